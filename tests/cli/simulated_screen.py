@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.measure.factory import limited_by
 from tests.search.simulated import BUDGET_S, PROFILE, START_S, World, search
-from tuner.cli.console import Verbosity, Voice
+from tuner.cli.console import Verbosity
 from tuner.cli.search_progress import Progress, Running
 from tuner.cli.search_screen import Screen, screen
 from tuner.errors import Interrupted
@@ -68,11 +68,11 @@ def watch(
     return hear
 
 
-def show(folder: Path, lasts_s: float, voice: Voice, endless: int | None) -> None:
+def show(folder: Path, lasts_s: float, verbosity: Verbosity, endless: int | None) -> None:
     """Search to the end on this program's stderr."""
     world = World(START_S)
     folder.mkdir(exist_ok=True)
-    with screen(voice, NOTHING_YET, lambda: world.now_s) as shown:
+    with screen(verbosity, NOTHING_YET, lambda: world.now_s) as shown:
         search(folder, world, name="random", hear=watch(world, shown, lasts_s, endless))
 
 
@@ -81,6 +81,6 @@ if __name__ == "__main__":
     try:
         folder, lasts_s, verbosity, *endless = sys.argv[1:]
         last = int(endless[0]) if endless else None
-        show(Path(folder), float(lasts_s), Voice(Verbosity(verbosity)), last)
+        show(Path(folder), float(lasts_s), Verbosity(verbosity), last)
     except Interrupted as interrupted:
         sys.exit(interrupted.exit_code)

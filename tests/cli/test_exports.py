@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from tests.search.simulated import START_S, World, search
 from tuner.cli.commands import app
+from tuner.cli.console import OutputFormat
 from tuner.cli.files import Exports
 from tuner.cli.layout import show_blocks
-from tuner.cli.options import OutputFormat
 from tuner.errors import BadUsage, JobFailed
 from tuner.report.sections import Bullets, Paragraph, Table
 

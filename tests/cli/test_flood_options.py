@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.cli.flood_options import PacePlan, plan_pace
+from tuner.cli.flood import PacePlan, plan_pace
 from tuner.errors import BadUsage
 from tuner.flood.pace import Runs
 from tuner.flood.schedule import bursts, fixed, ramp, runs

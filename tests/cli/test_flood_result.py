@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from tuner.cli.console import OutputFormat
 from tuner.cli.flood import show
-from tuner.cli.options import OutputFormat
 from tuner.flood.schedule import Timeline, fixed
 from tuner.flood.spec import FloodProgress, Punctuality
 

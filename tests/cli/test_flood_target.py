@@ -12,7 +12,7 @@ import pytest
 
 from tests.flood.receiver import Receiver
 from tests.flood.test_transports import relp, serving, udp, wait
-from tuner.cli.flood_options import flood_command
+from tuner.cli.flood import flood_command
 from tuner.flood.transport import Credentials, Transport
 
 COMMAND = str(Path(sys.executable).with_name("rsyslog-tune"))

@@ -90,7 +90,7 @@ def test_every_module_that_is_a_command_is_listed() -> None:
         for name in modules
         if f"\ndef {name}(" in (ROOT / f"tuner/cli/{name}.py").read_text(encoding="utf-8")
     }
-    assert commands - {"main"} | {"lab", "cluster"} == HELP.keys()
+    assert commands - {"main"} < HELP.keys()
 
 
 def test_ctrl_c_while_python_still_imports_ends_it_without_a_traceback(tmp_path: Path) -> None:

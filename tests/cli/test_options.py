@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tuner.cli.console import Verbosity
-from tuner.cli.options import duration_s, voice_of
+from tuner.cli.options import duration_s, verbosity_of
 from tuner.errors import BadUsage
 
 
@@ -36,8 +36,8 @@ def test_anything_else_is_refused_with_what_to_write(text: str) -> None:
 
 
 def test_as_much_is_said_as_was_asked_for() -> None:
-    assert voice_of(False, False).verbosity is Verbosity.NORMAL
-    assert voice_of(True, False).verbosity is Verbosity.QUIET
-    assert voice_of(False, True).verbosity is Verbosity.VERBOSE
+    assert verbosity_of(False, False) is Verbosity.NORMAL
+    assert verbosity_of(True, False) is Verbosity.QUIET
+    assert verbosity_of(False, True) is Verbosity.VERBOSE
     with pytest.raises(BadUsage, match="--quiet and --verbose cannot be combined"):
-        voice_of(True, True)
+        verbosity_of(True, True)

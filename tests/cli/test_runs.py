@@ -6,13 +6,16 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tests.measure.factory import failed
 from tests.report.test_bench import CEILING
 from tests.search.simulated import PROFILE, Rack, World, rack
-from tuner.cli.runs import SideBySide
+from tuner.cli.bench import BenchCourse, BenchOptions
+from tuner.cli.files import MetricsFile
+from tuner.cli.runs import SideBySide, last_known
 from tuner.errors import Unreachable
 from tuner.measure.blocks import Arm, Run, block_order
 from tuner.measure.ceiling import Ceiling
@@ -21,6 +24,8 @@ from tuner.measure.metrics import Result
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.trial import Tell
 from tuner.profile.model import Profile
+from tuner.report.bench import Bench
+from tuner.report.metrics import BENCH_PHASES, Gauges
 from tuner.search.budget import SINK_PACE
 from tuner.search.farm import FarmOfOne, Lost, MeasuringPlace
 from tuner.search.study import Asked, Fingerprint, LabFacts, Phase
@@ -174,7 +179,32 @@ def test_the_ceiling_is_of_the_next_machine_where_one_is_lost() -> None:
     labs = rack(2)
     side = side_by_side(replace(place(labs), ceiling=ceiling))
     assert len(list(side.blocks(2))) == 2 * len(ARMS)
-    assert side.crew.ceiling(PROFILE) == (CEILING, "lab2")
+    assert side.ceiling(PROFILE) == (CEILING, "lab2")
     assert labs.dropped == ["lab1"]
     with pytest.raises(Unreachable, match="lab1 does not answer"):
-        side_by_side(place(rack(1))).crew.ceiling(PROFILE)
+        side_by_side(place(rack(1))).ceiling(PROFILE)
+
+
+def test_a_bench_goes_from_its_runs_to_the_phases_and_keeps_what_it_knows_where_all_is_lost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labs = rack(2)
+    chosen = BenchOptions(2, 1.0, freshness=True, sustain=False, overload=False, ceiling=True)
+    nothing = Bench("it", "sink", "8.2302", (), (), 45.0)
+    metrics = MetricsFile(tmp_path / "it.prom", Gauges("bench", "it", BENCH_PHASES, 0.0))
+    course = BenchCourse(place(labs), PROFILE, chosen, SINK_PACE, metrics, lambda _: None)
+    known, lost = last_known(course.stages(nothing))
+    assert isinstance(lost, Unreachable), "the ceiling of both machines was lost"
+    assert len(known.outcomes) == 2
+    assert isinstance(known.freshness, PacedMeasurement)
+    assert known.phases_on == (("freshness", "lab1"),)
+    assert len(metrics.gauges.outcomes) == 3
+    told = capsys.readouterr().err
+    assert "run 1 of 2 on lab1: " in told
+    assert "freshness on lab1: " in told
+
+
+def test_where_nothing_is_known_a_loss_is_an_error() -> None:
+    stages = (no_ceiling(name, PROFILE, print) for name in ("lab1", "lab2"))
+    with pytest.raises(Unreachable, match="lab1 does not answer"):
+        last_known(stages)

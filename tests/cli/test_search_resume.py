@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 from tests.search.simulated import ASKED, START_S, TEXT, World, search
 from tuner.cli.commands import app
 from tuner.cli.files import new_run_directory, writing_to
-from tuner.cli.search_job import Stopwatch, has_changed, require_same, resumed
+from tuner.cli.search_session import Stopwatch, has_changed, require_same, resumed
 from tuner.errors import BadUsage, JobFailed, Locked, Refused
 from tuner.lint.load import load_profile
 from tuner.search.journal import ASIDE, NAME, journal, recorded

@@ -21,7 +21,7 @@ from tests.cli.emulator import Emulator, Terminal
 from tests.cli.simulated_screen import NOTHING_YET, watch
 from tests.measure.factory import failed, measured
 from tests.search.simulated import START_S, World, search
-from tuner.cli.console import Voice
+from tuner.cli.console import Verbosity
 from tuner.cli.search_progress import Running
 from tuner.cli.search_screen import LiveScreen
 from tuner.measure.measurement import TrialPlan
@@ -60,7 +60,7 @@ def watched(columns: int, lines: int) -> list[str]:
     world = World(START_S)
     screens = []
     live = LiveScreen(
-        Voice(), NOTHING_YET, console_on(emulator, columns, lines), lambda: world.now_s
+        Verbosity.NORMAL, NOTHING_YET, console_on(emulator, columns, lines), lambda: world.now_s
     )
     show = watch(world, live)
 
@@ -85,8 +85,8 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 SIZES = [
     (80, 24),
-    (24, 3),
-    *(pytest.param(*one, marks=pytest.mark.full) for one in ((200, 50), (40, 20), (60, 6))),
+    (60, 6),
+    *(pytest.param(*one, marks=pytest.mark.full) for one in ((200, 50), (60, 20))),
 ]
 
 
@@ -97,7 +97,7 @@ def test_every_trial_stays_in_a_line_of_its_own_and_none_wraps(columns: int, lin
     assert [int(number) for number in numbers] == list(range(len(numbers)))
     assert len(numbers) > 60
     assert re.search(r"^ +\d+  failed\b", left, re.MULTILINE)
-    assert columns < 80 or "delivery incomplete: it lost two events" in left
+    assert "delivery incomplete: it lost two events" in " ".join(left.split())
     assert "climbing" not in left
     assert "baseline noise is" in left
 
@@ -109,7 +109,7 @@ def test_the_view_says_how_far_it_is_and_how_good(columns: int, lines: int) -> N
     climbing = next(text for text in watched(columns, lines) if "trial 20 of" in text)
     for pattern in (
         r"^small, elasticsearch 8.19.3, seed 1 ─+$",
-        r"^climbing: trial 20 of about \d\d, drain \d+ s +\d+ min \d\d s( of 16 min 40 s)? left$",
+        r"^climbing: trial 20 of about \d\d, drain \d+ s +\d+ min \d\d s left$",
         r"^as written  [\d,]{6} EPS, median of \d runs, [\d,]{6} to [\d,]{6}$",
         r"^best        [\d,]{6} EPS, trial \d+, measured once$",
         r"^gain        \+\d+.\d % \[[+-]\d+.\d %, \+\d+.\d %\] estimated from all trials; ",
@@ -132,15 +132,15 @@ def test_the_pairs_take_the_place_of_the_estimate() -> None:
 
 def test_a_low_terminal_keeps_what_matters_most() -> None:
     climbing = next(text for text in watched(60, 6) if "trial 20 of" in text)
-    assert [line.split(" ")[0] for line in climbing.splitlines()[-3:]] == [
-        "climbing:", "best", "gain"
-    ]  # fmt: skip
+    title, status, _ = climbing.splitlines()[-3:]
+    assert title.startswith("small, elasticsearch 8.19.3, seed 1 ─")
+    assert status.startswith("climbing: trial 20 of about ")
 
 
 def screen_with_trials(emulator: Emulator, console: Console) -> LiveScreen:
-    live = LiveScreen(Voice(), NOTHING_YET, console, lambda: 100.0)
+    live = LiveScreen(Verbosity.NORMAL, NOTHING_YET, console, lambda: 100.0)
     live.start()
-    live.say("a note that is longer than forty columns, and is folded where it must be")
+    live.say("a note that is longer than sixty columns, and is folded at a word where it must be")
     for number in range(30):
         live.began(Running(number, Phase.CALIBRATE, None, "window", 90.0))
         trial = Trial(number, Phase.CALIBRATE, BASELINE, "as written", PLAN, measured(1e4), 1.0)
@@ -148,7 +148,7 @@ def screen_with_trials(emulator: Emulator, console: Console) -> LiveScreen:
     return live
 
 
-@pytest.mark.parametrize("after", [(40, 16), (150, 40), (80, 10), (50, 60)])
+@pytest.mark.parametrize("after", [(60, 16), (150, 40), (80, 10), (60, 50)])
 def test_after_the_terminal_got_another_size_nothing_of_the_old_screen_is_left(
     after: tuple[int, int],
 ) -> None:
@@ -178,7 +178,9 @@ def test_where_only_ascii_can_be_written_only_ascii_is(monkeypatch: pytest.Monke
 def test_what_a_trial_says_cannot_steer_the_terminal() -> None:
     emulator = Emulator(80, 24)
     console = console_on(emulator, 80, 24)
-    live = LiveScreen(Voice(), replace(NOTHING_YET, title="\x1b[2Jx"), console, lambda: 1.0)
+    live = LiveScreen(
+        Verbosity.NORMAL, replace(NOTHING_YET, title="\x1b[2Jx"), console, lambda: 1.0
+    )
     live.start()
     hostile = failed("\x1b[31mred\nand \x9b2J [bold]more[/bold]")
     trial = Trial(1, Phase.SEARCH, BASELINE, "found by \x1b]0;x\x07", PLAN, hostile, 1.0)
@@ -208,7 +210,8 @@ def test_ctrl_c_gives_the_terminal_back_with_the_trials_on_it(tmp_path: Path) ->
     assert "climbing" not in terminal.text
     assert "Traceback" not in terminal.text
     shown = [line for line in terminal.shown if line]
-    assert shown[-1].lstrip().startswith("6 ")
+    numbered = [line for line in shown if re.match(r" +\d+ ", line[:6])]
+    assert numbered[-1].lstrip().startswith("6 ")
     assert terminal.cursor_line == len(shown)
     assert not terminal.has_wrapped
     assert modes == terminal.modes_at_the_end

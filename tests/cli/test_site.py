@@ -10,7 +10,7 @@ import pytest
 
 from tests.profile.examples import small
 from tuner.cli.options import EngineChoice
-from tuner.cli.site import Wanted, prepare
+from tuner.cli.place import Wanted, prepare
 from tuner.errors import Refused
 
 pytestmark = [

@@ -94,7 +94,7 @@ def main() -> None:
         patch.object(trial, "backlog_marks", least_backlog),
     ):
         from tuner.cli import main as command
-        from tuner.cli.search_job import Stopwatch
+        from tuner.cli.search_session import Stopwatch
 
         with patch.object(Stopwatch, "__call__", lambda watch: watch.before_s + clock.now_s):
             command.main()

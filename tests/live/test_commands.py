@@ -12,7 +12,7 @@ import pytest
 
 from tests.live.conftest import COMMAND, tune
 from tuner.cli.options import EngineChoice
-from tuner.cli.site import Wanted, open_lab
+from tuner.cli.place import Wanted, open_lab
 from tuner.errors import ProgramMissing
 from tuner.host.programs import rsyslogd
 from tuner.lab.sink import Sink

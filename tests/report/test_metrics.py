@@ -17,13 +17,11 @@ from tuner.report.metrics import (
     SEARCH_PHASES,
     Gauges,
     metrics_text,
-    of_header,
     of_intent,
-    of_study,
     of_trials,
-    with_outcome,
 )
 from tuner.search.study import BASELINE, Asked, Changes, Ending, Phase, Study, Trial
+from tuner.search.verdict import judge
 
 PLAN = TrialPlan(1.0, 2.0)
 CHANGED: Changes = (("outputs[logs].queue.size", 5000),)
@@ -86,13 +84,13 @@ def test_a_trial_that_failed_has_no_number() -> None:
 
 def test_doubts_are_counted_by_their_kind() -> None:
     doubted = replace(measured(1.0), doubts=(Doubt(DoubtKind.SENDER_LIMITED, "low 3 times"),))
-    gauges = with_outcome(with_outcome(with_outcome(BEGUN, doubted), doubted), paced())
+    gauges = replace(BEGUN, outcomes=(doubted, doubted, paced()))
     assert value(gauges, "trial_doubts_total", kind="sender_limited") == 2
     assert value(gauges, "trial_doubts_total", kind="clock") == 0
 
 
 def test_the_phase_and_the_time_left_follow_the_trial_that_begins() -> None:
-    begun = of_header(BEGUN, HEADER)
+    begun = replace(BEGUN, engine="sink", budget_s=60.0)
     gauges = of_intent(begun, Asked(-1, Phase.WARM_UP, BASELINE, "why", PLAN), 50.0)
     assert value(gauges, "phase", phase="warm-up") == 1
     assert value(gauges, "phase", phase="search") == 0
@@ -111,7 +109,8 @@ def test_the_gain_of_a_confirmation_comes_with_its_interval() -> None:
         replace(trial(number, Phase.CONFIRM, measured(rate + number), changes), pair=number // 2)
         for number, (rate, changes) in enumerate([(40_000.0, BASELINE), (60_000.0, CHANGED)] * 6)
     ]
-    gauges = of_study(BEGUN, Study(HEADER, tuple(pairs), Ending.FINISHED))
+    study = Study(HEADER, tuple(pairs), Ending.FINISHED)
+    gauges = replace(BEGUN, claimed=judge(study).claimed)
     low, middle, high = (
         value(gauges, "confirmed_gain_ratio", bound=bound) for bound in ("low", "ratio", "high")
     )
@@ -123,7 +122,8 @@ def test_the_gain_of_a_confirmation_comes_with_its_interval() -> None:
 
 
 def test_every_metric_has_help_and_a_type_and_text_stays_text() -> None:
-    gauges = with_outcome(replace(BEGUN, profile='a"b\\c\nrsyslog_tune_running 7'), measured(1.0))
+    profile = 'a"b\\c\nrsyslog_tune_running 7'
+    gauges = replace(BEGUN, profile=profile, outcomes=(measured(1.0),))
     found = metrics(gauges)
     assert all(one.documentation and one.type in {"gauge", "counter"} for one in found.values())
     assert found["rsyslog_tune_info"].samples[0].labels["profile"] == gauges.profile

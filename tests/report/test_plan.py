@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from tuner.plan.inputs import Request, inputs_of
+from tuner.plan.inputs import Request
 from tuner.plan.measured import NOTHING
 from tuner.plan.plan import plan
 from tuner.report.figures import bits, counted, size
-from tuner.report.plan import duration, plan_blocks, plan_json
+from tuner.report.plan import PlannedRate, duration, plan_blocks, plan_json
 from tuner.report.sections import Paragraph, Table
 
 REQUEST = Request(rate=10_000, message_bytes=244)
@@ -18,7 +18,7 @@ REQUEST = Request(rate=10_000, message_bytes=244)
 
 def headline_of(request: Request) -> str:
     inputs = inputs_of(request, NOTHING, None)
-    head = plan_blocks(inputs, plan(inputs))[0]
+    head = plan_blocks(PlannedRate(inputs, plan(inputs)))[0]
     assert isinstance(head, Paragraph)
     return head.text
 
@@ -26,7 +26,9 @@ def headline_of(request: Request) -> str:
 def rows_of(request: Request, name: str) -> list[list[str]]:
     """The rows of one table of a plan."""
     inputs = inputs_of(request, NOTHING, None)
-    tables = [one for one in plan_blocks(inputs, plan(inputs)) if isinstance(one, Table)]
+    tables = [
+        one for one in plan_blocks(PlannedRate(inputs, plan(inputs))) if isinstance(one, Table)
+    ]
     (table,) = (one for one in tables if one.name == name)
     return [[str(cell) for cell in row] for row in table.rows]
 
@@ -85,7 +87,7 @@ def test_one_is_no_plural() -> None:
 
 def test_programs_get_the_inputs_with_their_origins_and_every_figure() -> None:
     inputs = inputs_of(REQUEST, NOTHING, None)
-    read = json.loads(json.dumps(plan_json(inputs, plan(inputs))))
+    read = json.loads(json.dumps(plan_json(PlannedRate(inputs, plan(inputs)))))
     assert (read["schema"], read["kind"]) == (1, "plan")
     assert read["inputs"]["rate"] == {"value": 10_000, "origin": "given", "why": "by --rate"}
     assert read["inputs"]["replicas"]["origin"] == "assumed"

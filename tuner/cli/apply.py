@@ -1,15 +1,16 @@
-"""`rsyslog-tune apply`: a profile to hosts and engine, or not at all."""
+"""`rsyslog-tune apply`, and what follows it: `confirm`, `verify` and `recover`."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, say, working
+from tuner.cli.console import OutputFormat, print_result, result, say, working
 from tuner.cli.hosts import (
     EngineUrlOption,
     HostFile,
@@ -23,13 +24,14 @@ from tuner.cli.hosts import (
 from tuner.cli.options import (
     FragmentOption,
     LoadedOption,
-    OutputFormat,
     OutputOption,
+    ProfilePath,
     TemplatesOption,
     duration_s,
     load,
     templates_of,
 )
+from tuner.deploy import recover as undo
 from tuner.deploy.apply import Apply, HostOutcome, HostState, Manner, entrance_of
 from tuner.deploy.intents import Beginning, left_intents, new_intents
 from tuner.deploy.plan import (
@@ -42,21 +44,21 @@ from tuner.deploy.plan import (
     require_same_engine,
     saved,
 )
+from tuner.deploy.queues import figures_note
 from tuner.deploy.target import RemoteHost
+from tuner.deploy.verify import engine_drift, host_drift
 from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
-from tuner.errors import BadUsage, DifferencesFound, Locked, Refused
+from tuner.errors import BadUsage, DifferencesFound, JobFailed, Locked, Refused
 from tuner.lint.load import LoadedProfile, text_of
 from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import node_files
 from tuner.render.templates import Templates
 from tuner.render.tree import write_whole
+from tuner.report.figures import counted
 
 _Planned = Annotated[
-    Path,
-    typer.Argument(
-        metavar="PROFILE", help="The profile, or a plan of --plan-out.", show_default=False
-    ),
+    Path, typer.Argument(metavar="PROFILE", help="The profile, or a plan of --plan-out.")
 ]
 _Check = Annotated[
     bool, typer.Option("--check", help="Change nothing; exit with 2 when something would.")
@@ -67,10 +69,8 @@ _Diff = Annotated[
 _PlanOut = Annotated[
     Path | None,
     typer.Option(
-        "--plan-out",
         metavar="FILE",
         help="Change nothing; write what would change, for apply FILE to do exactly that.",
-        show_default=False,
     ),
 ]
 _AllOrNone = Annotated[
@@ -80,19 +80,15 @@ _AllOrNone = Annotated[
 _ConfirmWithin = Annotated[
     str | None,
     typer.Option(
-        "--confirm-within",
         metavar="DURATION",
         help="The hosts restore themselves after so long (2m), whatever becomes of this machine, "
         "unless rsyslog-tune confirm comes first.",
-        show_default=False,
     ),
 ]
 _EventWithin = Annotated[
     str,
     typer.Option(
-        "--event-within",
-        metavar="DURATION",
-        help="How soon an event sent on each host must be found in the engine.",
+        metavar="DURATION", help="How soon an event sent on each host must be found in the engine."
     ),
 ]
 _TakeOver = Annotated[
@@ -116,7 +112,7 @@ def apply(
     diff: _Diff = False,
     plan_out: _PlanOut = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    serial: Annotated[int, typer.Option("--serial", min=1, help="Hosts at once.")] = 1,
+    serial: Annotated[int, typer.Option(min=1, help="Hosts at once.")] = 1,
     all_or_none: _AllOrNone = False,
     confirm_within: _ConfirmWithin = None,
     event_within: _EventWithin = "30s",
@@ -199,12 +195,9 @@ def _show(plan: DeployPlan, diff: bool, plan_out: Path | None, output: OutputFor
     changes = [(one.machine.name, one.diff) for one in plan.hosts]
     changes += [(one.name, one.diff) for one in plan.objects]
     differing = [name for name, text in changes if text]
-    if output is OutputFormat.JSON:
-        each = [{"name": name, "diff": text} for name, text in changes]
-        data = {"schema": 1, "kind": "apply-check", "differs": bool(differing), "changes": each}
-        result_json(data)
-    elif diff and differing:
-        result(plan.diff.rstrip())
+    each = [{"name": name, "diff": text} for name, text in changes]
+    fields = {"differs": bool(differing), "changes": each}
+    print_result(output, "apply-check", fields, plan.diff.rstrip() if diff else "")
     if plan_out is not None:
         write_whole(plan_out, saved(plan))
         say(f"rsyslog-tune apply {plan_out} does exactly this")
@@ -248,22 +241,14 @@ def _done(plan: DeployPlan, client: EngineClient | None, manner: Manner) -> tupl
 def _report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputFormat) -> None:
     """What became of each host, and what is left to do by hand."""
     node = () if plan.url is None else node_files(plan.loaded.profile)
-    if output is OutputFormat.JSON:
-        each = [
-            {"name": one.name, "state": one.state.value, "reason": one.error and str(one.error)}
-            for one in outcomes
-        ]
-        objects = [one.name for one in plan.objects]
-        data = {
-            "schema": 1,
-            "kind": "apply",
-            "hosts": each,
-            "engine": objects,
-            "needs_restart": list(node),
-        }
-        result_json(data)
-    else:
-        result("\n".join(f"{one.state.value:<9}  {one.name}" for one in outcomes))
+    each = [
+        {"name": one.name, "state": one.state.value, "reason": one.error and str(one.error)}
+        for one in outcomes
+    ]
+    objects = [one.name for one in plan.objects]
+    fields = {"hosts": each, "engine": objects, "needs_restart": list(node)}
+    lines = [f"{one.state.value:<9}  {one.name}" for one in outcomes]
+    print_result(output, "apply", fields, "\n".join(lines))
     if node:
         say(
             f"needs a restart of the engine's nodes, and is not applied: {', '.join(node)} "
@@ -274,3 +259,72 @@ def _report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputF
         raise failed[0]
     if any(one.state is HostState.WAITING for one in outcomes):
         say("rsyslog-tune confirm keeps it; without that the hosts restore themselves")
+
+
+def verify(
+    profile: ProfilePath,
+    host: HostsOption = None,
+    inventory: InventoryOption = None,
+    fragment: FragmentOption = False,
+    loaded_modules: LoadedOption = None,
+    templates: TemplatesOption = None,
+    elasticsearch: EngineUrlOption = None,
+    skip_engine: SkipEngineOption = False,
+    output: OutputOption = OutputFormat.TEXT,
+) -> None:
+    """Compare hosts and engine with the profile: files, process, ports, versions, packages,
+    secrets, certificates, limits, templates and settings.
+
+    Only reads.  Exits with 0 when all is as the profile says, else with 2 and what differs.
+    """
+    loaded = load(profile)
+    site = templates_of(templates)
+    machines = machines_of(host, inventory, profile)
+    files = [host_file(loaded, one, site, fragment, loaded_modules) for one in machines]
+    url = engine_url(loaded.profile, elasticsearch, skip_engine, machines)
+    names = ", ".join(one.name for one in machines)
+    with working(f"asking {names}"):
+        hosts = [(RemoteHost(one.machine, one.fragment), one) for one in files]
+        found = [drift for at, one in hosts for drift in host_drift(at, one.profile, one.file)]
+        notes = [figures_note(at, one.profile) for at, one in hosts]
+        if url is not None:
+            with contextlib.closing(client_for(url, loaded.profile)) as client:
+                found += engine_drift(loaded.profile, client, site)
+    fields = {"drift": [asdict(one) for one in found], "notes": notes}
+    texts = [f"{one.where}: {one.what}\n{one.diff}".rstrip() for one in found]
+    print_result(output, "verify", fields, "\n".join(texts))
+    for note in notes:
+        say(note)
+    if found:
+        raise DifferencesFound(f"{counted(len(found), 'difference')} from the profile")
+    say(f"as in the profile: {names}{'' if url is None else ', engine'}")
+
+
+def confirm(output: OutputOption = OutputFormat.TEXT) -> None:
+    """Keep what `apply --confirm-within` applied: the hosts will not restore themselves.
+
+    Exits with 1 when nothing waits, or a host was restored already.
+    """
+    with left_intents() as left:
+        count = undo.confirm(left, say)
+    if not count:
+        raise JobFailed("nothing waits to be confirmed")
+    print_result(output, "confirm", {"confirmed": count}, "confirmed")
+
+
+def recover(
+    host: HostsOption = None,
+    inventory: InventoryOption = None,
+    output: OutputOption = OutputFormat.TEXT,
+) -> None:
+    """Restore what an apply left that did not end: files, service, timers, the engine's objects.
+
+    Undoes what this machine began, also what still waits for confirm; with --host or --inventory
+    what anybody began on those hosts.  Done twice it changes nothing.
+    """
+    with left_intents() as left:
+        count = undo.recover(left, say)
+    if host or inventory is not None:
+        undo.recover_hosts(machines_of(host, inventory, None), say)
+    nothing = "no unfinished apply was started from this machine"
+    print_result(output, "recover", {"undone": count}, f"undone: {count}" if count else nothing)

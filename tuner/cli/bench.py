@@ -6,14 +6,14 @@ import math
 import random
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
 
-from tuner.cli.console import Voice, say, working
+from tuner.cli.console import OutputFormat, Verbosity, say, working
 from tuner.cli.files import (
     Exports,
     JsonFile,
@@ -27,7 +27,6 @@ from tuner.cli.options import (
     ClusterOption,
     EngineChoice,
     EngineOption,
-    OutputFormat,
     OutputOption,
     ProfilePath,
     RsyslogdOption,
@@ -37,15 +36,14 @@ from tuner.cli.options import (
     load,
     templates_of,
 )
-from tuner.cli.place import open_place, pace_of
-from tuner.cli.runs import SideBySide, require_none_failed
-from tuner.cli.site import Wanted
+from tuner.cli.place import Wanted, open_place, pace_of
+from tuner.cli.runs import SideBySide, last_known, reported_runs, require_none_failed
 from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached, Unreachable
 from tuner.host.programs import choose_rsyslogd
 from tuner.lab.engine import stores
 from tuner.measure.blocks import Arm
-from tuner.measure.measurement import Failure, Measurement, Outcome, TrialPlan
+from tuner.measure.measurement import Failure, Measurement, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.sustain import (
@@ -60,7 +58,7 @@ from tuner.measure.sustain import (
 from tuner.profile.model import Profile
 from tuner.report.bench import Bench, Sustained, bench_blocks, bench_json, median_on, summary
 from tuner.report.figures import eps, on, seconds
-from tuner.report.metrics import BENCH_PHASES, Gauges, with_outcome
+from tuner.report.metrics import BENCH_PHASES, Gauges
 from tuner.search.budget import Pace, trial_seconds
 from tuner.search.farm import MeasuringPlace
 from tuner.search.guardrails import LEAD_S, check_rate, interval_s
@@ -110,20 +108,29 @@ class BenchCourse:
             telling=self._stage,
         )  # fmt: skip
 
-    def runs(self, measured: Bench) -> Iterator[Bench]:
+    def stages(self, measured: Bench) -> Iterator[Bench]:
+        """What is known after each run and, where one gave a rate, after each phase."""
+        for known in self._runs(measured):
+            measured = known
+            yield measured
+        if summary(measured.outcomes) is not None:
+            yield from self._phases(measured)
+
+    def _runs(self, measured: Bench) -> Iterator[Bench]:
         """What is known after each run; one to warm up, which is not kept, comes first on each
         machine."""
-        for run, runs in self._side.blocks(self._chosen.repeat):
+        for run, runs in reported_runs(self._side, self._chosen.repeat, "run", lambda _, __: ""):
             if run is not None:
                 self._count(run.result)
-                what = f"run {run.block} of {self._chosen.repeat}{on(run.machine)}"
-                say(f"{what}: {_what(run.result)}")
-            outcomes = tuple(one.result for one in runs)
-            machines = tuple(one.machine for one in runs if one.machine)
-            measured = replace(measured, outcomes=_saturated(outcomes), machines=machines)
+            outcomes = (one.result for one in runs)
+            measured = replace(
+                measured,
+                outcomes=tuple(one for one in outcomes if not isinstance(one, PacedMeasurement)),
+                machines=tuple(one.machine for one in runs if one.machine),
+            )
             yield measured
 
-    def phases(self, measured: Bench) -> Iterator[Bench]:
+    def _phases(self, measured: Bench) -> Iterator[Bench]:
         """What is known after each phase that was chosen, each on one machine, at rates by the
         median of its runs or by what the profile's workload asks for."""
         if self._chosen.freshness:
@@ -141,7 +148,7 @@ class BenchCourse:
         if self._chosen.ceiling:
             self._enter("ceiling")
             self._say("the engine's ceiling")
-            ceiling, machine = self._side.crew.ceiling(self._profile)
+            ceiling, machine = self._side.ceiling(self._profile)
             yield replace(_with_phase(measured, "ceiling", machine), ceiling=ceiling)
 
     def _phase(
@@ -161,7 +168,7 @@ class BenchCourse:
             result = yield from course(machine, per_second)
             return result
 
-        result, machine = self._side.crew.alone(work, lambda trial: self._count(trial.outcome))
+        result, machine = self._side.alone(work, lambda trial: self._count(trial.outcome))
         return result, _with_phase(measured, name, machine)
 
     def _freshness(
@@ -208,7 +215,7 @@ class BenchCourse:
     ) -> Generator[Asked, Trial, PacedMeasurement | Failure]:
         """A run by a schedule; the second one where the first lost the engine."""
         asked = Asked(0, Phase.CHECK, BASELINE, _RUN, plan, per_second=per_second, machine=machine)
-        trial = yield from self._side.crew.run(asked)
+        trial = yield from self._side.run(asked)
         if isinstance(trial.outcome, Measurement):
             raise TypeError("a run by a schedule does not saturate")
         return trial.outcome
@@ -242,7 +249,8 @@ class BenchCourse:
             )
 
     def _count(self, result: Result) -> None:
-        self._metrics.update(with_outcome(self._metrics.gauges, result))
+        gauges = self._metrics.gauges
+        self._metrics.update(replace(gauges, outcomes=(*gauges.outcomes, result)))
 
     def _enter(self, phase: str, trial: int | None = None) -> None:
         gauges = replace(self._metrics.gauges, phase=phase)
@@ -258,19 +266,6 @@ def _with_phase(measured: Bench, name: str, machine: str) -> Bench:
     """`measured` with the machine of a phase, where that has a name."""
     named = ((name, machine),) if machine else ()
     return replace(measured, phases_on=(*measured.phases_on, *named))
-
-
-def _saturated(results: Sequence[Result]) -> tuple[Outcome, ...]:
-    outcomes = tuple(one for one in results if not isinstance(one, PacedMeasurement))
-    if len(outcomes) < len(results):
-        raise TypeError("a run that saturates has no pace")
-    return outcomes
-
-
-def _what(outcome: Result) -> str:
-    if isinstance(outcome, Failure):
-        return f"failed: {outcome.reason}"
-    return f"{eps(outcome.eps)} EPS"
 
 
 def bench(
@@ -328,7 +323,7 @@ def bench(
     gauges = Gauges("bench", loaded.profile.name, BENCH_PHASES, time.time(), planned=repeat)
     with (
         running_metrics(metrics_path, gauges) as metrics,
-        open_place(wanted, [loaded.profile], parent, Voice()) as place,
+        open_place(wanted, [loaded.profile], parent, Verbosity.NORMAL) as place,
     ):
         measured, lost = _measure(place, loaded.profile, chosen, pace_of(engine), metrics)
     exports.publish(bench_json(measured), bench_blocks(measured), output)
@@ -354,19 +349,9 @@ def _measure(
         freshness_limit_s=profile.guardrails.freshness_p99_s,
         message_bytes=None if profile.workload.replay else profile.workload.message_bytes.mean,
     )
-    try:
-        with working("warming up the engine") as tell:
-            course = BenchCourse(place, profile, chosen, pace, metrics, tell)
-            for known in course.runs(measured):
-                measured = known
-            if summary(measured.outcomes) is not None:
-                for known in course.phases(measured):
-                    measured = known
-    except Unreachable as lost:
-        if not measured.outcomes:
-            raise
-        return measured, lost
-    return measured, None
+    with working("warming up the engine") as tell:
+        course = BenchCourse(place, profile, chosen, pace, metrics, tell)
+        return last_known(course.stages(measured))
 
 
 def _judge(measured: Bench) -> None:

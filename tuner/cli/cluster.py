@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, say
-from tuner.cli.options import OutputFormat, OutputOption
+from tuner.cli.console import OutputFormat, print_result, result, result_json, say
+from tuner.cli.options import OutputOption
 from tuner.cluster import member as members_process
 from tuner.cluster import standing
 from tuner.cluster.certificate import ClusterCertificate, pem_text
@@ -24,7 +24,6 @@ TlsFile = Annotated[
     typer.Option(
         metavar="FILE",
         help="With --scheduler, PEM files: the CA, a certificate for us, and its private key.",
-        show_default=False,
     ),
 ]
 
@@ -34,10 +33,7 @@ app = typer.Typer(no_args_is_help=True, help="Several machines as one: up, statu
 @app.command()
 def up(
     inventory: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="hosts.yaml, or an inventory of Ansible's.", show_default=False
-        ),
+        Path | None, typer.Option(metavar="FILE", help="hosts.yaml, or an inventory of Ansible's.")
     ] = None,
     listen: Annotated[
         str | None,
@@ -45,7 +41,6 @@ def up(
             metavar="ADDRESS",
             help="The address of this machine that all hosts reach; by default the one that they "
             "see when we log in.",
-            show_default=False,
         ),
     ] = None,
     scheduler: Annotated[
@@ -54,7 +49,6 @@ def up(
             metavar="URL",
             help="Instead of an inventory: the scheduler of an existing Dask cluster, "
             "tls://HOST:8786.",
-            show_default=False,
         ),
     ] = None,
     tls_ca: TlsFile = None,
@@ -149,16 +143,15 @@ def cluster_that_is_up() -> standing.StandingCluster:
 def _show(cluster: standing.StandingCluster, output: OutputFormat) -> None:
     present = standing.taking_part(cluster)
     absent = [one for one in cluster.hosts if one.name not in present]
-    if output is OutputFormat.JSON:
-        hosts = [{"name": name, "role": role, "present": True} for name, role in present.items()]
-        hosts += [{"name": one.name, "role": one.role.value, "present": False} for one in absent]
-        result_json({"schema": 1, "kind": "cluster", "scheduler": cluster.address, "hosts": hosts})
-        return
-    result(f"scheduler  {cluster.address}")
-    for name, role in present.items():
-        result(f"{role:<9}  {name}")
-    for one in absent:
-        result(f"{one.role.value:<9}  {one.name}: does not take part")
+    hosts = [{"name": name, "role": role, "present": True} for name, role in present.items()]
+    hosts += [{"name": one.name, "role": one.role.value, "present": False} for one in absent]
+    lines = [f"scheduler  {cluster.address}"]
+    for one in hosts:
+        lines.append(f"{one['role']:<9}  {one['name']}")
+        lines[-1] += "" if one["present"] else ": does not take part"
+    print_result(
+        output, "cluster", {"scheduler": cluster.address, "hosts": hosts}, "\n".join(lines)
+    )
 
 
 def _certificate(

@@ -16,8 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tuner.cli.options import EngineChoice
-from tuner.cli.place import ceiling_in, facts_of, measuring_in, pace_of
-from tuner.cli.site import Wanted, open_lab, prepare
+from tuner.cli.place import Wanted, ceiling_in, facts_of, measuring_in, open_lab, pace_of, prepare
 from tuner.cluster.engine_hosts import RemoteNodeHosts
 from tuner.cluster.lines import Failed
 from tuner.cluster.loads import RemoteLoads

@@ -8,14 +8,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from tuner.cli.cluster import cluster_that_is_up
-from tuner.cli.console import Voice
-from tuner.cli.site import Wanted
+from tuner.cli.console import Verbosity
+from tuner.cli.place import Wanted
 from tuner.cluster.access import connected, require_comparable
 from tuner.cluster.farm import dask_farm
+from tuner.cluster.load import hosts_of
 from tuner.cluster.messages import Opened, OpenLab, SpanOver, profile_json
-from tuner.cluster.span import span_of
+from tuner.cluster.span import loads_of, span_of
 from tuner.errors import BadUsage, Refused
+from tuner.flood.transport import Transport
 from tuner.lab.lab import new_run_id
+from tuner.lab.loads import LoadHost
 from tuner.profile.model import Profile
 from tuner.search.farm import AND, MeasuringPlace
 from tuner.search.study import LabFacts
@@ -25,7 +28,7 @@ _LAB = "tuner.cli.cluster_lab"
 
 @contextmanager
 def labs_of_cluster(
-    wanted: Wanted, profiles: Sequence[Profile], allow: Sequence[str], voice: Voice
+    wanted: Wanted, profiles: Sequence[Profile], allow: Sequence[str], verbosity: Verbosity
 ) -> Iterator[MeasuringPlace]:
     """Labs for these profiles, gone afterwards; the first decides what they are.  Raises JobFailed
     without a cluster, Refused where its machines do not compare, BadUsage where each has an engine
@@ -44,7 +47,9 @@ def labs_of_cluster(
                 wanted.engine.value, first, tuple(allow), tuple(beside), span, wanted.url,
                 {} if wanted.templates is None else wanted.templates.files,
             )  # fmt: skip
-            with voice.working(_starting(farm.machines, span)):
+            names = ", ".join(farm.machines)
+            where = f"each of {names}" if span is None else f"{names}, with {_beside(span)}"
+            with verbosity.working(f"starting a lab on {where}"):
                 opened = farm.open(request)
             yield MeasuringPlace(
                 _facts(opened) if span is None else _facts_of_span(opened, span),
@@ -54,13 +59,6 @@ def labs_of_cluster(
                 lambda machine, profile, _: farm.ceiling(machine, profile),
                 max(one.downloads_s for one in opened.values()),
             )
-
-
-def _starting(machines: Sequence[str], span: SpanOver | None) -> str:
-    names = ", ".join(machines)
-    if span is None:
-        return f"starting a lab on each of {names}"
-    return f"starting a lab on {names}, with {_beside(span)}"
 
 
 def _with_its_engine(span: SpanOver, wanted: Wanted, profile: Profile) -> SpanOver:
@@ -109,3 +107,15 @@ def _facts(opened: Mapping[str, Opened]) -> LabFacts:
         fingerprint=replace(facts.fingerprint, hardware=hardware),
         cores=facts.cores if len({one.cores for one in every.values()}) == 1 else None,
     )
+
+
+@contextmanager
+def loads_of_cluster(transport: Transport) -> Iterator[Sequence[LoadHost]]:
+    """Those of the cluster that is up; raises JobFailed without any, and Refused where one of them
+    does not allow a target, before anything is sent."""
+    cluster = cluster_that_is_up()
+    with connected(cluster.address, cluster.certificate) as client:
+        require_comparable(client)
+        with loads_of(client) as loads:
+            loads.require_allowed(hosts_of(transport))
+            yield loads.here()

@@ -63,6 +63,10 @@ HELP = {
 }
 
 
+# Commands that stand in the module of another one.
+_MODULES = {"confirm": "apply", "verify": "apply", "recover": "apply", "schema": "explain"}
+
+
 class Commands(TyperGroup):
     """A group whose commands are names and help until one of them is called."""
 
@@ -75,9 +79,9 @@ class Commands(TyperGroup):
 
 
 def command(name: str) -> Command:
-    """The command called `name`, from the module of that name."""
+    """The command called `name`, from its module."""
     spelled = f"{name}_" if iskeyword(name) else name
-    module = import_module(f"tuner.cli.{spelled}")
+    module = import_module(f"tuner.cli.{_MODULES.get(name, spelled)}")
     around = typer.Typer(add_completion=False)
     if hasattr(module, "app"):
         around.add_typer(module.app, name=name)

@@ -11,13 +11,12 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import Voice, say, working
+from tuner.cli.console import OutputFormat, Verbosity, say, working
 from tuner.cli.files import Exports, JsonFile, MarkdownFile
 from tuner.cli.options import (
     ClusterOption,
     EngineChoice,
     EngineOption,
-    OutputFormat,
     OutputOption,
     RsyslogdOption,
     TemplatesOption,
@@ -27,9 +26,8 @@ from tuner.cli.options import (
     load,
     templates_of,
 )
-from tuner.cli.place import open_place, pace_of
-from tuner.cli.runs import SideBySide, begins_block, require_none_failed, result_text
-from tuner.cli.site import Wanted
+from tuner.cli.place import Wanted, open_place, pace_of
+from tuner.cli.runs import SideBySide, begins_block, last_known, reported_runs, require_none_failed
 from tuner.errors import BadUsage, BelowTheBar, JobFailed, Refused, Unreachable
 from tuner.host.programs import choose_rsyslogd
 from tuner.measure.blocks import Arm, Run, comparison, pairs, values
@@ -48,7 +46,7 @@ from tuner.report.compare import (
     compare_json,
     gate_text,
 )
-from tuner.report.figures import eps, interval, on, percent
+from tuner.report.figures import eps, interval, percent
 from tuner.search.budget import Pace
 from tuner.search.farm import MeasuringPlace
 from tuner.search.guardrails import check_rate
@@ -83,7 +81,7 @@ def measured(
         doubts.append("workload.rate is fixed: both sides were offered exactly that rate")
     arms = (Arm(A, first), Arm(B, second))
     parent = Path(tempfile.gettempdir())
-    with open_place(wanted, [first, second], parent, Voice()) as place:
+    with open_place(wanted, [first, second], parent, Verbosity.NORMAL) as place:
         facts = place.facts
         _require_enough(arms, facts, chosen.pairs)
         if facts.fixes_node and arms[0].node != arms[1].node:
@@ -98,16 +96,9 @@ def measured(
             seed=chosen.seed,
             doubts=tuple(doubts),
         )
-        try:
-            with working("starting") as tell:
-                stages = _stages(compared, place, arms, chosen, pace_of(wanted.engine), tell)
-                for known in stages:
-                    compared = known
-        except Unreachable as lost:
-            if not compared.runs:
-                raise
-            return compared, lost
-        return compared, None
+        with working("starting") as tell:
+            pace = pace_of(wanted.engine)
+            return last_known(_stages(compared, place, arms, chosen, pace, tell))
 
 
 def _require_enough(arms: tuple[Arm, Arm], facts: LabFacts, pairs: int) -> None:
@@ -127,13 +118,11 @@ def _stages(
 ) -> Iterator[Compared]:  # fmt: skip
     """What is known after each run, each told as it ends, and after each phase that follows."""
     plan = TrialPlan(pace.warm_up_s, chosen.window_s, awaits_counters=True)
-    begins = begins_block(tell, chosen.pairs)
-    side_by_side = SideBySide(place, arms, plan, pace, random.Random(chosen.seed), begins)
-    for run, runs in side_by_side.blocks(chosen.pairs):
+    side_by_side = SideBySide(
+        place, arms, plan, pace, random.Random(chosen.seed), begins_block(tell, chosen.pairs)
+    )
+    for _, runs in reported_runs(side_by_side, chosen.pairs, "pair", _ratio):
         compared = replace(compared, runs=runs)
-        if run is not None:
-            what = f"pair {run.block} of {chosen.pairs}  {run.arm}{on(run.machine)}"
-            say(f"{what}: {result_text(run.result)}{_ratio(runs, run.block)}")
         yield compared
     each = [pairs(compared.runs, A, B, metric) for metric in RATES]
     if len(each[0].a) < 2:
@@ -153,13 +142,13 @@ def _stages(
         yield compared
     if chosen.ceiling:
         say("the engine's ceiling")
-        top, machine = side_by_side.crew.ceiling(arms[0].profile)
+        top, machine = side_by_side.ceiling(arms[0].profile)
         yield replace(compared, ceiling=top, cores=place.facts.cores, ceiling_on=machine)
 
 
-def _ratio(runs: Sequence[Run], block: int) -> str:
-    """What a pair shows, once both sides of it ran."""
-    before, after = (values(runs, side, Metric.EPS).get(block) for side in (A, B))
+def _ratio(runs: Sequence[Run], run: Run) -> str:
+    """What the pair of a run shows, once both sides of it ran."""
+    before, after = (values(runs, side, Metric.EPS).get(run.block) for side in (A, B))
     return f", B over A {percent(after / before)}" if before and after else ""
 
 
@@ -249,10 +238,7 @@ def _said(header: Header) -> tuple[object, ...]:
 _OF_SEARCHES = {"a", "b", "fail_below", "export_json", "export_markdown", "rsyslogd", "output"}
 
 SidePath = Annotated[
-    Path,
-    typer.Argument(
-        help="A profile, or the run directory of a search.", readable=False, show_default=False
-    ),
+    Path, typer.Argument(help="A profile, or the run directory of a search.", readable=False)
 ]
 PairCount = Annotated[
     int, typer.Option(min=FEWEST_PAIRS, max=1000, help="Number of pairs of runs.")
@@ -278,7 +264,6 @@ FailBelow = Annotated[
         help="A gate: exit with 7 when B is shown to carry less than RATIO of the events per "
         "second of A, with 0 when it is shown to carry more, and with 1 when the pairs cannot "
         "tell.",
-        show_default=False,
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Decides which side of a pair runs first.")]

@@ -7,9 +7,8 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING
@@ -19,6 +18,14 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
     from rich.console import RenderableType
+
+
+class OutputFormat(Enum):
+    """How results are written."""
+
+    TEXT = "text"
+    JSON = "json"
+
 
 # How often a spinner turns in a second: less than rich's 12.5, beside what is being measured.
 _SPINS = 4
@@ -57,6 +64,16 @@ def show(*parts: RenderableType) -> None:
 def result_json(data: object) -> None:
     """What a program asked for, on stdout."""
     typer.echo(json.dumps(data, indent=2))
+
+
+def print_result(
+    output: OutputFormat, kind: str, fields: Mapping[str, object], text: str = ""
+) -> None:
+    """A result of that kind, on stdout: its fields as JSON, else its text, where it has one."""
+    if output is OutputFormat.JSON:
+        result_json({"schema": 1, "kind": kind, **fields})
+    elif text:
+        result(text)
 
 
 @cache
@@ -113,28 +130,11 @@ class Verbosity(Enum):
     NORMAL = "normal"
     VERBOSE = "verbose"
 
-
-@dataclass(frozen=True)
-class Voice:
-    """Says as much as was asked for."""
-
-    verbosity: Verbosity = Verbosity.NORMAL
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether only the result is wanted."""
-        return self.verbosity is Verbosity.QUIET
-
-    @property
-    def is_verbose(self) -> bool:
-        """Whether every stage is wanted."""
-        return self.verbosity is Verbosity.VERBOSE
-
     def say(self, text: str) -> None:
         """A line about what is going on, unless only the result is wanted."""
-        if not self.is_quiet:
+        if self is not Verbosity.QUIET:
             say(text)
 
     def working(self, text: str) -> AbstractContextManager[object]:
         """Show that something takes a while, unless only the result is wanted."""
-        return contextlib.nullcontext() if self.is_quiet else working(text)
+        return contextlib.nullcontext() if self is Verbosity.QUIET else working(text)

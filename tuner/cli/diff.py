@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, say, working
+from tuner.cli.console import OutputFormat, print_result, say, working
 from tuner.cli.options import (
-    OutputFormat,
     OutputOption,
     ProfilePath,
     TemplatesOption,
@@ -30,18 +29,12 @@ from tuner.validate.difference import ClusterObject, compare
 def diff(
     profile: ProfilePath,
     other: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="OTHER", help="Another profile.", readable=False, show_default=False
-        ),
+        Path | None, typer.Argument(metavar="OTHER", help="Another profile.", readable=False)
     ] = None,
     elasticsearch: Annotated[
         str | None,
         typer.Option(
-            "--elasticsearch",
-            metavar="URL",
-            help="The Elasticsearch or OpenSearch to compare with; read only.",
-            show_default=False,
+            metavar="URL", help="The Elasticsearch or OpenSearch to compare with; read only."
         ),
     ] = None,
     templates: TemplatesOption = None,
@@ -70,11 +63,9 @@ def _profiles(a: Path, b: Path, site: Templates | None, output: OutputFormat) ->
         for path in sorted(before.keys() | after.keys())
     }
     differing = [path for path, text in texts.items() if text]
-    if output is OutputFormat.JSON:
-        files = [{"path": path, "diff": text} for path, text in texts.items()]
-        result_json({"schema": 1, "kind": "diff", "differs": bool(differing), "files": files})
-    elif differing:
-        result("".join(texts.values()).rstrip())
+    files = [{"path": path, "diff": text} for path, text in texts.items()]
+    fields = {"differs": bool(differing), "files": files}
+    print_result(output, "diff", fields, "".join(texts.values()).rstrip())
     if differing:
         names = ", ".join(differing)
         raise DifferencesFound(f"{len(differing)} of {len(texts)} files differ: {names}")
@@ -96,11 +87,8 @@ def _cluster(
     ):
         found = compare(wanted, client, site)
     differing = [one for one in found if one.differs]
-    if output is OutputFormat.JSON:
-        objects = [_object(one) for one in found]
-        result_json({"schema": 1, "kind": "diff", "differs": bool(differing), "objects": objects})
-    elif differing:
-        result("".join(one.unified() for one in differing).rstrip())
+    fields = {"differs": bool(differing), "objects": [_object(one) for one in found]}
+    print_result(output, "diff", fields, "".join(one.unified() for one in differing).rstrip())
     if differing:
         names = ", ".join(_told(one) for one in differing)
         raise DifferencesFound(f"{len(differing)} of {len(found)} objects differ: {names}")

@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, say, working
-from tuner.cli.options import OutputFormat, OutputOption, RsyslogdOption
+from tuner.cli.console import OutputFormat, print_result, say, working
+from tuner.cli.options import OutputOption, RsyslogdOption
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.engines.versions import DEFAULT, TESTED, VERSIONS, Distribution, distribution_for
 from tuner.errors import BadUsage, ProgramMissing
@@ -64,7 +64,6 @@ def doctor(
             metavar="ENGINE-VERSION|default|all",
             help="Download an engine before a search needs it: that of a release, such as "
             f"{_EXAMPLE}, the default, or all tested ones; can be repeated.",
-            show_default=False,
         ),
     ] = None,
     rsyslogd: RsyslogdOption = None,
@@ -81,10 +80,8 @@ def doctor(
         Requirement("removed", f"{left}, left by a killed run") for left in remove_abandoned()
     ]
     findings = [*_needed(), *_module_findings(), *_useful(), *removed]
-    if output is OutputFormat.JSON:
-        result_json({"schema": 1, "kind": "doctor", "findings": [asdict(f) for f in findings]})
-    else:
-        result("\n".join(map(str, findings)))
+    fields = {"findings": [asdict(one) for one in findings]}
+    print_result(output, "doctor", fields, "\n".join(map(str, findings)))
     missing = [finding for finding in findings if finding.missing]
     if missing:
         raise ProgramMissing(f"{len(missing)} missing: {', '.join(f.what for f in missing)}")
@@ -117,12 +114,9 @@ def _needed() -> list[Requirement]:
         require_omelasticsearch()
         return "rsyslogd loads it"
 
-    try:
-        rsyslogd = rsyslogd_finding(rsyslog_version())
-    except ProgramMissing as error:
-        rsyslogd = Requirement("rsyslogd", str(error), missing=True)
+    rsyslogd = _asked("rsyslogd", rsyslog_version)
     return [
-        rsyslogd,
+        rsyslogd if rsyslogd.missing else rsyslogd_finding(rsyslogd.found),
         _asked("omelasticsearch", omelasticsearch),
         _asked("java", java),
         maven_finding(cached()),
@@ -144,19 +138,12 @@ def _module_findings() -> list[Requirement]:
 def rsyslogd_finding(version: str) -> Requirement:
     """What profiles can be rendered for an rsyslogd of that version (`8.2302`)."""
     number = int(version.partition(".")[2])
+    why = ""
     if number < OLDEST:
-        return Requirement(
-            "rsyslogd",
-            f"{version}, older than 8.{OLDEST}: it may refuse what profiles are rendered to",
-            limits=True,
-        )
-    if number > NEWEST_READ:
-        return Requirement(
-            "rsyslogd",
-            f"{version}, newer than 8.{NEWEST_READ}: parameters introduced since are not known",
-            limits=True,
-        )
-    return Requirement("rsyslogd", version)
+        why = f", older than 8.{OLDEST}: it may refuse what profiles are rendered to"
+    elif number > NEWEST_READ:
+        why = f", newer than 8.{NEWEST_READ}: parameters introduced since are not known"
+    return Requirement("rsyslogd", f"{version}{why}", limits=bool(why))
 
 
 def python_finding(version: tuple[int, int]) -> Requirement:
@@ -199,21 +186,17 @@ def engine_finding(one: Distribution) -> Requirement:
     return Requirement("engine", f"{name}  Java {java.major}  {where}")
 
 
-def _ssh_finding() -> Requirement:
-    try:
-        return Requirement("ssh", ssh())
-    except ProgramMissing as error:
-        needs = "apply, verify, import --host and cluster need it"
-        return Requirement("ssh", f"{error}; {needs}", limits=True)
-
-
 def _useful() -> list[Requirement]:
     memory = f"{cores_text(cores())}, {memory_bytes() / 1024**3:.1f} GiB"
     installed = [
         Requirement("package", f"{p.name} {p.version}") for p in packages(_PACKAGES) if p.version
     ]
+    by_ssh = _asked("ssh", ssh)
+    if by_ssh.missing:
+        needs = "apply, verify, import --host and cluster need it"
+        by_ssh = Requirement("ssh", f"{by_ssh.found}; {needs}", limits=True)
     engines = [engine_finding(one) for one in VERSIONS]
-    return [*engines, _ssh_finding(), Requirement("machine", memory), *installed]
+    return [*engines, by_ssh, Requirement("machine", memory), *installed]
 
 
 def _name(distribution: Distribution) -> str:

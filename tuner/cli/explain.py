@@ -10,12 +10,13 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json
-from tuner.cli.options import OutputFormat, OutputOption
+from tuner.cli.console import OutputFormat, print_result, result_json
+from tuner.cli.options import OutputOption
 from tuner.lint.codes import CodeExplanation, explain_code, is_code
 from tuner.lint.explain import Explanation
 from tuner.lint.explain import explain as explanations_of
-from tuner.profile.schema import every_key
+from tuner.profile.facts import fact_of
+from tuner.profile.schema import every_key, json_schema
 
 _WIDTH = 96
 _LABEL = 10
@@ -33,7 +34,6 @@ def explain(
             help="A key such as dequeueBatchSize, a path such as "
             "outputs[].index.settings.refresh_interval, a word of rsyslog's such as imtcp or "
             "searchIndex, or a code such as RT112 or F11.",
-            show_default=False,
             autocompletion=_offered,
         ),
     ],
@@ -43,11 +43,9 @@ def explain(
     module and its keys; or a lint rule, by the code at the end of its messages."""
     rules = (explain_code(key),) if is_code(key) else ()
     found = () if rules else explanations_of(key)
-    if output is OutputFormat.JSON:
-        keys, codes = [asdict(one) for one in found], [asdict(one) for one in rules]
-        result_json({"schema": 1, "kind": "explain", "keys": keys, "rules": codes})
-    else:
-        result("\n\n".join([*map(_text, found), *map(_rule_text, rules)]))
+    fields = {"keys": [asdict(one) for one in found], "rules": [asdict(one) for one in rules]}
+    text = "\n\n".join([*map(_text, found), *map(_rule_text, rules)])
+    print_result(output, "explain", fields, text)
 
 
 def _text(found: Explanation) -> str:
@@ -88,3 +86,12 @@ def _wrapped(text: str, first: str, indent: str) -> str:
     return textwrap.fill(
         text, width, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False
     )
+
+
+def schema() -> None:
+    """Print the JSON Schema of a profile, for editors that complete and check YAML.
+
+    Write it beside the profile as profile.schema.json, the name in the profile's first line.
+    """
+    does = {(key.section.__name__, key.name): fact_of(key).does for key in every_key()}
+    result_json(json_schema(does))

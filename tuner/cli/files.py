@@ -14,9 +14,8 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result_json, say
+from tuner.cli.console import OutputFormat, result_json, say
 from tuner.cli.layout import show_blocks
-from tuner.cli.options import OutputFormat
 from tuner.errors import BadUsage, JobFailed
 from tuner.host.lock import holding
 from tuner.lint.candidate import candidate
@@ -36,6 +35,7 @@ from tuner.search.study import Study
 PARENT = Path("rsyslog-tune-runs")
 
 _LOCK = ".lock"
+# The page comes last: it takes longest, and the others are there when it is interrupted.
 _REPORTS: dict[str, Callable[[StudyResult], str]] = {
     "report.md": lambda result: report_markdown(search_report(result)),
     "report.json": report_text,
@@ -45,20 +45,12 @@ _REPORTS: dict[str, Callable[[StudyResult], str]] = {
 
 JsonFile = Annotated[
     Path | None,
-    typer.Option(
-        "--export-json",
-        metavar="FILE",
-        help="Write the results to FILE as JSON, whatever is printed.",
-        show_default=False,
-    ),
+    typer.Option(metavar="FILE", help="Write the results to FILE as JSON, whatever is printed."),
 ]
 MarkdownFile = Annotated[
     Path | None,
     typer.Option(
-        "--export-markdown",
-        metavar="FILE",
-        help="Write the results to FILE as Markdown, whatever is printed.",
-        show_default=False,
+        metavar="FILE", help="Write the results to FILE as Markdown, whatever is printed."
     ),
 ]
 MetricsFileOption = Annotated[
@@ -69,7 +61,6 @@ MetricsFileOption = Annotated[
         dir_okay=False,
         help="Keep metrics of the run in this file, in Prometheus' text format, for the textfile "
         "collector of node_exporter.",
-        show_default=False,
     ),
 ]
 
@@ -195,25 +186,18 @@ def write_results(directory: Path, written: LoadedProfile, study: Study) -> None
         write_whole(directory / "best.yaml", moved(leaf, directory))
         write(render(best.profile), directory / "rendered")
 
-    _require_done([write_best, *_reports(directory, result)])
+    write_reports(directory, result, write_best)
 
 
-def write_reports(directory: Path, result: StudyResult) -> None:
-    """Write everything that people and programs read of a study, as `write_results` does."""
-    _require_done(_reports(directory, result))
-
-
-def _reports(directory: Path, result: StudyResult) -> list[Callable[[], None]]:
-    """The page comes last: it takes longest, and the others are there when it is interrupted."""
+def write_reports(directory: Path, result: StudyResult, *before: Callable[[], None]) -> None:
+    """Write everything that people and programs read of a study, after what comes before, each as
+    far as that can be done; raises JobFailed, which says what could not."""
 
     def write_report(name: str) -> None:
         write_whole(directory / name, _REPORTS[name](result))
 
-    return [partial(write_report, name) for name in _REPORTS]
-
-
-def _require_done(steps: Sequence[Callable[[], None]]) -> None:
-    """Take every step; raises JobFailed when some failed."""
+    steps = [*before]
+    steps += [partial(write_report, name) for name in _REPORTS]
     failures = []
     for step in steps:
         try:

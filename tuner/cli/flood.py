@@ -2,19 +2,235 @@
 
 from __future__ import annotations
 
+import math
 import secrets
+import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
-from tuner.cli import flood_options as option
-from tuner.cli.console import result, result_json, working
-from tuner.cli.options import OutputFormat, OutputOption
+import typer
+
+from tuner.cli.console import OutputFormat, print_result, working
+from tuner.cli.options import OutputOption
 from tuner.errors import BadUsage, JobFailed
-from tuner.flood.schedule import Timeline
+from tuner.flood.pace import Runs
+from tuner.flood.schedule import Schedule, Timeline, bursts, fixed, ramp, runs
 from tuner.flood.spec import FloodProgress, FloodSpec
 from tuner.flood.spread import traffic
-from tuner.flood.transport import Credentials
+from tuner.flood.transport import Credentials, Transport, address_of, loopback
+from tuner.host.allow import require_allowed_host
 from tuner.lab.loads import LoadHost
+from tuner.modules.input import TRANSPORTS, TransportKind
+from tuner.modules.input import Format as MessageFormat
+from tuner.profile.workload import LONGEST_MESSAGE_BYTES
+from tuner.profile.workload import Distribution as MessageDistribution
+
+Kind = Annotated[
+    TransportKind,
+    typer.Option(
+        metavar="KIND",
+        help="tcp, tls, udp, unix (a datagram socket), file (appends lines) or relp.",
+    ),
+]
+Port = Annotated[int | None, typer.Option(min=1, max=65535, help="The port on 127.0.0.1.")]
+Targets = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="HOST:PORT|PATH",
+        help="Instead of --port; a path for unix and file. Repeat it to spread connections over "
+        "several targets.",
+    ),
+]
+_PEM = {"exists": True, "dir_okay": False, "metavar": "PEM"}
+Authority = Annotated[
+    Path | None,
+    typer.Option(**_PEM, help="CA certificate that the receiver's certificate must chain to."),
+]
+Certificate = Annotated[
+    Path | None, typer.Option(**_PEM, help="Client certificate, for mutual TLS.")
+]
+Key = Annotated[Path | None, typer.Option(**_PEM, help="Private key of --certificate.")]
+Count = Annotated[
+    int | None,
+    typer.Option(min=1, help="Number of messages; per run with --runs, optional with --ramp."),
+]
+Rate = Annotated[
+    str,
+    typer.Option(
+        metavar="max|N", help="Messages per second; max: as fast as the receiver takes them."
+    ),
+]
+Connections = Annotated[
+    int, typer.Option(min=1, max=512, help="Connections, sockets or open files.")
+]
+Mean = Annotated[int, typer.Option(min=120, max=8000, help="Mean size of a message.")]
+_BOUND = {"min": 120, "max": LONGEST_MESSAGE_BYTES}
+Least = Annotated[
+    int | None, typer.Option(**_BOUND, help="Smallest size; by default 25 % below the mean.")
+]
+Most = Annotated[
+    int | None, typer.Option(**_BOUND, help="Largest size; by default 25 % above the mean.")
+]
+Spread = Annotated[
+    MessageDistribution,
+    typer.Option(help="Distribution of sizes; lognormal needs --min-bytes and --max-bytes."),
+]
+Format = Annotated[
+    MessageFormat | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="rfc3164, rfc5424, local (RFC 3164 without a host, as syslog(3) writes) or bare "
+        "(no header). By default local for unix, bare for file, else rfc3164.",
+    ),
+]
+Framing = Annotated[
+    Literal["lf", "octet-counted"] | None,
+    typer.Option(help="Framing of messages over tcp and tls; by default lf."),
+]
+Replay = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Send the lines of this file (its first 64 MiB) in a loop, with generated headers. "
+        "The file sets the sizes. With --cluster each load host reads its own, at this path.",
+    ),
+]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")]
+Ramp = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A:B:SECONDS",
+        help="Go from A to B messages per second within SECONDS; with --count, continue at B until "
+        "all are sent.",
+    ),
+]
+Burst = Annotated[
+    str | None, typer.Option(metavar="N:SECONDS", help="Send N messages at once every SECONDS.")
+]
+Repeat = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N:PAUSE",
+        help="Send --count messages N times, with a pause of PAUSE seconds in between.",
+    ),
+]
+OnCluster = Annotated[
+    bool, typer.Option("--cluster", help="Flood from all load hosts of the cluster that is up.")
+]
+
+
+@dataclass(frozen=True)
+class PacePlan:
+    """How many messages to send, and how: by a schedule, in runs, or else as fast as it goes."""
+
+    total: int
+    schedule: Schedule | None = None
+    runs: Runs | None = None
+
+
+def plan_pace(
+    count: int | None, rate: str, ramp_text: str | None, burst: str | None, repeat: str | None
+) -> PacePlan:
+    """The pace that the options ask for; raises BadUsage when they contradict each other."""
+    if sum(text is not None for text in (ramp_text, burst, repeat)) > 1:
+        raise BadUsage("--ramp, --burst and --runs cannot be combined")
+    per_second = _per_second(rate)
+    if per_second is not None and (ramp_text or burst):
+        raise BadUsage("--ramp and --burst set the rate: remove --rate")
+    if ramp_text is not None:
+        climb = ramp(*_numbers("--ramp", ramp_text, "A:B:SECONDS"))
+        whole = climb.legs[0].messages or 0
+        return PacePlan(min(count or whole, climb.total or sys.maxsize), climb)
+    if count is None:
+        raise BadUsage("--count is missing: give the number of messages")
+    if burst is not None:
+        messages, every_s = _numbers("--burst", burst, "N:SECONDS")
+        return PacePlan(count, bursts(_whole("--burst", messages), every_s))
+    if repeat is not None:
+        return _runs(count, per_second, repeat)
+    return PacePlan(count, None if per_second is None else fixed(per_second))
+
+
+def _runs(count: int, per_second: float | None, repeat: str) -> PacePlan:
+    number, pause_s = _numbers("--runs", repeat, "N:PAUSE")
+    times = _whole("--runs", number)
+    if per_second is None:
+        return PacePlan(count * times, runs=Runs(count, times, pause_s))
+    return PacePlan(count * times, runs(count, per_second, times, pause_s))
+
+
+def _per_second(rate: str) -> float | None:
+    if rate == "max":
+        return None
+    try:
+        value = float(rate)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < math.inf:
+        raise BadUsage(f"--rate {rate}: use a number of messages per second, or max")
+    return value
+
+
+def _numbers(option: str, text: str, shape: str) -> tuple[float, ...]:
+    """The numbers of an option such as A:B:SECONDS, none below 0."""
+    parts = text.split(":")
+    try:
+        values = tuple(float(part) for part in parts)
+    except ValueError:
+        values = ()
+    if len(values) != len(shape.split(":")) or not all(0 <= one < math.inf for one in values):
+        raise BadUsage(f"{option} {text}: use {shape}, numbers separated by colons")
+    return values
+
+
+def _whole(option: str, value: float) -> int:
+    if value < 1 or value != int(value):
+        raise BadUsage(f"{option}: {value:g} is not a whole number above 0")
+    return int(value)
+
+
+def flood_command(transport: Transport) -> str:
+    """The command that floods by a transport, but for how many messages."""
+    words = ["rsyslog-tune", "flood"]
+    if transport.kind != "tcp":
+        words += ["--transport", transport.kind]
+    for target in transport.targets:
+        words += ["--target", target]
+    shown = transport.credentials or Credentials()
+    files = {"--ca": shown.ca, "--certificate": shown.certificate, "--key": shown.key}
+    for option, path in files.items():
+        words += [option, path] if path is not None else []
+    return shlex.join(words)
+
+
+def plan_transport(
+    kind: TransportKind,
+    port: int | None,
+    targets: list[str] | None,
+    credentials: Credentials,
+    on_cluster: bool,
+) -> Transport:
+    """The transport that the options ask for; raises BadUsage when they contradict each other, and
+    Refused for a host that may not be flooded from here."""
+    takes_path = TRANSPORTS[kind].has_path
+    given = None if credentials == Credentials() else credentials
+    if (port is None) is (not targets):
+        raise BadUsage("give either --port or --target")
+    if on_cluster and (port is not None or takes_path):
+        raise BadUsage("--cluster floods over the network: use --target HOST:PORT")
+    if port is not None and takes_path:
+        raise BadUsage(f"{kind} needs a path: use --target PATH instead of --port")
+    places = tuple(targets or ()) if port is None else (loopback(port),)
+    transport = Transport(places, kind, given)
+    if not takes_path and not on_cluster:
+        for target in transport.targets:
+            require_allowed_host(address_of(target)[0])
+    return transport
+
 
 _POLL_S = 0.1
 _FINISH_S = 10.0
@@ -24,27 +240,27 @@ _LONG_ENOUGH_S = 0.1
 
 
 def flood(
-    port: option.Port = None,
-    target: option.Targets = None,
-    transport: option.Kind = "tcp",
-    ca: option.Authority = None,
-    certificate: option.Certificate = None,
-    key: option.Key = None,
-    count: option.Count = None,
-    rate: option.Rate = "max",
-    connections: option.Connections = 5,
-    message_bytes: option.Mean = 244,
-    distribution: option.Spread = "uniform",
-    min_bytes: option.Least = None,
-    max_bytes: option.Most = None,
-    message_format: option.Format = None,
-    framing: option.Framing = None,
-    replay: option.Replay = None,
-    seed: option.Seed = 1,
-    ramp: option.Ramp = None,
-    burst: option.Burst = None,
-    runs: option.Repeat = None,
-    cluster: option.OnCluster = False,
+    port: Port = None,
+    target: Targets = None,
+    transport: Kind = "tcp",
+    ca: Authority = None,
+    certificate: Certificate = None,
+    key: Key = None,
+    count: Count = None,
+    rate: Rate = "max",
+    connections: Connections = 5,
+    message_bytes: Mean = 244,
+    distribution: Spread = "uniform",
+    min_bytes: Least = None,
+    max_bytes: Most = None,
+    message_format: Format = None,
+    framing: Framing = None,
+    replay: Replay = None,
+    seed: Seed = 1,
+    ramp: Ramp = None,
+    burst: Burst = None,
+    runs: Repeat = None,
+    cluster: OnCluster = False,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Flood a syslog receiver with messages, and print the rate and the CPU time used.
@@ -52,9 +268,9 @@ def flood(
     The receiver must be on this machine or in allow-targets; others are refused (exit code 5).
     With --cluster it is flooded from all load hosts, and must be in allow-targets there.
     """
-    plan = option.plan_pace(count, rate, ramp, burst, runs)
+    plan = plan_pace(count, rate, ramp, burst, runs)
     files = (None if path is None else str(path) for path in (ca, certificate, key))
-    route = option.plan_transport(transport, port, target, Credentials(*files), cluster)
+    route = plan_transport(transport, port, target, Credentials(*files), cluster)
     spec = FloodSpec(
         transport=route,
         connections=connections,
@@ -73,7 +289,7 @@ def flood(
         _run(spec, (), plan, output)
         return
     # Needs more than a flood from here.
-    from tuner.cli.cluster_loads import loads_of_cluster
+    from tuner.cli.cluster_labs import loads_of_cluster
 
     with loads_of_cluster(route) as hosts:
         _run(spec, hosts, plan, output)
@@ -93,9 +309,7 @@ def _replay(
     return str(replay)
 
 
-def _run(
-    spec: FloodSpec, hosts: Sequence[LoadHost], plan: option.PacePlan, output: OutputFormat
-) -> None:
+def _run(spec: FloodSpec, hosts: Sequence[LoadHost], plan: PacePlan, output: OutputFormat) -> None:
     said = f"sending {plan.total:,} messages to {spec.transport}"
     with working(said) as tell, traffic(spec, hosts) as sender:
         if plan.schedule is not None:
@@ -122,33 +336,26 @@ def show(
     output: OutputFormat,
 ) -> None:
     """Print the result of a flood that sent everything, and how much of it each load host."""
-    if output is OutputFormat.TEXT:
-        for line in _lines(final, timeline):
-            result(line)
-        if sent:
-            result(", ".join(f"{name} sent {count:,}" for name, count in sent.items()))
-        return
+    lines = [*_lines(final, timeline)]
+    if sent:
+        lines.append(", ".join(f"{name} sent {count:,}" for name, count in sent.items()))
     seen = final.punctuality
-    seconds = _seconds(final)
-    result_json(
-        {
-            "schema": 1,
-            "kind": "flood",
-            "run_id": run_id,
-            "sent": final.sent,
-            "load_hosts": dict(sent),
-            "seconds": seconds,
-            "achieved_per_second": _achieved(final, timeline),
-            "cpu_seconds": final.cpu_seconds,
-            "cpu_share": _cpu_share(final),
-            "blocked_seconds": final.blocked_seconds,
-            # Only a pace that waits for nobody can be missed.
-            "offered": seen and seen.offered,
-            "late": seen and seen.late,
-            "max_late_s": seen and seen.max_late_s,
-            "kept_pace": seen and seen.kept,
-        }
-    )
+    fields = {
+        "run_id": run_id,
+        "sent": final.sent,
+        "load_hosts": dict(sent),
+        "seconds": _seconds(final),
+        "achieved_per_second": _achieved(final, timeline),
+        "cpu_seconds": final.cpu_seconds,
+        "cpu_share": _cpu_share(final),
+        "blocked_seconds": final.blocked_seconds,
+        # Only a pace that waits for nobody can be missed.
+        "offered": seen and seen.offered,
+        "late": seen and seen.late,
+        "max_late_s": seen and seen.max_late_s,
+        "kept_pace": seen and seen.kept,
+    }
+    print_result(output, "flood", fields, "\n".join(lines))
 
 
 def _lines(final: FloodProgress, timeline: Timeline | None) -> Iterator[str]:

@@ -24,31 +24,25 @@ from tuner.schema.scalars import is_loopback
 HostsOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--host",
         metavar="HOST",
         help="A host of the inventory, by its name; without an inventory its address: "
         "ssh://USER@HOST:PORT, local://, or a name for ssh. Can be repeated.",
-        show_default=False,
     ),
 ]
 InventoryOption = Annotated[
     Path | None,
     typer.Option(
-        "--inventory",
         metavar="FILE",
         help="hosts.yaml, or an inventory of Ansible's; without --host all collectors in it, of "
         "those with a `profile` the ones that are to run this one.",
-        show_default=False,
     ),
 ]
 EngineUrlOption = Annotated[
     str | None,
     typer.Option(
-        "--elasticsearch",
         metavar="URL",
         help="The engine as this machine reaches it; by default the first of the profile's "
         "servers.",
-        show_default=False,
     ),
 ]
 SkipEngineOption = Annotated[

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, say, working
+from tuner.cli.console import OutputFormat, print_result, say, working
 from tuner.cli.hosts import InventoryOption, machines_of
-from tuner.cli.options import OutputFormat, OutputOption, RsyslogdOption, name_for
+from tuner.cli.options import OutputOption, RsyslogdOption, name_for
 from tuner.deploy.files import HostFiles
 from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Problem, Refused
 from tuner.host.programs import choose_rsyslogd
@@ -45,23 +45,18 @@ def import_(
         typer.Argument(
             metavar="FILE...",
             help="rsyslog's configuration, such as /etc/rsyslog.conf, and what it includes.",
-            show_default=False,
         ),
     ] = None,
     profile: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output-file", metavar="PROFILE", help="The file to write.", show_default=False
-        ),
+        typer.Option("-o", "--output-file", metavar="PROFILE", help="The file to write."),
     ] = None,
     host: Annotated[
         str | None,
         typer.Option(
-            "--host",
             metavar="HOST",
             help="Read the files on this host, /etc/rsyslog.conf where none is named: one of "
             "the inventory by its name, or an address such as ssh://USER@HOST.",
-            show_default=False,
         ),
     ] = None,
     inventory: InventoryOption = None,
@@ -98,7 +93,8 @@ def import_(
     imported = translate(read, name_for(profile or Path(host or (files or read.files)[0])))
     text = profile_text(imported, [at + one for one in read.files])
     if profile is not None:
-        _write({profile: text, **_beside(profile, imported)})
+        snippets = imported.snippets.items()
+        _write({profile: text, **{profile.parent / name: script for name, script in snippets}})
     try:
         loaded = parse_profile(text, str(profile or "the profile"))
     except BadProfile as bad:
@@ -168,11 +164,6 @@ def _run(what: str, block: Block, events: Sequence[bytes]) -> tuple[Arrival, ...
         raise JobFailed(f"--verify could not run {what}: {bad}") from None
 
 
-def _beside(profile: Path, imported: Imported) -> dict[Path, str]:
-    """The snippets, in the profile's folder."""
-    return {profile.parent / name: script for name, script in imported.snippets.items()}
-
-
 def _write(files: Mapping[Path, str]) -> None:
     """All files, or none where one exists."""
     for path in files:
@@ -200,22 +191,18 @@ def _print(
     output: OutputFormat,
     problems: Sequence[Problem] = (),
 ) -> None:
+    fields = {
+        "profile": None if profile is None else str(profile),
+        "text": text,
+        "missing": [_plain(one) for one in imported.missing],
+        "changed": [_plain(one) for one in imported.changed],
+        "kept": [_plain(one) for one in imported.kept],
+        "snippets": dict(imported.snippets),
+        "problems": [asdict(one) | {"severity": one.severity.value} for one in problems],
+    }
+    print_result(output, "import", fields, text.rstrip("\n") if profile is None else str(profile))
     if output is OutputFormat.JSON:
-        result_json(
-            {
-                "schema": 1,
-                "kind": "import",
-                "profile": None if profile is None else str(profile),
-                "text": text,
-                "missing": [_plain(one) for one in imported.missing],
-                "changed": [_plain(one) for one in imported.changed],
-                "kept": [_plain(one) for one in imported.kept],
-                "snippets": dict(imported.snippets),
-                "problems": [asdict(one) | {"severity": one.severity.value} for one in problems],
-            }
-        )
         return
-    result(text.rstrip("\n") if profile is None else str(profile))
     listed = {
         "not imported": imported.missing,
         "kept as RainerScript": imported.kept,

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, say
-from tuner.cli.options import LOCAL, OutputFormat, OutputOption, name_for
+from tuner.cli.console import OutputFormat, print_result, say
+from tuner.cli.options import LOCAL, OutputOption, name_for
 from tuner.errors import ProgramMissing, Refused
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import cores, memory_bytes
@@ -30,10 +30,7 @@ def init(
             file.write(text)
     except FileExistsError:
         raise Refused(f"{profile} exists: name another file, or move it") from None
-    if output is OutputFormat.JSON:
-        result_json({"schema": 1, "kind": "init", "profile": str(profile)})
-    else:
-        result(str(profile))
+    print_result(output, "init", {"profile": str(profile)}, str(profile))
     schema = profile.parent / "profile.schema.json"
     if not schema.exists():
         say(f"for completion in your editor: rsyslog-tune schema > {schema}")

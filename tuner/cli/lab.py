@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, working
-from tuner.cli.flood_options import flood_command
-from tuner.cli.options import OutputFormat, OutputOption, load_or_default
+from tuner.cli.console import OutputFormat, print_result, result, working
+from tuner.cli.flood import flood_command
+from tuner.cli.options import OutputOption, load_or_default
 from tuner.engines.versions import distribution_for
 from tuner.errors import JobFailed
 from tuner.flood.workload import transport_for
@@ -35,7 +36,7 @@ app = typer.Typer(no_args_is_help=True, help="A lab that stays until `lab down`:
 
 @app.command()
 def up(
-    profile: Annotated[Path | None, typer.Argument(help="The profile.", show_default=False)] = None,
+    profile: Annotated[Path | None, typer.Argument(help="The profile.")] = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Start an engine and rsyslogd for a profile on loopback; they stay until `lab down`."""
@@ -74,17 +75,14 @@ def _start(profile: Profile) -> standing.Standing:
     """Start the engine, then rsyslogd; whatever was started ends again when a part fails."""
     fetch(distribution_for(profile.release))
     folder = standing.make_folder()
-    try:
+    with ExitStack() as undo:
+        undo.callback(standing.end, None)
         hosts = nodes_here(folder / "engine", profile.lab.nodes)
         nodes = Nodes(plan_for(profile, hosts, dies_with_us=False), hosts)
-        try:
-            return _ship(profile, nodes, folder)
-        except BaseException:
-            nodes.stop()
-            raise
-    except BaseException:
-        standing.end(None)
-        raise
+        undo.callback(nodes.stop)
+        started = _ship(profile, nodes, folder)
+        undo.pop_all()
+    return started
 
 
 def _ship(profile: Profile, nodes: Nodes[NodeProcess], folder: Path) -> standing.Standing:
@@ -104,7 +102,8 @@ def _ship(profile: Profile, nodes: Nodes[NodeProcess], folder: Path) -> standing
         start_checks_s=bound.start_checks_s,
     )
     first, *others = nodes.running
-    try:
+    with ExitStack() as undo:
+        undo.callback(rsyslogd.stop)
         started = standing.Standing(
             url=first.url,
             version=nodes.plan.distribution.version,
@@ -119,20 +118,16 @@ def _ship(profile: Profile, nodes: Nodes[NodeProcess], folder: Path) -> standing
             ),
         )
         standing.write(started)
-    except BaseException:
-        rsyslogd.stop()
-        raise
+        undo.pop_all()
     return started
 
 
 def _show(lab: standing.Standing, output: OutputFormat) -> None:
-    if output is OutputFormat.JSON:
-        result_json({"schema": 2, "kind": "lab", **asdict(lab)})
-        return
     others = "".join(f"          {one.url} (pid {one.process.pid})\n" for one in lab.other_nodes)
-    result(
+    text = (
         f"engine    {lab.url} ({lab.version}, {lab.heap} heap, pid {lab.engine.pid})\n{others}"
         f"rsyslogd  {lab.syslog} (pid {lab.rsyslogd.pid})\n"
         f"index     {lab.index}\n"
         f"try       {lab.flood} --count 100000"
     )
+    print_result(output, "lab", {"schema": 2, **asdict(lab)}, text)

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import Verbosity, Voice, say
+from tuner.cli.console import OutputFormat, Verbosity, say
 from tuner.engines.versions import DEFAULT
 from tuner.errors import BadUsage
 from tuner.host.programs import CHOSEN_RSYSLOGD, rsyslog_version
@@ -26,13 +26,6 @@ _UNITS_S = {"s": 1, "m": 60, "h": 3600}
 _DURATION = re.compile("".join(rf"(?:(?P<{unit}>\d+(?:\.\d+)?){unit})?" for unit in "hms"))
 
 
-class OutputFormat(Enum):
-    """How results are written."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
 class EngineChoice(Enum):
     """What a lab indexes into."""
 
@@ -43,19 +36,14 @@ class EngineChoice(Enum):
 ProfilePath = Annotated[
     Path,
     typer.Argument(
-        help="The profile, a YAML file; - reads it from stdin.",
-        readable=False,
-        allow_dash=True,
+        help="The profile, a YAML file; - reads it from stdin.", readable=False, allow_dash=True
     ),
 ]
 LOCAL = Path("rsyslog-tune.yaml")
 TemplatesOption = Annotated[
     Path | None,
     typer.Option(
-        "--templates",
-        metavar="DIR",
-        help="Your own templates, laid over the shipped ones of the same names.",
-        show_default=False,
+        metavar="DIR", help="Your own templates, laid over the shipped ones of the same names."
     ),
 ]
 FragmentOption = Annotated[
@@ -73,19 +61,15 @@ LoadedOption = Annotated[
         metavar="MODULE",
         help="With --fragment: a module that the host's configuration loads itself; can be "
         "repeated. imuxsock and imklog are always taken as loaded.",
-        show_default=False,
     ),
 ]
-OutputOption = Annotated[
-    OutputFormat, typer.Option("--output", help="Results as text or as JSON on stdout.")
-]
+OutputOption = Annotated[OutputFormat, typer.Option(help="Results as text or as JSON on stdout.")]
 EngineOption = Annotated[
     EngineChoice,
     typer.Option(
-        "--engine",
         help="node: a real engine, of the major version that the profile names. sink: the built-in "
         "bulk endpoint, which counts events and stores none; it needs no Java and shows rsyslog's "
-        "own ceiling.",
+        "own ceiling."
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results and errors.")]
@@ -103,34 +87,29 @@ VerboseOption = Annotated[
 RsyslogdOption = Annotated[
     Path | None,
     typer.Option(
-        "--rsyslogd",
         metavar="PATH",
         envvar=CHOSEN_RSYSLOGD,
         help="The rsyslogd to run, instead of that on PATH: one of another release, or a script "
         "that starts it.",
-        show_default=False,
-        show_envvar=True,
     ),
 ]
 UrlOption = Annotated[
     str | None,
     typer.Option(
-        "--elasticsearch",
         metavar="URL",
         help="Use an existing Elasticsearch or OpenSearch. Only indices and templates named "
         "rsyslog-tune-* are created in it, and they are removed afterwards.",
-        show_default=False,
     ),
 ]
 
 
-def voice_of(quiet: bool, verbose: bool) -> Voice:
+def verbosity_of(quiet: bool, verbose: bool) -> Verbosity:
     """How much to say; raises BadUsage where both were asked for."""
     if quiet and verbose:
         raise BadUsage("--quiet and --verbose cannot be combined")
     if quiet:
-        return Voice(Verbosity.QUIET)
-    return Voice(Verbosity.VERBOSE) if verbose else Voice()
+        return Verbosity.QUIET
+    return Verbosity.VERBOSE if verbose else Verbosity.NORMAL
 
 
 def templates_of(folder: Path | None) -> Templates | None:

@@ -1,22 +1,38 @@
-"""The place where a command measures: a lab on this machine, or those of the cluster; what they
-are, and how a trial is measured in one."""
+"""The place where a command measures: a lab on this machine, as the options ask for it, or those of
+the cluster; what they are, and how a trial is measured in one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
-from tuner.cli.console import Voice
+from tuner.cli.console import Verbosity
 from tuner.cli.options import EngineChoice
-from tuner.cli.site import Wanted, open_lab, prepare, require_runnable, tell_of_others
+from tuner.engine.access import client_for
+from tuner.engine.client import EngineClient
 from tuner.engine.owned import Owner, remove
+from tuner.engines.versions import Distribution, distribution_for
+from tuner.errors import BadUsage, Refused
 from tuner.flood.schedule import fixed
-from tuner.host.programs import chosen_rsyslogd
+from tuner.host.allow import require_allowed, require_allowed_host
+from tuner.host.lock import measuring
+from tuner.host.machine import busy_share
+from tuner.host.process import UNPRIVILEGED, daemons_can_read
+from tuner.host.programs import CHOSEN_RSYSLOGD, chosen_rsyslogd, rsyslog_version
 from tuner.host.usage import cores, cpu_model, describe_machine
-from tuner.lab.lab import Lab
+from tuner.lab import standing
+from tuner.lab.bind import require_bindable
+from tuner.lab.distribution import provide
+from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, sink_lab
+from tuner.lab.leftovers import remove_left
+from tuner.lab.nodes import NodeHost, RunningNode
+from tuner.lab.scratch import remove_abandoned, scratch
 from tuner.measure.ceiling import Ceiling, CeilingPlan, ceiling
+from tuner.measure.doubts import DISTURBED
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.paced import Pacing, run_paced
@@ -24,11 +40,157 @@ from tuner.measure.survival import Survivor
 from tuner.measure.sustain import overload_plan
 from tuner.measure.trial import Tell, run_trial
 from tuner.profile.model import Profile
+from tuner.render.artefacts import render
 from tuner.render.fingerprint import fingerprint
+from tuner.render.templates import Templates
 from tuner.search.budget import NODE_PACE, SINK_PACE, Pace
 from tuner.search.farm import Farm, FarmOfOne, MeasuringPlace, Telling
 from tuner.search.study import Asked, Axis, Fingerprint, LabFacts
 from tuner.space.knobs import knobs
+from tuner.validate.rsyslogd import require_omelasticsearch
+
+
+class EngineHost(NodeHost[RunningNode], Protocol):
+    """Another machine that a node of an engine of ours runs on."""
+
+    def prepare(self, distribution: Distribution, /) -> None:
+        """Have it get ready to start the engine there."""
+
+    def prepared(self) -> float:
+        """Wait until it is; the seconds that a download took."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the options ask for: a kind of lab, or an existing engine; and whose templates write
+    what it is given, the shipped ones where that is None.  With `on_cluster` it is in the labs of
+    the cluster that is up; an engine of its own runs on `engine_hosts`, where there are any."""
+
+    engine: EngineChoice
+    url: str | None
+    templates: Templates | None = None
+    on_cluster: bool = False
+    engine_hosts: Sequence[EngineHost] = ()
+
+    @property
+    def starts_node(self) -> bool:
+        """Whether the lab has an engine of its own."""
+        return self.url is None and self.engine is EngineChoice.NODE
+
+
+def require_runnable(wanted: Wanted, profiles: Sequence[Profile], rsyslog: str = "") -> None:
+    """Refuse what a lab could not measure, whether one is started or only planned; the releases of
+    the profiles stand for an rsyslog that is not known."""
+    if wanted.on_cluster and chosen_rsyslogd() is not None:
+        raise BadUsage(
+            f"--rsyslogd and {CHOSEN_RSYSLOGD} choose the rsyslogd of this machine: leave them out "
+            "with --cluster, whose machines run their own"
+        )
+    if wanted.url is not None:
+        if wanted.engine is EngineChoice.SINK:
+            raise BadUsage("--engine sink and --elasticsearch cannot be combined")
+        # Of a cluster the collector asks its own allow list, and logs in.
+        if not wanted.on_cluster:
+            require_allowed(wanted.url)
+    for profile in profiles:
+        require_bindable(profile, rsyslog or profile.release.rsyslog)
+        if wanted.url is not None and not wanted.on_cluster:
+            _require_login(wanted.url, profile)
+        if wanted.templates is not None:
+            render(profile, wanted.templates)
+    if wanted.starts_node:
+        distribution_for(profiles[0].release)
+    for one in wanted.engine_hosts:
+        require_allowed_host(one.address)
+
+
+def prepare(wanted: Wanted, profiles: Sequence[Profile], tell: Tell) -> float:
+    """Check what must be there before anything starts, and fetch the engine of the first profile
+    where one is needed.
+
+    Gives the seconds that the download took, which do not count against the budget.
+    """
+    require_omelasticsearch()
+    require_runnable(wanted, profiles, rsyslog_version())
+    if not wanted.starts_node:
+        return 0.0
+    distribution = distribution_for(profiles[0].release)
+    if wanted.engine_hosts:
+        for one in wanted.engine_hosts:
+            one.prepare(distribution)
+        return max(one.prepared() for one in wanted.engine_hosts)
+    return provide(distribution, tell)
+
+
+def tell_of_others(tell: Tell) -> None:
+    """Say so where others keep this machine busy, before anything of ours does."""
+    used = busy_share()
+    if used >= DISTURBED:
+        tell(
+            f"others use {used:.0%} of this machine: runs will differ more, so a gain takes more "
+            "pairs to show; stop them, or measure elsewhere"
+        )
+
+
+def _require_login(url: str, profile: Profile) -> None:
+    """Raise Refused for an API key, and where only root can read what rsyslogd logs in with: as
+    root we start it as another user, and whoever runs as that user could read a copy too."""
+    if profile.measured.apikey is not None:
+        raise Refused(
+            f"outputs[{profile.measured.name}].apikey: measurements log in to {url} with a name "
+            "and a password: use auth in the profile that you measure with"
+        )
+    files = [one.file for one in profile.secrets]
+    for tls in (output.tls for output in profile.indexed if output.tls is not None):
+        files += [tls.cacert, tls.mycert, tls.myprivkey]
+    for path in files:
+        if path is not None and Path(path).exists() and not daemons_can_read(path):
+            raise Refused(
+                f"{path} is needed to log in, and rsyslogd, which runs as {UNPRIVILEGED} when you "
+                "are root, cannot read it: run this without root as a user who can, or give "
+                f"{UNPRIVILEGED} access to it (setfacl -m u:{UNPRIVILEGED}:r {path})"
+            )
+
+
+@contextmanager
+def open_lab(wanted: Wanted, profile: Profile, parent: Path, tell: Tell) -> Iterator[Lab]:
+    """A lab for `profile`, alone on this machine, its files below `parent`; gone afterwards.
+
+    What a run that was killed has left is removed first.
+    """
+    with measuring("rsyslog-tune"):
+        for left in remove_abandoned():
+            tell(f"removed {left}, left by a killed run")
+        with scratch(parent) as folder, _lab(wanted, profile, folder, tell) as lab:
+            yield replace(lab, templates=wanted.templates)
+
+
+def _lab(wanted: Wanted, profile: Profile, folder: Path, tell: Tell) -> AbstractContextManager[Lab]:
+    run_id = new_run_id()
+    if wanted.url is not None:
+        return _attached(client_for(wanted.url, profile), folder, run_id, None, tell)
+    if wanted.engine is EngineChoice.SINK:
+        return sink_lab(folder, run_id)
+    distribution = distribution_for(profile.release)
+    up = standing.usable(distribution.version, profile.lab.nodes)
+    if up is not None and not wanted.engine_hosts:
+        require_allowed(up.url)
+        tell(f"using the running lab at {up.url}")
+        return _attached(EngineClient(up.url, others=up.others), folder, run_id, up.heap, tell)
+    tell(f"starting {distribution.engine.value} {distribution.version}")
+    return node_lab(profile, folder, run_id, wanted.engine_hosts)
+
+
+@contextmanager
+def _attached(
+    client: EngineClient, folder: Path, run_id: str, heap: str | None, tell: Tell
+) -> Iterator[Lab]:
+    """A lab around an engine that runs already, without what killed runs left there."""
+    for line in remove_left(client):
+        tell(line)
+    with attached_lab(client, folder, run_id, heap) as lab:
+        yield lab
+
 
 MeasureTrial = Callable[[Asked, Profile, Tell], Result]
 """Measures a profile as was asked for, and tells of its stages."""
@@ -39,7 +201,7 @@ def open_place(
     wanted: Wanted,
     profiles: Sequence[Profile],
     parent: Path,
-    voice: Voice,
+    verbosity: Verbosity,
     allow: Sequence[str] = (),
 ) -> Iterator[MeasuringPlace]:
     """The place for these profiles, gone afterwards: the engine is that of the first, of which a
@@ -49,14 +211,14 @@ def open_place(
         # Needs more than a lab here.
         from tuner.cli.cluster_labs import labs_of_cluster
 
-        with labs_of_cluster(wanted, profiles, allow, voice) as place:
+        with labs_of_cluster(wanted, profiles, allow, verbosity) as place:
             yield place
         return
-    downloads_s = prepare(wanted, profiles, voice.say)
-    tell_of_others(voice.say)
+    downloads_s = prepare(wanted, profiles, verbosity.say)
+    tell_of_others(verbosity.say)
     with ExitStack() as stack:
-        with voice.working("starting the lab"):
-            lab = stack.enter_context(open_lab(wanted, profiles[0], parent, voice.say))
+        with verbosity.working("starting the lab"):
+            lab = stack.enter_context(open_lab(wanted, profiles[0], parent, verbosity.say))
         yield place_of(lab, profiles, allow, pace_of(wanted.engine), downloads_s)
 
 

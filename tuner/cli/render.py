@@ -8,12 +8,11 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json
+from tuner.cli.console import OutputFormat, print_result
 from tuner.cli.options import (
     LOCAL,
     FragmentOption,
     LoadedOption,
-    OutputFormat,
     OutputOption,
     ProfilePath,
     TemplatesOption,
@@ -33,22 +32,16 @@ from tuner.render.tree import stale, write
 
 # What each host needs, by its name and by kind.
 _Needs = Mapping[str, Mapping[str, Sequence[str]]]
-_File = Annotated[
-    str | None, typer.Argument(help="With --stdout: print this file alone.", show_default=False)
-]
+_File = Annotated[str | None, typer.Argument(help="With --stdout: print this file alone.")]
 _Inventory = Annotated[
     Path | None,
     typer.Option(
-        "--inventory",
         metavar="FILE",
         help="hosts.yaml, or an inventory of Ansible's: a configuration for each collector in it "
         "that is to run this profile, with the host's own changes.",
-        show_default=False,
     ),
 ]
-_Directory = Annotated[
-    Path | None, typer.Option("-o", "--output-dir", help="Where the files go.", show_default=False)
-]
+_Directory = Annotated[Path | None, typer.Option("-o", "--output-dir", help="Where the files go.")]
 
 
 def render(
@@ -139,30 +132,19 @@ def _write(
     output: OutputFormat,
 ) -> None:
     states = {str(directory / path): one.value for path, one in write(artefacts, directory).items()}
-    if output is OutputFormat.JSON:
-        data = {
-            "schema": 1,
-            "kind": "render",
-            "files": [str(directory / artefact.path) for artefact in artefacts],
-            "status": states,
-            "needs": needs,
-        }
-        result_json(data)
-    else:
-        lines = [f"{state:<9}  {path}" for path, state in states.items()]
-        for host, kinds in needs.items():
-            lines += [
-                f"{host} needs {kind}: {', '.join(one)}" for kind, one in kinds.items() if one
-            ]
-        result("\n".join(lines))
+    lines = [f"{state:<9}  {path}" for path, state in states.items()]
+    for host, kinds in needs.items():
+        lines += [f"{host} needs {kind}: {', '.join(one)}" for kind, one in kinds.items() if one]
+    files = [str(directory / artefact.path) for artefact in artefacts]
+    print_result(
+        output, "render", {"files": files, "status": states, "needs": needs}, "\n".join(lines)
+    )
 
 
 def _print(artefacts: tuple[Artefact, ...], output: OutputFormat) -> None:
-    if output is OutputFormat.JSON:
-        files = {artefact.path: artefact.text for artefact in artefacts}
-        result_json({"schema": 1, "kind": "render", "text": files})
-    else:
-        result("\n".join(f"==> {item.path} <==\n{item.text}" for item in artefacts))
+    files = {artefact.path: artefact.text for artefact in artefacts}
+    text = "\n".join(f"==> {path} <==\n{text}" for path, text in files.items())
+    print_result(output, "render", {"text": files}, text)
 
 
 def _print_one(artefacts: tuple[Artefact, ...], file: str, output: OutputFormat) -> None:
@@ -181,9 +163,7 @@ def _compare(
     artefacts: tuple[Artefact, ...], directory: Path, diff: bool, output: OutputFormat
 ) -> None:
     old = stale(artefacts, directory)
-    if output is OutputFormat.JSON:
-        result_json({"schema": 1, "kind": "render-check", "stale": list(old)})
-    elif diff and old:
-        result(difference(artefacts, directory).rstrip())
+    text = difference(artefacts, directory).rstrip() if diff else ""
+    print_result(output, "render-check", {"stale": list(old)}, text)
     if old:
         raise DifferencesFound(f"{len(old)} of {len(artefacts)} files differ: {', '.join(old)}")

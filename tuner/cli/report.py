@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, say
+from tuner.cli.console import OutputFormat, result, result_json, say
 from tuner.cli.files import write_reports, writing_to
-from tuner.cli.options import OutputFormat, OutputOption
+from tuner.cli.options import OutputOption
 from tuner.errors import JobFailed, Locked
 from tuner.report.markdown import report_markdown
 from tuner.report.result import analyse
@@ -18,9 +18,7 @@ from tuner.search.journal import read
 
 
 def report(
-    run_directory: Annotated[
-        Path, typer.Argument(help="A run directory that a search wrote.", show_default=False)
-    ],
+    run_directory: Annotated[Path, typer.Argument(help="A run directory that a search wrote.")],
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Rewrite the report of a search from its journal, and print it as Markdown.

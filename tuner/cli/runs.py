@@ -21,113 +21,22 @@ from tuner.measure.metrics import Result
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.profile.model import Profile
 from tuner.report.figures import eps, on
-from tuner.search.budget import Pace, trial_seconds
+from tuner.search.budget import Pace
 from tuner.search.crew import Crew, DroppedMachine, Piece
 from tuner.search.farm import LostTrial, MeasuringPlace, Telling
-from tuner.search.guardrails import check_plan, interval_s
+from tuner.search.guardrails import check_plan
 from tuner.search.notes import dropped
 from tuner.search.study import BASELINE, Asked, Note, Phase, Trial
 
 T = TypeVar("T")
 
 
-class RunCrew:
-    """Measures what `profile_of` gives for each run; `begins` hears of a run before it begins, and
-    `telling` of its stages where they are known here."""
-
-    def __init__(
-        self,
-        place: MeasuringPlace,
-        profile_of: Callable[[Asked], Profile],
-        begins: Callable[[Asked], None],
-        telling: Telling,
-    ) -> None:
-        self._place = place
-        self._crew = Crew(place.farm(telling), time.monotonic, profile_of, begins)
-        # Where there is one machine, its warm-up comes before the first.
-        self._numbers = itertools.count(-1)
-
-    @property
-    def machines(self) -> tuple[str, ...]:
-        """Those that take runs."""
-        return self._crew.machines
-
-    def once(self, asked: Asked) -> Generator[Asked, Trial, Trial]:
-        """A run, under a number of its own."""
-        return (yield replace(asked, number=next(self._numbers)))
-
-    def run(self, asked: Asked) -> Generator[Asked, Trial, Trial]:
-        """A run and, where it lost the engine, the same once more; the last."""
-        trial = yield from self.once(asked)
-        if isinstance(trial.outcome, Failure) and trial.outcome.lost_engine:
-            say("started the engine again; repeating this run once")
-            trial = yield from self.once(asked)
-        return trial
-
-    def spread(self, take: Callable[[str], Piece | None]) -> Iterator[Trial | str]:
-        """Keep every machine busy with the pieces of work that it can `take`; each run as it ends.
-
-        A piece that is lost on its machine, whose name is given then, is done again from its
-        beginning.  Raises Unreachable when no machine is left, or an engine here is gone.
-        """
-        for happening in self._crew.spread(take, again=True):
-            match happening:
-                case Trial():
-                    yield happening
-                case LostTrial(asked=asked, reason=reason):
-                    what = f"{_name(asked)} was lost on {asked.machine}"
-                    say(f"{what}: {reason}; it does not count and is measured again")
-                    yield asked.machine
-                case DroppedMachine(machine=machine):
-                    say(dropped(happening, len(self.machines)))
-                    yield machine
-                case Note(text=text):
-                    say(text)
-
-    def alone(
-        self,
-        work: Callable[[str], Generator[Asked, Trial, T]],
-        ended: Callable[[Trial], None] = lambda _: None,
-    ) -> tuple[T, str]:
-        """What work on one machine comes to, with the machine; begun anew on another where that is
-        lost.  `ended` hears of each run."""
-        done: list[tuple[T, str]] = []
-
-        def piece(machine: str) -> Generator[Asked, Trial, None]:
-            done.append(((yield from work(machine)), machine))
-
-        waiting = [piece]
-        for happening in self.spread(lambda _: waiting.pop() if waiting else None):
-            if isinstance(happening, Trial):
-                ended(happening)
-        return done[-1]
-
-    def ceiling(self, profile: Profile) -> tuple[Ceiling, str]:
-        """What the engine of one machine carries of a profile's documents without rsyslog, with the
-        machine."""
-        while True:
-            machine = self.machines[0]
-            try:
-                return self._place.ceiling(machine, profile, say), machine
-            except Unreachable as lost:
-                if len(self.machines) == 1:
-                    raise
-                say(dropped(self._crew.drop(machine, str(lost)), len(self.machines)))
-
-
-def _name(asked: Asked) -> str:
-    return asked.why if asked.pair is None else f"{asked.why}, block {asked.pair}"
-
-
-def unheard(_asked: Asked, _stage: str) -> None:
-    """Runs of a few seconds need no line for each of their stages."""
-
-
 class SideBySide:
     """Runs arms on the machines of a place, and goes on after a run that lost the engine.
 
     `plan` is that of a saturating run; with `judges_freshness` runs follow the fixed rate of
-    their workload instead, for as long as that takes.
+    their workload instead, for as long as that takes.  `begins` hears of a run before it begins,
+    and `telling` of its stages where they are known here.
     """
 
     def __init__(
@@ -139,17 +48,22 @@ class SideBySide:
         rng: random.Random,
         begins: Callable[[Asked], None],
         *,
-        telling: Telling = unheard,
+        telling: Telling = lambda _asked, _stage: None,
         judges_freshness: bool = False,
     ) -> None:
         profiles = {arm.name: arm.profile for arm in arms}
-        self.crew = RunCrew(place, lambda asked: profiles[asked.why], begins, telling)
-        self._arms = arms
+        self._place = place
+        self._crew = Crew(
+            place.farm(telling), time.monotonic, lambda asked: profiles[asked.why], begins
+        )
+        # Where there is one machine, its warm-up comes before the first.
+        self._numbers = itertools.count(-1)
+        self.arms = arms
         self._plan = plan
         self._warm_up = TrialPlan(plan.warm_up_s, 2 * pace.engine_warm_up_s)
         self._rng = rng
         self._judges_freshness = judges_freshness
-        self._turns = place.facts.restarts and len({arm.node for arm in arms}) > 1
+        self._restarts = place.facts.restarts and len({arm.node for arm in arms}) > 1
         self._last: dict[str, Arm] = {}
         self._doing: dict[str, int] = {}
 
@@ -166,14 +80,14 @@ class SideBySide:
         runs: tuple[Run, ...] = ()
 
         def take(machine: str) -> Piece | None:
-            if self._turns and machine != self.crew.machines[0]:
+            if self._restarts and machine != self._crew.machines[0]:
                 return None
             block = next(left, None)
             if block is None:
                 return None
-            return partial(self._block, block, self._rng.sample(self._arms, len(self._arms)))
+            return partial(self._block, block, self._rng.sample(self.arms, len(self.arms)))
 
-        for happening in self.crew.spread(take):
+        for happening in self._spread(take):
             if isinstance(happening, str):
                 lost = (happening, self._doing.get(happening))
                 runs = tuple(one for one in runs if (one.machine, one.block) != lost)
@@ -191,26 +105,88 @@ class SideBySide:
         def work(machine: str) -> Generator[Asked, Trial, tuple[Result | None, ...]]:
             yield from self.warm(machine)
             fresh: list[Result | None] = []
-            for arm in self._arms:
+            for arm in self.arms:
                 if arm.profile.measured.index.mapping is MappingStyle.NONE:
                     fresh.append(None)
                     continue
                 plan = check_plan(arm.profile)
-                trial = yield from self.crew.run(_asked(arm, plan, machine, per_second=per_second))
+                trial = yield from self.run(_asked(arm, plan, machine, per_second=per_second))
                 fresh.append(trial.outcome)
             return tuple(fresh)
 
-        return self.crew.alone(work)
+        return self.alone(work)
+
+    def alone(
+        self,
+        work: Callable[[str], Generator[Asked, Trial, T]],
+        ended: Callable[[Trial], None] = lambda _: None,
+    ) -> tuple[T, str]:
+        """What work on one machine comes to, with the machine; begun anew on another where that is
+        lost.  `ended` hears of each run."""
+        done: list[tuple[T, str]] = []
+
+        def piece(machine: str) -> Generator[Asked, Trial, None]:
+            done.append(((yield from work(machine)), machine))
+
+        waiting = [piece]
+        for happening in self._spread(lambda _: waiting.pop() if waiting else None):
+            if isinstance(happening, Trial):
+                ended(happening)
+        return done[-1]
+
+    def ceiling(self, profile: Profile) -> tuple[Ceiling, str]:
+        """What the engine of one machine carries of a profile's documents without rsyslog, with the
+        machine."""
+        while True:
+            machine = self._crew.machines[0]
+            try:
+                return self._place.ceiling(machine, profile, say), machine
+            except Unreachable as lost:
+                if len(self._crew.machines) == 1:
+                    raise
+                say(dropped(self._crew.drop(machine, str(lost)), len(self._crew.machines)))
 
     def warm(self, machine: str) -> Generator[Asked, Trial, None]:
         """Run the first arm unscored, the first time on a machine: an engine that was just started
         is slow for a while."""
         if machine in self._last:
             return
-        first = self._arms[0]
+        first = self.arms[0]
         asked = _asked(first, self._warm_up, machine)
-        yield from self.crew.once(replace(asked, phase=Phase.WARM_UP))
+        yield from self._once(replace(asked, phase=Phase.WARM_UP))
         self._last[machine] = first
+
+    def run(self, asked: Asked) -> Generator[Asked, Trial, Trial]:
+        """A run and, where it lost the engine, the same once more; the last."""
+        trial = yield from self._once(asked)
+        if isinstance(trial.outcome, Failure) and trial.outcome.lost_engine:
+            say("started the engine again; repeating this run once")
+            trial = yield from self._once(asked)
+        return trial
+
+    def _once(self, asked: Asked) -> Generator[Asked, Trial, Trial]:
+        """A run, under a number of its own."""
+        return (yield replace(asked, number=next(self._numbers)))
+
+    def _spread(self, take: Callable[[str], Piece | None]) -> Iterator[Trial | str]:
+        """Keep every machine busy with the pieces of work that it can `take`; each run as it ends.
+
+        A piece that is lost on its machine, whose name is given then, is done again from its
+        beginning.  Raises Unreachable when no machine is left, or an engine here is gone.
+        """
+        for happening in self._crew.spread(take, again=True):
+            match happening:
+                case Trial():
+                    yield happening
+                case LostTrial(asked=asked, reason=reason):
+                    what = f"{_name(asked)} was lost on {asked.machine}"
+                    say(f"{what}: {reason}; it does not count and is measured again")
+                    yield asked.machine
+                case DroppedMachine(machine=machine):
+                    say(dropped(happening, len(self._crew.machines)))
+                    yield machine
+                case Note(text=text):
+                    say(text)
 
     def _block(
         self, block: int, shuffled: Sequence[Arm], machine: str
@@ -223,8 +199,12 @@ class SideBySide:
                 judged, per_second = check_plan(arm.profile), float(rate)
                 longest_s = max(plan.window_s, judged.window_s)
                 plan = TrialPlan(judged.warm_up_s, longest_s)
-            yield from self.crew.run(_asked(arm, plan, machine, block, per_second))
+            yield from self.run(_asked(arm, plan, machine, block, per_second))
             self._last[machine] = arm
+
+
+def _name(asked: Asked) -> str:
+    return asked.why if asked.pair is None else f"{asked.why}, block {asked.pair}"
 
 
 def _asked(
@@ -252,15 +232,32 @@ def begins_block(tell: Callable[[str], None], count: int) -> Callable[[Asked], N
     return begins
 
 
-def lasts_s(
-    arms: Sequence[Arm], plan: TrialPlan, count: int, pace: Pace, judges_freshness: bool
-) -> float:
-    """About how many seconds so many blocks take, from the start of the lab."""
-    waits_s = sum(interval_s(arm.profile) for arm in arms) if judges_freshness else 0.0
-    run_s = len(arms) * trial_seconds(plan, pace.overhead_s, pace) + waits_s
-    restarts = len({arm.node for arm in arms}) - 1
-    restart_s = pace.start_s + pace.engine_warm_up_s
-    return pace.start_s + 2 * pace.engine_warm_up_s + count * (run_s + restarts * restart_s)
+def reported_runs(
+    side: SideBySide, count: int, word: str, remark: Callable[[Sequence[Run], Run], str]
+) -> Iterator[tuple[Run | None, tuple[Run, ...]]]:
+    """`blocks` of a side by side, each run told as it ends, with a remark on it among all so far:
+    `pair 3 of 8  A on lab1: 71,234 EPS`."""
+    for run, runs in side.blocks(count):
+        if run is not None:
+            arm = f"  {run.arm}" if len(side.arms) > 1 else ""
+            text = f"{word} {run.block} of {count}{arm}{on(run.machine)}: {result_text(run.result)}"
+            say(f"{text}{remark(runs, run)}")
+        if runs:
+            yield run, runs
+
+
+def last_known(stages: Iterable[T]) -> tuple[T, Unreachable | None]:
+    """What is known at the end; where the engine or the last machine is lost for good, what was
+    known before that, and the loss.  Raises Unreachable where nothing was."""
+    known: list[T] = []
+    try:
+        for stage in stages:
+            known = [stage]
+    except Unreachable as lost:
+        if not known:
+            raise
+        return known[0], lost
+    return known[0], None
 
 
 def result_text(result: Result) -> str:

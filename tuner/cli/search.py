@@ -9,14 +9,13 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import Voice, result, result_json
+from tuner.cli.console import OutputFormat, Verbosity, print_result, result, result_json
 from tuner.cli.files import MetricsFileOption, new_run_directory, running_metrics, writing_to
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
     ClusterOption,
     EngineChoice,
     EngineOption,
-    OutputFormat,
     OutputOption,
     QuietOption,
     RsyslogdOption,
@@ -26,20 +25,22 @@ from tuner.cli.options import (
     given_beside,
     load,
     load_or_default,
-    voice_of,
+    verbosity_of,
 )
-from tuner.cli.place import open_place, pace_of
-from tuner.cli.search_job import (
+from tuner.cli.place import Wanted, open_place, pace_of, require_runnable
+from tuner.cli.search_session import (
     Job,
     Stopwatch,
+    Worked,
     has_changed,
     recorded_or_set_aside,
     require_strategy,
     resumed,
     searchable,
+    to_resume,
+    work_on,
+    written,
 )
-from tuner.cli.search_session import Worked, to_resume, work_on, written
-from tuner.cli.site import Wanted, require_runnable
 from tuner.errors import BadUsage, GuardrailBreached, Interrupted, JobFailed, NoImprovement
 from tuner.host.programs import choose_rsyslogd
 from tuner.lint.repairs import repairs
@@ -67,17 +68,14 @@ LocalProfile = Annotated[
         help="The profile; by default rsyslog-tune.yaml in this folder, else the shipped default.",
         readable=False,
         allow_dash=True,
-        show_default=False,
     ),
 ]
 Conf = Annotated[
     Path | None,
     typer.Option(
-        "--conf",
         metavar="FILE",
         help="Search on a configuration of rsyslog, such as /etc/rsyslog.conf, in place of a "
         "profile: only its parameters change.",
-        show_default=False,
     ),
 ]
 Sample = Annotated[
@@ -103,7 +101,6 @@ Allow = Annotated[
         metavar="NAME",
         help="Also search a setting that weakens a guarantee, such as translog.durability; can be "
         "repeated. The report begins with what is given up.",
-        show_default=False,
     ),
 ]
 Repair = Annotated[
@@ -115,15 +112,12 @@ Repair = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Print what the budget is enough for; measure nothing.")
 ]
-RunDir = Annotated[
-    Path | None, typer.Option(help="Folder for results; must be new or empty.", show_default=False)
-]
+RunDir = Annotated[Path | None, typer.Option(help="Folder for results; must be new or empty.")]
 Resume = Annotated[
     Path | None,
     typer.Option(
         metavar="RUN_DIR",
         help="Resume an interrupted search, with its options and within its budget.",
-        show_default=False,
     ),
 ]
 WarmStart = Annotated[
@@ -132,7 +126,6 @@ WarmStart = Annotated[
         metavar="RUN_DIR",
         help="Start with the best candidates of this earlier search and measure them anew; can be "
         "repeated.",
-        show_default=False,
     ),
 ]
 RefuseNoise = Annotated[
@@ -142,7 +135,6 @@ RefuseNoise = Annotated[
         min=0.1,
         help="Exit with 5 if the baseline noise, the standard deviation of runs of the profile as "
         "written, is above PERCENT: before candidates are measured.",
-        show_default=False,
     ),
 ]
 RequireGain = Annotated[
@@ -183,12 +175,12 @@ def search(
     """
     choose_rsyslogd(rsyslogd)
     clock = Stopwatch(time.monotonic())
-    voice = voice_of(quiet, verbose)
+    verbosity = verbosity_of(quiet, verbose)
     if resume is not None:
         if given := given_beside(context, _BESIDE_RESUME):
             raise BadUsage(f"--resume keeps the options of the search: remove {', '.join(given)}")
         with writing_to(resume):
-            worked = _gone_on(resume, cluster, clock, voice, metrics_path)
+            worked = _gone_on(resume, cluster, clock, verbosity, metrics_path)
         _conclude(worked, resume, require_gain, output)
         return
     if conf is not None and profile is not None:
@@ -219,7 +211,7 @@ def search(
             loaded, directory, options, budget_s, seed, clock,
             warm_starts=earlier, on_cluster=cluster,
         )  # fmt: skip
-        worked = _studied(job, voice, metrics_path)
+        worked = _studied(job, verbosity, metrics_path)
     _conclude(worked, directory, require_gain, output)
 
 
@@ -228,19 +220,16 @@ def _tell_plan(profile: Profile, options: Options, budget_s: float, output: Outp
     turned = searchable(profile, options)
     lines = list(bought(budget_s, pace_of(EngineChoice(options.engine)), profile, turned))
     mended = repairs(profile) if options.repairs else ()
-    if output is OutputFormat.JSON:
-        plan = {
-            "budget_s": budget_s,
-            "knobs": [knob.path for knob in turned],
-            "plan": lines,
-            "repairs": [asdict(one) | {"why": one.why} for one in mended],
-        }
-        result_json({"schema": 1, "kind": "search plan", **plan})
-        return
-    result("\n".join(f"- {line}" for line in lines))
-    result(f"settings, the most promising first: {', '.join(ranked(turned))}")
-    for one in mended:
-        result(f"repair: {one}")
+    fields = {
+        "budget_s": budget_s,
+        "knobs": [knob.path for knob in turned],
+        "plan": lines,
+        "repairs": [asdict(one) | {"why": one.why} for one in mended],
+    }
+    details = [f"- {line}" for line in lines]
+    details.append(f"settings, the most promising first: {', '.join(ranked(turned))}")
+    details += [f"repair: {one}" for one in mended]
+    print_result(output, "search plan", fields, "\n".join(details))
 
 
 def _affordable(budget: str, engine: EngineChoice) -> float:
@@ -255,23 +244,27 @@ def _affordable(budget: str, engine: EngineChoice) -> float:
 
 
 def _gone_on(
-    directory: Path, on_cluster: bool, clock: Stopwatch, voice: Voice, metrics_path: Path | None
+    directory: Path,
+    on_cluster: bool,
+    clock: Stopwatch,
+    verbosity: Verbosity,
+    metrics_path: Path | None,
 ) -> Worked:
     """A search that was ended before; one that was finished is only told again."""
     record = recorded_or_set_aside(directory)
     job = resumed(directory, record, clock, on_cluster=on_cluster)
     if record.study.ending is Ending.FINISHED:
-        voice.say(f"the search in {directory} is already complete; rewriting its reports")
-        return written(job, Worked(record.study, None), voice)
+        verbosity.say(f"the search in {directory} is already complete; rewriting its reports")
+        return written(job, Worked(record.study, None), verbosity)
     require_strategy(record.study.header)
     if has_changed(job.loaded):
-        voice.say(
+        verbosity.say(
             f"{job.loaded.path} changed since this search started; continuing with the original"
         )
-    return _studied(job, voice, metrics_path)
+    return _studied(job, verbosity, metrics_path)
 
 
-def _studied(job: Job, voice: Voice, metrics_path: Path | None) -> Worked:
+def _studied(job: Job, verbosity: Verbosity, metrics_path: Path | None) -> Worked:
     """Open the lab that a search needs, and work on it there.  Results are written once the lab,
     which may have filled the disk, is gone."""
     profile = job.loaded.profile
@@ -279,16 +272,16 @@ def _studied(job: Job, voice: Voice, metrics_path: Path | None) -> Worked:
     try:
         with (
             running_metrics(metrics_path, gauges) as metrics,
-            open_place(job.wanted, [profile], job.directory, voice, job.options.allow) as place,
+            open_place(job.wanted, [profile], job.directory, verbosity, job.options.allow) as place,
         ):
             job.clock.downloads_s = place.downloads_s
-            worked = work_on(job, place, voice, metrics)
+            worked = work_on(job, place, verbosity, metrics)
     except Interrupted:
         # Before it went on with anything; what was measured is there as it was.
         if job.record is not None:
-            voice.say(to_resume(job))
+            verbosity.say(to_resume(job))
         raise
-    return written(job, worked, voice)
+    return written(job, worked, verbosity)
 
 
 def _conclude(worked: Worked, directory: Path, require_gain: bool, output: OutputFormat) -> None:

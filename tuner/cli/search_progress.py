@@ -199,18 +199,15 @@ def detail_lines(progress: Progress) -> Iterator[str]:
         yield f"    doubt: {doubt}: {doubt.kind.advice}"
 
 
-def what(row: TrialRow, progress: Progress, room: int | None = None) -> str:
-    """What a trial changed, and why it was made where there is room for that:
-    `refresh_interval 5s -> 30s (at random)`."""
+def what(row: TrialRow, progress: Progress) -> str:
+    """What a trial changed, and why it was made: `refresh_interval 5s -> 30s (at random)`."""
     trial, steps = row.trial, row.move.steps
     if trial.phase is Phase.FINAL:
         return _again(row, progress)
     if trial.phase not in _MOVING or trial.changes == BASELINE or not steps:
         return trial.why
     best = "best with " if row.move.from_best and trial.phase is not Phase.SHRINK else ""
-    changed = best + steps_text(steps, progress.names, None if room is None else room - len(best))
-    whole = f"{changed} ({trial.why})"
-    return whole if room is None or len(whole) <= room else changed
+    return f"{best}{steps_text(steps, progress.names)} ({trial.why})"
 
 
 def _again(row: TrialRow, progress: Progress) -> str:

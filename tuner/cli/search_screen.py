@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import statistics
+import textwrap
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -14,10 +15,11 @@ from rich.live import Live
 from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 from rich.rule import Rule
+from rich.segment import SegmentLines
+from rich.table import Table
 from rich.text import Text
 
-from tuner.cli.console import Voice, is_live, stderr
-from tuner.cli.layout import Size, apart, fitted, fitting, folded, sparkline
+from tuner.cli.console import Verbosity, is_live, printable, stderr
 from tuner.cli.search_progress import (
     Progress,
     Running,
@@ -31,7 +33,7 @@ from tuner.cli.search_progress import (
 )
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.report.figures import eps, percent, seconds, steps, steps_lines
+from tuner.report.figures import eps, percent, seconds, steps, steps_text
 from tuner.search.climb import Leader
 from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial
 
@@ -48,274 +50,194 @@ _PHASES = {
     Phase.CONFIRM: "confirming",
     Phase.SHRINK: "removing changes that do not help",
 }
-# For where the whole name and the time that is left do not fit into a line.
-_SHORT_PHASES = {
-    **_PHASES,
-    Phase.FINAL: "choosing",
-    Phase.CHECK: "checking",
-    Phase.SHRINK: "removing changes",
-}
-_LABEL, _NARROW_LABEL = 12, 10
-_MOST_LINES = 12
-_MOST_CHANGED = 3
-_MOST_REASON = 3
-_INDENT = 6
-# With less room for it than this, what a trial changed stands below its rate.
-_LEAST_ROOM = 16
-
-Lines = Iterator["RenderableType"]
+_BARS, _ASCII_BARS = "▁▂▃▄▅▆▇█", "_.-~=+*#"
+_MOST_BARS = 40
+_LABEL = 12
+_MOST_CHANGED = 6
+# Reports have all of it.
+_REASON = 240
 
 
-def view_lines(progress: Progress, now_s: float, size: Size) -> list[RenderableType]:
-    """What stands below the trials at `now_s` seconds of the budget: as much of it, the most
-    important first, as leaves half of the terminal to the trials."""
-    parts: Sequence[tuple[int, Callable[[], Lines]]] = (
-        (9, lambda: _title(progress, size)),
-        (0, lambda: _status(progress, now_s, size)),
-        (4, lambda: iter([Padding(ProgressBar(progress.budget_s, now_s), 0)])),
-        (3, lambda: _as_written(progress, size)),
-        (1, lambda: _best(progress, size)),
-        (2, lambda: _gain(progress, size)),
-        (5, lambda: _changed(progress, size)),
-        (6, lambda: _rates(progress, size)),
-        (7, lambda: _limit(progress, size)),
-        (8, lambda: _doubts(progress, size)),
-    )
-    lines = [(rank, line) for rank, part in parts for line in part()]
-    most = max(1, min(_MOST_LINES, size.height // 2))
-    by_rank = sorted(range(len(lines)), key=lambda at: (lines[at][0], at))
-    chosen = (lines[at][1] for at in sorted(by_rank[:most]))
-    return [fitted(line, size.width) if isinstance(line, Text) else line for line in chosen]
+def view(progress: Progress, now_s: float, *, ascii_only: bool = False) -> Group:
+    """What stands below the trials at `now_s` seconds of the budget, the most important first."""
+    facts = Table.grid()
+    facts.add_column(width=_LABEL, style="dim")
+    facts.add_column(overflow="fold")
+    for label, text in _facts(progress, ascii_only):
+        facts.add_row(label, text)
+    title = Text(_one_line(progress.title))
+    # Without padding a bar does not end its line.
+    bar = Padding(ProgressBar(progress.budget_s, now_s), 0)
+    return Group(Rule(title, align="left", style="dim"), _status(progress, now_s), bar, facts)
 
 
-def row_lines(row: TrialRow, progress: Progress, width: int) -> list[Text]:
-    """A trial among others on a terminal: number, rate, change, and what it was, which stands below
-    them where it is too long; below that why it failed."""
+def trial_row(row: TrialRow, progress: Progress) -> Table:
+    """A trial among others on a terminal: number, rate, change, and what it was; below that why it
+    failed."""
     trial, outcome = row.trial, row.trial.outcome
-    text = Text.assemble(("    " if trial.number < 0 else f"{trial.number:>4}", "dim"))
+    pair = "" if trial.pair is None else f"pair {trial.pair}: "
+    said = Text(_one_line(f"{pair}{what(row, progress)}"))
+    rate, change = Text("failed", style="red"), Text()
     if isinstance(outcome, Failure):
-        text.append(f"{'failed':>8}{'':10}", style="red")
+        reason = textwrap.shorten(_one_line(str(outcome)), _REASON, placeholder=" ...")
+        said.append(f"\n{reason}", style="red")
     else:
+        if isinstance(outcome, PacedMeasurement):
+            said.append(freshness(outcome))
         is_best = trial.phase in SCORED and outcome.eps == row.best_eps and row.ratio is not None
-        change = "" if row.ratio is None else percent(row.ratio)
-        text.append(f"{eps(outcome.eps):>8}", style="bold" if is_best else "")
-        is_other = trial.changes != BASELINE or trial.pair is not None
-        text.append(f"{change:>10}", style=_style_of(row.ratio) if is_other else "")
-    text.append("  ")
-    lines = _beside(text, lambda room: _said_of(row, progress, room), width)
-    if isinstance(outcome, Failure):
-        lines += _reason(outcome, width)
-    return lines
+        rate = Text(eps(outcome.eps), style="bold" if is_best else "")
+        if row.ratio is not None:
+            is_other = trial.changes != BASELINE or trial.pair is not None
+            change = Text(percent(row.ratio), style=_style_of(row.ratio) if is_other else "")
+    grid = Table.grid()
+    for width in (4, 8, 10):
+        grid.add_column(width=width, justify="right")
+    grid.add_column(width=2)
+    grid.add_column(overflow="fold")
+    number = "" if trial.number < 0 else str(trial.number)
+    grid.add_row(Text(number, style="dim"), rate, change, "", said)
+    return grid
 
 
-def _beside(head: Text, said: Callable[[int], str], width: int) -> list[Text]:
-    """What is said, beside a head or, where it does not fit there, below it."""
-    room, below = width - head.cell_len, width - _INDENT
-    if room >= _LEAST_ROOM and len(said(room)) <= room:
-        return [fitted(Text.assemble(head, said(room)), width)]
-    return [fitted(head, width), *_indented(folded(said(below), below), _INDENT)]
+def _one_line(text: str) -> str:
+    """What others wrote, without what could steer the terminal."""
+    return " ".join(printable(text).split())
 
 
-def _reason(failure: Failure, width: int) -> list[Text]:
-    """Why a trial failed, in a few lines; reports have all of it."""
-    lines = folded(str(failure), width - _INDENT)
-    if len(lines) > _MOST_REASON:
-        rest = " ".join(line.plain.strip() for line in lines[_MOST_REASON - 1 :])
-        lines[_MOST_REASON - 1 :] = [fitted(Text(f"  {rest}"), width - _INDENT)]
-    for line in lines:
-        line.stylize("red")
-    return _indented(lines, _INDENT)
-
-
-def _indented(lines: Sequence[Text], columns: int) -> list[Text]:
-    return [Text(" " * columns).append(line) for line in lines]
-
-
-def _said_of(row: TrialRow, progress: Progress, room: int) -> str:
-    pair = "" if row.trial.pair is None else f"pair {row.trial.pair}: "
-    fresh = freshness(row.trial.outcome) if isinstance(row.trial.outcome, PacedMeasurement) else ""
-    return pair + what(row, progress, room - len(pair)) + fresh
-
-
-def _title(progress: Progress, size: Size) -> Lines:
-    yield Rule(fitted(Text(progress.title), size.width - 2), align="left", style="dim")
-
-
-def _status(progress: Progress, now_s: float, size: Size) -> Lines:
+def _status(progress: Progress, now_s: float) -> RenderableType:
     """The phase and what is under way on the left, the time on the right."""
     running = progress.running
     if running is None:
-        yield Text("starting", style="bold")
-        return
+        return Text("starting", style="bold")
     name = trial_name(running)
     if progress.rows and running.phase is not Phase.WARM_UP:
-        name += f" of {'~' if size.is_narrow else 'about '}{progress.rows[-1].expected}"
+        name += f" of about {progress.rows[-1].expected}"
     if running.pair is not None:
         name += f", pair {running.pair}"
-    left = _time_left(progress, now_s, size)
-    if size.is_narrow:
-        yield Text(_SHORT_PHASES[running.phase], style="bold")
-        yield apart(Text(name), left, size.width)
-        return
-    stage = f", {running.stage} {max(0.0, now_s - running.since_s):.0f} s"
-    long, short = _PHASES[running.phase], _SHORT_PHASES[running.phase]
-    phase = fitting(size.width - len(f": {name}{stage} {left}"), long, short)
-    whole = f"{phase}: {name}{stage}"
-    text = Text(fitting(size.width - len(left) - 1, whole, f"{phase}: {name}"))
-    text.stylize("bold", 0, len(phase))
-    yield apart(text, left, size.width)
-
-
-def _time_left(progress: Progress, now_s: float, size: Size) -> str:
+    stage = f"{_one_line(running.stage)} {max(0.0, now_s - running.since_s):.0f} s"
     left_s = progress.budget_s - now_s
-    if left_s <= 0:
-        return f"{seconds(-left_s)} beyond the budget"
-    whole = f" of {seconds(progress.budget_s)}" if size.is_wide else ""
-    return f"{seconds(left_s)}{whole} left"
+    left = f"{seconds(left_s)} left" if left_s > 0 else f"{seconds(-left_s)} beyond the budget"
+    line = Table.grid(expand=True)
+    line.add_column(ratio=1)
+    line.add_column(justify="right", no_wrap=True)
+    phase = (_PHASES[running.phase], "bold")
+    line.add_row(Text.assemble(phase, f": {name}, {stage}"), Text(f"  {left}"))
+    return line
 
 
-def _as_written(progress: Progress, size: Size) -> Lines:
-    rates = progress.rates(BASELINE)
-    if not rates:
-        return
-    text = f"{eps(statistics.median(rates))} EPS, {_runs(rates)}"
-    if len(rates) > 1 and not size.is_narrow:
-        text += f", {eps(min(rates))} to {eps(max(rates))}"
-    yield _named("written" if size.is_narrow else "as written", Text(text), size)
-
-
-def _best(progress: Progress, size: Size) -> Lines:
-    rates = progress.rates(progress.best)
-    if progress.best == BASELINE or not rates:
-        return
-    first = next(one.number for one in progress.trials if one.changes == progress.best)
-    runs = "" if size.is_narrow else f", {_runs(rates)}"
-    rate = f"{eps(statistics.median(rates))} EPS"
-    yield _named("best", Text.assemble((rate, "bold"), f", trial {first}{runs}"), size)
+def _facts(progress: Progress, ascii_only: bool) -> Iterator[tuple[str, Text]]:
+    """What is known by now, by its label."""
+    best = progress.best
+    if rates := progress.rates(BASELINE):
+        spread = f", {eps(min(rates))} to {eps(max(rates))}" if len(rates) > 1 else ""
+        rate = f"{eps(statistics.median(rates))} EPS"
+        yield "as written", Text(f"{rate}, {_runs(rates)}{spread}")
+    if best != BASELINE and (rates := progress.rates(best)):
+        first = next(one.number for one in progress.trials if one.changes == best)
+        rate = f"{eps(statistics.median(rates))} EPS"
+        yield "best", Text.assemble((rate, "bold"), f", trial {first}, {_runs(rates)}")
+    yield from _gain(progress)
+    yield from _rates(progress, ascii_only)
+    limit, written = _bottleneck(progress, best), _bottleneck(progress, BASELINE)
+    if limit and written and limit != written:
+        yield "limited by", Text(f"{limit}; as written: {written}")
+    elif limit or written:
+        yield "limited by", Text(limit or written)
+    failed = sum(isinstance(trial.outcome, Failure) for trial in progress.trials)
+    doubts = [f"{failed} failed"] if failed else []
+    doubts += [f"{count} {kind.value}" for kind, count in progress.doubts.most_common()]
+    if doubts:
+        among = f" of {len(progress.trials)} trials"
+        yield "doubts", Text(", ".join(doubts) + among, style="yellow")
+    if found := steps(BASELINE, best, progress.written):
+        yield "changed", Text(_one_line(steps_text(found, progress.names, _MOST_CHANGED)))
 
 
 def _runs(rates: Sequence[float]) -> str:
     return "measured once" if len(rates) == 1 else f"median of {len(rates)} runs"
 
 
-def _gain(progress: Progress, size: Size) -> Lines:
+def _gain(progress: Progress) -> Iterator[tuple[str, Text]]:
     """The best over the profile with its 95 % interval, and what that rests on."""
     paired = progress.paired
-    estimate = None if progress.leader is None else progress.leader.believed
-    found = estimate if paired is None else paired
+    found = paired or (None if progress.leader is None else progress.leader.believed)
     if found is None:
         return
-    label, bases = "gain", (" estimated from all trials; pairs decide", " estimated; pairs decide")
+    basis = " estimated from all trials; pairs decide"
     if paired is not None:
         enough = "" if paired.enough else f" of {paired.fewest} or more"
-        bases = (f" by {paired.pairs}{enough} pairs", f" by {paired.pairs} pairs")
-    if size.is_narrow:
-        label, bases = f"{paired.pairs} pairs" if paired is not None else "estimate", ("", "")
-    ratio = percent(found.ratio)
+        basis = f" by {paired.pairs}{enough} pairs"
     between = f" [{percent(found.low)}, {percent(found.high)}]"
-    basis = fitting(size.width - _label(size) - len(ratio + between), *bases, "")
-    text = Text.assemble((ratio, _style_of(found.ratio)), between, basis)
-    yield _named(label, text, size)
+    yield "gain", Text.assemble((percent(found.ratio), _style_of(found.ratio)), between, basis)
 
 
-def _changed(progress: Progress, size: Size) -> Lines:
-    found = steps(BASELINE, progress.best, progress.written)
-    lines = steps_lines(found, progress.names, size.width - _label(size), _MOST_CHANGED)
-    yield from _named_lines("changed", lines, size)
-
-
-def _rates(progress: Progress, size: Size) -> Lines:
+def _rates(progress: Progress, ascii_only: bool) -> Iterator[tuple[str, Text]]:
     """The rates of the last trials as a sparkline, without those that a schedule set."""
     aside = (Phase.WARM_UP, Phase.CHECK)
-    shown = [one.outcome for one in progress.trials if one.phase not in aside]
-    outcomes = shown[-max(1, size.width - _label(size) - 20) :]
+    outcomes = [one.outcome for one in progress.trials if one.phase not in aside][-_MOST_BARS:]
     rates = [one.eps if isinstance(one, Measurement) else None for one in outcomes]
     known = [rate for rate in rates if rate is not None]
     if known:
         between = f" {eps(min(known))} to {eps(max(known))}"
-        yield _named("EPS", sparkline(rates, size.ascii_only).append(between), size)
+        yield "EPS", sparkline(rates, ascii_only).append(between)
 
 
-def _limit(progress: Progress, size: Size) -> Lines:
-    """What sets the rate: of the best, and of the profile where that is something else."""
-    best, written = _bottleneck(progress, progress.best), _bottleneck(progress, BASELINE)
-    label = "limit" if size.is_narrow else "limited by"
-    if best is None or best == written:
-        if written is not None:
-            yield _named(label, Text(written), size)
-        return
-    whole = best if written is None else f"{best}; as written: {written}"
-    if len(whole) <= size.width - _label(size):
-        yield _named(label, Text(whole), size)
-    else:
-        yield from _named_lines(label, (best, f"as written: {written}"), size)
+def sparkline(values: Sequence[float | None], ascii_only: bool) -> Text:
+    """A bar for each value between the lowest and the highest of them, an x for None."""
+    bars = _ASCII_BARS if ascii_only else _BARS
+    known = [value for value in values if value is not None]
+    low, spread = min(known, default=0.0), max(known, default=0.0) - min(known, default=0.0)
+    line = Text()
+    for value in values:
+        if value is None:
+            line.append("x", style="red")
+        else:
+            share = (value - low) / spread if spread else 1.0
+            line.append(bars[round(share * (len(bars) - 1))], style="cyan")
+    return line
 
 
-def _bottleneck(progress: Progress, changes: Changes) -> str | None:
+def _bottleneck(progress: Progress, changes: Changes) -> str:
     found = progress.verdict(changes)
-    return None if found is None else found.bottleneck.value
+    return "" if found is None else found.bottleneck.value
 
 
-def _doubts(progress: Progress, size: Size) -> Lines:
-    failed = sum(isinstance(trial.outcome, Failure) for trial in progress.trials)
-    told = [f"{failed} failed"] if failed else []
-    told += [f"{count} {kind.value}" for kind, count in progress.doubts.most_common()]
-    if told:
-        among = "" if size.is_narrow else f" of {len(progress.trials)} trials"
-        yield from _named_lines("doubts", (f"{', '.join(told)}{among}",), size, "yellow")
-
-
-def _named(label: str, text: Text, size: Size) -> Text:
-    return Text.assemble((label.ljust(_label(size)), "dim"), text)
-
-
-def _named_lines(label: str, texts: Sequence[str], size: Size, style: str = "") -> Lines:
-    """Texts below one another after one label, each in as many lines as it needs."""
-    room = size.width - _label(size)
-    for at, line in enumerate(line for text in texts for line in folded(text, room)):
-        line.stylize(style)
-        yield _named("" if at else label, line, size)
-
-
-def _label(size: Size) -> int:
-    return _NARROW_LABEL if size.is_narrow else _LABEL
-
-
-def _style_of(ratio: float | None) -> str:
-    if ratio is None:
-        return ""
+def _style_of(ratio: float) -> str:
     return "green" if ratio > 1.0 else "red"
 
 
 # Drawing takes processor time from what is measured: some 1.5 ms each time.
 _PER_SECOND = 1
 _REMEMBERED = 200
+_MOST_LINES = 12
 
 
 class Screen:
     """Shows a search in lines: one for each trial and note, with `-v` for each stage too.  What was
     `said` before it began need not be said again."""
 
-    def __init__(self, voice: Voice, progress: Progress, said: tuple[str, ...] = ()) -> None:
-        self.voice = voice
+    def __init__(
+        self, verbosity: Verbosity, progress: Progress, said: tuple[str, ...] = ()
+    ) -> None:
+        self.verbosity = verbosity
         self.progress = progress
         self.said = said
 
     def say(self, text: str) -> None:
         """Something to know that stays to be read."""
-        self.voice.say(text)
+        self.verbosity.say(text)
 
     def began(self, running: Running) -> None:
         """Another stage of a trial began."""
         self.progress = self.progress.at(running)
-        if self.voice.is_verbose:
+        if self.verbosity is Verbosity.VERBOSE:
             self.say(stage_line(running))
 
     def ended(self, trial: Trial, leader: Leader | None, expected: int, left_s: float) -> None:
         """A trial ended."""
         self.took_over(trial, leader, expected, left_s)
         self._tell_trial()
-        if self.voice.is_verbose:
+        if self.verbosity is Verbosity.VERBOSE:
             for line in detail_lines(self.progress):
                 self.say(line)
 
@@ -338,14 +260,15 @@ class LiveScreen(Screen):
 
     def __init__(
         self,
-        voice: Voice,
+        verbosity: Verbosity,
         progress: Progress,
         console: Console,
         now_s: Callable[[], float],
         said: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(voice, progress, said)
-        self._view = _View(console, lambda size: view_lines(self.progress, now_s(), size))
+        super().__init__(verbosity, progress, said)
+        ascii_only = console.options.ascii_only
+        self._view = _View(console, lambda: view(self.progress, now_s(), ascii_only=ascii_only))
 
     def start(self) -> None:
         """Draw, from now on."""
@@ -359,7 +282,7 @@ class LiveScreen(Screen):
 
     def say(self, text: str) -> None:
         """See Screen; the text is folded at words."""
-        self._view.put(lambda width: folded(text, width))
+        self._view.put(Text(printable(text)))
 
     def began(self, running: Running) -> None:
         """See Screen."""
@@ -367,20 +290,19 @@ class LiveScreen(Screen):
         self._view.refresh()
 
     def _tell_trial(self) -> None:
-        progress = self.progress
-        self._view.put(lambda width: row_lines(progress.rows[-1], progress, width))
+        self._view.put(trial_row(self.progress.rows[-1], self.progress))
 
 
 class _View(Live):
-    """Rich's live display, with lines above it that are laid out anew for another size.
+    """Rich's live display, at most half of the terminal high, with lines above it.
 
     When the terminal gets another size it is cleared, because what it made of longer lines cannot
     be known, and the last lines come again.
     """
 
-    def __init__(self, console: Console, view: Callable[[Size], list[RenderableType]]) -> None:
-        self._view = view
-        self._above: deque[Callable[[int], list[Text]]] = deque(maxlen=_REMEMBERED)
+    def __init__(self, console: Console, draw: Callable[[], RenderableType]) -> None:
+        self._draw = draw
+        self._above: deque[RenderableType] = deque(maxlen=_REMEMBERED)
         self._size, self._height = console.size, 0
         super().__init__(
             console=console,
@@ -390,12 +312,12 @@ class _View(Live):
             vertical_overflow="crop",
         )
 
-    def put(self, lines: Callable[[int], list[Text]]) -> None:
-        """Lines, by the width that they may have, above the view."""
+    def put(self, line: RenderableType) -> None:
+        """A line, or several, above the view."""
         with self._lock:
-            self._above.append(lines)
+            self._above.append(line)
             if self.console.size == self._size:
-                self.console.print(*lines(self._size.width), sep="\n")
+                self.console.print(line, soft_wrap=False)
             self.refresh()
 
     def refresh(self) -> None:
@@ -405,30 +327,35 @@ class _View(Live):
             if not self.is_started or self.console.size == self._size:
                 return
             self._size = self.console.size
-            lines = [line for laid_out in self._above for line in laid_out(self._size.width)]
             self.console.control(Control.clear(), Control.home())
-            self.console.print(*lines[-max(1, self._size.height - self._height) :], sep="\n")
+            room = max(1, self._size.height - self._height)
+            self.console.print(Group(*list(self._above)[-room:]), soft_wrap=False)
 
-    def get_renderable(self) -> Group:
+    def get_renderable(self) -> SegmentLines:
         """What stands below the lines now."""
-        console = self.console
-        lines = self._view(Size(console.width, console.height, console.options.ascii_only))
+        most = max(1, min(_MOST_LINES, self.console.height // 2))
+        # The ^C that a terminal echoes must not wrap its last line.
+        narrower = self.console.options.update_width(max(1, self.console.width - 2))
+        lines = self.console.render_lines(self._draw(), narrower, pad=False)[:most]
         self._height = len(lines)
-        return Group(*lines)
+        return SegmentLines(lines, new_lines=True)
 
 
 @contextlib.contextmanager
 def screen(
-    voice: Voice, progress: Progress, now_s: Callable[[], float], said: tuple[str, ...] = ()
+    verbosity: Verbosity,
+    progress: Progress,
+    now_s: Callable[[], float],
+    said: tuple[str, ...] = (),
 ) -> Iterator[Screen]:
     """Where to show a search: a view on a terminal, lines elsewhere; `said` is what stands above
     it."""
-    if voice.is_quiet or not is_live():
-        lines = Screen(voice, progress, said)
+    if verbosity is Verbosity.QUIET or not is_live():
+        lines = Screen(verbosity, progress, said)
         lines.say("first trial")
         yield lines
         return
-    live = LiveScreen(voice, progress, stderr(), now_s, said)
+    live = LiveScreen(verbosity, progress, stderr(), now_s, said)
     try:
         live.start()
         yield live

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, say
-from tuner.cli.options import OutputFormat, OutputOption
+from tuner.cli.console import OutputFormat, print_result, result, say
+from tuner.cli.options import OutputOption
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import Arrived, ArrivedRun, FaultCount, arrived, fault_counts
 from tuner.errors import Interrupted, JobFailed
@@ -31,7 +31,6 @@ def sink(
             help="Inject a fault such as status=429, html=503 or drop-event=77, followed by "
             "after=N (first bulk request that has it, by default the 5th) and times=N (how many "
             f"have it, by default 1), separated by commas. Can be repeated. {_KINDS}.",
-            show_default=False,
         ),
     ] = None,
     output: OutputOption = OutputFormat.TEXT,
@@ -63,27 +62,24 @@ def _wait(running: Sink) -> None:
 
 
 def _show(
-    url: str, books: tuple[Arrived, ...], struck: tuple[FaultCount, ...], output: OutputFormat
+    url: str, indices: tuple[Arrived, ...], faults: tuple[FaultCount, ...], output: OutputFormat
 ) -> None:
-    if output is OutputFormat.JSON:
-        result_json(
-            {
-                "schema": 1,
-                "kind": "sink",
-                "url": url,
-                "indices": [asdict(book) for book in books],
-                "faults": [asdict(strike) for strike in struck],
-            }
+    lines = []
+    for one in indices:
+        lines.append(f"{one.index}: {one.documents:,} documents")
+        lines += [f"  run {run.run_id}: {_run_text(run)}" for run in one.runs]
+    for fault in faults:
+        lines.append(
+            f"fault {fault.fault}: {fault.documents:,} documents, {fault.stored:,} counted"
         )
-        return
-    for book in books:
-        result(f"{book.index}: {book.documents:,} documents")
-        for run in book.runs:
-            result(f"  run {run.run_id}: {_run_text(run)}")
-    for strike in struck:
-        result(f"fault {strike.fault}: {strike.documents:,} documents, {strike.stored:,} counted")
-    if not books:
-        result("nothing arrived")
+    if not indices:
+        lines.append("nothing arrived")
+    fields = {
+        "url": url,
+        "indices": [asdict(one) for one in indices],
+        "faults": [asdict(one) for one in faults],
+    }
+    print_result(output, "sink", fields, "\n".join(lines))
 
 
 def _run_text(run: ArrivedRun) -> str:

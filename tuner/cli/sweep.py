@@ -12,13 +12,20 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import Voice, result, result_json, say, working
+from tuner.cli.console import (
+    OutputFormat,
+    Verbosity,
+    print_result,
+    result,
+    result_json,
+    say,
+    working,
+)
 from tuner.cli.files import new_run_directory
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
     ClusterOption,
     EngineChoice,
-    OutputFormat,
     OutputOption,
     RsyslogdOption,
     TemplatesOption,
@@ -26,44 +33,37 @@ from tuner.cli.options import (
     duration_s,
     templates_of,
 )
-from tuner.cli.place import open_place, pace_of
+from tuner.cli.place import Wanted, open_place, pace_of, require_runnable
 from tuner.cli.runs import (
     SideBySide,
     begins_block,
-    lasts_s,
+    last_known,
+    reported_runs,
     require_none_failed,
-    result_text,
 )
-from tuner.cli.site import Wanted, require_runnable
-from tuner.errors import Interrupted, Unreachable
+from tuner.errors import Interrupted
 from tuner.host.programs import choose_rsyslogd
 from tuner.lint.load_experiment import LoadedExperiment, load_experiment
-from tuner.measure.blocks import Arm
+from tuner.measure.blocks import Arm, Run
 from tuner.measure.measurement import TrialPlan
 from tuner.render.tree import write_whole
-from tuner.report.figures import on, seconds
+from tuner.report.figures import seconds
 from tuner.report.markdown import blocks_markdown
 from tuner.report.sweep import Sweep, sweep_blocks, sweep_json, sweep_svg
-from tuner.search.budget import Pace
+from tuner.search.budget import Pace, trial_seconds
 from tuner.search.farm import MeasuringPlace
+from tuner.search.guardrails import interval_s
 from tuner.search.study import LabFacts
 
-ExperimentPath = Annotated[
-    Path, typer.Argument(help="The experiment, a YAML file.", show_default=False)
-]
+ExperimentPath = Annotated[Path, typer.Argument(help="The experiment, a YAML file.")]
 Repeats = Annotated[int | None, typer.Option(min=1, max=100, help="Repeats; overrides the file.")]
 Window = Annotated[str | None, typer.Option(help="Length of a run's window; overrides the file.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the random order within blocks.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Check the file and all variants, measure nothing.")
 ]
-OtherEngine = Annotated[
-    EngineChoice | None,
-    typer.Option("--engine", help="node or sink; overrides the file."),
-]
-RunDir = Annotated[
-    Path | None, typer.Option(help="Where results go; must be new or empty.", show_default=False)
-]
+OtherEngine = Annotated[EngineChoice | None, typer.Option(help="node or sink; overrides the file.")]
+RunDir = Annotated[Path | None, typer.Option(help="Where results go; must be new or empty.")]
 
 
 def sweep(
@@ -110,12 +110,12 @@ def sweep(
         return
     with (
         new_run_directory(run_dir, asked.name) as directory,
-        open_place(wanted, profiles, directory, Voice()) as place,
+        open_place(wanted, profiles, directory, Verbosity.NORMAL) as place,
         working("starting") as tell,
     ):
-        pace = pace_of(wanted.engine)
-        course = Course(repeats or asked.repeats, window_s, pace, seed, directory)
-        found, lost = _measured(loaded, place, course, tell)
+        course = Course(repeats or asked.repeats, window_s, pace_of(wanted.engine), seed, directory)
+        found, lost = last_known(_stages(loaded, place, course, tell))
+        _write(found, directory)
     if output is OutputFormat.JSON:
         result_json({**sweep_json(found), "run_directory": str(directory)})
     else:
@@ -137,15 +137,24 @@ def _tell_plan(
     pace = pace_of(wanted.engine)
     arms = _arms(loaded)
     judges = loaded.experiment.judges_freshness
-    took_s = lasts_s(arms, _plan(loaded, pace, window_s), repeats, pace, judges)
+    took_s = _lasts_s(arms, _plan(loaded, pace, window_s), repeats, pace, judges)
     names = [arm.name for arm in arms]
-    if output is OutputFormat.JSON:
-        plan = {"variants": names, "repeats": repeats, "about_s": took_s}
-        result_json({"schema": 1, "kind": "sweep plan", **plan})
-        return
-    result("\n".join(f"- {name}" for name in names))
     alone = " for one machine; those of the cluster share the blocks" if wanted.on_cluster else ""
-    result(f"{repeats} blocks of {len(names)} runs: about {seconds(took_s)}{alone}")
+    lines = [f"- {name}" for name in names]
+    lines.append(f"{repeats} blocks of {len(names)} runs: about {seconds(took_s)}{alone}")
+    fields = {"variants": names, "repeats": repeats, "about_s": took_s}
+    print_result(output, "sweep plan", fields, "\n".join(lines))
+
+
+def _lasts_s(
+    arms: Sequence[Arm], plan: TrialPlan, count: int, pace: Pace, judges_freshness: bool
+) -> float:
+    """About how many seconds so many blocks take, from the start of the lab."""
+    waits_s = sum(interval_s(arm.profile) for arm in arms) if judges_freshness else 0.0
+    run_s = len(arms) * trial_seconds(plan, pace.overhead_s, pace) + waits_s
+    restarts = len({arm.node for arm in arms}) - 1
+    restart_s = pace.start_s + pace.engine_warm_up_s
+    return pace.start_s + 2 * pace.engine_warm_up_s + count * (run_s + restarts * restart_s)
 
 
 def _arms(loaded: LoadedExperiment) -> tuple[Arm, ...]:
@@ -170,11 +179,10 @@ class Course:
     directory: Path
 
 
-def _measured(
+def _stages(
     loaded: LoadedExperiment, place: MeasuringPlace, course: Course, tell: Callable[[str], None]
-) -> tuple[Sweep, Unreachable | None]:
-    """Every block, each run told as it ends; what is known is written however it ends.  With what
-    was measured comes the loss of an engine, or of the last machine, for good."""
+) -> Iterator[Sweep]:
+    """What is known after each run, each told as it ends; an interrupt leaves that in files."""
     asked = loaded.experiment
     arms = _arms(loaded)
     side_by_side = SideBySide(
@@ -197,38 +205,22 @@ def _measured(
         substitutions=tuple(_substitutions(place.facts, arms)),
         freshness_limit_s=arms[0].profile.guardrails.freshness_p99_s,
     )
-    lost = None
+    began_s = time.monotonic()
+
+    def left(runs: Sequence[Run], _: Run) -> str:
+        each_s = (time.monotonic() - began_s) / len(runs)
+        runs_left = max(0, len(arms) * course.repeats - len(runs))
+        return f"  (about {seconds(each_s * runs_left)} left)"
+
     try:
-        left = _Left(len(arms) * course.repeats)
-        for run, runs in side_by_side.blocks(course.repeats):
+        for _, runs in reported_runs(side_by_side, course.repeats, "block", left):
             found = replace(found, runs=runs)
-            if run is not None:
-                what = f"block {run.block} of {course.repeats}  {run.arm}{on(run.machine)}"
-                say(f"{what}: {result_text(run.result)}  ({left.after(len(runs))} left)")
+            yield found
     except Interrupted:
         if found.runs:
             _write(found, course.directory)
             say(f"results so far are in {course.directory}")
         raise
-    except Unreachable as error:
-        if not found.runs:
-            raise
-        lost = error
-    _write(found, course.directory)
-    return found, lost
-
-
-class _Left:
-    """Says how long the runs that are left will take, by those that were made."""
-
-    def __init__(self, runs: int) -> None:
-        self._runs = runs
-        self._began_s = time.monotonic()
-
-    def after(self, made: int) -> str:
-        """The time left after so many runs."""
-        each_s = (time.monotonic() - self._began_s) / made
-        return f"about {seconds(each_s * max(0, self._runs - made))}"
 
 
 def _substitutions(facts: LabFacts, arms: Sequence[Arm]) -> Iterator[str]:

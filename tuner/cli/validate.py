@@ -59,19 +59,16 @@ _Mends = Sequence[Mend] | None
 _Output = Annotated[
     ProblemFormat,
     typer.Option(
-        "--output",
         help="Format on stdout; github: only problems, as GitHub Actions annotations; gitlab: as a "
-        "GitLab code quality report.",
+        "GitLab code quality report."
     ),
 ]
 _Url = Annotated[
     str | None,
     typer.Option(
-        "--elasticsearch",
         metavar="URL",
         help="Have an existing Elasticsearch or OpenSearch check the rendered templates; nothing "
         "is stored in it, except with --smoke.",
-        show_default=False,
     ),
 ]
 _Smoke = Annotated[
@@ -215,7 +212,7 @@ def _engine(loaded: LoadedProfile, url: str, site: Templates | None) -> Layer:
 
 def _smoke(loaded: LoadedProfile, url: str | None, site: Templates | None) -> Layer:
     """Imported here: what measures takes longer to import than the other layers take."""
-    from tuner.cli.site import Wanted, open_lab, prepare
+    from tuner.cli.place import Wanted, open_lab, prepare
     from tuner.validate.smoke import smoke_layer, without_stream
 
     wanted = Wanted(EngineChoice.NODE, url, site)

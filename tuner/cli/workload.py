@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result_json, say, working
+from tuner.cli.console import OutputFormat, result_json, say, working
 from tuner.cli.layout import show_blocks
-from tuner.cli.options import OutputFormat, OutputOption
+from tuner.cli.options import OutputOption
 from tuner.errors import Refused
 from tuner.lint.load import text_of
 from tuner.profile.sample import is_sample, read_sample, sample_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
@@ -27,6 +27,7 @@ from tuner.report.runs import (
     effective_table,
     freshness_blocks,
     overload_blocks,
+    run_cells,
     speed_text,
     sustain_blocks,
 )
@@ -134,8 +135,15 @@ def bench_blocks(bench: Bench) -> tuple[PlainBlock, ...]:
     valid = [one for one in bench.outcomes if isinstance(one, Measurement)]
     blocks += [Paragraph(text) for text in speed_text(valid)]
     if bench.machines:
-        blocks.append(_machine_table(bench))
-        blocks += bullets([f"doubt: {text}" for text in _standing_out(bench)])
+        by_machine = {name: summary(own) for name, own in _each(bench).items()}
+        blocks.append(_machine_table(by_machine))
+        logs = {
+            name: math.log(one["eps_median"])
+            for name, one in by_machine.items()
+            if one and one["eps_median"]
+        }
+        apart = standing_out(outliers(logs), "the rate")
+        blocks += bullets([f"doubt: {text}" for text in apart])
     itself = self_comparison(bench)
     if itself is not None:
         blocks.append(Paragraph(_self_text(itself)))
@@ -182,23 +190,16 @@ def _each(bench: Bench) -> dict[str, tuple[Outcome, ...]]:
     }
 
 
-def _standing_out(bench: Bench) -> Iterator[str]:
-    rates = {name: median_on(bench, name) for name, own in _each(bench).items() if summary(own)}
-    logs = {name: math.log(one) for name, one in rates.items() if one}
-    return standing_out(outliers(logs), "the rate")
-
-
-def _machine_table(bench: Bench) -> Table:
+def _machine_table(by_machine: Mapping[str, dict[str, float] | None]) -> Table:
     header = ("machine", "valid runs", "median EPS", "from", "to", "coefficient of variation")
-    rows = tuple((name, *_machine_cells(summary(own))) for name, own in _each(bench).items())
-    return Table("By machine", header, rows)
-
-
-def _machine_cells(figures: dict[str, float] | None) -> tuple[str, ...]:
-    if figures is None:
-        return ("0", "-", "-", "-", "-")
-    rates = (eps(figures[each]) for each in ("eps_median", "eps_min", "eps_max"))
-    return (str(figures["valid"]), *rates, f"{figures['eps_cv']:.1%}")
+    rows: list[tuple[str, ...]] = []
+    for name, figures in by_machine.items():
+        if figures is None:
+            rows.append((name, "0", "-", "-", "-", "-"))
+            continue
+        rates = (eps(figures[each]) for each in ("eps_median", "eps_min", "eps_max"))
+        rows.append((name, str(figures["valid"]), *rates, f"{figures['eps_cv']:.1%}"))
+    return Table("By machine", header, tuple(rows))
 
 
 def self_comparison(bench: Bench) -> Comparison | None:
@@ -258,19 +259,11 @@ def _variation(values: Sequence[float]) -> float:
 
 
 def _row(number: int, outcome: Outcome) -> tuple[str, ...]:
-    if isinstance(outcome, Failure):
-        account = (f"{outcome.sent:,}", f"{outcome.indexed:,}")
-        return (str(number), "-", *account, "-", "-", "-", "failed")
-    return (
-        str(number),
-        f"{eps(outcome.eps)} ± {eps(outcome.eps_se)}",
-        f"{outcome.delivery.sent:,}",
-        f"{outcome.delivery.indexed:,}",
-        f"{outcome.shipper_cpu_us:.1f}",
-        f"{outcome.engine_cpu_us:.1f}",
-        mebibytes(outcome.shipper_rss_bytes),
-        ", ".join(doubt.kind.value for doubt in outcome.doubts),
-    )
+    memory, doubts = "-", "failed"
+    if isinstance(outcome, Measurement):
+        memory = mebibytes(outcome.shipper_rss_bytes)
+        doubts = ", ".join(doubt.kind.value for doubt in outcome.doubts)
+    return (str(number), *run_cells(outcome), memory, doubts)
 
 
 def _remarks(outcomes: Sequence[Outcome]) -> Iterator[str]:

@@ -144,7 +144,6 @@ def p_value(p: float) -> str:
 
 
 _MOST = 3
-_LEAST_NAME = 6
 
 Levels = Mapping[str, Level]
 """The settings of a search with their levels as written, in the order in which they are named."""
@@ -186,51 +185,12 @@ def steps(before: Changes, after: Changes, written: Levels) -> tuple[SettingChan
     return tuple(step for step in found if step.before != step.after)
 
 
-def step_text(step: SettingChange, names: Mapping[str, str], room: int | None = None) -> str:
-    """A step as `refresh_interval 5s -> 30s`.  Where there is little room the value before and then
-    the name give way, and never the value after."""
-    name, after = names[step.path], level_text(step.after)
-    whole = f"{name} {level_text(step.before)} -> {after}"
-    if room is None or len(whole) <= room:
-        return whole
-    keep = max(_LEAST_NAME, room - len(f" -> {after}"))
-    return f"{name if len(name) <= keep else f'{name[: keep - 2]}..'} -> {after}"
-
-
-def steps_text(
-    found: Sequence[SettingChange],
-    names: Mapping[str, str],
-    room: int | None = None,
-    most: int = _MOST,
-) -> str:
-    """At most so many steps, as many as there is room for but one at least, and how many more there
-    are: `workerThreads 2 -> 4, refresh_interval 5s -> 30s, 4 more`."""
-    texts = [step_text(step, names) for step in found]
-    for count in range(min(most, len(texts)), 0, -1):
-        text = ", ".join(texts[:count]) + _more(len(texts) - count)
-        if room is None or len(text) <= room:
-            return text
-    if not texts or room is None:
-        return ""
-    more = _more(len(texts) - 1)
-    return step_text(found[0], names, room - len(more)) + more
-
-
-def steps_lines(
-    found: Sequence[SettingChange], names: Mapping[str, str], room: int, most: int
-) -> list[str]:
-    """All steps, each whole, in at most so many lines; the last of them says how many more there
-    are than fit."""
-    lines: list[str] = []
-    left = list(found)
-    while left and len(lines) < most - 1:
-        texts = [step_text(step, names, room - 1) for step in left]
-        fits = [count for count in range(1, len(left)) if len(", ".join(texts[:count])) < room]
-        count = len(left) if len(", ".join(texts)) <= room else max(fits, default=1)
-        left = left[count:]
-        lines.append(", ".join(texts[:count]) + ("," if left else ""))
-    return [*lines, steps_text(left, names, room, len(left))] if left else lines
-
-
-def _more(count: int) -> str:
-    return f", {count} more" if count else ""
+def steps_text(found: Sequence[SettingChange], names: Mapping[str, str], most: int = _MOST) -> str:
+    """At most so many steps, and how many more there are:
+    `workerThreads 2 -> 4, refresh_interval 5s -> 30s, 4 more`."""
+    texts = [
+        f"{names[step.path]} {level_text(step.before)} -> {level_text(step.after)}"
+        for step in found[:most]
+    ]
+    more = len(found) - most
+    return ", ".join([*texts, f"{more} more"] if more > 0 else texts)

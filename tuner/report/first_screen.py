@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from tuner.measure.measurement import Consequence
 from tuner.measure.paired import Comparison
 from tuner.report.figures import counted, eps, mebibytes, p_value, percent, share
-from tuner.report.pairs import FRESHNESS, MEMORY, compared_figures
-from tuner.report.result import STEADY, StudyResult
+from tuner.report.result import FRESHNESS, MEMORY, STEADY, StudyResult, compared_figures
 from tuner.report.search_trials import loss_lines, loss_name
 from tuner.report.sections import Caution, FirstScreen, Number
 from tuner.search.study import BASELINE, Ending, Phase, Study
@@ -19,12 +18,13 @@ from tuner.search.verdict import Claim
 def first_screen(result: StudyResult) -> FirstScreen:
     """The verdict, what to know before believing it, and the numbers it rests on."""
     header, name = result.study.header, result.written.profile.name
+    improved = result.verdict.claim is Claim.IMPROVED
     return FirstScreen(
         title=f"rsyslog-tune: {name}",
         name=f"{name}: {result.verdict.claim.value} (rsyslog-tune)",
         verdict=sentence(result),
         remarks=tuple(_remarks(result)),
-        is_improvement=result.verdict.claim is Claim.IMPROVED and not _in_question(result),
+        is_improvement=improved and not result.is_questioned,
         cautions=tuple(_cautions(result)),
         numbers=tuple(numbers(result)),
         about=(
@@ -48,17 +48,10 @@ def _cautions(result: StudyResult) -> Iterator[Caution]:
         yield Caution("What it costs", lines=(*map(str, result.costs), *result.given_up))
     if result.losses:
         yield Caution("Trials that lost or doubled events", lines=tuple(loss_lines(result)))
-    early = _cut_short(result.study)
-    if early:
-        yield Caution(early)
-
-
-def _cut_short(study: Study) -> str:
-    """A sentence on what an early end left undone; empty for a search that came to its end."""
-    if study.ending is Ending.FINISHED:
-        return ""
-    how_it_ended = "was interrupted" if study.ending is Ending.INTERRUPTED else "failed"
-    return f"The search {how_it_ended}."
+    ending = result.study.ending
+    if ending is not Ending.FINISHED:
+        how_it_ended = "was interrupted" if ending is Ending.INTERRUPTED else "failed"
+        yield Caution(f"The search {how_it_ended}.")
 
 
 def sentence(result: StudyResult) -> str:
@@ -130,10 +123,6 @@ def _delivered(result: StudyResult) -> str:
     )
 
 
-def _in_question(result: StudyResult) -> bool:
-    return any(one.puts_in_question for one in result.doubts)
-
-
 def _doubt(result: StudyResult) -> str:
     """The gravest doubt about the pairs, where it belongs beside the claim."""
     gravest = next((one for one in result.doubts if one.is_notable), None)
@@ -161,18 +150,14 @@ def _remarks(result: StudyResult) -> Iterator[str]:
     if removed:
         were, they = ("change was", "it") if removed == 1 else ("changes were", "they")
         yield f"{removed} more {were} removed before these pairs, because {they} did not help."
-    every, unshown = len(result.tuning(verdict.changes)), _unshown(result)
+    # By themselves, or with what they were measured with.
+    groups = [group for group in result.effect_groups if not group[0].undone]
+    unshown = sum(len(group) for group in groups if not group[0].is_shown)
+    every = len(result.tuning(verdict.changes))
     if every > 1 and unshown:
         shown = every - unshown
         some, were = (f"Only {shown}" if shown else "None"), "were" if shown > 1 else "was"
         yield f"{some} of the {every} settings {were} shown to help alone."
-
-
-def _unshown(result: StudyResult) -> int:
-    """How many changes were not shown to help by themselves, or with what they were measured
-    with."""
-    groups = [group for group in result.effect_groups if not group[0].undone]
-    return sum(len(group) for group in groups if not group[0].is_shown)
 
 
 def _gain(ratio: float) -> str:
@@ -273,5 +258,5 @@ def _doubted(result: StudyResult) -> Iterator[Number]:
     why = "; ".join(
         f"{one.kind.value} {one.count} ({one.consequence.value})" for one in result.doubts
     )
-    is_bad = any(one.puts_in_question for one in result.doubts)
-    yield Number("doubted runs", f"{count} of {len(runs)}", why or "nothing to doubt", is_bad)
+    detail = why or "nothing to doubt"
+    yield Number("doubted runs", f"{count} of {len(runs)}", detail, result.is_questioned)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -20,8 +20,7 @@ from tuner import __version__
 from tuner.measure.measurement import DoubtKind, Failure, FailureKind
 from tuner.measure.metrics import Result
 from tuner.measure.paired import Comparison
-from tuner.search.study import BASELINE, Asked, Header, Phase, Study, Trial
-from tuner.search.verdict import judge
+from tuner.search.study import BASELINE, Asked, Phase, Trial
 
 BEGINNING = "start"
 SEARCH_PHASES = (BEGINNING, *(phase.value for phase in Phase))
@@ -56,18 +55,6 @@ class Gauges:
     claimed: Comparison | None = None
 
 
-def with_outcome(gauges: Gauges, outcome: Result) -> Gauges:
-    """`gauges` with one more outcome."""
-    return replace(gauges, outcomes=(*gauges.outcomes, outcome))
-
-
-def of_header(gauges: Gauges, header: Header) -> Gauges:
-    """`gauges` with what a search knows once its lab is open."""
-    return replace(
-        gauges, engine=header.engine, rsyslog=header.rsyslog, budget_s=header.budget_s
-    )  # fmt: skip
-
-
 def of_intent(gauges: Gauges, asked: Asked, left_s: float) -> Gauges:
     """`gauges` when a trial begins."""
     return replace(gauges, phase=asked.phase.value, trial=max(0, asked.number), left_s=left_s)
@@ -89,11 +76,6 @@ def of_trials(gauges: Gauges, trials: Sequence[Trial], planned: int, left_s: flo
         best_eps=max((rate for _, rate in rates), default=None),
         left_s=left_s,
     )
-
-
-def of_study(gauges: Gauges, study: Study) -> Gauges:
-    """`gauges` when a search has ended, with what it claims."""
-    return replace(gauges, claimed=judge(study).claimed)
 
 
 _PREFIX = "rsyslog_tune"
@@ -119,14 +101,6 @@ class _Fixed(Collector):
 
 
 def _metrics(gauges: Gauges) -> Iterator[Metric]:
-    yield _info(gauges)
-    yield from _progress(gauges)
-    yield from _rates(gauges)
-    yield from _last(gauges)
-    yield from _counts(gauges)
-
-
-def _info(gauges: Gauges) -> Metric:
     labels = {
         "version": __version__,
         "command": gauges.command,
@@ -134,16 +108,27 @@ def _info(gauges: Gauges) -> Metric:
         "engine": gauges.engine,
         "rsyslog": gauges.rsyslog,
     }
-    return InfoMetricFamily(_PREFIX, "What runs, and against what.", labels)
+    yield InfoMetricFamily(_PREFIX, "What runs, and against what.", labels)
+    yield from _progress(gauges)
+    yield from _rates(gauges)
+    last = gauges.outcomes[-1] if gauges.outcomes else None
+    # A trial that failed gives no number.
+    if last is not None and not isinstance(last, Failure):
+        yield from _gauge(
+            "last_trial_events_per_second", "Events indexed per second in the last trial.", last.eps
+        )
+        cpu_us = {"rsyslogd": last.shipper_cpu_us, "engine": last.engine_cpu_us}
+        each_s = {process: used_us * _MICRO for process, used_us in cpu_us.items()}
+        text = "Processor time per event in the last trial."
+        yield _labelled("cpu_seconds_per_event", text, "process", each_s)
+    yield from _counts(gauges.outcomes)
 
 
 def _progress(gauges: Gauges) -> Iterator[Metric]:
     yield from _gauge("running", "Whether it runs; 0 once it has ended.", float(gauges.is_running))
     yield from _gauge("start_time_seconds", "When it began, since 1970.", gauges.started_s)
-    phase = GaugeMetricFamily(f"{_PREFIX}_phase", "1 for the phase it is in.", labels=["phase"])
-    for name in gauges.phases:
-        phase.add_metric([name], float(name == gauges.phase))
-    yield phase
+    phases = {name: float(name == gauges.phase) for name in gauges.phases}
+    yield _labelled("phase", "1 for the phase it is in.", "phase", phases)
     yield from _gauge("trial_number", "The trial that runs or ran last.", gauges.trial)
     yield from _gauge(
         "trials_planned",
@@ -156,7 +141,7 @@ def _progress(gauges: Gauges) -> Iterator[Metric]:
 
 
 def _rates(gauges: Gauges) -> Iterator[Metric]:
-    baseline, best = gauges.baseline_eps, gauges.best_eps
+    baseline, best, claimed = gauges.baseline_eps, gauges.best_eps, gauges.claimed
     yield from _gauge(
         "baseline_events_per_second",
         "Events indexed per second with the profile as written, the median of its runs.",
@@ -169,61 +154,41 @@ def _rates(gauges: Gauges) -> Iterator[Metric]:
     )
     gain = None if best is None or baseline is None else best / baseline - 1
     yield from _gauge("best_gain_ratio", "The best over the baseline, less 1; no claim.", gain)
-    if gauges.claimed is None:
-        return
-    claimed = GaugeMetricFamily(
-        f"{_PREFIX}_confirmed_gain_ratio",
-        "The gain in fresh pairs, with the ends of its 95 % interval.",
-        labels=["bound"],
-    )
-    for bound in ("low", "ratio", "high"):
-        claimed.add_metric([bound], getattr(gauges.claimed, bound) - 1)
-    yield claimed
+    if claimed is not None:
+        ends = {"low": claimed.low - 1, "ratio": claimed.ratio - 1, "high": claimed.high - 1}
+        text = "The gain in fresh pairs, with the ends of its 95 % interval."
+        yield _labelled("confirmed_gain_ratio", text, "bound", ends)
 
 
-def _last(gauges: Gauges) -> Iterator[Metric]:
-    """Of the last trial; nothing when it failed, which gives no number."""
-    last = gauges.outcomes[-1] if gauges.outcomes else None
-    if last is None or isinstance(last, Failure):
-        return
-    yield from _gauge(
-        "last_trial_events_per_second", "Events indexed per second in the last trial.", last.eps
-    )
-    cpu = GaugeMetricFamily(
-        f"{_PREFIX}_cpu_seconds_per_event", "Processor time per event in the last trial.",
-        labels=["process"],
-    )  # fmt: skip
-    cpu.add_metric(["rsyslogd"], last.shipper_cpu_us * _MICRO)
-    cpu.add_metric(["engine"], last.engine_cpu_us * _MICRO)
-    yield cpu
-
-
-def _counts(gauges: Gauges) -> Iterator[Metric]:
+def _counts(outcomes: Sequence[Result]) -> Iterator[Metric]:
     trials = CounterMetricFamily(f"{_PREFIX}_trials", "Trials that have ended.")
-    trials.add_metric([], len(gauges.outcomes))
+    trials.add_metric([], len(outcomes))
     yield trials
-    failed = Counter(one.kind for one in gauges.outcomes if isinstance(one, Failure))
-    failures = CounterMetricFamily(
-        f"{_PREFIX}_trial_failures", "Failed trials, by reason.", labels=["kind"]
-    )
-    for kind in FailureKind:
-        failures.add_metric([kind.name.lower()], failed[kind])
-    yield failures
-    doubted = Counter(
-        doubt.kind
-        for one in gauges.outcomes
-        if not isinstance(one, Failure)
-        for doubt in one.doubts
-    )
-    doubts = CounterMetricFamily(
-        f"{_PREFIX}_trial_doubts", "Reasons to trust trials less, by kind.", labels=["kind"]
-    )
-    for why in DoubtKind:
-        doubts.add_metric([why.name.lower()], doubted[why])
-    yield doubts
+    failed = Counter(one.kind for one in outcomes if isinstance(one, Failure))
+    valid = (one for one in outcomes if not isinstance(one, Failure))
+    doubted = Counter(doubt.kind for one in valid for doubt in one.doubts)
+    failures = {kind.name.lower(): failed[kind] for kind in FailureKind}
+    doubts = {kind.name.lower(): doubted[kind] for kind in DoubtKind}
+    of = CounterMetricFamily
+    yield _labelled("trial_failures", "Failed trials, by reason.", "kind", failures, of)
+    yield _labelled("trial_doubts", "Reasons to trust trials less, by kind.", "kind", doubts, of)
 
 
 def _gauge(name: str, text: str, value: float | None) -> Iterator[Metric]:
     """A gauge, where its value is known."""
     if value is not None:
         yield GaugeMetricFamily(f"{_PREFIX}_{name}", text, value)
+
+
+def _labelled(
+    name: str,
+    text: str,
+    label: str,
+    values: Mapping[str, float],
+    of: type[GaugeMetricFamily | CounterMetricFamily] = GaugeMetricFamily,
+) -> Metric:
+    """A metric with a value for each value of its label."""
+    family = of(f"{_PREFIX}_{name}", text, labels=[label])
+    for each, value in values.items():
+        family.add_metric([each], value)
+    return family

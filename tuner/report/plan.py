@@ -23,13 +23,12 @@ class PlannedRate:
 
     inputs: Inputs
     made: Plan
-    reach: PlanRange | None
+    reach: PlanRange | None = None
 
 
 def rates_json(rates: Sequence[PlannedRate]) -> dict[str, object]:
     """Each plan as `plan` gives it for one rate."""
-    plans = [plan_json(one.inputs, one.made, one.reach) for one in rates]
-    return {"schema": SCHEMA, "kind": "plans", "plans": plans}
+    return {"schema": SCHEMA, "kind": "plans", "plans": [plan_json(one) for one in rates]}
 
 
 def rates_blocks(rates: Sequence[PlannedRate]) -> tuple[PlainBlock, ...]:
@@ -68,28 +67,27 @@ Row = tuple[str, ...]
 _TIMES = ((86_400, "d"), (3600, "h"), (60, "min"))
 
 
-def plan_json(inputs: Inputs, made: Plan, reach: PlanRange | None = None) -> dict[str, object]:
+def plan_json(one: PlannedRate) -> dict[str, object]:
     """All inputs with their origin, all figures, what several machines leave open, and the
     notes."""
     return {
         "schema": SCHEMA,
         "kind": "plan",
-        "inputs": asdict(inputs),
-        "plan": asdict(made),
-        "range": None if reach is None else asdict(reach),
-        "notes": list(notes(inputs, made)),
+        "inputs": asdict(one.inputs),
+        "plan": asdict(one.made),
+        "range": None if one.reach is None else asdict(one.reach),
+        "notes": list(notes(one.inputs, one.made)),
     }
 
 
-def plan_blocks(
-    inputs: Inputs, made: Plan, reach: PlanRange | None = None
-) -> tuple[PlainBlock, ...]:
+def plan_blocks(one: PlannedRate) -> tuple[PlainBlock, ...]:
     """The plan in one sentence, its figures, the space over time, the notes, and every assumption
     with its origin."""
+    inputs, made = one.inputs, one.made
     sizes = ("per", "events", "messages", "primaries", "with replicas", "gzip files")
     return (
         Paragraph(_headline(inputs, made), is_lead=True),
-        Table("Plan", ("plan", "", ""), _figures(inputs, made, reach)),
+        Table("Plan", ("plan", "", ""), _figures(inputs, made, one.reach)),
         Table("Space", sizes, tuple(_space(row) for row in made.space)),
         *bullets(notes(inputs, made)),
         Table("Assumptions", ("assumption", "value", "", "where from"), assumptions(inputs)),
@@ -126,12 +124,14 @@ def between(made: Plan, reach: PlanRange | None, count: Callable[[Plan], int]) -
 def _figures(inputs: Inputs, made: Plan, reach: PlanRange | None) -> tuple[Row, ...]:
     """What is planned, how much of it, and how that comes."""
     hosts, gone = made.collectors, made.outage
+    carried = inputs.collector.eps
     return (
         (
             "collectors",
             between(made, reach, collectors_of),
             f"{hosts.needed:,} needed at the peak, 1 spare; each with {eps(hosts.eps_each)} EPS, "
-            f"{hosts.utilisation:.0%} of {_carries(inputs.collector)}{_busy(hosts.cores_busy)}",
+            f"{hosts.utilisation:.0%} of {eps(carried.value)} EPS ({carried.origin.value})"
+            f"{_busy(hosts.cores_busy)}",
         ),
         ("connections", f"{hosts.connections:,}", _connections(made)),
         (
@@ -169,10 +169,6 @@ def _load_figures(inputs: Inputs, made: Plan) -> tuple[Row, ...]:
     cost = f"{inputs.load_us.value:.2g} us/event ({inputs.load_us.origin.value})"
     how = f"to try the peak with `flood`: a sender uses one core at most, at {cost}"
     return (("load hosts", f"{made.load_hosts:,}", how),)
-
-
-def _carries(machine: Machine) -> str:
-    return f"{eps(machine.eps.value)} EPS ({machine.eps.origin.value})"
 
 
 def _engine_figures(made: Plan, reach: PlanRange | None) -> tuple[Row, ...]:

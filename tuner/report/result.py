@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.lint.repairs import Repair, every_change, repairs
-from tuner.measure.measurement import Failure, Measurement
+from tuner.measure.doubts import DISTURBED
+from tuner.measure.measurement import Consequence, DoubtKind, Failure, Measurement, others_used
 from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.paired import Comparison
 from tuner.profile.paths import get
-from tuner.report.pairs import Doubted, Price, costs, doubted
+from tuner.report.figures import eps, significant
 from tuner.search.explain import Effect, Explained, explain
 from tuner.search.losses import Loss, losses
 from tuner.search.pairs import Pair, pairs_of
@@ -22,6 +24,149 @@ from tuner.space.guarantees import Guarantee, opened
 from tuner.space.kept import concessions
 from tuner.space.knob import Knob, Level
 from tuner.space.knobs import knobs
+
+# A change that the pairs show, and yet nobody would call a cost.
+_NOTABLE = 1.05
+# At a fixed rate each side runs once, so that nothing shows its noise: a judgement.
+_NOTABLE_ONCE = 1.2
+_MIB = 1024.0**2
+FRESHNESS, MEMORY = "freshness p99, one run each", "rsyslogd memory, peak"
+
+
+@dataclass(frozen=True)
+class PairFigure:
+    """One figure of both sides: its name and unit, and its comparison.  Where the lab is the sink,
+    only what is `of_sink` says something."""
+
+    name: str
+    unit: str
+    of: Callable[[Verdict], Comparison | None]
+    is_rate: bool = False
+    of_sink: bool = False
+    scale: float = 1.0
+
+    def averages(self, comparison: Comparison) -> tuple[float, float]:
+        """Of both sides, in its unit."""
+        before, after = comparison.averages
+        return before / self.scale, after / self.scale
+
+    def write(self, value: float) -> str:
+        """A value with as many digits as its ratio is printed with."""
+        number = eps(value) if self.is_rate else significant(value)
+        return f"{number} {self.unit}".rstrip()
+
+    def got_worse(self, comparison: Comparison) -> bool:
+        """Whether the pairs show it, by more than what nobody would call a cost."""
+        if self.is_rate:
+            return comparison.shows_less and comparison.ratio <= 1 / _NOTABLE
+        return comparison.shows_more and comparison.ratio >= _NOTABLE
+
+
+PAIR_FIGURES = (
+    PairFigure("events per second, steady window", "", lambda one: one.eps,
+               is_rate=True, of_sink=True),
+    PairFigure("events per second, including deferred work", "", lambda one: one.paid,
+               is_rate=True),
+    PairFigure("events per second, first send to refreshed and flushed", "",
+               lambda one: one.durable, is_rate=True),
+    PairFigure("events per second, first send to merged as well", "", lambda one: one.merged,
+               is_rate=True),
+    PairFigure("rsyslogd CPU per event", "us", lambda one: one.shipper_cpu, of_sink=True),
+    PairFigure("engine CPU per event, including deferred work", "us", lambda one: one.engine_cpu),
+    PairFigure(MEMORY, "MiB", lambda one: one.memory, of_sink=True, scale=_MIB),
+    PairFigure("bulk request, p50", "ms", lambda one: one.bulk),
+    PairFigure("disk per event, after those merges", "bytes", lambda one: one.disk),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Price:
+    """A figure that got worse from the profile as written to what is recommended."""
+
+    figure: str
+    before: float
+    after: float
+    unit: str
+
+    def __str__(self) -> str:
+        before, after = significant(self.before), significant(self.after)
+        return f"{self.figure}: {before} -> {after} {self.unit}".rstrip()
+
+
+def compared_figures(verdict: Verdict, *, is_sink: bool) -> Iterator[tuple[PairFigure, Comparison]]:
+    """Every figure that the pairs show."""
+    for figure in PAIR_FIGURES:
+        comparison = figure.of(verdict)
+        if comparison is not None and (figure.of_sink or not is_sink):
+            yield figure, comparison
+
+
+def costs(verdict: Verdict, fresh: Sequence[PacedMeasurement], *, is_sink: bool) -> Iterator[Price]:
+    """What got worse: by the pairs and, where both sides ran at a fixed rate, the profile first, by
+    how `fresh` that was."""
+    p99_s = [run.freshness_s.p99 for run in fresh if run.freshness_s is not None]
+    if len(p99_s) == 2 and p99_s[1] >= _NOTABLE_ONCE * p99_s[0]:
+        yield Price(FRESHNESS, p99_s[0], p99_s[1], "s")
+    for figure, comparison in compared_figures(verdict, is_sink=is_sink):
+        if figure.got_worse(comparison):
+            before, after = figure.averages(comparison)
+            yield Price(figure.name, before, after, figure.unit)
+
+
+# Fewer runs than this share are not worth a sentence: pairs have outliers.
+_NOTABLE_SHARE = 0.25
+_ORDER = tuple(Consequence)
+
+
+@dataclass(frozen=True)
+class Doubted:
+    """A doubt that `count` of `runs` have, what it does to the comparison, and why."""
+
+    kind: DoubtKind
+    consequence: Consequence
+    count: int
+    runs: int
+    why: str
+
+    @property
+    def is_notable(self) -> bool:
+        """Whether it belongs beside the claim."""
+        is_rare = self.count < _NOTABLE_SHARE * self.runs
+        return self.consequence is not Consequence.INFORMS and not is_rare
+
+    @property
+    def puts_in_question(self) -> bool:
+        """Whether the claim should not be believed for it."""
+        return self.is_notable and self.consequence is Consequence.QUESTIONS
+
+    def __str__(self) -> str:
+        return f"{self.count} of {self.runs} runs {self.kind.value}: {self.why}"
+
+
+def doubted(pairs: Sequence[Pair]) -> tuple[Doubted, ...]:
+    """The doubts about the runs of pairs, the gravest first and those of most runs."""
+    found = _doubted(pairs)
+    return tuple(sorted(found, key=lambda one: (_ORDER.index(one.consequence), -one.count)))
+
+
+def _doubted(pairs: Sequence[Pair]) -> Iterator[Doubted]:
+    before, after = ([pair[side] for pair in pairs] for side in (0, 1))
+    runs = [*before, *after]
+    for kind in DoubtKind:
+        having = [run for run in runs if _has(kind, run)]
+        if not having:
+            continue
+        consequence, why = kind.consequence, kind.meaning
+        if kind is DoubtKind.SENDER_LIMITED and not any(_has(kind, run) for run in before):
+            consequence, why = Consequence.INFORMS, "the best found may carry more than that"
+        if kind is DoubtKind.DISTURBED and (most := others_used(having)) >= DISTURBED:
+            why = f"others used up to {most * 100:.0f} % of the machine"
+        yield Doubted(kind, consequence, len(having), len(runs), why)
+
+
+def _has(kind: DoubtKind, run: Measurement) -> bool:
+    return any(doubt.kind is kind for doubt in run.doubts)
+
 
 AS_WRITTEN, BEST = "as written", "best found"
 
@@ -123,6 +268,11 @@ class StudyResult:
         """The doubts about the confirming pairs, the gravest first."""
         return doubted(self.pairs)
 
+    @property
+    def is_questioned(self) -> bool:
+        """Whether a claim should not be believed for the doubts about its pairs."""
+        return any(one.puts_in_question for one in self.doubts)
+
     def as_written(self, path: str) -> Level:
         """The level of a setting in the profile as written; None where it writes none."""
         if path in self.knobs:
@@ -153,6 +303,7 @@ def analyse(study: Study) -> StudyResult:
     profile, allow = written.profile, header.options.allow
     needed = repairs(profile)
     verdict = _repaired(judge(study), study, needed)
+    eps, paid = verdict.eps, verdict.paid
     recommended = frozenset(verdict.changes)
     fixed_rate = tuple(
         FixedRateRun(_side(trial, verdict), trial) for trial in study.of(Phase.CHECK)
@@ -166,7 +317,8 @@ def analyse(study: Study) -> StudyResult:
         knobs={knob.path: knob for knob in knobs(profile, allow)},
         opened=opened(profile, (*profile.search.allow, *allow)),
         pairs=pairs_of(study.trials),
-        claimed_rate=_claimed_rate(verdict),
+        # The rate that gained less.
+        claimed_rate=SUSTAINED if eps and paid and paid.ratio < eps.ratio else STEADY,
         last_runs=_last_runs(study),
         fixed_rate=fixed_rate,
         fresh=_fresh(fixed_rate, verdict),
@@ -187,12 +339,6 @@ def _repaired(verdict: Verdict, study: Study, needed: tuple[Repair, ...]) -> Ver
         return verdict
     fails = disqualified(study.trials, changes, header.limits)
     return verdict if fails else replace(verdict, changes=changes)
-
-
-def _claimed_rate(verdict: Verdict) -> Rate:
-    """The rate that gained less."""
-    eps, paid = verdict.eps, verdict.paid
-    return SUSTAINED if eps is not None and paid is not None and paid.ratio < eps.ratio else STEADY
 
 
 def _side(trial: Trial, verdict: Verdict) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import TypeAdapter
 
-from tuner.engine.bulk_times import BulkLatency
 from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.ceiling import Ceiling, Combination
 from tuner.measure.effective import Effective, QueueUse
 from tuner.measure.measurement import Failure, Measurement
+from tuner.measure.metrics import Result
 from tuner.measure.paced_summary import PacedMeasurement, Percentiles
 from tuner.measure.sustain import Bounds, LoadTrial, Overload
 from tuner.report.figures import counted, eps, mebibytes
@@ -56,6 +56,20 @@ def bottleneck_blocks(verdict: Diagnosis) -> list[PlainBlock]:
     return [Paragraph(f"bottleneck: {name.value}: {_LIMITED_BY[name]}"), *bullets(lines)]
 
 
+def run_cells(outcome: Result) -> tuple[str, ...]:
+    """EPS, sent, indexed, and the CPU time of rsyslogd and of the engine; a failure has no rate."""
+    if isinstance(outcome, Failure):
+        return ("-", f"{outcome.sent:,}", f"{outcome.indexed:,}", "-", "-")
+    error = f" ± {eps(outcome.eps_se)}" if isinstance(outcome, Measurement) else ""
+    return (
+        f"{eps(outcome.eps)}{error}",
+        f"{outcome.delivery.sent:,}",
+        f"{outcome.delivery.indexed:,}",
+        f"{outcome.shipper_cpu_us:.1f}",
+        f"{outcome.engine_cpu_us:.1f}",
+    )
+
+
 def effective_blocks(run: Measurement) -> list[PlainBlock]:
     """The rates with deferred work charged to them, and the bulk requests as they were."""
     # The sink has no segments: there is nothing to refresh, to flush or to merge.
@@ -83,16 +97,11 @@ def speed_text(runs: Sequence[Measurement]) -> Iterator[str]:
 
 def effective_table(used: Effective, name: str) -> Table:
     """What is configured and what really ran: a row for each queue and each kind of thread."""
-    queues = tuple((one.name, _configured(one), _used(one)) for one in used.queues)
-    threads = tuple(
-        (
-            one.name,
-            "",
-            f"{counted(one.count, 'thread')}, {one.cpu_us:.2f} us CPU per event",
-        )
-        for one in used.threads
-    )
-    return Table(name, ("part", "configured", "effective"), queues + threads)
+    rows = [(one.name, _configured(one), _used(one)) for one in used.queues]
+    for one in used.threads:
+        cost = f"{counted(one.count, 'thread')}, {one.cpu_us:.2f} us CPU per event"
+        rows.append((one.name, "", cost))
+    return Table(name, ("part", "configured", "effective"), tuple(rows))
 
 
 def _rates(run: Measurement) -> str:
@@ -113,25 +122,18 @@ def _bulk_lines(used: Effective) -> Iterator[str]:
         size = ""
         if used.bulk is not None and used.bulk.mean_bytes is not None:
             size = f" and {used.bulk.mean_bytes / 1024:,.0f} KiB"
+        waited = ""
+        if used.bulk_waited_ms is not None:
+            waited = f"; rsyslogd waited {used.bulk_waited_ms:,.0f} ms for each"
         yield (
             f"bulk requests: {used.bulks_per_second:,.1f} a second, each of "
-            f"{used.events_per_bulk:,.0f} events{size} on average{_waited(used)}"
+            f"{used.events_per_bulk:,.0f} events{size} on average{waited}"
         )
-    if used.bulk is not None:
-        yield f"bulk handling: {_latency(used.bulk)}"
-
-
-def _waited(used: Effective) -> str:
-    if used.bulk_waited_ms is None:
-        return ""
-    return f"; rsyslogd waited {used.bulk_waited_ms:,.0f} ms for each"
-
-
-def _latency(bulk: BulkLatency) -> str:
-    return (
-        f"p50 {bulk.p50_ms:,.0f} ms, p95 {bulk.p95_ms:,.0f} ms, p99 {bulk.p99_ms:,.0f} ms, "
-        f"at most {bulk.max_ms:,.0f} ms ({_SOURCES[bulk.source]})"
-    )
+    if bulk := used.bulk:
+        yield (
+            f"bulk handling: p50 {bulk.p50_ms:,.0f} ms, p95 {bulk.p95_ms:,.0f} ms, "
+            f"p99 {bulk.p99_ms:,.0f} ms, at most {bulk.max_ms:,.0f} ms ({_SOURCES[bulk.source]})"
+        )
 
 
 def _configured(queue: QueueUse) -> str:

@@ -3,22 +3,21 @@ files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuner.lint.candidate import candidate
 from tuner.measure.measurement import Failure
-from tuner.measure.paced_summary import PacedMeasurement, Percentiles
+from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import Comparison
 from tuner.measure.stages import Stages
 from tuner.render.artefacts import render
 from tuner.render.tree import unified
 from tuner.report.drawing import Colour
 from tuner.report.figures import eps, interval, percent, raw_and_adjusted, restart_text
-from tuner.report.pairs import compared_figures
-from tuner.report.result import AS_WRITTEN, BEST, FixedRateRun, StudyResult
+from tuner.report.result import AS_WRITTEN, BEST, FixedRateRun, StudyResult, compared_figures
 from tuner.report.runs import (
     bottleneck_blocks,
     effective_blocks,
@@ -110,7 +109,9 @@ def _paint_changes(axes: Axes, rates: list[tuple[float, float]], claimed: Compar
 def freshness_plot(result: StudyResult) -> Plot | None:
     """The percentiles of both sides with the limit; None where they were not seen."""
     sides = {
-        side: run.freshness_s for side, run in result.fresh.items() if run.freshness_s is not None
+        side: (fresh.p50, fresh.p95, fresh.p99, fresh.max)
+        for side, run in result.fresh.items()
+        if (fresh := run.freshness_s) is not None
     }
     if not sides:
         return None
@@ -122,27 +123,21 @@ def freshness_plot(result: StudyResult) -> Plot | None:
         f"finds it; the guardrail allows {limit_s:g} s at p99."
     )
 
-    def paint(figure: Figure) -> None:
-        _paint_freshness(figure, sides, limit_s)
-
-    rows = tuple(
-        (side, *(f"{one:.2f} s" for one in _values(fresh))) for side, fresh in sides.items()
-    )
+    rows = tuple((side, *(f"{one:.2f} s" for one in each_s)) for side, each_s in sides.items())
+    paint = partial(_paint_freshness, sides, limit_s)
     return Plot("freshness", title, says, 220, paint, ("", *_NAMES), rows)
 
 
-def _values(fresh: Percentiles) -> tuple[float, float, float, float]:
-    return fresh.p50, fresh.p95, fresh.p99, fresh.max
-
-
-def _paint_freshness(figure: Figure, sides: dict[str, Percentiles], limit_s: float) -> None:
+def _paint_freshness(
+    sides: Mapping[str, tuple[float, ...]], limit_s: float, figure: Figure
+) -> None:
     axes = figure.subplots()
     thick = 0.8 / len(sides)
-    longest_s = max(fresh.max for fresh in sides.values())
-    for side, (name, fresh) in enumerate(sides.items()):
+    longest_s = max(map(max, sides.values()))
+    for side, (name, each_s) in enumerate(sides.items()):
         rows = [number + (side - (len(sides) - 1) / 2) * thick for number in range(len(_NAMES))]
         colour = Colour.WRITTEN if name == AS_WRITTEN else Colour.BEST
-        bars = axes.barh(rows, _values(fresh), thick * 0.9, color=colour.value, alpha=0.85,
+        bars = axes.barh(rows, each_s, thick * 0.9, color=colour.value, alpha=0.85,
                          label=name)  # fmt: skip
         axes.bar_label(bars, fmt="%.1f s", padding=3, fontsize=9)
     if limit_s <= longest_s * 1.5:
@@ -156,26 +151,21 @@ def _paint_freshness(figure: Figure, sides: dict[str, Percentiles], limit_s: flo
     figure.legend(loc="outside lower center", ncols=3)
 
 
-@dataclass(frozen=True)
-class StageUse:
-    """One stage: the share of its time, from 0 to 1, that it was busy, and that it was ready to
-    run while no core was free."""
-
-    stage: str
-    busy: float
-    ready: float = 0.0
+_StageUse = tuple[str, float, float]
+"""A stage, and the share of its time, from 0 to 1, that it was busy, and that it was ready to run
+while no core was free."""
 
 
-def _uses(stages: Stages) -> Iterator[StageUse]:
+def _uses(stages: Stages) -> Iterator[_StageUse]:
     """The stages in the order of an event's way, the machine last."""
-    yield StageUse("sender", stages.sender_cpu)
-    yield StageUse("busiest input thread", stages.input_cpu)
-    yield StageUse("main queue workers", stages.main.cpu, stages.main.runnable)
+    yield "sender", stages.sender_cpu, 0.0
+    yield "busiest input thread", stages.input_cpu, 0.0
+    yield "main queue workers", stages.main.cpu, stages.main.runnable
     if stages.action is not None:
-        yield StageUse("action workers", stages.action.cpu, stages.action.runnable)
-    yield StageUse("engine", stages.engine_cpu)
-    yield StageUse("disk", stages.io_wait)
-    yield StageUse("all cores here", stages.machine_cpu)
+        yield "action workers", stages.action.cpu, stages.action.runnable
+    yield "engine", stages.engine_cpu, 0.0
+    yield "disk", stages.io_wait, 0.0
+    yield "all cores here", stages.machine_cpu, 0.0
 
 
 def stages_plot(result: StudyResult) -> Plot | None:
@@ -200,23 +190,22 @@ def stages_plot(result: StudyResult) -> Plot | None:
             _paint_stages(axes, name, stages)
 
     rows = tuple(
-        (name, use.stage, f"{use.busy:.0%}", f"{use.ready:.0%}" if use.ready else "-")
+        (name, stage, f"{busy:.0%}", f"{ready:.0%}" if ready else "-")
         for name, stages in sides.items()
-        for use in stages
+        for stage, busy, ready in stages
     )
     header = ("", "stage", "busy", "ready without a core")
     height = 40 + 150 * len(sides)
     return Plot("stages", title, says, height, paint, header, rows)
 
 
-def _paint_stages(axes: Axes, name: str, uses: tuple[StageUse, ...]) -> None:
+def _paint_stages(axes: Axes, name: str, uses: tuple[_StageUse, ...]) -> None:
     colour = Colour.WRITTEN if name == AS_WRITTEN else Colour.BEST
-    stages = [use.stage for use in uses]
-    busy = [use.busy * 100 for use in uses]
-    axes.barh(stages, busy, color=colour.value)
-    ends = axes.barh(stages, [use.ready * 100 for use in uses], left=busy, color=colour.value,
-                     alpha=0.35)  # fmt: skip
-    axes.bar_label(ends, [f"{use.busy:.0%}" for use in uses], padding=3, fontsize=9)
+    stages, busy, ready = zip(*uses, strict=True)
+    busy_percent, ready_percent = ([one * 100 for one in shares] for shares in (busy, ready))
+    axes.barh(stages, busy_percent, color=colour.value)
+    ends = axes.barh(stages, ready_percent, left=busy_percent, color=colour.value, alpha=0.35)
+    axes.bar_label(ends, [f"{one:.0%}" for one in busy], padding=3, fontsize=9)
     axes.set_xlim(0, 112)
     axes.xaxis.set_major_formatter("{x:.0f} %")
     axes.set_title(name, color=Colour.MUTED.value)
@@ -276,16 +265,17 @@ def _comparisons(result: StudyResult) -> Iterator[tuple[str, ...]]:
 
 def _claimed(result: StudyResult) -> Iterator[str]:
     """What the claim is made of."""
-    verdict = result.verdict
-    if verdict.claimed is not None and verdict.claimed.by_speed is not None:
-        yield f"of that claim: {raw_and_adjusted(verdict.claimed)}"
-    if verdict.claimed is not None and (restarts := restart_text(verdict.claimed)):
-        yield restarts
-    if verdict.claimed is not None and not result.is_sink:
-        yield (
-            "the claim is the smaller of the first two: settings that postpone work look good in "
-            "a window and not beyond it"
-        )
+    verdict, claimed = result.verdict, result.verdict.claimed
+    if claimed is not None:
+        if claimed.by_speed is not None:
+            yield f"of that claim: {raw_and_adjusted(claimed)}"
+        if restarts := restart_text(claimed):
+            yield restarts
+        if not result.is_sink:
+            yield (
+                "the claim is the smaller of the first two: settings that postpone work look good "
+                "in a window and not beyond it"
+            )
     best = _search_best(result.study)
     if best is not None and verdict.eps is not None:
         yield (

@@ -13,14 +13,13 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from tuner.lint.repairs import Repair, every_change
+from tuner.lint.repairs import every_change
 from tuner.measure.measurement import Delivery, Failure, Measurement
 from tuner.measure.metrics import Result as Outcome
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import share
 from tuner.report.first_screen import first_screen, numbers, rates
-from tuner.report.pairs import Doubted
-from tuner.report.result import StudyResult
+from tuner.report.result import Doubted, StudyResult
 from tuner.report.search_evidence import diff, evidence, limits
 from tuner.report.search_sections import (
     change,
@@ -152,7 +151,10 @@ def report_json(result: StudyResult) -> dict[str, object]:
         "schema": SCHEMA,
         "kind": "search",
         "verdict": _VERDICT.dump_python(result.verdict, mode="json"),
-        "repairs": [_repair(one, result) for one in (*result.repaired, *result.unrepaired)],
+        "repairs": [
+            {**asdict(one), "why": one.why, "recommended": one in result.repaired}
+            for one in (*result.repaired, *result.unrepaired)
+        ],
         "gives_up": list(result.given_up),
         "costs": [asdict(one) for one in result.costs],
         "losses": _LOSSES.dump_python(result.losses, mode="json"),
@@ -161,11 +163,6 @@ def report_json(result: StudyResult) -> dict[str, object]:
         "times": _TIMES.dump_python(result.times, mode="json"),
         "study": _STUDY.dump_python(result.study, mode="json"),
     }
-
-
-def _repair(repair: Repair, result: StudyResult) -> dict[str, object]:
-    is_part = repair in result.repaired
-    return {**asdict(repair), "why": repair.why, "recommended": is_part}
 
 
 def report_text(result: StudyResult) -> str:

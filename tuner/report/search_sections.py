@@ -7,6 +7,7 @@ import statistics
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tuner.lint.repairs import every_change
@@ -32,7 +33,7 @@ from tuner.search.explain import OFTEN, SAME, Effect, Explained
 from tuner.search.guess import EffectRatio, guess
 from tuner.search.shrink import RULED_OUT, TOLERATED
 from tuner.search.study import BASELINE, Phase, Study, Trial
-from tuner.search.times import Overhead, Times
+from tuner.search.times import Times
 from tuner.search.verdict import Claim
 from tuner.space.knob import Level, level_text
 
@@ -68,9 +69,6 @@ def effects_plot(result: StudyResult) -> Plot | None:
         "measured in fresh pairs, hollow is estimated from all trials and supports no claim."
     )
 
-    def paint(figure: Figure) -> None:
-        _paint_effects(figure, bars)
-
     rows = tuple(
         (
             bar.name.replace("\n", " "),
@@ -83,6 +81,7 @@ def effects_plot(result: StudyResult) -> Plot | None:
     )
     header = ("change", "effect", "at least", "at most", "how known")
     height = 60 + (42 if any("\n" in bar.name for bar in bars) else 30) * len(bars)
+    paint = partial(_paint_effects, bars)
     return Plot("effects", title, says, height, paint, header, rows)
 
 
@@ -137,11 +136,14 @@ def _wrapped(name: str) -> str:
     return "\n".join(textwrap.wrap(name, _LONGEST, max_lines=2, placeholder=" ..."))
 
 
-def _paint_effects(figure: Figure, bars: Sequence[Bar]) -> None:
+def _paint_effects(bars: Sequence[Bar], figure: Figure) -> None:
     axes = figure.subplots()
     axes.axvline(0, color=Colour.INK.value, linewidth=0.8)
     for row, bar in enumerate(bars):
-        low, middle, high = ((one - 1) * 100 for one in _drawn(bar.estimate))
+        estimate = bar.estimate
+        # An interval of which nothing is known has no end to draw.
+        ends = (estimate.low, estimate.ratio, min(estimate.high, estimate.ratio * 4))
+        low, middle, high = ((one - 1) * 100 for one in ends)
         axes.hlines(row, low, high, color=Colour.BEST.value, linewidth=2, alpha=0.5)
         face = Colour.BEST.value if bar.measured else Colour.PAPER.value
         axes.plot([middle], [row], "o", color=Colour.BEST.value, markersize=6,
@@ -154,11 +156,6 @@ def _paint_effects(figure: Figure, bars: Sequence[Bar]) -> None:
     axes.spines.left.set_visible(False)
     axes.xaxis.set_major_formatter("{x:+.0f} %")
     axes.set_xlabel("effect on the rate")
-
-
-def _drawn(estimate: EffectRatio) -> tuple[float, float, float]:
-    """An interval of which nothing is known has no end to draw."""
-    return estimate.low, estimate.ratio, min(estimate.high, estimate.ratio * 4)
 
 
 def cost_plot(result: StudyResult) -> Plot | None:
@@ -443,21 +440,15 @@ def _time_notes(times: Times, budget_s: float) -> Iterator[str]:
         f"measuring: {times.measuring * 100:.1f} % of the budget of {seconds(budget_s)}{each} was "
         f"windows of valid trials"
     )
-    if times.overhead is not None:
-        yield _overhead_text(times.overhead)
-
-
-def _overhead_text(overhead: Overhead) -> str:
-    parts = overhead.parts.by_name
-    items = ", ".join(
-        f"{name} {each_s:.1f} s" for name, each_s in parts.items() if name != "window"
-    )
-    return (
-        f"a trial of the search took {overhead.median_s:.1f} s beside its window (median of "
-        f"{overhead.trials} without a restart of the engine): {items}. Start is a fresh index and "
-        "rsyslogd, drain goes until the last event is indexed, settle is refresh, flush and the "
-        "delivery check, stop removes everything; each is a median of its own"
-    )
+    if (overhead := times.overhead) is not None:
+        each_s = overhead.parts.by_name.items()
+        parts = ", ".join(f"{name} {part_s:.1f} s" for name, part_s in each_s if name != "window")
+        yield (
+            f"a trial of the search took {overhead.median_s:.1f} s beside its window (median of "
+            f"{overhead.trials} without a restart of the engine): {parts}. Start is a fresh index "
+            "and rsyslogd, drain goes until the last event is indexed, settle is refresh, flush "
+            "and the delivery check, stop removes everything; each is a median of its own"
+        )
 
 
 def how(result: StudyResult) -> ReportSection:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from tuner.measure.measurement import Failure, FailureKind
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.report.figures import counted, eps, setting, steps, steps_text
+from tuner.report.figures import counted, setting, steps, steps_text
 from tuner.report.result import StudyResult
+from tuner.report.runs import run_cells
 from tuner.report.sections import Block, Cell, Folded, PaperNote, ReportSection, RowMark, Table
 from tuner.schema.path import short_names
 from tuner.search.losses import Loss
@@ -95,22 +96,10 @@ def _row(trial: Trial, settings: str) -> tuple[Cell, ...]:
     phase = trial.phase.value if trial.pair is None else f"{trial.phase.value}, pair {trial.pair}"
     outcome, start = trial.outcome, (number, phase, settings)
     if isinstance(outcome, Failure):
-        account = (f"{outcome.sent:,}", f"{outcome.indexed:,}")
-        return (*start, "-", *account, "-", "-", (_word(outcome), str(outcome)))
-    rate, said = eps(outcome.eps), [doubt.kind.value for doubt in outcome.doubts]
-    if isinstance(outcome, PacedMeasurement):
-        said.insert(0, "at a fixed rate")
-    else:
-        rate += f" ± {eps(outcome.eps_se)}"
-    return (
-        *start,
-        rate,
-        f"{outcome.delivery.sent:,}",
-        f"{outcome.delivery.indexed:,}",
-        f"{outcome.shipper_cpu_us:.1f}",
-        f"{outcome.engine_cpu_us:.1f}",
-        ", ".join(said),
-    )
+        return (*start, *run_cells(outcome), (_word(outcome), str(outcome)))
+    said = ["at a fixed rate"] if isinstance(outcome, PacedMeasurement) else []
+    said += [doubt.kind.value for doubt in outcome.doubts]
+    return (*start, *run_cells(outcome), ", ".join(said))
 
 
 def _points(result: StudyResult) -> Iterator[tuple[str, ...]]:

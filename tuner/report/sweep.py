@@ -12,17 +12,21 @@ from pydantic import TypeAdapter
 from tuner.measure.blocks import Run, average, by_machine, comparison, values
 from tuner.measure.metrics import restarted
 from tuner.profile.metric import Metric
-from tuner.report.compare import RATES, metric_json, remarks
+from tuner.report.compare import (
+    NAMELESS,
+    RATES,
+    machine_table,
+    machines_standing_out,
+    metric_json,
+    remarks,
+)
 from tuner.report.drawing import matplotlib_settings
 from tuner.report.figures import figure, ratio_text, raw_and_adjusted, size
 from tuner.report.sections import (
-    NAMELESS,
     Paragraph,
     PlainBlock,
     Table,
     bullets,
-    machine_table,
-    machines_standing_out,
 )
 from tuner.space.experiment import Experiment, Projection
 
