@@ -11,9 +11,8 @@ from tuner.cli.cluster import cluster_that_is_up
 from tuner.cli.console import Voice
 from tuner.cli.site import Wanted
 from tuner.cluster.access import connected, require_comparable
-from tuner.cluster.farm import dask_farm
+from tuner.cluster.farm import dask_farm, span_of
 from tuner.cluster.messages import Opened, OpenLab, SpanOver, profile_json
-from tuner.cluster.span import span_of
 from tuner.errors import BadUsage, Refused
 from tuner.lab.lab import new_run_id
 from tuner.profile.model import Profile

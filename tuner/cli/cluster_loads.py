@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from tuner.cli.cluster import cluster_that_is_up
 from tuner.cluster.access import connected, require_comparable
 from tuner.cluster.load import hosts_of
-from tuner.cluster.span import loads_of
+from tuner.cluster.loads import loads_of
 from tuner.flood.transport import Transport
 from tuner.lab.loads import LoadHost
 

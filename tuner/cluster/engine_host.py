@@ -11,17 +11,16 @@ import threading
 import time
 from contextlib import ExitStack
 
-from tuner.cluster.lines import Failed
 from tuner.cluster.relayed import (
     FROM_ENGINE,
     TO_ENGINE,
     CountMachine,
+    Done,
     EngineReady,
+    Failed,
     FromEngine,
     MachineCounted,
     NodeEnded,
-    NodeStarted,
-    NodeStopped,
     PrepareEngine,
     StartNode,
     StopNode,
@@ -40,8 +39,6 @@ from tuner.lab.probe import Probe
 from tuner.lab.scratch import remove_abandoned, scratch
 
 _POLL_S = 0.25
-
-_out = threading.Lock()
 
 
 class _EngineHost:
@@ -71,10 +68,10 @@ class _EngineHost:
                     raise JobFailed("no engine was prepared")
                 self._node = node = self._host.start(plan, place)
                 threading.Thread(target=_watch, args=(number, node), daemon=True).start()
-                return NodeStarted()
+                return Done()
             case StopNode():
                 self.stop()
-                return NodeStopped()
+                return Done()
             case CountMachine():
                 return MachineCounted(counts_of(self._probe))
 
@@ -95,11 +92,11 @@ def main() -> None:
             opened.callback(host.stop)
             while True:
                 try:
-                    _say(host.answer(heard.get()))
+                    FROM_ENGINE.say(host.answer(heard.get()))
                 except TuneError as error:
-                    _say(Failed.of(error))
+                    FROM_ENGINE.say(Failed.of(error))
                 except OSError as error:
-                    _say(Failed.of(of_the_system(error)))
+                    FROM_ENGINE.say(Failed.of(of_the_system(error)))
     except Interrupted as end:
         sys.exit(end.exit_code)
 
@@ -114,13 +111,7 @@ def _listen(heard: queue.SimpleQueue[ToEngine]) -> None:
 def _watch(number: int, node: NodeProcess) -> None:
     while (code := node.exit()) is None:
         time.sleep(_POLL_S)
-    _say(NodeEnded(number, code, node.ending() or code, node.reasons()))
-
-
-def _say(message: FromEngine) -> None:
-    with _out:
-        sys.stdout.buffer.write(FROM_ENGINE.line(message))
-        sys.stdout.buffer.flush()
+    FROM_ENGINE.say(NodeEnded(number, code, node.ending() or code, node.reasons()))
 
 
 def _tell(text: str) -> None:

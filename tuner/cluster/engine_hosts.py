@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
-from tuner.cluster.lines import Failed
 from tuner.cluster.relayed import (
     FROM_ENGINE,
     TO_ENGINE,
     CountMachine,
+    Done,
     EngineReady,
+    Failed,
     FromEngine,
     MachineCounted,
     NodeEnded,
-    NodeStarted,
-    NodeStopped,
     PrepareEngine,
     StartNode,
     StopNode,
@@ -34,6 +35,8 @@ ENGINE_HOST = "tuner.cluster.engine_host"
 # Of a download, and of a node that is started or ended.
 _DOWNLOAD_S = 900.0
 _ANSWER_S = 60.0
+
+A = TypeVar("A", bound=FromEngine)
 
 
 @dataclass(frozen=True)
@@ -65,70 +68,45 @@ class RemoteNode:
 
 
 class RemoteNodeHost:
-    """An engine host, which is told through `say`."""
+    """An engine host, which is told through `say`; once it is prepared, the first of two `port`s
+    are free there."""
 
     def __init__(self, name: str, address: str, say: Callable[[bytes], None]) -> None:
         self.name = name
-        self._address = address
+        self.address = address
+        self.port = self.memory_bytes = 0
         self._say = say
         self._answers: queue.SimpleQueue[FromEngine | None] = queue.SimpleQueue()
-        self._ready = EngineReady(0, 0, 0.0)
         self._started = 0
         self._end: NodeEnded | None = None
         self._loss: str | None = None
 
-    @property
-    def address(self) -> str:
-        """At which it is reached."""
-        return self._address
-
-    @property
-    def port(self) -> int:
-        """The first of two that are free there."""
-        return self._ready.port
-
-    @property
-    def memory_bytes(self) -> int:
-        """How much memory it has."""
-        return self._ready.memory_bytes
-
     def prepare(self, distribution: Distribution) -> None:
         """Have it get ready to run this engine."""
-        self._say(TO_ENGINE.line(PrepareEngine(distribution, self._address)))
+        self._say(TO_ENGINE.line(PrepareEngine(distribution, self.address)))
 
     def prepared(self) -> float:
         """Wait until it is ready; the seconds that a download took.  Raises what prevents it, and
         Unreachable without an answer."""
-        answer = self._answer(_DOWNLOAD_S)
-        if not isinstance(answer, EngineReady):
-            raise RuntimeError(f"{self.name} prepares an engine with {answer}")
-        self._ready = answer
-        return answer.downloads_s
+        ready = self._answer(EngineReady, _DOWNLOAD_S)
+        self.port, self.memory_bytes = ready.port, ready.memory_bytes
+        return ready.downloads_s
 
     def start(self, plan: NodePlan, place: NodePlace) -> RemoteNode:
         """Start a node there; the one before has ended."""
         self._started += 1
         self._end = None
-        answer = self._asked(StartNode(self._started, plan, place))
-        if not isinstance(answer, NodeStarted):
-            raise RuntimeError(f"{self.name} starts a node with {answer}")
+        self._asked(StartNode(self._started, plan, place), Done)
         return RemoteNode(self, self._started, place.url)
 
     def counted(self) -> Mapping[str, MachineCounts]:
         """As NodeHost says; raises Unreachable without an answer."""
-        answer = self._asked(CountMachine())
-        if not isinstance(answer, MachineCounted):
-            raise RuntimeError(f"{self.name} counts {answer}")
-        return {self.name: answer.counts}
+        return {self.name: self._asked(CountMachine(), MachineCounted).counts}
 
     def stop(self) -> None:
         """End its node."""
-        try:
-            answer = self._asked(StopNode())
-        except TuneError:
-            return
-        if not isinstance(answer, NodeStopped):
-            raise RuntimeError(f"{self.name} ends a node with {answer}")
+        with suppress(TuneError):
+            self._asked(StopNode(), Done)
 
     def end_of(self, number: int) -> NodeEnded | None:
         """What is known of the end of a node; None while it runs."""
@@ -151,13 +129,13 @@ class RemoteNodeHost:
         self._loss = reason
         self._answers.put(None)
 
-    def _asked(self, question: ToEngine) -> FromEngine:
+    def _asked(self, question: ToEngine, kind: type[A]) -> A:
         if self._loss is not None:
             raise Unreachable(f"{self.name}: {self._loss}")
         self._say(TO_ENGINE.line(question))
-        return self._answer(_ANSWER_S)
+        return self._answer(kind, _ANSWER_S)
 
-    def _answer(self, limit_s: float) -> FromEngine:
+    def _answer(self, kind: type[A], limit_s: float) -> A:
         try:
             answer = self._answers.get(timeout=limit_s)
         except queue.Empty:
@@ -167,6 +145,8 @@ class RemoteNodeHost:
             raise Unreachable(f"{self.name}: {self._loss}")
         if isinstance(answer, Failed):
             raise answer.raised(self.name)
+        if not isinstance(answer, kind):
+            raise RuntimeError(f"{self.name} answers {answer} instead of {kind.__name__}")
         return answer
 
 

@@ -21,7 +21,6 @@ from tuner.cluster.relayed import (
     Allowed,
     BeginSender,
     EndSender,
-    FromLoad,
     FromSender,
     MayFlood,
     Ping,
@@ -43,8 +42,6 @@ _SILENCE_S = 10.0
 _NEWS_S = 0.050
 
 Heard = queue.SimpleQueue[ToLoad | None]
-
-_out = threading.Lock()
 
 
 def main() -> None:
@@ -80,10 +77,9 @@ def _listen(heard: Heard) -> None:
 def _obey(message: ToLoad, senders: dict[str, SenderProcess], probe: Probe, heard: Heard) -> None:
     match message:
         case Ping(asked_s):
-            counts = counts_of(probe)
-            _say(Pong(asked_s, counts))
+            FROM_LOAD.say(Pong(asked_s, counts_of(probe)))
         case MayFlood(hosts):
-            _say(Allowed(_refusal(hosts)))
+            FROM_LOAD.say(Allowed(_refusal(hosts)))
         case ToSender(name, line) if name in senders:
             senders[name].tell(line.encode())
         case BeginSender():
@@ -97,7 +93,7 @@ def _begin(message: BeginSender, senders: dict[str, SenderProcess], heard: Heard
     spec = spec_of(message.line.encode())
     refusal = _refusal(hosts_of(spec.transport))
     if refusal is not None:
-        _say(SenderEnded(message.sender, refusal))
+        FROM_LOAD.say(SenderEnded(message.sender, refusal))
         return
     senders[message.sender] = sender = sender_here()
     held = ExitStack()
@@ -134,9 +130,9 @@ def _carry(name: str, sender: SenderProcess, held: ExitStack, heard: Heard) -> N
         for line in sender.stdout:
             status, now_s = status_of(line), time.monotonic()
             if status.idle or status.done or now_s - passed_s >= _NEWS_S:
-                _say(FromSender(name, line.decode()))
+                FROM_LOAD.say(FromSender(name, line.decode()))
                 passed_s = now_s
-    _say(SenderEnded(name, sender.complaint()))
+    FROM_LOAD.say(SenderEnded(name, sender.complaint()))
     sender.close()
     heard.put(EndSender(name))
 
@@ -156,12 +152,6 @@ def _refusal(hosts: tuple[str, ...]) -> str | None:
     except Refused as refused:
         return str(refused)
     return None
-
-
-def _say(message: FromLoad) -> None:
-    with _out:
-        sys.stdout.buffer.write(FROM_LOAD.line(message))
-        sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":

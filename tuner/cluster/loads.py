@@ -7,10 +7,14 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from distributed import Client
+
+from tuner.cluster.access import workers_of
 from tuner.cluster.certificate import pem_text
+from tuner.cluster.processes import Channels, processes
 from tuner.cluster.relayed import (
     FROM_LOAD,
     TO_LOAD,
@@ -25,6 +29,7 @@ from tuner.cluster.relayed import (
     ToLoad,
     ToSender,
 )
+from tuner.deploy.inventory import Role
 from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.orders import spec_of
 from tuner.host.clock import ClockOffset, ClockSample, PeerClock
@@ -39,6 +44,7 @@ _PING_S = 0.5
 _START_S = 30.0
 # Until the fastest of them tells the clocks apart within a few milliseconds.
 _FIRST_PINGS = 10
+_ENDING_S = 60.0
 
 Say = Callable[[str, bytes], None]
 """Sends a line to a load host, by its name."""
@@ -255,3 +261,22 @@ class RemoteLoads:
             for one in self._hosts.values():
                 one.look()
             self._ends.wait(_PING_S if known else _PING_S / 10)
+
+
+@contextmanager
+def loads_of(client: Client) -> Iterator[RemoteLoads]:
+    """The load hosts, which send as they are told from here; their processes are gone afterwards.
+    Raises JobFailed without one, Unreachable where one does not answer."""
+    found = processes(client, workers_of(client, Role.LOAD.value), LOAD)
+
+    def say(name: str, line: bytes) -> None:
+        channels.tell(name, line)
+
+    loads = RemoteLoads(say)
+    channels = Channels(client, found, loads.hear, lambda name, why: loads.lose(name, str(why)))
+    try:
+        with loads.answering(tuple(found)):
+            yield loads
+    finally:
+        with suppress(TimeoutError):
+            channels.end(_ENDING_S).result(_ENDING_S)
