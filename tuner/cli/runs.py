@@ -22,8 +22,14 @@ from tuner.measure.paced_summary import PacedMeasurement
 from tuner.profile.model import Profile
 from tuner.report.figures import eps, on
 from tuner.search.budget import Pace, trial_seconds
-from tuner.search.crew import Crew, DroppedMachine, Piece
-from tuner.search.farm import LostTrial, MeasuringPlace, Telling
+from tuner.search.farm import (
+    DroppedMachine,
+    LostTrial,
+    Machines,
+    MeasuringPlace,
+    Task,
+    Telling,
+)
 from tuner.search.guardrails import check_plan, interval_s
 from tuner.search.notes import dropped
 from tuner.search.study import BASELINE, Asked, Note, Phase, Trial
@@ -43,14 +49,14 @@ class RunCrew:
         telling: Telling,
     ) -> None:
         self._place = place
-        self._crew = Crew(place.farm(telling), time.monotonic, profile_of, begins)
+        self._machines = Machines(place.farm(telling), time.monotonic, profile_of, begins)
         # Where there is one machine, its warm-up comes before the first.
         self._numbers = itertools.count(-1)
 
     @property
     def machines(self) -> tuple[str, ...]:
         """Those that take runs."""
-        return self._crew.machines
+        return self._machines.names
 
     def once(self, asked: Asked) -> Generator[Asked, Trial, Trial]:
         """A run, under a number of its own."""
@@ -64,13 +70,13 @@ class RunCrew:
             trial = yield from self.once(asked)
         return trial
 
-    def spread(self, take: Callable[[str], Piece | None]) -> Iterator[Trial | str]:
+    def spread(self, take: Callable[[str], Task | None]) -> Iterator[Trial | str]:
         """Keep every machine busy with the pieces of work that it can `take`; each run as it ends.
 
         A piece that is lost on its machine, whose name is given then, is done again from its
         beginning.  Raises Unreachable when no machine is left, or an engine here is gone.
         """
-        for happening in self._crew.spread(take, again=True):
+        for happening in self._machines.run(take):
             match happening:
                 case Trial():
                     yield happening
@@ -112,7 +118,7 @@ class RunCrew:
             except Unreachable as lost:
                 if len(self.machines) == 1:
                     raise
-                say(dropped(self._crew.drop(machine, str(lost)), len(self.machines)))
+                say(dropped(self._machines.drop(machine, str(lost)), len(self.machines)))
 
 
 def _name(asked: Asked) -> str:
@@ -165,7 +171,7 @@ class SideBySide:
         left = iter(range(1, count + 1))
         runs: tuple[Run, ...] = ()
 
-        def take(machine: str) -> Piece | None:
+        def take(machine: str) -> Task | None:
             if self._turns and machine != self.crew.machines[0]:
                 return None
             block = next(left, None)

@@ -27,7 +27,6 @@ from tuner.lint.knobs_check import Checker
 from tuner.report.figures import seconds
 from tuner.report.metrics import of_header, of_intent, of_study, of_trials
 from tuner.search.farm import MeasuringPlace
-from tuner.search.forecast import trials_expected
 from tuner.search.journal import Journal, journal, reopened
 from tuner.search.notes import bought
 from tuner.search.record import Record, record_of
@@ -227,7 +226,7 @@ class _Work:
             if isinstance(step, Trial):
                 self.study = replace(self.study, trials=(*self.study.trials, step))
                 leader, left_s = search.leader(), job.budget_s - job.clock()
-                expected = trials_expected(runner, BASELINE if leader is None else leader.changes)
+                expected = runner.trials_expected(BASELINE if leader is None else leader.changes)
                 self._shown.ended(step, leader, expected, left_s)
                 gauges = of_trials(self._metrics.gauges, runner.trials, expected, left_s)
                 self._metrics.update(gauges)

@@ -378,7 +378,7 @@ def begun(runner: Runner, kept: tuple[Knob, ...], calibration: Calibration) -> C
     knobs = Knobs(kept, setup.repairs)
     trial_s = runner.takes_s(runner.plans.search)
     move_s = {Cost.NODE_RESTART: runner.restart_s()}
-    space = knobs.space(setup.is_valid, trial_s, move_s, len(runner.machines))
+    space = knobs.space(setup.is_valid, trial_s, move_s, len(runner.machines.names))
     strategy = setup.strategy(space, calibration.sigma)
     recipes = [
         *((one.changes, f"found by {one.run}") for one in setup.earlier),
