@@ -13,7 +13,7 @@ from tuner.cli.layout import Size
 from tuner.cli.search_progress import Progress, Running
 from tuner.cli.search_screen import row_lines, view_lines
 from tuner.search.climb import Leader
-from tuner.search.guess import EffectRatio
+from tuner.search.effects import EffectRatio
 from tuner.search.study import BASELINE, Changes, Phase
 from tuner.space.knob import Bottleneck
 from tuner.space.table import REPLY_FILTER

@@ -12,12 +12,11 @@ from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.profile.paths import get
 from tuner.report.pairs import Doubted, Price, costs, doubted
-from tuner.search.explain import Effect, Explained, explain
-from tuner.search.losses import Loss, losses
+from tuner.search.effects import Effect, Explained, explain
 from tuner.search.pairs import Pair, pairs_of
 from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
 from tuner.search.times import Times, times
-from tuner.search.verdict import Claim, Verdict, disqualified, judge
+from tuner.search.verdict import Claim, Loss, Verdict, disqualified, judge, losses
 from tuner.space.guarantees import Guarantee, opened
 from tuner.space.kept import concessions
 from tuner.space.knob import Knob, Level

@@ -41,11 +41,10 @@ from tuner.report.sections import (
     ReportSection,
     shown,
 )
-from tuner.search.explain import Explained
-from tuner.search.losses import Loss
+from tuner.search.effects import Explained
 from tuner.search.study import SCHEMA, Options, Study, Trial
 from tuner.search.times import Times
-from tuner.search.verdict import Claim, Verdict
+from tuner.search.verdict import Claim, Loss, Verdict
 from tuner.space.knob import level_text
 
 SECTIONS: tuple[Callable[[StudyResult], ReportSection], ...] = (

@@ -14,9 +14,9 @@ from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.speed import Adjustment, ProbedRun, adjustment, usual
 from tuner.search.budget import affordable
 from tuner.search.calibration import Calibration
+from tuner.search.effects import EffectRatio
 from tuner.search.finalists import choose, next_replication, recommendable
 from tuner.search.guardrails import Limits
-from tuner.search.guess import EffectRatio
 from tuner.search.runner import Runner
 from tuner.search.space import Belief, Dimension, Observation, Point, Space, Strategy
 from tuner.search.strategies.model import Guard
@@ -322,7 +322,7 @@ class Climb:
         """The winner as things stand; None before anything beside the profile was measured.
 
         The profile's own rate is the mean of its runs: what a strategy believes of a point far
-        below the best is not meant to be read, for it may squeeze low values together.
+        below the best is not meant to be read, for it compresses low values.
         """
         changes = self.winner(trials)
         explained = {machine: self._explained(machine) for machine in self._machines}

@@ -20,9 +20,9 @@ from tuner.search import notes
 from tuner.search.budget import FEWEST_SEARCH_TRIALS, engine_warm_up
 from tuner.search.calibration import FEWEST_RATES, calibrate, calibrating, repeats_of
 from tuner.search.climb import Climb, Leader, begun, kept_knobs
+from tuner.search.effects import effects_of
 from tuner.search.farm import Task, Work
 from tuner.search.guardrails import check_plan, check_rate
-from tuner.search.guess import effects_of
 from tuner.search.pairs import candidate_of, compared, gains_of, pairs_of
 from tuner.search.runner import Runner
 from tuner.search.shrink import attempts_from, pairs_of_next_round, shorter, shrunk
