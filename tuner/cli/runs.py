@@ -16,9 +16,8 @@ from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached, JobFailed, Unreachable
 from tuner.measure.blocks import Arm, Run, block_order
 from tuner.measure.ceiling import Ceiling
-from tuner.measure.measurement import Failure, FailureKind, TrialPlan
+from tuner.measure.measurement import Failure, FailureKind, PacedMeasurement, TrialPlan
 from tuner.measure.metrics import Result
-from tuner.measure.paced_summary import PacedMeasurement
 from tuner.profile.model import Profile
 from tuner.report.figures import eps, on
 from tuner.search.budget import Pace, trial_seconds

@@ -15,7 +15,7 @@ from tuner.engine.counters import (
     merges_under_way,
     node_counters,
 )
-from tuner.engine.delivery import Expectation
+from tuner.engine.delivery import DeliveryCheck
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S, lost_shards
 from tuner.host.process import wait_until
@@ -100,34 +100,39 @@ def _await_round(watch: Watch, from_s: float) -> None:
 
 def _delivery(watch: Watch, sent: SentEvents) -> Delivery:
     """The delivery check of all events, once no more can come: that of the first output
-    to which not everything came once, else that of the measured one."""
-    if watch.pipe.expectation is not None:
-        return _delivery_of_base(watch, sent, watch.pipe.expectation)
-    each = [_delivery_to(watch, sent, output) for output in watch.pipe.profile.indexed]
+    to which not everything came once, else that of the measured one.
+
+    Of a base, every event by what is expected of it; `indexed` and `found` are events where all is
+    well.
+    """
+    pipe, total = watch.pipe, sent.total
+    if pipe.expectation is not None:
+        arrived, found = _counted(watch, pipe.pattern)
+        beyond = total - pipe.expectation.documents(sent)
+        run = watch.flood.spec.stamped_run
+        check = pipe.lab.engine.check_expected(pipe.pattern, sent, run, pipe.expectation)
+        return _account(check, total, arrived + beyond, found + beyond)
+    each = [_delivery_to(watch, sent, output) for output in pipe.profile.indexed]
     return next((one for one in each if not one.exact), each[0])
 
 
-def _delivery_of_base(watch: Watch, sent: SentEvents, expectation: Expectation) -> Delivery:
-    """Every event by what is expected of it; `indexed` and `found` are events where all is well."""
-    client, pattern = watch.pipe.client, watch.pipe.pattern
-    make_durable(client, pattern)
-    wanted = expectation.documents(sent)
-    arrived, found = indexed(client, pattern, SILENCE_S), count(client, pattern)
-    run = watch.flood.spec.stamped_run
-    check = watch.pipe.lab.engine.check_expected(pattern, sent, run, expectation)
-    return Delivery(
-        sent.total, sent.total + arrived - wanted, sent.total + found - wanted,
-        check.lost, check.duplicated, check.missing, check.doubled,
-    )  # fmt: skip
-
-
 def _delivery_to(watch: Watch, sent: SentEvents, output: OmelasticsearchOutput) -> Delivery:
-    client, pattern = watch.pipe.client, output.index.pattern
+    arrived, found = _counted(watch, output.index.pattern)
+    profile = watch.pipe.profile
+    check = watch.pipe.lab.engine.check_delivery(profile, output, sent, arrived, found)
+    return _account(check, sent.total, arrived, found)
+
+
+def _counted(watch: Watch, pattern: str) -> tuple[int, int]:
+    """The documents that the engine has indexed, and those that a search finds."""
+    client = watch.pipe.client
     make_durable(client, pattern)
-    arrived, found = indexed(client, pattern, SILENCE_S), count(client, pattern)
-    check = watch.pipe.lab.engine.check_delivery(watch.pipe.profile, output, sent, arrived, found)
+    return indexed(client, pattern, SILENCE_S), count(client, pattern)
+
+
+def _account(check: DeliveryCheck, sent: int, arrived: int, found: int) -> Delivery:
     return Delivery(
-        sent.total, arrived, found, check.lost, check.duplicated, check.missing, check.doubled
+        sent, arrived, found, check.lost, check.duplicated, check.missing, check.doubled
     )
 
 
@@ -155,10 +160,7 @@ def after_loss(watch: Watch, loss: str, sent: SentEvents) -> Failure:
 
 def loss_of(loss: str, delivery: Delivery, account: str = "") -> Failure:
     """The failure of a run in which the engine lost a node, with the account in words."""
-    reason = f"{loss}; {account or delivery}"
-    return Failure(
-        FailureKind.ENGINE_DOWN, reason, delivery.sent, delivery.indexed, delivery=delivery
-    )
+    return Failure.of(FailureKind.ENGINE_DOWN, f"{loss}; {account or delivery}", delivery)
 
 
 def _await_empty_queues(watch: Watch) -> None:

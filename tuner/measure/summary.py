@@ -11,7 +11,7 @@ from tuner.lab.lab import Lab
 from tuner.lab.written import WrittenFile
 from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.counters import Window
-from tuner.measure.doubts import drained_epoch_s, of_end, of_machine, of_pace, of_window
+from tuner.measure.doubts import of_end, of_machine, of_pace, of_window
 from tuner.measure.effective import Effective
 from tuner.measure.measurement import (
     Delivery,
@@ -100,7 +100,7 @@ def summarise(observed: Observed, profile: Profile) -> Outcome:
     rate = rate_over(whole)
     events = whole[-1].indexed - whole[0].indexed
     if events == 0:
-        failure = _failure(FailureKind.STALLED, "nothing was indexed in the window", delivery)
+        failure = Failure.of(FailureKind.STALLED, "nothing was indexed in the window", delivery)
         return replace(failure, verdict=observed.verdict)
     window_s = whole[-1].at_s - whole[0].at_s
     first = observed.final.first_send_s or samples[0].at_s
@@ -142,10 +142,10 @@ def failure_of(settled: Settled, profile: Profile) -> Failure | None:
     rsyslogd reported no error, and its memory kept within the guardrail."""
     delivery = settled.delivery
     if not delivery.exact:
-        return _failure(FailureKind.DELIVERY, str(delivery), delivery)
+        return Failure.of(FailureKind.DELIVERY, str(delivery), delivery)
     if settled.complaint is not None:
         reason = f"rsyslogd reported: {settled.complaint}"
-        return _failure(FailureKind.RSYSLOGD, reason, delivery)
+        return Failure.of(FailureKind.RSYSLOGD, reason, delivery)
     return _memory_breach(settled.shipper, profile, delivery)
 
 
@@ -155,7 +155,7 @@ def _memory_breach(shipper: Usage, profile: Profile, delivery: Delivery) -> Fail
         return None
     used = shipper.peak_rss_bytes
     reason = f"rsyslogd used {used / _MIB:.0f} MiB of memory, rss_bytes allows {limit}"
-    failure = _failure(FailureKind.GUARDRAIL, reason, delivery)
+    failure = Failure.of(FailureKind.GUARDRAIL, reason, delivery)
     return replace(failure, shipper_rss_bytes=used)
 
 
@@ -164,12 +164,8 @@ def incomplete(files: Sequence[WrittenFile], delivery: Delivery) -> Failure | No
     for one in files:
         if one.events != delivery.sent:
             reason = f"outputs[{one.output}]: {one.events} of {delivery.sent} events in its files"
-            return _failure(FailureKind.DELIVERY, reason, delivery)
+            return Failure.of(FailureKind.DELIVERY, reason, delivery)
     return None
-
-
-def _failure(kind: FailureKind, reason: str, delivery: Delivery) -> Failure:
-    return Failure(kind, reason, delivery.sent, delivery.indexed, delivery=delivery)
 
 
 def _doubts(observed: Observed, level: Steadiness, profile: Profile) -> list[Doubt]:
@@ -178,7 +174,7 @@ def _doubts(observed: Observed, level: Steadiness, profile: Profile) -> list[Dou
         *of_window(observed.window, level, profile),
         *of_pace(observed.final.punctuality),
         *of_machine(observed.window, others),
-        *of_end(observed.settled, drained_epoch_s(observed.window, observed.settled), profile),
+        *of_end(observed.window, observed.settled, profile),
     ]
     if observed.carried_over is not None:
         doubts.append(Doubt(DoubtKind.CARRIED_OVER, observed.carried_over))

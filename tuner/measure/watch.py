@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from tuner.engine.counters import indexed, unfinished
 from tuner.engine.numbering import SentEvents
@@ -185,8 +185,7 @@ _CORRECTION_S = 0.4
 _RATE_SPAN_S = 1.5
 
 
-@dataclass(frozen=True)
-class Steering:
+class Steering(NamedTuple):
     """What the sender may do: a total of messages, and messages per second (None: no limit)."""
 
     limit: int
@@ -195,12 +194,7 @@ class Steering:
 
 def saturate(flood: Traffic, marks: BacklogMarks) -> Callable[[Sequence[Poll]], None]:
     """What to do after each poll of a flood that shall go as fast as the pipeline takes it."""
-
-    def each(samples: Sequence[Poll]) -> None:
-        order = steer(samples, marks)
-        flood.steer(order.limit, order.per_second)
-
-    return each
+    return lambda samples: flood.steer(*steer(samples, marks))
 
 
 def steer(samples: Sequence[Poll], marks: BacklogMarks) -> Steering:

@@ -6,8 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tuner.measure.doubts import DISTURBED
-from tuner.measure.measurement import Consequence, DoubtKind, Measurement, others_used
-from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.measurement import (
+    Consequence,
+    DoubtKind,
+    Measurement,
+    PacedMeasurement,
+    others_used,
+)
 from tuner.measure.paired import Comparison
 from tuner.report.figures import eps, significant
 from tuner.search.pairs import Pair

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.lint.repairs import Repair, every_change, repairs
-from tuner.measure.measurement import Failure, Measurement
-from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.measurement import Failure, Measurement, PacedMeasurement
 from tuner.profile.paths import get
 from tuner.report.pairs import Doubted, Price, costs, doubted
 from tuner.search.effects import Effect, Explained, explain

@@ -14,9 +14,8 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from tuner.lint.repairs import Repair, every_change
-from tuner.measure.measurement import Delivery, Failure, Measurement
+from tuner.measure.measurement import Delivery, Failure, Measurement, PacedMeasurement
 from tuner.measure.metrics import Result as Outcome
-from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import share
 from tuner.report.first_screen import first_screen, numbers, rates
 from tuner.report.pairs import Doubted

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.measure.measurement import Failure, FailureKind
-from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.measurement import Failure, FailureKind, PacedMeasurement
 from tuner.report.figures import counted, eps, setting, steps, steps_text
 from tuner.report.result import StudyResult
 from tuner.report.sections import Block, Cell, Folded, PaperNote, ReportSection, RowMark, Table

@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from tuner.measure.measurement import Failure, Measurement, TrialPlan
+from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, TrialPlan
 from tuner.measure.metrics import restarted
-from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.speed import Adjustment, ProbedRun, adjustment, usual
 from tuner.search.budget import affordable
 from tuner.search.calibration import Calibration

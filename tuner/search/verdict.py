@@ -11,8 +11,7 @@ from enum import Enum
 import numpy as np
 
 from tuner.errors import JobFailed
-from tuner.measure.measurement import Failure, FailureKind, Measurement
-from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.measurement import Failure, FailureKind, Measurement, PacedMeasurement
 from tuner.measure.paired import Comparison, least
 from tuner.search.guardrails import Limits
 from tuner.search.pairs import candidate_of, compared, machines_of, pairs_of
