@@ -39,7 +39,7 @@ def lines(base: Mapping[str, object], *changes: tuple[str, Level]) -> tuple[str,
     written = parse_profile(edit(SMALL, base), "p.yaml")
     changed = candidate(written, changes).profile
     every: dict[str, Knob] = {knob.path: knob for knob in knobs(written.profile)}
-    return concessions(written.profile, changed, changes, every)
+    return tuple(concessions(written.profile, changed, changes, every))
 
 
 def test_a_larger_queue_says_what_a_crash_loses() -> None:

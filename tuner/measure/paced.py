@@ -121,11 +121,8 @@ class _Paced:
     """The course of one open-loop trial."""
 
     def __init__(self, pipe: Pipeline, pacing: Pacing, stages: StageClock) -> None:
-        lab, profile = pipe.lab, pipe.profile
-        self._lab, self._profile = lab, profile
-        self._pipe = pipe
-        self._pacing = pacing
-        self._stages = stages
+        lab, profile = self._lab, self._profile = pipe.lab, pipe.profile
+        self._pipe, self._pacing, self._stages = pipe, pacing, stages
         self._interval_s = lab.engine.refresh_s(profile.measured)
         judged_s = pacing.judged_to_s - pacing.judged_from_s
         due = pacing.schedule.due(pacing.judged_to_s) - pacing.schedule.due(pacing.judged_from_s)
@@ -163,19 +160,7 @@ class _Paced:
             settled = settle(watch, final.events)
             self._stages.begin(TrialPart.SETTLE, at_s=settled.drained_at_s)
             window = Window(before, after, judged, (), settled.snapshots)
-            verdict = verdict_of(window, self._lab, self._profile)
-            observed = PacedSeen(
-                samples=(*lead, *judged, *rest),
-                window=window,
-                timeline=timeline,
-                final=final,
-                settled=settled,
-                effective=effective(window, self._profile),
-                spool_bytes=self._spooled,
-                freshness_s=self._freshness_s(timeline, final),
-                others_cpu=None if verdict is None else verdict.others_cpu,
-            )
-            return summarise_paced(observed, self._profile)
+            return self._summarised((*lead, *judged, *rest), window, timeline, final, settled)
 
     @property
     def _shows(self) -> bool:
@@ -221,6 +206,50 @@ class _Paced:
         found = self._arrivals.freshness_s({one: timeline.intended_s(one) for one in numbers})
         return found and replace(found, error_s=timeline.error_s)
 
+    def _summarised(
+        self,
+        samples: Sequence[Poll],
+        window: Window,
+        timeline: Timeline,
+        final: FloodProgress,
+        settled: Settled,
+    ) -> PacedMeasurement | Failure:
+        """The measurement, or the failure when events are missing or a guardrail is breached."""
+        failure = failure_of(settled, self._profile)
+        if failure is not None:
+            return failure
+        growth, kept = window.growth, final.punctuality
+        moments = [_moment(sample, timeline) for sample in window.samples]
+        passed_s = moments[-1].at_s - moments[0].at_s
+        events = max(1, moments[-1].indexed - moments[0].indexed)
+        used = effective(window, self._profile)
+        verdict = verdict_of(window, self._lab, self._profile)
+        return PacedMeasurement(
+            offered_per_second=(moments[-1].due - moments[0].due) / passed_s,
+            eps=events / passed_s,
+            growth_per_second=fell_behind(moments),
+            sent=final.sent,
+            late=kept.late if kept is not None else 0,
+            max_late_s=kept.max_late_s if kept is not None else 0.0,
+            pace_kept=kept is None or kept.kept,
+            blocked_s=final.blocked_seconds,
+            freshness_s=self._freshness_s(timeline, final),
+            queues=_queues(settled, used),
+            spool_bytes=self._spooled,
+            delivery=settled.delivery,
+            shipper_cpu_us=growth.shipper_cpu_s * 1e6 / events,
+            engine_cpu_us=growth.engine_cpu_s * 1e6 / events,
+            shipper_rss_bytes=settled.shipper.peak_rss_bytes,
+            effective=used,
+            speed=speed_of(growth.probe),
+            trace=_thinned([_moment(sample, timeline) for sample in samples]),
+            doubts=(
+                *of_pace(kept),
+                *of_machine(window, None if verdict is None else verdict.others_cpu),
+                *of_end(window, settled, self._profile),
+            ),
+        )
+
 
 def _spool_bytes(folder: Path, filenames: Sequence[str]) -> int:
     """Bytes in the files of the queues with these `queue.filename`s; 0 when there are none.
@@ -237,59 +266,6 @@ def _spool_bytes(folder: Path, filenames: Sequence[str]) -> int:
                 state = path.lstat()
                 total += state.st_size if stat.S_ISREG(state.st_mode) else 0
     return total
-
-
-@dataclass(frozen=True)
-class PacedSeen:
-    """Everything an open-loop trial saw; `window` is its judged part."""
-
-    samples: Sequence[Poll]
-    window: Window
-    timeline: Timeline
-    final: FloodProgress
-    settled: Settled
-    effective: Effective
-    spool_bytes: int
-    freshness_s: Percentiles | None
-    others_cpu: float | None
-
-
-def summarise_paced(observed: PacedSeen, profile: Profile) -> PacedMeasurement | Failure:
-    """The measurement, or the failure when events are missing or a guardrail is breached."""
-    failure = failure_of(observed.settled, profile)
-    if failure is not None:
-        return failure
-    growth = observed.window.growth
-    samples = observed.window.samples
-    moments = [_moment(sample, observed.timeline) for sample in samples]
-    passed_s = moments[-1].at_s - moments[0].at_s
-    events = max(1, moments[-1].indexed - moments[0].indexed)
-    kept = observed.final.punctuality
-    return PacedMeasurement(
-        offered_per_second=(moments[-1].due - moments[0].due) / passed_s,
-        eps=events / passed_s,
-        growth_per_second=fell_behind(moments),
-        sent=observed.final.sent,
-        late=kept.late if kept is not None else 0,
-        max_late_s=kept.max_late_s if kept is not None else 0.0,
-        pace_kept=kept is None or kept.kept,
-        blocked_s=observed.final.blocked_seconds,
-        freshness_s=observed.freshness_s,
-        queues=_queues(observed.settled, observed.effective),
-        spool_bytes=observed.spool_bytes,
-        delivery=observed.settled.delivery,
-        shipper_cpu_us=growth.shipper_cpu_s * 1e6 / events,
-        engine_cpu_us=growth.engine_cpu_s * 1e6 / events,
-        shipper_rss_bytes=observed.settled.shipper.peak_rss_bytes,
-        effective=observed.effective,
-        speed=speed_of(growth.probe),
-        trace=_thinned([_moment(sample, observed.timeline) for sample in observed.samples]),
-        doubts=(
-            *of_pace(kept),
-            *of_machine(observed.window, observed.others_cpu),
-            *of_end(observed.window, observed.settled, profile),
-        ),
-    )
 
 
 def fell_behind(moments: Sequence[TracePoint]) -> float:

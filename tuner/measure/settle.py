@@ -66,10 +66,13 @@ def settle(
     drained_epoch_s = time.time()
     make_durable(client, pattern)
     durable_at = time.monotonic()
-    merged_at = _merged_at(watch, merges_s)
+    is_merged = wait_until(lambda: merges_under_way(client, pattern) == 0, merges_s)
+    merged_at = time.monotonic() if is_merged else None
     engine_cpu_ms = node_counters(client, SILENCE_S).cpu_ms
     if await_counters:
-        _await_round(watch, drained_epoch_s)
+        # A round of rsyslogd's counters that was begun after all had come.
+        stats = watch.pipe.stats
+        wait_until(lambda: any(one.at > drained_epoch_s for one in read(stats)[-1:]), _ROUND_S)
     shipper = watch.pipe.rsyslogd.usage()
     # As long as rsyslogd runs it may repeat a batch that is counted already.
     complaint = watch.pipe.rsyslogd.finish(_END_S)
@@ -84,18 +87,6 @@ def settle(
         snapshots=read(watch.pipe.stats),
         complaint=complaint,
     )
-
-
-def _merged_at(watch: Watch, patience_s: float) -> float | None:
-    """When no merge was under way any more; None when that took too long."""
-    client, pattern = watch.pipe.client, watch.pipe.pattern
-    idle = wait_until(lambda: merges_under_way(client, pattern) == 0, patience_s)
-    return time.monotonic() if idle else None
-
-
-def _await_round(watch: Watch, from_s: float) -> None:
-    """Wait for a round of rsyslogd's counters that was begun after `from_s` (since 1970)."""
-    wait_until(lambda: any(one.at > from_s for one in read(watch.pipe.stats)[-1:]), _ROUND_S)
 
 
 def _delivery(watch: Watch, sent: SentEvents) -> Delivery:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tuner.flood.spec import FloodProgress
-from tuner.host.usage import Usage, cores
+from tuner.host.usage import cores
 from tuner.lab.lab import Lab
 from tuner.lab.written import WrittenFile
-from tuner.measure.bottleneck import Diagnosis
+from tuner.measure.bottleneck import Diagnosis, verdict_of
 from tuner.measure.counters import Window
 from tuner.measure.doubts import of_end, of_machine, of_pace, of_window
-from tuner.measure.effective import Effective
+from tuner.measure.effective import effective
 from tuner.measure.measurement import (
     Delivery,
     Doubt,
@@ -24,7 +24,7 @@ from tuner.measure.measurement import (
 )
 from tuner.measure.settle import Settled
 from tuner.measure.speed import speed_of
-from tuner.measure.window import Steadiness, rate_over, steadiness
+from tuner.measure.window import rate_over, steadiness
 from tuner.profile.model import Profile
 from tuner.schema.units import size_bytes
 
@@ -72,39 +72,32 @@ _MIB = 1024**2
 class Observed:
     """Everything a trial saw: the window, how the flood ended, and the delivery check.
 
-    `core_use` is what the window used of the machine, `begun_cpu_ms` the engine's CPU so far when
-    the flood began (None for a sink, which puts nothing off), `carried_over` what the engine still
-    did for others at that time.
+    `begun_cpu_ms` is the engine's CPU so far when the flood began (None for a sink, which puts
+    nothing off), `carried_over` what the engine still did for others at that time.
     """
 
     window: Window
     final: FloodProgress
     settled: Settled
-    effective: Effective
-    core_use: CoreUse
     begun_cpu_ms: int | None
     carried_over: str | None = None
-    verdict: Diagnosis | None = None
     files: tuple[WrittenFile, ...] = ()
 
 
-def summarise(observed: Observed, profile: Profile) -> Outcome:
+def summarise(observed: Observed, lab: Lab, profile: Profile) -> Outcome:
     """The measurement, or the failure when events are missing or a guardrail is breached."""
-    delivery = observed.settled.delivery
-    failure = failure_of(observed.settled, profile) or incomplete(observed.files, delivery)
-    if failure is not None:
-        return replace(failure, verdict=observed.verdict)
-    samples, whole = observed.window.samples, observed.window.whole
-    growth = observed.window.growth
-    level = steadiness(samples)
-    rate = rate_over(whole)
+    window, settled, final = observed.window, observed.settled, observed.final
+    delivery, growth, whole = settled.delivery, window.growth, window.whole
     events = whole[-1].indexed - whole[0].indexed
-    if events == 0:
+    verdict = verdict_of(window, lab, profile)
+    failure = failure_of(settled, profile) or incomplete(observed.files, delivery)
+    if failure is None and events == 0:
         failure = Failure.of(FailureKind.STALLED, "nothing was indexed in the window", delivery)
-        return replace(failure, verdict=observed.verdict)
+    if failure is not None:
+        return replace(failure, verdict=verdict)
+    rate = rate_over(whole)
     window_s = whole[-1].at_s - whole[0].at_s
-    first = observed.final.first_send_s or samples[0].at_s
-    settled = observed.settled
+    first = final.first_send_s or whole[0].at_s
     merged_s = None if settled.merged_at_s is None else settled.merged_at_s - first
     engine_cpu_us = growth.engine_cpu_s * 1e6 / events
     deferred_us = 0.0
@@ -114,24 +107,24 @@ def summarise(observed: Observed, profile: Profile) -> Outcome:
     return Measurement(
         eps=rate.per_second,
         eps_se=rate.standard_error,
-        eps_paid=paid(rate.per_second, deferred_us, observed.core_use),
+        eps_paid=paid(rate.per_second, deferred_us, core_use(window, lab)),
         eps_durable=delivery.sent / (settled.durable_at_s - first),
         eps_merged=None if merged_s is None else delivery.sent / merged_s,
         delivery=delivery,
         window_s=window_s,
-        drain_s=settled.drained_at_s - (observed.final.last_send_s or settled.drained_at_s),
+        drain_s=settled.drained_at_s - (final.last_send_s or settled.drained_at_s),
         shipper_cpu_us=growth.shipper_cpu_s * 1e6 / events,
         engine_cpu_us=engine_cpu_us,
         deferred_cpu_us=deferred_us,
-        flood_cpu_us=observed.final.cpu_seconds * 1e6 / max(1, observed.final.sent),
+        flood_cpu_us=final.cpu_seconds * 1e6 / max(1, final.sent),
         shipper_rss_bytes=settled.shipper.peak_rss_bytes,
         blocked_share=min(1.0, growth.sender_blocked_s / max(window_s, 1e-9)),
         rejected=growth.rejected,
         segments=settled.index.segments,
         store_bytes=settled.index.store_bytes,
-        doubts=tuple(_doubts(observed, level, profile)),
-        verdict=observed.verdict,
-        effective=observed.effective,
+        doubts=tuple(_doubts(observed, verdict, profile)),
+        verdict=verdict,
+        effective=effective(window, profile),
         files=observed.files,
         speed=speed_of(growth.probe),
     )
@@ -146,14 +139,9 @@ def failure_of(settled: Settled, profile: Profile) -> Failure | None:
     if settled.complaint is not None:
         reason = f"rsyslogd reported: {settled.complaint}"
         return Failure.of(FailureKind.RSYSLOGD, reason, delivery)
-    return _memory_breach(settled.shipper, profile, delivery)
-
-
-def _memory_breach(shipper: Usage, profile: Profile, delivery: Delivery) -> Failure | None:
-    limit = profile.guardrails.rss_bytes
-    if limit is None or shipper.peak_rss_bytes <= size_bytes(limit):
+    limit, used = profile.guardrails.rss_bytes, settled.shipper.peak_rss_bytes
+    if limit is None or used <= size_bytes(limit):
         return None
-    used = shipper.peak_rss_bytes
     reason = f"rsyslogd used {used / _MIB:.0f} MiB of memory, rss_bytes allows {limit}"
     failure = Failure.of(FailureKind.GUARDRAIL, reason, delivery)
     return replace(failure, shipper_rss_bytes=used)
@@ -168,16 +156,13 @@ def incomplete(files: Sequence[WrittenFile], delivery: Delivery) -> Failure | No
     return None
 
 
-def _doubts(observed: Observed, level: Steadiness, profile: Profile) -> list[Doubt]:
-    others = None if observed.verdict is None else observed.verdict.others_cpu
-    doubts = [
-        *of_window(observed.window, level, profile),
-        *of_pace(observed.final.punctuality),
-        *of_machine(observed.window, others),
-        *of_end(observed.window, observed.settled, profile),
-    ]
+def _doubts(observed: Observed, verdict: Diagnosis | None, profile: Profile) -> Iterator[Doubt]:
+    window, settled = observed.window, observed.settled
+    yield from of_window(window, steadiness(window.samples), profile)
+    yield from of_pace(observed.final.punctuality)
+    yield from of_machine(window, None if verdict is None else verdict.others_cpu)
+    yield from of_end(window, settled, profile)
     if observed.carried_over is not None:
-        doubts.append(Doubt(DoubtKind.CARRIED_OVER, observed.carried_over))
-    if observed.settled.merged_at_s is None:
-        doubts.append(Doubt(DoubtKind.UNMERGED, f"{observed.settled.index.segments} segments"))
-    return doubts
+        yield Doubt(DoubtKind.CARRIED_OVER, observed.carried_over)
+    if settled.merged_at_s is None:
+        yield Doubt(DoubtKind.UNMERGED, f"{settled.index.segments} segments")

@@ -25,9 +25,7 @@ from tuner.lab.lab import Lab
 from tuner.lab.nodes import NodeRefused
 from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.lab.written import written_files
-from tuner.measure.bottleneck import verdict_of
 from tuner.measure.counters import Window
-from tuner.measure.effective import effective
 from tuner.measure.measurement import (
     Failure,
     FailureKind,
@@ -41,7 +39,7 @@ from tuner.measure.measurement import (
 from tuner.measure.metrics import Result
 from tuner.measure.pipeline import Pipeline, pipeline
 from tuner.measure.settle import after_loss, loss_of, settle
-from tuner.measure.summary import Observed, core_use, summarise
+from tuner.measure.summary import Observed, summarise
 from tuner.measure.watch import NodeLost, Stalled, Watch, saturate
 from tuner.measure.window import MARK_S, Mark, Poll, is_flat, is_losing, steadiness
 from tuner.profile.backlog import backlog_marks
@@ -139,14 +137,11 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
             window=window,
             final=final,
             settled=settled,
-            effective=effective(window, profile),
-            core_use=core_use(window, lab),
             begun_cpu_ms=begun_cpu_ms,
             carried_over=carried,
-            verdict=verdict_of(window, lab, profile),
             files=written_files(profile, run) if plan.reads_files else (),
         )
-        return summarise(observed, profile)
+        return summarise(observed, lab, profile)
 
 
 def _steering(flood: Traffic, profile: Profile) -> Steer:

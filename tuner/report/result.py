@@ -106,7 +106,7 @@ class StudyResult:
         """What the recommended changes give up that no guarantee names, a line for each."""
         profile = self.written.profile
         changed = candidate(self.written, self.verdict.changes).profile
-        return concessions(profile, changed, self.verdict.changes, self.knobs)
+        return tuple(concessions(profile, changed, self.verdict.changes, self.knobs))
 
     @property
     def costs(self) -> tuple[Price, ...]:

@@ -53,15 +53,8 @@ def keeping(profile: Profile, knob: Knob) -> Knob:
 def concessions(
     written: Profile, changed: Profile, changes: Sequence[tuple[str, Level]],
     knobs: Mapping[str, Knob],
-) -> tuple[str, ...]:  # fmt: skip
-    """What the changes from one profile to another give up, a line for each queue or setting."""
-    return tuple(_concessions(written, changed, changes, knobs))
-
-
-def _concessions(
-    written: Profile, changed: Profile, changes: Sequence[tuple[str, Level]],
-    knobs: Mapping[str, Knob],
 ) -> Iterator[str]:  # fmt: skip
+    """What the changes from one profile to another give up, a line for each queue or setting."""
     enlarging: dict[Path, list[str]] = {}
     for path, level in changes:
         if path not in knobs:
