@@ -9,21 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from tuner.cluster.relayed import (
-    FROM_ENGINE,
-    TO_ENGINE,
-    CountMachine,
-    Done,
-    EngineReady,
-    Failed,
-    FromEngine,
-    MachineCounted,
-    NodeEnded,
-    PrepareEngine,
-    StartNode,
-    StopNode,
-    ToEngine,
-)
+from tuner.cluster import relayed
 from tuner.engines.versions import Distribution
 from tuner.errors import TuneError, Unreachable
 from tuner.lab.loads import MachineCounts
@@ -36,7 +22,7 @@ ENGINE_HOST = "tuner.cluster.engine_host"
 _DOWNLOAD_S = 900.0
 _ANSWER_S = 60.0
 
-A = TypeVar("A", bound=FromEngine)
+A = TypeVar("A", bound=relayed.FromEngine)
 
 
 @dataclass(frozen=True)
@@ -76,19 +62,19 @@ class RemoteNodeHost:
         self.address = address
         self.port = self.memory_bytes = 0
         self._say = say
-        self._answers: queue.SimpleQueue[FromEngine | None] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[relayed.FromEngine | None] = queue.SimpleQueue()
         self._started = 0
-        self._end: NodeEnded | None = None
+        self._end: relayed.NodeEnded | None = None
         self._loss: str | None = None
 
     def prepare(self, distribution: Distribution) -> None:
         """Have it get ready to run this engine."""
-        self._say(TO_ENGINE.line(PrepareEngine(distribution, self.address)))
+        self._say(relayed.TO_ENGINE.line(relayed.PrepareEngine(distribution, self.address)))
 
     def prepared(self) -> float:
         """Wait until it is ready; the seconds that a download took.  Raises what prevents it, and
         Unreachable without an answer."""
-        ready = self._answer(EngineReady, _DOWNLOAD_S)
+        ready = self._answer(relayed.EngineReady, _DOWNLOAD_S)
         self.port, self.memory_bytes = ready.port, ready.memory_bytes
         return ready.downloads_s
 
@@ -96,29 +82,29 @@ class RemoteNodeHost:
         """Start a node there; the one before has ended."""
         self._started += 1
         self._end = None
-        self._asked(StartNode(self._started, plan, place), Done)
+        self._asked(relayed.StartNode(self._started, plan, place), relayed.Done)
         return RemoteNode(self, self._started, place.url)
 
     def counted(self) -> Mapping[str, MachineCounts]:
         """As NodeHost says; raises Unreachable without an answer."""
-        return {self.name: self._asked(CountMachine(), MachineCounted).counts}
+        return {self.name: self._asked(relayed.CountMachine(), relayed.MachineCounted).counts}
 
     def stop(self) -> None:
         """End its node."""
         with suppress(TuneError):
-            self._asked(StopNode(), Done)
+            self._asked(relayed.StopNode(), relayed.Done)
 
-    def end_of(self, number: int) -> NodeEnded | None:
+    def end_of(self, number: int) -> relayed.NodeEnded | None:
         """What is known of the end of a node; None while it runs."""
         if self._loss is not None:
             lost = f"no answer from {self.name} ({self._loss})"
-            return NodeEnded(number, lost, lost, "")
+            return relayed.NodeEnded(number, lost, lost, "")
         return self._end
 
     def hear(self, line: bytes) -> None:
         """It has said a line."""
-        message = FROM_ENGINE.message(line)
-        if not isinstance(message, NodeEnded):
+        message = relayed.FROM_ENGINE.message(line)
+        if not isinstance(message, relayed.NodeEnded):
             self._answers.put(message)
         elif message.number == self._started:
             code, ending = f"{message.exit} on {self.name}", f"{message.ending} (on {self.name})"
@@ -129,10 +115,10 @@ class RemoteNodeHost:
         self._loss = reason
         self._answers.put(None)
 
-    def _asked(self, question: ToEngine, kind: type[A]) -> A:
+    def _asked(self, question: relayed.ToEngine, kind: type[A]) -> A:
         if self._loss is not None:
             raise Unreachable(f"{self.name}: {self._loss}")
-        self._say(TO_ENGINE.line(question))
+        self._say(relayed.TO_ENGINE.line(question))
         return self._answer(kind, _ANSWER_S)
 
     def _answer(self, kind: type[A], limit_s: float) -> A:
@@ -143,7 +129,7 @@ class RemoteNodeHost:
             answer = None
         if answer is None:
             raise Unreachable(f"{self.name}: {self._loss}")
-        if isinstance(answer, Failed):
+        if isinstance(answer, relayed.Failed):
             raise answer.raised(self.name)
         if not isinstance(answer, kind):
             raise RuntimeError(f"{self.name} answers {answer} instead of {kind.__name__}")

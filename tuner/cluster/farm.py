@@ -13,23 +13,10 @@ from urllib.parse import urlsplit
 from distributed import Client
 from distributed.actor import Actor, BaseActorFuture
 
+from tuner.cluster import messages
 from tuner.cluster.access import roles, workers_of
 from tuner.cluster.engine_hosts import ENGINE_HOST
 from tuner.cluster.loads import LOAD
-from tuner.cluster.messages import (
-    QUESTIONS,
-    REPLIES,
-    CeilingFound,
-    MeasureCeiling,
-    Opened,
-    OpenLab,
-    Question,
-    Reply,
-    RunTrial,
-    SpanOver,
-    TrialEnded,
-    profile_json,
-)
 from tuner.cluster.processes import Relay, processes
 from tuner.cluster.relayed import Failed
 from tuner.deploy.inventory import Role
@@ -50,7 +37,7 @@ _CEILING_S = 900.0
 _ENDING_S = 60.0
 
 Answer = BaseActorFuture[bytes] | Future[bytes]
-R = TypeVar("R", bound=Reply)
+R = TypeVar("R", bound=messages.Reply)
 
 
 @dataclass(frozen=True)
@@ -76,15 +63,19 @@ class DaskFarm:
         self._labs = dict(labs)
         self._begun: list[_TrialBegun] = []
 
-    def open(self, request: OpenLab) -> dict[str, Opened]:
+    def open(self, request: messages.OpenLab) -> dict[str, messages.Opened]:
         """Open the labs; what each says of itself.  Raises what any of them raised."""
-        line = QUESTIONS.line(request)
+        line = messages.QUESTIONS.line(request)
         asked = {name: lab.ask(line) for name, lab in self._labs.items()}
-        return {name: _replied(name, one, Opened, _OPENING_S) for name, one in asked.items()}
+        return {
+            name: _replied(name, one, messages.Opened, _OPENING_S) for name, one in asked.items()
+        }
 
     def start(self, asked: Asked, profile: Profile) -> None:
         """Begin a trial on its machine."""
-        answer = self._asked(asked.machine, RunTrial(asked, profile_json(profile)))
+        answer = self._asked(
+            asked.machine, messages.RunTrial(asked, messages.profile_json(profile))
+        )
         self._begun.append(_TrialBegun(asked.number, asked.machine, answer))
 
     def wait(self, timeout_s: float) -> Mapping[int, Result | Lost]:
@@ -98,8 +89,8 @@ class DaskFarm:
     def ceiling(self, machine: str, profile: Profile) -> Ceiling:
         """What the engine of a machine carries of the documents of `profile` without rsyslog;
         raises Unreachable where the machine is gone."""
-        answer = self._asked(machine, MeasureCeiling(profile_json(profile)))
-        return _replied(machine, answer, CeilingFound, _CEILING_S).ceiling
+        answer = self._asked(machine, messages.MeasureCeiling(messages.profile_json(profile)))
+        return _replied(machine, answer, messages.CeilingFound, _CEILING_S).ceiling
 
     def drop(self, machine: str) -> None:
         """Give a machine up: its lab ends, where it can still be told to."""
@@ -115,24 +106,24 @@ class DaskFarm:
                 with suppress(OSError, TimeoutError, JobFailed):
                     end.result(_ENDING_S)
 
-    def _asked(self, machine: str, question: Question) -> Answer | None:
+    def _asked(self, machine: str, question: messages.Question) -> Answer | None:
         """The answer that is to come; None where its worker is known to be lost, or was dropped."""
         lab = self._labs.get(machine)
         try:
-            return None if lab is None else cast(Answer, lab.ask(QUESTIONS.line(question)))
+            return None if lab is None else cast(Answer, lab.ask(messages.QUESTIONS.line(question)))
         except RuntimeError:
             # So an actor says that.
             return None
 
     def _outcome(self, one: _TrialBegun) -> Result | Lost:
         try:
-            return _replied(one.machine, one.answer, TrialEnded, _HANDING_OVER_S).outcome
+            return _replied(one.machine, one.answer, messages.TrialEnded, _HANDING_OVER_S).outcome
         except TuneError as lost:
             self.drop(one.machine)
             return Lost(str(lost).removeprefix(f"{one.machine}: "), is_gone=True)
 
 
-def span_of(client: Client) -> SpanOver | None:
+def span_of(client: Client) -> messages.SpanOver | None:
     """The span that the machines make, None where they are a farm; raises JobFailed where their
     roles make neither, or both."""
     found = roles(client)
@@ -149,7 +140,7 @@ def span_of(client: Client) -> SpanOver | None:
             "or one collector and at least one load (a span), with hosts of the role engine or not"
         )
     addresses = _addresses(client, Role.COLLECTOR)
-    return SpanOver(
+    return messages.SpanOver(
         loads, addresses[collectors[0]], _addresses(client, Role.ENGINE) if engines else {}
     )
 
@@ -161,7 +152,7 @@ def _addresses(client: Client, role: Role) -> dict[str, str]:
 
 
 @contextmanager
-def dask_farm(client: Client, module: str, span: SpanOver | None) -> Iterator[DaskFarm]:
+def dask_farm(client: Client, module: str, span: messages.SpanOver | None) -> Iterator[DaskFarm]:
     """A process on each lab, or on the collector of a span; they are gone afterwards."""
     labs: Mapping[str, Actor | Relay]
     if span is None:
@@ -183,7 +174,7 @@ def _replied(machine: str, answer: Answer | None, kind: type[R], limit_s: float)
     """What a process answered, of that kind; raises what it raised, with the machine's name, and
     Unreachable where the machine is gone."""
     try:
-        reply = None if answer is None else REPLIES.message(answer.result(limit_s))
+        reply = None if answer is None else messages.REPLIES.message(answer.result(limit_s))
     except JobFailed as died:
         raise JobFailed(f"{machine}: {died}") from None
     except (OSError, TimeoutError):

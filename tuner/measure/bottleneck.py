@@ -171,8 +171,7 @@ def _is_throttled(stages: Stages) -> bool:
 
 def _bulk_workers_full(stages: Stages) -> bool:
     """Whether the workers that send bulks had no time left, and work before them."""
-    workers = stages.bulk_workers
-    return _may_hold(workers) and workers.cpu >= SATURATED
+    return _may_hold(stages.bulk_workers) and stages.bulk_workers.cpu >= SATURATED
 
 
 def _main_worker_full(stages: Stages) -> bool:
@@ -206,32 +205,34 @@ def _stands_in_main(stages: Stages) -> bool:
     return action is not None and not _is_filled(action) and _known_to_hold(stages.main)
 
 
-def _stands_in_sockets(stages: Stages) -> bool:
-    """Whether the backlog stood in no queue, and the sockets were full."""
+def _stands_in_no_queue(stages: Stages) -> bool:
+    """Whether the backlog stood in no queue, for all that is known of them."""
     pools = (stages.main, stages.bulk_workers)
     known = all(pool.held is not None for pool in pools)
-    return known and not any(map(_may_hold, pools)) and stages.sender_blocked >= REFUSED
+    return known and not any(map(_may_hold, pools))
+
+
+def _stands_in_sockets(stages: Stages) -> bool:
+    """Whether the backlog stood in no queue, and the sockets were full."""
+    return _stands_in_no_queue(stages) and stages.sender_blocked >= REFUSED
 
 
 def _stands_outside(stages: Stages) -> bool:
     """Whether the backlog stood in no queue, and the input waited for it: it was on its way from
     the load hosts."""
-    known = all(pool.held is not None for pool in (stages.main, stages.bulk_workers))
-    elsewhere = any(map(_may_hold, (stages.main, stages.bulk_workers)))
-    return bool(stages.loads) and known and not elsewhere and stages.input_cpu < IDLE_INPUT
+    is_idle = stages.input_cpu < IDLE_INPUT
+    return bool(stages.loads) and is_idle and _stands_in_no_queue(stages)
 
 
 def _waits_most(stages: Stages) -> bool:
     """Whether the workers that send bulks had work and waited for most of the time."""
-    workers = stages.bulk_workers
-    return workers.workers > 0 and _may_hold(workers) and workers.waiting >= 0.5
+    return _has_bulk_work(stages) and stages.bulk_workers.waiting >= 0.5
 
 
-def _works_most(stages: Stages) -> bool:
-    """Whether they had work and were busy for most of the time: below saturation too that is the
-    larger part of it, and what to shorten."""
+def _has_bulk_work(stages: Stages) -> bool:
+    """Whether the backlog stood before the workers that send bulks."""
     workers = stages.bulk_workers
-    return workers.workers > 0 and _may_hold(workers) and workers.waiting < 0.5
+    return workers.workers > 0 and _may_hold(workers)
 
 
 def _may_hold(pool: Pool) -> bool:
@@ -315,7 +316,9 @@ _TESTS: tuple[tuple[Bottleneck, Callable[[Stages], bool]], ...] = (
     (Bottleneck.MAIN_WORKER, _stands_in_main),
     (Bottleneck.INPUT, _stands_in_sockets),
     (Bottleneck.ACTION_WAITING, _waits_most),
-    (Bottleneck.ACTION_CPU, _works_most),
+    # They were busy for most of the time: below saturation too that is the larger part of it, and
+    # what to shorten.
+    (Bottleneck.ACTION_CPU, _has_bulk_work),
 )
 
 _FIGURES: dict[Bottleneck, tuple[StageFigure, ...]] = {
