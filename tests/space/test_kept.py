@@ -11,7 +11,7 @@ from tuner.lint.candidate import candidate
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
 from tuner.profile.model import Keep
-from tuner.space.kept import concessions, given_up_at
+from tuner.space.guarantees import concessions, given_up_at
 from tuner.space.knob import Knob, Level
 from tuner.space.knobs import knobs
 

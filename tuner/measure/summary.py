@@ -29,40 +29,24 @@ from tuner.profile.model import Profile
 from tuner.schema.units import size_bytes
 
 
-@dataclass(frozen=True)
-class CoreUse:
-    """What the pipeline used of the machine over the window and what nobody used, in cores."""
-
-    used: float
-    idle: float
-
-
-def core_use(window: Window, lab: Lab) -> CoreUse:
-    """What the pipeline used and nobody used over the window: of this machine or, where the
-    engine is on another one, of the processors that it has there."""
+def core_use(window: Window, lab: Lab) -> tuple[float, float]:
+    """How many cores the pipeline used over the window, and nobody used: of this machine or, where
+    the engine is on another one, of the processors that it has there."""
     growth = window.growth
     engine = growth.engine_cpu_s / growth.passed_s
     if not lab.is_here:
-        return CoreUse(engine, max(0.0, lab.engine.facts.processors - engine))
+        return engine, max(0.0, lab.engine.facts.processors - engine)
     sender_cpu_s = 0.0 if growth.load_hosts else growth.sender_cpu_s
     ours = (growth.shipper_cpu_s + sender_cpu_s) / growth.passed_s
     taken = growth.machine.taken_s(growth.passed_s, cores()) / growth.passed_s
-    return CoreUse(engine + ours, max(0.0, cores() - taken))
+    return engine + ours, max(0.0, cores() - taken)
 
 
-def deferred_cpu_us(whole_us: float, window_us: float) -> float:
-    """The engine's CPU per event that came after the window: what the whole trial took per event,
-    until merges had ended, beyond what an event took in the window."""
-    return max(0.0, whole_us - window_us)
-
-
-def paid(eps: float, deferred_us: float, use: CoreUse) -> float:
+def paid(eps: float, deferred_us: float, *, used: float, idle: float) -> float:
     """The rate at which the work put off would be done as well: cores that idled do it first, and
-    what is left takes its share of those that were busy."""
+    what is left takes its share of those that were used."""
     needed = eps * deferred_us / 1e6
-    if needed <= use.idle:
-        return eps
-    return eps * (use.used + use.idle) / (use.used + needed)
+    return eps if needed <= idle else eps * (used + idle) / (used + needed)
 
 
 _MIB = 1024**2
@@ -102,12 +86,14 @@ def summarise(observed: Observed, lab: Lab, profile: Profile) -> Outcome:
     engine_cpu_us = growth.engine_cpu_s * 1e6 / events
     deferred_us = 0.0
     if observed.begun_cpu_ms is not None:
+        # What an event took in the whole trial, until merges had ended, beyond the window.
         whole_ms = settled.engine_cpu_ms - observed.begun_cpu_ms
-        deferred_us = deferred_cpu_us(whole_ms * 1e3 / max(1, delivery.sent), engine_cpu_us)
+        deferred_us = max(0.0, whole_ms * 1e3 / max(1, delivery.sent) - engine_cpu_us)
+    used, idle = core_use(window, lab)
     return Measurement(
         eps=rate.per_second,
         eps_se=rate.standard_error,
-        eps_paid=paid(rate.per_second, deferred_us, core_use(window, lab)),
+        eps_paid=paid(rate.per_second, deferred_us, used=used, idle=idle),
         eps_durable=delivery.sent / (settled.durable_at_s - first),
         eps_merged=None if merged_s is None else delivery.sent / merged_s,
         delivery=delivery,

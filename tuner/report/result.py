@@ -16,8 +16,7 @@ from tuner.search.pairs import Pair, pairs_of
 from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
 from tuner.search.times import Times, times
 from tuner.search.verdict import Claim, Loss, Verdict, disqualified, judge, losses
-from tuner.space.guarantees import Guarantee, opened
-from tuner.space.kept import concessions
+from tuner.space.guarantees import Guarantee, concessions, opened
 from tuner.space.knob import Knob, Level
 from tuner.space.knobs import knobs
 

@@ -176,9 +176,9 @@ def candidates(
         points = points.reshape(-1, len(space.sizes))
     else:
         points = _generated(space, np.array(elites), rng)
-    settled = points if space.pool else np.unique(space.canonical(points), axis=0)
-    new = [at for at, row in enumerate(settled.tolist()) if tuple(row) not in measured]
-    return settled[new]
+    distinct = points if space.pool else np.unique(space.canonical(points), axis=0)
+    new = [at for at, row in enumerate(distinct.tolist()) if tuple(row) not in measured]
+    return distinct[new]
 
 
 def spread(
