@@ -76,7 +76,8 @@ class Watch:
         progress_at = time.monotonic()
         while True:
             sample = self.sample()
-            _require_sound(samples[-1:], sample)
+            if samples:
+                _require_sound(samples[-1], sample)
             if not samples or sample.indexed > samples[-1].indexed:
                 progress_at = sample.at_s
             samples.append(sample)
@@ -155,16 +156,15 @@ class Watch:
                 arrived, moved_at = latest, time.monotonic()
 
 
-def _require_sound(previous: Sequence[Poll], sample: Poll) -> None:
+def _require_sound(before: Poll, sample: Poll) -> None:
     """A counter that ran backwards, or was out of sight for a while, gives no rate."""
-    for before in previous:
-        if sample.indexed < before.indexed:
-            raise Stalled(
-                f"the engine's counter ran backwards from {before.indexed} to {sample.indexed}"
-            )
-        if sample.at_s - before.at_s > SILENCE_S:
-            passed_s = sample.at_s - before.at_s
-            raise Stalled(f"the engine's counter could not be read for {passed_s:.1f} s")
+    if sample.indexed < before.indexed:
+        raise Stalled(
+            f"the engine's counter ran backwards from {before.indexed} to {sample.indexed}"
+        )
+    passed_s = sample.at_s - before.at_s
+    if passed_s > SILENCE_S:
+        raise Stalled(f"the engine's counter could not be read for {passed_s:.1f} s")
 
 
 def _require_progress(sample: Poll, progress_at: float) -> None:
