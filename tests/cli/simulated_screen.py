@@ -23,7 +23,6 @@ from tuner.cli.search_screen import Screen, screen
 from tuner.errors import Interrupted
 from tuner.host.signals import end_orderly
 from tuner.measure.measurement import Doubt, DoubtKind, Measurement
-from tuner.search.forecast import trials_expected
 from tuner.search.search import Search
 from tuner.search.study import BASELINE, Asked, Step, Trial
 from tuner.space.knob import Bottleneck
@@ -61,7 +60,7 @@ def watch(
             return
         leader = searching.leader()
         best = BASELINE if leader is None else leader.changes
-        expected = trials_expected(searching.runner, best)
+        expected = searching.runner.trials_expected(best)
         shown.ended(step, leader, expected, BUDGET_S - world.now_s)
 
     world.stop, world.adds = begin, judged

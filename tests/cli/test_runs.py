@@ -19,9 +19,8 @@ from tuner.cli.runs import SideBySide, last_known
 from tuner.errors import Unreachable
 from tuner.measure.blocks import Arm, Run, block_order
 from tuner.measure.ceiling import Ceiling
-from tuner.measure.measurement import Failure, FailureKind, TrialPlan
+from tuner.measure.measurement import Failure, FailureKind, PacedMeasurement, TrialPlan
 from tuner.measure.metrics import Result
-from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.trial import Tell
 from tuner.profile.model import Profile
 from tuner.report.bench import Bench

@@ -13,7 +13,7 @@ from tuner.cli.search_progress import Progress, Running, detail_lines, stage_lin
 from tuner.measure.measurement import Doubt, DoubtKind, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.search.climb import Leader
-from tuner.search.guess import EffectRatio
+from tuner.search.effects import EffectRatio
 from tuner.search.study import BASELINE, Changes, Phase, Trial
 from tuner.space.knob import Bottleneck
 from tuner.space.knobs import knobs

@@ -13,7 +13,7 @@ from tests.measure.factory import failed, limited_by, measured
 from tuner.cli.search_progress import Progress, Running
 from tuner.cli.search_screen import trial_row, view
 from tuner.search.climb import Leader
-from tuner.search.guess import EffectRatio
+from tuner.search.effects import EffectRatio
 from tuner.search.study import Changes, Phase
 from tuner.space.knob import Bottleneck
 from tuner.space.table import REPLY_FILTER

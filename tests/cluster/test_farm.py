@@ -12,7 +12,7 @@ import pytest
 from distributed.actor import Actor
 
 from tuner.cluster.farm import DaskFarm
-from tuner.cluster.session import RemoteProcess
+from tuner.cluster.processes import RemoteProcess
 from tuner.host.process import wait_until
 from tuner.lint.load import load_profile
 from tuner.measure.measurement import TrialPlan

@@ -166,7 +166,7 @@ def test_certificates_come_along(tmp_path: Path) -> None:
     receives = secured(files, kept)
 
     def remove(line: bytes) -> None:
-        if b'"begin sender"' in line:
+        if line.startswith(b"BeginSender "):
             shutil.rmtree(files.folder)
 
     with serving(receives) as target, steered(remove) as (loads, _):

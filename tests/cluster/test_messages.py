@@ -8,7 +8,6 @@ import pytest
 
 from tests.shipped import PROFILES
 from tuner.cluster.certificate import made, require_safe
-from tuner.cluster.lines import Failed
 from tuner.cluster.members import Versions
 from tuner.cluster.messages import (
     QUESTIONS,
@@ -17,6 +16,7 @@ from tuner.cluster.messages import (
     profile_json,
     profile_of,
 )
+from tuner.cluster.relayed import Failed
 from tuner.errors import JobFailed, Locked, Refused
 from tuner.lint.load import load_profile
 from tuner.measure.measurement import TrialPlan

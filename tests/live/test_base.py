@@ -9,8 +9,8 @@ import pytest
 from tests.profile.test_base import loaded
 from tests.safety.trials import SHORT, silent, sink_lab
 from tuner.lab.lab import Lab
-from tuner.measure.expectation import expected
 from tuner.measure.measurement import Failure, Measurement, Outcome
+from tuner.measure.pipeline import expected
 from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
 

@@ -15,8 +15,7 @@ from tuner.lab.distribution import fetch
 from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab
 from tuner.lab.scratch import scratch
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
-from tuner.measure.survival import Survivor
-from tuner.measure.trial import run_trial
+from tuner.measure.trial import Survivor, run_trial
 from tuner.profile.model import Profile
 from tuner.space.knob import Cost
 from tuner.space.knobs import knobs

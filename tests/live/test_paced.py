@@ -16,9 +16,15 @@ from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, load_profile
-from tuner.measure.measurement import DoubtKind, Failure, FailureKind, Measurement, TrialPlan
+from tuner.measure.measurement import (
+    DoubtKind,
+    Failure,
+    FailureKind,
+    Measurement,
+    PacedMeasurement,
+    TrialPlan,
+)
 from tuner.measure.paced import Pacing, run_paced
-from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.sustain import OverloadPlan, overload_of, why_not
 from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile

@@ -29,8 +29,7 @@ from tuner.lab.scratch import scratch
 from tuner.lint.load import parse_profile
 from tuner.measure.measurement import Failure, FailureKind, TrialPlan
 from tuner.measure.metrics import Result
-from tuner.measure.survival import Survivor
-from tuner.measure.trial import run_trial
+from tuner.measure.trial import Survivor, run_trial
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 

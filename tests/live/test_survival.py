@@ -37,8 +37,7 @@ from tuner.lint.load import load_profile
 from tuner.measure import watch
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
 from tuner.measure.metrics import Result, restarted
-from tuner.measure.survival import Survivor
-from tuner.measure.trial import Tell, run_trial
+from tuner.measure.trial import Survivor, Tell, run_trial
 from tuner.search.budget import smallest_budget_s
 from tuner.search.journal import read
 from tuner.search.study import Ending, Phase, Study

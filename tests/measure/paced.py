@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tuner.measure.effective import Effective
-from tuner.measure.measurement import Delivery
-from tuner.measure.paced_summary import PacedMeasurement, Percentiles, QueueHigh, TracePoint
+from tuner.measure.measurement import Delivery, PacedMeasurement, Percentiles, QueueHigh, TracePoint
 
 NOTHING = Effective((), (), None, None, None, 0)
 

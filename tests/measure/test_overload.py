@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tests.measure.paced import paced
-from tuner.measure.paced_summary import TracePoint, fell_behind
+from tuner.measure.measurement import TracePoint
+from tuner.measure.paced import fell_behind
 from tuner.measure.sustain import overload_of, overload_plan
 
 PLAN = overload_plan(10_000.0, 10.0)

@@ -10,8 +10,7 @@ import pytest
 from tests.measure.factory import failed
 from tests.measure.paced import paced
 from tuner.lint.load import load_profile
-from tuner.measure.measurement import Failure
-from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.measurement import Failure, PacedMeasurement
 from tuner.measure.sustain import (
     Bounds,
     LoadTrial,

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tuner.plan.inputs import Request
+from tuner.plan.inputs import Request, inputs_of
 from tuner.plan.measured import NOTHING
 from tuner.plan.plan import plan
 from tuner.report.figures import bits, counted, size

@@ -13,8 +13,15 @@ from tests.measure.stages import CALM
 from tuner.engine.bulk_times import BulkLatency
 from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.effective import Effective, QueueUse, ThreadUse
-from tuner.measure.measurement import Doubt, DoubtKind, Failure, Measurement
-from tuner.measure.paced_summary import PacedMeasurement, QueueHigh, TracePoint
+from tuner.measure.measurement import (
+    Doubt,
+    DoubtKind,
+    Failure,
+    Measurement,
+    PacedMeasurement,
+    QueueHigh,
+    TracePoint,
+)
 from tuner.measure.sustain import Bounds, LoadTrial, Overload, overload_plan
 from tuner.report.markdown import blocks_markdown as markdown
 from tuner.report.runs import (

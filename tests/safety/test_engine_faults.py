@@ -25,8 +25,7 @@ from tuner.lab.lab import lab_around, new_run_id
 from tuner.lab.scratch import scratch
 from tuner.measure import watch
 from tuner.measure.measurement import Failure, FailureKind
-from tuner.measure.survival import Survivor
-from tuner.measure.trial import run_trial
+from tuner.measure.trial import Survivor, run_trial
 from tuner.search.budget import smallest_budget_s
 
 pytestmark = [pytest.mark.live, pytest.mark.full]

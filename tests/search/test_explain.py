@@ -14,7 +14,7 @@ from tests.search.simulated import ASKED, START_S, World, search
 from tests.search.test_guess import AXES, TRUTH, trials
 from tests.search.test_shrink import round_of
 from tuner.measure.measurement import TrialPlan
-from tuner.search.explain import Effect, Explained, explain
+from tuner.search.effects import Effect, Explained, explain
 from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
 from tuner.search.verdict import Claim, Verdict, judge
 

@@ -9,7 +9,6 @@ import pytest
 
 from tests.search.simulated import START_S, Rack, World, rack, search, waves
 from tuner.search.climb import Leader
-from tuner.search.forecast import trials_expected
 from tuner.search.search import Search
 from tuner.search.study import BASELINE, Phase, Step, Study, Trial
 from tuner.search.verdict import judge
@@ -33,7 +32,7 @@ def heard(
         if isinstance(step, Trial):
             leader = searching.leader()
             best = BASELINE if leader is None else leader.changes
-            said.append((step, trials_expected(searching.runner, best), leader))
+            said.append((step, searching.runner.trials_expected(best), leader))
 
     return search(folder, world or World(START_S), name=name, hear=hear), said
 

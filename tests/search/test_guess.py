@@ -10,7 +10,7 @@ import pytest
 
 from tests.measure.factory import failed, measured
 from tuner.measure.measurement import Outcome, Spent, TrialPlan
-from tuner.search.guess import effects_of, guess
+from tuner.search.effects import effects_of, guess
 from tuner.search.study import BASELINE, Axis, Changes, Phase, Trial
 from tuner.space.knob import Level
 

@@ -22,7 +22,7 @@ from tuner.search.climb import Climb
 from tuner.search.journal import NAME, read, recorded
 from tuner.search.pairs import candidate_of, pairs_of
 from tuner.search.runner import Runner
-from tuner.search.search import Confirmation
+from tuner.search.search import Ascent
 from tuner.search.study import BASELINE, Asked, Changes, Ending, Phase, Study, Trial
 from tuner.search.verdict import Claim, judge
 
@@ -161,7 +161,7 @@ def test_a_point_is_fresh_by_its_own_run_at_a_fixed_rate_whatever_came_after_it(
     )  # fmt: skip
     runner = Runner(replace(setup(World(START_S)), known=known))
     for changes, is_fresh in ((POINT, True), (other, False)):
-        asking = Confirmation(runner, cast(Climb, None)).is_fresh(changes)
+        asking = Ascent(runner, cast(Climb, None)).is_fresh(changes)
         with pytest.raises(StopIteration) as ended:
             next(asking)
         assert ended.value.value is is_fresh

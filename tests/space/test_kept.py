@@ -11,7 +11,7 @@ from tuner.lint.candidate import candidate
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
 from tuner.profile.model import Keep
-from tuner.space.kept import concessions, given_up_at
+from tuner.space.guarantees import concessions, given_up_at
 from tuner.space.knob import Knob, Level
 from tuner.space.knobs import knobs
 
@@ -39,7 +39,7 @@ def lines(base: Mapping[str, object], *changes: tuple[str, Level]) -> tuple[str,
     written = parse_profile(edit(SMALL, base), "p.yaml")
     changed = candidate(written, changes).profile
     every: dict[str, Knob] = {knob.path: knob for knob in knobs(written.profile)}
-    return concessions(written.profile, changed, changes, every)
+    return tuple(concessions(written.profile, changed, changes, every))
 
 
 def test_a_larger_queue_says_what_a_crash_loses() -> None:

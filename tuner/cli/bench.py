@@ -43,9 +43,8 @@ from tuner.errors import GuardrailBreached, Unreachable
 from tuner.host.programs import choose_rsyslogd
 from tuner.lab.engine import stores
 from tuner.measure.blocks import Arm
-from tuner.measure.measurement import Failure, Measurement, TrialPlan
+from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, TrialPlan
 from tuner.measure.metrics import Result
-from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.sustain import (
     LoadTrial,
     Overload,

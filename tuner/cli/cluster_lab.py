@@ -18,7 +18,6 @@ from tempfile import TemporaryDirectory
 from tuner.cli.options import EngineChoice
 from tuner.cli.place import Wanted, ceiling_in, facts_of, measuring_in, open_lab, pace_of, prepare
 from tuner.cluster.engine_hosts import RemoteNodeHosts
-from tuner.cluster.lines import Failed
 from tuner.cluster.loads import RemoteLoads
 from tuner.cluster.messages import (
     QUESTIONS,
@@ -30,19 +29,17 @@ from tuner.cluster.messages import (
     Question,
     RelayedFrom,
     RelayedTo,
-    Reply,
     RunTrial,
     TrialEnded,
-    TrialLost,
     profile_of,
 )
+from tuner.cluster.relayed import Failed
 from tuner.errors import Interrupted, JobFailed, TuneError, of_the_system
 from tuner.host.lock import state_folder
 from tuner.host.signals import end_orderly
 from tuner.measure.measurement import Failure
 from tuner.render.templates import Templates
-
-_out = threading.Lock()
+from tuner.search.farm import Lost
 
 
 def main() -> None:
@@ -54,9 +51,9 @@ def main() -> None:
     try:
         _serve(questions, loads, engines)
     except TuneError as error:
-        _reply(Failed.of(error))
+        REPLIES.say(Failed.of(error))
     except OSError as error:
-        _reply(Failed.of(of_the_system(error)))
+        REPLIES.say(Failed.of(of_the_system(error)))
     except Interrupted as end:
         sys.exit(end.exit_code)
 
@@ -97,7 +94,7 @@ def _serve(
         lab = opened.enter_context(open_lab(wanted, profiles[0], state_folder(), _tell))
         if span is not None:
             lab = replace(lab, address=span.address, loads=loads.here)
-        _reply(Opened(facts_of(lab, profiles, request.allow), downloads_s))
+        REPLIES.say(Opened(facts_of(lab, profiles, request.allow), downloads_s))
         measure = measuring_in(lab, profiles[0], pace)
         while not isinstance(question := questions.get(), OpenLab):
             profile = profile_of(question.profile)
@@ -109,9 +106,9 @@ def _serve(
                 if changed is None:
                     outcome = measure(question.asked, profile, _tell)
                     changed = loads.change() if isinstance(outcome, Failure) else None
-                _reply(TrialEnded(outcome) if changed is None else TrialLost(changed))
+                REPLIES.say(TrialEnded(outcome if changed is None else Lost(changed)))
             else:
-                _reply(CeilingFound(ceiling_in(lab, profile, pace, _tell)))
+                REPLIES.say(CeilingFound(ceiling_in(lab, profile, pace, _tell)))
 
 
 @contextmanager
@@ -129,13 +126,7 @@ def _laid_down(texts: Mapping[str, str]) -> Iterator[Templates | None]:
 
 
 def _relay(name: str, line: bytes) -> None:
-    _reply(RelayedTo(name, line.decode()))
-
-
-def _reply(reply: Reply) -> None:
-    with _out:
-        sys.stdout.buffer.write(REPLIES.line(reply))
-        sys.stdout.buffer.flush()
+    REPLIES.say(RelayedTo(name, line.decode()))
 
 
 def _tell(text: str) -> None:

@@ -11,10 +11,10 @@ from tuner.cli.cluster import cluster_that_is_up
 from tuner.cli.console import Verbosity
 from tuner.cli.place import Wanted
 from tuner.cluster.access import connected, require_comparable
-from tuner.cluster.farm import dask_farm
+from tuner.cluster.farm import dask_farm, span_of
 from tuner.cluster.load import hosts_of
+from tuner.cluster.loads import loads_of
 from tuner.cluster.messages import Opened, OpenLab, SpanOver, profile_json
-from tuner.cluster.span import loads_of, span_of
 from tuner.errors import BadUsage, Refused
 from tuner.flood.transport import Transport
 from tuner.lab.lab import new_run_id

@@ -36,9 +36,8 @@ from tuner.measure.doubts import DISTURBED
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.paced import Pacing, run_paced
-from tuner.measure.survival import Survivor
 from tuner.measure.sustain import overload_plan
-from tuner.measure.trial import Tell, run_trial
+from tuner.measure.trial import Survivor, Tell, run_trial
 from tuner.profile.model import Profile
 from tuner.render.artefacts import render
 from tuner.render.fingerprint import fingerprint

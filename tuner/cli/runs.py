@@ -16,14 +16,19 @@ from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached, JobFailed, Unreachable
 from tuner.measure.blocks import Arm, Run, block_order
 from tuner.measure.ceiling import Ceiling
-from tuner.measure.measurement import Failure, FailureKind, TrialPlan
+from tuner.measure.measurement import Failure, FailureKind, PacedMeasurement, TrialPlan
 from tuner.measure.metrics import Result
-from tuner.measure.paced_summary import PacedMeasurement
 from tuner.profile.model import Profile
 from tuner.report.figures import eps, on
 from tuner.search.budget import Pace
-from tuner.search.crew import Crew, DroppedMachine, Piece
-from tuner.search.farm import LostTrial, MeasuringPlace, Telling
+from tuner.search.farm import (
+    DroppedMachine,
+    LostTrial,
+    Machines,
+    MeasuringPlace,
+    Task,
+    Telling,
+)
 from tuner.search.guardrails import check_plan
 from tuner.search.notes import dropped
 from tuner.search.study import BASELINE, Asked, Note, Phase, Trial
@@ -53,7 +58,7 @@ class SideBySide:
     ) -> None:
         profiles = {arm.name: arm.profile for arm in arms}
         self._place = place
-        self._crew = Crew(
+        self._machines = Machines(
             place.farm(telling), time.monotonic, lambda asked: profiles[asked.why], begins
         )
         # Where there is one machine, its warm-up comes before the first.
@@ -79,8 +84,8 @@ class SideBySide:
         left = iter(range(1, count + 1))
         runs: tuple[Run, ...] = ()
 
-        def take(machine: str) -> Piece | None:
-            if self._restarts and machine != self._crew.machines[0]:
+        def take(machine: str) -> Task | None:
+            if self._restarts and machine != self._machines.names[0]:
                 return None
             block = next(left, None)
             if block is None:
@@ -138,13 +143,13 @@ class SideBySide:
         """What the engine of one machine carries of a profile's documents without rsyslog, with the
         machine."""
         while True:
-            machine = self._crew.machines[0]
+            machine = self._machines.names[0]
             try:
                 return self._place.ceiling(machine, profile, say), machine
             except Unreachable as lost:
-                if len(self._crew.machines) == 1:
+                if len(self._machines.names) == 1:
                     raise
-                say(dropped(self._crew.drop(machine, str(lost)), len(self._crew.machines)))
+                say(dropped(self._machines.drop(machine, str(lost)), len(self._machines.names)))
 
     def warm(self, machine: str) -> Generator[Asked, Trial, None]:
         """Run the first arm unscored, the first time on a machine: an engine that was just started
@@ -168,13 +173,13 @@ class SideBySide:
         """A run, under a number of its own."""
         return (yield replace(asked, number=next(self._numbers)))
 
-    def _spread(self, take: Callable[[str], Piece | None]) -> Iterator[Trial | str]:
+    def _spread(self, take: Callable[[str], Task | None]) -> Iterator[Trial | str]:
         """Keep every machine busy with the pieces of work that it can `take`; each run as it ends.
 
         A piece that is lost on its machine, whose name is given then, is done again from its
         beginning.  Raises Unreachable when no machine is left, or an engine here is gone.
         """
-        for happening in self._crew.spread(take, again=True):
+        for happening in self._machines.run(take):
             match happening:
                 case Trial():
                     yield happening
@@ -183,7 +188,7 @@ class SideBySide:
                     say(f"{what}: {reason}; it does not count and is measured again")
                     yield asked.machine
                 case DroppedMachine(machine=machine):
-                    say(dropped(happening, len(self._crew.machines)))
+                    say(dropped(happening, len(self._machines.names)))
                     yield machine
                 case Note(text=text):
                     say(text)

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tuner.measure.bottleneck import Diagnosis
-from tuner.measure.measurement import DoubtKind, Failure, Measurement
-from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.measurement import DoubtKind, Failure, Measurement, PacedMeasurement
 from tuner.measure.paired import Comparison, least
 from tuner.report.figures import Levels, Move, eps, move, percent, seconds, steps, steps_text
 from tuner.schema.path import short_names

@@ -31,8 +31,7 @@ from tuner.cli.search_progress import (
     trial_name,
     what,
 )
-from tuner.measure.measurement import Failure, Measurement
-from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.measurement import Failure, Measurement, PacedMeasurement
 from tuner.report.figures import eps, percent, seconds, steps, steps_text
 from tuner.search.climb import Leader
 from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial

@@ -33,7 +33,6 @@ from tuner.report.figures import seconds
 from tuner.report.metrics import of_intent, of_trials
 from tuner.search.budget import Pace
 from tuner.search.farm import AND, MeasuringPlace
-from tuner.search.forecast import trials_expected
 from tuner.search.guardrails import Limits
 from tuner.search.journal import Damaged, Journal, journal, recorded, reopened, set_aside
 from tuner.search.notes import bought
@@ -440,7 +439,7 @@ class _Work:
             if isinstance(step, Trial):
                 self.study = replace(self.study, trials=(*self.study.trials, step))
                 leader, left_s = search.leader(), job.budget_s - job.clock()
-                expected = trials_expected(runner, BASELINE if leader is None else leader.changes)
+                expected = runner.trials_expected(BASELINE if leader is None else leader.changes)
                 self._shown.ended(step, leader, expected, left_s)
                 gauges = of_trials(self._metrics.gauges, runner.trials, expected, left_s)
                 self._metrics.update(gauges)

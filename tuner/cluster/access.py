@@ -23,8 +23,9 @@ def connected(address: str, certificate: ClusterCertificate | None) -> Iterator[
     require_safe(address, certificate)
     configure()
     # What goes wrong on the way is said once, by us.
-    for name in filter(_is_dask, logging.root.manager.loggerDict):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    for name in logging.root.manager.loggerDict:
+        if name.startswith(("distributed", "tornado", "asyncio")):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     security = None if certificate is None else certificate.security
     try:
         with warnings.catch_warnings():
@@ -91,10 +92,6 @@ def _workers(client: Client) -> dict[str, tuple[str, str]]:
         str(one["name"]): (address, next(iter(one["resources"]), ""))
         for address, one in every.items()
     }
-
-
-def _is_dask(logger: str) -> bool:
-    return logger.startswith(("distributed", "tornado", "asyncio"))
 
 
 def _last_line(error: object) -> str:

@@ -11,22 +11,7 @@ import threading
 import time
 from contextlib import ExitStack
 
-from tuner.cluster.lines import Failed
-from tuner.cluster.relayed import (
-    FROM_ENGINE,
-    TO_ENGINE,
-    CountMachine,
-    EngineReady,
-    FromEngine,
-    MachineCounted,
-    NodeEnded,
-    NodeStarted,
-    NodeStopped,
-    PrepareEngine,
-    StartNode,
-    StopNode,
-    ToEngine,
-)
+from tuner.cluster import relayed
 from tuner.errors import Interrupted, JobFailed, TuneError, of_the_system
 from tuner.host.lock import measuring, state_folder
 from tuner.host.signals import end_orderly
@@ -41,8 +26,6 @@ from tuner.lab.scratch import remove_abandoned, scratch
 
 _POLL_S = 0.25
 
-_out = threading.Lock()
-
 
 class _EngineHost:
     """The node of this machine, and what it needs."""
@@ -53,10 +36,10 @@ class _EngineHost:
         self._node: NodeProcess | None = None
         self._probe: Probe | None = None
 
-    def answer(self, message: ToEngine) -> FromEngine:
+    def answer(self, message: relayed.ToEngine) -> relayed.FromEngine:
         """Do what is asked for."""
         match message:
-            case PrepareEngine(distribution, address):
+            case relayed.PrepareEngine(distribution, address):
                 self._opened.enter_context(measuring("a node for rsyslog-tune elsewhere"))
                 remove_abandoned()
                 downloads_s = provide(distribution, _tell)
@@ -64,19 +47,19 @@ class _EngineHost:
                 port, memory = free_ports(2, address), memory_bytes()
                 self._host = NodeHere(folder / "engine", port, memory, address)
                 self._probe = self._opened.enter_context(Probe())
-                return EngineReady(port, memory, downloads_s)
-            case StartNode(number, plan, place):
+                return relayed.EngineReady(port, memory, downloads_s)
+            case relayed.StartNode(number, plan, place):
                 self.stop()
                 if self._host is None:
                     raise JobFailed("no engine was prepared")
                 self._node = node = self._host.start(plan, place)
                 threading.Thread(target=_watch, args=(number, node), daemon=True).start()
-                return NodeStarted()
-            case StopNode():
+                return relayed.Done()
+            case relayed.StopNode():
                 self.stop()
-                return NodeStopped()
-            case CountMachine():
-                return MachineCounted(counts_of(self._probe))
+                return relayed.Done()
+            case relayed.CountMachine():
+                return relayed.MachineCounted(counts_of(self._probe))
 
     def stop(self) -> None:
         """End the node, if any."""
@@ -87,7 +70,7 @@ class _EngineHost:
 def main() -> None:
     """Obey until the end of the input."""
     end_orderly()
-    heard: queue.SimpleQueue[ToEngine] = queue.SimpleQueue()
+    heard: queue.SimpleQueue[relayed.ToEngine] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(heard,), daemon=True).start()
     try:
         with ExitStack() as opened:
@@ -95,32 +78,26 @@ def main() -> None:
             opened.callback(host.stop)
             while True:
                 try:
-                    _say(host.answer(heard.get()))
+                    relayed.FROM_ENGINE.say(host.answer(heard.get()))
                 except TuneError as error:
-                    _say(Failed.of(error))
+                    relayed.FROM_ENGINE.say(relayed.Failed.of(error))
                 except OSError as error:
-                    _say(Failed.of(of_the_system(error)))
+                    relayed.FROM_ENGINE.say(relayed.Failed.of(of_the_system(error)))
     except Interrupted as end:
         sys.exit(end.exit_code)
 
 
-def _listen(heard: queue.SimpleQueue[ToEngine]) -> None:
+def _listen(heard: queue.SimpleQueue[relayed.ToEngine]) -> None:
     """Whoever asked may be gone in the middle of a download: it ends in order then."""
     for line in sys.stdin.buffer:
-        heard.put(TO_ENGINE.message(line))
+        heard.put(relayed.TO_ENGINE.message(line))
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _watch(number: int, node: NodeProcess) -> None:
     while (code := node.exit()) is None:
         time.sleep(_POLL_S)
-    _say(NodeEnded(number, code, node.ending() or code, node.reasons()))
-
-
-def _say(message: FromEngine) -> None:
-    with _out:
-        sys.stdout.buffer.write(FROM_ENGINE.line(message))
-        sys.stdout.buffer.flush()
+    relayed.FROM_ENGINE.say(relayed.NodeEnded(number, code, node.ending() or code, node.reasons()))
 
 
 def _tell(text: str) -> None:

@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
-from tuner.cluster.lines import Failed
-from tuner.cluster.relayed import (
-    FROM_ENGINE,
-    TO_ENGINE,
-    CountMachine,
-    EngineReady,
-    FromEngine,
-    MachineCounted,
-    NodeEnded,
-    NodeStarted,
-    NodeStopped,
-    PrepareEngine,
-    StartNode,
-    StopNode,
-    ToEngine,
-)
+from tuner.cluster import relayed
 from tuner.engines.versions import Distribution
 from tuner.errors import TuneError, Unreachable
 from tuner.lab.loads import MachineCounts
@@ -34,6 +21,8 @@ ENGINE_HOST = "tuner.cluster.engine_host"
 # Of a download, and of a node that is started or ended.
 _DOWNLOAD_S = 900.0
 _ANSWER_S = 60.0
+
+A = TypeVar("A", bound=relayed.FromEngine)
 
 
 @dataclass(frozen=True)
@@ -65,82 +54,57 @@ class RemoteNode:
 
 
 class RemoteNodeHost:
-    """An engine host, which is told through `say`."""
+    """An engine host, which is told through `say`; once it is prepared, the first of two `port`s
+    are free there."""
 
     def __init__(self, name: str, address: str, say: Callable[[bytes], None]) -> None:
         self.name = name
-        self._address = address
+        self.address = address
+        self.port = self.memory_bytes = 0
         self._say = say
-        self._answers: queue.SimpleQueue[FromEngine | None] = queue.SimpleQueue()
-        self._ready = EngineReady(0, 0, 0.0)
+        self._answers: queue.SimpleQueue[relayed.FromEngine | None] = queue.SimpleQueue()
         self._started = 0
-        self._end: NodeEnded | None = None
+        self._end: relayed.NodeEnded | None = None
         self._loss: str | None = None
-
-    @property
-    def address(self) -> str:
-        """At which it is reached."""
-        return self._address
-
-    @property
-    def port(self) -> int:
-        """The first of two that are free there."""
-        return self._ready.port
-
-    @property
-    def memory_bytes(self) -> int:
-        """How much memory it has."""
-        return self._ready.memory_bytes
 
     def prepare(self, distribution: Distribution) -> None:
         """Have it get ready to run this engine."""
-        self._say(TO_ENGINE.line(PrepareEngine(distribution, self._address)))
+        self._say(relayed.TO_ENGINE.line(relayed.PrepareEngine(distribution, self.address)))
 
     def prepared(self) -> float:
         """Wait until it is ready; the seconds that a download took.  Raises what prevents it, and
         Unreachable without an answer."""
-        answer = self._answer(_DOWNLOAD_S)
-        if not isinstance(answer, EngineReady):
-            raise RuntimeError(f"{self.name} prepares an engine with {answer}")
-        self._ready = answer
-        return answer.downloads_s
+        ready = self._answer(relayed.EngineReady, _DOWNLOAD_S)
+        self.port, self.memory_bytes = ready.port, ready.memory_bytes
+        return ready.downloads_s
 
     def start(self, plan: NodePlan, place: NodePlace) -> RemoteNode:
         """Start a node there; the one before has ended."""
         self._started += 1
         self._end = None
-        answer = self._asked(StartNode(self._started, plan, place))
-        if not isinstance(answer, NodeStarted):
-            raise RuntimeError(f"{self.name} starts a node with {answer}")
+        self._asked(relayed.StartNode(self._started, plan, place), relayed.Done)
         return RemoteNode(self, self._started, place.url)
 
     def counted(self) -> Mapping[str, MachineCounts]:
         """As NodeHost says; raises Unreachable without an answer."""
-        answer = self._asked(CountMachine())
-        if not isinstance(answer, MachineCounted):
-            raise RuntimeError(f"{self.name} counts {answer}")
-        return {self.name: answer.counts}
+        return {self.name: self._asked(relayed.CountMachine(), relayed.MachineCounted).counts}
 
     def stop(self) -> None:
         """End its node."""
-        try:
-            answer = self._asked(StopNode())
-        except TuneError:
-            return
-        if not isinstance(answer, NodeStopped):
-            raise RuntimeError(f"{self.name} ends a node with {answer}")
+        with suppress(TuneError):
+            self._asked(relayed.StopNode(), relayed.Done)
 
-    def end_of(self, number: int) -> NodeEnded | None:
+    def end_of(self, number: int) -> relayed.NodeEnded | None:
         """What is known of the end of a node; None while it runs."""
         if self._loss is not None:
             lost = f"no answer from {self.name} ({self._loss})"
-            return NodeEnded(number, lost, lost, "")
+            return relayed.NodeEnded(number, lost, lost, "")
         return self._end
 
     def hear(self, line: bytes) -> None:
         """It has said a line."""
-        message = FROM_ENGINE.message(line)
-        if not isinstance(message, NodeEnded):
+        message = relayed.FROM_ENGINE.message(line)
+        if not isinstance(message, relayed.NodeEnded):
             self._answers.put(message)
         elif message.number == self._started:
             code, ending = f"{message.exit} on {self.name}", f"{message.ending} (on {self.name})"
@@ -151,13 +115,13 @@ class RemoteNodeHost:
         self._loss = reason
         self._answers.put(None)
 
-    def _asked(self, question: ToEngine) -> FromEngine:
+    def _asked(self, question: relayed.ToEngine, kind: type[A]) -> A:
         if self._loss is not None:
             raise Unreachable(f"{self.name}: {self._loss}")
-        self._say(TO_ENGINE.line(question))
-        return self._answer(_ANSWER_S)
+        self._say(relayed.TO_ENGINE.line(question))
+        return self._answer(kind, _ANSWER_S)
 
-    def _answer(self, limit_s: float) -> FromEngine:
+    def _answer(self, kind: type[A], limit_s: float) -> A:
         try:
             answer = self._answers.get(timeout=limit_s)
         except queue.Empty:
@@ -165,8 +129,10 @@ class RemoteNodeHost:
             answer = None
         if answer is None:
             raise Unreachable(f"{self.name}: {self._loss}")
-        if isinstance(answer, Failed):
+        if isinstance(answer, relayed.Failed):
             raise answer.raised(self.name)
+        if not isinstance(answer, kind):
+            raise RuntimeError(f"{self.name} answers {answer} instead of {kind.__name__}")
         return answer
 
 

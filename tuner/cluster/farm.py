@@ -1,4 +1,5 @@
-"""Equal labs, one on each machine of a cluster, each with a trial of its own at a time."""
+"""The labs of a cluster, by the roles of its machines: equal ones, one on each machine of a farm,
+each with a trial of its own at a time; or one on the collector of a span."""
 
 from __future__ import annotations
 
@@ -6,37 +7,24 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeVar, cast
+from urllib.parse import urlsplit
 
 from distributed import Client
 from distributed.actor import Actor, BaseActorFuture
 
-from tuner.cluster.access import workers_of
-from tuner.cluster.channels import Relay
+from tuner.cluster import messages
+from tuner.cluster.access import roles, workers_of
 from tuner.cluster.engine_hosts import ENGINE_HOST
-from tuner.cluster.lines import Failed
 from tuner.cluster.loads import LOAD
-from tuner.cluster.messages import (
-    QUESTIONS,
-    REPLIES,
-    CeilingFound,
-    MeasureCeiling,
-    Opened,
-    OpenLab,
-    Question,
-    Reply,
-    RunTrial,
-    SpanOver,
-    TrialEnded,
-    TrialLost,
-    profile_json,
-)
-from tuner.cluster.session import processes
+from tuner.cluster.processes import Relay, processes
+from tuner.cluster.relayed import Failed
 from tuner.deploy.inventory import Role
 from tuner.errors import JobFailed, TuneError, Unreachable
 from tuner.host.process import wait_until
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.metrics import Result
+from tuner.modules.input import LOOPBACK
 from tuner.profile.model import Profile
 from tuner.search.farm import Lost
 from tuner.search.study import Asked
@@ -49,6 +37,7 @@ _CEILING_S = 900.0
 _ENDING_S = 60.0
 
 Answer = BaseActorFuture[bytes] | Future[bytes]
+R = TypeVar("R", bound=messages.Reply)
 
 
 @dataclass(frozen=True)
@@ -74,15 +63,19 @@ class DaskFarm:
         self._labs = dict(labs)
         self._begun: list[_TrialBegun] = []
 
-    def open(self, request: OpenLab) -> dict[str, Opened]:
+    def open(self, request: messages.OpenLab) -> dict[str, messages.Opened]:
         """Open the labs; what each says of itself.  Raises what any of them raised."""
-        line = QUESTIONS.line(request)
+        line = messages.QUESTIONS.line(request)
         asked = {name: lab.ask(line) for name, lab in self._labs.items()}
-        return {name: _opened(name, one) for name, one in asked.items()}
+        return {
+            name: _replied(name, one, messages.Opened, _OPENING_S) for name, one in asked.items()
+        }
 
     def start(self, asked: Asked, profile: Profile) -> None:
         """Begin a trial on its machine."""
-        answer = self._asked(asked.machine, RunTrial(asked, profile_json(profile)))
+        answer = self._asked(
+            asked.machine, messages.RunTrial(asked, messages.profile_json(profile))
+        )
         self._begun.append(_TrialBegun(asked.number, asked.machine, answer))
 
     def wait(self, timeout_s: float) -> Mapping[int, Result | Lost]:
@@ -96,11 +89,8 @@ class DaskFarm:
     def ceiling(self, machine: str, profile: Profile) -> Ceiling:
         """What the engine of a machine carries of the documents of `profile` without rsyslog;
         raises Unreachable where the machine is gone."""
-        answer = self._asked(machine, MeasureCeiling(profile_json(profile)))
-        reply = _replied(machine, answer, _CEILING_S)
-        if not isinstance(reply, CeilingFound):
-            raise RuntimeError(f"{machine} answers for its ceiling with {reply}")
-        return reply.ceiling
+        answer = self._asked(machine, messages.MeasureCeiling(messages.profile_json(profile)))
+        return _replied(machine, answer, messages.CeilingFound, _CEILING_S).ceiling
 
     def drop(self, machine: str) -> None:
         """Give a machine up: its lab ends, where it can still be told to."""
@@ -116,30 +106,53 @@ class DaskFarm:
                 with suppress(OSError, TimeoutError, JobFailed):
                     end.result(_ENDING_S)
 
-    def _asked(self, machine: str, question: Question) -> Answer | None:
+    def _asked(self, machine: str, question: messages.Question) -> Answer | None:
         """The answer that is to come; None where its worker is known to be lost, or was dropped."""
         lab = self._labs.get(machine)
         try:
-            return None if lab is None else cast(Answer, lab.ask(QUESTIONS.line(question)))
+            return None if lab is None else cast(Answer, lab.ask(messages.QUESTIONS.line(question)))
         except RuntimeError:
             # So an actor says that.
             return None
 
     def _outcome(self, one: _TrialBegun) -> Result | Lost:
         try:
-            reply = _replied(one.machine, one.answer, _HANDING_OVER_S)
+            return _replied(one.machine, one.answer, messages.TrialEnded, _HANDING_OVER_S).outcome
         except TuneError as lost:
             self.drop(one.machine)
             return Lost(str(lost).removeprefix(f"{one.machine}: "), is_gone=True)
-        if isinstance(reply, TrialLost):
-            return Lost(reply.reason)
-        if not isinstance(reply, TrialEnded):
-            raise RuntimeError(f"{one.machine} answers a trial with {reply}")
-        return reply.outcome
+
+
+def span_of(client: Client) -> messages.SpanOver | None:
+    """The span that the machines make, None where they are a farm; raises JobFailed where their
+    roles make neither, or both."""
+    found = roles(client)
+    labs, collectors, loads, engines = (
+        tuple(name for name, role in found.items() if role == wanted.value)
+        for wanted in (Role.LAB, Role.COLLECTOR, Role.LOAD, Role.ENGINE)
+    )
+    if labs and not (collectors or loads or engines):
+        return None
+    if labs or len(collectors) != 1 or not loads:
+        have = ", ".join(f"{name} ({role})" for name, role in found.items()) or "no machine"
+        raise JobFailed(
+            f"the cluster has {have}: to measure it needs either machines of the role lab (a farm) "
+            "or one collector and at least one load (a span), with hosts of the role engine or not"
+        )
+    addresses = _addresses(client, Role.COLLECTOR)
+    return messages.SpanOver(
+        loads, addresses[collectors[0]], _addresses(client, Role.ENGINE) if engines else {}
+    )
+
+
+def _addresses(client: Client, role: Role) -> dict[str, str]:
+    """Where the machines of a role are reached."""
+    workers = workers_of(client, role.value)
+    return {name: urlsplit(one).hostname or LOOPBACK for name, one in workers.items()}
 
 
 @contextmanager
-def dask_farm(client: Client, module: str, span: SpanOver | None) -> Iterator[DaskFarm]:
+def dask_farm(client: Client, module: str, span: messages.SpanOver | None) -> Iterator[DaskFarm]:
     """A process on each lab, or on the collector of a span; they are gone afterwards."""
     labs: Mapping[str, Actor | Relay]
     if span is None:
@@ -157,18 +170,11 @@ def dask_farm(client: Client, module: str, span: SpanOver | None) -> Iterator[Da
         farm.close()
 
 
-def _opened(machine: str, answer: Answer) -> Opened:
-    reply = _replied(machine, answer, _OPENING_S)
-    if not isinstance(reply, Opened):
-        raise RuntimeError(f"{machine} opens a lab with {reply}")
-    return reply
-
-
-def _replied(machine: str, answer: Answer | None, limit_s: float) -> Reply:
-    """What a process answered; raises what it raised, with the machine's name, and Unreachable
-    where the machine is gone."""
+def _replied(machine: str, answer: Answer | None, kind: type[R], limit_s: float) -> R:
+    """What a process answered, of that kind; raises what it raised, with the machine's name, and
+    Unreachable where the machine is gone."""
     try:
-        reply = None if answer is None else REPLIES.message(answer.result(limit_s))
+        reply = None if answer is None else messages.REPLIES.message(answer.result(limit_s))
     except JobFailed as died:
         raise JobFailed(f"{machine}: {died}") from None
     except (OSError, TimeoutError):
@@ -177,6 +183,8 @@ def _replied(machine: str, answer: Answer | None, limit_s: float) -> Reply:
         raise Unreachable(f"{machine} does not answer any more")
     if isinstance(reply, Failed):
         raise reply.raised(machine)
+    if not isinstance(reply, kind):
+        raise RuntimeError(f"{machine} answers {reply} instead of {kind.__name__}")
     return reply
 
 

@@ -15,21 +15,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 
-from tuner.cluster.relayed import (
-    FROM_LOAD,
-    TO_LOAD,
-    Allowed,
-    BeginSender,
-    EndSender,
-    FromLoad,
-    FromSender,
-    MayFlood,
-    Ping,
-    Pong,
-    SenderEnded,
-    ToLoad,
-    ToSender,
-)
+from tuner.cluster import relayed
 from tuner.errors import Refused
 from tuner.flood.flood import sender_here
 from tuner.flood.orders import line_of, spec_of, status_of
@@ -42,9 +28,7 @@ _SILENCE_S = 10.0
 # As old as a progress may be by the time it is read; the sender itself reports twice as often.
 _NEWS_S = 0.050
 
-Heard = queue.SimpleQueue[ToLoad | None]
-
-_out = threading.Lock()
+Heard = queue.SimpleQueue[relayed.ToLoad | None]
 
 
 def main() -> None:
@@ -73,31 +57,32 @@ def _end(senders: dict[str, SenderProcess]) -> None:
 
 def _listen(heard: Heard) -> None:
     for line in sys.stdin.buffer:
-        heard.put(TO_LOAD.message(line))
+        heard.put(relayed.TO_LOAD.message(line))
     heard.put(None)
 
 
-def _obey(message: ToLoad, senders: dict[str, SenderProcess], probe: Probe, heard: Heard) -> None:
+def _obey(
+    message: relayed.ToLoad, senders: dict[str, SenderProcess], probe: Probe, heard: Heard
+) -> None:
     match message:
-        case Ping(asked_s):
-            counts = counts_of(probe)
-            _say(Pong(asked_s, counts))
-        case MayFlood(hosts):
-            _say(Allowed(_refusal(hosts)))
-        case ToSender(name, line) if name in senders:
+        case relayed.Ping(asked_s):
+            relayed.FROM_LOAD.say(relayed.Pong(asked_s, counts_of(probe)))
+        case relayed.MayFlood(hosts):
+            relayed.FROM_LOAD.say(relayed.Allowed(_refusal(hosts)))
+        case relayed.ToSender(name, line) if name in senders:
             senders[name].tell(line.encode())
-        case BeginSender():
+        case relayed.BeginSender():
             _begin(message, senders, heard)
-        case EndSender(name) if name in senders:
+        case relayed.EndSender(name) if name in senders:
             senders.pop(name).end()
 
 
-def _begin(message: BeginSender, senders: dict[str, SenderProcess], heard: Heard) -> None:
+def _begin(message: relayed.BeginSender, senders: dict[str, SenderProcess], heard: Heard) -> None:
     """Start a sender, where its targets are allowed here: its first line is what to send."""
     spec = spec_of(message.line.encode())
     refusal = _refusal(hosts_of(spec.transport))
     if refusal is not None:
-        _say(SenderEnded(message.sender, refusal))
+        relayed.FROM_LOAD.say(relayed.SenderEnded(message.sender, refusal))
         return
     senders[message.sender] = sender = sender_here()
     held = ExitStack()
@@ -134,11 +119,11 @@ def _carry(name: str, sender: SenderProcess, held: ExitStack, heard: Heard) -> N
         for line in sender.stdout:
             status, now_s = status_of(line), time.monotonic()
             if status.idle or status.done or now_s - passed_s >= _NEWS_S:
-                _say(FromSender(name, line.decode()))
+                relayed.FROM_LOAD.say(relayed.FromSender(name, line.decode()))
                 passed_s = now_s
-    _say(SenderEnded(name, sender.complaint()))
+    relayed.FROM_LOAD.say(relayed.SenderEnded(name, sender.complaint()))
     sender.close()
-    heard.put(EndSender(name))
+    heard.put(relayed.EndSender(name))
 
 
 def hosts_of(transport: Transport) -> tuple[str, ...]:
@@ -156,12 +141,6 @@ def _refusal(hosts: tuple[str, ...]) -> str | None:
     except Refused as refused:
         return str(refused)
     return None
-
-
-def _say(message: FromLoad) -> None:
-    with _out:
-        sys.stdout.buffer.write(FROM_LOAD.line(message))
-        sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":

@@ -7,24 +7,16 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from distributed import Client
+
+from tuner.cluster import relayed
+from tuner.cluster.access import workers_of
 from tuner.cluster.certificate import pem_text
-from tuner.cluster.relayed import (
-    FROM_LOAD,
-    TO_LOAD,
-    Allowed,
-    BeginSender,
-    EndSender,
-    FromSender,
-    MayFlood,
-    Ping,
-    Pong,
-    SenderEnded,
-    ToLoad,
-    ToSender,
-)
+from tuner.cluster.processes import Channels, processes
+from tuner.deploy.inventory import Role
 from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.orders import spec_of
 from tuner.host.clock import ClockOffset, ClockSample, PeerClock
@@ -39,6 +31,7 @@ _PING_S = 0.5
 _START_S = 30.0
 # Until the fastest of them tells the clocks apart within a few milliseconds.
 _FIRST_PINGS = 10
+_ENDING_S = 60.0
 
 Say = Callable[[str, bytes], None]
 """Sends a line to a load host, by its name."""
@@ -47,7 +40,7 @@ Say = Callable[[str, bytes], None]
 class RemoteSender:
     """A sender on a load host."""
 
-    def __init__(self, say: Callable[[ToLoad], None]) -> None:
+    def __init__(self, say: Callable[[relayed.ToLoad], None]) -> None:
         self.name = secrets.token_hex(4)
         self._say = say
         self._begun = False
@@ -65,13 +58,13 @@ class RemoteSender:
         """Say a line to it; the first begins it.  Raises JobFailed where a file for TLS cannot be
         read here."""
         if self._begun:
-            self._say(ToSender(self.name, line.decode()))
+            self._say(relayed.ToSender(self.name, line.decode()))
             return
         credentials = spec_of(line).transport.credentials
         paths = () if credentials is None else credentials.files
         files = {path: pem_text(Path(path)) for path in paths}
         self._begun = True
-        self._say(BeginSender(self.name, line.decode(), files))
+        self._say(relayed.BeginSender(self.name, line.decode(), files))
 
     def wait(self, timeout_s: float) -> bool:
         """Wait for its end; False when `timeout_s` seconds pass first."""
@@ -84,7 +77,7 @@ class RemoteSender:
     def end(self) -> None:
         """End it at once; nothing that it still says is heard."""
         if not self._ended.is_set():
-            self._say(EndSender(self.name))
+            self._say(relayed.EndSender(self.name))
             self.ended("")
 
     def close(self) -> None:
@@ -105,7 +98,7 @@ class RemoteLoad:
     """One load host; `is_here` while it answers."""
 
     def __init__(self, name: str, say: Say) -> None:
-        self._name = name
+        self.name = name
         self._say_line = say
         self._clock = PeerClock()
         self._counts: MachineCounts | None = None
@@ -114,11 +107,6 @@ class RemoteLoad:
         self._heard_s = time.monotonic()
         self.is_here = False
         self.loss: str | None = None
-
-    @property
-    def name(self) -> str:
-        """As the cluster calls it."""
-        return self._name
 
     def sender(self) -> RemoteSender:
         """Start a sender there."""
@@ -133,44 +121,44 @@ class RemoteLoad:
     def counts(self) -> MachineCounts:
         """What it has counted, as it said last."""
         if self._counts is None:
-            raise JobFailed(f"{self._name} has not answered yet")
+            raise JobFailed(f"{self.name} has not answered yet")
         return self._counts
 
     def refusal(self, hosts: Sequence[str]) -> str | None:
         """Why it does not flood one of these hosts; raises Unreachable without an answer."""
-        self._say(MayFlood(tuple(hosts)))
+        self._say(relayed.MayFlood(tuple(hosts)))
         try:
             return self._allowed.get(timeout=_START_S)
         except queue.Empty:
-            raise Unreachable(f"no answer from {self._name}") from None
+            raise Unreachable(f"no answer from {self.name}") from None
 
     def hear(self, line: bytes) -> None:
         """It has said a line."""
         self._heard_s = now_s = time.monotonic()
-        match FROM_LOAD.message(line):
-            case Pong(asked_s, counts):
+        match relayed.FROM_LOAD.message(line):
+            case relayed.Pong(asked_s, counts):
                 self._clock.add(ClockSample(asked_s, counts.at_s, now_s))
                 self._counts = counts
                 self.is_here = True
-            case Allowed(refusal):
+            case relayed.Allowed(refusal):
                 self._allowed.put(refusal)
-            case FromSender(name, text) if name in self._senders:
+            case relayed.FromSender(name, text) if name in self._senders:
                 self._senders[name].heard(text.encode())
-            case SenderEnded(name, complaint) if name in self._senders:
+            case relayed.SenderEnded(name, complaint) if name in self._senders:
                 self._senders.pop(name).ended(complaint)
 
     def look(self) -> None:
         """Ask it for its time, and note where it has not answered for too long."""
-        self._say(Ping(time.monotonic()))
+        self._say(relayed.Ping(time.monotonic()))
         silent_s = time.monotonic() - self._heard_s
         if self.is_here and silent_s > _SILENCE_S:
             self.lose(f"no answer for {silent_s:.0f} s")
 
     def lose(self, reason: str) -> None:
         """It is out of reach, and so are its senders, which end if it comes back."""
-        self.is_here, self.loss = False, f"{self._name}: {reason}"
+        self.is_here, self.loss = False, f"{self.name}: {reason}"
         for sender in self._senders.values():
-            self._say(EndSender(sender.name))
+            self._say(relayed.EndSender(sender.name))
             sender.ended(reason)
         self._senders = {}
 
@@ -179,8 +167,8 @@ class RemoteLoad:
         """Whether its clock is known."""
         return self._clock.samples >= _FIRST_PINGS
 
-    def _say(self, message: ToLoad) -> None:
-        self._say_line(self._name, TO_LOAD.line(message))
+    def _say(self, message: relayed.ToLoad) -> None:
+        self._say_line(self.name, relayed.TO_LOAD.line(message))
 
 
 class RemoteLoads:
@@ -255,3 +243,22 @@ class RemoteLoads:
             for one in self._hosts.values():
                 one.look()
             self._ends.wait(_PING_S if known else _PING_S / 10)
+
+
+@contextmanager
+def loads_of(client: Client) -> Iterator[RemoteLoads]:
+    """The load hosts, which send as they are told from here; their processes are gone afterwards.
+    Raises JobFailed without one, Unreachable where one does not answer."""
+    found = processes(client, workers_of(client, Role.LOAD.value), LOAD)
+
+    def say(name: str, line: bytes) -> None:
+        channels.tell(name, line)
+
+    loads = RemoteLoads(say)
+    channels = Channels(client, found, loads.hear, lambda name, why: loads.lose(name, str(why)))
+    try:
+        with loads.answering(tuple(found)):
+            yield loads
+    finally:
+        with suppress(TimeoutError):
+            channels.end(_ENDING_S).result(_ENDING_S)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import get_args
 
-from pydantic import Field, TypeAdapter
-
-from tuner.cluster.lines import Failed, JsonLines
+from tuner.cluster.relayed import Failed, JsonLines
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
+from tuner.search.farm import Lost
 from tuner.search.study import Asked, LabFacts
 
 
@@ -38,7 +37,6 @@ class OpenLab:
     span: SpanOver | None = None
     url: str | None = None
     templates: dict[str, str] = field(default_factory=dict)
-    kind: Literal["open"] = "open"
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,6 @@ class RunTrial:
 
     asked: Asked
     profile: str
-    kind: Literal["trial"] = "trial"
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,6 @@ class MeasureCeiling:
     """Measure what the engine carries of a profile's documents (as JSON) without rsyslog."""
 
     profile: str
-    kind: Literal["ceiling"] = "ceiling"
 
 
 @dataclass(frozen=True)
@@ -64,7 +60,6 @@ class RelayedFrom:
 
     machine: str
     line: str
-    kind: Literal["relayed from"] = "relayed from"
 
 
 @dataclass(frozen=True)
@@ -73,7 +68,6 @@ class PeerLost:
 
     machine: str
     reason: str
-    kind: Literal["peer lost"] = "peer lost"
 
 
 @dataclass(frozen=True)
@@ -82,15 +76,13 @@ class Opened:
 
     facts: LabFacts
     downloads_s: float
-    kind: Literal["opened"] = "opened"
 
 
 @dataclass(frozen=True)
 class TrialEnded:
     """What a trial came to."""
 
-    outcome: Result
-    kind: Literal["measured"] = "measured"
+    outcome: Result | Lost
 
 
 @dataclass(frozen=True)
@@ -98,15 +90,6 @@ class CeilingFound:
     """What the engine carries without rsyslog."""
 
     ceiling: Ceiling
-    kind: Literal["ceiling found"] = "ceiling found"
-
-
-@dataclass(frozen=True)
-class TrialLost:
-    """A trial came to nothing, for a reason that is not its settings."""
-
-    reason: str
-    kind: Literal["trial lost"] = "trial lost"
 
 
 @dataclass(frozen=True)
@@ -115,16 +98,13 @@ class RelayedTo:
 
     machine: str
     line: str
-    kind: Literal["relayed to"] = "relayed to"
 
 
 Question = OpenLab | RunTrial | MeasureCeiling
 PeerNews = RelayedFrom | PeerLost
-Reply = Opened | TrialEnded | CeilingFound | TrialLost | RelayedTo | Failed
-QUESTIONS: JsonLines[Question | PeerNews] = JsonLines(
-    TypeAdapter(Annotated[Question | PeerNews, Field(discriminator="kind")])
-)
-REPLIES: JsonLines[Reply] = JsonLines(TypeAdapter(Annotated[Reply, Field(discriminator="kind")]))
+Reply = Opened | TrialEnded | CeilingFound | RelayedTo | Failed
+QUESTIONS: JsonLines[Question | PeerNews] = JsonLines(*get_args(Question | PeerNews))
+REPLIES: JsonLines[Reply] = JsonLines(*get_args(Reply))
 
 
 def profile_json(profile: Profile) -> str:

@@ -1,18 +1,74 @@
-"""What a lab and the load and engine hosts say to each other, by way of the command that started
-them."""
+"""How processes of ours on several machines talk to each other in lines, and what a lab and the
+load and engine hosts say, by way of the command that started them."""
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Generic, TypeVar, get_args
 
-from pydantic import Field, TypeAdapter
+from pydantic import TypeAdapter
 
-from tuner.cluster.lines import Failed, JsonLines
+import tuner.errors
 from tuner.engines.versions import Distribution
+from tuner.errors import TuneError
 from tuner.lab.loads import MachineCounts
 from tuner.lab.node import NodePlace, NodePlan
+
+T = TypeVar("T")
+
+_out = threading.Lock()
+
+
+class JsonLines(Generic[T]):
+    """Messages of these kinds as lines: the name of the kind, and its fields as JSON."""
+
+    def __init__(self, *kinds: type[T]) -> None:
+        self._adapters = {kind.__name__: TypeAdapter(kind) for kind in kinds}
+
+    def line(self, message: T) -> bytes:
+        """As it is sent."""
+        name = type(message).__name__
+        return b"%s %s\n" % (name.encode(), self._adapters[name].dump_json(message))
+
+    def message(self, line: bytes) -> T:
+        """What was sent."""
+        name, _, fields = line.partition(b" ")
+        return self._adapters[name.decode()].validate_json(fields)
+
+    def say(self, message: T) -> None:
+        """Send it to whoever hears this process; several threads may."""
+        with _out:
+            sys.stdout.buffer.write(self.line(message))
+            sys.stdout.buffer.flush()
+
+
+@dataclass(frozen=True)
+class Failed:
+    """What was asked for cannot be done; `error` is the name of one of ours."""
+
+    error: str
+    text: str
+
+    @classmethod
+    def of(cls, error: TuneError) -> Failed:
+        """The message of an error."""
+        return cls(type(error).__name__, str(error))
+
+    def raised(self, where: str) -> TuneError:
+        """The error, with the machine where it happened."""
+        kind = getattr(tuner.errors, self.error, None)
+        text = f"{where}: {self.text}"
+        if isinstance(kind, type) and issubclass(kind, TuneError):
+            return kind(text)
+        return TuneError(text)
+
+
+@dataclass(frozen=True)
+class Done:
+    """What was asked for is done."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +76,6 @@ class Ping:
     """Answer at once; `asked_s` is the time by the clock of who asks."""
 
     asked_s: float
-    kind: Literal["ping"] = "ping"
 
 
 @dataclass(frozen=True)
@@ -28,7 +83,6 @@ class MayFlood:
     """Say whether these hosts may be flooded from there."""
 
     hosts: tuple[str, ...]
-    kind: Literal["may flood"] = "may flood"
 
 
 @dataclass(frozen=True)
@@ -39,7 +93,6 @@ class BeginSender:
     sender: str
     line: str
     files: Mapping[str, str] = field(repr=False)
-    kind: Literal["begin sender"] = "begin sender"
 
 
 @dataclass(frozen=True)
@@ -48,7 +101,6 @@ class ToSender:
 
     sender: str
     line: str
-    kind: Literal["to sender"] = "to sender"
 
 
 @dataclass(frozen=True)
@@ -56,7 +108,6 @@ class EndSender:
     """End a sender at once."""
 
     sender: str
-    kind: Literal["end sender"] = "end sender"
 
 
 @dataclass(frozen=True)
@@ -65,7 +116,6 @@ class Pong:
 
     asked_s: float
     counts: MachineCounts
-    kind: Literal["pong"] = "pong"
 
 
 @dataclass(frozen=True)
@@ -73,7 +123,6 @@ class Allowed:
     """The answer to MayFlood: None, or why not."""
 
     refusal: str | None
-    kind: Literal["allowed"] = "allowed"
 
 
 @dataclass(frozen=True)
@@ -82,7 +131,6 @@ class FromSender:
 
     sender: str
     line: str
-    kind: Literal["from sender"] = "from sender"
 
 
 @dataclass(frozen=True)
@@ -91,7 +139,12 @@ class SenderEnded:
 
     sender: str
     complaint: str
-    kind: Literal["sender ended"] = "sender ended"
+
+
+ToLoad = Ping | MayFlood | BeginSender | ToSender | EndSender
+FromLoad = Pong | Allowed | FromSender | SenderEnded
+TO_LOAD: JsonLines[ToLoad] = JsonLines(*get_args(ToLoad))
+FROM_LOAD: JsonLines[FromLoad] = JsonLines(*get_args(FromLoad))
 
 
 @dataclass(frozen=True)
@@ -100,7 +153,6 @@ class PrepareEngine:
 
     distribution: Distribution
     address: str
-    kind: Literal["prepare engine"] = "prepare engine"
 
 
 @dataclass(frozen=True)
@@ -110,21 +162,16 @@ class StartNode:
     number: int
     plan: NodePlan
     place: NodePlace
-    kind: Literal["start node"] = "start node"
 
 
 @dataclass(frozen=True)
 class StopNode:
     """End the node, if any."""
 
-    kind: Literal["stop node"] = "stop node"
-
 
 @dataclass(frozen=True)
 class CountMachine:
     """Say what the machine counted up to now."""
-
-    kind: Literal["count machine"] = "count machine"
 
 
 @dataclass(frozen=True)
@@ -132,7 +179,6 @@ class MachineCounted:
     """The answer to CountMachine."""
 
     counts: MachineCounts
-    kind: Literal["machine counted"] = "machine counted"
 
 
 @dataclass(frozen=True)
@@ -142,21 +188,6 @@ class EngineReady:
     port: int
     memory_bytes: int
     downloads_s: float
-    kind: Literal["engine ready"] = "engine ready"
-
-
-@dataclass(frozen=True)
-class NodeStarted:
-    """A node has been started."""
-
-    kind: Literal["node started"] = "node started"
-
-
-@dataclass(frozen=True)
-class NodeStopped:
-    """No node runs."""
-
-    kind: Literal["node stopped"] = "node stopped"
 
 
 @dataclass(frozen=True)
@@ -167,21 +198,9 @@ class NodeEnded:
     exit: str
     ending: str
     reasons: str
-    kind: Literal["node ended"] = "node ended"
 
 
-ToLoad = Ping | MayFlood | BeginSender | ToSender | EndSender
-FromLoad = Pong | Allowed | FromSender | SenderEnded
 ToEngine = PrepareEngine | StartNode | StopNode | CountMachine
-FromEngine = EngineReady | NodeStarted | NodeStopped | NodeEnded | MachineCounted | Failed
-
-TO_LOAD: JsonLines[ToLoad] = JsonLines(TypeAdapter(Annotated[ToLoad, Field(discriminator="kind")]))
-FROM_LOAD: JsonLines[FromLoad] = JsonLines(
-    TypeAdapter(Annotated[FromLoad, Field(discriminator="kind")])
-)
-TO_ENGINE: JsonLines[ToEngine] = JsonLines(
-    TypeAdapter(Annotated[ToEngine, Field(discriminator="kind")])
-)
-FROM_ENGINE: JsonLines[FromEngine] = JsonLines(
-    TypeAdapter(Annotated[FromEngine, Field(discriminator="kind")])
-)
+FromEngine = EngineReady | Done | NodeEnded | MachineCounted | Failed
+TO_ENGINE: JsonLines[ToEngine] = JsonLines(*get_args(ToEngine))
+FROM_ENGINE: JsonLines[FromEngine] = JsonLines(*get_args(FromEngine))

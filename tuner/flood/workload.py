@@ -7,6 +7,7 @@ import time
 from tuner.errors import Refused
 from tuner.flood.spec import RUN_S, FloodSpec
 from tuner.flood.transport import Credentials, Transport
+from tuner.importer.wanted import wanted_by
 from tuner.modules.input import LOOPBACK, Format, Input, Listener
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
@@ -40,9 +41,19 @@ def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSp
         min_bytes=sizes.min,
         max_bytes=sizes.max,
         replay=load.replay,
-        sample=None if load.learnt is None else load.learnt.sample.model_dump_json(),
+        sample=_sample(bound),
         begins_s=None if bound.base is None else int(time.time()) // RUN_S * RUN_S,
     )
+
+
+def _sample(bound: Profile) -> str | None:
+    """What messages are to be like, as JSON: what was learnt, else what a base tells apart; None
+    where they are sentences of our own, or lines of a file."""
+    load, base = bound.workload, bound.base
+    sample = None if load.learnt is None else load.learnt.sample
+    if sample is None and base is not None and load.replay is None:
+        sample = wanted_by(base.kept.written, load.message_bytes.mean)
+    return None if sample is None else sample.model_dump_json()
 
 
 def transport_for(bound: Profile) -> Transport:

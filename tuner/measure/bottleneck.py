@@ -39,15 +39,6 @@ class StageFigure(Enum):
     MACHINE = "machine"
 
 
-def figure(item: StageFigure, stages: Stages) -> str:
-    """The text of one figure."""
-    return _TEXTS[item](stages)
-
-
-def _backlog(stages: Stages) -> str:
-    return f"every worker had enough to do in {stages.backlog_kept:.0%} of the samples"
-
-
 def _sender(stages: Stages) -> str:
     if stages.loads:
         return "; ".join(map(_load, stages.loads))
@@ -67,10 +58,6 @@ def _sending(cpu: float, blocked: float) -> str:
     return f"{cpu:.0%} of a core, its sockets full {blocked:.0%} of the time"
 
 
-def _input(stages: Stages) -> str:
-    return f"the busiest used {stages.input_cpu:.0%} of a core"
-
-
 def _main(stages: Stages) -> str:
     lanes = "that of the lanes, " if stages.main.path.startswith("lanes") else ""
     return lanes + _pool(stages.main)
@@ -86,30 +73,9 @@ def _action(stages: Stages) -> str:
     )
 
 
-def _bulk(stages: Stages) -> str:
-    known = stages.bulk_ms is not None
-    return f"{stages.bulk_ms:.0f} ms on average" if known else "its time is not known"
-
-
 def _engine(stages: Stages) -> str:
     hosts = (f"; {one.name}: {_used(one)}" for one in stages.engine_hosts)
     return f"{stages.engine_cpu:.0%} of its {cores_text(stages.engine_cores)}{''.join(hosts)}"
-
-
-def _rejections(stages: Stages) -> str:
-    return f"the engine turned away {stages.rejected:,} bulks"
-
-
-def _indexing(stages: Stages) -> str:
-    return _throttled(stages.index_throttled_ms, stages)
-
-
-def _merges(stages: Stages) -> str:
-    return _throttled(stages.merge_throttled_ms, stages)
-
-
-def _disk(stages: Stages) -> str:
-    return f"cores idled for it {stages.io_wait:.0%} of the time"
 
 
 def _machine(stages: Stages) -> str:
@@ -141,17 +107,21 @@ def _throttled(value_ms: int, stages: Stages) -> str:
 
 
 _TEXTS: dict[StageFigure, Callable[[Stages], str]] = {
-    StageFigure.BACKLOG: _backlog,
+    StageFigure.BACKLOG: lambda stages: (
+        f"every worker had enough to do in {stages.backlog_kept:.0%} of the samples"
+    ),
     StageFigure.SENDER: _sender,
-    StageFigure.INPUT: _input,
+    StageFigure.INPUT: lambda stages: f"the busiest used {stages.input_cpu:.0%} of a core",
     StageFigure.MAIN: _main,
     StageFigure.ACTION: _action,
-    StageFigure.BULK: _bulk,
+    StageFigure.BULK: lambda stages: (
+        "its time is not known" if stages.bulk_ms is None else f"{stages.bulk_ms:.0f} ms on average"
+    ),
     StageFigure.ENGINE: _engine,
-    StageFigure.REJECTIONS: _rejections,
-    StageFigure.INDEXING: _indexing,
-    StageFigure.MERGES: _merges,
-    StageFigure.DISK: _disk,
+    StageFigure.REJECTIONS: lambda stages: f"the engine turned away {stages.rejected:,} bulks",
+    StageFigure.INDEXING: lambda stages: _throttled(stages.index_throttled_ms, stages),
+    StageFigure.MERGES: lambda stages: _throttled(stages.merge_throttled_ms, stages),
+    StageFigure.DISK: lambda stages: f"cores idled for it {stages.io_wait:.0%} of the time",
     StageFigure.MACHINE: _machine,
 }
 
@@ -186,17 +156,12 @@ ENGINE_FULL = 0.85
 ENGINE_PART = 2 / 3
 
 
-def is_rejecting(stages: Stages) -> bool:
-    """Whether the engine turned bulks away."""
-    return stages.rejected > 0
-
-
-def is_unfed(stages: Stages) -> bool:
+def _is_unfed(stages: Stages) -> bool:
     """Whether the pipeline ran out of work, although it would have taken more."""
     return stages.backlog_kept < FED and stages.sender_blocked < REFUSED
 
 
-def is_throttled(stages: Stages) -> bool:
+def _is_throttled(stages: Stages) -> bool:
     """Whether the engine held indexing back for its merges.
 
     Merges throttled alone are no reason: that limit spares indexing the disk.
@@ -204,18 +169,12 @@ def is_throttled(stages: Stages) -> bool:
     return stages.index_throttled_ms >= THROTTLED * stages.window_s * 1000
 
 
-def waits_for_disk(stages: Stages) -> bool:
-    """Whether cores idled because of a disk."""
-    return stages.io_wait >= DISK
-
-
-def bulk_workers_full(stages: Stages) -> bool:
+def _bulk_workers_full(stages: Stages) -> bool:
     """Whether the workers that send bulks had no time left, and work before them."""
-    workers = stages.bulk_workers
-    return _may_hold(workers) and workers.cpu >= SATURATED
+    return _may_hold(stages.bulk_workers) and stages.bulk_workers.cpu >= SATURATED
 
 
-def main_worker_full(stages: Stages) -> bool:
+def _main_worker_full(stages: Stages) -> bool:
     """Whether one worker of the main queue had no time left, with work before it and room in the
     action queue behind it; the other workers may never have started."""
     main, action = stages.main, stages.action
@@ -223,59 +182,57 @@ def main_worker_full(stages: Stages) -> bool:
     return has_room and _may_hold(main) and main.busiest >= SATURATED
 
 
-def input_full(stages: Stages) -> bool:
+def _input_full(stages: Stages) -> bool:
     """Whether an input thread had no time left, and the events stood in no queue, so in the
     sockets before it."""
     elsewhere = any(map(_known_to_hold, (stages.main, stages.bulk_workers)))
     return not elsewhere and stages.input_cpu >= SATURATED
 
 
-def engine_full(stages: Stages) -> bool:
+def _engine_full(stages: Stages) -> bool:
     """Whether the engine used up the cores it may use, one host of its own had none left, or it
     used most of what was used of shared ones."""
     one_host = max((one.machine_cpu for one in stages.engine_hosts), default=0.0)
     if stages.engine_cpu >= ENGINE_FULL or one_host >= FULL:
         return True
-    return machine_full(stages) and stages.engine_here >= ENGINE_PART * stages.machine_cpu
+    is_full = stages.machine_cpu >= FULL
+    return is_full and stages.engine_here >= ENGINE_PART * stages.machine_cpu
 
 
-def machine_full(stages: Stages) -> bool:
-    """Whether this machine had no core left."""
-    return stages.machine_cpu >= FULL
-
-
-def stands_in_main(stages: Stages) -> bool:
+def _stands_in_main(stages: Stages) -> bool:
     """Whether the backlog stood in the main queue, with room in the action queue behind it."""
     action = stages.action
     return action is not None and not _is_filled(action) and _known_to_hold(stages.main)
 
 
-def stands_in_sockets(stages: Stages) -> bool:
-    """Whether the backlog stood in no queue, and the sockets were full."""
+def _stands_in_no_queue(stages: Stages) -> bool:
+    """Whether the backlog stood in no queue, for all that is known of them."""
     pools = (stages.main, stages.bulk_workers)
     known = all(pool.held is not None for pool in pools)
-    return known and not any(map(_may_hold, pools)) and stages.sender_blocked >= REFUSED
+    return known and not any(map(_may_hold, pools))
 
 
-def stands_outside(stages: Stages) -> bool:
+def _stands_in_sockets(stages: Stages) -> bool:
+    """Whether the backlog stood in no queue, and the sockets were full."""
+    return _stands_in_no_queue(stages) and stages.sender_blocked >= REFUSED
+
+
+def _stands_outside(stages: Stages) -> bool:
     """Whether the backlog stood in no queue, and the input waited for it: it was on its way from
     the load hosts."""
-    known = all(pool.held is not None for pool in (stages.main, stages.bulk_workers))
-    elsewhere = any(map(_may_hold, (stages.main, stages.bulk_workers)))
-    return bool(stages.loads) and known and not elsewhere and stages.input_cpu < IDLE_INPUT
+    is_idle = stages.input_cpu < IDLE_INPUT
+    return bool(stages.loads) and is_idle and _stands_in_no_queue(stages)
 
 
-def waits_most(stages: Stages) -> bool:
+def _waits_most(stages: Stages) -> bool:
     """Whether the workers that send bulks had work and waited for most of the time."""
-    workers = stages.bulk_workers
-    return workers.workers > 0 and _may_hold(workers) and workers.waiting >= 0.5
+    return _has_bulk_work(stages) and stages.bulk_workers.waiting >= 0.5
 
 
-def works_most(stages: Stages) -> bool:
-    """Whether they had work and were busy for most of the time: below saturation too that is the
-    larger part of it, and what to shorten."""
+def _has_bulk_work(stages: Stages) -> bool:
+    """Whether the backlog stood before the workers that send bulks."""
     workers = stages.bulk_workers
-    return workers.workers > 0 and _may_hold(workers) and workers.waiting < 0.5
+    return workers.workers > 0 and _may_hold(workers)
 
 
 def _may_hold(pool: Pool) -> bool:
@@ -341,25 +298,27 @@ def judge(stages: Stages, knobs: Sequence[Knob] = ()) -> Diagnosis:
        the engine's answers or, in the main queue, for locks and disk.
     """
     found = next((kind for kind, shows in _TESTS if shows(stages)), Bottleneck.UNCLEAR)
-    figures = tuple((item.value, figure(item, stages)) for item in _FIGURES[found])
+    figures = tuple((item.value, _TEXTS[item](stages)) for item in _FIGURES[found])
     return Diagnosis(found, figures, _remedies(found, stages, knobs), stages.others_cpu, stages)
 
 
 _TESTS: tuple[tuple[Bottleneck, Callable[[Stages], bool]], ...] = (
-    (Bottleneck.REJECTIONS, is_rejecting),
-    (Bottleneck.SENDER, is_unfed),
-    (Bottleneck.MERGES, is_throttled),
-    (Bottleneck.DISK, waits_for_disk),
-    (Bottleneck.ACTION_CPU, bulk_workers_full),
-    (Bottleneck.MAIN_WORKER, main_worker_full),
-    (Bottleneck.INPUT, input_full),
-    (Bottleneck.ENGINE_CPU, engine_full),
-    (Bottleneck.MACHINE_CPU, machine_full),
-    (Bottleneck.NETWORK, stands_outside),
-    (Bottleneck.MAIN_WORKER, stands_in_main),
-    (Bottleneck.INPUT, stands_in_sockets),
-    (Bottleneck.ACTION_WAITING, waits_most),
-    (Bottleneck.ACTION_CPU, works_most),
+    (Bottleneck.REJECTIONS, lambda stages: stages.rejected > 0),
+    (Bottleneck.SENDER, _is_unfed),
+    (Bottleneck.MERGES, _is_throttled),
+    (Bottleneck.DISK, lambda stages: stages.io_wait >= DISK),
+    (Bottleneck.ACTION_CPU, _bulk_workers_full),
+    (Bottleneck.MAIN_WORKER, _main_worker_full),
+    (Bottleneck.INPUT, _input_full),
+    (Bottleneck.ENGINE_CPU, _engine_full),
+    (Bottleneck.MACHINE_CPU, lambda stages: stages.machine_cpu >= FULL),
+    (Bottleneck.NETWORK, _stands_outside),
+    (Bottleneck.MAIN_WORKER, _stands_in_main),
+    (Bottleneck.INPUT, _stands_in_sockets),
+    (Bottleneck.ACTION_WAITING, _waits_most),
+    # They were busy for most of the time: below saturation too that is the larger part of it, and
+    # what to shorten.
+    (Bottleneck.ACTION_CPU, _has_bulk_work),
 )
 
 _FIGURES: dict[Bottleneck, tuple[StageFigure, ...]] = {

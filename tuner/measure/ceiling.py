@@ -164,16 +164,6 @@ def ceiling(lab: Lab, profile: Profile, tell: Tell, plan: CeilingPlan) -> Ceilin
 
 
 @dataclass(frozen=True)
-class _Used:
-    """CPU seconds so far, at this moment (monotonic)."""
-
-    at_s: float
-    engine_s: float
-    clients_s: float
-    others_s: float
-
-
-@dataclass(frozen=True)
 class _Experiment:
     """All combinations on one engine."""
 
@@ -227,10 +217,8 @@ class _Experiment:
         try:
             with _fresh_index(self.lab, self.bound):
                 return self._fed(bulks, clients, window_s)
-        except EngineRefused as error:
-            return Combination(clients, size, 0.0, 0.0, 0.0, 0.0, 0.0, str(error))
-        except Unreachable as error:
-            if not answers(self.lab.client):
+        except (EngineRefused, Unreachable) as error:
+            if isinstance(error, Unreachable) and not answers(self.lab.client):
                 self.lab.check()
                 raise
             return Combination(clients, size, 0.0, 0.0, 0.0, 0.0, 0.0, str(error))
@@ -245,15 +233,16 @@ class _Experiment:
             after = self._used(feed)
         rate = rate_over(samples)
         events = max(1, samples[-1].indexed - samples[0].indexed)
+        grown = (now - then for now, then in zip(after, before, strict=True))
+        passed_s, engine_s, clients_s, others_s = grown
         return Combination(
             clients=clients,
             bulk=bulks[0].documents,
             eps=rate.per_second,
             eps_se=rate.standard_error,
-            engine_cpu_us=(after.engine_s - before.engine_s) * 1e6 / events,
-            client_cpu_us=(after.clients_s - before.clients_s) * 1e6 / events,
-            others_cpu=max(0.0, after.others_s - before.others_s)
-            / (cores() * (after.at_s - before.at_s)),
+            engine_cpu_us=engine_s * 1e6 / events,
+            client_cpu_us=clients_s * 1e6 / events,
+            others_cpu=max(0.0, others_s) / (cores() * passed_s),
             invalid=self._objection(feed.progress()) or _idle(samples),
         )
 
@@ -276,11 +265,12 @@ class _Experiment:
                 return tuple(samples)
             time.sleep(max(0.0, min(POLL_S, deadline - time.monotonic())))
 
-    def _used(self, feed: Feed) -> _Used:
+    def _used(self, feed: Feed) -> tuple[float, float, float, float]:
+        """The time (monotonic), and the CPU seconds so far of engine, clients and others."""
         engine_s = node_counters(self.lab.client, SILENCE_S).cpu_ms / 1000
         engine_here_s = engine_s if self.lab.is_here else 0
         others_s = core_time().busy_s - engine_here_s - time.process_time()
-        return _Used(time.monotonic(), engine_s, feed.progress().cpu_s, others_s)
+        return time.monotonic(), engine_s, feed.progress().cpu_s, others_s
 
     def _objection(self, fed: Fed) -> str | None:
         """Why a finished feed does not count: a fault, or counters that differ."""

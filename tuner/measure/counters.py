@@ -18,25 +18,17 @@ from tuner.measure.window import Poll
 from tuner.modules.pstats import Snapshot
 
 
-@dataclass(frozen=True)
-class Counters:
-    """Everything that was counted up to one time; all counters only ever grow.
+@dataclass(frozen=True, kw_only=True)
+class _Counted:
+    """What only ever grows.
 
-    `at_s` is monotonic, `epoch_s` the same time in seconds since 1970, which impstats writes.
     Throttle times are milliseconds of the primaries (`merges.total_throttled_time_in_millis`,
     `indexing.throttle_time_in_millis`), `rejected` bulk tasks turned away by write pools, `probe`
     the fixed work that was done meanwhile, None where there is no probe; `load_hosts` and
     `engine_hosts` are those that the senders and the engine's nodes are on, by name, where they are
     not on this machine.
-
-    What is polled ten times a second (Poll) and what rsyslogd writes by itself once a second
-    (Snapshot) are types of their own: they are read at times of their own, and lie between two of
-    these.
     """
 
-    at_s: float
-    epoch_s: float
-    threads: Mapping[str, NamedThreads]
     machine: CoreTime
     shipper_cpu_s: float
     sender_cpu_s: float
@@ -50,6 +42,21 @@ class Counters:
     probe: Pieces | None = None
     load_hosts: Mapping[str, LoadCounts] = field(default_factory=dict)
     engine_hosts: Mapping[str, MachineCounts] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counters(_Counted):
+    """Everything that was counted up to one time: `at_s` is monotonic, `epoch_s` the same time in
+    seconds since 1970, which impstats writes.
+
+    What is polled ten times a second (Poll) and what rsyslogd writes by itself once a second
+    (Snapshot) are types of their own: they are read at times of their own, and lie between two of
+    these.
+    """
+
+    at_s: float
+    epoch_s: float
+    threads: Mapping[str, NamedThreads]
 
     def since(self, before: Counters) -> Growth:
         """How much everything grew since `before`."""
@@ -87,27 +94,14 @@ class Counters:
         )
 
 
-@dataclass(frozen=True)
-class Growth:
-    """By how much counters grew in `passed_s` seconds, in which the clock went `clock_s`; units
-    are those of Counters, `loads` in cores by the names of threads."""
+@dataclass(frozen=True, kw_only=True)
+class Growth(_Counted):
+    """By how much counters grew in `passed_s` seconds, in which the clock went `clock_s`; `loads`
+    is in cores by the names of threads."""
 
     passed_s: float
     clock_s: float
     loads: Mapping[str, Load]
-    machine: CoreTime
-    shipper_cpu_s: float
-    sender_cpu_s: float
-    sender_blocked_s: float
-    engine_cpu_s: float
-    rejected: int
-    index_throttled_ms: int
-    merge_throttled_ms: int
-    refreshes: int
-    bulk: BulkTimes | None
-    probe: Pieces | None
-    load_hosts: Mapping[str, LoadCounts] = field(default_factory=dict)
-    engine_hosts: Mapping[str, MachineCounts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

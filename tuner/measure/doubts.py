@@ -72,18 +72,12 @@ def of_pace(punctuality: Punctuality | None) -> Iterator[Doubt]:
         yield Doubt(DoubtKind.PACE_MISSED, figure)
 
 
-def drained_epoch_s(window: Window, settled: Settled) -> float:
-    """When the last event was indexed, in seconds since 1970, which impstats writes."""
-    end = window.after
-    return end.epoch_s + (settled.drained_at_s - end.at_s)
-
-
-def of_end(settled: Settled, drained_epoch_s: float, profile: Profile) -> Iterator[Doubt]:
-    """Doubts about what followed the last event; `drained_epoch_s` (since 1970) is when the last
-    one was indexed."""
-    sent = settled.delivery.sent
+def of_end(window: Window, settled: Settled, profile: Profile) -> Iterator[Doubt]:
+    """Doubts about what followed the last event."""
+    # impstats writes seconds since 1970.
+    drained_epoch_s = window.after.epoch_s + (settled.drained_at_s - window.after.at_s)
     after = [one for one in settled.snapshots if one.at > drained_epoch_s]
-    yield from _counted(after[-1], sent, profile) if after else ()
+    yield from _counted(after[-1], settled.delivery.sent, profile) if after else ()
 
 
 def _counted(last: Snapshot, sent: int, profile: Profile) -> Iterator[Doubt]:

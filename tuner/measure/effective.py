@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from tuner.engine.bulk_times import BulkLatency
 from tuner.measure.counters import Growth, Window
@@ -63,12 +62,7 @@ def effective(window: Window, profile: Profile) -> Effective:
     growth, polls = window.growth, window.whole
     events = polls[-1].indexed - polls[0].indexed
     ends = _ends(window)
-    counted = _requests(ends)
-    per_second = per_bulk = waited_ms = None
-    if counted is not None:
-        per_second = counted.requests / counted.passed_s
-        per_bulk = counted.events / counted.requests
-        waited_ms = counted.waited_ms / counted.requests
+    per_second, per_bulk, waited_ms = _requests(ends) or (None, None, None)
     if growth.bulk is not None:
         requests = growth.bulk.requests
         per_second = requests / growth.passed_s
@@ -88,15 +82,6 @@ def effective(window: Window, profile: Profile) -> Effective:
     )
 
 
-class _Requests(NamedTuple):
-    """The bulk requests of a span of time, by rsyslogd's own count."""
-
-    passed_s: float
-    requests: int
-    waited_ms: int
-    events: int
-
-
 _Ends = tuple[Snapshot, Snapshot]
 
 
@@ -107,20 +92,21 @@ def _ends(window: Window) -> _Ends | None:
     return (inside[0], inside[-1]) if inside and inside[-1].at > inside[0].at else None
 
 
-def _requests(ends: _Ends | None) -> _Requests | None:
-    """None where there were none, or rsyslogd does not count them: before 8.2610."""
+def _requests(ends: _Ends | None) -> tuple[float, float, float] | None:
+    """By rsyslogd's own count, the bulk requests of a second, the events of one, and the
+    milliseconds that it waited for one; None where there were none, or it does not count them:
+    before 8.2610."""
     if ends is None:
         return None
     before, after = (one.omelasticsearch for one in ends)
     if before.requests is None or before.requests_ms is None:
         return None
-    found = _Requests(
-        passed_s=ends[1].at - ends[0].at,
-        requests=(after.requests or 0) - before.requests,
-        waited_ms=(after.requests_ms or 0) - before.requests_ms,
-        events=after.submitted - before.submitted,
-    )
-    return found if found.requests > 0 else None
+    requests = (after.requests or 0) - before.requests
+    if requests <= 0:
+        return None
+    events, waited_ms = after.submitted - before.submitted, after.requests_ms or 0
+    per_second = requests / (ends[1].at - ends[0].at)
+    return per_second, events / requests, (waited_ms - before.requests_ms) / requests
 
 
 def _batch_mean(ends: _Ends | None, queue: CountedQueue, profile: Profile) -> float | None:

@@ -299,6 +299,73 @@ class Measurement(RunFigures):
         return self.store_bytes / max(1, self.delivery.indexed)
 
 
+@dataclass(frozen=True)
+class Percentiles:
+    """Half, 95 %, 99 % and all of the values are at most so large; each may be wrong by `error_s`
+    where two clocks were compared for it."""
+
+    p50: float
+    p95: float
+    p99: float
+    max: float
+    error_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class TracePoint:
+    """A point of the trace of an open-loop trial: seconds since its start, and messages due, sent
+    and indexed by then."""
+
+    at_s: float
+    due: int
+    sent: int
+    indexed: int
+
+    @property
+    def behind(self) -> int:
+        """Events that were due and are not indexed, wherever they are."""
+        return self.due - self.indexed
+
+
+@dataclass(frozen=True)
+class QueueHigh:
+    """The most messages that a queue held, and its room; of a part on disk the room is 0."""
+
+    name: str
+    most_held: int
+    size: int
+    discarded: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PacedMeasurement(RunFigures):
+    """What became of traffic by a schedule.
+
+    `offered_per_second`, `eps` and `growth_per_second` (of events due and not indexed) are means
+    over the judged part.  `freshness_s` counts from when an event was due until a search found it,
+    None where that cannot be seen.  `blocked_s` is the time in which every socket was full,
+    `spool_bytes` the most that disk queues had on disk.
+    """
+
+    offered_per_second: float
+    growth_per_second: float
+    sent: int
+    late: int
+    max_late_s: float
+    pace_kept: bool
+    blocked_s: float
+    freshness_s: Percentiles | None
+    queues: tuple[QueueHigh, ...]
+    spool_bytes: int
+    effective: Effective
+    trace: tuple[TracePoint, ...]
+
+    @property
+    def uses_disk(self) -> bool:
+        """Whether a disk-assisted queue had to write to disk."""
+        return any(queue.name.endswith("[DA]") and queue.most_held > 0 for queue in self.queues)
+
+
 def others_used(runs: Sequence[Measurement]) -> float:
     """The largest share of this machine that others used beside a run."""
     return max((run.verdict.others_cpu for run in runs if run.verdict is not None), default=0.0)
@@ -339,6 +406,11 @@ class Failure:
 
     def __str__(self) -> str:
         return f"{self.kind.value}: {self.reason}"
+
+    @classmethod
+    def of(cls, kind: FailureKind, reason: str, delivery: Delivery) -> Failure:
+        """A failure of a trial that was accounted for."""
+        return cls(kind, reason, delivery.sent, delivery.indexed, delivery=delivery)
 
     @property
     def is_transient(self) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tuner.measure.measurement import Failure, Measurement
-from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.measurement import Failure, Measurement, PacedMeasurement
 from tuner.measure.paired import Speeds
 from tuner.measure.speed import PRIOR
 from tuner.profile.metric import Metric

@@ -8,13 +8,14 @@ from __future__ import annotations
 import secrets
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from tuner.engine.probe import SILENCE_S
-from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.schedule import Schedule, Timeline
 from tuner.flood.spec import FloodProgress
 from tuner.flood.spread import traffic
@@ -22,18 +23,22 @@ from tuner.flood.workload import flood_spec
 from tuner.lab.lab import Lab
 from tuner.measure.bottleneck import verdict_of
 from tuner.measure.counters import Window
-from tuner.measure.effective import effective
-from tuner.measure.measurement import Failure, StageClock, TrialPart
-from tuner.measure.paced_summary import (
-    Arrivals,
+from tuner.measure.doubts import of_end, of_machine, of_pace
+from tuner.measure.effective import Effective, effective
+from tuner.measure.measurement import (
+    Failure,
     PacedMeasurement,
-    PacedSeen,
     Percentiles,
-    summarise_paced,
+    QueueHigh,
+    StageClock,
+    TracePoint,
+    TrialPart,
 )
-from tuner.measure.pipeline import Pipeline, pipeline
-from tuner.measure.settle import settle
-from tuner.measure.trial import Tell, failure_of, finish
+from tuner.measure.pipeline import Pipeline
+from tuner.measure.settle import Settled, settle
+from tuner.measure.speed import speed_of
+from tuner.measure.summary import failure_of
+from tuner.measure.trial import Tell, finish, in_pipeline
 from tuner.measure.watch import POLL_S, STALL_S, Watch
 from tuner.measure.window import Poll
 from tuner.profile.model import Profile
@@ -42,6 +47,54 @@ from tuner.render.retry import retries
 
 BLOCK_S = 0.1
 _REFRESH_GRACE_S = 3.0
+_TRACE_S = 0.5
+
+
+class Arrivals:
+    """Collects when blocks of events were found, in monotonic seconds."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, int] = {}
+        self._times: list[tuple[int, int, float]] = []
+
+    @property
+    def found(self) -> int:
+        """Events found so far."""
+        return sum(self._found.values())
+
+    def add(self, at_s: float, blocks: Mapping[int, int]) -> None:
+        """Note what a search that was over at `at_s` found: events by the first number of their
+        block."""
+        for first, count in blocks.items():
+            new = count - self._found.get(first, 0)
+            if new > 0:
+                self._times.append((first, new, at_s))
+                self._found[first] = count
+
+    def freshness_s(self, intended_s: Mapping[int, float]) -> Percentiles | None:
+        """Percentiles over the events of the blocks in `intended_s`, which says when the first of
+        each block was due; None when none of them was found."""
+        late = [
+            (at_s - intended_s[first], count)
+            for first, count, at_s in self._times
+            if first in intended_s
+        ]
+        return weighted_percentiles(late)
+
+
+def weighted_percentiles(values: list[tuple[float, int]]) -> Percentiles | None:
+    """Percentiles of values that each stand for so many events: the smallest value that at least
+    that share of the events does not exceed.  None without values."""
+    if not values:
+        return None
+    ordered = np.array(sorted(values))
+    shares = np.cumsum(ordered[:, 1]) / ordered[:, 1].sum()
+
+    def at(share: float) -> float:
+        place = int(np.searchsorted(shares, share - 1e-12))
+        return float(ordered[min(place, len(ordered) - 1), 0])
+
+    return Percentiles(at(0.50), at(0.95), at(0.99), float(ordered[-1, 0]))
 
 
 @dataclass(frozen=True)
@@ -59,27 +112,17 @@ def run_paced(
     lab: Lab, profile: Profile, pacing: Pacing, name: str, tell: Tell
 ) -> PacedMeasurement | Failure:
     """Send to the pipeline of `profile` by a schedule; failures and errors as in `run_trial`."""
-    lab.check()
-    stages = StageClock(tell)
-    outcome: PacedMeasurement | Failure
-    try:
-        with pipeline(lab, profile, name) as pipe, stages.stopping():
-            outcome = _Paced(pipe, pacing, stages).measure()
-    except (JobFailed, Refused, Unreachable) as error:
-        outcome = failure_of(error, lab, name)
-    spent = stages.spent()
-    return replace(outcome, total_s=spent.total_s, spent=spent)
+    return in_pipeline(
+        lab, profile, name, tell, lambda pipe, stages: _Paced(pipe, pacing, stages).measure()
+    )
 
 
 class _Paced:
     """The course of one open-loop trial."""
 
     def __init__(self, pipe: Pipeline, pacing: Pacing, stages: StageClock) -> None:
-        lab, profile = pipe.lab, pipe.profile
-        self._lab, self._profile = lab, profile
-        self._pipe = pipe
-        self._pacing = pacing
-        self._stages = stages
+        lab, profile = self._lab, self._profile = pipe.lab, pipe.profile
+        self._pipe, self._pacing, self._stages = pipe, pacing, stages
         self._interval_s = lab.engine.refresh_s(profile.measured)
         judged_s = pacing.judged_to_s - pacing.judged_from_s
         due = pacing.schedule.due(pacing.judged_to_s) - pacing.schedule.due(pacing.judged_from_s)
@@ -117,19 +160,7 @@ class _Paced:
             settled = settle(watch, final.events)
             self._stages.begin(TrialPart.SETTLE, at_s=settled.drained_at_s)
             window = Window(before, after, judged, (), settled.snapshots)
-            verdict = verdict_of(window, self._lab, self._profile)
-            observed = PacedSeen(
-                samples=(*lead, *judged, *rest),
-                window=window,
-                timeline=timeline,
-                final=final,
-                settled=settled,
-                effective=effective(window, self._profile),
-                spool_bytes=self._spooled,
-                freshness_s=self._freshness_s(timeline, final),
-                others_cpu=None if verdict is None else verdict.others_cpu,
-            )
-            return summarise_paced(observed, self._profile)
+            return self._summarised((*lead, *judged, *rest), window, timeline, final, settled)
 
     @property
     def _shows(self) -> bool:
@@ -166,16 +197,58 @@ class _Paced:
             time.sleep(POLL_S)
 
     def _freshness_s(self, timeline: Timeline, final: FloodProgress) -> Percentiles | None:
-        found = self._arrivals.freshness_s(self._judged_blocks(timeline, final))
-        return found and replace(found, error_s=timeline.error_s)
-
-    def _judged_blocks(self, timeline: Timeline, final: FloodProgress) -> dict[int, float]:
-        """When the first event of each block of the judged part was due."""
+        """Of the blocks of the judged part, by when the first event of each was due."""
         schedule = self._pacing.schedule
         first = schedule.due(self._pacing.judged_from_s)
         last = min(final.sent, schedule.due(self._pacing.judged_to_s))
         begin = -(-first // self._width) * self._width
-        return {number: timeline.intended_s(number) for number in range(begin, last, self._width)}
+        numbers = range(begin, last, self._width)
+        found = self._arrivals.freshness_s({one: timeline.intended_s(one) for one in numbers})
+        return found and replace(found, error_s=timeline.error_s)
+
+    def _summarised(
+        self,
+        samples: Sequence[Poll],
+        window: Window,
+        timeline: Timeline,
+        final: FloodProgress,
+        settled: Settled,
+    ) -> PacedMeasurement | Failure:
+        """The measurement, or the failure when events are missing or a guardrail is breached."""
+        failure = failure_of(settled, self._profile)
+        if failure is not None:
+            return failure
+        growth, kept = window.growth, final.punctuality
+        moments = [_moment(sample, timeline) for sample in window.samples]
+        passed_s = moments[-1].at_s - moments[0].at_s
+        events = max(1, moments[-1].indexed - moments[0].indexed)
+        used = effective(window, self._profile)
+        verdict = verdict_of(window, self._lab, self._profile)
+        return PacedMeasurement(
+            offered_per_second=(moments[-1].due - moments[0].due) / passed_s,
+            eps=events / passed_s,
+            growth_per_second=fell_behind(moments),
+            sent=final.sent,
+            late=kept.late if kept is not None else 0,
+            max_late_s=kept.max_late_s if kept is not None else 0.0,
+            pace_kept=kept is None or kept.kept,
+            blocked_s=final.blocked_seconds,
+            freshness_s=self._freshness_s(timeline, final),
+            queues=_queues(settled, used),
+            spool_bytes=self._spooled,
+            delivery=settled.delivery,
+            shipper_cpu_us=growth.shipper_cpu_s * 1e6 / events,
+            engine_cpu_us=growth.engine_cpu_s * 1e6 / events,
+            shipper_rss_bytes=settled.shipper.peak_rss_bytes,
+            effective=used,
+            speed=speed_of(growth.probe),
+            trace=_thinned([_moment(sample, timeline) for sample in samples]),
+            doubts=(
+                *of_pace(kept),
+                *of_machine(window, None if verdict is None else verdict.others_cpu),
+                *of_end(window, settled, self._profile),
+            ),
+        )
 
 
 def _spool_bytes(folder: Path, filenames: Sequence[str]) -> int:
@@ -193,3 +266,43 @@ def _spool_bytes(folder: Path, filenames: Sequence[str]) -> int:
                 state = path.lstat()
                 total += state.st_size if stat.S_ISREG(state.st_mode) else 0
     return total
+
+
+def fell_behind(moments: Sequence[TracePoint]) -> float:
+    """By how many events per second the pipeline fell behind: from the mean of the first third to
+    that of the last, because batches make single moments jump."""
+    third = max(1, len(moments) // 3)
+    early, late = moments[:third], moments[-third:]
+    passed_s = float(np.mean([m.at_s for m in late]) - np.mean([m.at_s for m in early]))
+    more = float(np.mean([m.behind for m in late]) - np.mean([m.behind for m in early]))
+    return more / passed_s if passed_s > 0 else 0.0
+
+
+def _moment(sample: Poll, timeline: Timeline) -> TracePoint:
+    at_s = sample.at_s - timeline.start_s
+    return TracePoint(at_s, timeline.schedule.due(at_s), sample.sent, sample.indexed)
+
+
+def _thinned(moments: Sequence[TracePoint]) -> tuple[TracePoint, ...]:
+    """One moment in each half second."""
+    kept: dict[int, TracePoint] = {}
+    for moment in moments:
+        kept.setdefault(int(moment.at_s / _TRACE_S), moment)
+    return tuple(kept.values())
+
+
+def _queues(settled: Settled, used: Effective) -> tuple[QueueHigh, ...]:
+    """The high marks as rsyslog counted them; its own messages' queues are left out."""
+    sizes = {queue.name: queue.size for queue in used.queues}
+    names = [name for queue in used.queues for name in (queue.name, f"{queue.name}[DA]")]
+    last = settled.snapshots[-1].queues if settled.snapshots else {}
+    return tuple(
+        QueueHigh(
+            name=name,
+            most_held=last[name].maxqsize,
+            size=sizes.get(name, 0),
+            discarded=last[name].discarded_full + last[name].discarded_nf,
+        )
+        for name in names
+        if name in last
+    )

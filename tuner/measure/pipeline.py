@@ -1,25 +1,34 @@
-"""The pipeline of one trial: a fresh index, and rsyslogd with the rendered configuration."""
+"""The pipeline of one trial: a fresh index, and rsyslogd with the rendered configuration, or with
+that of a base, and what it makes of each message."""
 
 from __future__ import annotations
 
 import contextlib
+import secrets
 import shutil
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused
+from tuner.engine.counters import await_quiet
 from tuner.engine.delivery import FIELD, MAPPING, Expectation
 from tuner.engine.owned import Owner, create_index, put_template, remove
-from tuner.errors import Unreachable
+from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.heads import NUMBER_DIGITS
-from tuner.flood.workload import format_for
+from tuner.flood.messages import pool_size
+from tuner.flood.schedule import fixed
+from tuner.flood.spec import FloodSpec
+from tuner.flood.spread import traffic
+from tuner.flood.workload import flood_spec, format_for
+from tuner.lab.base_script import BaseSite, lab_script
 from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import Rsyslogd, impstats_section
 from tuner.lab.scratch import subfolder
-from tuner.measure.expectation import expected
-from tuner.profile.model import Profile
+from tuner.lab.sink import Sink
+from tuner.profile.model import BaseFiles, Profile
 from tuner.rainerscript.script import printed
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.document import Identity
@@ -29,6 +38,13 @@ from tuner.render.engine_files import index_template, priority_of
 _FRESH_SIZES = {"index.store.stats_refresh_interval": "0s"}
 # Above the built-in templates and above what we render for production.
 _ABOVE_PRODUCTION = 500
+# What a base makes of each message is learnt at such a pace, in messages per second.
+# Slow enough that no queue fills.
+_LEARNT_PER_SECOND = 4000.0
+_SENT_S = 60.0
+_QUIET_S = 1.0
+_POLL_S = 0.1
+_LEARNT_PREFIX = "rsyslog-tune-learnt-"
 
 
 @dataclass(frozen=True)
@@ -158,3 +174,87 @@ def _section(body: JSON, name: str) -> JSON:
     """The object under `name`, empty when there is none."""
     section = body.get(name, {})
     return section if isinstance(section, dict) else {}
+
+
+def expected(lab: Lab, profile: Profile) -> Expectation:
+    """How many documents each message gives, learnt once for all candidates of a base: parameters
+    change nothing of it.  Raises Refused where no message reaches an engine.
+
+    Every message of the pool is sent once, slowly, into our sink: filters, parsing, several outputs
+    and whatever else a base does need no model then.
+    """
+    base = profile.base
+    if base is None:
+        raise ValueError("a profile without a base says itself what it does")
+    key = base.kept.written.text
+    known = lab.learnt.get(key)
+    if known is None:
+        known = lab.learnt[key] = _learn(lab, profile, base)
+    return known
+
+
+def _learn(lab: Lab, profile: Profile, base: BaseFiles) -> Expectation:
+    """Every message twice, in two rounds: of what differs nothing is expected."""
+    arrived = _arrived(lab, profile, base)
+    outputs = tuple(
+        tuple(one if one == again else -1 for one, again in zip(*_halves(each), strict=True))
+        for each in arrived
+    )
+    if not any(times > 0 for output in outputs for times in output):
+        raise Refused(
+            f"none of {len(outputs[0])} messages reaches an engine action of the base: its filters "
+            "want others (workload.sample, replay and format say what is sent)"
+        )
+    return Expectation(outputs)
+
+
+def _halves(numbers: list[int]) -> tuple[list[int], list[int]]:
+    return numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
+
+
+def _arrived(lab: Lab, profile: Profile, base: BaseFiles) -> list[list[int]]:
+    """How many documents of each output each message of two rounds of the pool gave."""
+    name = f"learning-{secrets.token_hex(2)}"
+    fitted = lab.bind(profile, name)
+    folder = subfolder(lab.folder, lab.trial_folder(name).name)
+    try:
+        with Sink() as sink:
+            furnish(fitted.profile)
+            site = BaseSite((sink.url,), _LEARNT_PREFIX, str(folder))
+            script = lab_script(base.kept, fitted.inputs, site)
+            client = EngineClient(sink.url)
+            rsyslogd = Rsyslogd(printed(script.block), folder, entrances(fitted.profile))
+            try:
+                spec = flood_spec(fitted.profile, secrets.token_hex(4))
+                count = 2 * pool_size(spec)
+                _flood(replace(spec, count=count), client, rsyslogd)
+                return [
+                    _numbers(client, spec.stamped_run, output, count)
+                    for output in range(len(script.outputs))
+                ]
+            finally:
+                rsyslogd.stop()
+                client.close()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _flood(spec: FloodSpec, client: EngineClient, rsyslogd: Rsyslogd) -> None:
+    """Send every message of a flood, and wait until no more documents come."""
+    count = spec.count or 0
+    with traffic(spec, ()) as flood:
+        flood.follow(fixed(_LEARNT_PER_SECOND), count)
+        deadline_s = time.monotonic() + _SENT_S
+        while flood.progress().sent < count and time.monotonic() < deadline_s:
+            rsyslogd.check()
+            time.sleep(_POLL_S)
+        final = flood.finish()
+    if final.error is not None or final.sent < count:
+        raise JobFailed(f"the base took {final.sent} of {count} messages: {final.error}")
+    await_quiet(client, rsyslogd.check, _QUIET_S)
+
+
+def _numbers(client: EngineClient, run: str, output: int, count: int) -> list[int]:
+    answer = client.get(f"/_sink/_all/arrived?run={run}&output={output}&count={count}")
+    listed = answer["arrived"]
+    return [int(times) for times in listed] if isinstance(listed, list) else []

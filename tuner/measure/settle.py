@@ -15,7 +15,7 @@ from tuner.engine.counters import (
     merges_under_way,
     node_counters,
 )
-from tuner.engine.delivery import Expectation
+from tuner.engine.delivery import DeliveryCheck
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S, lost_shards
 from tuner.host.process import wait_until
@@ -66,10 +66,13 @@ def settle(
     drained_epoch_s = time.time()
     make_durable(client, pattern)
     durable_at = time.monotonic()
-    merged_at = _merged_at(watch, merges_s)
+    is_merged = wait_until(lambda: merges_under_way(client, pattern) == 0, merges_s)
+    merged_at = time.monotonic() if is_merged else None
     engine_cpu_ms = node_counters(client, SILENCE_S).cpu_ms
     if await_counters:
-        _await_round(watch, drained_epoch_s)
+        # A round of rsyslogd's counters that was begun after all had come.
+        stats = watch.pipe.stats
+        wait_until(lambda: any(one.at > drained_epoch_s for one in read(stats)[-1:]), _ROUND_S)
     shipper = watch.pipe.rsyslogd.usage()
     # As long as rsyslogd runs it may repeat a batch that is counted already.
     complaint = watch.pipe.rsyslogd.finish(_END_S)
@@ -86,48 +89,41 @@ def settle(
     )
 
 
-def _merged_at(watch: Watch, patience_s: float) -> float | None:
-    """When no merge was under way any more; None when that took too long."""
-    client, pattern = watch.pipe.client, watch.pipe.pattern
-    idle = wait_until(lambda: merges_under_way(client, pattern) == 0, patience_s)
-    return time.monotonic() if idle else None
-
-
-def _await_round(watch: Watch, from_s: float) -> None:
-    """Wait for a round of rsyslogd's counters that was begun after `from_s` (since 1970)."""
-    wait_until(lambda: any(one.at > from_s for one in read(watch.pipe.stats)[-1:]), _ROUND_S)
-
-
 def _delivery(watch: Watch, sent: SentEvents) -> Delivery:
     """The delivery check of all events, once no more can come: that of the first output
-    to which not everything came once, else that of the measured one."""
-    if watch.pipe.expectation is not None:
-        return _delivery_of_base(watch, sent, watch.pipe.expectation)
-    each = [_delivery_to(watch, sent, output) for output in watch.pipe.profile.indexed]
+    to which not everything came once, else that of the measured one.
+
+    Of a base, every event by what is expected of it; `indexed` and `found` are events where all is
+    well.
+    """
+    pipe, total = watch.pipe, sent.total
+    if pipe.expectation is not None:
+        arrived, found = _counted(watch, pipe.pattern)
+        beyond = total - pipe.expectation.documents(sent)
+        run = watch.flood.spec.stamped_run
+        check = pipe.lab.engine.check_expected(pipe.pattern, sent, run, pipe.expectation)
+        return _account(check, total, arrived + beyond, found + beyond)
+    each = [_delivery_to(watch, sent, output) for output in pipe.profile.indexed]
     return next((one for one in each if not one.exact), each[0])
 
 
-def _delivery_of_base(watch: Watch, sent: SentEvents, expectation: Expectation) -> Delivery:
-    """Every event by what is expected of it; `indexed` and `found` are events where all is well."""
-    client, pattern = watch.pipe.client, watch.pipe.pattern
-    make_durable(client, pattern)
-    wanted = expectation.documents(sent)
-    arrived, found = indexed(client, pattern, SILENCE_S), count(client, pattern)
-    run = watch.flood.spec.stamped_run
-    check = watch.pipe.lab.engine.check_expected(pattern, sent, run, expectation)
-    return Delivery(
-        sent.total, sent.total + arrived - wanted, sent.total + found - wanted,
-        check.lost, check.duplicated, check.missing, check.doubled,
-    )  # fmt: skip
-
-
 def _delivery_to(watch: Watch, sent: SentEvents, output: OmelasticsearchOutput) -> Delivery:
-    client, pattern = watch.pipe.client, output.index.pattern
+    arrived, found = _counted(watch, output.index.pattern)
+    profile = watch.pipe.profile
+    check = watch.pipe.lab.engine.check_delivery(profile, output, sent, arrived, found)
+    return _account(check, sent.total, arrived, found)
+
+
+def _counted(watch: Watch, pattern: str) -> tuple[int, int]:
+    """The documents that the engine has indexed, and those that a search finds."""
+    client = watch.pipe.client
     make_durable(client, pattern)
-    arrived, found = indexed(client, pattern, SILENCE_S), count(client, pattern)
-    check = watch.pipe.lab.engine.check_delivery(watch.pipe.profile, output, sent, arrived, found)
+    return indexed(client, pattern, SILENCE_S), count(client, pattern)
+
+
+def _account(check: DeliveryCheck, sent: int, arrived: int, found: int) -> Delivery:
     return Delivery(
-        sent.total, arrived, found, check.lost, check.duplicated, check.missing, check.doubled
+        sent, arrived, found, check.lost, check.duplicated, check.missing, check.doubled
     )
 
 
@@ -155,10 +151,7 @@ def after_loss(watch: Watch, loss: str, sent: SentEvents) -> Failure:
 
 def loss_of(loss: str, delivery: Delivery, account: str = "") -> Failure:
     """The failure of a run in which the engine lost a node, with the account in words."""
-    reason = f"{loss}; {account or delivery}"
-    return Failure(
-        FailureKind.ENGINE_DOWN, reason, delivery.sent, delivery.indexed, delivery=delivery
-    )
+    return Failure.of(FailureKind.ENGINE_DOWN, f"{loss}; {account or delivery}", delivery)
 
 
 def _await_empty_queues(watch: Watch) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tuner.flood.spec import FloodProgress
-from tuner.host.usage import Usage, cores
+from tuner.host.usage import cores
 from tuner.lab.lab import Lab
 from tuner.lab.written import WrittenFile
-from tuner.measure.bottleneck import Diagnosis
+from tuner.measure.bottleneck import Diagnosis, verdict_of
 from tuner.measure.counters import Window
-from tuner.measure.doubts import drained_epoch_s, of_end, of_machine, of_pace, of_window
-from tuner.measure.effective import Effective
+from tuner.measure.doubts import of_end, of_machine, of_pace, of_window
+from tuner.measure.effective import effective
 from tuner.measure.measurement import (
     Delivery,
     Doubt,
@@ -24,45 +24,29 @@ from tuner.measure.measurement import (
 )
 from tuner.measure.settle import Settled
 from tuner.measure.speed import speed_of
-from tuner.measure.window import Steadiness, rate_over, steadiness
+from tuner.measure.window import rate_over, steadiness
 from tuner.profile.model import Profile
 from tuner.schema.units import size_bytes
 
 
-@dataclass(frozen=True)
-class CoreUse:
-    """What the pipeline used of the machine over the window and what nobody used, in cores."""
-
-    used: float
-    idle: float
-
-
-def core_use(window: Window, lab: Lab) -> CoreUse:
-    """What the pipeline used and nobody used over the window: of this machine or, where the
-    engine is on another one, of the processors that it has there."""
+def core_use(window: Window, lab: Lab) -> tuple[float, float]:
+    """How many cores the pipeline used over the window, and nobody used: of this machine or, where
+    the engine is on another one, of the processors that it has there."""
     growth = window.growth
     engine = growth.engine_cpu_s / growth.passed_s
     if not lab.is_here:
-        return CoreUse(engine, max(0.0, lab.engine.facts.processors - engine))
+        return engine, max(0.0, lab.engine.facts.processors - engine)
     sender_cpu_s = 0.0 if growth.load_hosts else growth.sender_cpu_s
     ours = (growth.shipper_cpu_s + sender_cpu_s) / growth.passed_s
     taken = growth.machine.taken_s(growth.passed_s, cores()) / growth.passed_s
-    return CoreUse(engine + ours, max(0.0, cores() - taken))
+    return engine + ours, max(0.0, cores() - taken)
 
 
-def deferred_cpu_us(whole_us: float, window_us: float) -> float:
-    """The engine's CPU per event that came after the window: what the whole trial took per event,
-    until merges had ended, beyond what an event took in the window."""
-    return max(0.0, whole_us - window_us)
-
-
-def paid(eps: float, deferred_us: float, use: CoreUse) -> float:
+def paid(eps: float, deferred_us: float, *, used: float, idle: float) -> float:
     """The rate at which the work put off would be done as well: cores that idled do it first, and
-    what is left takes its share of those that were busy."""
+    what is left takes its share of those that were used."""
     needed = eps * deferred_us / 1e6
-    if needed <= use.idle:
-        return eps
-    return eps * (use.used + use.idle) / (use.used + needed)
+    return eps if needed <= idle else eps * (used + idle) / (used + needed)
 
 
 _MIB = 1024**2
@@ -72,66 +56,61 @@ _MIB = 1024**2
 class Observed:
     """Everything a trial saw: the window, how the flood ended, and the delivery check.
 
-    `core_use` is what the window used of the machine, `begun_cpu_ms` the engine's CPU so far when
-    the flood began (None for a sink, which puts nothing off), `carried_over` what the engine still
-    did for others at that time.
+    `begun_cpu_ms` is the engine's CPU so far when the flood began (None for a sink, which puts
+    nothing off), `carried_over` what the engine still did for others at that time.
     """
 
     window: Window
     final: FloodProgress
     settled: Settled
-    effective: Effective
-    core_use: CoreUse
     begun_cpu_ms: int | None
     carried_over: str | None = None
-    verdict: Diagnosis | None = None
     files: tuple[WrittenFile, ...] = ()
 
 
-def summarise(observed: Observed, profile: Profile) -> Outcome:
+def summarise(observed: Observed, lab: Lab, profile: Profile) -> Outcome:
     """The measurement, or the failure when events are missing or a guardrail is breached."""
-    delivery = observed.settled.delivery
-    failure = failure_of(observed.settled, profile) or incomplete(observed.files, delivery)
-    if failure is not None:
-        return replace(failure, verdict=observed.verdict)
-    samples, whole = observed.window.samples, observed.window.whole
-    growth = observed.window.growth
-    level = steadiness(samples)
-    rate = rate_over(whole)
+    window, settled, final = observed.window, observed.settled, observed.final
+    delivery, growth, whole = settled.delivery, window.growth, window.whole
     events = whole[-1].indexed - whole[0].indexed
-    if events == 0:
-        failure = _failure(FailureKind.STALLED, "nothing was indexed in the window", delivery)
-        return replace(failure, verdict=observed.verdict)
+    verdict = verdict_of(window, lab, profile)
+    failure = failure_of(settled, profile) or incomplete(observed.files, delivery)
+    if failure is None and events == 0:
+        failure = Failure.of(FailureKind.STALLED, "nothing was indexed in the window", delivery)
+    if failure is not None:
+        return replace(failure, verdict=verdict)
+    rate = rate_over(whole)
     window_s = whole[-1].at_s - whole[0].at_s
-    first = observed.final.first_send_s or samples[0].at_s
-    settled = observed.settled
+    first = final.first_send_s or whole[0].at_s
     merged_s = None if settled.merged_at_s is None else settled.merged_at_s - first
     engine_cpu_us = growth.engine_cpu_s * 1e6 / events
     deferred_us = 0.0
     if observed.begun_cpu_ms is not None:
+        # What an event took in the whole trial, until merges had ended, beyond the window.
         whole_ms = settled.engine_cpu_ms - observed.begun_cpu_ms
-        deferred_us = deferred_cpu_us(whole_ms * 1e3 / max(1, delivery.sent), engine_cpu_us)
+        deferred_us = max(0.0, whole_ms * 1e3 / max(1, delivery.sent) - engine_cpu_us)
+    used, idle = core_use(window, lab)
     return Measurement(
         eps=rate.per_second,
         eps_se=rate.standard_error,
-        eps_paid=paid(rate.per_second, deferred_us, observed.core_use),
+        eps_paid=paid(rate.per_second, deferred_us, used=used, idle=idle),
         eps_durable=delivery.sent / (settled.durable_at_s - first),
         eps_merged=None if merged_s is None else delivery.sent / merged_s,
         delivery=delivery,
         window_s=window_s,
-        drain_s=settled.drained_at_s - (observed.final.last_send_s or settled.drained_at_s),
+        drain_s=settled.drained_at_s - (final.last_send_s or settled.drained_at_s),
         shipper_cpu_us=growth.shipper_cpu_s * 1e6 / events,
         engine_cpu_us=engine_cpu_us,
         deferred_cpu_us=deferred_us,
-        flood_cpu_us=observed.final.cpu_seconds * 1e6 / max(1, observed.final.sent),
+        flood_cpu_us=final.cpu_seconds * 1e6 / max(1, final.sent),
         shipper_rss_bytes=settled.shipper.peak_rss_bytes,
         blocked_share=min(1.0, growth.sender_blocked_s / max(window_s, 1e-9)),
         rejected=growth.rejected,
         segments=settled.index.segments,
         store_bytes=settled.index.store_bytes,
-        doubts=tuple(_doubts(observed, level, profile)),
-        verdict=observed.verdict,
-        effective=observed.effective,
+        doubts=tuple(_doubts(observed, verdict, profile)),
+        verdict=verdict,
+        effective=effective(window, profile),
         files=observed.files,
         speed=speed_of(growth.probe),
     )
@@ -142,20 +121,15 @@ def failure_of(settled: Settled, profile: Profile) -> Failure | None:
     rsyslogd reported no error, and its memory kept within the guardrail."""
     delivery = settled.delivery
     if not delivery.exact:
-        return _failure(FailureKind.DELIVERY, str(delivery), delivery)
+        return Failure.of(FailureKind.DELIVERY, str(delivery), delivery)
     if settled.complaint is not None:
         reason = f"rsyslogd reported: {settled.complaint}"
-        return _failure(FailureKind.RSYSLOGD, reason, delivery)
-    return _memory_breach(settled.shipper, profile, delivery)
-
-
-def _memory_breach(shipper: Usage, profile: Profile, delivery: Delivery) -> Failure | None:
-    limit = profile.guardrails.rss_bytes
-    if limit is None or shipper.peak_rss_bytes <= size_bytes(limit):
+        return Failure.of(FailureKind.RSYSLOGD, reason, delivery)
+    limit, used = profile.guardrails.rss_bytes, settled.shipper.peak_rss_bytes
+    if limit is None or used <= size_bytes(limit):
         return None
-    used = shipper.peak_rss_bytes
     reason = f"rsyslogd used {used / _MIB:.0f} MiB of memory, rss_bytes allows {limit}"
-    failure = _failure(FailureKind.GUARDRAIL, reason, delivery)
+    failure = Failure.of(FailureKind.GUARDRAIL, reason, delivery)
     return replace(failure, shipper_rss_bytes=used)
 
 
@@ -164,24 +138,17 @@ def incomplete(files: Sequence[WrittenFile], delivery: Delivery) -> Failure | No
     for one in files:
         if one.events != delivery.sent:
             reason = f"outputs[{one.output}]: {one.events} of {delivery.sent} events in its files"
-            return _failure(FailureKind.DELIVERY, reason, delivery)
+            return Failure.of(FailureKind.DELIVERY, reason, delivery)
     return None
 
 
-def _failure(kind: FailureKind, reason: str, delivery: Delivery) -> Failure:
-    return Failure(kind, reason, delivery.sent, delivery.indexed, delivery=delivery)
-
-
-def _doubts(observed: Observed, level: Steadiness, profile: Profile) -> list[Doubt]:
-    others = None if observed.verdict is None else observed.verdict.others_cpu
-    doubts = [
-        *of_window(observed.window, level, profile),
-        *of_pace(observed.final.punctuality),
-        *of_machine(observed.window, others),
-        *of_end(observed.settled, drained_epoch_s(observed.window, observed.settled), profile),
-    ]
+def _doubts(observed: Observed, verdict: Diagnosis | None, profile: Profile) -> Iterator[Doubt]:
+    window, settled = observed.window, observed.settled
+    yield from of_window(window, steadiness(window.samples), profile)
+    yield from of_pace(observed.final.punctuality)
+    yield from of_machine(window, None if verdict is None else verdict.others_cpu)
+    yield from of_end(window, settled, profile)
     if observed.carried_over is not None:
-        doubts.append(Doubt(DoubtKind.CARRIED_OVER, observed.carried_over))
-    if observed.settled.merged_at_s is None:
-        doubts.append(Doubt(DoubtKind.UNMERGED, f"{observed.settled.index.segments} segments"))
-    return doubts
+        yield Doubt(DoubtKind.CARRIED_OVER, observed.carried_over)
+    if settled.merged_at_s is None:
+        yield Doubt(DoubtKind.UNMERGED, f"{settled.index.segments} segments")

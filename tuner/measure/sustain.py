@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tuner.flood.schedule import steps
-from tuner.measure.measurement import Failure
+from tuner.measure.measurement import Failure, PacedMeasurement, TracePoint
 from tuner.measure.paced import Pacing
-from tuner.measure.paced_summary import PacedMeasurement, TracePoint
 from tuner.profile.model import Profile
 
 _CALM_SHARE, _OVER_SHARE = 0.5, 1.5

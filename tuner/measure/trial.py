@@ -1,4 +1,5 @@
-"""The trial runner: one profile on real components, measured or refused."""
+"""The trial runner: one profile on real components, measured or refused; and on an engine that
+restarts first where a profile wants other node settings, and is started again where it is lost."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ import contextlib
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from tuner.engine.bulk_sampling import BulkWatch, bulk_tasks
 from tuner.engine.client import EngineRefused
@@ -23,20 +25,21 @@ from tuner.lab.lab import Lab
 from tuner.lab.nodes import NodeRefused
 from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.lab.written import written_files
-from tuner.measure.bottleneck import verdict_of
 from tuner.measure.counters import Window
-from tuner.measure.effective import effective
 from tuner.measure.measurement import (
     Failure,
     FailureKind,
     Outcome,
+    RunFigures,
+    Spent,
     StageClock,
     TrialPart,
     TrialPlan,
 )
+from tuner.measure.metrics import Result
 from tuner.measure.pipeline import Pipeline, pipeline
 from tuner.measure.settle import after_loss, loss_of, settle
-from tuner.measure.summary import Observed, core_use, summarise
+from tuner.measure.summary import Observed, summarise
 from tuner.measure.watch import NodeLost, Stalled, Watch, saturate
 from tuner.measure.window import MARK_S, Mark, Poll, is_flat, is_losing, steadiness
 from tuner.profile.model import Profile
@@ -49,6 +52,7 @@ _IDLE_S = 5.0
 _MERGES_S = 120.0
 _MERGES_OF_A_SEARCH_S = 15.0
 
+R = TypeVar("R", bound=RunFigures)
 Tell = Callable[[str], None]
 Steer = Callable[[Sequence[Poll]], None]
 """What is done after each poll."""
@@ -60,12 +64,25 @@ def run_trial(lab: Lab, profile: Profile, plan: TrialPlan, name: str, tell: Tell
     Whatever goes wrong with the candidate is a Failure; an engine that is gone raises Unreachable,
     because no further trial can succeed.
     """
+    return in_pipeline(
+        lab, profile, name, tell, lambda pipe, stages: _saturated(pipe, plan, stages)
+    )
+
+
+def in_pipeline(
+    lab: Lab,
+    profile: Profile,
+    name: str,
+    tell: Tell,
+    measure: Callable[[Pipeline, StageClock], R | Failure],
+) -> R | Failure:
+    """What `measure` gives in the pipeline of a trial, with the time that it took."""
     lab.check()
     stages = StageClock(tell)
-    outcome: Outcome
+    outcome: R | Failure
     try:
         with pipeline(lab, profile, name) as pipe, stages.stopping():
-            outcome = _saturated(pipe, plan, stages)
+            outcome = measure(pipe, stages)
     except (JobFailed, Refused, Unreachable) as error:
         outcome = failure_of(error, lab, name)
     spent = stages.spent()
@@ -120,14 +137,11 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
             window=window,
             final=final,
             settled=settled,
-            effective=effective(window, profile),
-            core_use=core_use(window, lab),
             begun_cpu_ms=begun_cpu_ms,
             carried_over=carried,
-            verdict=verdict_of(window, lab, profile),
             files=written_files(profile, run) if plan.reads_files else (),
         )
-        return summarise(observed, profile)
+        return summarise(observed, lab, profile)
 
 
 def _steering(flood: Traffic, profile: Profile) -> Steer:
@@ -201,3 +215,83 @@ def failure_of(error: JobFailed | Refused | Unreachable, lab: Lab, name: str) ->
         with contextlib.suppress(EngineRefused):
             remove(lab.client, lab.owner, f"{lab.owner.prefix}{name}-")
     return Failure(_KINDS.get(type(error), FailureKind.FLOOD), str(error))
+
+
+MOST_LOSSES = 3
+"""So often in a row may an engine be lost before it is given up."""
+
+NamedRun = Callable[[str, Tell], Result]
+"""A run by its name, which tells of its stages."""
+
+
+@dataclass
+class Survivor:
+    """Measures in a lab whose engine may die or fall silent; it then runs again as it did first,
+    and gets warm with the profile as `written`."""
+
+    lab: Lab
+    written: Profile
+    warm_up: TrialPlan
+    _losses: int = 0
+    _restart_s: float = 0.0
+
+    def measured(self, profile: Profile, run: NamedRun, name: str, tell: Tell) -> Result:
+        """What `run` gives on the engine as `profile` wants it, with the seconds of the restarts
+        before it; a Failure where the engine does not start so, or was lost.
+
+        Raises Unreachable where the engine does not come back, or was lost too often without a run
+        in between that went well.
+        """
+        try:
+            self.lab.check()
+        except Unreachable as lost:
+            self._revive(lost, name, tell)
+        restart_s, began_s = self._restart_s, time.monotonic()
+        self._restart_s = 0.0
+        try:
+            restart_s += self._turned(profile, name, tell)
+            result = run(name, tell)
+        except NodeRefused as refused:
+            restart_s += time.monotonic() - began_s
+            result = Failure(FailureKind.ENGINE_DOWN, str(refused))
+        except Unreachable as lost:
+            lost_s = time.monotonic() - began_s
+            self._revive(lost, name, tell)
+            spent = Spent(restart_s=restart_s, stop_s=lost_s)
+            return Failure(
+                FailureKind.ENGINE_DOWN, str(lost), total_s=lost_s, spent=spent, lost_engine=True
+            )
+        if not isinstance(result, Failure):
+            self._losses = 0
+        elif (loss := self.lab.loss()) is not None:
+            self._revive(Unreachable(loss), name, tell)
+            result = replace(result, lost_engine=True)
+        return replace(result, spent=replace(result.spent or Spent(), restart_s=restart_s))
+
+    def _turned(self, profile: Profile, name: str, tell: Tell) -> float:
+        """Restart the engine if `profile` has other node settings, and warm it up, because a JVM
+        that has just started is slow; the seconds that it took, 0 without a restart."""
+        began_s = time.monotonic()
+        if self.lab.engine.run_with(profile) == 0:
+            return 0.0
+        run_trial(self.lab, profile, self.warm_up, f"{name}w", tell)
+        return time.monotonic() - began_s
+
+    def _revive(self, lost: Unreachable, name: str, tell: Tell) -> None:
+        """Start the engine again and warm it up, which may lose it again."""
+        self._losses += 1
+        if self._losses >= MOST_LOSSES:
+            raise Unreachable(f"the engine was lost {self._losses} times in a row: {lost}")
+        tell("starting the engine again")
+        began_s = time.monotonic()
+        try:
+            self.lab.engine.revive()
+        except Unreachable as gone:
+            raise Unreachable(f"{lost}; {gone}") from None
+        with contextlib.suppress(TuneError):
+            remove(self.lab.client, self.lab.owner, self.lab.owner.prefix)
+        try:
+            run_trial(self.lab, self.written, self.warm_up, f"{name}r{self._losses}", tell)
+        except Unreachable as again:
+            self._revive(again, name, tell)
+        self._restart_s = time.monotonic() - began_s

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from tuner.engine.counters import indexed, unfinished
 from tuner.engine.numbering import SentEvents
@@ -75,7 +75,8 @@ class Watch:
         progress_at = time.monotonic()
         while True:
             sample = self.sample()
-            _require_sound(samples[-1:], sample)
+            if samples:
+                _require_sound(samples[-1], sample)
             if not samples or sample.indexed > samples[-1].indexed:
                 progress_at = sample.at_s
             samples.append(sample)
@@ -154,16 +155,15 @@ class Watch:
                 arrived, moved_at = latest, time.monotonic()
 
 
-def _require_sound(previous: Sequence[Poll], sample: Poll) -> None:
+def _require_sound(before: Poll, sample: Poll) -> None:
     """A counter that ran backwards, or was out of sight for a while, gives no rate."""
-    for before in previous:
-        if sample.indexed < before.indexed:
-            raise Stalled(
-                f"the engine's counter ran backwards from {before.indexed} to {sample.indexed}"
-            )
-        if sample.at_s - before.at_s > SILENCE_S:
-            passed_s = sample.at_s - before.at_s
-            raise Stalled(f"the engine's counter could not be read for {passed_s:.1f} s")
+    if sample.indexed < before.indexed:
+        raise Stalled(
+            f"the engine's counter ran backwards from {before.indexed} to {sample.indexed}"
+        )
+    passed_s = sample.at_s - before.at_s
+    if passed_s > SILENCE_S:
+        raise Stalled(f"the engine's counter could not be read for {passed_s:.1f} s")
 
 
 def _require_progress(sample: Poll, progress_at: float) -> None:
@@ -184,8 +184,7 @@ _CORRECTION_S = 0.4
 _RATE_SPAN_S = 1.5
 
 
-@dataclass(frozen=True)
-class Steering:
+class Steering(NamedTuple):
     """What the sender may do: a total of messages, and messages per second (None: no limit)."""
 
     limit: int
@@ -194,12 +193,7 @@ class Steering:
 
 def saturate(flood: Traffic, marks: BacklogMarks) -> Callable[[Sequence[Poll]], None]:
     """What to do after each poll of a flood that shall go as fast as the pipeline takes it."""
-
-    def each(samples: Sequence[Poll]) -> None:
-        order = steer(samples, marks)
-        flood.steer(order.limit, order.per_second)
-
-    return each
+    return lambda samples: flood.steer(*steer(samples, marks))
 
 
 def steer(samples: Sequence[Poll], marks: BacklogMarks) -> Steering:

@@ -13,9 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 from tuner.errors import JobFailed
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.machines import compare_across, outliers
-from tuner.measure.measurement import DoubtKind, Failure, Measurement, Outcome
+from tuner.measure.measurement import DoubtKind, Failure, Measurement, Outcome, PacedMeasurement
 from tuner.measure.metrics import speeds
-from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import Comparison
 from tuner.measure.sustain import Bounds, LoadTrial, Overload
 from tuner.report.figures import eps, interval, mebibytes, raw_and_adjusted, share

@@ -16,9 +16,8 @@ from tuner.measure.blocks import Run, average, by_machine, comparison, pairs, va
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.gate import Decision, Gate
 from tuner.measure.machines import outliers
-from tuner.measure.measurement import Failure
+from tuner.measure.measurement import Failure, PacedMeasurement
 from tuner.measure.metrics import Result
-from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import FEWEST_PAIRS, Comparison, least, most
 from tuner.profile.metric import Metric
 from tuner.report.figures import (

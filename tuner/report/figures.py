@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tuner.measure.adjusted import Estimate
 from tuner.measure.paired import Comparison
 from tuner.profile.metric import Metric
-from tuner.search.guess import EffectRatio
+from tuner.search.effects import EffectRatio
 from tuner.search.study import BASELINE, Changes
 from tuner.space.knob import Level, level_text
 

@@ -9,19 +9,23 @@ from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.lint.repairs import Repair, every_change, repairs
 from tuner.measure.doubts import DISTURBED
-from tuner.measure.measurement import Consequence, DoubtKind, Failure, Measurement, others_used
-from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.measurement import (
+    Consequence,
+    DoubtKind,
+    Failure,
+    Measurement,
+    PacedMeasurement,
+    others_used,
+)
 from tuner.measure.paired import Comparison
 from tuner.profile.paths import get
 from tuner.report.figures import eps, significant
-from tuner.search.explain import Effect, Explained, explain
-from tuner.search.losses import Loss, losses
+from tuner.search.effects import Effect, Explained, explain
 from tuner.search.pairs import Pair, pairs_of
 from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
 from tuner.search.times import Times, times
-from tuner.search.verdict import Claim, Verdict, disqualified, judge
-from tuner.space.guarantees import Guarantee, opened
-from tuner.space.kept import concessions
+from tuner.search.verdict import Claim, Loss, Verdict, disqualified, judge, losses
+from tuner.space.guarantees import Guarantee, concessions, opened
 from tuner.space.knob import Knob, Level
 from tuner.space.knobs import knobs
 
@@ -253,7 +257,7 @@ class StudyResult:
         """What the recommended changes give up that no guarantee names, a line for each."""
         profile = self.written.profile
         changed = candidate(self.written, self.verdict.changes).profile
-        return concessions(profile, changed, self.verdict.changes, self.knobs)
+        return tuple(concessions(profile, changed, self.verdict.changes, self.knobs))
 
     @property
     def costs(self) -> tuple[Price, ...]:

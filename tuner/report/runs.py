@@ -11,9 +11,8 @@ from pydantic import TypeAdapter
 from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.ceiling import Ceiling, Combination
 from tuner.measure.effective import Effective, QueueUse
-from tuner.measure.measurement import Failure, Measurement
+from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, Percentiles
 from tuner.measure.metrics import Result
-from tuner.measure.paced_summary import PacedMeasurement, Percentiles
 from tuner.measure.sustain import Bounds, LoadTrial, Overload
 from tuner.report.figures import counted, eps, mebibytes
 from tuner.report.sections import Bullets, Paragraph, PlainBlock, Table, bullets

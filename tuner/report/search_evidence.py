@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuner.lint.candidate import candidate
-from tuner.measure.measurement import Failure
-from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.measurement import Failure, PacedMeasurement
 from tuner.measure.paired import Comparison
 from tuner.measure.stages import Stages
 from tuner.render.artefacts import render

@@ -14,9 +14,8 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from tuner.lint.repairs import every_change
-from tuner.measure.measurement import Delivery, Failure, Measurement
+from tuner.measure.measurement import Delivery, Failure, Measurement, PacedMeasurement
 from tuner.measure.metrics import Result as Outcome
-from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import share
 from tuner.report.first_screen import first_screen, numbers, rates
 from tuner.report.result import Doubted, StudyResult
@@ -40,11 +39,10 @@ from tuner.report.sections import (
     ReportSection,
     shown,
 )
-from tuner.search.explain import Explained
-from tuner.search.losses import Loss
+from tuner.search.effects import Explained
 from tuner.search.study import SCHEMA, Options, Study, Trial
 from tuner.search.times import Times
-from tuner.search.verdict import Claim, Verdict
+from tuner.search.verdict import Claim, Loss, Verdict
 from tuner.space.knob import level_text
 
 SECTIONS: tuple[Callable[[StudyResult], ReportSection], ...] = (

@@ -29,8 +29,7 @@ from tuner.report.sections import (
     bullets,
 )
 from tuner.schema.path import short_names
-from tuner.search.explain import OFTEN, SAME, Effect, Explained
-from tuner.search.guess import EffectRatio, guess
+from tuner.search.effects import OFTEN, SAME, Effect, EffectRatio, Explained, guess
 from tuner.search.shrink import RULED_OUT, TOLERATED
 from tuner.search.study import BASELINE, Phase, Study, Trial
 from tuner.search.times import Times

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.measure.measurement import Failure, FailureKind
-from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.measurement import Failure, FailureKind, PacedMeasurement
 from tuner.report.figures import counted, setting, steps, steps_text
 from tuner.report.result import StudyResult
 from tuner.report.runs import run_cells
 from tuner.report.sections import Block, Cell, Folded, PaperNote, ReportSection, RowMark, Table
 from tuner.schema.path import short_names
-from tuner.search.losses import Loss
 from tuner.search.study import BASELINE, Changes, Trial
+from tuner.search.verdict import Loss
 
 _HEADER = ("trial", "phase", "what it changed", "EPS", "sent", "indexed", "rsyslogd us/event",
            "engine us/event", "doubts, or why it failed")  # fmt: skip

@@ -152,8 +152,8 @@ def spend(
     full_pair_s = 2 * trial_seconds(full, overhead_s, pace)
     most = max(_MOST_PLANNED, machines)
     pairs = int(min(most, max(FEWEST_PAIRS, machines * confirm_s / full_pair_s)))
-    turns = math.ceil(pairs / machines)
-    window_s = _window_s(confirm_s / (2 * turns) - pace.warm_up_s - overhead_s, pace)
+    pairs_by_each = math.ceil(pairs / machines)
+    window_s = _window_s(confirm_s / (2 * pairs_by_each) - pace.warm_up_s - overhead_s, pace)
     window_s = min(max(window_s, pace.window_s), pace.longest_window_s)
     # Runs on the sink are short, and a round of rsyslog's counters would take as long again.
     awaits = pace.merging > 0
@@ -164,7 +164,7 @@ def spend(
     round_s = 2 * math.ceil(SHRINK_PAIRS / machines) * search_s
     shrinks = int(min(_MOST_ROUNDS, _SHRINK_SHARE * left_s / round_s))
     checks_s = checks_s if left_s >= _CHECK_FROM_S else 0.0
-    pairs_s = 2 * turns * trial_seconds(confirm, overhead_s, pace)
+    pairs_s = 2 * pairs_by_each * trial_seconds(confirm, overhead_s, pace)
     free_s = left_s - pairs_s - shrinks * round_s - checks_s - pace.end_s
     runs = _CALIBRATION_SHARE * free_s / search_s
     calibrating = _between(_FEWEST_CALIBRATING, runs, _MOST_CALIBRATING)

@@ -8,15 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from tuner.measure.measurement import Failure, Measurement, TrialPlan
+from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, TrialPlan
 from tuner.measure.metrics import restarted
-from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.speed import Adjustment, ProbedRun, adjustment, usual
 from tuner.search.budget import affordable
 from tuner.search.calibration import Calibration
+from tuner.search.effects import EffectRatio
 from tuner.search.finalists import choose, next_replication, recommendable
 from tuner.search.guardrails import Limits
-from tuner.search.guess import EffectRatio
 from tuner.search.runner import Runner
 from tuner.search.space import Belief, Dimension, Observation, Point, Space, Strategy
 from tuner.search.strategies.model import Guard
@@ -322,7 +321,7 @@ class Climb:
         """The winner as things stand; None before anything beside the profile was measured.
 
         The profile's own rate is the mean of its runs: what a strategy believes of a point far
-        below the best is not meant to be read, for it may squeeze low values together.
+        below the best is not meant to be read, for it compresses low values.
         """
         changes = self.winner(trials)
         explained = {machine: self._explained(machine) for machine in self._machines}
@@ -378,7 +377,7 @@ def begun(runner: Runner, kept: tuple[Knob, ...], calibration: Calibration) -> C
     knobs = Knobs(kept, setup.repairs)
     trial_s = runner.takes_s(runner.plans.search)
     move_s = {Cost.NODE_RESTART: runner.restart_s()}
-    space = knobs.space(setup.is_valid, trial_s, move_s, len(runner.machines))
+    space = knobs.space(setup.is_valid, trial_s, move_s, len(runner.machines.names))
     strategy = setup.strategy(space, calibration.sigma)
     recipes = [
         *((one.changes, f"found by {one.run}") for one in setup.earlier),

@@ -51,7 +51,7 @@ def next_replication(
     means = np.array([one.mean for one in safe])
     variances = np.array([one.sd for one in safe]) ** 2
     moved = variances / np.sqrt(variances + max(sigma, 1e-9) ** 2 / runs)
-    gaps = np.array([abs(mean - _best_of_others(means, at)) for at, mean in enumerate(means)])
+    gaps = np.array([abs(mean - np.delete(means, at).max()) for at, mean in enumerate(means)])
     scaled = gaps / np.maximum(moved, 1e-12)
     gains = moved * (np.exp(-(scaled**2) / 2) / math.sqrt(2 * math.pi) - scaled * ndtr(-scaled))
     seconds = np.array([takes_s(one.point) for one in safe])
@@ -83,8 +83,3 @@ def shrunken(observations: Sequence[Observation], sigma: float) -> list[Belief]:
         )
     ]
     return sorted(beliefs, key=lambda one: -one.mean)
-
-
-def _best_of_others(means: np.ndarray[tuple[int], np.dtype[np.float64]], at: int) -> float:
-    others = np.delete(means, at)
-    return float(np.max(others)) if len(others) else -math.inf

@@ -7,8 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tuner.measure.measurement import Outcome, TrialPlan
-from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.measurement import Outcome, PacedMeasurement, TrialPlan
 from tuner.profile.model import Guardrails, Profile
 from tuner.schema.units import seconds, size_bytes
 from tuner.search.budget import Pace

@@ -20,8 +20,7 @@ from tuner.search.budget import (
     trial_seconds,
 )
 from tuner.search.calibration import Calibration
-from tuner.search.crew import DroppedMachine
-from tuner.search.farm import LostTrial
+from tuner.search.farm import DroppedMachine, LostTrial
 from tuner.search.guardrails import checks_s
 from tuner.search.study import Trial
 from tuner.space.knob import Cost, Knob

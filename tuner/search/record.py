@@ -109,7 +109,7 @@ class _Lines:
                     self.begun.clear()
             case Began():
                 pass
-        self.spent_s = max(self.spent_s, _at_s(line))
+        self.spent_s = max(self.spent_s, line.ended_s if isinstance(line, Trial) else line.at_s)
 
     def _suspects(self) -> list[Changes]:
         """The point that may have ended a session: the one under way then, ended by whatever but a
@@ -129,11 +129,3 @@ class _Lines:
         )
         deadly = {point for point, often in deaths.items() if often > 1} - {BASELINE}
         return Record(study, self.spent_s, tuple(self.lost), frozenset(deadly))
-
-
-def _at_s(line: Line) -> float:
-    match line:
-        case Trial():
-            return line.ended_s
-        case _:
-            return line.at_s

@@ -1,13 +1,17 @@
-"""What a search needs of the world, and the trials it makes of it, with the time they take."""
+"""The trials that a search makes, one at a time on each machine, and what time they leave."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
-from tuner.measure.measurement import TrialPlan
+from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
 from tuner.measure.paired import FEWEST_RESTARTING, fewest_pairs
+from tuner.profile.model import Profile
+from tuner.search import notes
 from tuner.search.budget import (
     FEWEST_SEARCH_TRIALS,
     SHRINK_PAIRS,
@@ -18,10 +22,21 @@ from tuner.search.budget import (
     spend,
     trial_seconds,
 )
+from tuner.search.calibration import required
+from tuner.search.farm import DroppedMachine, LostTrial, Machines, Task, Work
 from tuner.search.guardrails import checks_s
-from tuner.search.measuring import Measuring
-from tuner.search.study import BASELINE, Changes, Phase
+from tuner.search.setup import Setup
+from tuner.search.study import BASELINE, Asked, Changes, Note, Phase, Step, Trial
+from tuner.search.verdict import MOST_PAIRS
+from tuner.space.knob import Cost
 
+_DEADLY = Failure(
+    FailureKind.ENGINE_DOWN, "the search ended twice while it was measured: it is not tried again"
+)
+_DEADLY_TO_MACHINES = Failure(
+    FailureKind.ENGINE_DOWN, "two machines were lost while it was measured: it is not tried again"
+)
+_MOST_LOST = 2
 _RECENT = 5
 _SIDES = 2
 # Set aside for the pairs, as a factor: with one pair too few nothing can be claimed, and what is
@@ -30,10 +45,148 @@ _SPARE = 1.1
 
 
 @dataclass
-class Runner(Measuring):
-    """Makes trials, and knows what time they leave."""
+class Runner:
+    """Makes trials, and keeps them with those of the sessions before."""
 
-    _spending: Spending | None = None
+    setup: Setup
+    trials: list[Trial] = field(default_factory=list, init=False)
+    machines: Machines = field(init=False)
+    _lost: Counter[Changes] = field(init=False)
+    _next: int = field(init=False)
+    _overheads_s: list[tuple[bool, float]] = field(default_factory=list, init=False)
+    _restarts_s: list[float] = field(default_factory=list, init=False)
+    _spending: Spending | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        setup = self.setup
+        self._lost = Counter(setup.lost)
+        for trial in setup.known:
+            self._keep(trial)
+        self.machines = Machines(
+            setup.farm, setup.clock, self._candidate, setup.begins, setup.ended, self._refusal
+        )
+        # The first trial after the warm-up of each machine is 0.
+        numbers = [one.number for one in setup.known]
+        self._next = max(numbers) + 1 if numbers else -len(self.machines.names)
+
+    @property
+    def is_repaired(self) -> bool:
+        """Whether the baseline is the profile with its repairs: as written, it lost events."""
+        return bool(self.setup.repairs) and any(one.lost_as_written for one in self.trials)
+
+    @property
+    def baseline(self) -> str:
+        """What candidates are compared with."""
+        return "the profile with its repairs" if self.is_repaired else "the profile as written"
+
+    @property
+    def under_way(self) -> tuple[Changes, ...]:
+        """The points of the trials that have not ended."""
+        return tuple(one.changes for one in self.machines.under_way)
+
+    def of(self, phase: Phase) -> list[Trial]:
+        """The trials of a phase, of whatever session."""
+        return [trial for trial in self.trials if trial.phase is phase]
+
+    def run(self, next_task: Callable[[str], Task | None], *, again: bool = True) -> Iterator[Step]:
+        """Keep every machine busy, as `Machines.run` does: what ended, as it ends, and what to say
+        of it."""
+        for event in self.machines.run(next_task, again=again):
+            match event:
+                case Trial():
+                    self._keep(event)
+                    yield event
+                case Note():
+                    yield event
+                case LostTrial():
+                    self._lost[event.asked.changes] += 1
+                    yield self.note(notes.lost(event))
+                case DroppedMachine():
+                    yield self._dropped(event)
+
+    def note(self, text: str) -> Note:
+        """Something to say at this moment."""
+        return Note(text, self.machines.now_s())
+
+    def _dropped(self, event: DroppedMachine) -> Note:
+        return self.note(notes.dropped(event, len(self.machines.names)))
+
+    def trial(self, asked: Asked) -> Work:
+        """Make a trial, under a number of its own."""
+        number, self._next = self._next, self._next + 1
+        repaired = asked.changes == BASELINE and self.is_repaired
+        return (yield replace(asked, number=number, repaired=repaired))
+
+    def persistently(self, ask: Callable[[], Asked]) -> Work:
+        """Make a trial, and once more where it failed in passing, or with its repairs where the
+        profile lost events as written; returns the last."""
+        asked = ask()
+        trial = yield from self.trial(asked)
+        if trial.is_transient:
+            yield self.note(notes.repeating(trial))
+            trial = yield from self.trial(replace(asked, why=f"{asked.why}, repeated"))
+        if trial.lost_as_written and self.is_repaired:
+            yield self.note(notes.repaired(trial))
+            trial = yield from self.persistently(ask)
+        return trial
+
+    def required(self, phase: Phase, plan: TrialPlan, machine: str) -> Work:
+        """The baseline, which must be measured: a machine that fails to is dropped, unless it is
+        the only one."""
+
+        def ask() -> Asked:
+            why = "warm-up, not scored" if phase is Phase.WARM_UP else self.baseline
+            return Asked(0, phase, BASELINE, why, plan)
+
+        trial = yield from self.persistently(ask)
+        if isinstance(trial.outcome, Failure) and len(self.machines.names) > 1:
+            reason = f"cannot measure {self.baseline}: {trial.outcome}"
+            yield self._dropped(self.machines.drop(machine, reason))
+        else:
+            required(trial)
+        return trial
+
+    def _candidate(self, asked: Asked) -> Profile:
+        return self.setup.candidate(self.setup.repairs if asked.repaired else asked.changes)
+
+    def _refusal(self, asked: Asked) -> Failure | None:
+        """Why a point is not measured any more; of one that was measured it is known that it costs
+        no machine."""
+        if asked.changes in self.setup.deadly:
+            return _DEADLY
+        if self._lost[asked.changes] < _MOST_LOST or asked.changes == BASELINE:
+            return None
+        measured = any(
+            one.changes == asked.changes and not isinstance(one.outcome, Failure)
+            for one in self.trials
+        )
+        return None if measured else _DEADLY_TO_MACHINES
+
+    def _keep(self, trial: Trial) -> None:
+        """Keep a trial, what it took beside its warm-up and window, with whether it was of the
+        profile as written, and what the restart before it took."""
+        if (overhead_s := self._own_overhead_s(trial)) is not None:
+            self._overheads_s.append((trial.changes == BASELINE, overhead_s))
+        restarted = self._node_part(self._last_on(trial.machine)) != self._node_part(trial.changes)
+        spent, failed = trial.outcome.spent, isinstance(trial.outcome, Failure)
+        # Each session starts an engine of its own, and one that refused was started twice.
+        if restarted and trial.phase is not Phase.WARM_UP and spent is not None and not failed:
+            self._restarts_s.append(spent.restart_s)
+        self.trials.append(trial)
+
+    def _own_overhead_s(self, trial: Trial) -> float | None:
+        """What a whole trial took beside its warm-up and window; None of others."""
+        if not isinstance(trial.outcome, Measurement) or trial.plan.loses_below is not None:
+            return None
+        return max(0.0, trial.outcome.total_s - trial_seconds(trial.plan, 0.0, self.setup.pace))
+
+    def _last_on(self, machine: str) -> Changes:
+        """What a machine measured last."""
+        return next((t.changes for t in reversed(self.trials) if t.machine == machine), BASELINE)
+
+    def _node_part(self, changes: Changes) -> Changes:
+        restarting = {knob.path for knob in self.setup.knobs if knob.cost is Cost.NODE_RESTART}
+        return tuple(one for one in changes if one[0] in restarting)
 
     @property
     def plans(self) -> Spending:
@@ -47,12 +200,16 @@ class Runner(Measuring):
     def _spend(self) -> Spending:
         setup = self.setup
         first = [one for one in self.of(Phase.WARM_UP) if one.number < 0]
-        began_s = max((one.ended_s for one in first), default=self.crew.now_s())
-        own_s = [seconds for one in first if (seconds := self.own_overhead_s(one)) is not None]
+        began_s = max((one.ended_s for one in first), default=self.machines.now_s())
+        own_s = [seconds for one in first if (seconds := self._own_overhead_s(one)) is not None]
         overhead_s = statistics.fmean(own_s) if own_s else setup.pace.overhead_s
         fixed_s = checks_s(setup.candidate(BASELINE), setup.knobs, setup.pace)
         left_s = setup.budget_s - began_s
-        return spend(left_s, overhead_s, setup.pace, fixed_s, len(self.machines))
+        return spend(left_s, overhead_s, setup.pace, fixed_s, len(self.machines.names))
+
+    def left_s(self) -> float:
+        """The seconds that are left of the budget."""
+        return self.setup.budget_s - self.machines.now_s()
 
     def free_s(self, best: Changes) -> float:
         """The seconds that are left before the change is made smaller, if `best` is the point that
@@ -76,19 +233,19 @@ class Runner(Measuring):
     def _finals_s(self) -> float:
         """What is kept for the finals, in seconds: nothing as long as there is little to choose
         from, as in a session that resumed late."""
-        tried = sum(trial.phase is Phase.SEARCH for trial in self.trials)
-        finals_s = self._rounds(self.plans.finals) * self.takes_s(self.plans.final)
-        return finals_s * (tried >= FEWEST_SEARCH_TRIALS)
+        if len(self.of(Phase.SEARCH)) < FEWEST_SEARCH_TRIALS:
+            return 0.0
+        return self._by_each(self.plans.finals) * self.takes_s(self.plans.final)
 
     def spare_s(self, best: Changes) -> float:
         """The seconds that are left before the runs at a fixed rate and the confirmation of
         `best`."""
-        plans, is_checked = self.plans, any(one.phase is Phase.CHECK for one in self.trials)
-        checks_s = 0.0 if is_checked else plans.checks_s
+        plans = self.plans
+        checks_s = 0.0 if self.of(Phase.CHECK) else plans.checks_s
         restarts = self._restarts(best, self.planned_pairs(best))
-        if checks_s and self.turns(best):
+        if checks_s and self.restarts_for(best):
             restarts += _SIDES
-        pairs_s = _SPARE * self._each(best, plans.pairs) * self._runs_s(plans.confirm)
+        pairs_s = _SPARE * self._pairs_by_each(best, plans.pairs) * self._runs_s(plans.confirm)
         aside_s = checks_s + restarts * self.restart_s() + self.setup.pace.end_s
         return self.left_s() - pairs_s - aside_s
 
@@ -96,19 +253,20 @@ class Runner(Measuring):
         """How many rounds that try a smaller change are still planned."""
         if not self.setup.shrinks:
             return 0
-        runs = sum(trial.phase is Phase.SHRINK for trial in self.trials)
-        return max(0, self.plans.shrinks - runs // SHRINK_TRIALS)
+        return max(0, self.plans.shrinks - len(self.of(Phase.SHRINK)) // SHRINK_TRIALS)
 
     def round_s(self, before: Changes, after: Changes) -> float:
         """What a round of pairs of two points takes, in seconds."""
-        pairs = self._rounds(SHRINK_PAIRS)
+        pairs = self._by_each(SHRINK_PAIRS)
         restarts = 0 if self._node_part(before) == self._node_part(after) else pairs + 1
         runs_s = _SIDES * pairs * self.takes_s(self.plans.search)
         return runs_s + restarts * self.restart_s()
 
     def takes_s(self, plan: TrialPlan) -> float:
         """What a trial by this plan takes, in seconds, as trials went lately."""
-        return trial_seconds(plan, self.overhead_s(), self.setup.pace)
+        recent = [seconds for _, seconds in self._overheads_s[-_RECENT:]]
+        overhead_s = statistics.fmean(recent) if recent else self.setup.pace.overhead_s
+        return trial_seconds(plan, overhead_s, self.setup.pace)
 
     def next_s(self, changes: Changes, plan: TrialPlan, machine: str) -> float:
         """What a trial of a point would take now, in seconds, with the restart that it needs."""
@@ -118,20 +276,23 @@ class Runner(Measuring):
     def confirm_plan(self, plan: TrialPlan, winner: Changes, pairs: int) -> TrialPlan:
         """The plan of the next of so many pairs, with shorter windows where time has run short."""
         left_s = self.left_s() - self._restarts(winner, pairs) * self.restart_s()
-        return fitted(
-            plan, left_s, self.pair_overhead_s(), self.setup.pace, self._each(winner, pairs)
-        )
+        by_each = self._pairs_by_each(winner, pairs)
+        return fitted(plan, left_s, self._pair_overhead_s(), self.setup.pace, by_each)
 
     def planned_pairs(self, winner: Changes) -> int:
         """How many pairs are planned for a confirmation: no more than it needs where the engine
         restarts in each."""
-        return FEWEST_RESTARTING if self.turns(winner) else self.plans.pairs
+        return FEWEST_RESTARTING if self.restarts_for(winner) else self.plans.pairs
+
+    def fewest_pairs(self, winner: Changes) -> int:
+        """How many pairs a confirmation needs."""
+        return fewest_pairs(restarting=self.restarts_for(winner))
 
     def least_pairs_s(self, winner: Changes) -> float:
         """What the fewest pairs that can show anything take, with the shortest windows."""
         shortest = replace(self.plans.confirm, window_s=self.setup.pace.window_s)
-        pairs = self._each(winner, self.fewest_pairs(winner))
-        return pairs * self.pair_s(shortest, winner)
+        by_each = self._pairs_by_each(winner, self.fewest_pairs(winner))
+        return by_each * self.pair_s(shortest, winner)
 
     def fits(self, changes: Changes) -> bool:
         """Whether the fewest pairs of a point still fit into the time."""
@@ -145,10 +306,6 @@ class Runner(Measuring):
         """Whether so much can still be done without going too far beyond the budget."""
         ends_s = seconds + self.setup.pace.end_s
         return self.left_s() + grace_s(self.setup.budget_s) >= ends_s
-
-    def fewest_pairs(self, winner: Changes) -> int:
-        """How many pairs a confirmation needs."""
-        return fewest_pairs(restarting=self.turns(winner))
 
     def pair_order(self, phase: Phase, one: Changes, other: Changes, machine: str) -> list[Changes]:
         """Which side of the next pair runs first: by chance; where the engine must restart between
@@ -164,43 +321,20 @@ class Runner(Measuring):
     def pairing(self, winner: Changes) -> tuple[str, ...]:
         """The machines that measure the pairs of a point: one where the engine restarts in each,
         as half of the runs do not count then, and the others are no pairs."""
-        return self.machines[:1] if self.turns(winner) else self.machines
-
-    def _each(self, winner: Changes, pairs: int) -> int:
-        """How many of so many pairs of a point one machine measures."""
-        return math.ceil(pairs / len(self.pairing(winner)))
+        machines = self.machines.names
+        return machines[:1] if self.restarts_for(winner) else machines
 
     def pair_s(self, plan: TrialPlan, winner: Changes) -> float:
         """What one more pair takes, in seconds."""
-        return self._runs_s(plan) + (self.restart_s() if self.turns(winner) else 0.0)
+        return self._runs_s(plan) + (self.restart_s() if self.restarts_for(winner) else 0.0)
 
     def _runs_s(self, plan: TrialPlan) -> float:
         """What the runs of a pair take, in seconds."""
-        return _SIDES * trial_seconds(plan, self.pair_overhead_s(), self.setup.pace)
+        return _SIDES * trial_seconds(plan, self._pair_overhead_s(), self.setup.pace)
 
-    def restart_s(self) -> float:
-        """What restarting the engine took in the mean, in seconds, until it was warm again."""
-        pace, restarts_s = self.setup.pace, self._restarts_s
-        return statistics.fmean(restarts_s) if restarts_s else pace.start_s + pace.engine_warm_up_s
-
-    def _restarts(self, winner: Changes, pairs: int) -> int:
-        """How often the engine restarts in so many pairs, and perhaps before the first."""
-        if self.turns(winner):
-            return pairs + 1
-        return int(bool(self.trials) and self.turns(self.trials[-1].changes))
-
-    def turns(self, changes: Changes) -> bool:
-        """Whether the engine must restart between the profile as written and another point."""
-        return self._node_part(changes) != self._node_part(BASELINE)
-
-    def overhead_s(self) -> float:
-        """What a trial took lately beside its warm-up and window."""
-        recent = [seconds for _, seconds in self._overheads_s[-_RECENT:]]
-        return statistics.fmean(recent) if recent else self.setup.pace.overhead_s
-
-    def pair_overhead_s(self) -> float:
-        """The same of the runs of a pair: the profile as written may drain for longer than what
-        was found, and lately hardly ran."""
+    def _pair_overhead_s(self) -> float:
+        """What each run of a pair takes beside its warm-up and window: the profile as written may
+        drain for longer than what was found, and lately hardly ran."""
         sides = [
             [seconds for is_written, seconds in self._overheads_s if is_written is side][-_RECENT:]
             for side in (True, False)
@@ -208,10 +342,57 @@ class Runner(Measuring):
         known = [statistics.fmean(side) for side in sides if side]
         return statistics.fmean(known) if known else self.setup.pace.overhead_s
 
-    def left_s(self) -> float:
-        """The seconds that are left of the budget."""
-        return self.setup.budget_s - self.crew.now_s()
+    def restart_s(self) -> float:
+        """What restarting the engine took in the mean, in seconds, until it was warm again."""
+        pace, restarts_s = self.setup.pace, self._restarts_s
+        return statistics.fmean(restarts_s) if restarts_s else pace.start_s + pace.engine_warm_up_s
 
-    def _rounds(self, count: int) -> int:
+    def restarts_for(self, changes: Changes) -> bool:
+        """Whether the engine must restart between the profile as written and another point."""
+        return self._node_part(changes) != self._node_part(BASELINE)
+
+    def _restarts(self, winner: Changes, pairs: int) -> int:
+        """How often the engine restarts in so many pairs, and perhaps before the first."""
+        if self.restarts_for(winner):
+            return pairs + 1
+        return int(bool(self.trials) and self.restarts_for(self.trials[-1].changes))
+
+    def _by_each(self, count: int) -> int:
         """How many trials each machine makes, at most, of `count` that all machines share."""
-        return math.ceil(count / len(self.machines))
+        return math.ceil(count / len(self.machines.names))
+
+    def _pairs_by_each(self, winner: Changes, pairs: int) -> int:
+        """How many of so many pairs of a point one machine measures."""
+        return math.ceil(pairs / len(self.pairing(winner)))
+
+    def trials_expected(self, best: Changes) -> int:
+        """About the number of the last trial, if `best` is what will be confirmed."""
+        last, highest = self.trials[-1], max(trial.number for trial in self.trials)
+        confirming = self.of(Phase.CONFIRM)
+        if confirming:
+            winners = [trial.changes for trial in confirming if trial.changes != BASELINE]
+            winner = winners[-1] if winners else best
+            at_once = len(self.pairing(winner))
+            more = at_once * int(max(0.0, self.left_s()) / self.pair_s(confirming[-1].plan, winner))
+            runs = Counter(trial.pair or 0 for trial in confirming)
+            begun = len({trial.pair for trial in confirming if trial.changes == winner})
+            pairs_left = min(MOST_PAIRS - begun, max(self.fewest_pairs(winner) - begun, more))
+            halves = sum(count % 2 for count in runs.values())
+            return highest + halves + 2 * pairs_left
+        checks = 2 if self.plans.checks_s and last.phase is not Phase.CHECK else 0
+        before = 0 if last.phase is Phase.CHECK else self._expected_before_checks(best)
+        return highest + before + checks + 2 * self.planned_pairs(best)
+
+    def _expected_before_checks(self, best: Changes) -> int:
+        """How many trials still fit: those of the search, the finals, and those that try a smaller
+        change."""
+        plans, free_s, phase = self.plans, max(0.0, self.free_s(best)), self.trials[-1].phase
+        machines, shrinking = len(self.machines.names), SHRINK_TRIALS * self.rounds_left()
+        if phase is Phase.SHRINK:
+            return shrinking
+        final_s = self.takes_s(plans.final)
+        if phase is Phase.FINAL:
+            return machines * int(free_s / final_s) + shrinking
+        searching_s = max(0.0, free_s - plans.finals * final_s / machines)
+        searching = machines * int(searching_s / self.takes_s(plans.search))
+        return searching + plans.finals + shrinking

@@ -8,7 +8,7 @@ with it, whatever ended it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
@@ -18,157 +18,19 @@ from tuner.measure.machines import outliers
 from tuner.measure.measurement import Failure, TrialPlan, others_used
 from tuner.search import notes
 from tuner.search.budget import FEWEST_SEARCH_TRIALS, engine_warm_up
-from tuner.search.calibration import (
-    FEWEST_RATES,
-    calibrate,
-    calibrating,
-    repeats_of,
-    required,
-)
+from tuner.search.calibration import FEWEST_RATES, calibrate, calibrating, repeats_of
 from tuner.search.climb import Climb, Leader, begun, kept_knobs
-from tuner.search.crew import Piece, Work
-from tuner.search.guardrails import check_rate
-from tuner.search.guess import effects_of
+from tuner.search.effects import effects_of
+from tuner.search.farm import Task, Work
+from tuner.search.guardrails import check_plan, check_rate
 from tuner.search.pairs import candidate_of, compared, gains_of, pairs_of
 from tuner.search.runner import Runner
-from tuner.search.shrink import (
-    attempts_from,
-    pairs_of_next_round,
-    shorter,
-    shrunk,
-)
-from tuner.search.study import BASELINE, Axis, Changes, Phase, Step, Trial
+from tuner.search.shrink import attempts_from, pairs_of_next_round, shorter, shrunk
+from tuner.search.study import BASELINE, Asked, Axis, Changes, Phase, Step, Trial
 from tuner.search.verdict import MOST_PAIRS, disqualified, reason_of
 
 BEST = "the best found"
 """What the winner is called in trials."""
-
-
-@dataclass
-class Confirmation:
-    """Measures a winner against the profile as written; the climb learns what fails."""
-
-    runner: Runner
-    climb: Climb
-
-    def pairs(self, winner: Changes) -> Iterator[Step]:
-        """Fresh pairs of the baseline and exactly the point that is handed over.
-
-        At least six, or eight where the engine restarts between the sides; more while there is
-        time, which depends on the clock and never on what the pairs show.  A pair in which a run
-        failed in passing is measured again; a winner that cannot be recommended ends it, and where
-        the profile as written lost events before there were enough, they begin again with its
-        repairs.  Raises JobFailed where time has run out before.
-        """
-        runner = self.runner
-        plan, planned = runner.plans.confirm, runner.planned_pairs(winner)
-        runs = runner.of(Phase.CONFIRM)
-        begun = len({one.pair for one in runs if one.changes == winner})
-        number = max((one.pair or 0 for one in runs), default=0)
-        complete = len(pairs_of(runner.trials)) if candidate_of(runner.trials) == winner else 0
-        is_over = False
-
-        def take(machine: str) -> Piece | None:
-            nonlocal plan, begun, number
-            if machine not in runner.pairing(winner):
-                return None
-            if is_over or begun == max(MOST_PAIRS, len(runner.machines)):
-                return None
-            plan = runner.confirm_plan(
-                plan, winner, max(1, planned - complete - len(runner.under_way))
-            )
-            pair_s = runner.pair_s(plan, winner)
-            if self._has_enough(pair_s + runner.setup.pace.end_s):
-                return None
-            if not runner.has_time(pair_s):
-                self._require_time((runner.fewest_pairs(winner) - complete) * pair_s)
-                return None
-            begun, number = begun + 1, number + 1
-            return partial(paired, plan, number)
-
-        def paired(plan: TrialPlan, pair: int, machine: str) -> Work:
-            nonlocal complete, is_over
-            trial = yield from self._pair(winner, plan, pair, machine)
-            if not isinstance(trial.outcome, Failure):
-                complete += 1
-            else:
-                is_over = self._gives_up(winner, trial)
-                if not is_over and trial.lost_as_written and runner.is_repaired:
-                    complete = 0
-                    yield runner.note(notes.repaired(trial))
-            return trial
-
-        yield from runner.spread(take)
-        for text in notes.standing_out(outliers(gains_of(runner.trials)), "the gain"):
-            yield runner.note(text)
-
-    def _gives_up(self, winner: Changes, failed: Trial) -> bool:
-        """Whether no more pairs are made after one that failed: the winner cannot be recommended,
-        or the profile as written lost events once there were enough."""
-        runner = self.runner
-        if disqualified(runner.trials, winner, runner.setup.limits) is not None:
-            self.climb.checked(failed)
-            return True
-        return failed.lost_as_written and runner.is_repaired and self._has_enough()
-
-    def _require_time(self, needed_s: float) -> None:
-        """Raise JobFailed where no pair under way may still be enough."""
-        if not self.runner.under_way:
-            raise JobFailed(notes.too_short(self.runner.crew.now_s() + needed_s))
-
-    def _has_enough(self, seconds: float = math.inf) -> bool:
-        """Whether the pairs can show something, and so many seconds are not left for more."""
-        so_far = compared(pairs_of(self.runner.trials), lambda run: run.eps)
-        return so_far is not None and so_far.enough and self.runner.left_s() < seconds
-
-    def _pair(self, winner: Changes, plan: TrialPlan, pair: int, machine: str) -> Work:
-        """One pair of the confirmation, on one machine; it is complete unless its last run
-        failed."""
-        runner = self.runner
-        for changes in runner.pair_order(Phase.CONFIRM, BASELINE, winner, machine):
-            what = runner.baseline if changes == BASELINE else BEST
-            trial = yield from runner.trial(Phase.CONFIRM, changes, plan, what, pair)
-            if isinstance(trial.outcome, Failure):
-                if trial.is_transient:
-                    yield runner.note(notes.repeating(trial, "the pair"))
-                break
-        return trial
-
-    def is_fresh(self, winner: Changes) -> Generator[Step, None, bool]:
-        """Run both sides at a fixed rate, the baseline only once."""
-        checks = self.runner.of(Phase.CHECK)
-        per_second = checks[0].per_second if checks else None
-        if per_second is None:
-            per_second = check_rate(self._rates(winner))
-            yield from self._checked(BASELINE, per_second, lambda: self.runner.baseline)
-        if not any(one.changes == winner for one in checks):
-            yield from self._checked(winner, per_second, lambda: BEST)
-        of_winner = [one for one in self.runner.of(Phase.CHECK) if one.changes == winner]
-        return reason_of(of_winner[-1], self.runner.setup.limits) is None
-
-    def _checked(
-        self, changes: Changes, per_second: float, what: Callable[[], str]
-    ) -> Iterator[Step]:
-        """A run at a fixed rate, made once more after a transient failure."""
-
-        def work(_: str) -> Work:
-            trial = yield from self.runner.persistently(
-                lambda again: self.runner.check(
-                    changes, per_second, f"{what()}, at a fixed rate{again}"
-                )
-            )
-            self.climb.checked(trial)
-            return trial
-
-        left = [work]
-        yield from self.runner.spread(lambda _: left.pop() if left else None)
-
-    def _rates(self, winner: Changes) -> list[float]:
-        """What the baseline and the best found have carried, once the engine was warm."""
-        scored = [one for one in self.runner.trials if one.phase is not Phase.WARM_UP]
-        measured = [one.measurement for one in scored if one.changes in (BASELINE, winner)]
-        return [one.eps_paid for one in measured if one is not None]
-
 
 # A rate this far below the best so far cannot win: its window is cut short.
 _LOSING = 0.9
@@ -183,11 +45,11 @@ class Search:
     """A running search; `run` gives every trial as it is known, the confirmation last."""
 
     runner: Runner
-    _climbing: Climb | None = field(default=None, init=False)
+    _ascent: Ascent | None = field(default=None, init=False)
 
     def leader(self) -> Leader | None:
         """What would be confirmed if the search ended now; None before it began to climb."""
-        return None if self._climbing is None else self._climbing.leader(self.runner.trials)
+        return None if self._ascent is None else self._ascent.climb.leader(self.runner.trials)
 
     def run(self) -> Iterator[Step]:
         """Raises JobFailed when the baseline cannot be measured, or the budget is too short for
@@ -204,115 +66,103 @@ class Search:
         kept = kept_knobs(runner)
         if is_new and len(kept) < len(runner.setup.knobs):
             yield runner.note(notes.frozen(runner.setup.knobs, kept))
-        climb = self._climbing = begun(runner, kept, calibration)
-        winner = candidate_of(runner.trials)
-        if winner is None or self._disqualified(winner):
-            made = -1
-            # What the finals choose may need less time for its pairs than what led before them.
-            while len(runner.trials) > made:
-                made = len(runner.trials)
-                yield from self._climb(climb)
-                yield from self._finals(climb)
-            winner = yield from self._chosen(climb)
-        while winner is not None:
-            yield from Confirmation(runner, climb).pairs(winner)
-            if not self._disqualified(winner):
-                return
-            winner = yield from self._chosen(climb)
+        self._ascent = Ascent(runner, begun(runner, kept, calibration))
+        yield from self._ascent.run()
 
     def _warm_up(self) -> Iterator[Step]:
         """Each machine once."""
-        runner, warm = self.runner, set[str]()
+        runner = self.runner
+        cold = list(runner.machines.names)
         plan = engine_warm_up(runner.left_s(), runner.setup.pace)
 
-        def warming(machine: str) -> Work:
-            return (yield from self._required(machine, Phase.WARM_UP, plan))
+        def next_task(machine: str) -> Task | None:
+            if machine not in cold:
+                return None
+            cold.remove(machine)
+            return partial(runner.required, Phase.WARM_UP, plan)
 
-        def take(machine: str) -> Piece | None:
-            is_warm = machine in warm
-            warm.add(machine)
-            return None if is_warm else warming
-
-        yield from runner.spread(take, again=False)
+        yield from runner.run(next_task, again=False)
         runner.fix_plans()
-
-    def _required(self, machine: str, phase: Phase, plan: TrialPlan) -> Work:
-        """The baseline, which must be measured: a machine that fails to is dropped, unless it is
-        the only one."""
-        runner = self.runner
-
-        def run(again: str) -> Work:
-            why = "warm-up, not scored" if phase is Phase.WARM_UP else runner.baseline
-            return runner.trial(phase, BASELINE, plan, f"{why}{again}")
-
-        trial = yield from runner.persistently(run)
-        if isinstance(trial.outcome, Failure) and len(runner.machines) > 1:
-            yield runner.dropped(machine, f"cannot measure {runner.baseline}: {trial.outcome}")
-        else:
-            required(trial)
-        return trial
 
     def _calibrate(self) -> Iterator[Step]:
         """Repeated runs of the baseline on each machine, and what they say of the noise."""
         runner, plans = self.runner, self.runner.plans
         trial_s = runner.takes_s(plans.search)
 
-        def take(machine: str) -> Piece | None:
+        def next_task(machine: str) -> Task | None:
             done = sum(trial.machine == machine for trial in calibrating(runner.trials))
             is_short = done >= FEWEST_RATES and not runner.leaves_pairs(2 * trial_s, BASELINE)
-            return None if is_short or done >= plans.calibrating else self._calibrating
+            if is_short or done >= plans.calibrating:
+                return None
+            return partial(runner.required, Phase.CALIBRATE, plans.search)
 
-        yield from runner.spread(take, again=False)
+        yield from runner.run(next_task, again=False)
         measured = [trial.measurement for trial in calibrating(runner.trials)]
         runs = [run for run in measured if run is not None]
         repeats = repeats_of(runner.trials)
-        calibration = calibrate(*repeats)
         found = outliers({one.machine: float(one.logs.mean()) for one in repeats})
-        for text in notes.calibrated(calibration, others_used(runs)):
+        for text in notes.calibrated(calibrate(*repeats), others_used(runs)):
             yield runner.note(text)
         for text in notes.standing_out(found, f"the rate of {runner.baseline}"):
             yield runner.note(text)
 
-    def _calibrating(self, machine: str) -> Work:
-        plan = self.runner.plans.search
-        return (yield from self._required(machine, Phase.CALIBRATE, plan))
 
-    def _climb(self, climb: Climb) -> Iterator[Step]:
+@dataclass
+class Ascent:
+    """From the calibrated baseline to a confirmed winner; the climb learns of every trial."""
+
+    runner: Runner
+    climb: Climb
+
+    def run(self) -> Iterator[Step]:
+        """Search, choose, confirm; what fails in the confirmation gives way to the next best."""
         runner = self.runner
+        winner = candidate_of(runner.trials)
+        if winner is None or self._is_disqualified(winner):
+            made = -1
+            # What the finals choose may need less time for its pairs than what led before them.
+            while len(runner.trials) > made:
+                made = len(runner.trials)
+                yield from self._explore()
+                yield from self._finals()
+            winner = yield from self._chosen()
+        while winner is not None:
+            yield from self._confirm(winner)
+            if not self._is_disqualified(winner):
+                return
+            winner = yield from self._chosen()
 
-        def take(machine: str) -> Piece | None:
+    def _explore(self) -> Iterator[Step]:
+        """Measure what the climb asks for, as long as there is time."""
+        runner, climb = self.runner, self.climb
+
+        def next_task(machine: str) -> Task | None:
             if not climb.knows(machine):
-                return lambda _: self._learning(climb, machine)
-            if not runner.has_room(self._best(climb)):
+                return calibrated
+            if not runner.has_room(self._best()):
                 return None
             asked = climb.ask(runner.under_way)
-            return None if asked is None else self._trying(climb, *asked)
+            return None if asked is None else partial(tried, *asked)
 
-        yield from runner.spread(take)
-
-    def _learning(self, climb: Climb, machine: str) -> Work:
-        """Calibrate a machine that joined in a session that resumed."""
-        trial = yield from self._calibrating(machine)
-        climb.tell(trial)
-        return trial
-
-    def _trying(self, climb: Climb, changes: Changes, why: str) -> Piece:
-        """Measure a point for the first time; a transient failure tells nothing of it."""
-        runner = self.runner
-
-        def work(machine: str) -> Work:
-            plan = replace(runner.plans.search, loses_below=self._losing(machine))
-            trial = yield from runner.persistently(
-                lambda again: runner.trial(Phase.SEARCH, changes, plan, f"{why}{again}")
-            )
+        def calibrated(machine: str) -> Work:
+            """A machine that joined in a session that resumed."""
+            trial = yield from runner.required(Phase.CALIBRATE, runner.plans.search, machine)
             climb.tell(trial)
             return trial
 
-        return work
+        def tried(changes: Changes, why: str, machine: str) -> Work:
+            """A transient failure tells nothing of a point that is measured for the first time."""
+            plan = replace(runner.plans.search, loses_below=self._losing(machine))
+            asked = Asked(0, Phase.SEARCH, changes, why, plan)
+            trial = yield from runner.persistently(lambda: asked)
+            climb.tell(trial)
+            return trial
 
-    def _best(self, climb: Climb) -> Changes:
+        yield from runner.run(next_task)
+
+    def _best(self) -> Changes:
         """What would be confirmed now, to reckon with its time."""
-        return climb.winner(self.runner.trials) or BASELINE
+        return self.climb.winner(self.runner.trials) or BASELINE
 
     def _losing(self, machine: str) -> float:
         """The rate below which a window cannot win any more on a machine."""
@@ -320,106 +170,221 @@ class Search:
         measured = [trial.measurement for trial in trials]
         return _LOSING * max(one.eps for one in measured if one is not None)
 
-    def _finals(self, climb: Climb) -> Iterator[Step]:
+    def _finals(self) -> Iterator[Step]:
         """Good points again, on longer windows, where that helps most to choose among them."""
-        runner, plan, begun = self.runner, self.runner.plans.final, count()
+        runner, plan, made = self.runner, self.runner.plans.final, count()
 
-        def take(machine: str) -> Piece | None:
-            if next(begun) >= runner.plans.finals:
+        def next_task(machine: str) -> Task | None:
+            if next(made) >= runner.plans.finals:
                 return None
-            turns = int(runner.free_s(self._best(climb)) / runner.takes_s(plan))
-            changes = climb.again(
-                turns * len(runner.machines),
+            left = int(runner.free_s(self._best()) / runner.takes_s(plan))
+            changes = self.climb.again(
+                left * len(runner.machines.names),
                 plan,
                 lambda one: runner.next_s(one, plan, machine),
                 runner.under_way,
             )
-            return None if changes is None else partial(self._final, climb, changes)
+            return None if changes is None else partial(repeated, changes)
 
-        yield from runner.spread(take)
+        def repeated(changes: Changes, _: str) -> Work:
+            why = "again, to choose among the best"
+            trial = yield from runner.trial(Asked(0, Phase.FINAL, changes, why, plan))
+            self._learn(trial)
+            return trial
 
-    def _final(self, climb: Climb, changes: Changes, _: str) -> Work:
-        plan, why = self.runner.plans.final, "again, to choose among the best"
-        trial = yield from self.runner.trial(Phase.FINAL, changes, plan, why)
-        self._learn(climb, trial)
-        return trial
+        yield from runner.run(next_task)
 
-    def _learn(self, climb: Climb, trial: Trial) -> None:
+    def _learn(self, trial: Trial) -> None:
         """Tell the climb of a run of a good point, but not of one that failed in passing first."""
-        if not trial.is_transient or self._disqualified(trial.changes):
-            climb.tell(trial)
+        if not trial.is_transient or self._is_disqualified(trial.changes):
+            self.climb.tell(trial)
 
-    def _may_be(self, changes: Changes) -> bool:
-        return self.runner.setup.is_valid(changes) and not self._disqualified(changes)
-
-    def _disqualified(self, changes: Changes) -> bool:
+    def _is_disqualified(self, changes: Changes) -> bool:
         return disqualified(self.runner.trials, changes, self.runner.setup.limits) is not None
 
-    def _chosen(self, climb: Climb) -> Generator[Step, None, Changes | None]:
+    def _chosen(self) -> Generator[Step, None, Changes | None]:
         """The point to confirm: the best found, made smaller, that is also fresh at a fixed rate
         well below what either side carries; what is not gives way to the next best.  None without
         any."""
-        runner = self.runner
+        runner, climb = self.runner, self.climb
         for _ in range(_MOST_CHECKED):
             winner = climb.winner(runner.trials, runner.fits) or climb.winner(runner.trials)
             needed_s = runner.least_pairs_s(winner or BASELINE)
             was_idle = winner is None and not any(trial.changes for trial in runner.trials)
             if was_idle or not runner.fits(winner or BASELINE):
                 needed_s += was_idle * FEWEST_SEARCH_TRIALS * runner.takes_s(runner.plans.search)
-                too_short = notes.too_short(runner.crew.now_s() + needed_s)
+                too_short = notes.too_short(runner.machines.now_s() + needed_s)
                 if candidate_of(runner.trials) is None:
                     raise JobFailed(too_short)
                 yield runner.note(too_short)
                 return None
-            if winner is None or self._disqualified(winner):
+            if winner is None or self._is_disqualified(winner):
                 return None
-            winner = yield from self._shrink(climb, winner)
-            if self._disqualified(winner):
+            winner = yield from self._shrink(winner)
+            if self._is_disqualified(winner):
                 continue
-            if runner.plans.checks_s == 0 or (
-                yield from Confirmation(runner, climb).is_fresh(winner)
-            ):
+            if runner.plans.checks_s == 0 or (yield from self.is_fresh(winner)):
                 return winner
         return None
 
-    def _shrink(self, climb: Climb, winner: Changes) -> Generator[Step, None, Changes]:
+    def _shrink(self, winner: Changes) -> Generator[Step, None, Changes]:
         """What is left of a winner without the changes that seem to matter least, as far as pairs
         with and without them show that they do not help; the winner itself where time is short."""
-        runner, plan = self.runner, self.runner.plans.search
-        tuned = tuple(one for one in winner if one not in runner.setup.repairs)
-        effects = effects_of(runner.trials, [Axis.of(knob) for knob in climb.knobs.knobs], tuned)
+        runner, setup = self.runner, self.runner.setup
+        tuned = tuple(one for one in winner if one not in setup.repairs)
+        axes = [Axis.of(knob) for knob in self.climb.knobs.knobs]
+        effects = effects_of(runner.trials, axes, tuned)
+
+        def may_be(changes: Changes) -> bool:
+            return setup.is_valid(changes) and not self._is_disqualified(changes)
+
         tried = attempts_from(winner, runner.trials)
         for _ in range(runner.rounds_left()):
             before = shrunk(winner, tried)
-            after = shorter(before, effects, tried, self._may_be)
+            after = shorter(before, effects, tried, may_be)
             if after is None or runner.spare_s(before) < _NEARLY * runner.round_s(before, after):
                 return before
-            if not (yield from self._round(climb, before, after, plan)):
+            if not (yield from self._round(before, after)):
                 return before
             tried = attempts_from(winner, runner.trials)
         return shrunk(winner, tried)
 
-    def _round(
-        self, climb: Climb, before: Changes, after: Changes, plan: TrialPlan
-    ) -> Generator[Step, None, bool]:
+    def _round(self, before: Changes, after: Changes) -> Generator[Step, None, bool]:
         """Pairs with and without some changes; whether none of their runs failed."""
         runner, failed = self.runner, False
         pairs = iter(pairs_of_next_round(runner.trials))
 
-        def take(_: str) -> Piece | None:
+        def next_task(_: str) -> Task | None:
             pair = None if failed else next(pairs, None)
             return None if pair is None else partial(paired, pair)
 
         def paired(pair: int, machine: str) -> Work:
             nonlocal failed
             for changes in runner.pair_order(Phase.SHRINK, before, after, machine):
-                what = BEST if changes == before else "with fewer changes"
-                trial = yield from runner.trial(Phase.SHRINK, changes, plan, what, pair)
-                self._learn(climb, trial)
+                why = BEST if changes == before else "with fewer changes"
+                asked = Asked(0, Phase.SHRINK, changes, why, runner.plans.search, pair)
+                trial = yield from runner.trial(asked)
+                self._learn(trial)
                 if isinstance(trial.outcome, Failure):
                     failed = True
                     break
             return trial
 
-        yield from runner.spread(take)
+        yield from runner.run(next_task)
         return not failed
+
+    def is_fresh(self, winner: Changes) -> Generator[Step, None, bool]:
+        """Run both sides at a fixed rate, the baseline only once."""
+        runner = self.runner
+        checks = runner.of(Phase.CHECK)
+        per_second = checks[0].per_second if checks else None
+        if per_second is None:
+            # What both have carried, once the engine was warm.
+            scored = [one for one in runner.trials if one.phase is not Phase.WARM_UP]
+            measured = [one.measurement for one in scored if one.changes in (BASELINE, winner)]
+            per_second = check_rate([one.eps_paid for one in measured if one is not None])
+            yield from self._check(BASELINE, per_second)
+        if not any(one.changes == winner for one in checks):
+            yield from self._check(winner, per_second)
+        of_winner = [one for one in runner.of(Phase.CHECK) if one.changes == winner]
+        return reason_of(of_winner[-1], runner.setup.limits) is None
+
+    def _check(self, changes: Changes, per_second: float) -> Iterator[Step]:
+        """A run at a fixed rate (events a second), made once more after a transient failure."""
+        runner, plan = self.runner, check_plan(self.runner.setup.candidate(changes))
+
+        def ask() -> Asked:
+            why = f"{self._called(changes)}, at a fixed rate"
+            return Asked(0, Phase.CHECK, changes, why, plan, per_second=per_second)
+
+        def checked(_: str) -> Work:
+            trial = yield from runner.persistently(ask)
+            self.climb.checked(trial)
+            return trial
+
+        left = [checked]
+        yield from runner.run(lambda _: left.pop() if left else None)
+
+    def _called(self, changes: Changes) -> str:
+        return self.runner.baseline if changes == BASELINE else BEST
+
+    def _confirm(self, winner: Changes) -> Iterator[Step]:
+        """Fresh pairs of the baseline and exactly the point that is handed over.
+
+        At least six, or eight where the engine restarts between the sides; more while there is
+        time, which depends on the clock and never on what the pairs show.  A pair in which a run
+        failed in passing is measured again; a winner that cannot be recommended ends it, and where
+        the profile as written lost events before there were enough, they begin again with its
+        repairs.  Raises JobFailed where time has run out before.
+        """
+        runner = self.runner
+        plan, planned = runner.plans.confirm, runner.planned_pairs(winner)
+        runs = runner.of(Phase.CONFIRM)
+        begun = len({one.pair for one in runs if one.changes == winner})
+        number = max((one.pair or 0 for one in runs), default=0)
+        complete = len(pairs_of(runner.trials)) if candidate_of(runner.trials) == winner else 0
+        is_over = False
+
+        def next_task(machine: str) -> Task | None:
+            nonlocal plan, begun, number
+            is_full = begun == max(MOST_PAIRS, len(runner.machines.names))
+            if is_over or is_full or machine not in runner.pairing(winner):
+                return None
+            plan = runner.confirm_plan(
+                plan, winner, max(1, planned - complete - len(runner.under_way))
+            )
+            pair_s = runner.pair_s(plan, winner)
+            if self._has_enough(pair_s + runner.setup.pace.end_s):
+                return None
+            if not runner.has_time(pair_s):
+                self._require_pairs((runner.fewest_pairs(winner) - complete) * pair_s)
+                return None
+            begun, number = begun + 1, number + 1
+            return partial(paired, plan, number)
+
+        def paired(plan: TrialPlan, pair: int, machine: str) -> Work:
+            nonlocal complete, is_over
+            trial = yield from self._pair(winner, plan, pair, machine)
+            if not isinstance(trial.outcome, Failure):
+                complete += 1
+            elif self._gives_up(winner, trial):
+                is_over = True
+            elif trial.lost_as_written and runner.is_repaired:
+                complete = 0
+                yield runner.note(notes.repaired(trial))
+            return trial
+
+        yield from runner.run(next_task)
+        for text in notes.standing_out(outliers(gains_of(runner.trials)), "the gain"):
+            yield runner.note(text)
+
+    def _gives_up(self, winner: Changes, failed: Trial) -> bool:
+        """Whether no more pairs are made after one that failed: the winner cannot be recommended,
+        or the profile as written lost events once there were enough."""
+        if self._is_disqualified(winner):
+            self.climb.checked(failed)
+            return True
+        return failed.lost_as_written and self.runner.is_repaired and self._has_enough()
+
+    def _require_pairs(self, needed_s: float) -> None:
+        """Raise JobFailed where no pair under way may still be enough."""
+        if not self.runner.under_way:
+            raise JobFailed(notes.too_short(self.runner.machines.now_s() + needed_s))
+
+    def _has_enough(self, seconds: float = math.inf) -> bool:
+        """Whether the pairs can show something, and so many seconds are not left for more."""
+        so_far = compared(pairs_of(self.runner.trials), lambda run: run.eps)
+        return so_far is not None and so_far.enough and self.runner.left_s() < seconds
+
+    def _pair(self, winner: Changes, plan: TrialPlan, pair: int, machine: str) -> Work:
+        """One pair of the confirmation, on one machine; it is complete unless its last run
+        failed."""
+        runner = self.runner
+        for changes in runner.pair_order(Phase.CONFIRM, BASELINE, winner, machine):
+            asked = Asked(0, Phase.CONFIRM, changes, self._called(changes), plan, pair)
+            trial = yield from runner.trial(asked)
+            if isinstance(trial.outcome, Failure):
+                if trial.is_transient:
+                    yield runner.note(notes.repeating(trial, "the pair"))
+                break
+        return trial

@@ -100,12 +100,12 @@ class Space:
 
     def canonical(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """The points with their inactive dimensions at the start, parents before children."""
-        settled = points.copy()
+        canonical = points.copy()
         for at, dimension in enumerate(self.dimensions):
             for parent, levels in dimension.needs:
-                idle = ~np.isin(settled[:, parent], list(levels))
-                settled[idle, at] = dimension.start
-        return settled
+                idle = ~np.isin(canonical[:, parent], list(levels))
+                canonical[idle, at] = dimension.start
+        return canonical
 
     def seconds(
         self, before: Point, points: NDArray[np.int64], dearest_s: float | None = None

@@ -1,5 +1,5 @@
-"""What a study shows: the winner against the baseline, on fresh interleaved pairs only; and what it
-hands on to comparisons and later searches; pure."""
+"""What a study shows: the winner against the baseline, on fresh interleaved pairs only; what lost
+events; and what it hands on to comparisons and later searches; pure."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from enum import Enum
 import numpy as np
 
 from tuner.errors import JobFailed
-from tuner.measure.measurement import Failure, Measurement
-from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.measurement import Failure, FailureKind, Measurement, PacedMeasurement
 from tuner.measure.paired import Comparison, least
 from tuner.search.guardrails import Limits
 from tuner.search.pairs import candidate_of, compared, machines_of, pairs_of
@@ -221,3 +220,51 @@ def _here(changes: Changes, study: Study, knobs: Sequence[Knob]) -> Changes:
     }
     current = {knob.path: knob.current for knob in knobs}
     return tuple(sorted((path, level) for path, level in levels.items() if level != current[path]))
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A trial of `sent` events that were not all delivered once; `reason` is its account.
+
+    Its settings make the `shared` changes as the recommendation does, and differ from it in those
+    of `apart`.
+    """
+
+    trial: int
+    sent: int
+    lost: int
+    duplicated: int
+    reason: str
+    changes: Changes
+    shared: tuple[str, ...]
+    apart: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """What happened: `lost 1 of 369,730 events`."""
+        faults = (("lost", self.lost), ("doubled", self.duplicated))
+        told = " and ".join(f"{verb} {count:,}" for verb, count in faults if count)
+        return f"{told} of {self.sent:,} events" if told else f"failed: {self.reason}"
+
+
+def losses(trials: Sequence[Trial], recommended: Changes) -> tuple[Loss, ...]:
+    """Every trial that did not deliver each event once, the nearest to the recommendation first."""
+    found = []
+    for trial in trials:
+        failure = trial.outcome
+        if not isinstance(failure, Failure) or failure.kind is not FailureKind.DELIVERY:
+            continue
+        delivery = failure.delivery
+        missing = max(0, failure.sent - failure.indexed)
+        made, apart = set(trial.changes), set(trial.changes) ^ set(recommended)
+        loss = Loss(
+            trial=trial.number,
+            sent=failure.sent,
+            lost=missing if delivery is None else delivery.lost,
+            duplicated=0 if delivery is None else delivery.duplicated,
+            reason=failure.reason,
+            changes=trial.changes,
+            shared=tuple(path for path, level in recommended if (path, level) in made),
+            apart=tuple(sorted({path for path, _ in apart})),
+        )
+        found.append(loss)
+    return tuple(sorted(found, key=lambda one: (len(one.apart), one.trial)))

@@ -1,5 +1,6 @@
 """An experiment: variants of a pipeline to be measured side by side, and what others published."""
 
+import itertools
 import math
 from typing import Annotated, Literal, Self
 
@@ -119,13 +120,11 @@ class Experiment(Section):
 
 def _combinations(knobs: tuple[Factor, ...]) -> tuple[Variant, ...]:
     """Every combination of values, the last knob changing first."""
-    combinations: list[dict[str, Level]] = [{}]
-    for knob in knobs:
-        combinations = [
-            {**before, knob.path: value} for before in combinations for value in knob.values
-        ]
-    short = _names([knob.path for knob in knobs])
-    return tuple(Variant(name=_name(changes, short), changes=changes) for changes in combinations)
+    paths = [knob.path for knob in knobs]
+    short = _names(paths)
+    combinations = itertools.product(*(knob.values for knob in knobs))
+    every = (dict(zip(paths, values, strict=True)) for values in combinations)
+    return tuple(Variant(name=_name(changes, short), changes=changes) for changes in every)
 
 
 def _names(paths: list[str]) -> dict[str, str]:

@@ -79,7 +79,7 @@ class Knob:
 
     `keys` are the rows of the table that it comes from, its own first: the main queue does the
     work of a Direct action too.  `rank` is small for the most promising.
-    What its levels may give up is decided by `kept.given_up_at`.
+    What its levels may give up is decided by `guarantees.given_up_at`.
     """
 
     path: Path

@@ -12,8 +12,7 @@ from tuner.engines.settings import INDEX_SETTINGS, unknown_to
 from tuner.profile.model import Profile, SearchScope
 from tuner.profile.paths import resolve_path
 from tuner.schema.path import Path
-from tuner.space.guarantees import opened
-from tuner.space.kept import keeping
+from tuner.space.guarantees import keeping, opened
 from tuner.space.knob import Cost, Knob, Level, with_levels
 from tuner.space.queues import file_knobs, queue_knobs
 from tuner.space.row import Part, Row, output_path
@@ -47,7 +46,7 @@ def knobs(profile: Profile, allow: Sequence[str] = ()) -> tuple[Knob, ...]:
     every += [knob for row in after for knob in _of_row(profile, row)]
     every = [knob for knob in every if _is_there(profile, knob.path)]
     narrowed = tuple(keeping(profile, _narrowed(knob, profile.search)) for knob in every)
-    return settled(narrowed, profile.search)
+    return within_scope(narrowed, profile.search)
 
 
 def _is_there(profile: Profile, path: Path) -> bool:
@@ -106,7 +105,7 @@ def _level(section: BaseModel | None, key: str) -> Level:
     return level
 
 
-def settled(every: tuple[Knob, ...], search: SearchScope) -> tuple[Knob, ...]:
+def within_scope(every: tuple[Knob, ...], search: SearchScope) -> tuple[Knob, ...]:
     """The knobs that `search` keeps; those that need a level which nothing can give them any more
     are left out, and needs that hold whatever is turned are forgotten."""
     current = {knob.path: knob.current for knob in every}
@@ -153,4 +152,4 @@ def most_promising(every: Sequence[Knob], most: int, also: Container[str]) -> tu
     what needs one that is left out goes with it unless it is active as the profile is written."""
     best = sorted(every, key=lambda knob: knob.rank)[:most]
     paths = [knob.path for knob in every if knob in best or knob.path in also]
-    return settled(tuple(every), SearchScope(only=tuple(paths)))
+    return within_scope(tuple(every), SearchScope(only=tuple(paths)))

@@ -71,7 +71,7 @@ def _of_files(resolved: Queue, path: str) -> Level:
 
 
 @dataclass(frozen=True)
-class _Turned:
+class _SearchedQueue:
     """A queue whose knobs are made: where it is written, what it is with all its defaults, and
     which of its values are written.
 
@@ -110,7 +110,7 @@ def _first(profile: Profile, placed: PlacedQueue, makes_bulks: bool) -> list[Kno
     if makes_bulks:
         rows = [_also(row, _BULK[row.path]) for row in rows]
         rows += [row for row in _BULK.values() if row.path not in _FIRST]
-    turned = _Turned(section, queue, placed.written or Queue(), starts_with_a_batch(placed))
+    turned = _SearchedQueue(section, queue, placed.written or Queue(), starts_with_a_batch(placed))
     levels = (row.levels_before or row.levels_in(profile) for row in rows)
     return [*knobs, *turned.knobs(zip(rows, levels, strict=True))]
 
@@ -133,7 +133,7 @@ def _action(profile: Profile) -> list[Knob]:
     begun = queue_for_direct(profile).model_copy(update={"type": QueueType.LINKED_LIST})
     queue = resolve(begun, Place.ACTION) if is_direct else placed.resolved
     with_a_batch = starts_with_a_batch(placed)
-    turned = _Turned(section, queue, output.queue or Queue(), with_a_batch, is_direct)
+    turned = _SearchedQueue(section, queue, output.queue or Queue(), with_a_batch, is_direct)
     rows = [row for row in _BULK.values() if row is not kind]
     knobs = turned.knobs((row, row.levels_in(profile)) for row in rows)
     if not may_change:

@@ -35,11 +35,6 @@ class Part(Enum):
 _BARE = {Part.PROFILE, Part.OUTPUT}
 
 
-def _always(_: Profile) -> bool:
-    """Every profile has it."""
-    return True
-
-
 @dataclass(frozen=True)
 class Row:
     """One setting: its path in a part of the profile, its levels, and the bottlenecks it helps.
@@ -63,7 +58,7 @@ class Row:
     unset: Level = None
     ordered: bool = True
     note: str = ""
-    when: Callable[[Profile], bool] = _always
+    when: Callable[[Profile], bool] = lambda _: True
     parent: str = ""
     idle: Levels = ()
     allow: str = ""

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tuner.search.space import Belief, Floats, Observation, Point, Proposal, Space
-from tuner.search.strategies.batch import Batch
-from tuner.search.strategies.model import Guard, Model
+from tuner.search.strategies.model import Batch, Guard, Model
 
 # More points spread out at the start, or farther apart, cost more than they showed.
 _START = 5
@@ -40,7 +39,7 @@ class Gaussian:
         self._space = space
         self._seed = seed
         self._told: list[Observation] = []
-        self._model = Model(space, [seed, 1], squeezed=True)
+        self._model = Model(space, [seed, 1], compressed=True)
         self._guard = Guard(space, seed, max(sigma, _LEAST_ERROR))
         self._batch: Batch | None = None
         self._costs: Floats = np.ones(0)
@@ -107,7 +106,7 @@ class Gaussian:
                 return None
             batch = self._batch = self._model.batch(among)
             seconds = self._space.seconds(self._told[-1].point, among, self._dearest_s())
-            self._costs = seconds / self._hopes(among, elites)
+            self._costs = seconds / self._bottleneck_weights(among, elites)
         gains = batch.gains(under_way) / self._costs
         fresh = (one for one in self._likely_best(batch.among, gains) if one not in known)
         return self._first_valid(fresh, "promising")
@@ -132,7 +131,7 @@ class Gaussian:
         moves_s = [one.moved_s for one in self._told if one.moved_s > 0]
         return fmean(moves_s) if moves_s else None
 
-    def _hopes(self, among: NDArray[np.int64], elites: list[Point]) -> Floats:
+    def _bottleneck_weights(self, among: NDArray[np.int64], elites: list[Point]) -> Floats:
         """1 for points that differ from the good one nearest to them in a knob that can matter
         there, by what limits the pipeline there; less for the others."""
         matters = {one.point: one.matters for one in self._told if one.matters is not None}
@@ -144,8 +143,8 @@ class Gaussian:
         can_matter = np.zeros((len(known), among.shape[1]), dtype=bool)
         for row, point in enumerate(known):
             can_matter[row, sorted(matters[point])] = True
-        hopeful = (changed[np.arange(len(among)), nearest] & can_matter[nearest]).any(axis=1)
-        return np.where(hopeful, 1.0, _ELSEWHERE)
+        can_help = (changed[np.arange(len(among)), nearest] & can_matter[nearest]).any(axis=1)
+        return np.where(can_help, 1.0, _ELSEWHERE)
 
     def _first_valid(self, among: Iterable[Point], why: str) -> Proposal | None:
         for point in among:
@@ -177,9 +176,9 @@ def candidates(
         points = points.reshape(-1, len(space.sizes))
     else:
         points = _generated(space, np.array(elites), rng)
-    settled = points if space.pool else np.unique(space.canonical(points), axis=0)
-    new = [at for at, row in enumerate(settled.tolist()) if tuple(row) not in measured]
-    return settled[new]
+    distinct = points if space.pool else np.unique(space.canonical(points), axis=0)
+    new = [at for at, row in enumerate(distinct.tolist()) if tuple(row) not in measured]
+    return distinct[new]
 
 
 def spread(

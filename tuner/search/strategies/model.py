@@ -1,4 +1,5 @@
-"""What a strategy believes of one quantity that every trial measures: log(EPS), or a margin."""
+"""What a strategy believes of one quantity that every trial measures: log(EPS), or a margin; and
+where to measure next by that while other points are under way."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +15,9 @@ from scipy.special import ndtr
 
 from tuner.search.space import Floats, Observation, Point, Space
 from tuner.search.strategies import process
-from tuner.search.strategies.batch import Batch
 
 # In standard deviations from the median.
-_SQUEEZED_BELOW = 0.3
+_COMPRESSED_BELOW = 0.3
 # An engine that has just restarted is slower than it will be, as a logarithm: by 14 and 17 % in the
 # pairs of two searches (Elasticsearch 8.19, 2 cores).  How much so here, its trials show; beside
 # what all restarts have in common each has a part of its own.
@@ -39,7 +40,7 @@ _NEAREST_TO = 5
 class Model:
     """A Gaussian process over a space, told one value after the other.
 
-    Its state is a pure function of the seed and of what it was told.  With `squeezed`, values
+    Its state is a pure function of the seed and of what it was told.  With `compressed`, values
     below about the upper third count less the lower they are: how bad the bad ones are says little
     about where the best one lies.  Otherwise it is about on which side of zero the values are.
 
@@ -48,7 +49,7 @@ class Model:
 
     space: Space
     seed: list[int]
-    squeezed: bool = False
+    compressed: bool = False
     points: list[Point] = field(default_factory=list)
     _values: list[float] = field(default_factory=list)
     _errors: list[float] = field(default_factory=list)
@@ -57,7 +58,7 @@ class Model:
     _machines: list[str] = field(default_factory=list)
     _learnt: int = 0
     _rows: NDArray[np.int64] = field(init=False)
-    _particles: Floats = field(init=False)
+    _samples: Floats = field(init=False)
     _posterior: process.Posterior = field(init=False)
     _shift: float = _RESTART_SHIFT
     _centre: float = 0.0
@@ -93,8 +94,8 @@ class Model:
     def batch(self, among: NDArray[np.int64]) -> Batch:
         """The candidates for the next proposals, none of them measured."""
         data = self._known().data
-        level = process.levelled(self._particles, len(self.space.dimensions))
-        hedged = process.Posterior.of(np.vstack([self._particles, level]), data)
+        level = process.equally_relevant(self._samples, len(self.space.dimensions))
+        hedged = process.Posterior.of(np.vstack([self._samples, level]), data)
         return Batch(self.space, hedged, among)
 
     def above(self, among: NDArray[np.int64], limit: float) -> Floats:
@@ -132,25 +133,25 @@ class Model:
         """Learn the first so many values."""
         rng = np.random.default_rng([*self.seed, count])
         if self._learnt == 0:
-            self._particles = process.drawn(len(self.space.dimensions), rng)
+            self._samples = process.drawn(len(self.space.dimensions), rng)
         data = self._data(count)
         if moves:
-            self._particles = process.moved(self._particles, data, rng, moves)
-        self._posterior = process.Posterior.of(self._particles, data)
+            self._samples = process.moved(self._samples, data, rng, moves)
+        self._posterior = process.Posterior.of(self._samples, data)
         self._shift = _RESTART_SHIFT + _RESTART_SHIFT_SD * self._posterior.shift_mean
         self._learnt = count
 
     def _data(self, count: int) -> process.Data:
         """The values that say most, standardised, without the shift of restarts as far as it is
-        known; their scale is that of the squeezed values."""
+        known; their scale is that of the compressed values."""
         restarted = np.array(self._restarted[:count], dtype=float)
         values = np.array(self._values[:count]) - self._shift * restarted
         errors = np.hypot(self._errors[:count], _RESTART_OWN_SD * restarted)
         centre = float(np.median(values))
         spread = max(float(values.std()), float(errors.min()), 1e-6)
         y, slope = (values - centre) / spread, np.ones(len(values))
-        if self.squeezed:
-            low = np.maximum(_SQUEEZED_BELOW - y, 0.0)
+        if self.compressed:
+            low = np.maximum(_COMPRESSED_BELOW - y, 0.0)
             y, slope = y + low - np.log1p(low), 1 / (1 + low)
         self._centre, self._scale = centre, spread
         noise = (errors / spread * slope) ** 2
@@ -182,7 +183,7 @@ class Model:
         count, most = len(points), self._most_rows
         if count <= most:
             return np.arange(count)
-        best = np.argsort(-values if self.squeezed else np.abs(values), kind="stable")
+        best = np.argsort(-values if self.compressed else np.abs(values), kind="stable")
         features = self.space.features(points)
         gaps = [((features - features[at]) ** 2).sum(axis=1) for at in best[:_NEAREST_TO]]
         near = np.argsort(np.min(gaps, axis=0), kind="stable")
@@ -259,3 +260,73 @@ class Guard:
 def _is_unforetold(one: Observation) -> bool:
     """Whether a trial failed though it kept every guardrail that it told of."""
     return not one.feasible and all(margin >= 0 for _, margin in one.margins)
+
+
+@dataclass
+class Batch:
+    """Candidates, and what is believed of them as more and more points are under way.
+
+    A point under way is taken to show what is believed of it: means stay, and there is less to
+    learn near it (GP-BUCB: Desautels, Krause, Burdick 2014, JMLR 15:4053-4103).  Each proposal of a
+    batch takes one more rank of the candidates' covariances, and no new process.
+    """
+
+    space: Space
+    posterior: process.Posterior
+    among: NDArray[np.int64]
+    _under_way: list[Point] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._x = self.space.features(self.among)
+        self._means, self._variances = self.posterior.at_new(self._x)
+        self._best = self.posterior.means_at_measured.max(axis=1)
+
+    def gains(self, under_way: Sequence[Point]) -> Floats:
+        """The expected improvement at each candidate; none at one that is under way itself."""
+        new = [one for one in dict.fromkeys(under_way) if one not in self._under_way]
+        if new and not self._under_way:
+            self._begin(new)
+        else:
+            for point in new:
+                self._add(self._numbers[point])
+        self._under_way += new
+        gains = process.expected_improvement(self._means, self._variances, self._best)
+        gains[[self._numbers[one] for one in self._under_way if one in self._numbers]] = 0.0
+        return gains
+
+    def continues(self, under_way: Sequence[Point]) -> bool:
+        """Whether what is under way is what was, and proposals of this batch."""
+        known = set(under_way)
+        before = known.issuperset(self._under_way)
+        return before and (not self._under_way or known <= {*self._under_way, *self._numbers})
+
+    @cached_property
+    def _numbers(self) -> dict[Point, int]:
+        return {tuple(row): number for number, row in enumerate(self.among.tolist())}
+
+    @cached_property
+    def _noise(self) -> float:
+        """That of a trial like the others."""
+        return float(np.median(self.posterior.data.noise))
+
+    def _begin(self, points: list[Point]) -> None:
+        """The points that are under way before the first proposal, at once."""
+        x = self.space.features(np.array(points))
+        self._white = self.posterior.explained(self._x)
+        white = self.posterior.explained(x)
+        own = self.posterior.between(x, x, np.eye(len(x)))
+        apart = own - white.transpose(0, 2, 1) @ white + self._noise * np.eye(len(x))
+        across = self.posterior.between(x, self._x) - white.transpose(0, 2, 1) @ self._white
+        self._learn(np.linalg.solve(np.linalg.cholesky(apart), across))
+
+    def _add(self, number: int) -> None:
+        """One more of the candidates."""
+        x, white = self._x[[number]], self._white[:, :, [number]]
+        across = self.posterior.between(x, self._x) - white.transpose(0, 2, 1) @ self._white
+        spread = np.sqrt(self._variances[:, number] + self._noise)
+        self._learn(across / spread[:, np.newaxis, np.newaxis])
+
+    def _learn(self, rows: Floats) -> None:
+        self._white = np.concatenate([self._white, rows], axis=1)
+        left = self._variances - (rows**2).sum(axis=1)
+        self._variances = np.asarray(np.maximum(left, 1e-12))

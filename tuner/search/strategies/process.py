@@ -18,11 +18,11 @@ from scipy.special import ndtr
 
 from tuner.search.space import Floats
 
-PARTICLES = 10
+SAMPLES = 10
 MOVES = 2
-# Of the particles that propose, this many more take every knob for equally important, at length
+# Of the samples that propose, this many more take every knob for equally important, at length
 # scales a little below the prior's median (whitened).
-_LEVELLED = 5
+_EQUALLY_RELEVANT = 5
 _LEVEL = -0.5
 _JITTER = 1e-8
 # Larger than the squares of the values made white can sum up to; what it is does not matter.
@@ -88,23 +88,23 @@ class Data:
 
 
 def drawn(dimensions: int, rng: np.random.Generator) -> Floats:
-    """Hyperparameters drawn from the prior, whitened: a row for each particle."""
-    return rng.standard_normal((PARTICLES, dimensions + len(_AMPLITUDES)))
+    """Hyperparameters drawn from the prior, whitened: a row for each sample."""
+    return rng.standard_normal((SAMPLES, dimensions + len(_AMPLITUDES)))
 
 
-def levelled(z: Floats, dimensions: int) -> Floats:
-    """A few of the particles as if every knob mattered the same.
+def equally_relevant(z: Floats, dimensions: int) -> Floats:
+    """A few of the samples as if every knob mattered the same.
 
     Where another stage of a pipeline is the bottleneck, a knob seems to matter nothing until it is
     the one that matters most; the data then say that all is known, and these do not believe it.
     """
-    level = z[:_LEVELLED].copy()
+    level = z[:_EQUALLY_RELEVANT].copy()
     level[:, :dimensions] = _LEVEL
     return level
 
 
 def moved(z: Floats, data: Data, rng: np.random.Generator, moves: int = MOVES) -> Floats:
-    """The particles after a few steps of elliptical slice sampling (Murray, Adams, MacKay 2010)."""
+    """The samples after a few steps of elliptical slice sampling (Murray, Adams, MacKay 2010)."""
     likelihoods = log_likelihood(z, data)
     for _ in range(moves):
         z, likelihoods = _slice(z, likelihoods, data, rng)
@@ -158,7 +158,7 @@ def _scales(z: Floats, d: int) -> _Scales:
 
 
 def _smooth(scales: _Scales, squared: Floats) -> Floats:
-    """The covariances of the smooth part, a row for each particle and a column for each pair of
+    """The covariances of the smooth part, a row for each sample and a column for each pair of
     points; `squared` has a row for each knob."""
     distance = np.sqrt(3 * (scales.weights @ squared))
     mixed = np.exp(-distance)
@@ -180,7 +180,7 @@ def _squared(a: Floats, b: Floats) -> Floats:
 
 
 def _factored(scales: _Scales, data: Data) -> tuple[Floats, Floats]:
-    """For each particle the Cholesky factor of the covariance of the data, and the values that it
+    """For each sample the Cholesky factor of the covariance of the data, and the values that it
     makes white."""
     k, n = len(scales.weights), len(data.y)
     additive = scales.shares * scales.additive[:, np.newaxis]
@@ -196,7 +196,7 @@ def _factored(scales: _Scales, data: Data) -> tuple[Floats, Floats]:
 
 
 def log_likelihood(z: Floats, data: Data) -> Floats:
-    """The logarithm of the marginal likelihood of each particle, but for a constant."""
+    """The logarithm of the marginal likelihood of each sample, but for a constant."""
     lower, white = _factored(_scales(z, data.dimensions), data)
     each = np.arange(len(data.y))
     return np.asarray(-(white**2).sum(axis=1) / 2 - np.log(lower[:, each, each]).sum(axis=1))
@@ -204,7 +204,7 @@ def log_likelihood(z: Floats, data: Data) -> Floats:
 
 @dataclass(frozen=True)
 class Posterior:
-    """The process after the data, for each particle: means and variances of log(EPS).
+    """The process after the data, for each sample: means and variances of log(EPS).
 
     `lower` has the factors of the data's covariances, `weights` what each value counts for.
     """
@@ -225,7 +225,7 @@ class Posterior:
 
     @property
     def shift_mean(self) -> float:
-        """What shifts some of the values, in its standard deviations; the mean of the particles."""
+        """What shifts some of the values, in its standard deviations; the mean of the samples."""
         return float((self.weights @ self.data.shift).mean())
 
     @cached_property
@@ -253,14 +253,14 @@ class Posterior:
         return np.hstack(means), np.hstack(variances)
 
     def explained(self, x: Floats) -> Floats:
-        """What the data explain at points that were not measured, made white: for each particle a
+        """What the data explain at points that were not measured, made white: for each sample a
         column for each point, whose products are covariances."""
         return np.concatenate(
             [self._white(self.between(x[of], self.data.x)) for of in _blocks(len(x))], axis=2
         )
 
     def between(self, x: Floats, y: Floats, same: Floats | None = None) -> Floats:
-        """The covariances of points with others before any data: for each particle a row for each
+        """The covariances of points with others before any data: for each sample a row for each
         of `x`."""
         scales, squared = self.scales, self.data.distances(x, y)
         additive = scales.shares * scales.additive[:, np.newaxis]
@@ -293,7 +293,7 @@ def _blocks(count: int) -> list[slice]:
 
 
 def expected_improvement(means: Floats, variances: Floats, best: Floats) -> Floats:
-    """The expected improvement over each particle's best, averaged over the particles."""
+    """The expected improvement over each sample's best, averaged over the samples."""
     sd = np.sqrt(variances)
     scaled = (means - best[:, np.newaxis]) / sd
     density = np.exp(-(scaled**2) / 2) / np.sqrt(2 * np.pi)

@@ -1,8 +1,10 @@
-"""What each knob seems to do, by all trials of a search together: a guess, never a claim; pure.
+"""What each change of a winner gave, and which knobs made no difference; pure.
 
-Logarithms of rates are taken as a sum of what the knobs give, which a Bayesian ridge regression
-fits: weights drawn from one normal distribution, its width from the trials themselves (reference:
-MacKay 1992, "Bayesian interpolation").
+An effect is measured where fresh pairs ran with and without the change; else it is estimated by
+regression from all trials of a search together: a guess, never a claim.  Logarithms of rates are
+taken as a sum of what the knobs give, which a Bayesian ridge regression fits: weights drawn from
+one normal distribution, its width from the trials themselves (reference: MacKay 1992, "Bayesian
+interpolation").
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from scipy.special import stdtrit
 from tuner.measure.measurement import Measurement
 from tuner.measure.metrics import restarted
 from tuner.search.space import Floats
-from tuner.search.study import SCORED, Axis, Changes, Trial
+from tuner.search.study import SCORED, Axis, Changes, Study, Trial
+from tuner.search.verdict import Claim, Verdict
 from tuner.space.knob import Level
 
 # The variance of a trial's noise over that of a weight.  At most 1: a few trials in which nothing
@@ -135,3 +138,93 @@ def _fitted(rows: Floats, values: Floats) -> _Fit:
     known = right.T * (singular**2 / (singular**2 + ridge)) @ right
     covariance = variance / ridge * (np.eye(len(weights)) - known)
     return _Fit(weights, covariance, float(stdtrit(free, 0.975)))
+
+
+# What counts as no difference, and how often a level must have been tried to say so.
+SAME = 0.02
+OFTEN = 2
+"""A level that was tried this often can be judged."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What changing `path` to `level` gave, as a factor on the rate with the work paid for
+    that was put off past the window.
+
+    `pairs` measured it, together with the changes of `together`; without pairs it is estimated.  An
+    `undone` change is not part of what is recommended.
+    """
+
+    path: str
+    level: Level
+    estimate: EffectRatio
+    pairs: int = 0
+    together: tuple[str, ...] = ()
+    undone: bool = False
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether fresh pairs show that it helps."""
+        return self.pairs > 0 and self.estimate.low > 1.0
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The effect of each change, and of the knobs that stay as written those that made less than
+    2 % difference, those that were slower at all other levels, and those not tried enough to tell;
+    all of these by the guess."""
+
+    effects: tuple[Effect, ...]
+    alike: tuple[str, ...]
+    slower: tuple[str, ...]
+    unclear: tuple[str, ...]
+
+
+def explain(study: Study, verdict: Verdict) -> Explained:
+    """What a study shows of each knob; of changes only where the verdict recommends them."""
+    axes = study.header.space
+    estimates = guess(study.trials, axes)
+    searched = {axis.path for axis in axes}
+    chosen = verdict.chosen if verdict.claim is Claim.IMPROVED else ()
+    changes = [one for one in chosen if one[0] in searched]
+    kept = dict(verdict.changes)
+    effects = tuple(
+        _effect(path, level, verdict, estimates, undone=path not in kept) for path, level in changes
+    )
+    tried = {axis.path: _tried(axis, estimates) for axis in axes if axis.path not in dict(changes)}
+    alike = [
+        path
+        for path, ratios in tried.items()
+        if ratios and all(one.low >= 1 - SAME and one.high <= 1 + SAME for one in ratios)
+    ]
+    slower = [
+        path
+        for path, ratios in tried.items()
+        if ratios and path not in alike and all(one.high < 1.0 for one in ratios)
+    ]
+    unclear = [path for path in tried if path not in {*alike, *slower}]
+    return Explained(effects, tuple(alike), tuple(slower), tuple(unclear))
+
+
+def _effect(path: str, level: Level, verdict: Verdict, estimates: Guess, *, undone: bool) -> Effect:
+    """By the attempt that undid the least beside this change; by the confirmation where it is the
+    only change; else by the guess."""
+    attempts = [one for one in verdict.attempts if path in one.undone]
+    if attempts:
+        closest = min(attempts, key=lambda one: len(one.undone))
+        together = tuple(one for one in closest.undone if one != path)
+        undoing = closest.comparison
+        doing = EffectRatio(1 / undoing.ratio, 1 / undoing.high, 1 / undoing.low)
+        return Effect(path, level, doing, undoing.pairs, together, undone)
+    if len(verdict.chosen) == 1 and (paid := verdict.paid) is not None:
+        return Effect(path, level, EffectRatio(paid.ratio, paid.low, paid.high), paid.pairs)
+    return Effect(path, level, estimates.of(path, level), undone=undone)
+
+
+def _tried(axis: Axis, estimates: Guess) -> Sequence[EffectRatio]:
+    """The effects of the levels that were tried often enough; none unless the level as written was
+    as well."""
+    often = [level for level in axis.levels if estimates.tried.get((axis.path, level), 0) >= OFTEN]
+    if axis.current not in often:
+        return []
+    return [estimates.of(axis.path, level) for level in often if level != axis.current]
