@@ -346,7 +346,7 @@ def _measure(
         outcomes=(),
         substitutions=facts.substitutions,
         freshness_limit_s=profile.guardrails.freshness_p99_s,
-        message_bytes=None if profile.workload.replay else profile.workload.message_bytes.mean,
+        message_bytes=profile.workload.mean_message_bytes,
     )
     with working("warming up the engine") as tell:
         course = BenchCourse(place, profile, chosen, pace, metrics, tell)

@@ -15,8 +15,8 @@ from tuner.profile.placement import PlacedQueue, action_queue
 from tuner.rule import Complaint
 
 S = TypeVar("S")
-Place = tuple[KeyPath, S]
-Places = Callable[[Profile], Iterable[Place[S]]]
+Placed = tuple[KeyPath, S]
+Places = Callable[[Profile], Iterable[Placed[S]]]
 """The sections of one kind in a profile, each with its path."""
 
 
@@ -47,7 +47,7 @@ def where_durable(places: Places[S]) -> Places[S]:
     return lambda profile: places(profile) if profile.guardrails.tier is Tier.DURABLE else ()
 
 
-def outputs(profile: Profile) -> Iterator[Place[Output]]:
+def outputs(profile: Profile) -> Iterator[Placed[Output]]:
     """Every output."""
     return ((("outputs", number), one) for number, one in enumerate(profile.outputs))
 
@@ -59,7 +59,7 @@ def outputs_of(kind: type[S]) -> Places[S]:
     )
 
 
-def inputs(profile: Profile) -> Iterator[Place[Input]]:
+def inputs(profile: Profile) -> Iterator[Placed[Input]]:
     """Every input."""
     return ((("inputs", number), one) for number, one in enumerate(profile.inputs))
 
@@ -69,22 +69,22 @@ def inputs_of(kind: type[S]) -> Places[S]:
     return lambda profile: ((place, one) for place, one in inputs(profile) if isinstance(one, kind))
 
 
-def every_queue(profile: Profile) -> Iterator[Place[PlacedQueue]]:
+def every_queue(profile: Profile) -> Iterator[Placed[PlacedQueue]]:
     """Every queue, Direct ones included."""
     return ((queue.path, queue) for queue in placement.queues(profile))
 
 
-def real_queues(profile: Profile) -> Iterator[Place[PlacedQueue]]:
+def real_queues(profile: Profile) -> Iterator[Placed[PlacedQueue]]:
     """Every queue that is not Direct."""
     return ((queue.path, queue) for queue in placement.real_queues(profile))
 
 
-def queues_with_files(profile: Profile) -> Iterator[Place[PlacedQueue]]:
+def queues_with_files(profile: Profile) -> Iterator[Placed[PlacedQueue]]:
     """Every queue that has files."""
     return (one for one in every_queue(profile) if one[1].resolved.filename is not None)
 
 
-def action_queues(profile: Profile) -> Iterator[Place[PlacedQueue]]:
+def action_queues(profile: Profile) -> Iterator[Placed[PlacedQueue]]:
     """The queue of each output, Direct ones included."""
     every = (action_queue(profile, number) for number in range(len(profile.outputs)))
     return ((queue.path, queue) for queue in every)

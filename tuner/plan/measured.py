@@ -139,8 +139,7 @@ def of_study(study: Study, name: str) -> Measured:
     runs = [(one.machine, run) for one in confirmed if (run := one.measurement)]
     text, path, layers = header.profile_text, header.profile_path, header.profile_layers
     profile = parse_profile(text, path, layers, header.profile_base).profile
-    workload = profile.workload
-    size = None if workload.replay else float(workload.message_bytes.mean)
+    size = profile.workload.mean_message_bytes
     what = f"{which}; {header.engine}, {header.machine}"
     return of_runs(
         [run for _, run in runs],

@@ -116,6 +116,12 @@ class Workload(Section):
         return self
 
     @property
+    def mean_message_bytes(self) -> int | None:
+        """The mean size of a message on the wire; None where sizes follow from a file."""
+        has_file = self.replay is not None or self.sample is not None
+        return None if has_file else self.message_bytes.mean
+
+    @property
     def learnt(self) -> "SampleFile | None":
         """What was read of its sample; None without one.  Raises RuntimeError where it was not."""
         if self.sample is not None and self._learnt is None:

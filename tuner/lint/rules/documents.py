@@ -7,7 +7,7 @@ from itertools import combinations
 
 from tuner.engines.index import MappingStyle
 from tuner.errors import KeyPath
-from tuner.lint.each import Place, each, engine_outputs
+from tuner.lint.each import Placed, each, engine_outputs
 from tuner.lint.rules.streams import gives_json, steps_of, variable_fault
 from tuner.modules.field import DocumentField, FieldType, Preset, merges
 from tuner.modules.imfile import ImfileInput
@@ -28,7 +28,7 @@ _HAS_PORT = 2510
 _NEEDS = {"column": "csv", "key": "kv", "json": "json"}
 
 
-def _documents(profile: Profile) -> Iterator[Place[tuple[DocumentField, ...]]]:
+def _documents(profile: Profile) -> Iterator[Placed[tuple[DocumentField, ...]]]:
     """The fields of each output's document."""
     every = enumerate(profile.outputs)
     return ((("outputs", number, "document"), fields_of(output)) for number, output in every)

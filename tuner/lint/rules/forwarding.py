@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
-from tuner.lint.each import Place, each, outputs_of
+from tuner.lint.each import Placed, each, outputs_of
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imrelp import ImrelpInput
 from tuner.modules.imudp import ImudpInput
@@ -42,7 +42,7 @@ _NEEDS = (
 )
 
 
-def _forwards(profile: Profile) -> Iterator[Place[OmfwdOutput | OmrelpOutput]]:
+def _forwards(profile: Profile) -> Iterator[Placed[OmfwdOutput | OmrelpOutput]]:
     """The outputs to other syslog servers."""
     yield from outputs_of(OmfwdOutput)(profile)
     yield from outputs_of(OmrelpOutput)(profile)

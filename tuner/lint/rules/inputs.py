@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Iterator
 
-from tuner.lint.each import Place, each, inputs, inputs_of, where_durable
+from tuner.lint.each import Placed, each, inputs, inputs_of, where_durable
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imtcp import ImtcpInput
@@ -40,7 +40,7 @@ def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
     return disagreements(inputs(profile))
 
 
-def disagreements(sections: Iterable[Place[Input | Output]]) -> Iterator[Complaint]:
+def disagreements(sections: Iterable[Placed[Input | Output]]) -> Iterator[Complaint]:
     """What a module has once, where two of its sections say it differently."""
     firsts: dict[str, Input | Output] = {}
     for place, section in sections:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
-from tuner.lint.each import Place, each, outputs, outputs_of, where_durable
+from tuner.lint.each import Placed, each, outputs, outputs_of, where_durable
 from tuner.lint.rules.inputs import disagreements
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -242,7 +242,7 @@ _GIVES_UP = {"action.resumeRetryCount": 0}
 _STANDS_IN = {**_FILE, _SUSPENDED: True}
 
 
-def _followed(profile: Profile) -> Iterator[Place[tuple[Output, Output]]]:
+def _followed(profile: Profile) -> Iterator[Placed[tuple[Output, Output]]]:
     """Each output that another comes after, with that one."""
     pairs = enumerate(pairwise(profile.outputs))
     return ((("outputs", number), pair) for number, pair in pairs)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from tuner.engines.node import heap_bytes
-from tuner.lint.each import Place, each, engine_outputs, where_durable
+from tuner.lint.each import Placed, each, engine_outputs, where_durable
 from tuner.lint.rules.settings import SETTINGS
 from tuner.lint.rules.transport import REMOTE, remote_servers
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -171,7 +171,7 @@ class Requests(NamedTuple):
         return self.queue.copies * self.queue.workers * largest
 
 
-def bulks(profile: Profile) -> Iterator[Place[Requests]]:
+def bulks(profile: Profile) -> Iterator[Placed[Requests]]:
     """The bulks of each output into the engine, with the place of the queue that makes them."""
     event_bytes = profile.workload.message_bytes.mean * DOCUMENT
     for number, output in profile.enumerated:
@@ -252,7 +252,7 @@ def _message_above_maxbytes(output: OmelasticsearchOutput, profile: Profile) -> 
 
 def _longest_message(workload: Workload) -> int:
     """The lines of a replayed file can be as long as rsyslog lets them be."""
-    replays = workload.replay is not None
+    replays = workload.mean_message_bytes is None
     return LONGEST_MESSAGE_BYTES if replays else workload.message_bytes.sizes.longest
 
 

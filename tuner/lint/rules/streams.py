@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.errors import KeyPath
-from tuner.lint.each import Place, action_queues, each, inputs, outputs
+from tuner.lint.each import Placed, action_queues, each, inputs, outputs
 from tuner.modules.filter import Filter
 from tuner.modules.input import Input, Listener
 from tuner.modules.mmjsonparse import JsonParse
@@ -202,7 +202,7 @@ _APPS: Changes = {
 )
 def _unknown_stream(profile: Profile) -> Iterator[Complaint]:
     known = ", ".join(profile.streams) or "none"
-    sections: tuple[Place[Input | Output], ...] = (*inputs(profile), *outputs(profile))
+    sections: tuple[Placed[Input | Output], ...] = (*inputs(profile), *outputs(profile))
     for place, one in sections:
         if one.stream is not None and one.stream not in profile.streams:
             yield Complaint(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
-from tuner.lint.each import Place, each, engine_outputs, outputs_of, where_durable
+from tuner.lint.each import Placed, each, engine_outputs, outputs_of, where_durable
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omhttp import OmhttpOutput
 from tuner.modules.output import Output
@@ -42,7 +42,7 @@ def _remote(servers: Sequence[str]) -> list[tuple[int, str]]:
     ]
 
 
-def _http_outputs(profile: Profile) -> Iterator[Place[OmelasticsearchOutput | OmhttpOutput]]:
+def _http_outputs(profile: Profile) -> Iterator[Placed[OmelasticsearchOutput | OmhttpOutput]]:
     """The outputs that speak HTTP."""
     yield from outputs_of(OmelasticsearchOutput)(profile)
     yield from outputs_of(OmhttpOutput)(profile)
@@ -177,7 +177,7 @@ def _slow_start(profile: Profile) -> Iterator[Complaint]:
     )
 
 
-def _without_failover(profile: Profile) -> Iterator[Place[Output]]:
+def _without_failover(profile: Profile) -> Iterator[Placed[Output]]:
     """The outputs that no other takes over from."""
     for number, output in enumerate(profile.outputs):
         after = profile.outputs[number + 1 : number + 2]
