@@ -13,6 +13,8 @@ from tuner.cli.commands import app
 from tuner.errors import BadProfile, JobFailed, Refused
 from tuner.flood.workload import flood_spec
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile
+from tuner.profile.edit import moved
+from tuner.profile.source import read
 from tuner.traffic.sample import TrafficSample
 
 RUN = CliRunner()
@@ -113,6 +115,13 @@ def test_a_search_goes_on_with_the_sample_that_was_recorded(log: Path, tmp_path:
     log.unlink()
     again = parse_profile(before.text, str(before.path), (), before.beside)
     assert flood_spec(again.profile, "0a1b2c3d") == flood_spec(before.profile, "0a1b2c3d")
+
+
+def test_a_profile_that_moves_names_the_same_sample(log: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    written = loaded(tmp_path, f"{{sample: {log.name}}}")
+    assert "sample: ../auth.log" in moved(read(written.text, str(written.path)), folder)
 
 
 def test_problems_of_a_sample_have_their_place(log: Path, tmp_path: Path) -> None:
