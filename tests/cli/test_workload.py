@@ -121,7 +121,7 @@ def test_a_profile_that_moves_names_the_same_sample(log: Path, tmp_path: Path) -
     folder = tmp_path / "run"
     folder.mkdir()
     written = loaded(tmp_path, f"{{sample: {log.name}}}")
-    assert "sample: ../auth.log" in moved(read(written.text, str(written.path)), folder)
+    assert 'sample: "../auth.log"' in moved(read(written.text, str(written.path)), folder)
 
 
 def test_problems_of_a_sample_have_their_place(log: Path, tmp_path: Path) -> None:
