@@ -9,6 +9,7 @@ from pydantic import Field
 
 from tuner.modules.step import StreamStep
 from tuner.schema.parameter import Doc, parameter
+from tuner.schema.posix_regex import RegexText
 from tuner.schema.scalars import AbsolutePath, MatchText, NonNegative, Server, Switch
 
 _MetadataPath = Annotated[str, Field(pattern=r"^![A-Za-z@_][A-Za-z0-9@_!-]{0,199}$")]
@@ -59,8 +60,12 @@ class MmkubernetesStep(StreamStep):
     dst_metadata_path: _MetadataPath | None = parameter(
         "Where what it finds is put, kubernetes and docker.", default="$!", alias="dstMetadataPath"
     )
-    annotation_match: _Rules | None = parameter(
-        "Regular expressions of the annotations that are kept.", alias="annotation_match"
+    annotation_match: (
+        Annotated[tuple[RegexText, ...], Field(min_length=1, max_length=50)] | None
+    ) = parameter(
+        "Regular expressions of the annotations that are kept.",
+        "rsyslogd 8.2302 crashes as it starts on one that is none.",
+        alias="annotation_match",
     )
     de_dot: Switch | None = parameter(
         "Whether dots in labels become de_dot_separator.", default="on", alias="de_dot"
