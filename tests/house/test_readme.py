@@ -36,6 +36,8 @@ from tests.house.pages import (
     text_of,
 )
 from tests.lab.test_bind import SITE
+from tests.live.rsyslogs import SUITES
+from tests.live.tested import AREAS, ENGINES, table_in
 from tests.measure.factory import measured
 from tests.search.simulated import START_S, World, search
 from tests.shipped import PROFILES
@@ -211,6 +213,15 @@ def test_a_yaml_block_is_what_the_tool_takes(block: Block, folder: Path) -> None
     (folder / "base.yaml").write_text(profile_block(), encoding="utf-8")
     path.write_text(block.text if alone else profile_block() + block.text, encoding="utf-8")
     assert load_profile(path).profile.outputs
+
+
+def test_the_table_of_what_was_tested_live_has_every_area_and_no_failure() -> None:
+    header, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]]
+                        for line in table_in(README.read_text("utf-8")))  # fmt: skip
+    assert header[1:] == [suite.release for suite in SUITES]
+    assert [row[0] for row in rows] == [*AREAS, *ENGINES]
+    assert not [cell for row in rows for cell in row if "failed" in cell]
+    assert all(cell.endswith(" passed") for cell in (row[2] for row in rows))
 
 
 def test_lint_says_of_the_profile_what_the_text_names() -> None:

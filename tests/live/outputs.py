@@ -105,15 +105,15 @@ NO_OMHTTP = "rsyslogd has no omhttp: Debian ships rsyslog-http since 8.2512"
 
 
 @cache
-def has_omhttp() -> bool:
-    """Whether the rsyslogd at hand has that module."""
+def has_module(name: str) -> bool:
+    """Whether the rsyslogd at hand has a module."""
     if find("rsyslogd") is None:
         return False
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as config:
-        config.write('module(load="omhttp")\n')
+        config.write(f'module(load="{name}")\n')
         config.flush()
         done = run([rsyslogd(), "-N1", "-f", config.name], DEADLINE_S)
-    return "omhttp" not in done.stderr
+    return name not in done.stderr
 
 
 def receiving(module: str, parameters: str, file: Path) -> str:

@@ -3,6 +3,7 @@ own and run through its own loader and libraries, without root or chroot.
 
     python -m tests.live.rsyslogs           fetches those that are not in the cache
     python -m tests.live.rsyslogs --run     runs the tests marked `each_rsyslogd` under each
+    python -m tests.live.rsyslogs --write   writes what they gave last into README's table
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.live.tested import OPTION, read, table
+from tests.live.tested import OPTION, read, table, with_table
 from tuner.host.programs import CHOSEN_RSYSLOGD
 from tuner.lab.distribution import cache_folder
 
+README = Path(__file__).parents[2] / "README.md"
 _PACKAGES = ("rsyslog", "rsyslog-elasticsearch", "rsyslog-relp", "rsyslog-gnutls", "rsyslog-kafka")
 
 
@@ -131,28 +133,27 @@ def _run(*command: object) -> str:
 
 
 def _tested(suite: Suite, pytest: Sequence[str], results: Path) -> None:
-    """Run the tests marked `each_rsyslogd` with the rsyslogd of a suite, and add to the results."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-m",
-        "each_rsyslogd",
-        f"{OPTION}={results}",
-        *pytest,
-    ]
+    """Run the tests marked `each_rsyslogd` with the rsyslogd of a suite, and add to the results; a
+    test that fails beside the others is tried once more by itself."""
+    command = [sys.executable, "-m", "pytest", "-m", "each_rsyslogd", f"{OPTION}={results}"]
     environment = {**os.environ, CHOSEN_RSYSLOGD: str(suite.rsyslogd)}
-    subprocess.run(command, env=environment, check=False)
+    if subprocess.run([*command, *pytest], env=environment, check=False).returncode:
+        again = [*command, "--last-failed", "--last-failed-no-failures", "none"]
+        subprocess.run(again, env=environment, check=False)
 
 
 def main() -> int:
     """Fetch every rsyslogd; with --run test each, with the arguments that follow for pytest: `-k`
-    runs some of the tests again, and keeps what the others gave."""
+    runs some of the tests again, and keeps what the others gave.  With --write write README's
+    table."""
+    results = cache_folder() / "rsyslogs/results.json"
+    if sys.argv[1:2] == ["--write"]:
+        README.write_text(with_table(README.read_text("utf-8"), read(results)), "utf-8")
+        return 0
     for suite in SUITES:
         say(f"rsyslog {suite.release} of {suite.name}: {fetch(suite)}")
     if sys.argv[1:2] != ["--run"]:
         return 0
-    results = cache_folder() / "rsyslogs/results.json"
     if "-k" not in sys.argv:
         results.unlink(missing_ok=True)
     for suite in SUITES:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.house.pages import outputs_over_http
 from tests.live.http_receiver import HTML, OK, RESET, Answer, Answers, Receiver, http_receiver
-from tests.live.outputs import NO_OMHTTP, Place, daemon, has_omhttp, lines, place, wait
+from tests.live.outputs import NO_OMHTTP, Place, daemon, has_module, lines, place, wait
 from tests.live.test_inputs import make_certificates
 from tests.profile.examples import SMALL
 from tests.render.test_outputs_accepted import accepted
@@ -40,7 +40,7 @@ from tuner.schema.parameter import since
 pytestmark = [
     pytest.mark.live,
     pytest.mark.each_rsyslogd("outputs"),
-    pytest.mark.skipif(not has_omhttp(), reason=NO_OMHTTP),
+    pytest.mark.skipif(not has_module("omhttp"), reason=NO_OMHTTP),
 ]
 
 EVENTS = 1000

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.outputs import daemon, lines, place
+from tests.live.outputs import daemon, has_module, lines, place
 from tests.live.test_documents import create_index, run, search, stored
 from tests.live.test_field_options import HEAD
 from tests.profile.examples import small
@@ -181,6 +181,9 @@ def kubernetes() -> Iterator[str]:
         thread.join()
 
 
+@pytest.mark.skipif(
+    not has_module("mmkubernetes"), reason="not possible: Debian 11 has no package of mmkubernetes"
+)
 def test_kubernetes_says_what_it_knows_of_a_pod(tmp_path: Path) -> None:
     with scratch(tmp_path) as below, kubernetes() as url:
         logs = subfolder(below, "containers")

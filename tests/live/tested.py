@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,26 +41,55 @@ class Cell(NamedTuple):
         return f"{self.passed} passed" if self.passed else self.reason or "-"
 
 
+Tests = dict[str, dict[str, tuple[str, str, str]]]
+"""By release of rsyslog and by test its area, what became of it and why it could not run."""
 Results = dict[str, dict[str, Cell]]
-_RUN: dict[str, Cell] = {}
+_HEAD = "| tested live |"
+_RUN: dict[str, tuple[str, str, str]] = {}
+
+
+def tests_in(file: Path) -> Tests:
+    """What each test gave last."""
+    return json.loads(file.read_text("utf-8")) if file.exists() else {}
 
 
 def read(file: Path) -> Results:
     """The results by release of rsyslog and by area."""
-    told = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    return {
-        release: {area: Cell(*cell) for area, cell in row.items()} for release, row in told.items()
-    }
+    return {release: _cells(tests.values()) for release, tests in tests_in(file).items()}
+
+
+def _cells(tests: Iterable[tuple[str, str, str]]) -> dict[str, Cell]:
+    cells: dict[str, Cell] = {}
+    for area, outcome, reason in tests:
+        cell = cells.get(area, Cell())
+        if outcome == "skipped":
+            cells[area] = cell._replace(reason=cell.reason or reason)
+        elif outcome == "passed":
+            cells[area] = cell._replace(passed=cell.passed + 1)
+        else:
+            cells[area] = cell._replace(failed=cell.failed + 1)
+    return cells
 
 
 def table(results: Mapping[str, Mapping[str, Cell]]) -> str:
     """The results in Markdown, a column for each release of rsyslog."""
     releases = tuple(results)
-    lines = [f"| tested live | {' | '.join(releases)} |", f"|{'---|' * (len(releases) + 1)}"]
+    lines = [f"{_HEAD} {' | '.join(releases)} |", f"|{'---|' * (len(releases) + 1)}"]
     for area in (*AREAS, *ENGINES):
         cells = (str(results[one].get(area, "-")) for one in releases)
         lines.append(f"| {area} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def table_in(readme: str) -> list[str]:
+    """The lines of the table in README's text."""
+    below = readme[readme.index(_HEAD) :]
+    return below[: below.index("\n\n")].splitlines()
+
+
+def with_table(readme: str, results: Mapping[str, Mapping[str, Cell]]) -> str:
+    """README's text with these results in its table."""
+    return readme.replace("\n".join(table_in(readme)), table(results))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -79,20 +108,13 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     area = dict(report.user_properties).get("area")
     if area is None or (report.when != "call" and report.passed):
         return
-    cell = _RUN.get(str(area), Cell())
-    if report.skipped:
-        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
-        _RUN[str(area)] = cell._replace(reason=cell.reason or reason.removeprefix("Skipped: "))
-    elif report.passed:
-        _RUN[str(area)] = cell._replace(passed=cell.passed + 1)
-    else:
-        _RUN[str(area)] = cell._replace(failed=cell.failed + 1)
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+    _RUN[report.nodeid] = (str(area), report.outcome, reason.removeprefix("Skipped: "))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     file: Path | None = session.config.getoption(OPTION)
     if file is not None and not hasattr(session.config, "workerinput"):
-        results = read(file)
-        row = results.setdefault(rsyslog_version(), {})
-        row.update(_RUN)
+        results = tests_in(file)
+        results.setdefault(rsyslog_version(), {}).update(_RUN)
         file.write_text(json.dumps(results), "utf-8")
