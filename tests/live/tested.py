@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -59,16 +60,18 @@ def read(file: Path) -> Results:
 
 
 def _cells(tests: Iterable[tuple[str, str, str]]) -> dict[str, Cell]:
-    cells: dict[str, Cell] = {}
+    """What the tests of each area gave; where none could run the usual reason stands for all."""
+    outcomes: dict[str, list[tuple[str, str]]] = {}
     for area, outcome, reason in tests:
-        cell = cells.get(area, Cell())
-        if outcome == "skipped":
-            cells[area] = cell._replace(reason=cell.reason or reason)
-        elif outcome == "passed":
-            cells[area] = cell._replace(passed=cell.passed + 1)
-        else:
-            cells[area] = cell._replace(failed=cell.failed + 1)
-    return cells
+        outcomes.setdefault(area, []).append((outcome, reason))
+    return {
+        area: Cell(
+            sum(outcome == "passed" for outcome, _ in each),
+            sum(outcome == "failed" for outcome, _ in each),
+            Counter(reason for _, reason in each).most_common(1)[0][0],
+        )
+        for area, each in outcomes.items()
+    }
 
 
 def table(results: Mapping[str, Mapping[str, Cell]]) -> str:
