@@ -28,9 +28,21 @@ CONFIGURATIONS = {
     "a subtree of variables": f'{HEAD}template(name="t" type="subtree" subtree="$!")\n'
     f'set $!message = $msg;\n{ES} template="t")\n',
     "the old form before it": f"$MainMsgQueueSize 20000\n{HEAD}*.info;auth.none {ES})\n",
+    "a program that no invented message has": f'{HEAD}if $programname == "billing" '
+    f'and $msg contains "refused" then {ES})\n',
+    "parsed JSON": f'{HEAD}module(load="mmjsonparse")\n'
+    'template(name="t" type="list") { constant(value="{")\n'
+    '  property(name="$!user!name" outname="user" format="jsonf") constant(value="}") }\n'
+    'action(type="mmjsonparse" cookie="")\n'
+    f'if $!level == "error" then {ES} template="t")\n',
     "a ruleset with a queue": f"{HEAD.replace('port', RULESET)}"
     f'ruleset(name="r" queue.type="FixedArray") {{\n  {ES})\n}}\n',
 }
+
+FILTERED = {
+    "a filter", "stop", "the old form before it", "a program that no invented message has",
+    "parsed JSON",
+}  # fmt: skip
 
 
 def measured(lab: Lab, profile: Profile) -> Outcome:
@@ -53,8 +65,26 @@ def test_every_event_is_accounted_for(case: str, tmp_path: Path) -> None:
         assert outcome.delivery.exact
         assert outcome.delivery.sent > 0
         per_event = expected(lab, profile).per_event
-    assert (per_event < 1) == (case in {"a filter", "stop", "the old form before it"})
+    assert (per_event < 1) == (case in FILTERED)
     assert (per_event > 1) == (case == "two outputs into one index")
+
+
+def test_traffic_like_that_of_a_log_is_accounted_for(tmp_path: Path) -> None:
+    lines = (
+        f"<{(134, 131)[n % 3 == 0]}>Nov 25 17:00:{n % 60:02} web{n % 7} sshd[{n}]: Failed password "
+        f"for user{n % 9} from 192.0.2.{n % 250} port {40_000 + n} ssh2\n"
+        for n in range(3000)
+    )
+    (tmp_path / "auth.log").write_text("".join(lines), encoding="utf-8")
+    conf = f"{HEAD}if $syslogseverity <= 4 then {{\n  {ES})\n}}\n"
+    profile = loaded(tmp_path, "workload: {sample: auth.log}\n", conf=conf).profile
+    labs = tmp_path / "labs"
+    labs.mkdir()
+    with sink_lab(labs) as lab:
+        outcome = measured(lab, profile)
+        assert isinstance(outcome, Measurement), outcome
+        assert outcome.delivery.exact
+        assert expected(lab, profile).per_event == pytest.approx(1 / 3, abs=0.05)
 
 
 @pytest.mark.parametrize(
