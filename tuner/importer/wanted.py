@@ -30,6 +30,10 @@ from tuner.traffic.sample import Blank, MessageTemplate, Part, TrafficSample, wr
 # So many ways are told apart, and so many alternatives of a condition.
 _MOST_WAYS, _MOST_ALTERNATIVES = 200, 20
 _PROGRAMS = ("sshd", "nginx", "kernel", "cron", "app")
+_USUAL = {
+    "user.info": 1, "daemon.notice": 2, "daemon.debug": 1, "daemon.err": 1, "auth.info": 2,
+    "cron.info": 1, "authpriv.notice": 1, "mail.info": 1, "local0.warning": 1, "local2.info": 1,
+}  # fmt: skip
 _MEMBER = re.compile(r"\$!([\w-]+(?:!+[\w-]+)*)")
 _TEXT_MEMBERS = frozenset({"msg", "message", "log", "text"})
 _VALUE = Blank("word", (4, 6, 8, 10), 500)
@@ -86,7 +90,7 @@ def wanted_by(base: Base, mean_bytes: int) -> TrafficSample | None:
             times=max(1, len(demands)),
             program=program,
             pid=True,
-            priorities={f"daemon.{SEVERITIES[level]}": 1 for level in (3, 4, 5, 6)},
+            priorities=_USUAL,
             text=str(Blank("text", lengths)),
         )
         for program in _PROGRAMS
