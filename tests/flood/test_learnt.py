@@ -110,6 +110,16 @@ def test_any_format_carries_it(form: str) -> None:
     assert (re.search(r" (alpha|beta) (sshd|app)", first) is not None) is (form == "rfc3164")
 
 
+def test_a_message_of_no_host_and_program_has_some_in_its_head() -> None:
+    """With `- -:` rsyslogd's parser of RFC 3164 finds the text elsewhere, and no engine the
+    number."""
+    bare = TrafficSample(
+        messages=1, mean_bytes=9.0, format="bare", templates=(MessageTemplate(times=1, text="up"),)
+    )
+    (line, *_) = lines(spec(sample=bare.model_dump_json(), format="rfc3164"), 1)
+    assert " host app: run=0123abcd" in line
+
+
 def test_numbers_in_the_time_leave_the_body_alone() -> None:
     (first, *_) = lines(spec(begins_s=1_795_000_000), 10)
     assert "seq=" not in first

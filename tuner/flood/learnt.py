@@ -60,7 +60,7 @@ class _Weighted(Generic[_T]):
 def messages_of(sample: TrafficSample, dice: Dice, count: int) -> Iterator[LearntMessage]:
     """So many messages, of each template as large a share as in the source, as dice fall."""
     templates = _Weighted({number: one.times for number, one in enumerate(sample.templates)})
-    hosts = _Weighted(sample.hosts or {"-": 1})
+    hosts = _Weighted(sample.hosts or {"host": 1})
     priorities = [_Weighted(one.priorities or {"user.notice": 1}) for one in sample.templates]
     parts = [(tuple(parts_of(one.data)), tuple(parts_of(one.text))) for one in sample.templates]
     number = templates.drawn(dice)
@@ -75,7 +75,7 @@ def messages_of(sample: TrafficSample, dice: Dice, count: int) -> Iterator[Learn
         origin = HeadFields(
             _PRIORITIES[priorities[number].drawn(dice)],
             hosts.drawn(dice),
-            template.program or "-",
+            template.program or "app",
             100 + dice.below(32_000) if template.pid else None,
             template.msgid,
             _text(data, f"{number} data", written_by, at_s)[0],
