@@ -12,6 +12,7 @@ from tuner.flood.messages import LEARNT_POOL, Messages, pool_size
 from tuner.flood.orders import line_of, spec_of
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport
+from tuner.modules.input import Format
 from tuner.traffic.sample import MessageTemplate, TrafficSample
 
 SAMPLE = TrafficSample(
@@ -33,9 +34,16 @@ SAMPLE = TrafficSample(
 )  # fmt: skip
 
 
-def spec(seed: int = 1, **other: object) -> FloodSpec:
-    given = {"sample": SAMPLE.model_dump_json(), "format": "rfc5424", **other}
-    return FloodSpec(Transport(("127.0.0.1:514",)), 1, 244, seed, "0123abcd", **given)  # type: ignore[arg-type]
+def spec(
+    seed: int = 1,
+    sample: TrafficSample = SAMPLE,
+    form: Format = "rfc5424",
+    begins_s: int | None = None,
+) -> FloodSpec:
+    return FloodSpec(
+        Transport(("127.0.0.1:514",)), 1, 244, seed, "0123abcd", format=form,
+        sample=sample.model_dump_json(), begins_s=begins_s,
+    )  # fmt: skip
 
 
 def lines(flood: FloodSpec, count: int) -> list[str]:
@@ -104,8 +112,8 @@ def test_the_same_seed_gives_the_same_messages() -> None:
 
 
 @pytest.mark.parametrize("form", ["rfc3164", "local", "bare"])
-def test_any_format_carries_it(form: str) -> None:
-    (first, *_) = lines(spec(format=form), 10)
+def test_any_format_carries_it(form: Format) -> None:
+    (first, *_) = lines(spec(form=form), 10)
     assert "run=0123abcd seq=000000000000 " in first
     assert (re.search(r" (alpha|beta) (sshd|app)", first) is not None) is (form == "rfc3164")
 
@@ -116,7 +124,7 @@ def test_a_message_of_no_host_and_program_has_some_in_its_head() -> None:
     bare = TrafficSample(
         messages=1, mean_bytes=9.0, format="bare", templates=(MessageTemplate(times=1, text="up"),)
     )
-    (line, *_) = lines(spec(sample=bare.model_dump_json(), format="rfc3164"), 1)
+    (line, *_) = lines(spec(sample=bare, form="rfc3164"), 1)
     assert " host app: run=0123abcd" in line
 
 

@@ -125,7 +125,7 @@ def _status(progress: Progress, now_s: float) -> RenderableType:
 
 
 def _facts(progress: Progress, ascii_only: bool) -> Iterator[tuple[str, Text]]:
-    """What is known by now, by its label."""
+    """What the search knows so far, by label."""
     best = progress.best
     if rates := progress.rates(BASELINE):
         spread = f", {eps(min(rates))} to {eps(max(rates))}" if len(rates) > 1 else ""

@@ -54,8 +54,8 @@ class RemoteNode:
 
 
 class RemoteNodeHost:
-    """An engine host, which is told through `say`; once it is prepared, the first of two `port`s
-    are free there."""
+    """An engine host that gets its orders through `say`.  Once it is prepared, `port` and the one
+    after it are free there."""
 
     def __init__(self, name: str, address: str, say: Callable[[bytes], None]) -> None:
         self.name = name

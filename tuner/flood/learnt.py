@@ -10,19 +10,15 @@ from typing import Generic, NamedTuple, TypeVar
 
 from tuner.flood.bodies import Dice
 from tuner.flood.heads import HeadFields
-from tuner.modules.priorities import FACILITIES, SEVERITIES
+from tuner.modules.priorities import FACILITIES, priority_name
 from tuner.traffic.sample import Blank, Choice, Part, TrafficSample, parts_of
+from tuner.traffic.words import LETTERS, pronounceable
 
 _T = TypeVar("_T")
 
 FRESH_DIGITS = 4
-"""So many digits of a value that is another one each time are written anew when it is sent."""
-_PRIORITIES = {
-    f"{facility}.{severity}": 8 * high + low
-    for high, facility in enumerate(FACILITIES)
-    for low, severity in enumerate(SEVERITIES)
-}
-_CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
+"""A value that is different in every message gets that many new digits each time it is sent."""
+_PRIORITIES = {priority_name(code): code for code in range(8 * len(FACILITIES))}
 _ALPHABETS = {
     "digits": "0123456789",
     "hex": "0123456789abcdef",
@@ -92,7 +88,7 @@ def _text(parts: tuple[Part, ...], name: str, dice: Dice, at_s: int) -> tuple[st
         if isinstance(part, str):
             text += part
         elif isinstance(part, Choice):
-            text += _Weighted(dict(part.words)).drawn(dice)
+            text += _weighted(part).drawn(dice)
         elif part.kind in _STAMPS:
             text += _stamp(part, dice, at_s)
         elif part.distinct is not None:
@@ -104,6 +100,11 @@ def _text(parts: tuple[Part, ...], name: str, dice: Dice, at_s: int) -> tuple[st
             if part.kind in _WRITTEN_ANEW and len(value) > FRESH_DIGITS:
                 fresh.append(len(text) - FRESH_DIGITS)
     return text, tuple(fresh)
+
+
+@cache
+def _weighted(choice: Choice) -> _Weighted[str]:
+    return _Weighted(dict(choice.words))
 
 
 @cache
@@ -121,8 +122,7 @@ def _value(blank: Blank, dice: Dice) -> str:
 
 
 def _word(dice: Dice, length: int) -> str:
-    """Consonants and vowels in turn."""
-    return "".join(dice.pick(_VOWELS if place % 2 else _CONSONANTS) for place in range(length))
+    return pronounceable(dice.below(LETTERS) for _ in range(length))
 
 
 def _words(dice: Dice, length: int) -> str:

@@ -15,6 +15,7 @@ from tuner.flood.bodies import Dice, body, lengths, shuffled
 from tuner.flood.heads import STYLES, Head, Numbering, StampNumbering, Style
 from tuner.flood.learnt import FRESH_DIGITS, messages_of
 from tuner.flood.spec import FloodSpec
+from tuner.flood.stream import describe
 from tuner.profile.workload import LONGEST_MESSAGE_BYTES
 from tuner.traffic.sample import TrafficSample
 
@@ -211,8 +212,8 @@ def lines_of(path: str) -> list[bytes]:
             if len(content) == MOST_BYTES:
                 content = content[: content.rfind(b"\n") + 1] or content
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise JobFailed(f"{path}, the file to replay, cannot be read: {why}") from error
+        reason = f"{path}, the file to replay, cannot be read: {describe(error)}"
+        raise JobFailed(reason) from error
     cleaned = (line.translate(_BLANKS).rstrip() for line in content.split(b"\n"))
     lines = [line for line in cleaned if line]
     if not lines:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice, product
 
 from tuner.importer.conditions import TextTest, test_of
-from tuner.modules.priorities import FACILITIES, SEVERITIES
+from tuner.modules.priorities import FACILITIES, SEVERITIES, priority_name
 from tuner.rainerscript.gaps import Inexpressible
 from tuner.rainerscript.legacy import EVERY, Priorities
 from tuner.rainerscript.objects import Base
@@ -68,10 +68,12 @@ _ANY = _Demand()
 
 
 def wanted_by(base: Base, mean_bytes: int) -> TrafficSample | None:
-    """Messages of about that mean size in bytes: half of them for the ways to engine actions, as
-    many for each, and half like those of any host.  None where nothing is told apart."""
+    """Messages with about that mean size in bytes: half of them take the ways to engine actions,
+    equally many each, the others are like those of any host.  None where the configuration treats
+    all messages alike."""
     demands = list(dict.fromkeys(islice(_ways_of(base), _MOST_WAYS)))
-    paths = _members(base)
+    cookie = _cookie(base)
+    paths = _members(base) if cookie is not None else ()
     if not paths and set(demands) <= {_ANY}:
         return None
     lengths = tuple(max(1, round(share * mean_bytes)) for share in (0.6, 0.9, 1.1, 1.4))
@@ -81,7 +83,7 @@ def wanted_by(base: Base, mean_bytes: int) -> TrafficSample | None:
             times=each,
             program=one.program or "app",
             priorities=_names(one.priorities),
-            text=written(_text(one, paths, _cookie(base), lengths)),
+            text=written(_text(one, paths, cookie, lengths)),
         )
         for one in demands
     ]
@@ -110,7 +112,7 @@ def _names(priorities: Priorities) -> dict[str, int] | None:
     if priorities == EVERY:
         return None
     usual = sorted(priorities, key=lambda one: (abs(one[0] - 3), abs(one[1] - 5)))
-    return {f"{FACILITIES[high]}.{SEVERITIES[low]}": 1 for high, low in usual[:8]}
+    return {priority_name(8 * high + low): 1 for high, low in usual[:8]}
 
 
 def _ways_of(base: Base) -> Iterator[_Demand]:
@@ -182,9 +184,7 @@ def _of_text(test: TextTest) -> _Demand:
     if test.operation.removesuffix("_i") not in {"isequal", "startswith", "contains"}:
         return _ANY
     is_word = re.fullmatch(r"[!-~]{1,40}", text) is not None
-    names = {"syslogfacility-text": FACILITIES, "syslogseverity-text": SEVERITIES}.get(
-        test.property
-    )
+    names = _NAMES.get(test.property)
     demand = _ANY
     if test.property.startswith("$!"):
         demand = _Demand(members=((test.property[2:], text),))
@@ -202,9 +202,7 @@ def _of_text(test: TextTest) -> _Demand:
 
 
 def _members(base: Base) -> tuple[str, ...]:
-    """The paths of JSON members that the configuration names, where it parses JSON."""
-    if _cookie(base) is None:
-        return ()
+    """The paths of JSON members that the configuration names."""
     texts = [text for _, text in base.text]
     found = (path.strip("!") for text in texts for path in _MEMBER.findall(text))
     return tuple(dict.fromkeys(found))

@@ -1,4 +1,4 @@
-"""A profile as commented YAML, and what is said of it."""
+"""An imported profile as YAML with comments, and the report on the import."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ TransportKind = Literal["tcp", "tls", "udp", "unix", "file", "relp"]
 """How messages can be sent; `unix` is a datagram socket, for `file` lines are appended to one."""
 
 Framing = Literal["lf", "octet-counted", "none"]
-"""How the end of a message is told; `none` where the transport itself does."""
+"""What marks the end of a message; `none` where the transport itself does."""
 
 Format = Literal["rfc3164", "rfc5424", "local", "bare"]
 """How a message is written: `local` is RFC 3164 without a host, as syslog(3) writes it; a `bare`

@@ -64,7 +64,7 @@ class MmkubernetesStep(StreamStep):
         Annotated[tuple[RegexText, ...], Field(min_length=1, max_length=50)] | None
     ) = parameter(
         "Regular expressions of the annotations that are kept.",
-        "rsyslogd 8.2302 crashes as it starts on one that is none.",
+        "rsyslogd 8.2302 crashes at start-up on an invalid expression.",
         alias="annotation_match",
     )
     de_dot: Switch | None = parameter(

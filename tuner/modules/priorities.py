@@ -8,3 +8,8 @@ FACILITIES = (
     "local5", "local6", "local7",
 )  # fmt: skip
 SEVERITIES = ("emerg", "alert", "crit", "err", "warning", "notice", "info", "debug")
+
+
+def priority_name(priority: int) -> str:
+    """The facility and severity of the priority in a head, such as auth.info of 38."""
+    return f"{FACILITIES[priority // 8]}.{SEVERITIES[priority % 8]}"

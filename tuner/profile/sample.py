@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,12 +60,10 @@ def sample_text(path: Path, texts: Iterable[str] = (), *, verbatim: bool = False
     """The YAML of a sample, which a file has, or what is learnt of the log that it holds: words
     that are in `texts` too stay, those that are of the source alone only if it is to be `verbatim`.
     Raises JobFailed."""
-    try:
+    # What cannot be read records_of says.
+    with suppress(OSError):
         if is_sample(path):
             return path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise JobFailed(f"{path} cannot be read: {why}") from None
     what, records = records_of(path)
     kept = {word for text in texts for word in re.findall(r"[A-Za-z][A-Za-z0-9_.-]+", text)}
     kept |= {piece for word in kept for piece in re.findall(r"[A-Za-z]+", word)}

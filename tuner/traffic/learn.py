@@ -14,16 +14,9 @@ from typing import NamedTuple, TypeVar
 
 from drain3.drain import Drain
 
+from tuner.modules.priorities import priority_name
 from tuner.traffic.records import LogRecord
-from tuner.traffic.sample import (
-    Blank,
-    Choice,
-    MessageTemplate,
-    Part,
-    TrafficSample,
-    priority_name,
-    written,
-)
+from tuner.traffic.sample import Blank, Choice, MessageTemplate, Part, TrafficSample, written
 from tuner.traffic.words import StandIns
 
 _T = TypeVar("_T")
@@ -115,11 +108,11 @@ def learnt(records: Sequence[LogRecord], kept: Iterable[str], *, verbatim: bool)
     length, unless it is to be `verbatim`; names of hosts and programs too.
     """
     picked = [_bounded(one) for one in _picked(records)]
-    stand_ins = StandIns(kept)
+    stand_ins = StandIns(kept, verbatim=verbatim)
     order = _grouped(picked)
-    groups = list(dict(zip(map(id, order), order, strict=True)).values())
+    groups = {id(group): group for group in order}.values()
     largest = sorted(groups, key=lambda group: -len(group.records))[:MOST_TEMPLATES]
-    templates = tuple(_template(group, stand_ins, verbatim) for group in largest)
+    templates = tuple(_template(group, stand_ins) for group in largest)
     hosts = Counter(one.host for one in picked if one.host).most_common(_MOST_HOSTS)
     seconds = Counter(int(one.second) for one in records if one.second is not None)
     lasts = max(seconds) - min(seconds) + 1 if seconds else 0
@@ -130,10 +123,7 @@ def learnt(records: Sequence[LogRecord], kept: Iterable[str], *, verbatim: bool)
         stays=_stays(order),
         mean_per_second=round(seconds.total() / lasts, 3) if lasts else None,
         peak_per_second=max(seconds.values()) if lasts else None,
-        hosts={
-            name if verbatim else stand_ins.host(name, number): times
-            for number, (name, times) in enumerate(hosts, 1)
-        }
+        hosts={stand_ins.host(name, number): times for number, (name, times) in enumerate(hosts, 1)}
         or None,
         templates=templates,
     )
@@ -176,28 +166,24 @@ def _grouped(records: Iterable[LogRecord]) -> list[_Alike]:
     return order
 
 
-def _template(group: _Alike, stand_ins: StandIns, verbatim: bool) -> MessageTemplate:
+def _template(group: _Alike, stand_ins: StandIns) -> MessageTemplate:
     first = group.records[0]
     parts: list[Part] = []
     for column in zip(*group.tokens, strict=True):
-        parts += [_most(token.blanks for token in column), *_parts(column, stand_ins, verbatim)]
+        parts += [_most(token.blanks for token in column), *_parts(column, stand_ins)]
     priorities = [one.priority for one in group.records if one.priority is not None]
     different = len({one.text for one in group.records})
     data, between, text = written(_merged(parts)).partition(_BETWEEN)
     return MessageTemplate(
         times=len(group.records),
         variants=None if different > _NEW * len(group.records) else different,
-        program=(first.program if verbatim else stand_ins.program(first.program))[:48],
+        program=stand_ins.program(first.program)[:48],
         pid=2 * sum(one.pid for one in group.records) > len(group.records),
         priorities=dict(Counter(map(priority_name, priorities)).most_common()) or None,
-        msgid=_msgid(first.msgid, stand_ins, verbatim),
+        msgid=stand_ins.program(first.msgid)[:32],
         data=data if between else "-",
         text=text if between else data,
     )
-
-
-def _msgid(msgid: str, stand_ins: StandIns, verbatim: bool) -> str:
-    return msgid[:32] if verbatim else stand_ins.program(msgid)[:32]
 
 
 def _merged(parts: Iterable[Part]) -> tuple[Part, ...]:
@@ -214,7 +200,7 @@ def _most(values: Iterable[_T]) -> _T:
     return Counter(values).most_common(1)[0][0]
 
 
-def _parts(column: Sequence[_Token], stand_ins: StandIns, verbatim: bool) -> Iterator[Part]:
+def _parts(column: Sequence[_Token], stand_ins: StandIns) -> Iterator[Part]:
     """What stands at a place, piece by piece, in the outline that stands for its values."""
     split = [_pieces(token) for token in column]
     alike = _representative([(tuple(map(_outline, pieces)), pieces) for pieces in split])
@@ -222,7 +208,7 @@ def _parts(column: Sequence[_Token], stand_ins: StandIns, verbatim: bool) -> Ite
     same = "".join(one[0].text for one in columns if len({piece.text for piece in one}) == 1)
     is_plain = sum(map(str.isdigit, same)) <= _PLAIN_DIGITS
     for pieces in columns:
-        yield _part(pieces, stand_ins, is_plain, verbatim)
+        yield _part(pieces, stand_ins, is_plain)
 
 
 def _representative(
@@ -247,19 +233,18 @@ def _outline(token: _Token) -> str:
     return token.text if token.kind == "other" else token.kind
 
 
-def _part(column: Sequence[_Token], stand_ins: StandIns, is_plain: bool, verbatim: bool) -> Part:
+def _part(column: Sequence[_Token], stand_ins: StandIns, is_plain: bool) -> Part:
     """What stands at a place of a template: a constant, one of a few words, or a blank."""
     values = Counter(token.text for token in column)
     token = column[0]
     says_little = token.kind in {"word", "other"} or (
         token.kind in {"digits", "mixed"} and is_plain
     )
-    if len(values) == 1 and (says_little or verbatim):
-        return token.text if verbatim else stand_ins.text(token.text)
+    if len(values) == 1 and (says_little or stand_ins.verbatim):
+        return stand_ins.text(token.text)
     few = len(values) <= min(_MOST_CHOICES, max(1, len(column) // 2))
     kinds = {token.kind for token in column}
-    says_nothing = verbatim or all(map(stand_ins.may_stay, values))
-    if few and kinds == {"word"} and says_nothing:
+    if few and kinds == {"word"} and all(map(stand_ins.may_stay, values)):
         return Choice(tuple(values.most_common()))
     return _blank(column, values)
 

@@ -13,11 +13,12 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import zstandard
 
 from tuner.errors import JobFailed
+from tuner.traffic.sample import LogFormat
 
 MOST_BYTES = 64 * 1024 * 1024
 """What is read of a file at the most, decompressed."""
@@ -35,7 +36,7 @@ class LogRecord(NamedTuple):
     pid: bool = False
     msgid: str = "-"
     data: str = "-"
-    format: Literal["rfc3164", "rfc5424", "bare"] = "bare"
+    format: LogFormat = "bare"
 
 
 def records_of(path: Path) -> tuple[str, list[LogRecord]]:

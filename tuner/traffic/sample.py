@@ -23,6 +23,9 @@ KINDS = frozenset(
 """What a blank may hold: words in three spellings, runs of digits or hex digits, of digits and
 letters, words with blanks between, addresses, and times."""
 
+LogFormat = Literal["rfc3164", "rfc5424", "bare"]
+"""What heads the messages of a log have."""
+
 _PART = re.compile(r"<<|<([^<>]*)>|[^<]+|<")
 _BLANK = re.compile(
     r"(?P<kind>[A-Za-z0-9]+)(?: (?P<lengths>\d+(?:,\d+)*))?"
@@ -72,7 +75,7 @@ def written(parts: tuple[Part, ...]) -> str:
 
 
 def parts_of(text: str) -> Iterator[Part]:
-    """The parts of the text of a template; raises ValueError where it is none."""
+    """The parts that the text of a template consists of; raises ValueError for another text."""
     for part in _PART.finditer(text):
         inner = part[1]
         if inner is None:
@@ -80,9 +83,7 @@ def parts_of(text: str) -> Iterator[Part]:
                 raise ValueError(f"a lone < at character {part.start() + 1}: write <<")
             yield "<" if part[0] == "<<" else part[0]
         elif (found := _BLANK.fullmatch(inner)) is not None and found["kind"] in KINDS:
-            lengths = (
-                tuple(map(int, (found["lengths"] or "").split(","))) if found["lengths"] else ()
-            )
+            lengths = tuple(map(int, re.findall(r"\d+", found["lengths"] or "")))
             few = None if found["distinct"] is None else int(found["distinct"])
             yield Blank(found["kind"], lengths, few, int(found["first"] or 0) / 100)
         else:
@@ -96,11 +97,6 @@ def _template(text: str) -> str:
     for _ in parts_of(text):
         pass
     return text
-
-
-def priority_name(priority: int) -> str:
-    """What a priority of a head is called."""
-    return f"{FACILITIES[priority // 8]}.{SEVERITIES[priority % 8]}"
 
 
 TemplateText = Annotated[str, AfterValidator(_template)]
@@ -135,7 +131,7 @@ class TrafficSample(Section):
     kind: Literal["traffic sample"] = "traffic sample"
     messages: Positive
     mean_bytes: Annotated[float, Field(gt=0)]
-    format: Literal["rfc3164", "rfc5424", "bare"]
+    format: LogFormat
     stays: Annotated[float, Field(ge=0, le=1)] = 0.0
     mean_per_second: Annotated[float, Field(ge=0)] | None = None
     peak_per_second: NonNegative | None = None

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from functools import cache
+from itertools import cycle
 from pathlib import Path
 
 _HERE = Path(__file__).parent
@@ -24,13 +25,19 @@ def programs() -> frozenset[str]:
 
 
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
+LETTERS = len(_CONSONANTS) * len(_VOWELS)
+"""Numbers below it give each letter of a word the same chance."""
 
 
 class StandIns:
     """Words of the same length and spelling in place of those that a source alone has, the same
-    one for each; they follow from the order in which the words come, not from the words."""
+    one for each; they follow from the order in which the words come, not from the words.
 
-    def __init__(self, kept: Iterable[str] = ()) -> None:
+    Those that are `kept` stay, and with `verbatim` everything does.
+    """
+
+    def __init__(self, kept: Iterable[str], *, verbatim: bool) -> None:
+        self.verbatim = verbatim
         self._kept = frozenset(one.lower() for one in kept)
         self._given: dict[str, str] = {}
         self._count: dict[int, int] = {}
@@ -38,8 +45,8 @@ class StandIns:
     def may_stay(self, word: str) -> bool:
         """Whether a word says nothing of the source, or stands elsewhere anyway."""
         known = word.lower()
-        is_letter = len(known) == 1
-        return is_letter or known in words() or known in programs() or known in self._kept
+        says_nothing = len(known) == 1 or known in words() or known in programs()
+        return self.verbatim or says_nothing or known in self._kept
 
     def of(self, word: str) -> str:
         """What stands for it: itself if it may stay."""
@@ -49,7 +56,8 @@ class StandIns:
         if known is None:
             number = self._count.get(len(word), 0)
             self._count[len(word)] = number + 1
-            known = self._given[word.lower()] = pronounceable(len(word), number)
+            drawn = hashlib.shake_128(f"{len(word)} {number}".encode()).digest(len(word))
+            known = self._given[word.lower()] = pronounceable(drawn)
         if word.isupper():
             return known.upper()
         return known.capitalize() if word[:1].isupper() else known
@@ -60,23 +68,22 @@ class StandIns:
 
     def program(self, name: str) -> str:
         """What stands for the name of a program: itself where many hosts have it."""
-        if not name or name in programs() or name.lower() in self._kept:
+        if self.verbatim or name in programs() or name.lower() in self._kept:
             return name
         return re.sub(r"\d", "0", self.text(name))
 
     def host(self, name: str, number: int) -> str:
         """A name as long as that of a host, with its number of all."""
-        if name.lower() in self._kept:
+        if self.verbatim or name.lower() in self._kept:
             return name
         digits = str(number)
         whole = f"host{digits}" if len(name) <= 4 + len(digits) else f"host-{digits}"
         return whole[-len(name) :] if len(name) < len(whole) else whole.ljust(len(name), "x")
 
 
-def pronounceable(length: int, number: int) -> str:
-    """The word with a number among those of a length: consonants and vowels in turn."""
-    bytes_ = hashlib.shake_128(f"{length} {number}".encode()).digest(length)
+def pronounceable(numbers: Iterable[int]) -> str:
+    """A word with a letter for each number, consonants and vowels in turn."""
+    alphabets = cycle((_CONSONANTS, _VOWELS))
     return "".join(
-        (_VOWELS if place % 2 else _CONSONANTS)[byte % (5 if place % 2 else 14)]
-        for place, byte in enumerate(bytes_)
+        letters[number % len(letters)] for number, letters in zip(numbers, alphabets, strict=False)
     )
