@@ -13,6 +13,7 @@ from tuner.flood.orders import line_of, spec_of
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport
 from tuner.modules.input import Format
+from tuner.profile.workload import LONGEST_MESSAGE_BYTES
 from tuner.traffic.sample import MessageTemplate, TrafficSample
 
 SAMPLE = TrafficSample(
@@ -126,6 +127,15 @@ def test_a_message_of_no_host_and_program_has_some_in_its_head() -> None:
     )
     (line, *_) = lines(spec(sample=bare, form="rfc3164"), 1)
     assert " host app: run=0123abcd" in line
+
+
+def test_no_message_is_longer_than_rsyslog_takes() -> None:
+    """It would make two events of one."""
+    long = MessageTemplate(times=1, text=f"{'a' * 7990} <digits 99> <digits 50>")
+    sample = SAMPLE.model_copy(update={"templates": (long,)})
+    found = lines(spec(sample=sample), 50)
+    assert {len(line) for line in found} == {LONGEST_MESSAGE_BYTES}
+    assert all(re.search(r"a \d+$", line) for line in found)
 
 
 def test_numbers_in_the_time_leave_the_body_alone() -> None:

@@ -185,7 +185,8 @@ def _learnt(dice: Dice, style: Style, spec: FloodSpec, sample: str) -> _Parts:
     numbering = numbering_of(spec)
     for one in messages_of(TrafficSample.model_validate_json(sample), dice, LEARNT_POOL):
         head = numbering.head(style, one.origin)
-        yield head, one.text.encode("ascii", "replace"), one.fresh
+        text = cut(one.text.encode("ascii", "replace"), LONGEST_MESSAGE_BYTES - len(head.text))
+        yield head, text, tuple(at for at in one.fresh if at + FRESH_DIGITS <= len(text))
 
 
 def _replayed(dice: Dice, style: Style, spec: FloodSpec, path: str) -> _Parts:
