@@ -61,6 +61,24 @@ def test_a_sample_is_written_and_read_again(log: Path, tmp_path: Path) -> None:
     assert TrafficSample.model_validate(answer["sample"]).messages == 200
 
 
+def test_a_sample_of_many_kinds_of_messages_can_be_read_again(tmp_path: Path) -> None:
+    """A file of a profile has at most 128 KiB: the rarest kinds give way."""
+    log = tmp_path / "many.log"
+    kinds = (
+        f"<13>Nov 25 17:00:01 h {'abcdefghij'[n // 50]}{'klmnopqrst'[n % 50 // 5]}{n % 5}: "
+        + " ".join(f"{(n + 1) * each}" for each in range(90))
+        for n in range(500)
+    )
+    often = "<13>Nov 25 17:00:01 h sshd: connection closed by peer\n"
+    log.write_text("\n".join(kinds) + "\n" + 9 * often, encoding="utf-8")
+    sample = tmp_path / "sample.yaml"
+    done = run(log, "-o", sample)
+    assert done.exit_code == 0, done.exception
+    assert sample.stat().st_size <= 1 << 17
+    assert "connection closed by peer" in sample.read_text(encoding="utf-8")
+    assert run(sample).exit_code == 0
+
+
 def test_a_foreign_file_is_not_overwritten(log: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("mine: 1\n", encoding="utf-8")

@@ -12,7 +12,7 @@ import yaml
 from pydantic import ValidationError
 
 from tuner.errors import BadProfile, JobFailed
-from tuner.profile.source import Source, at, problem_at, read
+from tuner.profile.source import MAX_BYTES, Source, at, problem_at, read
 from tuner.profile.wording import problems_of
 from tuner.traffic.learn import learnt
 from tuner.traffic.records import records_of
@@ -72,12 +72,18 @@ def sample_text(path: Path, texts: Iterable[str] = (), *, verbatim: bool = False
 
 
 def written(sample: TrafficSample, source: str) -> str:
-    """A sample as a file, which says what it was learnt from."""
-    data = sample.model_dump(exclude_none=True, exclude_defaults=True)
-    text = yaml.safe_dump(
-        {"kind": sample.kind, **data}, sort_keys=False, allow_unicode=True, width=1 << 20
-    )
-    return f"# Learnt from {source}.\n{text}"
+    """A sample as a file, which says what it was learnt from; its rarest templates are left out as
+    far as the file would be too long to be read again."""
+    templates = sorted(sample.templates, key=lambda one: -one.times)
+    while True:
+        fitting = sample.model_copy(update={"templates": tuple(templates)})
+        data = fitting.model_dump(exclude_none=True, exclude_defaults=True)
+        text = f"# Learnt from {source}.\n" + yaml.safe_dump(
+            {"kind": sample.kind, **data}, sort_keys=False, allow_unicode=True, width=1 << 20
+        )
+        if len(text.encode()) <= MAX_BYTES:
+            return text
+        templates = templates[: len(templates) * 9 // 10]
 
 
 def read_sample(text: str, name: str) -> TrafficSample:
