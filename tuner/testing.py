@@ -15,7 +15,7 @@ from pathlib import Path
 
 from testinfra.host import Host
 
-from tuner.cli.hosts import host_file
+from tuner.cli.hosts import profile_of_host
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.target import RemoteHost
 from tuner.deploy.verify import host_drift
@@ -46,6 +46,6 @@ def differences(
         machine = InventoryHost(address.partition("?")[0], address)
     given = load_profile(Path(profile))
     site = None if templates is None else Templates(Path(templates))
-    own = host_file(given, machine, site, fragment, loaded or None)
-    drift = host_drift(RemoteHost(machine, own.fragment), own.profile, own.file)
+    own = profile_of_host(given, machine, site, fragment, loaded or None)
+    drift = host_drift(RemoteHost(machine, own.files), own)
     return [f"{one.where}: {one.what}" + (f"\n{one.diff}" if one.diff else "") for one in drift]

@@ -29,17 +29,17 @@ def conf(tmp_path: Path) -> Path:
 
 def test_a_profile_is_written_once_and_loads(conf: Path, tmp_path: Path) -> None:
     profile = tmp_path / "site.yaml"
-    done = RUN.invoke(app, ["import", str(conf), "-o", str(profile)])
+    done = RUN.invoke(app, ["import", "--convert", str(conf), "-o", str(profile)])
     assert (done.exit_code, done.stdout) == (0, f"{profile}\n")
     assert load_profile(profile).profile.name == "site"
     assert f"{conf}:2:53: changed: the secret stands in the configuration" in done.stderr
-    again = RUN.invoke(app, ["import", str(conf), "-o", str(profile)])
+    again = RUN.invoke(app, ["import", "--convert", str(conf), "-o", str(profile)])
     assert isinstance(again.exception, Refused)
     assert "geheim" not in done.output + profile.read_text(encoding="utf-8")
 
 
 def test_without_a_file_the_profile_is_printed(conf: Path) -> None:
-    done = RUN.invoke(app, ["import", str(conf)])
+    done = RUN.invoke(app, ["import", "--convert", str(conf)])
     assert done.exit_code == 0
     assert f"# Imported by rsyslog-tune from {conf}.\n\nname: my-site\n" in done.stdout
 
@@ -47,11 +47,11 @@ def test_without_a_file_the_profile_is_printed(conf: Path) -> None:
 def test_what_is_missing_is_listed_and_the_command_says_so(conf: Path) -> None:
     rules = 'if ) then stop\n*.* action(type="omusrmsg" pwd="x")\n'
     conf.write_text(CONF + rules, encoding="utf-8")
-    done = RUN.invoke(app, ["import", str(conf)])
+    done = RUN.invoke(app, ["import", "--convert", str(conf)])
     assert isinstance(done.exception, DifferencesFound)
     assert f"{conf}:3:4: not imported: ) does not fit here" in done.stderr
     assert f"#   {conf}:4:5: action omusrmsg: a profile has no such output" in done.stdout
-    plain = RUN.invoke(app, ["import", str(conf), "--output", "json"])
+    plain = RUN.invoke(app, ["import", "--convert", str(conf), "--output", "json"])
     data = json.loads(plain.stdout)
     assert [(one["line"], one["column"]) for one in data["missing"]] == [(3, 4)]
     assert [(one["line"], one["column"]) for one in data["kept"]] == [(4, 5)]
@@ -62,14 +62,14 @@ def test_a_profile_that_does_not_load_is_written_where_asked_to_be_mended(
 ) -> None:
     conf.write_text('action(type="omfile" file="/var/log/all")\n', encoding="utf-8")
     profile = tmp_path / "site.yaml"
-    done = RUN.invoke(app, ["import", str(conf), "-o", str(profile)])
+    done = RUN.invoke(app, ["import", "--convert", str(conf), "-o", str(profile)])
     assert isinstance(done.exception, BadProfile)
     assert str(done.exception).startswith(f"{profile}:1:1: error: inputs is missing")
     assert f"{profile} is written but does not load: fix the problems below" in done.stderr
     text = profile.read_text(encoding="utf-8")
     profile.write_text(text + "inputs: [{type: imptcp, port: 10514}]\n", encoding="utf-8")
     assert load_profile(profile).profile.outputs[0].type == "omfile"
-    printed = RUN.invoke(app, ["import", str(conf), "--output", "json"])
+    printed = RUN.invoke(app, ["import", "--convert", str(conf), "--output", "json"])
     (problem,) = json.loads(printed.stdout)["problems"]
     assert (problem["line"], problem["column"], problem["code"]) == (1, 1, "RT003")
     assert "this profile does not load: write it with -o FILE" in printed.stderr
@@ -78,13 +78,13 @@ def test_a_profile_that_does_not_load_is_written_where_asked_to_be_mended(
 def test_snippets_are_written_beside_the_profile(conf: Path, tmp_path: Path) -> None:
     conf.write_text(CONF + "*.emerg :omusrmsg:*\n", encoding="utf-8")
     profile = tmp_path / "site.yaml"
-    done = RUN.invoke(app, ["import", str(conf), "-o", str(profile)])
+    done = RUN.invoke(app, ["import", "--convert", str(conf), "-o", str(profile)])
     assert done.exit_code == 0
     assert f"{conf}:3:9: kept as RainerScript: action omusrmsg" in done.stderr
     rendered = RUN.invoke(app, ["render", str(profile), "rsyslog.conf", "--stdout"])
     assert 'action(type="omusrmsg" users="*")' in rendered.stdout
     profile.unlink()
-    again = RUN.invoke(app, ["import", str(conf), "-o", str(profile)])
+    again = RUN.invoke(app, ["import", "--convert", str(conf), "-o", str(profile)])
     assert isinstance(again.exception, Refused)
     assert not profile.exists()
 
@@ -103,7 +103,86 @@ def test_what_cannot_be_read_is_one_sentence(
 ) -> None:
     path = tmp_path / "rsyslog.conf"
     make(path)
-    done = RUN.invoke(app, ["import", str(path)])
+    done = RUN.invoke(app, ["import", "--convert", str(path)])
     assert isinstance(done.exception, BadUsage)
     assert str(done.exception) == f"{path} cannot be read: {why}"
     assert done.stdout == ""
+
+
+BASE = 'module(load="imtcp")\ninput(type="imtcp" port="10514")\ninclude(file="{}")\n'
+ENGINE = 'action(type="omelasticsearch" name="es" bulkmode="on" queue.size="2000")\n'
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Path:
+    """A configuration with a drop-in."""
+    (tmp_path / "etc/rsyslog.d").mkdir(parents=True)
+    (tmp_path / "etc/rsyslog.d/50-es.conf").write_text(ENGINE, encoding="utf-8")
+    path = tmp_path / "etc/rsyslog.conf"
+    path.write_text(BASE.format("rsyslog.d/*.conf"), encoding="utf-8")
+    return path
+
+
+def test_a_profile_stands_on_top_of_what_runs_and_renders_it_byte_for_byte(
+    running: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "site").mkdir()
+    done = RUN.invoke(app, ["import", "etc/rsyslog.conf", "-o", "site/prod.yaml"])
+    assert (done.exit_code, done.stdout) == (0, "site/prod.yaml\n"), done.stderr
+    assert "etc/rsyslog.conf stays as it is; 1 action goes into an engine" in done.stderr
+    profile = load_profile(Path("site/prod.yaml")).profile
+    assert profile.base is not None
+    assert (profile.name, profile.base.rsyslog) == ("prod", "../etc/rsyslog.conf")
+    assert RUN.invoke(app, ["render", "site/prod.yaml", "-o", "out"]).exit_code == 0
+    for name in ("rsyslog.conf", "rsyslog.d/50-es.conf"):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "etc" / name).read_bytes()
+    again = RUN.invoke(app, ["import", "etc/rsyslog.conf", "-o", "site/prod.yaml"])
+    assert isinstance(again.exception, Refused)
+
+
+def test_without_an_engine_action_it_is_said_that_nothing_can_be_measured(tmp_path: Path) -> None:
+    path = tmp_path / "rsyslog.conf"
+    path.write_text(BASE.format("none/*") + "*.* /var/log/all\n", encoding="utf-8")
+    done = RUN.invoke(app, ["import", str(path)])
+    assert done.exit_code == 0, done.exception
+    assert f'base: {{rsyslog: "{path}"}}\n' in done.stdout
+    assert "search has nothing to measure" in done.stderr
+
+
+def test_the_files_of_a_host_are_kept_beside_the_profile_as_they_lie_there(
+    running: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    drop_in = running.parent / "rsyslog.d/50-es.conf"
+    drop_in.write_text(ENGINE.replace('name="es"', 'name="es" pwd="geheim"'), encoding="utf-8")
+    running.write_text(BASE.format(f"{drop_in.parent}/*.conf"), encoding="utf-8")
+    asked = ["import", str(running), "--host", "local://"]
+    unnamed = RUN.invoke(app, asked)
+    assert isinstance(unnamed.exception, BadUsage)
+    assert "name the profile, -o PROFILE" in str(unnamed.exception)
+    done = RUN.invoke(app, [*asked, "-o", "prod.yaml"])
+    assert done.exit_code == 0, done.exception
+    kept = tmp_path / f"prod.files{drop_in}"
+    assert kept.read_bytes() == drop_in.read_bytes()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert f"prod.files{drop_in} holds a password or a key: only you may read it" in done.stderr
+    assert "geheim" not in done.output + (tmp_path / "prod.yaml").read_text(encoding="utf-8")
+    drop_in.unlink()
+    profile = load_profile(tmp_path / "prod.yaml").profile
+    assert [one.name for one in profile.indexed] == ["es"], "read from what was kept"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["a.conf", "b.conf"], "name a.conf alone, or --convert them"),
+        (["rsyslog.yaml"], "rsyslog.yaml is rsyslog's own YAML, in which nothing is changed"),
+        (["a.conf", "--verify"], "--verify compares what a profile says anew: it needs --convert"),
+        ([], "name the configuration, such as /etc/rsyslog.conf, or a --host"),
+    ],
+)
+def test_what_no_profile_can_stand_on_is_refused(words: list[str], why: str) -> None:
+    done = RUN.invoke(app, ["import", *words])
+    assert isinstance(done.exception, BadUsage)
+    assert why in str(done.exception)

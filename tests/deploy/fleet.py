@@ -15,6 +15,7 @@ from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.errors import JobFailed
 
 OLD, NEW = b"old", b"new"
+CONF = "/etc/rsyslog.conf"
 TEMPLATE = "/_index_template/syslog"
 BEFORE: JSON = {"index_patterns": ["syslog"], "priority": 1}
 AFTER: JSON = {"index_patterns": ["syslog"], "priority": 2}
@@ -32,7 +33,7 @@ class Fleet:
     spool: tuple[str, ...] = ()
     hear: Callable[[str, str], None] = lambda _host, _step: None
 
-    def connect(self, machine: InventoryHost, _fragment: str | None) -> FakeHost:
+    def connect(self, machine: InventoryHost, _paths: Sequence[str] = ()) -> FakeHost:
         """In the place of `RemoteHost`."""
         self.live.setdefault(machine.name, OLD)
         return FakeHost(machine, self)
@@ -57,23 +58,19 @@ class FakeHost:
     fleet: Fleet
 
     @property
-    def live(self) -> str:
-        return "/etc/rsyslog.conf"
-
-    @property
     def host(self) -> Any:
         names = "".join(f"f{name}\0" for name in self.fleet.spool).encode()
         return SimpleNamespace(run=lambda *_: SimpleNamespace(code=0, out=names, err=""))
 
     def facts(self, _sockets: Sequence[str]) -> Facts:
         self.fleet.step(self.machine.name, "facts")
-        live = LiveFile(self.fleet.live[self.machine.name], "644", "root:root")
+        live = {CONF: LiveFile(self.fleet.live[self.machine.name], "644", "root:root")}
         return Facts("8.2302.0", live, None, 1, frozenset(), frozenset())
 
     def apply(self, candidate: Candidate, run: str, _confirm_within_s: int) -> None:
         name = self.machine.name
         self.fleet.under_way[name] = run
-        self.fleet.live[name] = candidate.text.encode()
+        self.fleet.live[name] = candidate.files[0][1].encode()
         self.fleet.step(name, "apply")
 
     def restore(self, run: str = "") -> Undone:
@@ -132,9 +129,9 @@ def plan_of(*names: str) -> DeployPlan:
     )
     hosts = (
         HostChange(
-            InventoryHost(name, f"ssh://{name}"), None, Candidate("new", "644", ()),
-            digest_of(OLD), "-old\n+new\n",
+            InventoryHost(name, f"ssh://{name}"), Candidate(((CONF, "new"),), "644", ()),
+            (digest_of(OLD),), "-old\n+new\n",
         )
         for name in names
     )  # fmt: skip
-    return DeployPlan("small.yaml", SMALL, (), tuple(hosts), None, changes)
+    return DeployPlan("small.yaml", SMALL, (), None, tuple(hosts), None, changes)

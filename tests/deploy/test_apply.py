@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.fleet import AFTER, BEFORE, NEW, OLD, TEMPLATE, Fleet, Holding, plan_of
+from tests.deploy.fleet import AFTER, BEFORE, CONF, NEW, OLD, TEMPLATE, Fleet, Holding, plan_of
 from tests.profile.examples import SMALL
 from tuner.deploy.apply import Apply, HostOutcome, HostState, Manner
 from tuner.deploy.intents import Beginning, Intents, Put, Touched, left_intents, new_intents
@@ -160,7 +160,7 @@ def test_events_in_files_that_the_new_configuration_does_not_read_restore_the_ho
     """rsyslog before 8.2608 does not know segmented files: they would stay undelivered."""
     fleet.spool = (there,)
     change = plan_of("a").hosts[0]
-    queued = replace(change, candidate=replace(change.candidate, text=QUEUED))
+    queued = replace(change, candidate=replace(change.candidate, files=((CONF, QUEUED),)))
     with new_intents() as intents:
         plan = replace(plan_of(), hosts=(queued,))
         (done,) = Apply(plan, engine, intents, PLAIN, lambda _: None).run()
@@ -226,7 +226,7 @@ def test_before_anything_is_touched_the_journal_says_so(fleet: Fleet, engine: Ho
         if step == f"PUT {TEMPLATE}":
             assert Put(TEMPLATE, BEFORE) in written
         if (host, step) == ("a", "apply"):
-            assert written[-1] == Touched(plan_of("a").hosts[0].machine, None)
+            assert written[-1] == Touched(plan_of("a").hosts[0].machine, (CONF,))
 
 
 def failing_twice(fleet: Fleet, engine: Holding) -> dict[str, HostOutcome]:

@@ -10,7 +10,7 @@ from tuner.deploy.queues import figures_note, figures_text, movement_note
 from tuner.deploy.target import RemoteHost
 from tuner.profile.model import Profile
 
-HERE = RemoteHost(InventoryHost("here", "local://"), None)
+HERE = RemoteHost(InventoryHost("here", "local://"))
 QUEUE = "{name} queue: origin=core.queue size={size} enqueued={took} full=0 discarded.full={lost} "
 ACTION = "{name}: origin=core.action processed=9 failed={failed} suspended=0 "
 

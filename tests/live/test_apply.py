@@ -139,7 +139,7 @@ def test_a_saved_plan_does_exactly_what_it_shows_or_nothing(site: Site) -> None:
     site.write({"name": "other"})
     done = site.tune("apply", site.folder / "plan.json", "--yes")
     assert done.code == 0, done.err
-    assert site.host.conf.read_text() == planned["hosts"][0]["candidate"]["text"]
+    assert site.host.conf.read_text() == planned["hosts"][0]["candidate"]["files"][0][1]
     refused = site.tune("apply", site.folder / "plan.json", "--yes")
     assert (refused.code, "changed since the plan" in refused.err) == (5, True), refused.err
 
@@ -371,3 +371,73 @@ def test_a_wave_stops_at_the_first_host_that_refuses(tmp_path: Path, all_or_none
         assert (after[0] == before[0]) is all_or_none
         assert [host.restarts for host in every] == [2 if all_or_none else 1, 0, 0]
         assert site.nothing_left()
+
+
+INPUT = 'module(load="imtcp")\ninput(type="imtcp" address="127.0.0.1" port="{port}")\n'
+KEPT = 'action(type="omfile" name="all" file="/var/log/all" queue.type="LinkedList")  # ours\n'
+
+
+@pytest.fixture
+def imported(site: Site) -> Site:
+    """A host whose configuration is in two files that differ by a drop-in, and a profile that
+    changes both."""
+    site.host.write("/etc/rsyslog.d/10-input.conf", INPUT.format(port=free_ports(1)))
+    site.host.write("/etc/rsyslog.d/20-all.conf", KEPT)
+    site.profile.unlink()
+    asked = ("--host", "collector1", "--inventory", site.inventory, "-o", site.profile)
+    done = site.tune("import", *asked)
+    assert done.code == 0, done.err
+    text = site.profile.read_text(encoding="utf-8")
+    changes = "changes:\n  action[all].queue.size: 5000\n  main_queue.size: 70000\n"
+    site.profile.write_text(f"{text}{changes}", encoding="utf-8")
+    return site
+
+
+def on_top(site: Site, command: str, *more: object) -> Done:
+    return site.tune(command, site.profile, "--inventory", site.inventory, *more)
+
+
+def test_an_imported_host_gets_the_changes_in_its_own_files_and_nothing_else(
+    imported: Site,
+) -> None:
+    site, before = imported, imported.host.tree()
+    check = on_top(site, "apply", "--check")
+    assert check.code == 2, check.err
+    done = on_top(site, "apply", "--yes")
+    assert done.code == 0, done.err
+    assert (verified := on_top(site, "verify")).code == 0, verified
+    after = site.host.tree()
+    changed = {path for path in after if after[path] != before.get(path)}
+    drop_in = str(site.host.path("/etc/rsyslog.d/20-all.conf"))
+    assert changed & {path for path in after if "/etc/" in path} == {str(site.host.conf), drop_in}
+    assert (
+        after[drop_in][3]
+        == KEPT.replace('"LinkedList")', '"LinkedList" queue.size="5000")').encode()
+    )
+    assert site.nothing_left()
+    site.host.write("/etc/rsyslog.d/20-all.conf", KEPT + "*.* /var/log/more\n")
+    foreign = on_top(site, "apply", "--yes")
+    assert (foreign.code, "in more than the parameters" in foreign.err) == (5, True), foreign
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("step", STEPS)
+def test_several_files_are_restored_together_after_a_kill_at_each_step(
+    imported: Site, step: str
+) -> None:
+    """By whoever asks for the host, too, who knows of no files."""
+    site, before = imported, imported.host.tree()
+    site.host.at_step(STEPS.index(step) + 1, site.folder / "kill", "kill -9 $PPID")
+    assert site.killed("--confirm-within", "1h") == -signal.SIGKILL
+    shutil.rmtree(site.folder / "mine")
+    done = site.tune("recover", "--inventory", site.inventory)
+    assert (done.code, "collector1: restored" in done.err) == (0, True), done
+    assert (site.host.tree(), site.nothing_left()) == (before, True)
+
+
+def test_what_others_began_with_a_drop_in_is_restored_there(site: Site) -> None:
+    before = site.host.tree()
+    assert site.apply("--fragment", "--confirm-within", "1h").code == 0
+    shutil.rmtree(site.folder / "mine")
+    assert site.tune("recover", "--inventory", site.inventory).code == 0
+    assert (site.host.tree(), site.nothing_left()) == (before, True)

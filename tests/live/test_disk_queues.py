@@ -31,6 +31,7 @@ from tuner.lab.sink import Sink
 from tuner.measure.paced import _spool_bytes
 from tuner.modules.queue import SEGMENTED_SINCE
 from tuner.profile.edit import edit
+from tuner.rainerscript.parser import parse
 from tuner.render.artefacts import rsyslog_conf
 
 pytestmark = [
@@ -177,8 +178,8 @@ def test_an_older_rsyslogd_delivers_nothing_of_segmented_files_and_we_say_so(
         newer.setenv(CHOSEN_RSYSLOGD, str(NEWEST.rsyslogd))
         new = configuration(site, {**ASSISTED, "diskQueueType": layout}, engine)
         spill(site, new, signal.SIGTERM)
-    host = RemoteHost(InventoryHost("here", "local://"), None)
-    said = list(stranded_files(host, older, f"{rsyslog_version()}.0"))
+    host = RemoteHost(InventoryHost("here", "local://"))
+    said = list(stranded_files(host, parse(older, "")[0], f"{rsyslog_version()}.0"))
     if layout == "disk":
         assert said == []
         assert delivered(site, older, engine, EVENTS, 2 * DEADLINE_S) == Counter(range(EVENTS))
@@ -186,7 +187,7 @@ def test_an_older_rsyslogd_delivers_nothing_of_segmented_files_and_we_say_so(
     assert [line.partition(" ")[0] for line in said] == [f"{site.folder}/logs.segq"]
     assert delivered(site, older, engine, 1, 5.0) == Counter()
     monkeypatch.setenv(CHOSEN_RSYSLOGD, str(NEWEST.rsyslogd))
-    assert list(stranded_files(host, new, f"{NEWEST.release}.0")) == []
+    assert list(stranded_files(host, parse(new, "")[0], f"{NEWEST.release}.0")) == []
     assert delivered(site, new, engine, EVENTS, 2 * DEADLINE_S) == Counter(range(EVENTS))
 
 
@@ -203,10 +204,10 @@ def test_files_of_the_other_layout_are_said_to_be_unread(
     engine = free_port()
     spill(site, configuration(site, before, engine), signal.SIGTERM)
     config = configuration(site, after, engine)
-    host = RemoteHost(InventoryHost("here", "local://"), None)
-    (said,) = stranded_files(host, config, f"{rsyslog_version()}.0")
+    host = RemoteHost(InventoryHost("here", "local://"))
+    (said,) = stranded_files(host, parse(config, "")[0], f"{rsyslog_version()}.0")
     assert said.startswith(f"{site.folder}/logs.")
     assert delivered(site, config, engine, 1, 3.0) == Counter()
     again = configuration(site, before, engine)
-    assert list(stranded_files(host, again, f"{rsyslog_version()}.0")) == []
+    assert list(stranded_files(host, parse(again, "")[0], f"{rsyslog_version()}.0")) == []
     assert delivered(site, again, engine, EVENTS, 2 * DEADLINE_S) == Counter(range(EVENTS))

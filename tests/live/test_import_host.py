@@ -24,7 +24,7 @@ def test_what_a_host_runs_and_includes_becomes_a_profile(tmp_path: Path) -> None
         host.write(drop_in, INPUT.format(port=1514))
         host.write("/etc/rsyslog.d/20-off.conf.disabled", "no { syntax")
         known = inventory(tmp_path / "hosts.yaml", collector=host)
-        asked = ("import", "--host", "collector", "--inventory", str(known))
+        asked = ("import", "--convert", "--host", "collector", "--inventory", str(known))
         done = tune(*asked, "-o", "p.yaml", folder=tmp_path)
         text = (tmp_path / "p.yaml").read_text(encoding="utf-8")
         assert done.code == 0, done.err

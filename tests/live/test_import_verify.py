@@ -24,7 +24,7 @@ GOLDEN = Path(__file__).parents[1] / "importer/golden"
 
 
 def test_a_profile_delivers_what_the_configuration_did() -> None:
-    done = RUN.invoke(app, ["import", str(GOLDEN / "modern.conf"), "--verify"])
+    done = RUN.invoke(app, ["import", "--convert", str(GOLDEN / "modern.conf"), "--verify"])
     assert done.exit_code == 0, done.exception or done.stderr
     same = re.search(r"the same: (\d+) documents of 300 events, with their indices", done.stderr)
     assert same is not None
@@ -53,7 +53,7 @@ def test_what_differs_is_named_by_its_field() -> None:
 @pytest.mark.full
 def test_a_configuration_of_the_old_form_delivers_the_same_json() -> None:
     """It does not escape its messages: what is no JSON there is JSON here, and nothing else."""
-    done = RUN.invoke(app, ["import", str(GOLDEN / "old.conf"), "--verify"])
+    done = RUN.invoke(app, ["import", "--convert", str(GOLDEN / "old.conf"), "--verify"])
     assert isinstance(done.exception, DifferencesFound)
     named = [
         line.partition(" differs")[0] for line in done.stderr.splitlines() if "differs" in line

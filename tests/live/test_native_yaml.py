@@ -72,7 +72,7 @@ def native(tmp_path: Path) -> Path:
 @pytest.mark.each_rsyslogd("import")
 def test_yaml_of_rsyslogs_own_becomes_a_profile(native: Path) -> None:
     profile = native.parent / "mine.yaml"
-    done = RUN.invoke(app, ["import", str(native), "-o", str(profile)])
+    done = RUN.invoke(app, ["import", "--convert", str(native), "-o", str(profile)])
     if release_at_hand() < READS_YAML:
         assert isinstance(done.exception, ProgramMissing)
         assert "rsyslogd reads since 8.2604" in str(done.exception)
@@ -97,7 +97,7 @@ def test_yaml_of_rsyslogs_own_becomes_a_profile(native: Path) -> None:
 @pytest.mark.each_rsyslogd("import")
 def test_what_rsyslogd_refuses_is_said_in_its_words(native: Path) -> None:
     native.write_text("inputs: [a\n", encoding="utf-8")
-    done = RUN.invoke(app, ["import", str(native)])
+    done = RUN.invoke(app, ["import", "--convert", str(native)])
     if release_at_hand() >= READS_YAML:
         assert isinstance(done.exception, JobFailed)
         assert str(done.exception).startswith(f"rsyslogd does not translate {native}: ")
@@ -105,7 +105,7 @@ def test_what_rsyslogd_refuses_is_said_in_its_words(native: Path) -> None:
 
 
 def test_a_host_gives_no_yaml(native: Path) -> None:
-    done = RUN.invoke(app, ["import", str(native), "--host", "local://"])
+    done = RUN.invoke(app, ["import", "--convert", str(native), "--host", "local://"])
     assert "is rsyslog's own YAML: run rsyslogd -N1" in str(done.exception)
 
 

@@ -13,13 +13,12 @@ import typer
 from tuner.cli.console import OutputFormat, print_result, result, say, working
 from tuner.cli.hosts import (
     EngineUrlOption,
-    HostFile,
     HostsOption,
     InventoryOption,
     SkipEngineOption,
     engine_url,
-    host_file,
     machines_of,
+    profile_of_host,
 )
 from tuner.cli.options import (
     FragmentOption,
@@ -33,6 +32,7 @@ from tuner.cli.options import (
 )
 from tuner.deploy import recover as undo
 from tuner.deploy.apply import Apply, HostOutcome, HostState, Manner, entrance_of
+from tuner.deploy.host_profile import HostProfile
 from tuner.deploy.intents import Beginning, left_intents, new_intents
 from tuner.deploy.plan import (
     DeployPlan,
@@ -135,8 +135,10 @@ def apply(
         machines = machines_of(host, inventory, profile)
         url = engine_url(loaded.profile, elasticsearch, skip_engine, machines)
         site = templates_of(templates)
-        files = tuple(host_file(loaded, one, site, fragment, loaded_modules) for one in machines)
-        plan, client = _planned(loaded, files, url, site, take_over)
+        hosts = tuple(
+            profile_of_host(loaded, one, site, fragment, loaded_modules) for one in machines
+        )
+        plan, client = _planned(loaded, hosts, url, site, take_over)
     else:
         if host or inventory or fragment or templates or elasticsearch or skip_engine or plan_out:
             raise BadUsage(
@@ -163,7 +165,7 @@ def apply(
 
 def _planned(
     loaded: LoadedProfile,
-    files: tuple[HostFile, ...],
+    hosts: tuple[HostProfile, ...],
     url: str | None,
     site: Templates | None,
     take_over: bool,
@@ -171,23 +173,23 @@ def _planned(
     """Ask hosts and engine what they have; changes nothing."""
     profile = loaded.profile
     client = None if url is None else client_for(url, profile)
-    with working(f"asking {', '.join(one.machine.name for one in files)}"):
-        hosts = tuple(_host_change(one, take_over) for one in files)
+    with working(f"asking {', '.join(one.machine.name for one in hosts)}"):
+        changes = tuple(_host_change(one, take_over) for one in hosts)
         objects = () if client is None else engine_changes(profile, client, site, take_over)
-    text, layers = loaded.text, loaded.layers
-    return DeployPlan(str(loaded.path), text, layers, hosts, url, objects), client
+    text, layers, beside = loaded.text, loaded.layers, loaded.beside
+    return DeployPlan(str(loaded.path), text, layers, beside, changes, url, objects), client
 
 
-def _host_change(one: HostFile, take_over: bool) -> HostChange:
-    target = RemoteHost(one.machine, one.fragment)
+def _host_change(one: HostProfile, take_over: bool) -> HostChange:
+    target = RemoteHost(one.machine, one.files)
     facts = target.facts(sockets_of(one.profile))
     if facts.pending is not None:
         raise Locked(
             f"{one.machine.name} has an unfinished change by {facts.pending}: rsyslog-tune confirm "
             "or recover ends it"
         )
-    require_fit(target, facts, one.profile, one.file, take_over)
-    return host_change(target, facts, one.fragment, one.file, one.profile)
+    require_fit(one, facts, take_over)
+    return host_change(one, facts)
 
 
 def _show(plan: DeployPlan, diff: bool, plan_out: Path | None, output: OutputFormat) -> None:
@@ -199,7 +201,7 @@ def _show(plan: DeployPlan, diff: bool, plan_out: Path | None, output: OutputFor
     fields = {"differs": bool(differing), "changes": each}
     print_result(output, "apply-check", fields, plan.diff.rstrip() if diff else "")
     if plan_out is not None:
-        write_whole(plan_out, saved(plan))
+        write_whole(plan_out, saved(plan), 0o600)
         say(f"rsyslog-tune apply {plan_out} does exactly this")
     if not differing:
         say(f"nothing to do: {', '.join(one.machine.name for one in plan.hosts)} as in the profile")
@@ -240,7 +242,8 @@ def _done(plan: DeployPlan, client: EngineClient | None, manner: Manner) -> tupl
 
 def _report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputFormat) -> None:
     """What became of each host, and what is left to do by hand."""
-    node = () if plan.url is None else node_files(plan.loaded.profile)
+    profile = plan.loaded.profile
+    node = () if plan.url is None else node_files(profile)
     each = [
         {"name": one.name, "state": one.state.value, "reason": one.error and str(one.error)}
         for one in outcomes
@@ -280,12 +283,12 @@ def verify(
     loaded = load(profile)
     site = templates_of(templates)
     machines = machines_of(host, inventory, profile)
-    files = [host_file(loaded, one, site, fragment, loaded_modules) for one in machines]
+    wanted = [profile_of_host(loaded, one, site, fragment, loaded_modules) for one in machines]
     url = engine_url(loaded.profile, elasticsearch, skip_engine, machines)
     names = ", ".join(one.name for one in machines)
     with working(f"asking {names}"):
-        hosts = [(RemoteHost(one.machine, one.fragment), one) for one in files]
-        found = [drift for at, one in hosts for drift in host_drift(at, one.profile, one.file)]
+        hosts = [(RemoteHost(one.machine, one.files), one) for one in wanted]
+        found = [drift for at, one in hosts for drift in host_drift(at, one)]
         notes = [figures_note(at, one.profile) for at, one in hosts]
         if url is not None:
             with contextlib.closing(client_for(url, loaded.profile)) as client:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 # The first sentences of the commands' own help; a test holds them together.
 HELP = {
     "init": "Write a commented first profile that fits this machine; never overwrites a file.",
-    "import": "Import an existing rsyslog configuration as a profile.",
+    "import": "Write a profile on top of an existing rsyslog configuration, or with --convert one "
+    "of what that says.",
     "validate": "Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered "
     "configuration.",
     "explain": "Explain a key of a profile: what it does, its default, range and pitfalls; an "

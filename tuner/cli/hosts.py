@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 import typer
 
 from tuner.cli.options import form_of
-from tuner.deploy.host_profile import for_host
+from tuner.deploy.host_profile import HostProfile, host_profile
 from tuner.deploy.inventory import InventoryHost, Role, choose, load_inventory
 from tuner.deploy.needs import needs_of
 from tuner.errors import BadUsage, Refused
 from tuner.lint.load import LoadedProfile
 from tuner.profile.model import Profile
-from tuner.render.artefacts import HOSTS, Artefact, configuration, engine_artefacts
+from tuner.render.artefacts import HOSTS, Artefact, engine_artefacts
 from tuner.render.templates import Templates
 from tuner.schema.scalars import is_loopback
 
@@ -69,7 +69,8 @@ def engine_url(
         raise BadUsage("--skip-engine and --elasticsearch cannot be combined")
     if skip or not profile.indexed:
         return None
-    if url is not None:
+    # The login of a base is in its files, and no business of ours.
+    if url is not None or profile.base is not None:
         return url
     server = profile.measured.servers[0].rstrip("/")
     elsewhere = [one.name for one in machines if not one.address.startswith("local:")]
@@ -81,29 +82,15 @@ def engine_url(
     return server
 
 
-@dataclass(frozen=True)
-class HostFile:
-    """What rsyslogd of one host gets: the profile with the host's own changes, the file, and the
-    name of the drop-in where it is one."""
-
-    machine: InventoryHost
-    profile: Profile
-    file: Artefact
-    fragment: str | None
-
-
-def host_file(
+def profile_of_host(
     loaded: LoadedProfile,
     machine: InventoryHost,
     site: Templates | None,
     fragment: bool,
     loaded_modules: Sequence[str] | None,
-) -> HostFile:
-    """The configuration that a host is to run."""
-    own = for_host(loaded, machine)
-    form = form_of(own, fragment, loaded_modules)
-    name = own.profile.name if form.is_fragment else None
-    return HostFile(machine, own.profile, configuration(own.profile, site, form), name)
+) -> HostProfile:
+    """What a host is to run."""
+    return host_profile(loaded, machine, site, form_of(loaded, fragment, loaded_modules))
 
 
 def for_hosts(
@@ -119,8 +106,8 @@ def for_hosts(
     artefacts = list(engine_artefacts(loaded.profile, site))
     needs = {}
     for machine in machines_of(None, inventory, profile):
-        own = host_file(loaded, machine, site, fragment, loaded_modules)
-        path = f"{HOSTS}{machine.name}/{own.file.path}"
-        artefacts.append(Artefact(path, own.file.text, own.file.private))
-        needs[machine.name] = asdict(needs_of(own.profile, own.file))
+        own = profile_of_host(loaded, machine, site, fragment, loaded_modules)
+        folder = f"{HOSTS}{machine.name}/"
+        artefacts += [one._replace(path=folder + one.path) for one in own.artefacts.values()]
+        needs[machine.name] = asdict(needs_of(own.profile, own.text))
     return tuple(sorted(artefacts, key=lambda one: one.path)), needs

@@ -1,8 +1,9 @@
-"""`rsyslog-tune import`: an existing configuration as a profile."""
+"""`rsyslog-tune import`: a profile on top of an existing configuration, or of what it says."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -13,20 +14,36 @@ from tuner.cli.console import OutputFormat, print_result, say, working
 from tuner.cli.hosts import InventoryOption, machines_of
 from tuner.cli.options import OutputOption, RsyslogdOption, name_for
 from tuner.deploy.files import HostFiles
-from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Problem, Refused
-from tuner.host.programs import choose_rsyslogd
-from tuner.host.remote import connect
+from tuner.deploy.target import RemoteHost
+from tuner.errors import (
+    BadProfile,
+    BadUsage,
+    DifferencesFound,
+    JobFailed,
+    Problem,
+    ProgramMissing,
+    Refused,
+)
+from tuner.host.programs import choose_rsyslogd, rsyslog_version, version_in
 from tuner.importer.translate import translate
 from tuner.importer.written import Imported, profile_text
 from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.lint.lint import summary
 from tuner.lint.load import parse_profile
-from tuner.rainerscript.configuration import Configuration, configuration
+from tuner.profile.starter import on_top_of
+from tuner.rainerscript.configuration import (
+    Configuration,
+    configuration,
+    decoded,
+    is_native_yaml,
+)
 from tuner.rainerscript.gaps import Gap
+from tuner.rainerscript.objects import SourceFile
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import Block
-from tuner.render.artefacts import rsyslog_conf
+from tuner.render.artefacts import masked, rsyslog_conf
 from tuner.render.form import Form
+from tuner.render.tree import write_whole
 from tuner.validate.equality import (
     EVENTS,
     Arrival,
@@ -60,26 +77,41 @@ def import_(
         ),
     ] = None,
     inventory: InventoryOption = None,
+    convert: Annotated[
+        bool,
+        typer.Option(
+            "--convert",
+            help="Say all of the configuration in the profile, which then takes its place, instead "
+            "of standing on top of it.",
+        ),
+    ] = False,
     verify: Annotated[
         bool,
         typer.Option(
             "--verify",
-            help="Run the configuration and the rendered profile, each on an rsyslogd of its own, "
-            "with the same 300 events, and list in which fields the documents differ.",
+            help="With --convert: run the configuration and the rendered profile, each on an "
+            "rsyslogd of its own, with the same 300 events, and list in which fields the documents "
+            "differ.",
         ),
     ] = False,
     rsyslogd: RsyslogdOption = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Import an existing rsyslog configuration as a profile.
+    """Write a profile on top of an existing rsyslog configuration, or with --convert one of what
+    that says.
 
-    Comments in the profile name the file and line that each section comes from.  Passwords in the
-    configuration become references to files; the passwords themselves are written nowhere.  The
-    profile is loaded and linted at once.  What it does not say of the configuration is listed with
-    file and line, and the command exits with 2.  A profile that does not load is written all the
-    same: each problem is listed with its place there, and the command exits with 78.
+    The configuration stays as it is, byte for byte: what a search finds is changed in it, parameter
+    by parameter.  Of a --host its files are kept beside the profile, in PROFILE.files, to be
+    checked in with it.
 
-    rsyslog's own YAML (rsyslog.yaml) is translated by rsyslogd, 8.2604 or newer, and then imported:
+    With --convert the profile says all of it anew.  Comments in it name the file and line that each
+    section comes from.  Passwords in the configuration become references to files; the passwords
+    themselves are written nowhere.  The profile is loaded and linted at once.  What it does not say
+    of the configuration is listed with file and line, and the command exits with 2.  A profile that
+    does not load is written all the same: each problem is listed with its place there, and the
+    command exits with 78.
+
+    rsyslog's own YAML (rsyslog.yaml) is translated by rsyslogd, 8.2604 or newer, and converted:
     places are lines of that translation, which is written nowhere because it has the passwords.
 
     --verify sends to inputs of type imtcp, imptcp and imudp, and compares what reaches the engine,
@@ -87,9 +119,15 @@ def import_(
     lab, without TLS and passwords.  It exits with 2 where documents differ.
     """
     choose_rsyslogd(rsyslogd)
-    read, at = _read(files or [], host, inventory)
+    if verify and not convert:
+        raise BadUsage("--verify compares what a profile says anew: it needs --convert")
+    read, machine = _read(files or [], host, inventory, convert)
     if not read.files:
         raise BadUsage("; ".join(one.message for one in read.refused))
+    if not convert:
+        _on_top(read, files or [], machine, profile, output)
+        return
+    at = "" if machine is None else f"{machine.machine.name}:"
     imported = translate(read, name_for(profile or Path(host or (files or read.files)[0])))
     text = profile_text(imported, [at + one for one in read.files])
     if profile is not None:
@@ -114,24 +152,97 @@ def import_(
         raise DifferencesFound("the profile does not deliver the same documents")
 
 
+def _on_top(
+    read: Configuration,
+    files: Sequence[Path],
+    machine: RemoteHost | None,
+    profile: Path | None,
+    output: OutputFormat,
+) -> None:
+    """Write a profile on top of the configuration, and the files of a host beside it."""
+    first, root, kept = Path(next(iter(read.sources))), None, dict[Path, str]()
+    release = _release(machine)
+    if machine is not None:
+        if profile is None:
+            raise BadUsage("name the profile, -o PROFILE: the files of the host are kept beside it")
+        root = f"{profile.stem}.files"
+        sources = (SourceFile(path, *decoded(raw)) for path, raw in read.sources.items())
+        kept = {profile.parent / root / one.path.lstrip("/"): one.portable for one in sources}
+        base = f"{root}{first}"
+    elif files[0].is_absolute() or profile is None:
+        base = str(files[0])
+    else:
+        base = os.path.relpath(files[0], profile.parent)
+    text = on_top_of(base, name_for(profile or first), release, root)
+    beside = [(str(path.absolute()), each) for path, each in kept.items()] or None
+    loaded = parse_profile(text, str(profile or "the profile"), beside=beside)
+    if profile is not None:
+        private = {path for path, each in kept.items() if masked(each) != each}
+        _write({**kept, profile: text}, private)
+        for path in sorted(private):
+            say(f"{path} holds a password or a key: only you may read it; keep it out of the "
+                "repository, or have rsyslogd read that from a file")  # fmt: skip
+    fields = {
+        "profile": None if profile is None else str(profile),
+        "text": text,
+        "files": [str(path) for path in kept or read.sources],
+    }
+    print_result(output, "import", fields, text.rstrip("\n") if profile is None else str(profile))
+    for line in summary(loaded.warnings):
+        say(line)
+    of_engine = len(loaded.profile.indexed)
+    actions = "action goes" if of_engine == 1 else "actions go"
+    if of_engine:
+        say(f"{first} stays as it is; {of_engine} {actions} into an engine, and search "
+            "finds better parameters for what leads there")  # fmt: skip
+    else:
+        say(f"no action of {first} goes into Elasticsearch or OpenSearch: search has nothing to "
+            "measure")  # fmt: skip
+
+
+def _release(machine: RemoteHost | None) -> str | None:
+    """The release of the rsyslogd there, else here; None without one."""
+    if machine is not None:
+        answer = machine.host.run(["rsyslogd", "-v"])
+        return version_in(answer.out.decode(errors="replace"))
+    try:
+        return rsyslog_version()
+    except ProgramMissing:
+        return None
+
+
 def _read(
-    files: Sequence[Path], host: str | None, inventory: Path | None
-) -> tuple[Configuration, str]:
-    """The configuration, and what to write before the names of its files."""
+    files: Sequence[Path], host: str | None, inventory: Path | None, convert: bool
+) -> tuple[Configuration, RemoteHost | None]:
+    """The configuration, and the machine where it is if that is another one."""
+    if not convert:
+        _require_one(files)
     if host is None:
         if inventory is not None:
             raise BadUsage("--inventory needs --host: one host of it")
         if not files:
             raise BadUsage("name the configuration, such as /etc/rsyslog.conf, or a --host")
-        return configuration(files, translate=_translated), ""
+        return configuration(files, translate=_translated), None
     relative = [str(one) for one in files if not one.is_absolute()]
     if relative:
         raise BadUsage(f"{relative[0]}: on a host, name a file by its whole path")
     machine = machines_of([host], inventory, None)[0]
     with working(f"reading the configuration of {machine.name}"):
-        there = HostFiles(connect(machine.name, machine.address))
-        read = configuration(files or [Path(machine.paths.configuration)], there)
-    return read, f"{machine.name}:"
+        there = RemoteHost(machine)
+        read = configuration(files or [Path(machine.paths.configuration)], HostFiles(there.host))
+    return read, there
+
+
+def _require_one(files: Sequence[Path]) -> None:
+    """Raise BadUsage for what no profile can stand on."""
+    if len(files) > 1:
+        raise BadUsage(
+            f"a profile stands on one file and what that includes: name {files[0]} alone, or "
+            "--convert them, which reads several"
+        )
+    for path in files:
+        if is_native_yaml(str(path)):
+            raise BadUsage(f"{path} is rsyslog's own YAML, in which nothing is changed: --convert")
 
 
 def _translated(path: str) -> str:
@@ -164,14 +275,14 @@ def _run(what: str, block: Block, events: Sequence[bytes]) -> tuple[Arrival, ...
         raise JobFailed(f"--verify could not run {what}: {bad}") from None
 
 
-def _write(files: Mapping[Path, str]) -> None:
-    """All files, or none where one exists."""
+def _write(files: Mapping[Path, str], private: Container[Path] = ()) -> None:
+    """All files, or none where one exists; the private ones are for their owner."""
     for path in files:
         if path.exists() or path.is_symlink():
             raise Refused(f"{path} exists: name another file, or move it")
     for path, text in files.items():
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text, 0o600 if path in private else 0o644)
 
 
 def _to_mend(profile: Path | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Container, Sequence
 from enum import Enum
@@ -12,11 +11,11 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import OutputFormat, Verbosity, say
-from tuner.engines.versions import DEFAULT
 from tuner.errors import BadUsage
 from tuner.host.programs import CHOSEN_RSYSLOGD, rsyslog_version
 from tuner.lint.lint import summary
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile, snippets_of
+from tuner.profile.starter import on_top_of
 from tuner.render.assets import asset
 from tuner.render.form import Form
 from tuner.render.templates import Templates
@@ -166,14 +165,8 @@ def load(path: Path, sample: Path | None = None) -> LoadedProfile:
 
 
 def _on_top_of(path: Path, sample: Path | None) -> str:
-    release = DEFAULT.release.model_copy(update={"rsyslog": rsyslog_version()})
-    said = {
-        "name": name_for(path),
-        "release": release.model_dump(exclude_none=True),
-        "base": {"rsyslog": path.name},
-        "workload": {} if sample is None else {"sample": str(sample.absolute())},
-    }
-    return "".join(f"{key}: {json.dumps(value)}\n" for key, value in said.items())
+    learnt = None if sample is None else str(sample.absolute())
+    return on_top_of(path.name, name_for(path), rsyslog_version(), sample=learnt)
 
 
 def load_or_default(path: Path | None) -> LoadedProfile:

@@ -13,7 +13,7 @@ from tuner.deploy.host_profile import for_host
 from tuner.deploy.intents import Intents, Put, Touched, Waiting
 from tuner.deploy.objects import awaited, bring_back, findable, put
 from tuner.deploy.plan import DeployPlan, HostChange, require_unchanged
-from tuner.deploy.queues import figures_text, movement_note, stranded_files
+from tuner.deploy.queues import block_of, figures_text, movement_note, stranded_files
 from tuner.deploy.target import RemoteHost
 from tuner.engine.client import EngineClient
 from tuner.errors import GuardrailBreached, TuneError
@@ -121,21 +121,21 @@ class Apply:
 
     def _apply_host(self, change: HostChange) -> None:
         name = change.machine.name
-        target = RemoteHost(change.machine, change.fragment)
+        target = RemoteHost(change.machine, change.paths)
         profile = for_host(self._plan.loaded, change.machine).profile
         try:
             require_unchanged(change, target.facts(()))
         except TuneError as bad:
             self._outcomes[name] = HostOutcome(name, HostState.NOT_BEGUN, bad)
             return
-        self._intents.note(Touched(change.machine, change.fragment))
+        self._intents.note(Touched(change.machine, change.paths))
         # Until more is known: an interrupt may come while it is restored, too.
         self._outcomes[name] = HostOutcome(name, HostState.UNKNOWN)
         try:
             figures = figures_text(target, profile)
             target.apply(change.candidate, self._run, self._manner.confirm_within_s)
             self._tell(f"{name}: rsyslogd runs the new configuration")
-            _require_queues_read(target, change)
+            _require_queues_read(target, profile, change)
             self._check_delivery(target, profile)
             self._tell(movement_note(target, profile, figures))
             if not self._manner.all_or_none and not self._manner.confirm_within_s:
@@ -182,7 +182,7 @@ class Apply:
         if self._manner.all_or_none or self._manner.confirm_within_s:
             for change in self._plan.hosts:
                 if self._is_new(change.machine.name):
-                    self._restore_host(RemoteHost(change.machine, change.fragment), None)
+                    self._restore_host(RemoteHost(change.machine, change.paths), None)
         states = {one.state for one in self._outcomes.values()}
         if not states & {HostState.APPLIED, HostState.WAITING}:
             for intent in reversed(self._intents.every):
@@ -198,7 +198,7 @@ class Apply:
         if self._manner.all_or_none:
             for change in self._plan.hosts:
                 if self._is_new(change.machine.name):
-                    RemoteHost(change.machine, change.fragment).keep(self._run)
+                    RemoteHost(change.machine, change.paths).keep(self._run)
         self._intents.remove()
 
     def _is_new(self, name: str) -> bool:
@@ -210,11 +210,12 @@ class Apply:
                 self._tell(text)
 
 
-def _require_queues_read(target: RemoteHost, change: HostChange) -> None:
+def _require_queues_read(target: RemoteHost, profile: Profile, change: HostChange) -> None:
     """Raise GuardrailBreached where files that the rsyslogd before left to a queue are not read by
     the one that runs now; what was empty it removed when it stopped."""
     rsyslogd = target.facts(()).rsyslogd
-    unread = list(stranded_files(target, change.candidate.text, rsyslogd))
+    text = "\n".join(text for _, text in change.candidate.files)
+    unread = list(stranded_files(target, block_of(profile, text), rsyslogd))
     if unread:
         raise GuardrailBreached(f"{target.machine.name}: {'; '.join(unread)}")
 

@@ -2,7 +2,7 @@
 # is about (settings, functions that print files) and by one call: of a stream that is cut off
 # nothing runs.  Every step is in the journal before it is done, and can be done again.
 #
-# state: folder of our own    live: the file to replace    main: the host's own rsyslog.conf
+# state: folder of our own    lives: the files to replace, a line each    main: the host's own rsyslog.conf
 # folder: its drop-ins    unit or restart_with, pid_file: the service    sockets: tcp:PORT udp:PORT
 # run: which change is meant, empty for any    wait_s: for another of these    patience_s: for the service
 # shellcheck shell=sh disable=SC2154
@@ -46,15 +46,29 @@ no_link() { # no_link PATH: neither it nor a folder on the way is a symbolic lin
     done
 }
 
-places() { # What we write into is ours to write, and nobody else's.
-    no_link "$live"
-    no_link "$state"
-    [ ! -e "$live" ] || [ -f "$live" ] || fail 5 "$live is not a file"
-    [ -d "$folder" ] || fail 5 "$folder is not there: name the folder of the drop-ins in paths"
-    for place in "$folder" "$(dirname "$live")"; do
-        [ -w "$place" ] ||
-            fail 5 "cannot write to $place as $(id -un): log in as root, or use ?sudo=true"
+each_file() { # each_file STEP: that with the number and the path of every file to replace.
+    number=0
+    for live in $lives; do
+        number=$((number + 1))
+        "$1" "$number" "$live"
     done
+}
+
+place() { # place NUMBER PATH: it is a file, in a folder that we may write into.
+    no_link "$2"
+    [ ! -e "$2" ] || [ -f "$2" ] || fail 5 "$2 is not a file"
+    writable "$(dirname "$2")"
+}
+
+writable() {
+    [ -w "$1" ] || fail 5 "cannot write to $1 as $(id -un): log in as root, or use ?sudo=true"
+}
+
+places() { # What we write into is ours to write, and nobody else's.
+    each_file place
+    no_link "$state"
+    [ -d "$folder" ] || fail 5 "$folder is not there: name the folder of the drop-ins in paths"
+    writable "$folder"
     if [ -e "$state" ] && { [ ! -O "$state" ] || [ -n "$(find "$state" -prune -perm /022)" ]; }; then
         fail 5 "$state is not $(id -un)'s alone: chown it to $(id -un), and chmod go-w"
     fi
@@ -85,11 +99,13 @@ has_socket() { # has_socket PID tcp:PORT
     return 1
 }
 
+show() { # show NUMBER PATH: what it holds, where it is there.
+    [ ! -f "$2" ] || say "live $2 $(stat -c '%a %U:%G' "$2") $(base64 -w0 "$2")"
+}
+
 inspect() { # What this host has and runs, a fact a line.
     say "rsyslogd $(rsyslogd -v 2>/dev/null | sed -n '1s/^rsyslogd  *\([0-9.]*\).*/\1/p')"
-    if [ -f "$live" ]; then
-        say "live $(stat -c '%a %U:%G' "$live") $(base64 -w0 "$live")"
-    fi
+    each_file show
     [ ! -d "$pending" ] || say "pending $(cat "$pending/holder" 2>/dev/null || say unknown)"
     pid=$(pid_now)
     say "pid ${pid:-0}"
@@ -102,16 +118,19 @@ inspect() { # What this host has and runs, a fact a line.
     done
 }
 
+is_newer() { # is_newer NUMBER PATH: it changed after $started; the clock may have been set.
+    [ ! -f "$2" ] || [ "$started" -ge "$(($(stat -c %Y "$2") - 5))" ] || say "stale $2"
+}
+
 examine() { # What verify asks beside: whether what runs is what is there, and what it needs.
     if rsyslogd -N1 -f "$main" >/dev/null 2>&1; then say "accepted yes"; fi
     if grep -qs "$folder/" "$main"; then say "includes yes"; fi
-    if [ -n "$pid" ] && [ -f "$live" ]; then
+    if [ -n "$pid" ]; then
         booted=$(sed -n 's/^btime //p' /proc/stat)
         # The name of a process may hold blanks: field 22 is the 20th behind it.
         ticks=$(sed 's/.*) //' "/proc/$pid/stat" | cut -d ' ' -f 20)
         started=$((booted + ticks / $(getconf CLK_TCK)))
-        # Seconds apart: the clock may have been set since the boot.
-        [ "$started" -ge "$(($(stat -c %Y "$live") - 5))" ] || say "stale yes"
+        each_file is_newer
         say "files $(sed -n 's/^Max open files *\([0-9a-z]*\).*/\1/p' "/proc/$pid/limits")"
         say "uid $(stat -c %u "/proc/$pid")"
     fi
@@ -156,16 +175,25 @@ await() { # await SOCKETS: it runs anew within $patience_s seconds.
     done
 }
 
+lay() { # lay NUMBER PATH: the new file among the others of its kind.
+    if [ "$2" = "$main" ]; then
+        whole=$stage/new-$1
+    else
+        cp "$stage/new-$1" "$stage/all/$(basename "$2")"
+        has_drop_in=yes
+    fi
+}
+
 check() { # rsyslogd reads the whole configuration as it would be.  $stage is where AppArmor lets it.
-    whole=$stage/new
-    if [ "$live" != "$main" ]; then
-        mkdir "$stage/all"
-        for drop_in in "$folder"/*.conf; do
-            [ ! -f "$drop_in" ] || cp "$drop_in" "$stage/all/"
-        done
-        cp "$stage/new" "$stage/all/$(basename "$live")"
+    whole=$main has_drop_in=
+    mkdir "$stage/all"
+    for drop_in in "$folder"/*.conf; do
+        [ ! -f "$drop_in" ] || cp "$drop_in" "$stage/all/"
+    done
+    each_file lay
+    if [ -n "$has_drop_in" ]; then
+        sed "s#$folder/#$stage/all/#g" "$whole" >"$stage/main"
         whole=$stage/main
-        sed "s#$folder/#$stage/all/#g" "$main" >"$whole"
         grep -q "$stage/all/" "$whole" ||
             fail 5 "$main includes nothing of $folder: a fragment there has no effect"
     fi
@@ -209,6 +237,26 @@ tidy() { # The journal goes last, and at once.
     rm -rf "$state/gone"
 }
 
+back_up() { # back_up NUMBER PATH: keep what is there, and make ready what comes.
+    if [ -f "$2" ]; then
+        cp -a "$2" "$pending/backup-$1"
+        # Its owner, mode and labels with our content.
+        cp -a "$2" "$stage/put-$1"
+    else
+        : >"$stage/put-$1"
+        chmod "$mode" "$stage/put-$1"
+    fi
+    cat "$stage/new-$1" >"$stage/put-$1"
+}
+
+replace() { # replace NUMBER PATH: at once.
+    mv "$stage/put-$1" "$2"
+}
+
+stage_file() { # stage_file NUMBER PATH: the new file, where it may be read.
+    "candidate_$1" >"$stage/new-$1"
+}
+
 apply() { # Validate, back up, arm, replace, restart, look.
     places
     mkdir -p "$state"
@@ -217,36 +265,39 @@ apply() { # Validate, back up, arm, replace, restart, look.
         fail 75 "has an unfinished change by $(cat "$pending/holder" 2>/dev/null)"
     say "$run" >"$pending/run"
     say "$holder" >"$pending/holder"
+    say "$lives" >"$pending/files"
     undo >"$pending/undo-$run"
     pid_now >"$pending/pid"
     note stage
     rm -rf "$stage"
     mkdir "$stage"
-    candidate >"$stage/new"
+    each_file stage_file
     check || fail 1 "its rsyslogd rejects the configuration"
     note backup
-    if [ -f "$live" ]; then
-        cp -a "$live" "$pending/backup"
-        # Its owner, mode and labels with our content.
-        cp -a "$live" "$stage/put"
-    else
-        : >"$stage/put"
-        chmod "$mode" "$stage/put"
-    fi
-    cat "$stage/new" >"$stage/put"
+    each_file back_up
     if [ "$confirm_within_s" -gt 0 ]; then
         note arm
         arm
     fi
     note replace
-    to_disk "$stage/put" "$pending"/*
-    mv "$stage/put" "$live"
+    to_disk "$stage"/put-* "$pending"/*
+    each_file replace
     rm -rf "$stage"
     note restart
     run_service || fail 1 "the service did not restart: $(tail -n 3 "$pending/said")"
     await "$sockets" || fail 1 "rsyslogd does not run, or does not listen on $sockets" \
         "$patience_s s after the restart: $(tail -n 3 "$pending/said")"
     note applied
+}
+
+put_back() { # put_back NUMBER PATH: what was there, or nothing.
+    if [ -f "$pending/backup-$1" ]; then
+        cp -a "$pending/backup-$1" "$stage/old-$1"
+        to_disk "$stage/old-$1"
+        mv "$stage/old-$1" "$2"
+    else
+        rm -f "$2"
+    fi
 }
 
 restore() { # As it was before; nothing to do is fine.
@@ -263,14 +314,10 @@ restore() { # As it was before; nothing to do is fine.
         return 0
     fi
     if noted replace; then
-        if [ -f "$pending/backup" ]; then
-            mkdir -p "$stage"
-            cp -a "$pending/backup" "$stage/old"
-            to_disk "$stage/old"
-            mv "$stage/old" "$live"
-        else
-            rm -f "$live"
-        fi
+        # Which files they were is the host's to say: who restores may know of others.
+        lives=$(cat "$pending/files")
+        mkdir -p "$stage"
+        each_file put_back
     fi
     said=
     if noted restart; then
@@ -290,8 +337,13 @@ keep() { # The change stays; what was there before is kept beside.
     finish
 }
 
+remember() { # remember NUMBER PATH: what was there before stays beside.
+    [ ! -f "$pending/backup-$1" ] || cp -a "$pending/backup-$1" "$state/previous-$(basename "$2")"
+}
+
 finish() { # What was there before, and which change was kept last, are remembered.
-    [ ! -f "$pending/backup" ] || cp -a "$pending/backup" "$state/previous-$(basename "$live")"
+    lives=$(cat "$pending/files")
+    each_file remember
     cp "$pending/run" "$state/kept"
     tidy
 }

@@ -1,13 +1,92 @@
-"""The profile as one host runs it: with the changes that the inventory makes for that host."""
+"""The profile as one host runs it: with the changes that the inventory makes for that host, and the
+files that its rsyslogd reads."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
 from tuner.deploy.inventory import InventoryHost
 from tuner.errors import BadProfile, BadUsage, Refused
+from tuner.lint.candidate import with_edits
 from tuner.lint.load import LoadedProfile
-from tuner.profile.edit import edit_leaf
-from tuner.profile.source import read
-from tuner.render.artefacts import engine_artefacts
+from tuner.profile.model import BaseFiles, Profile
+from tuner.render.artefacts import Artefact, base_files, configuration, engine_artefacts
+from tuner.render.form import Form
+from tuner.render.templates import Templates
+
+
+@dataclass(frozen=True)
+class HostProfile:
+    """A profile with a host's own changes, and what is rendered of it for the host's rsyslogd: the
+    artefacts, and where each belongs there, both by its name here."""
+
+    machine: InventoryHost
+    profile: Profile
+    artefacts: Mapping[str, Artefact]
+    places: Mapping[str, str]
+
+    @property
+    def base(self) -> BaseFiles | None:
+        """What the profile is on top of."""
+        return self.profile.base
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The texts by their paths on the host."""
+        return {there: self.artefacts[here].text for here, there in self.places.items()}
+
+    @property
+    def text(self) -> str:
+        """All of them, for whoever looks for names in it."""
+        return "\n".join(self.files.values())
+
+    @property
+    def mode(self) -> str:
+        """The mode of a new file."""
+        return "600" if any(one.private for one in self.artefacts.values()) else "644"
+
+
+def host_profile(
+    loaded: LoadedProfile, machine: InventoryHost, site: Templates | None, form: Form
+) -> HostProfile:
+    """What a host is to run.  Raises BadUsage where its own changes make no valid profile, Refused
+    where they change what the engine gets, and for files that belong in no place that apply
+    knows."""
+    own = for_host(loaded, machine).profile
+    if own.base is None:
+        file = configuration(own, site, form)
+        live = machine.paths.live(own.name if form.is_fragment else None)
+        return HostProfile(machine, own, {file.path: file}, {file.path: live})
+    artefacts = base_files(own.base.kept)
+    places = _places(own.base, machine, form.is_fragment)
+    for there in places.values():
+        folder = str(PurePosixPath(there).parent)
+        if there != machine.paths.configuration and folder != machine.paths.fragments:
+            raise Refused(
+                f"{machine.name}: {there} is neither {machine.paths.configuration} nor a file of "
+                f"{machine.paths.fragments}, which is all that apply replaces: name others in "
+                "paths of the inventory, or render the files and bring them there yourself"
+            )
+    return HostProfile(machine, own, artefacts, places)
+
+
+def _places(base: BaseFiles, machine: InventoryHost, is_fragment: bool) -> dict[str, str]:
+    """Where the files of a base belong on a host: a base that is named by its whole path, or is a
+    copy below a root, says it; else its first file is the host's configuration or a drop-in, and
+    those beside it go beside that."""
+    kept = base.kept
+    first = next(iter(kept.changed.files))
+    if base.root is not None or Path(base.rsyslog).is_absolute():
+        return {path: kept.on_its_host(path) for path in kept.changed.files}
+    live = machine.paths.live(PurePosixPath(first).stem if is_fragment else None)
+    here, there = PurePosixPath(first).parent, PurePosixPath(live).parent
+    places = {}
+    for path in kept.changed.files:
+        is_below = PurePosixPath(path).is_relative_to(here)
+        places[path] = str(there / PurePosixPath(path).relative_to(here)) if is_below else path
+    return {**places, first: live}
 
 
 def for_host(loaded: LoadedProfile, machine: InventoryHost) -> LoadedProfile:
@@ -18,14 +97,15 @@ def for_host(loaded: LoadedProfile, machine: InventoryHost) -> LoadedProfile:
     """
     if not machine.changes:
         return loaded
-    leaf = read(loaded.text, str(loaded.path))
     try:
-        own = loaded.with_text(edit_leaf(leaf, loaded.below, dict(machine.changes)))
+        own = with_edits(loaded, dict(machine.changes))
     except BadProfile as bad:
         messages = "; ".join(one.message for one in bad.problems)
         raise BadUsage(f"the changes of {machine.name} in the inventory: {messages}") from None
     except BadUsage as bad:
         raise BadUsage(f"the changes of {machine.name} in the inventory: {bad}") from None
+    if loaded.profile.base is not None:
+        return own
     # The engine's objects say for whom they were made, which the profile itself decides.
     same_name = own.profile.model_copy(update={"name": loaded.profile.name})
     if engine_artefacts(same_name) != engine_artefacts(loaded.profile):

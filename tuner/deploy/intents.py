@@ -36,10 +36,10 @@ class Beginning:
 
 @dataclass(frozen=True)
 class Touched:
-    """A host that is about to be changed."""
+    """A host on which these files are about to be changed."""
 
     machine: InventoryHost
-    fragment: str | None
+    paths: tuple[str, ...]
     kind: Literal["host"] = "host"
 
 

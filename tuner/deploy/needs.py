@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
-from tuner.render.artefacts import Artefact
 from tuner.render.modules import packages_of
 
 _KEY = re.compile(r'(?i)(?:keyfile|myprivkey)="(/[^"]+)"')
@@ -28,14 +27,14 @@ class HostNeeds:
     ports: tuple[str, ...]
 
 
-def needs_of(profile: Profile, file: Artefact) -> HostNeeds:
-    """What the rendered `file` of a profile asks of its host."""
+def needs_of(profile: Profile, text: str) -> HostNeeds:
+    """What a profile, rendered as `text`, asks of its host."""
     secrets = [one.file for one in profile.secrets if one.file is not None]
     return HostNeeds(
-        packages=("rsyslog", *sorted(packages_of(file.text))),
+        packages=("rsyslog", *sorted(packages_of(text))),
         files=tuple(profile.files_beside),
-        secrets=tuple(dict.fromkeys((*secrets, *_KEY.findall(file.text)))),
-        certificates=tuple(dict.fromkeys(_CERTIFICATE.findall(file.text))),
+        secrets=tuple(dict.fromkeys((*secrets, *_KEY.findall(text)))),
+        certificates=tuple(dict.fromkeys(_CERTIFICATE.findall(text))),
         variables=profile.secret_variables,
         ports=sockets_of(profile),
     )

@@ -44,7 +44,10 @@ def bring_back(client: EngineClient, path: str, before: JSON | None) -> str | No
 
 
 def findable(profile: Profile) -> tuple[str, ...]:
-    """The fields in which a search finds a word that is both the program and the message."""
+    """The fields in which a search finds a word that is both the program and the message; what a
+    base writes may be any."""
+    if profile.base is not None:
+        return ("*",)
     return tuple(
         field.name
         for output in profile.indexed

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import re
+import json
 from dataclasses import dataclass
 from functools import cached_property
 
 from pydantic import TypeAdapter, ValidationError
 
+from tuner.deploy.host_profile import HostProfile
 from tuner.deploy.inventory import InventoryHost
-from tuner.deploy.target import Candidate, Facts, RemoteHost
+from tuner.deploy.target import Candidate, Facts, raw_of, shown
 from tuner.engine import normal
 from tuner.engine.client import JSON, EngineClient, at
 from tuner.engine.installed import (
@@ -26,7 +27,7 @@ from tuner.errors import BadUsage, Refused
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
-from tuner.render.artefacts import Artefact, mark_of
+from tuner.render.artefacts import RSYSLOG, mark_of, masked
 from tuner.render.templates import Templates
 from tuner.render.tree import unified
 from tuner.validate.difference import ClusterObject, compare
@@ -34,22 +35,22 @@ from tuner.validate.difference import ClusterObject, compare
 KIND = "apply-plan"
 # In the order in which one needs the other.
 _ORDER = ("/_ilm/", "/_plugins/_ism/", "/_component_template/", "/_index_template/")
-# Passwords and keys that others wrote into a configuration: of ours none holds one.
-_SECRET = re.compile(
-    r"""((?:pwd|pass\w*|apikey|secret|token|key)\s*=\s*)(["'])(?!`).*?\2""", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True)
 class HostChange:
-    """The file of a host: `before` is the hash of what was there when the plan was made, None for
-    no file; `diff` shows what changes, empty for nothing."""
+    """The files of a host that change, none where it has all of it: `before` are the hashes of what
+    was there when the plan was made, None for no file; `diff` shows what changes."""
 
     machine: InventoryHost
-    fragment: str | None
     candidate: Candidate
-    before: str | None
+    before: tuple[str | None, ...]
     diff: str
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that are replaced."""
+        return tuple(path for path, _ in self.candidate.files)
 
 
 @dataclass(frozen=True)
@@ -65,21 +66,23 @@ class EngineChange:
 
 @dataclass(frozen=True)
 class DeployPlan:
-    """All that one apply does; `text` and `layers` are the profile's, `url` is the engine's."""
+    """All that one apply does; `text`, `layers` and `beside` are the profile's, `url` is the
+    engine's."""
 
     profile: str
     text: str
     layers: tuple[tuple[str, str], ...]
+    beside: tuple[tuple[str, str], ...] | None
     hosts: tuple[HostChange, ...]
     url: str | None = None
     objects: tuple[EngineChange, ...] = ()
-    schema: int = 1
+    schema: int = 2
     kind: str = KIND
 
     @cached_property
     def loaded(self) -> LoadedProfile:
         """The profile as it was planned."""
-        return parse_profile(self.text, self.profile, self.layers)
+        return parse_profile(self.text, self.profile, self.layers, self.beside)
 
     @property
     def diff(self) -> str:
@@ -88,11 +91,12 @@ class DeployPlan:
 
 
 _PLAN = TypeAdapter(DeployPlan)
+_MARK = str(mark_of(RSYSLOG)).encode()
 
 
 def saved(plan: DeployPlan) -> str:
-    """A plan as the text of a file."""
-    return _PLAN.dump_json(plan, indent=2).decode() + "\n"
+    """A plan as the text of a file; bytes of a base that are no UTF-8 are escapes in it."""
+    return json.dumps(_PLAN.dump_python(plan, mode="json"), indent=2) + "\n"
 
 
 def read_plan(text: str, name: str) -> DeployPlan | None:
@@ -101,27 +105,28 @@ def read_plan(text: str, name: str) -> DeployPlan | None:
     if not text.lstrip().startswith("{") or f'"{KIND}"' not in text:
         return None
     try:
-        return _PLAN.validate_json(text)
+        return _PLAN.validate_python(json.loads(text))
+    except json.JSONDecodeError as bad:
+        raise BadUsage(f"{name} is not a whole plan: {bad}") from None
     except ValidationError as bad:
         first = bad.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise BadUsage(f"{name} is not a plan of this version: {where}: {first['msg']}") from None
 
 
-def host_change(
-    target: RemoteHost, facts: Facts, fragment: str | None, file: Artefact, profile: Profile
-) -> HostChange:
+def host_change(own: HostProfile, facts: Facts) -> HostChange:
     """What a rendered configuration changes on a host."""
-    candidate = Candidate(file.text, "600" if file.private else "644", sockets_of(profile))
-    live = None if facts.live is None else facts.live.content
-    old = None if live is None else live.decode("utf-8", "replace")
-    label = f"{target.machine.name}{target.live}"
+    live = {path: facts.content(path) for path in own.files}
+    new = {path: text for path, text in own.files.items() if live[path] != raw_of(text)}
+    diffs = (
+        unified(f"{own.machine.name}{path}", shown(live[path]), shown(raw_of(text)))
+        for path, text in new.items()
+    )
     return HostChange(
-        machine=target.machine,
-        fragment=fragment,
-        candidate=candidate,
-        before=digest_of(live),
-        diff="".join(masked(line) for line in unified(label, old, file.text)),
+        machine=own.machine,
+        candidate=Candidate(tuple(new.items()), own.mode, sockets_of(own.profile)),
+        before=tuple(digest_of(live[path]) for path in new),
+        diff="".join(masked(line) for diff in diffs for line in diff),
     )
 
 
@@ -140,9 +145,11 @@ def engine_changes(
 
 
 def require_unchanged(change: HostChange, facts: Facts) -> None:
-    """Raise Refused where the live file is not the one that the plan was made for."""
-    if digest_of(None if facts.live is None else facts.live.content) != change.before:
-        raise Refused(f"{change.machine.name}: the file changed since the plan: make a new one")
+    """Raise Refused where a live file is not the one that the plan was made for."""
+    for path, before in zip(change.paths, change.before, strict=True):
+        if digest_of(facts.content(path)) != before:
+            name = change.machine.name
+            raise Refused(f"{name}: {path} changed since the plan: make a new one")
 
 
 def require_same_engine(plan: DeployPlan, client: EngineClient) -> None:
@@ -169,31 +176,55 @@ def _now(change: EngineChange, client: EngineClient, engine: Engine) -> JSON | N
     return None if alias_writes(client, name.removesuffix("-000001")) is None else {}
 
 
-def require_fit(
-    target: RemoteHost, facts: Facts, profile: Profile, file: Artefact, take_over: bool
-) -> None:
-    """Raise Refused where the host is not one for this profile, or the file not ours."""
-    name = target.machine.name
+def require_fit(own: HostProfile, facts: Facts, take_over: bool) -> None:
+    """Raise Refused where the host is not one for this profile, or a file not ours to replace."""
+    name, profile = own.machine.name, own.profile
     if release_number(facts.rsyslogd) < release_number(profile.release.rsyslog):
         found = facts.rsyslogd or "no rsyslogd"
         raise Refused(
             f"{name} has {found}, the profile is for rsyslog {profile.release.rsyslog} or newer: "
             "change release.rsyslog, and render again"
         )
-    mark = mark_of(file.path) or ""
-    if facts.live is not None and mark.encode() not in facts.live.content and not take_over:
-        raise Refused(
-            f"{name}: {target.live} is not rendered by rsyslog-tune, and what it does (such as the "
-            "host's own logs) would end: use --fragment, or --take-over to replace it"
-        )
+    if not take_over:
+        _require_known(own, facts)
     busy = [one for one in sockets_of(profile) if one in facts.taken]
     if busy:
         raise Refused(f"{name}: {', '.join(busy)} is taken by another program than its rsyslogd")
 
 
-def masked(line: str) -> str:
-    """A line of a configuration without the value of a password or a key."""
-    return _SECRET.sub(r"\1\2***\2", line)
+def _require_known(own: HostProfile, facts: Facts) -> None:
+    """Raise Refused where a file of the host is neither rendered by us nor, with a base, what the
+    profile stands on, but for parameters that it changes."""
+    name = own.machine.name
+    if own.base is None:
+        for path in own.files:
+            live = facts.content(path)
+            if live is not None and _MARK not in live:
+                raise Refused(
+                    f"{name}: {path} is not rendered by rsyslog-tune, and what it does (such as "
+                    "the host's own logs) would end: use --fragment, or --take-over to replace it"
+                )
+        return
+    kept = own.base.kept
+    found = {here: facts.content(there) for here, there in own.places.items()}
+    missing = [own.places[here] for here, content in found.items() if content is None]
+    if missing:
+        raise Refused(
+            f"{name} has no {', '.join(missing)}: the profile stands on other files than this host "
+            f"has; import --host {name} makes one that stands on those, --take-over brings them"
+        )
+    try:
+        made = kept.with_changes({here: content or b"" for here, content in found.items()})
+    except LookupError as bad:
+        why = f"the changes have no place in its own files: {bad.args[0]}"
+        raise Refused(f"{name}: {why}") from None
+    for here, there in own.places.items():
+        if made[here] != raw_of(own.files[there]):
+            raise Refused(
+                f"{name}: {there} differs from what the profile stands on in more than the "
+                f"parameters that it changes: import --host {name} makes a profile on top of it, "
+                "--take-over replaces it (see apply --take-over --diff)"
+            )
 
 
 def digest_of(content: bytes | None) -> str | None:

@@ -16,7 +16,7 @@ from tuner.modules.queue import SEGMENTED_SINCE
 from tuner.profile.model import Profile
 from tuner.profile.placement import real_queues
 from tuner.rainerscript.parser import parse
-from tuner.rainerscript.script import ScriptObject, every
+from tuner.rainerscript.script import Block, ScriptObject, every
 from tuner.render.rulesets import counter_names
 
 # Enough for a set of counters of a large configuration.
@@ -109,15 +109,20 @@ def _on_disk(name: str, figures: Snapshot) -> str:
     return f" and {part.size:,} on disk{size}"
 
 
-def stranded_files(host: RemoteHost, text: str, rsyslogd: str) -> Iterator[str]:
-    """A sentence for each queue of the configuration `text` that has files on the host which its
+def block_of(profile: Profile, text: str) -> Block:
+    """The statements of a profile's configuration: of all files of its base, else of what was
+    rendered as `text`."""
+    return parse(text, "")[0] if profile.base is None else profile.base.kept.changed.block
+
+
+def stranded_files(host: RemoteHost, block: Block, rsyslogd: str) -> Iterator[str]:
+    """A sentence for each queue of a configuration that has files on the host which its
     `rsyslogd`, such as 8.2504.0, does not read: the events in them are not delivered.
 
     The layouts are those of rsyslog runtime/queue_da.c: FILENAME.segq is a folder of the segmented
     one, FILENAME.qi and FILENAME.00000001 are files of the old one.
     """
     there = HostFiles(host.host)
-    block, _ = parse(text, host.live)
     objects = [one for one in every(block) if isinstance(one, ScriptObject)]
     own = [one.text("workDirectory") for one in objects if one.kind == "global"]
     for one in objects:

@@ -41,7 +41,7 @@ def recover(left: Sequence[Intents], tell: Tell) -> int:
 def recover_hosts(machines: Sequence[InventoryHost], tell: Tell) -> None:
     """Undo whatever change is under way on these hosts, whoever began it."""
     for machine in machines:
-        tell(f"{machine.name}: {_WORDS[RemoteHost(machine, None).restore()]}")
+        tell(f"{machine.name}: {_WORDS[RemoteHost(machine).restore()]}")
 
 
 def confirm(left: Sequence[Intents], tell: Tell) -> int:
@@ -51,7 +51,7 @@ def confirm(left: Sequence[Intents], tell: Tell) -> int:
     for intents in waiting:
         for one in intents.every:
             if isinstance(one, Touched):
-                RemoteHost(one.machine, one.fragment).keep(intents.path.stem)
+                RemoteHost(one.machine, one.paths).keep(intents.path.stem)
                 tell(f"{one.machine.name}: confirmed")
         intents.remove()
     return len(waiting)
@@ -65,7 +65,7 @@ def _hosts_restored(intents: Intents, tell: Tell) -> tuple[list[str], bool]:
             continue
         name = one.machine.name
         try:
-            undone = RemoteHost(one.machine, one.fragment).restore(intents.path.stem)
+            undone = RemoteHost(one.machine, one.paths).restore(intents.path.stem)
         except TuneError as bad:
             failures.append(str(bad))
             continue

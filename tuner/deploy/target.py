@@ -9,7 +9,7 @@ import base64
 import os
 import platform
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from importlib.resources import files
@@ -44,28 +44,34 @@ class LiveFile:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a host has: the release of its rsyslogd (8.2302.0), the live file, who changes it just
-    now, the process of the service, the sockets that it has and those that others have."""
+    """What a host has: the release of its rsyslogd (8.2302.0), those live files that are there by
+    their paths, who changes them just now, the process of the service, the sockets that it has and
+    those that others have."""
 
     rsyslogd: str
-    live: LiveFile | None
+    live: Mapping[str, LiveFile]
     pending: str | None
     pid: int
     opened: frozenset[str]
     taken: frozenset[str]
 
+    def content(self, path: str) -> bytes | None:
+        """The bytes of a live file; None where it is not there."""
+        found = self.live.get(path)
+        return None if found is None else found.content
+
 
 @dataclass(frozen=True)
 class Examined:
     """What verify asks of a host: whether rsyslogd accepts its configuration and that includes the
-    drop-ins, whether the process is older than the file, its user, its limit of open files (None:
+    drop-ins, files that are newer than the process, its user, its limit of open files (None:
     no limit), the kernel's limit of a receive buffer; secrets with their modes, files that are
     missing, certificates that end within 30 days."""
 
     facts: Facts
     accepted: bool
     included: bool
-    stale: bool
+    stale: tuple[str, ...]
     uid: int
     open_files: int | None
     rmem_bytes: int
@@ -76,19 +82,20 @@ class Examined:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A configuration for a host: its text, the mode of a new file, the sockets that it opens."""
+    """A configuration for a host: files by path with their texts, the mode of a new one, the
+    sockets that it opens."""
 
-    text: str
+    files: tuple[tuple[str, str], ...]
     mode: str
     sockets: tuple[str, ...]
 
 
 class RemoteHost:
-    """A machine of the inventory, and the one file there that a profile is rendered to."""
+    """A machine of the inventory, and the files there that a profile is rendered to."""
 
-    def __init__(self, machine: InventoryHost, fragment: str | None) -> None:
+    def __init__(self, machine: InventoryHost, paths: Iterable[str] = ()) -> None:
         self.machine = machine
-        self.live = machine.paths.live(fragment)
+        self.paths = tuple(paths)
         self.host: Host = connect(machine.name, machine.address)
 
     def facts(self, sockets: tuple[str, ...]) -> Facts:
@@ -106,7 +113,7 @@ class RemoteHost:
             facts=_facts(pairs),
             accepted="accepted" in said,
             included="includes" in said,
-            stale="stale" in said,
+            stale=tuple(rest for word, rest in pairs if word == "stale"),
             uid=int(said.get("uid", 0)),
             open_files=int(limit) if (limit := said.get("files", "")).isdigit() else None,
             rmem_bytes=int(said.get("rmem", 0)),
@@ -124,7 +131,7 @@ class RemoteHost:
         return [(word, rest) for word, _, rest in (line.partition(" ") for line in lines)]
 
     def apply(self, candidate: Candidate, run: str, confirm_within_s: int) -> None:
-        """Put the candidate in the place of the live file, and restart the service; raises
+        """Put the candidate in the place of the live files, and restart the service; raises
         JobFailed where the host does not take it, which `restore` undoes."""
         sockets = " ".join(candidate.sockets)
         settings = {
@@ -135,7 +142,10 @@ class RemoteHost:
             "confirm_within_s": str(confirm_within_s),
         }
         printed = {
-            "candidate": candidate.text.encode(),
+            **{
+                f"candidate_{number}": raw_of(text)
+                for number, (_, text) in enumerate(candidate.files, 1)
+            },
             "undo": self._script("restore", {"run": run, "wait_s": str(_LONGEST_WAIT_S)}),
         }
         self._call("apply", settings, printed)
@@ -174,7 +184,7 @@ class RemoteHost:
         machine, paths = self.machine, self.machine.paths
         every = {
             "state": f"{paths.state}/deploy",
-            "live": self.live,
+            "lives": "\n".join(self.paths),
             "main": paths.configuration,
             "folder": paths.fragments,
             "stage": f"{paths.fragments}/.rsyslog-tune",
@@ -190,12 +200,22 @@ class RemoteHost:
         return script_of(_SCRIPT, every, printed or {}, call)
 
 
+def raw_of(text: str) -> bytes:
+    """The bytes of a rendered file."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def shown(content: bytes | None) -> str | None:
+    """A file as text for people; None where it is not there."""
+    return None if content is None else content.decode("utf-8", "replace")
+
+
 def _facts(pairs: list[tuple[str, str]]) -> Facts:
     said = dict(pairs)
-    live = said.get("live")
+    lives = (rest.split(" ", 3) for word, rest in pairs if word == "live")
     return Facts(
         rsyslogd=said["rsyslogd"],
-        live=None if live is None else _live_file(*live.split(" ", 2)),
+        live={path: _live_file(*rest) for path, *rest in lives},
         pending=said.get("pending"),
         pid=int(said["pid"]),
         opened=frozenset(rest for word, rest in pairs if word == "open"),

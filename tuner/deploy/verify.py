@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tuner.deploy.host_profile import HostProfile
 from tuner.deploy.needs import needs_of
-from tuner.deploy.plan import masked, release_number
-from tuner.deploy.queues import stranded_files
-from tuner.deploy.target import Examined, RemoteHost
+from tuner.deploy.plan import release_number
+from tuner.deploy.queues import block_of, stranded_files
+from tuner.deploy.target import Examined, RemoteHost, raw_of, shown
 from tuner.engine.client import EngineClient
 from tuner.engine.probe import facts
 from tuner.modules.imudp import ImudpInput
 from tuner.modules.input import TRANSPORTS
 from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
-from tuner.render.artefacts import Artefact
+from tuner.render.artefacts import masked
 from tuner.render.modules import packages_of
 from tuner.render.templates import Templates
 from tuner.render.tree import unified
@@ -36,20 +37,20 @@ class Drift:
     diff: str = ""
 
 
-def host_drift(host: RemoteHost, profile: Profile, file: Artefact) -> Iterator[Drift]:
-    """What differs on a host that is to run the rendered `file`."""
-    name = host.machine.name
-    needs = needs_of(profile, file)
+def host_drift(host: RemoteHost, own: HostProfile) -> Iterator[Drift]:
+    """What differs on a host from what it is to run."""
+    name, profile = host.machine.name, own.profile
+    needs = needs_of(profile, own.text)
     files = [f"file {path}" for path in needs.files]
     files += [f"secret {path}" for path in needs.secrets]
     files += [f"certificate {path}" for path in needs.certificates]
     seen = host.examined(needs.ports, tuple(files))
-    yield from (Drift(name, what, diff) for what, diff in _files(host, seen, file))
+    yield from (Drift(name, what, diff) for what, diff in _files(host, seen, own))
     yield from (Drift(name, what) for what in _process(seen, profile))
     yield from (Drift(name, what) for what in _needs(seen, profile))
-    unread = stranded_files(host, file.text, seen.facts.rsyslogd)
+    unread = stranded_files(host, block_of(profile, own.text), seen.facts.rsyslogd)
     yield from (Drift(name, what) for what in unread)
-    for package, module in packages_of(file.text).items():
+    for package, module in packages_of(own.text).items():
         if host.host.package(package) is None:
             yield Drift(name, f"the package {package} is not installed, {module} needs it")
 
@@ -68,20 +69,20 @@ def engine_drift(profile: Profile, client: EngineClient, site: Templates | None)
             yield Drift("engine", f"{one.name} {what}", one.unified())
 
 
-def _files(host: RemoteHost, seen: Examined, file: Artefact) -> Iterator[tuple[str, str]]:
-    live = seen.facts.live
-    old = None if live is None else live.content.decode("utf-8", "replace")
-    if old != file.text:
-        lines = unified(f"{host.machine.name}{host.live}", old, file.text)
-        what = "is missing" if old is None else "differs"
-        yield f"{host.live} {what}", "".join(map(masked, lines))
+def _files(host: RemoteHost, seen: Examined, own: HostProfile) -> Iterator[tuple[str, str]]:
+    for path, text in own.files.items():
+        live = seen.facts.content(path)
+        if live != raw_of(text):
+            lines = unified(f"{host.machine.name}{path}", shown(live), shown(raw_of(text)))
+            what = "is missing" if live is None else "differs"
+            yield f"{path} {what}", "".join(map(masked, lines))
     main = host.machine.paths.configuration
     if not seen.accepted:
         yield f"rsyslogd -N1 rejects {main}", ""
-    if host.live != main and not seen.included:
+    if set(host.paths) - {main} and not seen.included:
         yield f"{main} does not include {host.machine.paths.fragments}", ""
-    if seen.stale:
-        yield f"rsyslogd started before {host.live} changed: restart it", ""
+    for path in seen.stale:
+        yield f"rsyslogd started before {path} changed: restart it", ""
     for path in seen.missing:
         yield f"{path} is missing", ""
     for path in seen.ends:

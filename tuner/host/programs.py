@@ -104,11 +104,17 @@ def rsyslogd() -> str:
 def rsyslog_version() -> str:
     """The release of the installed rsyslogd, as `8.2302`."""
     output = run([rsyslogd(), "-v"], timeout_s=10).stdout
-    match = re.search(r"rsyslogd\s+(8\.\d+)", output)
-    if match is None:
+    version = version_in(output)
+    if version is None:
         said = next(iter(output.splitlines()), "nothing")
         raise ProgramMissing(f"{rsyslogd()} is not rsyslogd 8; with -v it prints: {said}")
-    return match.group(1)
+    return version
+
+
+def version_in(printed: str) -> str | None:
+    """The release in what `rsyslogd -v` prints, as `8.2302`; None where it is not rsyslogd 8."""
+    match = re.search(r"rsyslogd\s+(8\.\d+)", printed)
+    return None if match is None else match.group(1)
 
 
 def chosen_rsyslogd() -> str | None:

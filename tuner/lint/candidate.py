@@ -36,6 +36,12 @@ def candidate(written: LoadedProfile, changes: Iterable[tuple[str, Level]]) -> L
     edits = edits_of(written, changes)
     if not edits:
         return written
+    return with_edits(written, edits)
+
+
+def with_edits(written: LoadedProfile, edits: Mapping[str, object]) -> LoadedProfile:
+    """The profile with values by their paths in its text, or among the changes of its base; raises
+    BadProfile when it is not valid, BadUsage for a path that names nothing."""
     leaf = read(written.text, str(written.path))
     if written.profile.base is not None:
         return written.with_text(in_base(leaf, written.below, written.profile.base.kept, edits))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from posixpath import abspath, basename, dirname
+from posixpath import abspath, basename, dirname, relpath
 
 from tuner.errors import BadProfile, KeyPath, Problem
 from tuner.profile.layers import BASE, CHANGES
@@ -28,11 +28,24 @@ _SAID_BY_BASE = (
 @dataclass(frozen=True)
 class KeptBase:
     """A configuration as it is, and with the changes of a profile, with what a profile knows of
-    that."""
+    that; `root` is the folder that stands for / where its files are a copy of a host's."""
 
     written: Base
     changed: Base
     view: View
+    changes: Changes
+    root: str = ""
+
+    def on_its_host(self, path: str) -> str:
+        """The path of one of its files where rsyslogd reads it."""
+        return f"/{relpath(path, self.root)}" if self.root else path
+
+    def with_changes(self, contents: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        """The same changes made in other files of the same paths; raises LookupError where they
+        have no place there."""
+        first = Path(next(iter(self.written.files)))
+        other = base_of(configuration([first], _Overlay(contents), root=self.root))
+        return {**contents, **edited(other, self.changes)}
 
 
 def with_base(
@@ -45,10 +58,16 @@ def with_base(
     if not isinstance(source.data, Mapping) or not isinstance(name, str):
         return source, None
     path = Path(source.file_of((BASE, "rsyslog"))).parent / name
+    below = at(source.data, (BASE, "root"))
+    folder = Path(source.file_of((BASE, "root"))).parent
+    root = str(folder / below) if isinstance(below, str) else ""
+    if root and not path.is_relative_to(root):
+        found = _wrong(source, (BASE, "root"), f"{path} is not below {root}, which stands for /")
+        raise BadProfile((*source.problems, found))
     store: ConfigurationFiles = LocalFiles()
     if recorded is not None:
         store = _Overlay({file: text.encode("utf-8", SURROGATES) for file, text in recorded})
-    read = configuration([path], store)
+    read = configuration([path], store, root=root)
     problems = [
         Problem(one.origin.file, one.origin.line, one.origin.column, one.message, IN_BASE)
         for one in read.refused
@@ -69,8 +88,10 @@ def with_base(
     except LookupError as bad:
         found = _wrong(source, (CHANGES,), str(bad.args[0]))
         raise BadProfile((*source.problems, found)) from None
-    changed = base_of(configuration([path], _Overlay(files, store))) if files else written
-    kept = KeptBase(written, changed, view_of(changed))
+    changed = written
+    if files:
+        changed = base_of(configuration([path], _Overlay(files, store), root=root))
+    kept = KeptBase(written, changed, view_of(changed), changes, root)
     if not kept.view.data["inputs"]:
         types = [str(one.text("type")) for _, one in written.of_kind("input")]
         there = ", ".join(types) or "none"

@@ -81,9 +81,11 @@ class LabShape(Section):
 
 
 class BaseFiles(Section):
-    """A configuration of the user's that stays as it is, but for `changes`."""
+    """A configuration of the user's that stays as it is, but for `changes`; `root` is the folder
+    that stands for / where it is a copy of a host's files."""
 
     rsyslog: ProfilePath
+    root: ProfilePath | None = None
     _kept: "KeptBase | None" = PrivateAttr(None)
 
     @property

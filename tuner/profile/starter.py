@@ -1,4 +1,4 @@
-"""The first profile of a machine: a commented text with what the machine has."""
+"""A first profile: a commented text with what a machine has, or on top of a configuration."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from tuner.engines.node import fitting_heap
 from tuner.engines.release import NEWEST_READ, OLDEST
+from tuner.engines.versions import DEFAULT
 from tuner.profile.edit import edit
+from tuner.profile.edit.splice import flow
 from tuner.schema.units import cores_text
 
 _MODELINE = "# yaml-language-server: $schema=profile.schema.json"
@@ -37,6 +39,32 @@ def starter(text: str, name: str, machine: LocalMachine) -> str:
     if release is not None:
         changes["release.rsyslog"] = release
     return f"{_MODELINE}\n#\n{_machine_comment(machine)}\n{edit(text, changes)}"
+
+
+def on_top_of(
+    base: str, name: str, rsyslog: str | None, root: str | None = None, sample: str | None = None
+) -> str:
+    """A profile called `name` on top of the configuration in the file `base`, below the folder
+    `root` where that stands for /, for an installed `rsyslog` (None: unknown) and with the traffic
+    of a `sample`."""
+    known = None if rsyslog is None else _covered(rsyslog)
+    release = DEFAULT.release.model_copy(update={} if known is None else {"rsyslog": known})
+    kept = {"rsyslog": base} | ({} if root is None else {"root": root})
+    load = {} if sample is None else {"sample": sample}
+    assumed = "The engine's version is" if known else "The versions of rsyslog and engine are"
+    return f"""\
+{_MODELINE}
+#
+# On top of a configuration that stays as it is: `changes` are made in it.
+name: {flow(name)}
+base: {flow(kept)}
+# {assumed} assumed: the configuration does not say it.
+release: {flow(release.model_dump(exclude_none=True))}
+# Traffic is made from what the configuration reads; `sample: FILE` learns it from lines of yours.
+workload: {flow(load)}
+# What a search keeps.
+guardrails: {{tier: durable, lost: 0, duplicated: 0}}
+"""
 
 
 def _covered(rsyslog: str) -> str | None:

@@ -85,11 +85,13 @@ def configuration(
     paths: Iterable[Path],
     store: ConfigurationFiles | None = None,
     translate: Translate | None = None,
+    root: str = "",
 ) -> Configuration:
     """The configuration that begins with the files `paths`, one after the other; without a `store`
-    they are on this machine.  Places in what was translated are lines of the translation, and name
-    the file so; without `translate` rsyslog's own YAML is refused."""
-    reader = _Files(store or LocalFiles(), translate)
+    they are on this machine, and what they include by its whole path is below `root`.  Places in
+    what was translated are lines of the translation, and name the file so; without `translate`
+    rsyslog's own YAML is refused."""
+    reader = _Files(store or LocalFiles(), translate, root)
     block: Block = ()
     for path in map(str, paths):
         block += reader.file(path, ScriptPosition(path, 1, 1))
@@ -100,6 +102,7 @@ def configuration(
 class _Files:
     store: ConfigurationFiles
     translate: Translate | None = None
+    root: str = ""
     files: list[str] = field(default_factory=list)
     sources: dict[str, bytes] = field(default_factory=dict)
     refused: list[Gap] = field(default_factory=list)
@@ -159,7 +162,8 @@ class _Files:
         if path is None:
             self._refuse(origin, "the file to include must be one path here")
             return ()
-        found = list(self._matching(join(dirname(origin.file), path)))
+        whole = f"{self.root}{path}" if path[:1] == "/" else join(dirname(origin.file), path)
+        found = list(self._matching(whole))
         is_optional = "mode" in given and (given["mode"].text or "").lower() == "optional"
         if not (found or is_optional or glob.has_magic(path) or path.endswith("/")):
             self._refuse(origin, f"there is no file {path} to include")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,7 +34,7 @@ from tuner.render.script import script
 from tuner.render.templates import Templates, shipped_templates
 
 if TYPE_CHECKING:
-    from tuner.rainerscript.objects import Base
+    from tuner.profile.base import KeptBase
 
 RSYSLOG = "rsyslog.conf"
 HEAP = "jvm.options.d/heap.options"
@@ -48,6 +49,10 @@ OPTIONAL = (
     RSYSLOG, HEAP, *NODE.values(), INDEX_TEMPLATE, FIRST_INDEX, LIFECYCLE, *COMPONENTS.values()
 )  # fmt: skip
 OURS = "rsyslog-tune"
+# Passwords and keys that others wrote into a configuration: of ours none holds one.
+_SECRET = re.compile(
+    r"""((?:pwd|pass\w*|apikey|secret|token|key)\s*=\s*)(["'])(?!`).*?\2""", re.IGNORECASE
+)
 _HEADER = "Rendered by rsyslog-tune"
 
 
@@ -74,24 +79,35 @@ def render(
     Without `templates` the shipped ones write them.
     """
     if profile.base is not None:
-        return tuple(sorted(_base_files(profile.base.kept.changed), key=lambda file: file.path))
+        return tuple(sorted(base_files(profile.base.kept).values(), key=lambda file: file.path))
     writer = templates or shipped_templates()
     files = (configuration(profile, writer, form), *engine_artefacts(profile, writer))
     return tuple(sorted(files, key=lambda file: file.path))
 
 
-def _base_files(base: Base) -> Iterator[Artefact]:
-    """The files of a base with its changes, as they lie below the folder of the first; those that
-    lie elsewhere by their whole path."""
-    home = PurePosixPath(next(iter(base.files))).parent
-    for path, file in base.files.items():
-        whole = PurePosixPath(path)
+def base_files(kept: KeptBase) -> dict[str, Artefact]:
+    """The files of a base with its changes by their paths here, the first one first; as artefacts
+    they lie below the folder of the first, those that lie elsewhere by their whole path."""
+    made: dict[str, Artefact] = {}
+    home = PurePosixPath(kept.on_its_host(next(iter(kept.changed.files)))).parent
+    for path, file in kept.changed.files.items():
+        whole = PurePosixPath(kept.on_its_host(path))
         below = whole.relative_to(home) if whole.is_relative_to(home) else whole
-        yield Artefact(str(below).lstrip("/"), file.portable)
+        text = file.portable
+        made[path] = Artefact(str(below).lstrip("/"), text, private=masked(text) != text)
+    return made
+
+
+def masked(text: str) -> str:
+    """Lines of a configuration without the values of passwords and keys."""
+    return _SECRET.sub(r"\1\2***\2", text)
 
 
 def engine_artefacts(profile: Profile, templates: Templates | None = None) -> tuple[Artefact, ...]:
-    """The files that the engine and its nodes get; those of rsyslogd's hosts are others."""
+    """The files that the engine and its nodes get, none where a base has objects of its own there;
+    those of rsyslogd's hosts are others."""
+    if profile.base is not None:
+        return ()
     writer = templates or shipped_templates()
     return tuple(_marked(file) for file in _other_files(profile, writer))
 
