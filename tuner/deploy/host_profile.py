@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from tuner.deploy.inventory import InventoryHost
 from tuner.errors import BadProfile, BadUsage, Refused
@@ -77,9 +77,9 @@ def _places(base: BaseFiles, machine: InventoryHost, is_fragment: bool) -> dict[
     copy below a root, says it; else its first file is the host's configuration or a drop-in, and
     those beside it go beside that."""
     kept = base.kept
-    first = next(iter(kept.changed.files))
-    if base.root is not None or Path(base.rsyslog).is_absolute():
+    if base.place is not None:
         return {path: kept.on_its_host(path) for path in kept.changed.files}
+    first = next(iter(kept.changed.files))
     live = machine.paths.live(PurePosixPath(first).stem if is_fragment else None)
     here, there = PurePosixPath(first).parent, PurePosixPath(live).parent
     places = {}

@@ -95,6 +95,13 @@ class BaseFiles(Section):
             raise RuntimeError("the base was not read")
         return self._kept
 
+    @property
+    def place(self) -> str | None:
+        """Where its first file is on the host that it is of; None where nothing says that."""
+        if self.root is None and not self.rsyslog.startswith("/"):
+            return None
+        return self.kept.on_its_host(next(iter(self.kept.changed.files)))
+
     def hold(self, kept: "KeptBase") -> None:
         """Keep what was read."""
         self._kept = kept

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
+from tuner.errors import Refused
 from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import RSYSLOG, Artefact, fragment_path
@@ -42,10 +43,10 @@ def exported(
     profile: Profile, rendered: Sequence[Artefact], form: Format, templates: Templates | None = None
 ) -> tuple[Artefact, ...]:
     """The rendered files of a profile as a role of Ansible, a module of Puppet or a state of Salt,
-    sorted by path; as they are for PLAIN."""
+    sorted by path; as they are for PLAIN.  Raises Refused for a base of several files."""
     if form is Format.PLAIN:
         return tuple(rendered)
-    source = next(one for one in rendered if one.path in (RSYSLOG, fragment_path(profile)))
+    source, target = _configuration(profile, rendered, form)
     module = puppet_module(profile)
     values: dict[str, object] = {
         "profile": profile.name,
@@ -54,7 +55,7 @@ def exported(
         "source": source.path,
         "mode": "0600" if source.private else "0644",
         "config": f"/etc/{RSYSLOG}",
-        "target": f"/etc/{source.path}",
+        "target": target,
         "packages": ["rsyslog", *sorted(packages_of(source.text))],
         "restart": "systemctl restart rsyslog",
         "healthy": " && ".join(_signs(profile)),
@@ -69,6 +70,22 @@ def exported(
         for path, template in written.items()
     ]
     return tuple(sorted(files, key=lambda file: file.path))
+
+
+def _configuration(
+    profile: Profile, rendered: Sequence[Artefact], form: Format
+) -> tuple[Artefact, str]:
+    """What rsyslogd reads, and where it belongs."""
+    if profile.base is None:
+        source = next(one for one in rendered if one.path in (RSYSLOG, fragment_path(profile)))
+        return source, f"/etc/{source.path}"
+    if len(rendered) > 1:
+        names = ", ".join(one.path for one in rendered)
+        raise Refused(
+            f"what --format {form.value} writes puts one file in place, and the base has "
+            f"{len(rendered)} ({names}): render them without --format, or apply the profile"
+        )
+    return rendered[0], profile.base.place or f"/etc/{RSYSLOG}"
 
 
 def puppet_module(profile: Profile) -> str:
