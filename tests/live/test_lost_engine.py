@@ -110,7 +110,7 @@ def test_a_bench_counts_the_run_that_lost_the_engine_repeats_it_and_goes_on(
 ) -> None:
     done = loses_its_engine_once(tmp_path, *BENCH, after="run 1 of 2")
     assert done.code == 1, done.err
-    assert "run 2 of 2: failed: sink died with SIGKILL" in done.err
+    assert "run 2 of 2: failed: engine down: sink died with SIGKILL" in done.err
     assert "started the engine again; repeating this run once" in done.err
     assert "1 run failed: sink died with SIGKILL" in done.err
     outcomes = json.loads((tmp_path / "all.json").read_text("utf-8"))["outcomes"]

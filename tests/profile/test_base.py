@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -196,3 +197,10 @@ def test_what_was_recorded_is_found_from_any_folder(
     monkeypatch.chdir("/")
     again = parse_profile(written.text, str(tmp_path / "prod.yaml"), (), recorded)
     assert again.profile.indexed == written.profile.indexed
+
+
+@pytest.mark.parametrize("key", ["rsyslog", "root"])
+def test_a_name_that_no_file_has_is_a_problem_of_its_key(tmp_path: Path, key: str) -> None:
+    names = {"rsyslog": "rsyslog.conf", "root": "."} | {key: "a\0b"}
+    with pytest.raises(BadProfile, match=rf":2:\d+: error: base\.{key} is 'a.x00b': no file is"):
+        parse_profile(f"name: prod\nbase: {json.dumps(names)}\n", str(tmp_path / "p.yaml"))

@@ -167,4 +167,4 @@ def test_rsyslogd_accepts_hostile_profiles(tmp_path: Path) -> None:
     run: Callable[[], None] = reads
     run()
     assert read == READ_BY_RSYSLOGD
-    assert refused == []
+    assert refused == [], "\n".join(said for said, _ in refused)

@@ -72,7 +72,8 @@ def resumed_to_a_trial(site: Path, known: list[Json]) -> None:
     asked = under_way(known)
     fresh = [one for one in trials(after)[len(trials(known)) :] if one["number"] >= 0]
     if asked is not None and fresh and asked["number"] >= 0 and sessions_ended_in(known, asked) < 2:
-        assert fresh[0]["changes"] == asked["changes"], "another trial was asked for"
+        # Where calibration was not done, the profile as written comes first.
+        assert fresh[0]["changes"] in ([], asked["changes"]), "another trial was asked for"
     require_exact(after)
     require_no_files_left(site)
 

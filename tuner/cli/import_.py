@@ -126,9 +126,23 @@ def import_(
         raise BadUsage("; ".join(one.message for one in read.refused))
     if not convert:
         _on_top(read, files or [], machine, profile, output)
-        return
+    else:
+        name = name_for(profile or Path(host or (files or read.files)[0]))
+        _converted(read, name, machine, profile, verify, output)
+
+
+def _converted(
+    read: Configuration,
+    name: str,
+    machine: RemoteHost | None,
+    profile: Path | None,
+    verify: bool,
+    output: OutputFormat,
+) -> None:
+    """Write a profile of what the configuration says; raises DifferencesFound where it does not say
+    all of it."""
     at = "" if machine is None else f"{machine.machine.name}:"
-    imported = translate(read, name_for(profile or Path(host or (files or read.files)[0])))
+    imported = translate(read, name)
     text = profile_text(imported, [at + one for one in read.files])
     if profile is not None:
         snippets = imported.snippets.items()

@@ -54,9 +54,16 @@ def with_base(
     """What a profile says together with its base, and that base, None where it has none; its files
     are read from this machine unless they are `recorded`, by path and as `SourceFile.portable`.
     Raises BadProfile with all that is wrong with the base."""
-    name = at(source.data, (BASE, "rsyslog"))
+    name, given = at(source.data, (BASE, "rsyslog")), at(source.data, (BASE,))
     if not isinstance(source.data, Mapping) or not isinstance(name, str):
         return source, None
+    unprintable = [
+        _wrong(source, (BASE, str(key)), f"{BASE}.{key} is {one!a}: no file is called so")
+        for key, one in (given.items() if isinstance(given, Mapping) else ())
+        if isinstance(one, str) and not one.isprintable()
+    ]
+    if unprintable:
+        raise BadProfile((*source.problems, *unprintable))
     path = Path(source.file_of((BASE, "rsyslog"))).parent / name
     below = at(source.data, (BASE, "root"))
     folder = Path(source.file_of((BASE, "root"))).parent
