@@ -150,6 +150,30 @@ def test_a_value_that_a_point_takes_away_is_gone_from_the_file(tmp_path: Path) -
     assert point.profile.measured.queue is None or point.profile.measured.queue.size is None
 
 
+TIMEOUTS = {
+    "the filter goes": ("5m&refresh=false&filter_path=a", "filter_path", None, "5m&refresh=false"),
+    "the timeout changes": ("5m&filter_path=a", "timeout", "2m", "2m&filter_path=a"),
+    "the timeout goes": ("5m&filter_path=a", "timeout", None, "1m&filter_path=a"),
+    "another filter": ("5m&b=c&filter_path=a", "filter_path", ("took",), "5m&b=c&filter_path=took"),
+}
+
+
+@pytest.mark.parametrize("case", TIMEOUTS)
+def test_of_two_keys_in_one_parameter_one_changes_alone(case: str, tmp_path: Path) -> None:
+    before, key, level, after = TIMEOUTS[case]
+    conf = CONF.replace('server="es1"', f'server="es1" timeout="{before}"')
+    point = candidate(loaded(tmp_path, conf=conf), [(f"outputs[es].{key}", level)])
+    (file,) = render(point.profile)
+    assert f'timeout="{after}"' in file.text
+
+
+def test_what_was_changed_before_is_what_a_point_changes(tmp_path: Path) -> None:
+    written = loaded(tmp_path, 'changes: {"action[es].timeout": 5m&filter_path=errors}\n')
+    point = candidate(written, [("outputs[es].filter_path", None)])
+    (file,) = render(point.profile)
+    assert 'timeout="5m"' in file.text
+
+
 def test_its_place_is_kept_when_a_profile_moves(tmp_path: Path) -> None:
     written = loaded(tmp_path)
     leaf = read(written.text, str(written.path))

@@ -72,20 +72,22 @@ def in_base(
     """The text of a profile whose base has the edits among its changes."""
     beside: dict[str, object] = {}
     made: dict[str, object] = {}
+    own = set()
     for path, value in edits.items():
         steps = resolve_path(kept.view.data, path)
         place = kept.view.place(steps)
         if place is None:
             beside[path] = value
             continue
-        before, key = kept.written.parameter(*place), kept.written.key_of(*place)
-        if value is not None:
-            made[key] = kept.view.value(steps, value, before)
-        elif before is not None:
-            # What the base has goes only where the profile says so.
-            made[key] = None
-        else:
-            leaf = set_at(leaf, (CHANGES, key), None)
+        key, known = kept.written.key_of(*place), kept.changed.parameter(*place)
+        before = made.get(key, None if known is None else known.text)
+        made[key] = kept.view.value(steps, value, before)
+        if kept.written.parameter(*place) is not None:
+            own.add(key)
+    for key in [key for key, value in made.items() if value is None and key not in own]:
+        # What the base has goes only where the profile says so.
+        del made[key]
+        leaf = set_at(leaf, (CHANGES, key), None)
     if at(leaf.data, (CHANGES,)) is None and made:
         lines = (f"  {flow(key)}: {_written(value)}".rstrip() for key, value in made.items())
         section = "\n".join(lines)

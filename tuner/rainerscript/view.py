@@ -21,13 +21,14 @@ from tuner.rainerscript.parameters import (
     misfit,
     queue_of,
 )
-from tuner.rainerscript.script import QUEUE, Block, Call, Parameter, ScriptObject, every
+from tuner.rainerscript.script import QUEUE, Block, Call, ScriptObject, every
 from tuner.schema.scalars import as_name
 
 ProfileKey = tuple[str | int, ...]
 
 # The only parameter that two keys of a profile share (F16).
 _TIMEOUT, _FILTER_PATH = "timeout", "filter_path"
+_FILTER = f"{_FILTER_PATH}="
 _BULK_TIMEOUT = "1m"
 _SERVER = re.compile(r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?")
 _INDEX_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
@@ -63,13 +64,21 @@ class View:
             return (address, name) if len(rest) == 1 else None
         return None
 
-    def value(self, path: ProfileKey, value: object, before: Parameter | None) -> object:
-        """The value of the parameter that a key of the profile stands for, which was `before`."""
-        if path[-1] == _FILTER_PATH and isinstance(value, Sequence):
-            written = None if before is None else before.text
-            timeout = (written or _BULK_TIMEOUT).partition("&")[0]
-            return f"{timeout}&{_FILTER_PATH}={','.join(map(str, value))}"
-        return value
+    def value(self, path: ProfileKey, value: object, before: object) -> object:
+        """The value of the parameter that a key of the profile stands for, which was `before`; None
+        where it goes, with nothing else that stands in it."""
+        if path[-1] not in {_TIMEOUT, _FILTER_PATH}:
+            return value
+        timeout, *options = str(before or "").split("&")
+        if path[-1] == _TIMEOUT:
+            timeout = "" if value is None else str(value)
+        else:
+            options = [one for one in options if not one.startswith(_FILTER)]
+            if isinstance(value, Sequence):
+                options.append(_FILTER + ",".join(map(str, value)))
+        if options:
+            timeout = timeout or _BULK_TIMEOUT
+        return "&".join((timeout, *options)) or None
 
 
 def view_of(base: Base) -> View:
@@ -206,5 +215,5 @@ def _timeout(written: str | None) -> dict[str, object]:
     if written is None:
         return {}
     timeout, *options = written.split("&")
-    paths = [one.partition("=")[2] for one in options if one.startswith(f"{_FILTER_PATH}=")]
+    paths = [one.partition("=")[2] for one in options if one.startswith(_FILTER)]
     return {_TIMEOUT: timeout} | ({_FILTER_PATH: paths[0].split(",")} if paths else {})
