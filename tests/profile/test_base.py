@@ -228,3 +228,45 @@ def test_a_name_that_no_file_has_is_a_problem_of_its_key(tmp_path: Path, key: st
     names = {"rsyslog": "rsyslog.conf", "root": "."} | {key: "a\0b"}
     with pytest.raises(BadProfile, match=rf":2:\d+: error: base\.{key} is 'a.x00b': no file is"):
         parse_profile(f"name: prod\nbase: {json.dumps(names)}\n", str(tmp_path / "p.yaml"))
+
+
+TEMPLATE = """{"index_patterns": ["*"], "data_stream": {}, "template": {
+  "mappings": {"properties": {"message": {"type": "text"}}},
+  "settings": {"index": {"refresh_interval": "30s", "number_of_shards": "2",
+               "translog.durability": "async", "of_a_plugin": 1}}}}"""
+WITH_TEMPLATE = "name: prod\nbase: {rsyslog: rsyslog.conf, template: t.json}\n"
+
+
+def with_template(folder: Path, template: str = TEMPLATE) -> LoadedProfile:
+    (folder / "t.json").write_text(template, encoding="utf-8")
+    (folder / "rsyslog.conf").write_text(CONF, encoding="utf-8")
+    (folder / "prod.yaml").write_text(WITH_TEMPLATE, encoding="utf-8")
+    return load_profile(folder / "prod.yaml")
+
+
+def test_rules_know_the_settings_of_its_index_template(tmp_path: Path) -> None:
+    made = with_template(tmp_path)
+    settings = made.profile.measured.index.settings
+    assert (settings.refresh_interval, settings.number_of_shards) == ("30s", 2)
+    assert "RT301" in {one.code for one in made.warnings}
+    assert made.profile.base is not None
+    given = made.profile.base.kept.template
+    assert given is not None
+    assert given.settings["index.of_a_plugin"] == 1
+
+
+def test_its_index_template_is_recorded_with_it_and_moves_with_the_profile(tmp_path: Path) -> None:
+    written = with_template(tmp_path)
+    leaf = read(written.text, str(written.path))
+    assert "../t.json" in moved(leaf, tmp_path / "run")
+    (tmp_path / "t.json").unlink()
+    point = candidate(written, [("outputs[es].queue.size", 30_000)])
+    assert point.profile.base is not None
+    assert point.profile.base.kept.template is not None
+
+
+def test_an_index_template_that_cannot_serve_is_told_with_its_place(tmp_path: Path) -> None:
+    with pytest.raises(BadProfile) as refused:
+        with_template(tmp_path, "{}")
+    (found,) = map(str, refused.value.problems)
+    assert f"{tmp_path}/prod.yaml:2:31: error: {tmp_path}/t.json is no index template: " in found

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from posixpath import abspath, basename, dirname, relpath
 
+from tuner.engines.given_template import GivenTemplate, given_template
 from tuner.errors import BadProfile, KeyPath, Problem
 from tuner.profile.layers import BASE, CHANGES
 from tuner.profile.source import Position, Source, Spot, at, problem_at
@@ -28,13 +29,21 @@ _SAID_BY_BASE = (
 @dataclass(frozen=True)
 class KeptBase:
     """A configuration as it is, and with the changes of a profile, with what a profile knows of
-    that; `root` is the folder that stands for / where its files are a copy of a host's."""
+    that; the index template of its indices, where that is given; `root` is the folder that stands
+    for / where its files are a copy of a host's."""
 
     written: Base
     changed: Base
     view: View
     changes: Changes
     root: str = ""
+    template: GivenTemplate | None = None
+
+    @property
+    def text(self) -> tuple[tuple[str, str], ...]:
+        """Everything that is written, by file."""
+        given = () if self.template is None else ((self.template.file, self.template.text),)
+        return (*self.written.text, *given)
 
     def on_its_host(self, path: str) -> str:
         """The path of one of its files where rsyslogd reads it."""
@@ -87,7 +96,8 @@ def with_base(
     ]  # fmt: skip
     written = base_of(read)
     changes, unknown = _changes(source, written)
-    problems += unknown
+    template, unread = _template(source, store)
+    problems += [*unknown, *unread]
     if problems:
         raise BadProfile((*source.problems, *problems))
     try:
@@ -98,7 +108,8 @@ def with_base(
     changed = written
     if files:
         changed = base_of(configuration([path], _Overlay(files, store), root=root))
-    kept = KeptBase(written, changed, view_of(changed), changes, root)
+    view = view_of(changed, {} if template is None else template.settings)
+    kept = KeptBase(written, changed, view, changes, root, template)
     if not kept.view.data["inputs"]:
         types = [str(one.text("type")) for _, one in written.of_kind("input")]
         there = ", ".join(types) or "none"
@@ -128,6 +139,24 @@ def _changes(source: Source, base: Base) -> tuple[Changes, list[Problem]]:
             text = ("off", "on")[value] if isinstance(value, bool) else str(value)
             changes[place] = None if value is None else text
     return changes, problems
+
+
+def _template(
+    source: Source, store: ConfigurationFiles
+) -> tuple[GivenTemplate | None, list[Problem]]:
+    """The index template that the base names, and what is wrong with it."""
+    key = (BASE, "template")
+    name = at(source.data, key)
+    if not isinstance(name, str):
+        return None, []
+    path = str(Path(source.file_of(key)).parent / name)
+    try:
+        return given_template(path, store.read(path).decode("utf-8")), []
+    except OSError as bad:
+        why = f"cannot be read: {bad.strerror or bad}"
+    except ValueError as bad:
+        why = f"is no index template: {bad}"
+    return None, [_wrong(source, key, f"{path} {why}")]
 
 
 def _spots(kept: KeptBase, source: Source) -> Iterator[tuple[KeyPath, Spot]]:

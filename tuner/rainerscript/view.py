@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
+from tuner.engines.index import IndexSettings
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
 from tuner.rainerscript.gaps import Gaps
@@ -21,7 +22,15 @@ from tuner.rainerscript.parameters import (
     misfit,
     queue_of,
 )
-from tuner.rainerscript.script import QUEUE, Block, Call, ScriptObject, every
+from tuner.rainerscript.script import (
+    QUEUE,
+    Block,
+    Call,
+    Parameter,
+    ScriptObject,
+    ScriptPosition,
+    every,
+)
 from tuner.schema.scalars import as_name
 
 ProfileKey = tuple[str | int, ...]
@@ -81,14 +90,19 @@ class View:
         return "&".join((timeout, *options)) or None
 
 
-def view_of(base: Base) -> View:
-    """What a profile knows of a configuration."""
-    return _Viewing(base).view()
+def view_of(base: Base, settings: Mapping[str, object]) -> View:
+    """What a profile knows of a configuration, and of the settings of its indices."""
+    here = ScriptPosition("", 1, 1)
+    spelled = ((name.removeprefix("index."), _spelled(value)) for name, value in settings.items())
+    keys = keys_of_model(IndexSettings)
+    plain = [Parameter.of(name, text, here) for name, text in spelled if name in keys]
+    return _Viewing(base, known(IndexSettings, plain, "", Gaps())).view()
 
 
 @dataclass
 class _Viewing:
     base: Base
+    settings: Mapping[str, object]
     data: dict[str, object] = field(default_factory=dict)
     sections: dict[ProfileKey, str] = field(default_factory=dict)
     rulesets: dict[str, ScriptObject] = field(default_factory=dict)
@@ -168,7 +182,7 @@ class _Viewing:
         # In a lab each output has an index of its own to be told by.
         index = f"{index}-{data['name']}" if index in self.indices else index
         self.indices.add(index)
-        data["index"] = {"name": index, "mapping": "dynamic"}
+        data["index"] = {"name": index, "mapping": "dynamic", "settings": self.settings}
         return data
 
     def _reached(self, block: Block, visited: set[str]) -> Iterator[ScriptObject]:
@@ -192,6 +206,11 @@ class _Viewing:
         name = as_name(f"{name}-{number}") if (section, name) in self.names else name
         self.names.add((section, name))
         return name
+
+
+def _spelled(value: object) -> str:
+    """A value of JSON as a parameter is written."""
+    return ("off", "on")[value] if isinstance(value, bool) else str(value)
 
 
 def _queue(one: ScriptObject) -> dict[str, object]:

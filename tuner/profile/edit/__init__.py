@@ -110,10 +110,14 @@ def edit_leaf(leaf: Source, below: tuple[Source, ...], changes: Mapping[str, obj
     return leaf.text
 
 
+_OF_BASE = ("rsyslog", "root", "template")
+
+
 def moved(leaf: Source, folder: Path) -> str:
     """The text of a profile for another folder: its `extends`, its `base` and its sample name the
     same files from there."""
-    for path in ((EXTENDS,), (BASE, "rsyslog"), (BASE, "root"), ("workload", "sample")):
+    paths = ((EXTENDS,), *((BASE, key) for key in _OF_BASE), ("workload", "sample"))
+    for path in paths:
         named = at(leaf.data, path)
         if isinstance(named, str) and not Path(named).is_absolute():
             target = (Path(leaf.name).parent / named).resolve()
