@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.profile.test_base import CONF, loaded
+from tests.profile.test_base import CONF, TEMPLATE, loaded, with_template
 from tuner.errors import Refused
 from tuner.lab.base_script import BaseSite, LabScript, lab_script
 from tuner.profile.bind_inputs import bind_inputs
 from tuner.rainerscript.script import printed
 
-SITE = BaseSite(("http://127.0.0.1:9999",), "rsyslog-tune-x-", "/scratch")
+SITE = BaseSite(("http://127.0.0.1:9999",), "rsyslog-tune-x-", "/scratch", 30_000)
 ES = 'action(type="omelasticsearch" name="es" server="es1" uid="u" pwd="secret"'
 
 
-def fitted(folder: Path, conf: str) -> LabScript:
+def fitted(folder: Path, conf: str, site: BaseSite = SITE) -> LabScript:
     profile = loaded(folder, conf=conf).profile
     assert profile.base is not None
     ports = tuple(range(20_000, 20_000 + len(profile.inputs)))
-    return lab_script(profile.base.kept, bind_inputs(profile, ports, "/scratch", "127.0.0.1"), SITE)
+    return lab_script(profile.base.kept, bind_inputs(profile, ports, "/scratch", "127.0.0.1"), site)
 
 
 def text_of(folder: Path, action: str, more: str = "") -> str:
@@ -49,20 +50,20 @@ def test_what_is_about_the_host_is_left_out_and_said(tmp_path: Path) -> None:
         'maxMessageSize="32k")\n'
         'module(load="imuxsock")\nmodule(load="imklog.so")\nmodule(load="omprog")\n'
         'input(type="imtcp" port="514")\ninput(type="imuxsock" Socket="/dev/x")\n'
-        f'*.* action(type="omprog" binary="/bin/evil")\n*.* @@elsewhere\n*.* {ES})\n'
+        f'*.* action(type="omprog" binary="/bin/evil")\n*.* {ES})\n'
     )
     made = fitted(tmp_path, conf)
     text = printed(made.block)
-    for gone in ("evil", "elsewhere", "imuxsock", "imklog", "privdrop", "/var/spool"):
+    for gone in ("evil", "imuxsock", "imklog", "privdrop", "/var/spool"):
         assert gone not in text
     assert 'maxMessageSize="32k"' in text
     assert 'workDirectory="/scratch"' in text
-    said = [str(one) for one in made.left_out]
+    said = [str(one) for one in made.replaced]
     assert f"{tmp_path}/rsyslog.conf:7:5: action omprog" in said
     assert {one.split(": ")[1] for one in said} == {
         "module imuxsock", "module imklog", "module omprog", "input imuxsock", "action omprog",
-        "action omfwd",
     }  # fmt: skip
+    assert {one.used for one in made.replaced} == {"left out"}
 
 
 def test_files_are_written_below_the_folder_of_the_lab(tmp_path: Path) -> None:
@@ -117,6 +118,28 @@ def test_each_output_has_a_number_of_its_own(tmp_path: Path) -> None:
     assert f"11{NUMBER}" in text
 
 
+OBJECTS = {
+    "all of it": ("%$!all-json%", "$!"),
+    "all of it as a property": ("%$!%\\n", "$!"),
+    "a part of it": ("%$!user!session%", "$!user!session"),
+    "a local variable": ("%$.doc%", "$.doc"),
+}
+
+
+@pytest.mark.parametrize("case", OBJECTS)
+@pytest.mark.parametrize("kind", ["string", "list"])
+def test_an_object_that_is_the_document_gets_the_number(
+    case: str, kind: str, tmp_path: Path
+) -> None:
+    written, variable = OBJECTS[case]
+    name = written.split("%")[1]
+    template = f'template(name="t" type="string" string="{written}")'
+    if kind == "list":
+        template = f'template(name="t" type="list") {{ property(name="{name}") }}'
+    text = text_of(tmp_path, f'{ES} template="t")', template)
+    assert f'set {variable.rstrip("!")}!rsyslog_tune_seq = exec_template("rsyslog-tune-' in text
+
+
 def test_what_has_no_room_for_a_number_is_left_out(tmp_path: Path) -> None:
     template = 'template(name="t" type="string" string="%msg%")\n'
     with pytest.raises(Refused, match="no room for a number"):
@@ -135,3 +158,96 @@ def test_queues_keep_their_files_in_the_lab(tmp_path: Path) -> None:
     assert 'queue.spoolDirectory="/scratch"' in text
     assert 'queue.filename="q"' in text
     assert "/data" not in text
+
+
+FORWARDING = {
+    "datagrams": ("*.* @elsewhere", 'protocol="udp"', 30_000),
+    "a stream": ("*.* @@(o)elsewhere:10514", 'tcp_framing="octet-counted"', 30_000),
+    "an object": (
+        'action(type="omfwd" target="elsewhere" port="6514" protocol="tcp" device="eth1" '
+        'StreamDriver="gtls" StreamDriverMode="1" queue.type="LinkedList")',
+        'queue.type="LinkedList"',
+        30_000,
+    ),
+    "RELP": (
+        'action(type="omrelp" target="elsewhere" port="2514" tls="on" windowSize="64")',
+        'windowSize="64"',
+        30_001,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FORWARDING)
+def test_what_goes_to_others_goes_to_a_receiver_of_the_lab(case: str, tmp_path: Path) -> None:
+    action, stays, port = FORWARDING[case]
+    made = fitted(tmp_path, f'input(type="imtcp" port="514")\n{action}\n*.* {ES})\n')
+    text = printed(made.block)
+    assert 'target="127.0.0.1"' in text
+    assert f'port="{port}"' in text
+    assert stays in text
+    for gone in ("elsewhere", "eth1", "gtls", 'tls="on"'):
+        assert gone not in text
+    assert made.forwards
+    (said,) = made.replaced
+    assert said.used == "to a receiver of the lab"
+    assert ("with TLS" in said.what) == (case in {"an object", "RELP"})
+
+
+def test_without_forwarding_no_receiver_is_needed(tmp_path: Path) -> None:
+    assert not fitted(tmp_path, f'input(type="imtcp" port="514")\n*.* {ES})\n').forwards
+
+
+@pytest.mark.parametrize("name", ["pipelineName", "dynPipelineName"])
+def test_an_action_into_a_pipeline_is_left_out_with_its_place(name: str, tmp_path: Path) -> None:
+    conf = f'input(type="imtcp" port="514")\n*.* {ES} {name}="p")\n'
+    with pytest.raises(Refused, match=rf"rsyslog\.conf:2:5: an action with {name}: a lab has no"):
+        fitted(tmp_path, conf)
+    other = ES.replace('"es"', '"two"')
+    assert fitted(tmp_path, f"{conf}*.* {other})\n").outputs == ("action[two]",)
+
+
+def test_what_may_be_a_data_stream_is_an_index_and_said(tmp_path: Path) -> None:
+    conf = f'input(type="imtcp" port="514")\n*.* {ES} writeOperation="create")\n'
+    (said,) = fitted(tmp_path, conf).replaced
+    assert (said.what, said.used) == ("data stream, if it is one", "an index")
+
+
+TYPES = {
+    "not set": ("", 2302, "without searchType"),
+    "a name": ('searchType="events"', 2302, "with searchType 'events'"),
+    "empty": ('searchType=""', 2302, None),
+    "not set, of an engine without types": ('esVersion.major="8"', 2302, None),
+    "not set, newer": ("", 2510, None),
+    "a name, newer": ('searchType="_doc"', 2510, "with searchType '_doc'"),
+    "too old to leave it out": ('searchType=""', 2112, "with searchType ''"),
+}
+
+
+@pytest.mark.parametrize("case", TYPES)
+def test_bulks_that_the_engine_refuses_for_their_type_are_told(case: str, tmp_path: Path) -> None:
+    parameters, release, refused = TYPES[case]
+    conf = f'input(type="imtcp" port="514")\n*.* {ES} {parameters})\n'
+    site = replace(SITE, without_types=release)
+    if refused is None:
+        assert fitted(tmp_path, conf, site).outputs == ("action[es]",)
+    else:
+        with pytest.raises(Refused, match=f"2:5: an action {refused}: rsyslog 8.{release} then"):
+            fitted(tmp_path, conf, site)
+    assert fitted(tmp_path, conf).outputs == ("action[es]",)
+
+
+def test_what_the_lab_lacks_of_an_index_template_is_said(tmp_path: Path) -> None:
+    profile = with_template(tmp_path).profile
+    assert profile.base is not None
+    inputs = bind_inputs(profile, (20_000,), "/scratch", "127.0.0.1")
+    (said,) = lab_script(profile.base.kept, inputs, SITE).replaced
+    assert (str(said), said.used) == (f"{tmp_path}/t.json:1:1: data_stream", "left out")
+
+
+def test_an_index_template_for_other_indices_is_said(tmp_path: Path) -> None:
+    profile = with_template(tmp_path, TEMPLATE.replace('["*"]', '["logs-*"]')).profile
+    assert profile.base is not None
+    inputs = bind_inputs(profile, (20_000,), "/scratch", "127.0.0.1")
+    *_, said = lab_script(profile.base.kept, inputs, SITE).replaced
+    assert said.what == "index_patterns logs-*"
+    assert said.used == "not used: none of the indices (system) matches"

@@ -9,8 +9,8 @@ import pytest
 from tests.profile.test_base import loaded
 from tests.safety.trials import SHORT, silent, sink_lab
 from tuner.lab.lab import Lab
+from tuner.measure.learning import learnt
 from tuner.measure.measurement import Failure, Measurement, Outcome
-from tuner.measure.pipeline import expected
 from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
 
@@ -35,13 +35,18 @@ CONFIGURATIONS = {
     '  property(name="$!user!name" outname="user" format="jsonf") constant(value="}") }\n'
     'action(type="mmjsonparse" cookie="")\n'
     f'if $!level == "error" then {ES} template="t")\n',
+    "JSON as it is the document": f'{HEAD}module(load="mmjsonparse")\n'
+    'template(name="t" type="list") { property(name="$!all-json") }\n'
+    'action(type="mmjsonparse" cookie="")\n'
+    f'if $!level == "error" then {ES} template="t")\n',
+    "forwarding": f"{HEAD}*.* @@elsewhere:10514\n*.* @@(o)elsewhere\n*.* @elsewhere\n*.* {ES})\n",
     "a ruleset with a queue": f"{HEAD.replace('port', RULESET)}"
     f'ruleset(name="r" queue.type="FixedArray") {{\n  {ES})\n}}\n',
 }
 
 FILTERED = {
     "a filter", "stop", "the old form before it", "a program that no invented message has",
-    "parsed JSON",
+    "parsed JSON", "JSON as it is the document",
 }  # fmt: skip
 
 
@@ -64,9 +69,33 @@ def test_every_event_is_accounted_for(case: str, tmp_path: Path) -> None:
         assert isinstance(outcome, Measurement), outcome
         assert outcome.delivery.exact
         assert outcome.delivery.sent > 0
-        per_event = expected(lab, profile).per_event
+        per_event = learnt(lab, profile).expectation.per_event
     assert (per_event < 1) == (case in FILTERED)
     assert (per_event > 1) == (case == "two outputs into one index")
+
+
+UNREACHED = f"""\
+{HEAD}module(load="omrelp")
+if $msg contains "that nobody writes" then {{
+  action(type="omfile" file="/var/log/never.log")
+}}
+*.* @@elsewhere
+*.* @elsewhere
+*.* :omrelp:elsewhere:2514
+*.* {ES})
+"""
+
+
+def test_what_the_traffic_does_not_reach_is_told_and_what_is_forwarded_comes(
+    tmp_path: Path,
+) -> None:
+    profile = loaded(tmp_path, conf=UNREACHED).profile
+    labs = tmp_path / "labs"
+    labs.mkdir()
+    with sink_lab(labs) as lab:
+        (line,) = learnt(lab, profile).untested
+    place = f"{tmp_path}/rsyslog.conf:6:3 action[1]"
+    assert line == f"1 of 5 actions, which got no event: {place}"
 
 
 def test_traffic_like_that_of_a_log_is_accounted_for(tmp_path: Path) -> None:
@@ -84,7 +113,7 @@ def test_traffic_like_that_of_a_log_is_accounted_for(tmp_path: Path) -> None:
         outcome = measured(lab, profile)
         assert isinstance(outcome, Measurement), outcome
         assert outcome.delivery.exact
-        assert expected(lab, profile).per_event == pytest.approx(1 / 3, abs=0.05)
+        assert learnt(lab, profile).expectation.per_event == pytest.approx(1 / 3, abs=0.05)
 
 
 @pytest.mark.parametrize(

@@ -345,6 +345,7 @@ def _measure(
         rsyslog=facts.fingerprint.rsyslog,
         outcomes=(),
         substitutions=facts.substitutions,
+        untested=facts.untested,
         freshness_limit_s=profile.guardrails.freshness_p99_s,
         message_bytes=profile.workload.mean_message_bytes,
     )

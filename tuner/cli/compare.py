@@ -94,7 +94,7 @@ def measured(
             machine=facts.machine,
             runs=(),
             seed=chosen.seed,
-            doubts=tuple(doubts),
+            doubts=(*doubts, *(f"not tested: {one}" for one in facts.untested)),
         )
         with working("starting") as tell:
             pace = pace_of(wanted.engine)

@@ -33,6 +33,7 @@ from tuner.lab.nodes import NodeHost, RunningNode
 from tuner.lab.scratch import remove_abandoned, scratch
 from tuner.measure.ceiling import Ceiling, CeilingPlan, ceiling
 from tuner.measure.doubts import DISTURBED
+from tuner.measure.learning import learnt
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.paced import Pacing, run_paced
@@ -260,6 +261,8 @@ def facts_of(lab: Lab, profiles: Sequence[Profile], allow: Sequence[str]) -> Lab
     base = profiles[0].base
     workload = profiles[0].workload.model_dump(mode="json", by_alias=True)
     chosen = chosen_rsyslogd()
+    with_base = [one for one in profiles if one.base is not None]
+    untested = dict.fromkeys(line for one in with_base for line in learnt(lab, one).untested)
     return LabFacts(
         engine=lab.engine.name,
         machine=describe_machine(),
@@ -269,10 +272,11 @@ def facts_of(lab: Lab, profiles: Sequence[Profile], allow: Sequence[str]) -> Lab
             rsyslog=lab.rsyslog if chosen is None else f"{lab.rsyslog} ({chosen})",
             engine=f"{lab.engine.name}, {nodes}",
             hardware=f"{cpu_model()}, {describe_machine()}",
-            workload=fingerprint(workload if base is None else [workload, base.kept.written.text]),
+            workload=fingerprint(workload if base is None else [workload, base.kept.text]),
             heap=lab.engine.heap or "",
         ),
         beside=tuple(beside),
+        untested=tuple(untested),
         restarts=lab.engine.restarts,
         fixes_node=lab.engine.fixes_node,
         cores=cores() if lab.is_here else None,

@@ -216,6 +216,7 @@ def header_of(job: Job, facts: LabFacts) -> Header:
         profile_base=job.loaded.beside,
         earlier=_earlier(job, facts),
         libraries=tuple(f"{name} {version(name)}" for name in _LIBRARIES),
+        untested=facts.untested,
         limits=Limits.of(profile.guardrails),
         options=job.options,
         fingerprint=facts.fingerprint,
@@ -285,6 +286,8 @@ def work_on(job: Job, place: MeasuringPlace, verbosity: Verbosity, metrics: Metr
     record = _taken_over(job, place, header, verbosity)
     for line in header.substitutions:
         verbosity.say(f"changed for the lab: {line}")
+    for line in header.untested:
+        verbosity.say(f"not tested: {line}")
     for line in warm_start_notes(job, header):
         verbosity.say(line)
     said: tuple[str, ...] = ()

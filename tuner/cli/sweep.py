@@ -203,6 +203,7 @@ def _stages(
         seed=course.seed,
         runs=(),
         substitutions=tuple(_substitutions(place.facts, arms)),
+        untested=place.facts.untested,
         freshness_limit_s=arms[0].profile.guardrails.freshness_p99_s,
     )
     began_s = time.monotonic()

@@ -10,20 +10,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tuner.engine.delivery import FIELD, FIRST_OUTPUT
 from tuner.errors import Refused
-from tuner.modules.input import Input
-from tuner.rainerscript.gaps import Gap
+from tuner.lab.base_documents import HERE, OWN, constant, numbered, string_template
+from tuner.modules.input import LOOPBACK, Input
+from tuner.modules.refused_bulks import sends_type
 from tuner.rainerscript.script import (
     Block,
     BsdBlock,
     Directive,
-    FunctionCall,
     Parameter,
-    Quoted,
     ScriptObject,
     ScriptPosition,
-    SetVariable,
     Statement,
     Word,
     module_name,
@@ -41,8 +38,12 @@ _OF_THE_HOST = frozenset(
         "ompgsql", "omlibdbi", "ommail", "omsnmp", "omhiredis", "ommongodb", "omamqp1", "omhttp",
     }
 )  # fmt: skip
-# Actions that stay; others do nothing in a lab.
-_STAY = ("mm", "omelasticsearch", "omfile")
+# What a receiver is called by, and how it is told to be the right one.
+_TOWARDS_RECEIVER = frozenset(
+    {"target", "targetsrv", "port", "address", "device", "networknamespace", "ipfreebind",
+     "localclientip"}
+)  # fmt: skip
+_SECURITY = ("streamdriver", "tls")
 TOWARDS_ENGINE = frozenset(
     {
         "server", "serverport", "usehttps", "uid", "pwd", "apikey", "allowunsignedcerts",
@@ -51,34 +52,42 @@ TOWARDS_ENGINE = frozenset(
     }
 )  # fmt: skip
 _OF_ITS_HOST = ("privdrop", "debug", "umask", "localhostname", "workdirectory")
-# What omelasticsearch writes without a template (StdJSONFmt in rsyslog's runtime/conf.c).
-_STANDARD = (
-    '{"message":"%msg:::json%","fromhost":"%HOSTNAME:::json%",'
-    '"facility":"%syslogfacility-text%","priority":"%syslogpriority-text%",'
-    '"timereported":"%timereported:::date-rfc3339%",'
-    '"timegenerated":"%timegenerated:::date-rfc3339%"}'
-)
-_OWN = "rsyslog-tune-"
-_HERE = ScriptPosition("", 1, 1)
 
 
 @dataclass(frozen=True)
 class BaseSite:
-    """What a lab has for a base: the engine, a prefix of index names, and a folder for files."""
+    """What a lab has for a base: the engine, a prefix of index names, a folder for files, the first
+    port of a receiver; and rsyslog's release where the engine refuses bulks with `_type`."""
 
     engine_urls: tuple[str, ...]
     index_prefix: str
     folder: str
+    receiver_port: int
+    without_types: int | None = None
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """A part of the user's configuration that is another in a lab, with its place."""
+
+    origin: ScriptPosition
+    what: str
+    used: str = "left out"
+
+    def __str__(self) -> str:
+        return f"{self.origin}: {self.what}"
 
 
 @dataclass(frozen=True)
 class LabScript:
     """A configuration for a lab; documents name the engine action that wrote them by its place
-    among `outputs`, which are addresses."""
+    among `outputs`, which are addresses.  Where it `forwards`, a receiver must be at the site."""
 
     block: Block
     outputs: tuple[str, ...]
-    left_out: tuple[Gap, ...]
+    replaced: tuple[Replaced, ...]
+    site: BaseSite
+    forwards: bool
 
 
 def lab_script(kept: KeptBase, inputs: Sequence[Input | None], site: BaseSite) -> LabScript:
@@ -87,11 +96,17 @@ def lab_script(kept: KeptBase, inputs: Sequence[Input | None], site: BaseSite) -
     fitting = _Fitting(kept, inputs, site)
     block = rewritten(kept.changed.block, fitting.statement)
     if not fitting.outputs:
-        why = "; ".join(map(str, fitting.left_out)) or "it has no action of type omelasticsearch"
+        why = "; ".join(map(str, fitting.replaced)) or "it has no action of type omelasticsearch"
         raise Refused(f"nothing of the base goes into an engine in a lab: {why}")
-    work = ScriptObject("global", (Parameter.of("workDirectory", site.folder, _HERE),), _HERE)
-    whole = (work, *fitting.templates, *block)
-    return LabScript(whole, tuple(fitting.outputs), tuple(fitting.left_out))
+    fitting.note_template()
+    work = ScriptObject("global", (Parameter.of("workDirectory", site.folder, HERE),), HERE)
+    return LabScript(
+        block=(work, *fitting.templates, *block),
+        outputs=tuple(fitting.outputs),
+        replaced=tuple(fitting.replaced),
+        site=site,
+        forwards=fitting.forwards,
+    )
 
 
 @dataclass
@@ -101,7 +116,8 @@ class _Fitting:
     site: BaseSite
     outputs: list[str] = field(default_factory=list)
     templates: list[ScriptObject] = field(default_factory=list)
-    left_out: list[Gap] = field(default_factory=list)
+    replaced: list[Replaced] = field(default_factory=list)
+    forwards: bool = False
 
     def statement(self, one: Statement) -> Iterator[Statement]:
         """What stands for a statement in the lab."""
@@ -149,40 +165,73 @@ class _Fitting:
         yield one.with_values(changed)
 
     def action(self, one: ScriptObject) -> Iterator[Statement]:
-        """An action: into the engine of the lab, into a file of its, or nothing."""
+        """An action: into the lab's engine, into a file or to a receiver of its, or nothing."""
         kind = one.type.removeprefix("builtin:")
-        if kind in _OF_THE_HOST or not kind.startswith(_STAY):
-            self.leave_out(one.origin, f"action {kind}")
-            yield Word("continue", one.origin)
-        elif kind == "omelasticsearch":
-            yield from self.into_engine(one)
-        elif kind == "omfile":
-            yield from self.into_file(one)
-        else:
-            yield self.spooled(one)
+        match kind:
+            case "omelasticsearch":
+                yield from self.into_engine(one)
+            case "omfile":
+                yield from self.into_file(one)
+            case "omfwd" | "omrelp":
+                yield from self.to_receiver(one, kind)
+            case _ if kind.startswith("mm") and kind not in _OF_THE_HOST:
+                yield self.spooled(one)
+            case _:
+                yield self.without(one, f"action {kind}")
 
     def into_engine(self, one: ScriptObject) -> Iterator[Statement]:
         """Documents with the number of their event and of the action."""
-        number = len(self.outputs)
-        numbered = self.numbered(one, number)
-        if numbered is None:
-            self.leave_out(one.origin, "an action whose template has no room for a number")
-            yield Word("continue", one.origin)
+        number, written = len(self.outputs), one.text("template")
+        found = None if written is None else self.kept.changed.template(written)
+        is_known = written is None or found is not None
+        document = numbered(found, number) if is_known else None
+        refused = self.refused(one)
+        if refused is not None or document is None:
+            yield self.without(one, refused or "an action whose template has no room for a number")
             return
         self.outputs.append(self.kept.changed.address_of(one) or "")
-        template, before = numbered
-        self.templates.append(template)
-        values: dict[str, object] = {
-            "server": list(self.site.engine_urls),
-            "template": template.text("name"),
-        }
+        self.templates += document.templates
         index, prefix = one.text("searchIndex") or "system", self.site.index_prefix
         name = self.prefixed(index, prefix) if one.is_on("dynSearchIndex") else f"{prefix}{index}"
-        values["searchIndex"] = name
+        values: dict[str, object] = {
+            "server": list(self.site.engine_urls),
+            "template": document.name,
+            "searchIndex": name,
+        }
         if one.get("errorFile") is not None:
             values["errorFile"] = f"{self.site.folder}/errors-{number}.json"
-        yield from before
+        if (one.text("writeOperation") or "").lower() == "create":
+            self.replaced.append(Replaced(one.origin, "data stream, if it is one", "an index"))
+        yield from document.before
         yield self.spooled(one.without(TOWARDS_ENGINE).with_values(values))
+
+    def refused(self, one: ScriptObject) -> str | None:
+        """Why the engine of a lab takes nothing of an action; None where it does."""
+        for name in ("pipelineName", "dynPipelineName"):
+            if one.get(name) is not None:
+                return f"an action with {name}: a lab has no ingest pipelines"
+        release, kind = self.site.without_types, one.get("searchType")
+        major = int(one.text("esVersion.major") or 0)
+        if release is None or not sends_type(release, None if kind is None else kind.text, major):
+            return None
+        what = "without searchType" if kind is None else f"with searchType {kind.text!r}"
+        return (
+            f"an action {what}: rsyslog 8.{release} then sends _type, and this engine refuses "
+            'every bulk with it, so all events would be lost: write searchType="", or name the '
+            "engine that you have in `release`"
+        )
+
+    def to_receiver(self, one: ScriptObject, kind: str) -> Iterator[Statement]:
+        """Messages to the receiver of the lab, unencrypted."""
+        plain = [each for each in one.parameters if not each.key.startswith(_SECURITY)]
+        port = self.site.receiver_port + (kind == "omrelp")
+        secured = " with TLS" if len(plain) < len(one.parameters) else ""
+        self.replaced.append(
+            Replaced(one.origin, f"action {kind}{secured}", "to a receiver of the lab")
+        )
+        self.forwards = True
+        bare = replace(one, parameters=tuple(plain)).without(_TOWARDS_RECEIVER)
+        yield self.spooled(bare.with_values({"target": LOOPBACK, "port": port}))
 
     def into_file(self, one: ScriptObject) -> Iterator[Statement]:
         """Lines into a file of the lab's."""
@@ -193,57 +242,36 @@ class _Fitting:
         elif static is not None and static.startswith("/"):
             yield self.spooled(one.with_values({"file": f"{folder}{static}"}))
         else:
-            self.leave_out(one.origin, "an action into a file of no known name")
-            yield Word("continue", one.origin)
+            yield self.without(one, "an action into a file of no known name")
 
     def prefixed(self, name: str, prefix: str) -> str:
         """A template that writes what another does behind a prefix, by its name."""
-        own = f"{_OWN}name-{len(self.templates)}"
+        own = f"{OWN}name-{len(self.templates)}"
         found = self.kept.changed.template(name)
-        before = ScriptObject("constant", (Parameter.of("value", prefix, _HERE),), _HERE)
         if found is None:
-            made = _string(own, prefix)
+            made = string_template(own, prefix)
         elif found.parts:
-            made = replace(found.with_values({"name": own}), parts=(before, *found.parts))
+            made = replace(found.with_values({"name": own}), parts=(constant(prefix), *found.parts))
         else:
             made = found.with_values({"name": own, "string": prefix + (found.text("string") or "")})
         self.templates.append(made)
         return own
 
-    def numbered(
-        self, one: ScriptObject, number: int
-    ) -> tuple[ScriptObject, tuple[Statement, ...]] | None:
-        """A template for the documents of an action that has their number as one more member, and
-        what must stand before the action for that; None where it is no JSON object."""
-        name = f"{_OWN}document-{number}"
-        times = "%timereported:::date-unixtimestamp%%timereported:::date-subseconds%"
-        digits = f"{FIRST_OUTPUT + number}{times}"
-        written = one.text("template")
-        found = None if written is None else self.kept.changed.template(written)
-        if written is not None and found is None:
-            return None
-        if found is None or found.text("string") is not None:
-            text = _STANDARD if found is None else found.text("string") or ""
-            head, brace, tail = text.rpartition("}")
-            if not brace:
-                return None
-            member = f'{head},"{FIELD}":{digits}{brace}{tail}'
-            options = () if found is None else found.parameters
-            made = ScriptObject("template", options, _HERE).with_values({"name": name})
-            return made.with_values({"type": "string", "string": member}), ()
-        self.templates.append(_string(f"{_OWN}number-{number}", digits))
-        own = Quoted(f"{_OWN}number-{number}", _HERE)
-        value = FunctionCall("exec_template", (own,), _HERE)
-        subtree = found.text("subtree")
-        if subtree is not None:
-            setting = SetVariable("set", f"{subtree.rstrip('!')}!{FIELD}", value, _HERE)
-            return found.with_values({"name": name}), (setting,)
-        variable = f"$.{FIELD}_{number}"
-        parts = _with_member(found, variable)
-        if parts is None:
-            return None
-        made = replace(found.with_values({"name": name}), parts=parts)
-        return made, (SetVariable("set", variable, value, _HERE),)
+    def note_template(self) -> None:
+        """Note what the lab does not have of the index template, and where it is for no index."""
+        given = self.kept.template
+        if given is None:
+            return
+        here = ScriptPosition(given.file, 1, 1)
+        for name in given.left_out:
+            self.leave_out(here, name)
+        actions = [self.kept.changed.objects[address] for address in self.outputs]
+        names = [one.text("searchIndex") or "system" for one in actions]
+        varies = any(one.is_on("dynSearchIndex") for one in actions)
+        if not varies and not any(map(given.is_for, names)):
+            patterns = ", ".join(given.patterns)
+            used = f"not used: none of the indices ({', '.join(names)}) matches"
+            self.replaced.append(Replaced(here, f"index_patterns {patterns}", used))
 
     def spooled(self, one: ScriptObject) -> ScriptObject:
         """A queue keeps its files in the lab's folder."""
@@ -252,7 +280,12 @@ class _Fitting:
 
     def leave_out(self, origin: ScriptPosition, what: str) -> None:
         """Note what is left out."""
-        self.left_out.append(Gap(origin, what))
+        self.replaced.append(Replaced(origin, what))
+
+    def without(self, one: ScriptObject, what: str) -> Statement:
+        """Nothing in place of an action."""
+        self.leave_out(one.origin, what)
+        return Word("continue", one.origin)
 
 
 def without_host(one: ScriptObject) -> Iterator[ScriptObject]:
@@ -260,25 +293,3 @@ def without_host(one: ScriptObject) -> Iterator[ScriptObject]:
     kept = tuple(p for p in one.parameters if not p.key.startswith(_OF_ITS_HOST))
     if kept:
         yield replace(one, parameters=kept)
-
-
-def _string(name: str, text: str) -> ScriptObject:
-    parameters = {"name": name, "type": "string", "string": text}
-    return ScriptObject("template", (), _HERE).with_values(parameters)
-
-
-def _with_member(template: ScriptObject, variable: str) -> tuple[ScriptObject, ...] | None:
-    """The parts of a list template with one more member of the object that they write; None where
-    they write none."""
-    whole = any(template.is_on(f"option.{name}") for name in ("jsonf", "jsonftree"))
-    value = {"name": variable, "outname": FIELD, "format": "jsonf"}
-    member = ScriptObject("property", (), _HERE).with_values(value)
-    if whole:
-        return (*template.parts, member)
-    *before, last = template.parts or (member,)
-    head, brace, tail = (last.text("value") or "").rpartition("}")
-    if last.kind != "constant" or not brace:
-        return None
-    head_part = last.with_values({"value": f'{head},"{FIELD}":'})
-    plain = ScriptObject("property", (), _HERE).with_values({"name": variable})
-    return (*before, head_part, plain, last.with_values({"value": brace + tail}))

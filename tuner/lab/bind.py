@@ -10,11 +10,12 @@ from pydantic import BaseModel
 
 from tuner.engines.release import Engine, Release
 from tuner.errors import Refused
-from tuner.lab.base_script import LabScript
+from tuner.lab.base_script import BaseSite, LabScript, lab_script
 from tuner.lint.rules.releases import inputs_too_new
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.output import Output
 from tuner.modules.queue import Queue
+from tuner.modules.refused_bulks import TAKES_TYPE
 from tuner.modules.registry import AnyStep
 from tuner.profile.bind_inputs import bind_inputs, work_directory
 from tuner.profile.model import Profile
@@ -118,6 +119,12 @@ class Site:
     keeps_authentication: bool
     address: str = LOOPBACK
 
+    @property
+    def without_types(self) -> int | None:
+        """The release of rsyslog, where the engine is one that refuses every bulk with `_type`."""
+        refuses = self.stand_in is None and self.engine_version[0] > TAKES_TYPE[self.engine]
+        return _release(self).rsyslog_number if refuses else None
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -130,9 +137,9 @@ class Bound:
     script: LabScript | None = None
 
     def with_script(self, script: LabScript) -> Bound:
-        """The same with a base, and with what of that is left out."""
-        left = (Substitution(str(one.origin), one.message, _LEFT_OUT) for one in script.left_out)
-        return replace(self, script=script, substitutions=(*self.substitutions, *left))
+        """The same with a base, and with what of that is another."""
+        more = (Substitution(str(one.origin), one.what, one.used) for one in script.replaced)
+        return replace(self, script=script, substitutions=(*self.substitutions, *more))
 
 
 def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
@@ -205,7 +212,10 @@ def require_bindable(profile: Profile, rsyslog: str) -> None:
         spool="/spool",
         keeps_authentication=False,
     )
-    bind(profile, on_paper, first_ports(profile, _ON_PAPER))
+    bound = bind(profile, on_paper, first_ports(profile, _ON_PAPER))
+    if profile.base is not None:
+        site = BaseSite(on_paper.engine_urls, on_paper.index_prefix, on_paper.spool, _ON_PAPER)
+        lab_script(profile.base.kept, bound.inputs, site)
 
 
 def port_counts(profile: Profile) -> list[int]:

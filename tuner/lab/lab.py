@@ -24,11 +24,20 @@ from tuner.lab.loads import LoadHost
 from tuner.lab.nodes import NodeHost, Nodes, RunningNode, nodes_here, plan_for
 from tuner.lab.ports import free_ports
 from tuner.lab.probe import Probe
+from tuner.lab.receiver import RECEIVER_PORTS
 from tuner.lab.sink import Sink
 from tuner.modules.input import LOOPBACK
 from tuner.profile.model import Profile
 from tuner.render.templates import Templates
 from tuner.schema.scalars import is_loopback
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What a base makes of the messages of a flood, and what of it they do not test."""
+
+    expectation: Expectation
+    untested: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -49,9 +58,7 @@ class Lab:
     templates: Templates | None = None
     address: str = LOOPBACK
     loads: Callable[[], Sequence[LoadHost]] = tuple
-    learnt: dict[tuple[tuple[str, str], ...], Expectation] = field(
-        default_factory=dict, compare=False
-    )
+    learnt: dict[tuple[tuple[str, str], ...], Learnt] = field(default_factory=dict, compare=False)
 
     @property
     def client(self) -> EngineClient:
@@ -83,12 +90,15 @@ class Lab:
     def bind(self, profile: Profile, name: str) -> Bound:
         """Fit `profile` to this lab under fresh ports; its index names begin with our prefix
         followed by `name`."""
-        first = free_ports(sum(port_counts(profile)))
+        needed = sum(port_counts(profile))
+        first = free_ports(needed if profile.base is None else needed + RECEIVER_PORTS)
         site = self._site(profile, name)
         bound = bind(profile, site, first_ports(profile, first))
         if profile.base is None:
             return bound
-        of_base = BaseSite(site.engine_urls, site.index_prefix, site.spool)
+        of_base = BaseSite(
+            site.engine_urls, site.index_prefix, site.spool, first + needed, site.without_types
+        )
         return bound.with_script(lab_script(profile.base.kept, bound.inputs, of_base))
 
     def trial_folder(self, name: str) -> Path:

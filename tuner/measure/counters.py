@@ -24,9 +24,9 @@ class _Counted:
 
     Throttle times are milliseconds of the primaries (`merges.total_throttled_time_in_millis`,
     `indexing.throttle_time_in_millis`), `rejected` bulk tasks turned away by write pools, `probe`
-    the fixed work that was done meanwhile, None where there is no probe; `load_hosts` and
-    `engine_hosts` are those that the senders and the engine's nodes are on, by name, where they are
-    not on this machine.
+    the fixed work that was done meanwhile, None where there is no probe; `receiver_cpu_s`
+    is of what takes the messages that a base forwards; `load_hosts` and `engine_hosts` are those
+    that the senders and the engine's nodes are on, by name, where they are not on this machine.
     """
 
     machine: CoreTime
@@ -34,6 +34,7 @@ class _Counted:
     sender_cpu_s: float
     sender_blocked_s: float
     engine_cpu_s: float
+    receiver_cpu_s: float = 0.0
     rejected: int
     index_throttled_ms: int
     merge_throttled_ms: int
@@ -76,6 +77,7 @@ class Counters(_Counted):
             sender_cpu_s=self.sender_cpu_s - before.sender_cpu_s,
             sender_blocked_s=self.sender_blocked_s - before.sender_blocked_s,
             engine_cpu_s=self.engine_cpu_s - before.engine_cpu_s,
+            receiver_cpu_s=self.receiver_cpu_s - before.receiver_cpu_s,
             rejected=self.rejected - before.rejected,
             index_throttled_ms=self.index_throttled_ms - before.index_throttled_ms,
             merge_throttled_ms=self.merge_throttled_ms - before.merge_throttled_ms,
@@ -155,6 +157,7 @@ def counters_now(pipe: Pipeline, flood: Traffic, timeout_s: float) -> Counters:
         sender_cpu_s=progress.cpu_seconds,
         sender_blocked_s=progress.blocked_seconds,
         engine_cpu_s=engine.cpu_ms / 1000,
+        receiver_cpu_s=0.0 if pipe.receiver is None else pipe.receiver.cpu_s,
         rejected=engine.rejected,
         index_throttled_ms=index.throttle_ms,
         merge_throttled_ms=index.merge_throttled_ms,

@@ -116,7 +116,8 @@ class Stages:
 
     `sender_cpu` and `input_cpu` (its busiest thread) are shares of one core, `sender_blocked` the
     share of time in which every socket was full, `backlog_kept` the share of samples in which every
-    worker had enough to do.  `shipper_cpu`, `machine_cpu` and `io_wait` are shares of our `cores`,
+    worker had enough to do.  `shipper_cpu`, `receiver_cpu` (of what a base forwards to),
+    `machine_cpu` and `io_wait` are shares of our `cores`,
     `engine_cpu` is one of the `engine_cores`, in full also where those are ours.  `bulk_ms` is the
     mean time of a bulk request where it is known.  `output` is the name of the output, and
     `rate_is_fixed` says that the sender was told how fast to send.  `loads` are the machines of the
@@ -143,6 +144,7 @@ class Stages:
     rejected: int
     index_throttled_ms: int
     merge_throttled_ms: int
+    receiver_cpu: float = 0.0
     loads: tuple[LoadStage, ...] = ()
     engine_hosts: tuple[MachineStage, ...] = ()
 
@@ -164,8 +166,9 @@ class Stages:
 
     @property
     def others_cpu(self) -> float:
-        """The share of our cores that went to neither sender nor rsyslogd nor engine."""
+        """The share of our cores that went to none of sender, rsyslogd, engine and receiver."""
         ours = self.sender_here / self.cores + self.shipper_cpu + self.engine_here
+        ours += self.receiver_cpu
         return max(0.0, self.machine_cpu - ours)
 
 
@@ -199,6 +202,7 @@ def stages_of(window: Window, profile: Profile, machines: CoreCounts) -> Stages:
         rejected=growth.rejected,
         index_throttled_ms=growth.index_throttled_ms,
         merge_throttled_ms=growth.merge_throttled_ms,
+        receiver_cpu=growth.receiver_cpu_s / core_s,
         loads=tuple(_load(name, one) for name, one in growth.load_hosts.items()),
         engine_hosts=tuple(
             MachineStage(name, *_used(one)) for name, one in growth.engine_hosts.items()

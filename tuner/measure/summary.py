@@ -37,7 +37,7 @@ def core_use(window: Window, lab: Lab) -> tuple[float, float]:
     if not lab.is_here:
         return engine, max(0.0, lab.engine.facts.processors - engine)
     sender_cpu_s = 0.0 if growth.load_hosts else growth.sender_cpu_s
-    ours = (growth.shipper_cpu_s + sender_cpu_s) / growth.passed_s
+    ours = (growth.shipper_cpu_s + growth.receiver_cpu_s + sender_cpu_s) / growth.passed_s
     taken = growth.machine.taken_s(growth.passed_s, cores()) / growth.passed_s
     return engine + ours, max(0.0, cores() - taken)
 

@@ -11,7 +11,7 @@ from enum import Enum
 from itertools import pairwise
 from typing import NamedTuple
 
-from tuner.engines.release import OLDEST
+from tuner.engines.release import OLDEST, Engine
 
 
 class Fate(Enum):
@@ -44,6 +44,23 @@ WAITS_ON_ERRORS = 2606
 """The same for 429 and 5xx."""
 WAITS_ON_ITEMS = 2608
 """The same for a bulk of which every document was refused for the time being."""
+
+TYPE_CAN_GO, TYPE_GONE = 2206, 2510
+"""The first releases that leave `_type` out where searchType is empty, and where it is not set."""
+TAKES_TYPE = {Engine.ELASTICSEARCH: 7, Engine.OPENSEARCH: 1}
+"""The last version of each engine that takes a bulk with `_type`; later ones answer 400 to all."""
+
+
+def sends_type(release: int, search_type: str | None, engine_major: int) -> bool:
+    """Whether a release sends `_type` (F15), by searchType and esVersion.major (0: not set)."""
+    if release < TYPE_CAN_GO:
+        return True
+    if search_type is None:
+        return release < TYPE_GONE and engine_major < _TYPELESS
+    return search_type != ""
+
+
+_TYPELESS = 8
 
 REFUSED_BULKS = (
     RefusedBulk("401, 403 in JSON", Fate.DROPPED, WAITS_WITHOUT_RIGHTS),

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Lines
 from tuner.modules.queue import Queue, QueueType
+from tuner.modules.refused_bulks import TYPE_CAN_GO, TYPE_GONE
 from tuner.profile.model import Profile
 from tuner.profile.placement import action_queue
 from tuner.rainerscript.quoting import Emitted
@@ -17,9 +18,6 @@ from tuner.render.modules import Parameters, own_parameters
 
 DIRECT = Queue(type=QueueType.DIRECT)
 
-# The first release that leaves out _type by itself; 8.2606 warns about the parameter.
-_OMITS_TYPE = 2510
-_LEAVES_TYPE_OUT = 2206
 _HAS_INDEX_TIMEOUT = 2204
 # Elasticsearch's own bulk timeout; filter_path rides on this parameter, pasted into the URL.
 _BULK_TIMEOUT = "1m"
@@ -95,8 +93,8 @@ def bulk(
 ) -> BulkAction:
     """The action that sends the documents of the templates whose names begin with `stem`."""
     release = profile.release.rsyslog_number
-    # F15: Elasticsearch 8 refuses _type, which can be left out since 8.2206 by an empty one.
-    search_type = "_doc" if release < _LEAVES_TYPE_OUT else "" if release < _OMITS_TYPE else None
+    # F15: Elasticsearch 8 refuses _type.  Releases that leave it out warn about the parameter.
+    search_type = "_doc" if release < TYPE_CAN_GO else "" if release < TYPE_GONE else None
     return BulkAction(
         output=output,
         name=stem,

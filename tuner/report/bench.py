@@ -65,6 +65,7 @@ class Bench:
     message_bytes: int | None = None
     machines: tuple[str, ...] = ()
     phases_on: tuple[tuple[str, str], ...] = ()
+    untested: tuple[str, ...] = ()
 
 
 _BENCH = TypeAdapter(Bench)
@@ -154,6 +155,7 @@ def bench_blocks(bench: Bench) -> tuple[PlainBlock, ...]:
     if middle.verdict is not None:
         blocks += bottleneck_blocks(middle.verdict)
     blocks += _phases(bench)
+    blocks += bullets([f"not tested: {line}" for line in bench.untested])
     blocks += bullets([f"changed for the lab: {line}" for line in bench.substitutions])
     return tuple(blocks)
 

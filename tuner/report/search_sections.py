@@ -409,7 +409,9 @@ def not_traded(result: StudyResult) -> ReportSection:
 def open_questions(result: StudyResult) -> ReportSection:
     """What a lab replaced, and what no trial shows."""
     study = result.study
-    lines = [f"changed for the lab: {line}" for line in study.header.substitutions]
+    header = study.header
+    lines = [f"changed for the lab: {line}" for line in header.substitutions]
+    lines += header.untested
     if not result.is_sink:
         lines.append(
             "measured documents carry one more number, `rsyslog_tune_seq`, which identifies every "

@@ -88,7 +88,8 @@ class LabFacts:
     """What a lab is: its engine, its machine, what it changes in the profile, the settings that can
     be searched in it, and what its rates depend on.
 
-    `beside` is what it changes in the other profiles that are measured there, `restarts` and
+    `untested` is what the traffic does not reach of the profiles; `beside` is what the lab changes
+    in the others that are measured there, `restarts` and
     `fixes_node` are those of a `LabEngine`; `cores` is None where the engine has others.
     """
 
@@ -98,6 +99,7 @@ class LabFacts:
     turned: tuple[Axis, ...]
     fingerprint: Fingerprint
     beside: tuple[tuple[str, ...], ...] = ()
+    untested: tuple[str, ...] = ()
     restarts: bool = False
     fixes_node: bool = False
     cores: float | None = None
@@ -151,6 +153,7 @@ class Header:
     profile_base: tuple[tuple[str, str], ...] | None = None
     earlier: tuple[Earlier, ...] = ()
     libraries: tuple[str, ...] = ()
+    untested: tuple[str, ...] = ()
     limits: Limits = field(kw_only=True)
     options: Options = field(kw_only=True)
     fingerprint: Fingerprint = field(kw_only=True)

@@ -15,26 +15,30 @@ from tuner.modules.input import Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
 from tuner.modules.queue import SEGMENTED_SINCE, Queue, QueueType
-from tuner.modules.refused_bulks import WAITS_ON_ERRORS, WAITS_WITHOUT_RIGHTS, lost_whole
+from tuner.modules.refused_bulks import (
+    TAKES_TYPE,
+    TYPE_CAN_GO,
+    WAITS_ON_ERRORS,
+    WAITS_WITHOUT_RIGHTS,
+    lost_whole,
+)
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue
 from tuner.rule import Complaint, advice, error, loss
 from tuner.schema.parameter import since
 
-_OMITS_TYPE = 2206
 _HAS_RATELIMIT = 2602
-_TAKES_TYPE = {Engine.ELASTICSEARCH: 7, Engine.OPENSEARCH: 1}
 _HEEDS_INTERVAL_MAX = 2308
 _MAJORS = {Engine.ELASTICSEARCH: range(7, 10), Engine.OPENSEARCH: range(1, 4)}
 
 
 @error(
     "RT401",
-    why=f"F15: before 8.{_OMITS_TYPE} rsyslog sends _type with every document, and Elasticsearch "
+    why=f"F15: before 8.{TYPE_CAN_GO} rsyslog sends _type with every document, and Elasticsearch "
     "8 and OpenSearch 2 refuse the whole bulk.",
     source="rsyslog issue 4884; rsyslog plugins/omelasticsearch",
-    bad={"release.rsyslog": f"8.{_OMITS_TYPE - 2}"},
-    good={"release.rsyslog": f"8.{_OMITS_TYPE}"},
+    bad={"release.rsyslog": f"8.{TYPE_CAN_GO - 2}"},
+    good={"release.rsyslog": f"8.{TYPE_CAN_GO}"},
 )
 def _old_rsyslog(profile: Profile) -> Iterator[Complaint]:
     release = profile.release
@@ -46,13 +50,13 @@ def _old_rsyslog(profile: Profile) -> Iterator[Complaint]:
             "supported release",
         )
     elif (
-        release.rsyslog_number < _OMITS_TYPE
-        and release.engine_version[0] > _TAKES_TYPE[release.engine]
+        release.rsyslog_number < TYPE_CAN_GO
+        and release.engine_version[0] > TAKES_TYPE[release.engine]
     ):
         yield Complaint(
             path,
             f"rsyslog {release.rsyslog} always sends _type, which Elasticsearch 8 and OpenSearch "
-            f"2 refuse, and the whole bulk with it: use rsyslog 8.{_OMITS_TYPE} or later",
+            f"2 refuse, and the whole bulk with it: use rsyslog 8.{TYPE_CAN_GO} or later",
         )
 
 

@@ -1,0 +1,113 @@
+"""Documents of a base with a number: a copy of their template with one more member; pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from tuner.engine.delivery import FIELD, FIRST_OUTPUT
+from tuner.rainerscript.script import (
+    FunctionCall,
+    Parameter,
+    Quoted,
+    ScriptObject,
+    ScriptPosition,
+    SetVariable,
+    Statement,
+)
+
+OWN = "rsyslog-tune-"
+"""How the names of templates of ours begin."""
+HERE = ScriptPosition("", 1, 1)
+# What omelasticsearch writes without a template (StdJSONFmt in rsyslog's runtime/conf.c).
+_STANDARD = (
+    '{"message":"%msg:::json%","fromhost":"%HOSTNAME:::json%",'
+    '"facility":"%syslogfacility-text%","priority":"%syslogpriority-text%",'
+    '"timereported":"%timereported:::date-rfc3339%",'
+    '"timegenerated":"%timegenerated:::date-rfc3339%"}'
+)
+_TIME = "%timereported:::date-unixtimestamp%%timereported:::date-subseconds%"
+# A property that is an object, and such a one alone in a string.
+_OBJECT = re.compile(r"\$!(?:[\w-]+(?:![\w-]+)*)?|\$\.[\w-]+(?:![\w-]+)*")
+_ALONE = re.compile(rf"\s*%({_OBJECT.pattern})%\s*")
+_ALL_JSON = {"$!all-json", "$!all-json-plain"}
+_JSON_OPTIONS = ("jsonf", "jsonftree")
+
+
+@dataclass(frozen=True)
+class NumberedDocument:
+    """Templates, the name of that for documents, and what must stand before its action."""
+
+    templates: tuple[ScriptObject, ...]
+    name: str
+    before: tuple[Statement, ...] = ()
+
+
+def numbered(template: ScriptObject | None, number: int) -> NumberedDocument | None:
+    """The documents of the output of that number, by its template or as rsyslog writes them without
+    one, with their number as one more member; None where they are no JSON objects."""
+    name, digits = f"{OWN}document-{number}", f"{FIRST_OUTPUT + number}{_TIME}"
+    given = template or string_template(name, _STANDARD)
+    section, text = _section(given), given.text("string")
+    if section is None and text is not None:
+        head, brace, tail = text.rpartition("}")
+        longer = f'{head},"{FIELD}":{digits}{brace}{tail}'
+        copy = given.with_values({"name": name, "type": "string", "string": longer})
+        return NumberedDocument((copy,), name) if brace else None
+    variable = f"$.{FIELD}_{number}" if section is None else f"{section.rstrip('!')}!{FIELD}"
+    parts = given.parts if section is not None else _with_member(given, variable)
+    if parts is None:
+        return None
+    with_number = string_template(f"{OWN}number-{number}", digits)
+    value = FunctionCall("exec_template", (Quoted(with_number.name, HERE),), HERE)
+    copy = replace(given.with_values({"name": name}), parts=parts)
+    return NumberedDocument((with_number, copy), name, (SetVariable("set", variable, value, HERE),))
+
+
+def string_template(name: str, text: str) -> ScriptObject:
+    """A template of one text."""
+    parameters = {"name": name, "type": "string", "string": text}
+    return ScriptObject("template", (), HERE).with_values(parameters)
+
+
+def constant(text: str) -> ScriptObject:
+    """A part of a list template that is always the same."""
+    return ScriptObject("constant", (Parameter.of("value", text, HERE),), HERE)
+
+
+def _section(template: ScriptObject) -> str | None:
+    """The object of variables that is the whole document of a template."""
+    subtree, text = template.text("subtree"), template.text("string")
+    if subtree is not None:
+        return subtree
+    alone = None if text is None else _ALONE.fullmatch(text)
+    parts = [one for one in template.parts if (one.text("value") or one.kind).strip()]
+    name = ""
+    if alone is not None:
+        name = alone[1]
+    elif len(parts) == 1 and len(parts[0].parameters) == 1 and not _writes_braces(template):
+        name = parts[0].text("name") or ""
+    if not _OBJECT.fullmatch(name):
+        return None
+    return "$!" if name in _ALL_JSON else name
+
+
+def _writes_braces(template: ScriptObject) -> bool:
+    """Whether rsyslogd puts the braces around the parts."""
+    return any(template.is_on(f"option.{name}") for name in _JSON_OPTIONS)
+
+
+def _with_member(template: ScriptObject, variable: str) -> tuple[ScriptObject, ...] | None:
+    """The parts of a list template with one more member of the object that they write; None where
+    they write none."""
+    value = {"name": variable, "outname": FIELD, "format": "jsonf"}
+    member = ScriptObject("property", (), HERE).with_values(value)
+    if _writes_braces(template):
+        return (*template.parts, member)
+    *before, last = template.parts or (member,)
+    head, brace, tail = (last.text("value") or "").rpartition("}")
+    if last.kind != "constant" or not brace:
+        return None
+    head_part = last.with_values({"value": f'{head},"{FIELD}":'})
+    plain = ScriptObject("property", (), HERE).with_values({"name": variable})
+    return (*before, head_part, plain, last.with_values({"value": brace + tail}))

@@ -1,0 +1,214 @@
+"""What a base makes of each message, learnt before anything is scored: which documents come of it,
+and which actions none reaches."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tuner.engine.client import EngineClient
+from tuner.engine.counters import await_quiet
+from tuner.engine.delivery import Expectation
+from tuner.errors import JobFailed, Refused
+from tuner.flood.messages import pool_size
+from tuner.flood.schedule import fixed
+from tuner.flood.spec import FloodSpec
+from tuner.flood.spread import traffic
+from tuner.flood.workload import flood_spec
+from tuner.host.process import wait_until
+from tuner.lab.base_script import LabScript, lab_script
+from tuner.lab.bind import Bound
+from tuner.lab.entrances import entrances, furnish
+from tuner.lab.lab import Lab, Learnt
+from tuner.lab.receiver import Received, receiver_for
+from tuner.lab.rsyslogd import Rsyslogd, impstats_section, read
+from tuner.lab.scratch import subfolder
+from tuner.lab.sink import Sink
+from tuner.profile.base import KeptBase
+from tuner.profile.model import BaseFiles, Profile
+from tuner.rainerscript.script import Block, ScriptObject, Statement, printed, rewritten
+
+# Messages per second: slow enough that no queue fills.
+_PER_SECOND = 4000.0
+_SENT_S = 60.0
+_QUIET_S = 1.0
+_ROUND_S = 2.5
+_POLL_S = 0.1
+_PREFIX = "rsyslog-tune-learnt-"
+_FORWARDING = ("omfwd", "omrelp")
+_COMPRESSION = ("compression.mode", "zipLevel")
+
+
+def learnt(lab: Lab, profile: Profile) -> Learnt:
+    """What a base makes of the messages, learnt once for all candidates: parameters change nothing
+    of it.  Raises Refused where no message reaches an engine.
+
+    Every message of the pool is sent twice, slowly, into our sink: filters, parsing, several
+    outputs and whatever else a base does need no model then.
+    """
+    base = profile.base
+    if base is None:
+        raise ValueError("a profile without a base says itself what it does")
+    key = base.kept.written.text
+    known = lab.learnt.get(key)
+    if known is None:
+        known = lab.learnt[key] = _learn(lab, profile, base)
+    return known
+
+
+def _learn(lab: Lab, profile: Profile, base: BaseFiles) -> Learnt:
+    """From two rounds of the pool: of messages of which the documents differ none is expected."""
+    seen = _seen(lab, profile, base)
+    outputs = tuple(
+        tuple(one if one == again else -1 for one, again in zip(*_halves(each), strict=True))
+        for each in seen.documents
+    )
+    messages = len(outputs[0])
+    if not any(times > 0 for output in outputs for times in output):
+        raise Refused(
+            f"none of {messages} messages reaches an engine action of the base: its filters "
+            "want others (workload.sample, replay and format say what is sent)"
+        )
+    untested = list(seen.untested)
+    if base.kept.template is None and lab.engine.stand_in is None:
+        untested.append(
+            "your mapping and index settings: base.template names no file, so the engine guesses "
+            "the types of fields and has its own settings"
+        )
+    unsure = sum(any(output[one] < 0 for output in outputs) for one in range(messages))
+    if unsure:
+        untested.append(
+            f"the documents of {unsure} of {messages} messages, which differ from time to time"
+        )
+    return Learnt(Expectation(outputs), tuple(untested))
+
+
+def _halves(numbers: list[int]) -> tuple[list[int], list[int]]:
+    return numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """How many documents of each output each message of two rounds of the pool gave, and what of
+    the base they do not test."""
+
+    documents: list[list[int]]
+    untested: tuple[str, ...]
+
+
+def _seen(lab: Lab, profile: Profile, base: BaseFiles) -> _Seen:
+    name = f"learning-{secrets.token_hex(2)}"
+    fitted = lab.bind(profile, name)
+    folder = subfolder(lab.folder, lab.trial_folder(name).name)
+    stats = folder / "impstats.log"
+    try:
+        furnish(fitted.profile)
+        with Sink() as sink, contextlib.closing(EngineClient(sink.url)) as client:
+            script = _into_sink(fitted, base.kept, sink.url)
+            counting, actions = _counting(script)
+            config = printed(counting) + impstats_section(stats)
+            with receiver_for(script) as receiver:
+                rsyslogd = Rsyslogd(config, folder, entrances(fitted.profile))
+                try:
+                    spec = flood_spec(fitted.profile, secrets.token_hex(4))
+                    count = 2 * pool_size(spec)
+                    _flood(replace(spec, count=count), client, rsyslogd)
+                    each = range(len(script.outputs))
+                    documents = [_numbers(client, spec.stamped_run, one, count) for one in each]
+                    counted = _counted(stats)
+                finally:
+                    rsyslogd.stop()
+                received = None if receiver is None else receiver.received()
+            untested = (
+                *unreached(base.kept, actions, counted), *_missed(actions, counted, received),
+            )  # fmt: skip
+            return _Seen(documents, untested)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _into_sink(fitted: Bound, kept: KeptBase, url: str) -> LabScript:
+    """The configuration as it is bound, but into our sink."""
+    if fitted.script is None:
+        raise ValueError("what is bound has no base")
+    site = replace(fitted.script.site, engine_urls=(url,), index_prefix=_PREFIX, without_types=None)
+    return lab_script(kept, fitted.inputs, site)
+
+
+def _counting(script: LabScript) -> tuple[Block, list[ScriptObject]]:
+    """The configuration with a name for each action by which rsyslogd counts it, and the actions in
+    that order."""
+    actions: list[ScriptObject] = []
+
+    def named(one: Statement) -> Iterator[Statement]:
+        if isinstance(one, ScriptObject) and one.kind == "action":
+            actions.append(one)
+            one = one.with_values({"name": _name(len(actions))})
+        yield one
+
+    return rewritten(script.block, named), actions
+
+
+def _name(number: int) -> str:
+    return f"rsyslog-tune-{number}"
+
+
+def _counted(stats: Path) -> Mapping[str, int]:
+    """The events of each action by its name, after another round of rsyslogd's counters."""
+    ended_s = time.time()
+    wait_until(lambda: any(one.at > ended_s for one in read(stats)[-1:]), _ROUND_S)
+    last = read(stats)[-1:]
+    return {name: one.processed for each in last for name, one in each.actions.items()}
+
+
+def unreached(
+    kept: KeptBase, actions: Sequence[ScriptObject], counted: Mapping[str, int]
+) -> Iterator[str]:
+    """The actions that got no event, each with its place, by what rsyslogd counted; nothing where
+    it counted none at all."""
+    events = Counter[str]()
+    for number, one in enumerate(actions, 1):
+        # A file that is included twice says the same twice.
+        events[f"{one.origin} {kept.changed.address_of(one)}"] += counted.get(_name(number), 0)
+    none = [place for place, times in events.items() if times == 0]
+    if none and counted:
+        yield f"{len(none)} of {len(events)} actions, which got no event: {', '.join(none)}"
+
+
+def _missed(
+    actions: Sequence[ScriptObject], counted: Mapping[str, int], received: Received | None
+) -> Iterator[str]:
+    """What was forwarded and did not come, where that can be told: what is compressed has no ends
+    of messages."""
+    forwarding = {n: one for n, one in enumerate(actions, 1) if one.type.endswith(_FORWARDING)}
+    squeezed = any(one.get(name) for one in forwarding.values() for name in _COMPRESSION)
+    sent = sum(counted.get(_name(number), 0) for number in forwarding)
+    if received is not None and not squeezed and received.messages < sent:
+        yield f"forwarding: {received.messages} of {sent} messages came to the lab's receiver"
+
+
+def _flood(spec: FloodSpec, client: EngineClient, rsyslogd: Rsyslogd) -> None:
+    """Send every message of a flood, and wait until no more documents come."""
+    count = spec.count or 0
+    with traffic(spec, ()) as flood:
+        flood.follow(fixed(_PER_SECOND), count)
+        deadline_s = time.monotonic() + _SENT_S
+        while flood.progress().sent < count and time.monotonic() < deadline_s:
+            rsyslogd.check()
+            time.sleep(_POLL_S)
+        final = flood.finish()
+    if final.error is not None or final.sent < count:
+        raise JobFailed(f"the base took {final.sent} of {count} messages: {final.error}")
+    await_quiet(client, rsyslogd.check, _QUIET_S)
+
+
+def _numbers(client: EngineClient, run: str, output: int, count: int) -> list[int]:
+    answer = client.get(f"/_sink/_all/arrived?run={run}&output={output}&count={count}")
+    listed = answer["arrived"]
+    return [int(times) for times in listed] if isinstance(listed, list) else []
