@@ -106,3 +106,12 @@ def test_cee_keeps_its_cookie(tmp_path: Path) -> None:
     conf = f'action(type="mmjsonparse")\nif $!a == "b<c" then {ES}\n'
     (only,) = ways(tmp_path, conf)
     assert only.text == '@cee: {"a": "b<<c"}'
+
+
+def test_messages_that_become_documents_are_json(tmp_path: Path) -> None:
+    template = 'template(name="raw" type="string" string="%msg%")\n'
+    action = ES.replace(")", ' template="raw")')
+    sample = wanted(tmp_path, f'{template}if $programname == "api" then {action}\n')
+    assert sample is not None
+    assert {one.text[0] for one in sample.templates} == {"{"}
+    assert wanted(tmp_path, f"{template}*.* {action}\n") is not None

@@ -140,8 +140,16 @@ def test_an_object_that_is_the_document_gets_the_number(
     assert f'set {variable.rstrip("!")}!rsyslog_tune_seq = exec_template("rsyslog-tune-' in text
 
 
-def test_what_has_no_room_for_a_number_is_left_out(tmp_path: Path) -> None:
-    template = 'template(name="t" type="string" string="%msg%")\n'
+@pytest.mark.parametrize("written", ["%msg%", "%msg:2:$%\\n", "%msg:::drop-last-lf%"])
+def test_a_message_that_is_the_document_gets_the_number(written: str, tmp_path: Path) -> None:
+    template = f'template(name="t" type="string" string="{written}")'
+    text = text_of(tmp_path, f'{ES} template="t")', template)
+    assert f'%msg:1000000:2:pos-end-relative%,\\"rsyslog_tune_seq\\":10{NUMBER}}}"' in text
+
+
+@pytest.mark.parametrize("written", ["%rawmsg%", "%msg:::json%", "%$!a% %$!b%", "%hostname%"])
+def test_what_has_no_room_for_a_number_is_left_out(written: str, tmp_path: Path) -> None:
+    template = f'template(name="t" type="string" string="{written}")\n'
     with pytest.raises(Refused, match="no room for a number"):
         text_of(tmp_path, f'{ES} template="t")', template)
 

@@ -39,6 +39,8 @@ CONFIGURATIONS = {
     'template(name="t" type="list") { property(name="$!all-json") }\n'
     'action(type="mmjsonparse" cookie="")\n'
     f'if $!level == "error" then {ES} template="t")\n',
+    "a message that is the document": f'{HEAD}template(name="t" type="string" string="%msg%")\n'
+    f'{ES} template="t")\n',
     "forwarding": f"{HEAD}*.* @@elsewhere:10514\n*.* @@(o)elsewhere\n*.* @elsewhere\n*.* {ES})\n",
     "a ruleset with a queue": f"{HEAD.replace('port', RULESET)}"
     f'ruleset(name="r" queue.type="FixedArray") {{\n  {ES})\n}}\n',

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.lab.test_base_script import ES, fitted
 from tests.profile.test_base import loaded
-from tuner.measure.learning import unreached
+from tuner.measure.learning import no_json, unreached
 from tuner.rainerscript.script import ScriptObject, every
 
 CONF = f"""\
@@ -38,3 +38,16 @@ def test_where_all_got_events_nothing_is_told(tmp_path: Path) -> None:
 
 def test_where_nobody_counted_nothing_is_told(tmp_path: Path) -> None:
     assert said(tmp_path, {}) == []
+
+
+def test_documents_that_are_no_json_are_told_with_their_action(tmp_path: Path) -> None:
+    number = b'"rsyslog_tune_seq":1017641044'
+    good, bad, other = (
+        b'{"m":"a",%b00000001}' % number, b'{"m":"a "b",%b00000002}' % number, b"[]"
+    )  # fmt: skip
+    lines = b"".join(b"{}\n%b\n" % one for one in (good, bad, other))
+    base = loaded(tmp_path, conf=CONF).profile.base
+    assert base is not None
+    engine = [base.kept.changed.objects["action[es]"]]
+    (line,) = no_json(lines, engine)
+    assert line == f"1 of 2 documents of {tmp_path}/rsyslog.conf:5:5 are no JSON"

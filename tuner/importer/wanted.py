@@ -25,6 +25,7 @@ from tuner.rainerscript.script import (
     Statement,
     every,
 )
+from tuner.rainerscript.template import whole_document
 from tuner.traffic.sample import Blank, MessageTemplate, Part, TrafficSample, written
 
 # So many ways are told apart, and so many alternatives of a condition.
@@ -36,6 +37,7 @@ _USUAL = {
 }  # fmt: skip
 _MEMBER = re.compile(r"\$!([\w-]+(?:!+[\w-]+)*)")
 _TEXT_MEMBERS = frozenset({"msg", "message", "log", "text"})
+_OF_ANY_JSON = ("level", "logger", "message")
 _VALUE = Blank("word", (4, 6, 8, 10), 500)
 _NAMES = {"syslogfacility-text": FACILITIES, "syslogseverity-text": SEVERITIES}
 _OF_PROGRAM = frozenset({"programname", "app-name", "syslogtag"})
@@ -74,6 +76,9 @@ def wanted_by(base: Base, mean_bytes: int) -> TrafficSample | None:
     demands = list(dict.fromkeys(islice(_ways_of(base), _MOST_WAYS)))
     cookie = _cookie(base)
     paths = _members(base) if cookie is not None else ()
+    passes_json = cookie is None and _passes_messages(base)
+    if passes_json:
+        cookie, paths = "", _OF_ANY_JSON
     if not paths and set(demands) <= {_ANY}:
         return None
     lengths = tuple(max(1, round(share * mean_bytes)) for share in (0.6, 0.9, 1.1, 1.4))
@@ -93,7 +98,7 @@ def wanted_by(base: Base, mean_bytes: int) -> TrafficSample | None:
             program=program,
             pid=True,
             priorities=_USUAL,
-            text=str(Blank("text", lengths)),
+            text=written(_text(_ANY, paths, cookie if passes_json else None, lengths)),
         )
         for program in _PROGRAMS
     ]
@@ -215,6 +220,13 @@ def _cookie(base: Base) -> str | None:
             cookie = one.text("cookie")
             return "@cee:" if cookie is None else cookie
     return None
+
+
+def _passes_messages(base: Base) -> bool:
+    """Whether the document of an engine action is the message itself, which then is JSON."""
+    actions = (one for _, one in base.of_kind("action") if one.type == "omelasticsearch")
+    templates = (base.template(one.text("template") or "") for one in actions)
+    return any(one is not None and whole_document(one) == "msg" for one in templates)
 
 
 def _text(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 from tuner.engine.delivery import FIELD, FIRST_OUTPUT
@@ -15,6 +14,7 @@ from tuner.rainerscript.script import (
     SetVariable,
     Statement,
 )
+from tuner.rainerscript.template import whole_document
 
 OWN = "rsyslog-tune-"
 """How the names of templates of ours begin."""
@@ -27,11 +27,10 @@ _STANDARD = (
     '"timegenerated":"%timegenerated:::date-rfc3339%"}'
 )
 _TIME = "%timereported:::date-unixtimestamp%%timereported:::date-subseconds%"
-# A property that is an object, and such a one alone in a string.
-_OBJECT = re.compile(r"\$!(?:[\w-]+(?:![\w-]+)*)?|\$\.[\w-]+(?:![\w-]+)*")
-_ALONE = re.compile(rf"\s*%({_OBJECT.pattern})%\s*")
+# The message without its last character, a brace, which the number then comes before.
+_PASSED_ON = "%msg:1000000:2:pos-end-relative%}"
+_MESSAGE = "msg"
 _ALL_JSON = {"$!all-json", "$!all-json-plain"}
-_JSON_OPTIONS = ("jsonf", "jsonftree")
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,11 @@ def numbered(template: ScriptObject | None, number: int) -> NumberedDocument | N
     one, with their number as one more member; None where they are no JSON objects."""
     name, digits = f"{OWN}document-{number}", f"{FIRST_OUTPUT + number}{_TIME}"
     given = template or string_template(name, _STANDARD)
-    section, text = _section(given), given.text("string")
+    section = whole_document(given)
+    if section == _MESSAGE:
+        given, section = string_template(name, _PASSED_ON), None
+    section = "$!" if section in _ALL_JSON else section
+    text = given.text("string")
     if section is None and text is not None:
         head, brace, tail = text.rpartition("}")
         longer = f'{head},"{FIELD}":{digits}{brace}{tail}'
@@ -75,34 +78,12 @@ def constant(text: str) -> ScriptObject:
     return ScriptObject("constant", (Parameter.of("value", text, HERE),), HERE)
 
 
-def _section(template: ScriptObject) -> str | None:
-    """The object of variables that is the whole document of a template."""
-    subtree, text = template.text("subtree"), template.text("string")
-    if subtree is not None:
-        return subtree
-    alone = None if text is None else _ALONE.fullmatch(text)
-    parts = [one for one in template.parts if (one.text("value") or one.kind).strip()]
-    name = ""
-    if alone is not None:
-        name = alone[1]
-    elif len(parts) == 1 and len(parts[0].parameters) == 1 and not _writes_braces(template):
-        name = parts[0].text("name") or ""
-    if not _OBJECT.fullmatch(name):
-        return None
-    return "$!" if name in _ALL_JSON else name
-
-
-def _writes_braces(template: ScriptObject) -> bool:
-    """Whether rsyslogd puts the braces around the parts."""
-    return any(template.is_on(f"option.{name}") for name in _JSON_OPTIONS)
-
-
 def _with_member(template: ScriptObject, variable: str) -> tuple[ScriptObject, ...] | None:
     """The parts of a list template with one more member of the object that they write; None where
     they write none."""
     value = {"name": variable, "outname": FIELD, "format": "jsonf"}
     member = ScriptObject("property", (), HERE).with_values(value)
-    if _writes_braces(template):
+    if any(template.is_on(f"option.{name}") for name in ("jsonf", "jsonftree")):
         return (*template.parts, member)
     *before, last = template.parts or (member,)
     head, brace, tail = (last.text("value") or "").rpartition("}")

@@ -4,6 +4,8 @@ and which actions none reaches."""
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 import secrets
 import shutil
 import time
@@ -14,7 +16,8 @@ from pathlib import Path
 
 from tuner.engine.client import EngineClient
 from tuner.engine.counters import await_quiet
-from tuner.engine.delivery import Expectation
+from tuner.engine.delivery import FIELD, FIRST_OUTPUT, Expectation
+from tuner.engine.feed import kept as kept_by
 from tuner.errors import JobFailed, Refused
 from tuner.flood.messages import pool_size
 from tuner.flood.schedule import fixed
@@ -42,6 +45,8 @@ _ROUND_S = 2.5
 _POLL_S = 0.1
 _PREFIX = "rsyslog-tune-learnt-"
 _FORWARDING = ("omfwd", "omrelp")
+_KEPT = 1_000_000
+_OUTPUT = re.compile(rb'"%b": ?"?(\d\d)\d{16}' % FIELD.encode())
 _COMPRESSION = ("compression.mode", "zipLevel")
 
 
@@ -75,7 +80,13 @@ def _learn(lab: Lab, profile: Profile, base: BaseFiles) -> Learnt:
             f"none of {messages} messages reaches an engine action of the base: its filters "
             "want others (workload.sample, replay and format say what is sent)"
         )
-    untested = list(seen.untested)
+    if seen.no_json and lab.engine.stand_in is None:
+        raise Refused(
+            f"the engine would refuse what the base writes: {'; '.join(seen.no_json)}: let its "
+            'template escape what it takes from messages (format="json"), or send messages like '
+            "yours (workload.sample, replay)"
+        )
+    untested = [*seen.untested, *(f"an engine, which refuses some: {one}" for one in seen.no_json)]
     if base.kept.template is None and lab.engine.stand_in is None:
         untested.append(
             "your mapping and index settings: base.template names no file, so the engine guesses "
@@ -95,11 +106,12 @@ def _halves(numbers: list[int]) -> tuple[list[int], list[int]]:
 
 @dataclass(frozen=True)
 class _Seen:
-    """How many documents of each output each message of two rounds of the pool gave, and what of
-    the base they do not test."""
+    """How many documents of each output each message of two rounds of the pool gave, what of the
+    base they do not test, and which documents an engine would refuse."""
 
     documents: list[list[int]]
     untested: tuple[str, ...]
+    no_json: tuple[str, ...]
 
 
 def _seen(lab: Lab, profile: Profile, base: BaseFiles) -> _Seen:
@@ -109,7 +121,7 @@ def _seen(lab: Lab, profile: Profile, base: BaseFiles) -> _Seen:
     stats = folder / "impstats.log"
     try:
         furnish(fitted.profile)
-        with Sink() as sink, contextlib.closing(EngineClient(sink.url)) as client:
+        with Sink(keep=_KEPT) as sink, contextlib.closing(EngineClient(sink.url)) as client:
             script = _into_sink(fitted, base.kept, sink.url)
             counting, actions = _counting(script)
             config = printed(counting) + impstats_section(stats)
@@ -121,14 +133,15 @@ def _seen(lab: Lab, profile: Profile, base: BaseFiles) -> _Seen:
                     _flood(replace(spec, count=count), client, rsyslogd)
                     each = range(len(script.outputs))
                     documents = [_numbers(client, spec.stamped_run, one, count) for one in each]
-                    counted = _counted(stats)
+                    counted, lines = _counted(stats), kept_by(client)
                 finally:
                     rsyslogd.stop()
                 received = None if receiver is None else receiver.received()
             untested = (
                 *unreached(base.kept, actions, counted), *_missed(actions, counted, received),
             )  # fmt: skip
-            return _Seen(documents, untested)
+            written = [base.kept.changed.objects[address] for address in script.outputs]
+            return _Seen(documents, untested, tuple(no_json(lines, written)))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -153,6 +166,28 @@ def _counting(script: LabScript) -> tuple[Block, list[ScriptObject]]:
         yield one
 
     return rewritten(script.block, named), actions
+
+
+def no_json(lines: bytes, actions: Sequence[ScriptObject]) -> Iterator[str]:
+    """The actions into an engine that wrote documents which are no JSON objects, with their places;
+    `lines` are those of bulks."""
+    wrong, every = Counter[int](), Counter[int]()
+    for document in lines.split(b"\n")[1::2]:
+        number = _OUTPUT.search(document)
+        if number is not None:
+            output = int(number[1]) - FIRST_OUTPUT
+            every[output] += 1
+            wrong[output] += not _is_object(document)
+    for output, times in sorted(wrong.items()):
+        if times and output < len(actions):
+            yield f"{times} of {every[output]} documents of {actions[output].origin} are no JSON"
+
+
+def _is_object(document: bytes) -> bool:
+    try:
+        return isinstance(json.loads(document), dict)
+    except ValueError:
+        return False
 
 
 def _name(number: int) -> str:

@@ -80,6 +80,30 @@ def template_of(one: ScriptObject) -> Template:
     raise Inexpressible(one.origin, f"template {name}: made by the plugin of another module")
 
 
+_MESSAGE = "msg"
+# What may be done to the message without making another object of it.
+_AT_ITS_ENDS = frozenset({"position.from", "spifno1stsp", "droplastlf"})
+
+
+def whole_document(one: ScriptObject) -> str | None:
+    """The variable, or `msg`, that is all that a template writes, but for blanks around it; None
+    where it writes anything else."""
+    try:
+        read = template_of(one)
+    except Inexpressible:
+        return None
+    if read.subtree is not None:
+        return read.subtree
+    pieces = [piece for piece in read.pieces if not isinstance(piece, str) or piece.strip()]
+    if len(pieces) != 1 or not isinstance(pieces[0], TemplateProperty) or read.options:
+        return None
+    (only,) = pieces
+    name, options = only.lowered, only.options.keys()
+    if name == _MESSAGE:
+        return name if options <= _AT_ITS_ENDS else None
+    return name if name.startswith(("$!", "$.")) and not options else None
+
+
 def _part(part: ScriptObject) -> TemplatePiece:
     if part.kind == "constant":
         text = _unescaped(part.text("value") or "")
