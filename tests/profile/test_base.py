@@ -270,3 +270,24 @@ def test_an_index_template_that_cannot_serve_is_told_with_its_place(tmp_path: Pa
         with_template(tmp_path, "{}")
     (found,) = map(str, refused.value.problems)
     assert f"{tmp_path}/prod.yaml:2:31: error: {tmp_path}/t.json is no index template: " in found
+
+
+OLD_ENGINE = 'release: {rsyslog: "8.2302", elasticsearch: "7.17"}\n'
+NEW_RSYSLOG = 'release: {rsyslog: "8.2510", elasticsearch: "8.19"}\n'
+TYPES = {
+    "not set": ("", "", [7]),
+    "a name": ('searchType="doc"', "", [7]),
+    "a name, newer": ('searchType="doc"', NEW_RSYSLOG, [7]),
+    "empty": ('searchType=""', "", []),
+    "an engine with types": ("", OLD_ENGINE, []),
+    "not set, newer": ("", NEW_RSYSLOG, []),
+}
+
+
+@pytest.mark.parametrize("case", TYPES)
+def test_bulks_that_are_refused_for_their_type_are_told(case: str, tmp_path: Path) -> None:
+    parameter, release, lines = TYPES[case]
+    made = loaded(tmp_path, release, CONF.replace('"es1"', f'"es1" {parameter}'))
+    found = [one for one in made.warnings if one.code == "RT408"]
+    assert [one.line for one in found] == lines
+    assert {one.file for one in found} <= {str(tmp_path / "rsyslog.conf")}

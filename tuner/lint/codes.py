@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from tuner.errors import BadUsage
 from tuner.lint.lint import RULES
+from tuner.lint.of_base import REFUSED_TYPE
 from tuner.modules.findings import FINDINGS
 from tuner.rule import About, Changes
 
@@ -148,6 +149,15 @@ _QUEUE_MEMORY = CodeExplanation(
     "would use up this machine's memory.",
     "seen on 8.2302: 680 to 720 bytes for messages of 244 to 4000",
 )
+# Of a base, whose action no section of a profile is.
+_REFUSED_TYPE = CodeExplanation(
+    REFUSED_TYPE,
+    "lint",
+    "warning",
+    "F15: up to 8.2508 searchType is events unless it is set empty, and Elasticsearch 8 and "
+    "OpenSearch 2 refuse the whole bulk: not a single event arrives.",
+    "rsyslog issue 4884; rsyslog plugins/omelasticsearch",
+)
 
 
 def is_code(asked: str) -> bool:
@@ -173,6 +183,7 @@ def explained_codes() -> Iterator[CodeExplanation]:
         for code, (why, source) in reasons.items():
             yield CodeExplanation(code, layer, "error", why, source)
     yield _QUEUE_MEMORY
+    yield _REFUSED_TYPE
     yield from (_of_rule(rule.about) for rule in RULES)
 
 

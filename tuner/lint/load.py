@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from tuner.errors import BadProfile, KeyPath, Problem, Severity
 from tuner.lint.lint import Finding, lint
+from tuner.lint.of_base import warnings_of
 from tuner.profile.layers import BASE, layered, layers_below
 from tuner.profile.model import Profile
 from tuner.profile.source import MAX_BYTES, UNREADABLE, Position, Source, at, problem_at, read
@@ -201,6 +202,7 @@ def _parsed(leaf: Source, below: tuple[Source, ...], beside: RecordedFiles = Non
     if profile.base is not None:
         # What runs so is no fault of the profile's: rsyslogd takes it.
         findings = tuple(replace(one, severity=Severity.WARNING) for one in findings)
+        findings += tuple(warnings_of(profile.base.kept, profile.release))
     errors = tuple(problem for problem in findings if problem.severity is Severity.ERROR)
     if source.problems or errors:
         raise BadProfile(_in_order(source.problems + errors, leaf, below))
