@@ -44,6 +44,13 @@ def test_inputs_have_the_ports_of_the_lab_and_keep_all_else(tmp_path: Path) -> N
     assert "10514" not in text
 
 
+def test_what_would_keep_the_flood_out_of_an_input_is_gone(tmp_path: Path) -> None:
+    conf = f'input(type="imudp" port="514" device="eth1" rcvbufSize="4m")\n*.* {ES})\n'
+    text = printed(fitted(tmp_path, conf).block)
+    assert "eth1" not in text
+    assert 'rcvbufSize="4m"' in text
+
+
 def test_what_is_about_the_host_is_left_out_and_said(tmp_path: Path) -> None:
     conf = (
         'global(workDirectory="/var/spool/rsyslog" privdrop.user.name="syslog" '

@@ -54,6 +54,9 @@ TOWARDS_ENGINE = frozenset(
 _OF_ITS_HOST = ("privdrop", "debug", "umask", "localhostname", "workdirectory")
 
 
+LEFT_OUT = "left out"
+
+
 @dataclass(frozen=True)
 class BaseSite:
     """What a lab has for a base: the engine, a prefix of index names, a folder for files, the first
@@ -72,7 +75,7 @@ class Replaced:
 
     origin: ScriptPosition
     what: str
-    used: str = "left out"
+    used: str = LEFT_OUT
 
     def __str__(self) -> str:
         return f"{self.origin}: {self.what}"
@@ -96,7 +99,8 @@ def lab_script(kept: KeptBase, inputs: Sequence[Input | None], site: BaseSite) -
     fitting = _Fitting(kept, inputs, site)
     block = rewritten(kept.changed.block, fitting.statement)
     if not fitting.outputs:
-        why = "; ".join(map(str, fitting.replaced)) or "it has no action of type omelasticsearch"
+        gone = [str(one) for one in fitting.replaced if one.used == LEFT_OUT]
+        why = "; ".join(gone) or "it has no action of type omelasticsearch"
         raise Refused(f"nothing of the base goes into an engine in a lab: {why}")
     fitting.note_template()
     work = ScriptObject("global", (Parameter.of("workDirectory", site.folder, HERE),), HERE)
@@ -162,7 +166,8 @@ class _Fitting:
             for key, value in after.items()
             if key not in {"type", "stream"} and before.get(key) != value
         }
-        yield one.with_values(changed)
+        gone = {key.lower() for key in before if key not in after}
+        yield one.without(gone).with_values(changed)
 
     def action(self, one: ScriptObject) -> Iterator[Statement]:
         """An action: into the lab's engine, into a file or to a receiver of its, or nothing."""

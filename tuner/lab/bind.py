@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from tuner.engines.release import Engine, Release
 from tuner.errors import Refused
-from tuner.lab.base_script import BaseSite, LabScript, lab_script
+from tuner.lab.base_script import LEFT_OUT, BaseSite, LabScript, lab_script
 from tuner.lint.rules.releases import inputs_too_new
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.output import Output
@@ -24,7 +24,6 @@ from tuner.profile.stream import Lanes, Snippets, Stream
 from tuner.schema.scalars import Server
 
 _NOTHING = "none"
-_LEFT_OUT = "left out"
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def substitutions(written: object, used: object, path: str = "") -> Iterator[Sub
             if name in after:
                 yield from substitutions(before.get(name), after[name], item)
             else:
-                yield Substitution(item, _kind(before[name]), _LEFT_OUT)
+                yield Substitution(item, _kind(before[name]), LEFT_OUT)
     else:
         yield Substitution(path, _text(written), _text(used))
 
