@@ -216,10 +216,13 @@ class _Fitting:
             if one.get(name) is not None:
                 return f"an action with {name}: a lab has no ingest pipelines"
         release, kind = self.site.without_types, one.get("searchType")
-        major = int(one.text("esVersion.major") or 0)
-        if release is None or not sends_type(release, None if kind is None else kind.text, major):
+        written = None if kind is None else kind.text
+        is_known = kind is None or written is not None
+        if release is None or not is_known:
             return None
-        what = "without searchType" if kind is None else f"with searchType {kind.text!r}"
+        if not sends_type(release, written, one.text("esVersion.major")):
+            return None
+        what = "without searchType" if kind is None else f"with searchType {written!r}"
         return (
             f"an action {what}: rsyslog 8.{release} then sends _type, and this engine refuses "
             'every bulk with it, so all events would be lost: write searchType="", or name the '

@@ -19,10 +19,11 @@ def warnings_of(kept: KeptBase, release: Release) -> Iterator[Problem]:
     """The actions whose bulks the engine refuses for their `_type`, each with its place."""
     engine, (major, _) = release.engine, release.engine_version
     for address, one in kept.changed.of_kind("action"):
-        kind, known = one.get("searchType"), int(one.text("esVersion.major") or 0)
-        text = None if kind is None else kind.text
+        kind, text = one.get("searchType"), one.text("searchType")
         of_engine = one.type == "omelasticsearch" and major > TAKES_TYPE[engine]
-        if of_engine and sends_type(release.rsyslog_number, text, known):
+        is_known = kind is None or text is not None
+        version = one.text("esVersion.major")
+        if of_engine and is_known and sends_type(release.rsyslog_number, text, version):
             where = one.origin if kind is None else kind.origin
             yield Problem(
                 where.file,

@@ -51,16 +51,17 @@ TAKES_TYPE = {Engine.ELASTICSEARCH: 7, Engine.OPENSEARCH: 1}
 """The last version of each engine that takes a bulk with `_type`; later ones answer 400 to all."""
 
 
-def sends_type(release: int, search_type: str | None, engine_major: int) -> bool:
-    """Whether a release sends `_type` (F15), by searchType and esVersion.major (0: not set)."""
+def sends_type(release: int, search_type: str | None, engine_major: str | None) -> bool:
+    """Whether a release sends `_type` (F15), by searchType and esVersion.major as they are written,
+    None where they are not."""
     if release < TYPE_CAN_GO:
         return True
     if search_type is None:
-        return release < TYPE_GONE and engine_major < _TYPELESS
+        return release < TYPE_GONE and (engine_major is None or engine_major in _WITH_TYPES)
     return search_type != ""
 
 
-_TYPELESS = 8
+_WITH_TYPES = frozenset("01234567")
 
 REFUSED_BULKS = (
     RefusedBulk("401, 403 in JSON", Fate.DROPPED, WAITS_WITHOUT_RIGHTS),
