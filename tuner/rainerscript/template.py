@@ -95,9 +95,9 @@ def whole_document(one: ScriptObject) -> str | None:
     if read.subtree is not None:
         return read.subtree
     pieces = [piece for piece in read.pieces if not isinstance(piece, str) or piece.strip()]
-    if len(pieces) != 1 or not isinstance(pieces[0], TemplateProperty) or read.options:
+    only = pieces[0] if len(pieces) == 1 and not read.options else None
+    if not isinstance(only, TemplateProperty):
         return None
-    (only,) = pieces
     name, options = only.lowered, only.options.keys()
     if name == _MESSAGE:
         return name if options <= _AT_ITS_ENDS else None
