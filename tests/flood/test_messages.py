@@ -334,6 +334,7 @@ def test_numbers_in_times_go_on_beyond_a_second() -> None:
     assert b">1 2026-09-21T14:13:21.000999+00:00 " in bytes(messages.take(1, 0).data)
 
 
-def test_messages_without_a_head_have_no_time_for_their_number() -> None:
-    with pytest.raises(BadUsage, match="no time"):
-        replace(STAMPED, format="bare")
+def test_a_line_without_a_head_has_the_number_before_it() -> None:
+    lines = taken(Messages(replace(STAMPED, format="bare")), 2_500, most=77).splitlines()
+    numbers = [line.partition(b" ")[0] for line in lines]
+    assert numbers == [b"%d" % (1_790_000_000 * 10**6 + number) for number in range(2_500)]

@@ -208,6 +208,22 @@ def test_what_goes_to_others_goes_to_a_receiver_of_the_lab(case: str, tmp_path: 
     assert ("with TLS" in said.what) == (case in {"an object", "RELP"})
 
 
+LINES = replace(SITE, headless=True)
+FILE = 'module(load="imfile")\ninput(type="imfile" File="/var/log/app.log" Tag="app:")\n'
+
+
+def test_lines_of_files_have_their_number_before_them(tmp_path: Path) -> None:
+    made = fitted(tmp_path, f"{FILE}*.* {ES})\n", LINES)
+    assert '\\"rsyslog_tune_seq\\":10%rawmsg:1:16%}' in printed(made.block)
+    assert [one.used for one in made.replaced] == ["with a number before each"]
+
+
+def test_lines_of_files_that_would_be_parsed_are_refused(tmp_path: Path) -> None:
+    conf = f'{FILE}action(type="mmjsonparse" cookie="")\n*.* {ES})\n'
+    with pytest.raises(Refused, match="3:1: mmjsonparse would take apart lines of a file"):
+        fitted(tmp_path, conf, LINES)
+
+
 def test_without_forwarding_no_receiver_is_needed(tmp_path: Path) -> None:
     assert not fitted(tmp_path, f'input(type="imtcp" port="514")\n*.* {ES})\n').forwards
 

@@ -42,6 +42,9 @@ CONFIGURATIONS = {
     "a message that is the document": f'{HEAD}template(name="t" type="string" string="%msg%")\n'
     f'{ES} template="t")\n',
     "forwarding": f"{HEAD}*.* @@elsewhere:10514\n*.* @@(o)elsewhere\n*.* @elsewhere\n*.* {ES})\n",
+    "lines of files": 'module(load="imfile")\nmodule(load="omelasticsearch")\n'
+    'input(type="imfile" File="/var/log/app*.log" Tag="app:" ruleset="r")\n'
+    f'ruleset(name="r") {{\n  {ES})\n}}\n',
     "a ruleset with a queue": f"{HEAD.replace('port', RULESET)}"
     f'ruleset(name="r" queue.type="FixedArray") {{\n  {ES})\n}}\n',
 }

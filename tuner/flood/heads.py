@@ -74,7 +74,7 @@ class Numbering:
     def __init__(self, run_id: str) -> None:
         self._identity = f"run={run_id} seq="
 
-    def head(self, style: Style, origin: HeadFields) -> Head:
+    def head(self, style: Style, origin: HeadFields, /) -> Head:
         """A head with room for the number."""
         before, stamp_at = style.head(origin, style.stamp_bytes)
         text = f"{before}{self._identity}{'0' * NUMBER_DIGITS} "
@@ -102,7 +102,7 @@ class StampNumbering(Numbering):
     def __init__(self, begins_s: int) -> None:
         self._begins_s = begins_s
 
-    def head(self, style: Style, origin: HeadFields) -> Head:
+    def head(self, style: Style, origin: HeadFields, /) -> Head:
         """As Numbering says; the time is UTC."""
         before, at = style.head(origin, STAMP_BYTES)
         high = self.high(0).decode()
@@ -116,6 +116,21 @@ class StampNumbering(Numbering):
 
     def stamp(self, style: Style) -> None:
         """As Numbering says."""
+
+
+class LineNumbering(StampNumbering):
+    """The same microseconds since 1970 as digits before a line, which has no head."""
+
+    high_bytes = 13
+
+    def head(self, _style: Style, _origin: HeadFields, /) -> Head:
+        """As Numbering says."""
+        return Head(f"{self.high(0).decode()}000 ", 0, 0)
+
+    def high(self, block: int) -> bytes:
+        """The digits of a block."""
+        second, millis = divmod(block, 1000)
+        return b"%d%03d" % (self._begins_s + second, millis)
 
 
 def stamp_3164(epoch_s: float) -> bytes:

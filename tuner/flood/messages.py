@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tuner.engine.numbering import BLOCK, number_of
 from tuner.errors import JobFailed
 from tuner.flood.bodies import Dice, body, lengths, shuffled
-from tuner.flood.heads import STYLES, Head, Numbering, StampNumbering, Style
+from tuner.flood.heads import STYLES, Head, LineNumbering, Numbering, StampNumbering, Style
 from tuner.flood.learnt import FRESH_DIGITS, messages_of
 from tuner.flood.spec import FloodSpec
 from tuner.flood.stream import describe
@@ -110,7 +110,10 @@ class Messages:
 
 def numbering_of(spec: FloodSpec) -> Numbering:
     """Where the messages of a flood have their numbers."""
-    return Numbering(spec.run_id) if spec.begins_s is None else StampNumbering(spec.begins_s)
+    if spec.begins_s is None:
+        return Numbering(spec.run_id)
+    kind = LineNumbering if STYLES[spec.format].stamp is None else StampNumbering
+    return kind(spec.begins_s)
 
 
 POOL = 1000

@@ -30,7 +30,8 @@ class FloodSpec:
     is RFC 3164 without a host, as syslog(3) writes it; a `bare` message has no header at all, like
     a line of an application's own log.  `sender` is the place, from 0, of this flood among
     `senders` that number their messages in turn.  With `begins_s`, a second since 1970, the time in
-    the head of each message is its number, in microseconds from then on.
+    the head of each message is its number, in microseconds from then on; a bare message has those
+    before it.
     """
 
     transport: Transport
@@ -57,8 +58,6 @@ class FloodSpec:
             raise BadUsage(f"a flood needs at least 1 connection, not {self.connections}")
         if self.count is not None and self.count < 0:
             raise BadUsage(f"a flood cannot send {self.count} messages")
-        if self.begins_s is not None and self.format == "bare":
-            raise BadUsage("messages without a head have no time that could be their number")
         self._require_framing()
         if self.replay is None and self.sample is None:
             self._require_sizes()

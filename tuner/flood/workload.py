@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-from tuner.errors import Refused
 from tuner.flood.spec import RUN_S, FloodSpec
 from tuner.flood.transport import Credentials, Transport
 from tuner.importer.wanted import wanted_by
@@ -17,14 +16,8 @@ from tuner.profile.placement import ports_of
 def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSpec:
     """The flood that the workload of a bound profile describes; its rate is for the pace, not for
     the messages, and its framing for transports that have none themselves.  Into a base the time of
-    each message is its number."""
+    each message is its number, which stands before a line without a head."""
     load = bound.workload
-    if bound.base is not None and format_for(bound) == "bare":
-        raise Refused(
-            "the input of the base that would be flooded reads lines without a head, and it is the "
-            "time in that by which events are told apart: an input that takes syslog must stand "
-            "before it"
-        )
     sizes = load.message_bytes
     transport = transport_for(bound)
     fitting = transport.facts.framings

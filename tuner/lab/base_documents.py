@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tuner.engine.delivery import FIELD, FIRST_OUTPUT
+from tuner.engine.delivery import FIELD, FIRST_OUTPUT, MICRO_DIGITS
 from tuner.rainerscript.script import (
     FunctionCall,
     Parameter,
@@ -26,7 +26,9 @@ _STANDARD = (
     '"timereported":"%timereported:::date-rfc3339%",'
     '"timegenerated":"%timegenerated:::date-rfc3339%"}'
 )
-_TIME = "%timereported:::date-unixtimestamp%%timereported:::date-subseconds%"
+OF_HEAD = "%timereported:::date-unixtimestamp%%timereported:::date-subseconds%"
+OF_LINE = f"%rawmsg:1:{MICRO_DIGITS}%"
+"""Where a message has its number: the time in its head, or the digits before a line without one."""
 # The message without its last character, a brace, which the number then comes before.
 _PASSED_ON = "%msg:1000000:2:pos-end-relative%}"
 _MESSAGE = "msg"
@@ -42,12 +44,16 @@ class NumberedDocument:
     before: tuple[Statement, ...] = ()
 
 
-def numbered(template: ScriptObject | None, number: int) -> NumberedDocument | None:
+def numbered(
+    template: ScriptObject | None, number: int, stands_in: str = OF_HEAD
+) -> NumberedDocument | None:
     """The documents of the output of that number, by its template or as rsyslog writes them without
     one, with their number as one more member; None where they are no JSON objects."""
-    name, digits = f"{OWN}document-{number}", f"{FIRST_OUTPUT + number}{_TIME}"
+    name, digits = f"{OWN}document-{number}", f"{FIRST_OUTPUT + number}{stands_in}"
     given = template or string_template(name, _STANDARD)
     section = whole_document(given)
+    if section == _MESSAGE and stands_in == OF_LINE:
+        return None
     if section == _MESSAGE:
         given, section = string_template(name, _PASSED_ON), None
     section = "$!" if section in _ALL_JSON else section

@@ -11,7 +11,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tuner.errors import Refused
-from tuner.lab.base_documents import HERE, OWN, constant, numbered, string_template
+from tuner.lab.base_documents import (
+    HERE,
+    OF_HEAD,
+    OF_LINE,
+    OWN,
+    constant,
+    numbered,
+    string_template,
+)
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.refused_bulks import sends_type
 from tuner.rainerscript.script import (
@@ -54,19 +62,23 @@ TOWARDS_ENGINE = frozenset(
 _OF_ITS_HOST = ("privdrop", "debug", "umask", "localhostname", "workdirectory")
 
 
+# What reads a whole line.
+_TAKES_APART = frozenset({"mmjsonparse", "mmnormalize", "mmfields"})
 LEFT_OUT = "left out"
 
 
 @dataclass(frozen=True)
 class BaseSite:
     """What a lab has for a base: the engine, a prefix of index names, a folder for files, the first
-    port of a receiver; and rsyslog's release where the engine refuses bulks with `_type`."""
+    port of a receiver; rsyslog's release where the engine refuses bulks with `_type`; and whether
+    what is flooded are lines without a head, which then begin with their number."""
 
     engine_urls: tuple[str, ...]
     index_prefix: str
     folder: str
     receiver_port: int
     without_types: int | None = None
+    headless: bool = False
 
 
 @dataclass(frozen=True)
@@ -166,6 +178,8 @@ class _Fitting:
             for key, value in after.items()
             if key not in {"type", "stream"} and before.get(key) != value
         }
+        if self.site.headless and one.type == "imfile":
+            self.replaced.append(Replaced(one.origin, "lines", "with a number before each"))
         gone = {key.lower() for key in before if key not in after}
         yield one.without(gone).with_values(changed)
 
@@ -179,6 +193,11 @@ class _Fitting:
                 yield from self.into_file(one)
             case "omfwd" | "omrelp":
                 yield from self.to_receiver(one, kind)
+            case _ if kind in _TAKES_APART and self.site.headless:
+                raise Refused(
+                    f"{one.origin}: {kind} would take apart lines of a file, and the lab must "
+                    "write a number before each: let an input that takes syslog stand before it"
+                )
             case _ if kind.startswith("mm") and kind not in _OF_THE_HOST:
                 yield self.spooled(one)
             case _:
@@ -189,7 +208,8 @@ class _Fitting:
         number, written = len(self.outputs), one.text("template")
         found = None if written is None else self.kept.changed.template(written)
         is_known = written is None or found is not None
-        document = numbered(found, number) if is_known else None
+        stands_in = OF_LINE if self.site.headless else OF_HEAD
+        document = numbered(found, number, stands_in) if is_known else None
         refused = self.refused(one)
         if refused is not None or document is None:
             yield self.without(one, refused or "an action whose template has no room for a number")

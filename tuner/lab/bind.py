@@ -17,7 +17,7 @@ from tuner.modules.output import Output
 from tuner.modules.queue import Queue
 from tuner.modules.refused_bulks import TAKES_TYPE
 from tuner.modules.registry import AnyStep
-from tuner.profile.bind_inputs import bind_inputs, work_directory
+from tuner.profile.bind_inputs import bind_inputs, is_headless, work_directory
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
 from tuner.profile.stream import Lanes, Snippets, Stream
@@ -213,7 +213,9 @@ def require_bindable(profile: Profile, rsyslog: str) -> None:
     )
     bound = bind(profile, on_paper, first_ports(profile, _ON_PAPER))
     if profile.base is not None:
-        site = BaseSite(on_paper.engine_urls, on_paper.index_prefix, on_paper.spool, _ON_PAPER)
+        lines = is_headless(profile)
+        urls, prefix, spool = on_paper.engine_urls, on_paper.index_prefix, on_paper.spool
+        site = BaseSite(urls, prefix, spool, _ON_PAPER, headless=lines)
         lab_script(profile.base.kept, bound.inputs, site)
 
 

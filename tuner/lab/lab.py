@@ -27,6 +27,7 @@ from tuner.lab.probe import Probe
 from tuner.lab.receiver import RECEIVER_PORTS
 from tuner.lab.sink import Sink
 from tuner.modules.input import LOOPBACK
+from tuner.profile.bind_inputs import is_headless
 from tuner.profile.model import Profile
 from tuner.render.templates import Templates
 from tuner.schema.scalars import is_loopback
@@ -97,8 +98,9 @@ class Lab:
         if profile.base is None:
             return bound
         of_base = BaseSite(
-            site.engine_urls, site.index_prefix, site.spool, first + needed, site.without_types
-        )
+            site.engine_urls, site.index_prefix, site.spool, first + needed, site.without_types,
+            is_headless(profile),
+        )  # fmt: skip
         return bound.with_script(lab_script(profile.base.kept, bound.inputs, of_base))
 
     def trial_folder(self, name: str) -> Path:

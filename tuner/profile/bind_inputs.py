@@ -23,6 +23,11 @@ def flooded(profile: Profile) -> Input:
     return source
 
 
+def is_headless(profile: Profile) -> bool:
+    """Whether what is flooded are lines without a head."""
+    return flooded(profile).format_for(profile.workload.format) == "bare"
+
+
 def bind_inputs(
     profile: Profile, ports: tuple[int, ...], spool: str, address: str
 ) -> tuple[Input | None, ...]:
