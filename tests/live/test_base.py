@@ -121,13 +121,27 @@ def test_traffic_like_that_of_a_log_is_accounted_for(tmp_path: Path) -> None:
         assert learnt(lab, profile).expectation.per_event == pytest.approx(1 / 3, abs=0.05)
 
 
+# Each way by which events are told apart.
+NUMBERED = [
+    "as it is",
+    *(
+        pytest.param(case, marks=pytest.mark.full)
+        for case in (
+            "a subtree of variables", "JSON as it is the document", "lines of files",
+            "a message that is the document",
+        )
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NUMBERED)
 @pytest.mark.parametrize(
     ("fault", "lost", "doubled"), [("drop-event", 1, 0), ("double-event", 0, 1)]
 )
 def test_exactly_what_was_lost_or_doubled_is_told(
-    fault: str, lost: int, doubled: int, tmp_path: Path
+    fault: str, lost: int, doubled: int, case: str, tmp_path: Path
 ) -> None:
-    profile = loaded(tmp_path, conf=CONFIGURATIONS["as it is"]).profile
+    profile = loaded(tmp_path, conf=CONFIGURATIONS[case]).profile
     labs = tmp_path / "labs"
     labs.mkdir()
     with sink_lab(labs, f"{fault}=2500") as lab:
