@@ -209,6 +209,8 @@ def test_a_yaml_block_is_what_the_tool_takes(block: Block, folder: Path) -> None
     alone = {"inputs", "extends", "base"} & written.keys()
     named = CONFIGURATION.read_text(encoding="utf-8").replace('"Engine"', '"es"')
     (folder / "its" / "rsyslog.conf").write_text(named, encoding="utf-8")
+    template = '{"index_patterns": ["*"], "settings": {"refresh_interval": "30s"}}'
+    (folder / "its" / "index-template.json").write_text(template, encoding="utf-8")
     (folder / "its" / "sample.yaml").write_text(LINE, encoding="utf-8")
     (folder / "base.yaml").write_text(profile_block(), encoding="utf-8")
     path.write_text(block.text if alone else profile_block() + block.text, encoding="utf-8")
