@@ -164,7 +164,8 @@ def freshness_blocks(outcome: PacedMeasurement | Failure, limit_s: float) -> lis
         return [Paragraph(f"freshness: not measured: {outcome}")]
     rate = f"at {eps(outcome.offered_per_second)} events per second"
     if outcome.freshness_s is None:
-        return [Paragraph(f"freshness {rate}: cannot be seen, because nothing refreshes the index")]
+        why = "nothing refreshes the index, or the profile has a base, where it is not measured"
+        return [Paragraph(f"freshness {rate}: cannot be seen: {why}")]
     kept = "within" if outcome.freshness_s.p99 <= limit_s else "ABOVE"
     return [
         Paragraph(
