@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import zipfile
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from tuner.engines.release import Engine
 from tuner.engines.versions import Distribution
 from tuner.errors import Refused
-from tuner.lab.distribution import cached, fetch, home_of
+from tuner.lab.distribution import cache_folder, cached, fetch, home_of
 
 MAVEN = """#!/bin/sh
 echo "$*" > "{said}"
@@ -70,3 +71,16 @@ def test_any_other_archive_is_refused_and_leaves_nothing(said: Path) -> None:
     assert said.exists()
     assert not list(home_of(wanted).parent.iterdir())
     assert cached() == ()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_root_too_may_name_a_cache_which_daemons_can_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert cache_folder() == tmp_path / "cache" / "rsyslog-tune"
+    wanted = distribution("0" * 64)
+    home_of(wanted).mkdir(parents=True)
+    (tmp_path / "cache").chmod(0o700)
+    with pytest.raises(Refused, match="XDG_CACHE_HOME name one that every user can enter"):
+        fetch(wanted)

@@ -31,7 +31,11 @@ _FILES = (
         "Hosts other than this one that may be flooded or measured, one per line; "
         "`~/.config/rsyslog-tune/allow-targets` for a user.",
     ),
-    ("/var/cache/rsyslog-tune", "Downloaded engines; without root `~/.cache/rsyslog-tune`."),
+    (
+        "/var/cache/rsyslog-tune",
+        "Downloaded engines; without root `~/.cache/rsyslog-tune`. `XDG_CACHE_HOME` names another "
+        "folder than that.",
+    ),
     (
         "/var/lib/rsyslog-tune",
         "Locks, what is needed to end a running lab or cluster (with the private key of that), "

@@ -15,7 +15,7 @@ import platformdirs
 
 from tuner.engines.versions import VERSIONS, Distribution
 from tuner.errors import Refused, Unreachable
-from tuner.host.process import own_environment, run
+from tuner.host.process import UNPRIVILEGED, daemons_can_read, own_environment, run
 from tuner.host.programs import java_for, maven
 
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
@@ -24,8 +24,9 @@ _MAVEN = ("JAVA_HOME", "JAVA_TOOL_OPTIONS", "MAVEN_ARGS", "MAVEN_OPTS")
 
 
 def cache_folder() -> Path:
-    """Where engines are kept: for root a folder that the daemons' user can read too."""
-    if os.geteuid() == 0:
+    """Where engines are kept: in XDG_CACHE_HOME where it is set, for root else in the system's own
+    cache, which the daemons' user can read too."""
+    if os.geteuid() == 0 and not os.environ.get("XDG_CACHE_HOME"):
         return Path("/var/cache/rsyslog-tune")
     return platformdirs.user_cache_path("rsyslog-tune")
 
@@ -45,11 +46,20 @@ def fetch(distribution: Distribution) -> Path:
 
     It is unpacked beside its place and renamed, so that an interrupted fetch leaves nothing.
     Raises Unreachable when Maven cannot fetch it, Refused when what it fetched is not the archive
-    that the table of versions names.
+    that the table of versions names, or where daemons cannot read it.
     """
     home = home_of(distribution)
-    if home.is_dir():
-        return home
+    if not home.is_dir():
+        _fetched(distribution, home)
+    if not daemons_can_read(str(home)):
+        raise Refused(
+            f"{home}: the engine runs as {UNPRIVILEGED} when you are root, and that user cannot "
+            "read this folder: let XDG_CACHE_HOME name one that every user can enter"
+        )
+    return home
+
+
+def _fetched(distribution: Distribution, home: Path) -> None:
     cache_folder().mkdir(mode=0o755, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache_folder(), prefix=".fetch-") as folder:
         _unpack(_downloaded(distribution, Path(folder)), Path(folder))
@@ -57,7 +67,6 @@ def fetch(distribution: Distribution) -> Path:
         _make_readable(unpacked)
         if not home.is_dir():
             shutil.move(unpacked, home)
-    return home
 
 
 def provide(distribution: Distribution, tell: Callable[[str], None]) -> float:
@@ -67,6 +76,7 @@ def provide(distribution: Distribution, tell: Callable[[str], None]) -> float:
     """
     java_for(distribution.java_lowest, distribution.java_highest)
     if home_of(distribution).is_dir():
+        fetch(distribution)
         return 0.0
     tell(
         f"downloading {distribution.engine.value} {distribution.version}; it is kept for later runs"
