@@ -8,6 +8,7 @@ import pytest
 
 from tuner.errors import BadProfile
 from tuner.lint.load_experiment import LoadedExperiment, load_experiment
+from tuner.profile.edit import edit
 from tuner.profile.metric import Metric
 
 ROOT = Path(__file__).parents[2]
@@ -75,17 +76,45 @@ variants:
     assert second.profile.measured.index.settings.refresh_interval is None
 
 
-def test_whole_profiles_are_variants_with_one_workload_for_all(tmp_path: Path) -> None:
-    elma = ROOT / "profiles/elma.yaml"
-    text = f"""{MINIMAL}variants:
-  - {{name: ours}}
-  - {{name: theirs, profile: {elma}, changes: {{workload.connections: 50}}}}
+def test_whole_profiles_are_variants_with_one_workload_where_the_experiment_has_it(
+    tmp_path: Path,
+) -> None:
+    elma = (ROOT / "profiles/elma.yaml").read_text("utf-8")
+    other = edit(elma, {"workload.connections": 50})
+    (tmp_path / "elma.yaml").write_text(other, "utf-8")
+    text = f"{MINIMAL}variants: [{{name: ours}}, {{name: theirs, profile: elma.yaml}}]\n"
+    found = loaded(tmp_path, text)
+    assert [one.profile.workload.connections for one in found.variants] == [5, 50]
+    assert found.doubts[0].startswith("the profiles have different workloads")
+    same = loaded(tmp_path, text + "workload: {connections: 9}\n")
+    assert {one.profile.workload.connections for one in same.variants} == {9}
+    assert same.doubts == ()
+
+
+def test_a_workload_may_be_what_varies(tmp_path: Path) -> None:
+    text = f"{MINIMAL}knobs: [{{path: workload.connections, values: [5, 50]}}]\n"
+    found = loaded(tmp_path, text)
+    assert [one.profile.workload.connections for one in found.variants] == [5, 50]
+    assert found.doubts == ()
+
+
+def test_a_change_that_would_do_nothing_is_refused(tmp_path: Path) -> None:
+    text = f"""{MINIMAL}changes: {{workload.seed: 2}}
+variants:
+  - {{name: a, changes: {{workload.connections: 50}}}}
+workload: {{connections: 9}}
 """
-    ours, theirs = loaded(tmp_path, text).variants
-    assert theirs.profile.name == "elma"
-    assert theirs.profile.workload == ours.profile.workload
-    both = loaded(tmp_path, text + "workload: {connections: 9}\n").variants
-    assert {one.profile.workload.connections for one in both} == {9}
+    assert [one.partition(" would")[0] for one in problems(tmp_path, text)] == [
+        "it.yaml:4:11: error: workload.seed",
+        "it.yaml:6:25: error: workload.connections",
+    ]
+
+
+def test_the_workload_of_all_may_name_a_sample(tmp_path: Path) -> None:
+    (tmp_path / "own.log").write_text("one\ntwo\n" * 20, "utf-8")
+    text = f"{MINIMAL}variants: [{{name: a}}]\nworkload: {{sample: own.log}}\n"
+    (one,) = loaded(tmp_path, text).variants
+    assert one.profile.workload.learnt is not None
 
 
 def test_every_problem_comes_at_once_with_its_place(tmp_path: Path) -> None:

@@ -96,6 +96,8 @@ def sweep(
     asked = loaded.experiment
     for warning in dict.fromkeys(str(one) for each in loaded.variants for one in each.warnings):
         say(warning)
+    for doubt in loaded.doubts:
+        say(doubt)
     profiles = [variant.profile for variant in loaded.variants]
     wanted = Wanted(
         engine or EngineChoice(asked.engine),
@@ -205,6 +207,7 @@ def _stages(
         substitutions=tuple(_substitutions(place.facts, arms)),
         untested=place.facts.untested,
         freshness_limit_s=arms[0].profile.guardrails.freshness_p99_s,
+        doubts=loaded.doubts,
     )
     began_s = time.monotonic()
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path as Folder
 
 from pydantic import ValidationError
 
@@ -15,8 +15,10 @@ from tuner.lint.lint import lint
 from tuner.lint.load import LoadedProfile, load_profile, text_of
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
+from tuner.profile.sample import sample_of
 from tuner.profile.source import Source, problem_at, read
 from tuner.profile.wording import problems_of
+from tuner.schema.path import Path
 from tuner.space.experiment import Experiment, Variant
 
 BAD_VARIANT = "RT018"
@@ -24,34 +26,72 @@ BAD_VARIANT = "RT018"
 
 @dataclass(frozen=True)
 class LoadedVariant:
-    """A variant as a valid profile, with the linter's warnings about it."""
+    """A variant as a valid profile, with the linter's warnings about it, and the workload that its
+    profile has without changes, as JSON."""
 
     name: str
     profile: Profile
     warnings: tuple[Problem, ...]
+    profile_workload: str
 
 
 @dataclass(frozen=True)
 class LoadedExperiment:
     """A valid experiment and all its variants; every one has the workload of the experiment, or
-    that of the first variant if the experiment sets none."""
+    where that sets none, its own.  Doubts say why variants may not be comparable."""
 
     experiment: Experiment
     variants: tuple[LoadedVariant, ...]
+    doubts: tuple[str, ...] = ()
 
 
-def load_experiment(path: Path) -> LoadedExperiment:
+def load_experiment(path: Folder) -> LoadedExperiment:
     """The experiment in the file at `path`; raises BadProfile with every problem found."""
     source = read(text_of(path), str(path))
     try:
         experiment = Experiment.model_validate(source.data, by_alias=True, by_name=False)
     except ValidationError as error:
         raise BadProfile(source.problems + problems_of(error, source, Experiment)) from None
+    if experiment.workload is not None and experiment.workload.sample is not None:
+        experiment.workload.hold(sample_of(source, [source.text]))
     variants, problems = _variants(experiment, source)
-    problems = (*source.problems, *_published(experiment, source), *problems)
+    problems = (*source.problems, *_idle(experiment, source), *_published(experiment, source),
+                *problems)  # fmt: skip
     if problems:
         raise BadProfile(tuple(sorted(problems, key=lambda one: (one.line, one.column))))
-    return LoadedExperiment(experiment, variants)
+    return LoadedExperiment(experiment, variants, tuple(_doubts(experiment, variants)))
+
+
+def _doubts(experiment: Experiment, variants: Sequence[LoadedVariant]) -> Iterator[str]:
+    """Why the variants may not be comparable: what is measured is the profiles, not their traffic,
+    unless changes are about that."""
+    if experiment.workload is None and len({one.profile_workload for one in variants}) > 1:
+        yield (
+            "the profiles have different workloads, and each variant was measured with its own: "
+            "add workload to the experiment to give all the same"
+        )
+
+
+def _idle(experiment: Experiment, source: Source) -> Iterator[Problem]:
+    """Changes of a workload that would do nothing, as the experiment has one for all."""
+    if experiment.workload is None:
+        return
+    changes: list[tuple[KeyPath, str]] = [
+        *((("changes", path), path) for path in experiment.changes),
+        *((("knobs", number, "path"), knob.path) for number, knob in enumerate(experiment.knobs)),
+        *(
+            (("variants", number, "changes", path), path)
+            for number, variant in enumerate(experiment.variants)
+            for path in variant.changes
+        ),
+    ]
+    for place, path in changes:
+        if Path(path).is_in("workload"):
+            message = (
+                f"{path} would do nothing: the workload of the experiment is that of every "
+                "variant; remove one of the two"
+            )
+            yield problem_at(source.name, source.key_position(place), message, BAD_VARIANT)
 
 
 def _variants(
@@ -62,9 +102,9 @@ def _variants(
     problems: dict[Problem, None] = {}
     for number, variant in enumerate(experiment.every):
         try:
-            written = _variant_profile(variant, experiment, Path(source.name).parent)
-            first = variants[0].profile if variants else written.profile
-            workload = experiment.workload or first.workload
+            unchanged = _variant_profile(variant, experiment, Folder(source.name).parent)
+            written = candidate(unchanged, variant.changes.items())
+            workload = experiment.workload or written.profile.workload
             profile = written.profile.model_copy(update={"workload": workload})
             _require_measurable(profile)
         except (BadProfile, BadUsage, Refused) as bad:
@@ -73,7 +113,8 @@ def _variants(
                 text = f"variant {variant.name}: {message}"
                 problems[problem_at(source.name, source.position(where), text, BAD_VARIANT)] = None
         else:
-            variants.append(LoadedVariant(variant.name, profile, written.warnings))
+            before = unchanged.profile.workload.model_dump_json()
+            variants.append(LoadedVariant(variant.name, profile, written.warnings, before))
     return tuple(variants), tuple(problems)
 
 
@@ -87,10 +128,10 @@ def _require_measurable(profile: Profile) -> None:
         raise BadUsage("; ".join(f"{finding.message} [{finding.code}]" for finding in errors))
 
 
-def _variant_profile(variant: Variant, experiment: Experiment, folder: Path) -> LoadedProfile:
+def _variant_profile(variant: Variant, experiment: Experiment, folder: Folder) -> LoadedProfile:
     """The profile of a variant; paths are relative to the folder of the experiment."""
     named = folder / (variant.profile or experiment.profile or "")
-    return candidate(load_profile(Path(os.path.normpath(named))), variant.changes.items())
+    return load_profile(Folder(os.path.normpath(named)))
 
 
 def _messages(bad: BadProfile | BadUsage | Refused) -> Iterator[str]:

@@ -55,6 +55,7 @@ class Sweep:
     substitutions: tuple[str, ...]
     freshness_limit_s: float
     untested: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 _SWEEP = TypeAdapter(Sweep)
@@ -97,7 +98,7 @@ def sweep_blocks(sweep: Sweep) -> tuple[PlainBlock, ...]:
     if asked.projection is not None:
         blocks += _projection(sweep, asked.projection)
     apart = machines_standing_out(sweep.runs, sweep.arms, asked.metrics[0])
-    doubts = [f"doubt: {one}" for one in (*apart, *remarks(sweep.runs))]
+    doubts = [f"doubt: {one}" for one in (*sweep.doubts, *apart, *remarks(sweep.runs))]
     doubts += [f"not tested: {one}" for one in sweep.untested]
     blocks += bullets([*doubts, *(f"changed for the lab: {one}" for one in sweep.substitutions)])
     return tuple(blocks)

@@ -51,7 +51,8 @@ class Experiment(Section):
     """Variants measured in blocks, each once a block in random order.
 
     They are listed in `variants`, or all combinations of the values of `knobs`; the first is what
-    the others are compared with.  `changes` go into every variant before its own.  Paths of
+    the others are compared with.  `changes` go into every variant before its own.  Each has
+    the workload of its profile with its changes, unless `workload` gives all the same.  Paths of
     profiles are relative to the file.  `published` holds, by metric and variant, what somebody else
     measured.  With a fixed `workload.rate` and a metric of freshness, runs are judged as
     `rsyslog-tune bench` judges freshness.
