@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from tuner.cli.commands import app
 from tuner.errors import BadUsage, JobFailed, ProgramMissing, Refused
+from tuner.profile.edit import edit
 
 RUN = CliRunner()
 ROOT = Path(__file__).parents[2]
@@ -100,3 +101,21 @@ def two(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_a_cluster_it_is_said_how_to_start_one(command: tuple[str, ...]) -> None:
     why = refused(JobFailed, *command, "--cluster", "--engine", "sink")
     assert why.startswith("no cluster is up; start one with: rsyslog-tune cluster up")
+
+
+REPLAYING = [("search", "own.yaml", "--dry-run"), ("bench", "own.yaml"), ("sweep", "own-sweep.yaml",
+             "--dry-run")]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", REPLAYING, ids=" ".join)
+def test_a_missing_file_to_replay_is_named_before_anything_starts(
+    folder: Path, command: tuple[str, ...]
+) -> None:
+    own = edit(WRITTEN, {"workload": {"replay": "/nowhere/own.log"}})
+    Path("own.yaml").write_text(own, "utf-8")
+    Path("own-sweep.yaml").write_text(SWEEP.replace("stream", "own"), "utf-8")
+    why = refused(JobFailed, *command)
+    assert why.startswith("/nowhere/own.log, the file to replay, cannot be read: no such file")
+    shown = RUN.invoke(app, ["validate", "--offline", "--strict", "own.yaml"])
+    assert shown.exit_code != 0
+    assert "/nowhere/own.log, the file to replay, is not on this machine" in shown.output

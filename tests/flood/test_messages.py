@@ -13,9 +13,10 @@ from typing import Any, Literal
 import pytest
 
 from tuner.errors import BadUsage, JobFailed
+from tuner.flood.heads import STYLES, stamp_5424
 from tuner.flood.heads import stamp_3164 as stamp
-from tuner.flood.heads import stamp_5424
 from tuner.flood.messages import AWKWARD, POOL, Messages
+from tuner.flood.replayed import replayed_file
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
 
@@ -241,6 +242,30 @@ def test_long_lines_are_cut_between_characters(tmp_path: Path, shift: int) -> No
     line = taken(Messages(replace(PLAIN, replay=str(path))), 1).rstrip(b"\n")
     assert 8092 < len(line) <= 8096
     line.decode("utf-8")
+
+
+def test_a_line_may_be_as_long_as_rsyslog_takes_it(tmp_path: Path) -> None:
+    path = tmp_path / "own.log"
+    path.write_bytes(b"x" * 100_000)
+    for longest, wanted in ((20_000, 20_000), (1000, 1000)):
+        spec = replace(PLAIN, replay=str(path), longest_bytes=longest)
+        assert len(taken(Messages(spec), 1).rstrip(b"\n")) == wanted
+
+
+def test_what_of_a_file_is_not_sent_as_it_is_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "own.log"
+    path.write_bytes(b"a\tb\r\n\n  \n\xff raw\nfine\r\n" + b"x" * 2000 + b"\n")
+    file = replayed_file(str(path))
+    assert len(file.lines) == 4
+    found = list(file.remarks(STYLES["rfc3164"], 1000, repairs_utf8=False))
+    assert [one.removeprefix(f"{path}: ").split(":")[0] for one in found] == [
+        "2 lines are blank and left out",
+        "1 line has control characters, such as tabs",
+        "1 line is cut, so that with a head no message is longer than 1,000 bytes "
+        "(global.maxMessageSize)",
+        "1 line is not UTF-8, and nothing repairs that",
+    ]
+    assert len(list(file.remarks(STYLES["rfc3164"], 8096, repairs_utf8=True))) == 2
 
 
 def test_binary_lines_are_cut_too(tmp_path: Path) -> None:

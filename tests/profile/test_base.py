@@ -291,3 +291,11 @@ def test_bulks_that_are_refused_for_their_type_are_told(case: str, tmp_path: Pat
     found = [one for one in made.warnings if one.code == "RT408"]
     assert [one.line for one in found] == lines
     assert {one.file for one in found} <= {str(tmp_path / "rsyslog.conf")}
+
+
+@pytest.mark.parametrize(
+    "line", ['global(maxMessageSize="16k")\nglobal(umask="0077")', "$MaxMessageSize 16k"]
+)
+def test_it_says_how_long_messages_may_be(line: str, tmp_path: Path) -> None:
+    assert loaded(tmp_path).profile.longest_message_bytes == 8096
+    assert loaded(tmp_path, conf=f"{line}\n{CONF}").profile.longest_message_bytes == 16_384

@@ -10,6 +10,7 @@ from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
 from tuner.flood.workload import flood_spec
 from tuner.lint.load import parse_profile
+from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 
 
@@ -82,3 +83,10 @@ def test_a_file_can_be_replayed() -> None:
 )
 def test_what_contradicts_is_one_clear_line(written: str, said: str) -> None:
     assert said in problem(written)
+
+
+def test_replayed_lines_are_as_long_as_the_configuration_takes_them() -> None:
+    own = edit(SMALL, {"workload.replay": "/var/log/own.log"})
+    longer = edit(own, {"global": {"maxMessageSize": "64k"}})
+    found = [flood_spec(parse_profile(text, "p").profile, "0a1b2c3d") for text in (own, longer)]
+    assert [one.longest_bytes for one in found] == [8096, 65_507]

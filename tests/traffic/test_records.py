@@ -61,7 +61,7 @@ def test_rfc5424_with_structured_data() -> None:
 
 def test_lines_without_a_head(read: Reading) -> None:
     what, records = read(b'{"level":"info","n":1}\n\n@cee: {"a":1}\n')
-    assert what == "lines"
+    assert what == "lines, 1 without a text left out"
     assert [one.text for one in records] == ['{"level":"info","n":1}', '@cee: {"a":1}']
     assert {one.format for one in records} == {"bare"}
 
@@ -93,7 +93,7 @@ def test_the_journal_as_json_and_as_export(read: Reading) -> None:
         + b"\n"
         + json.dumps(as_bytes).encode()
     )
-    assert what == "journalctl -o json"
+    assert what == "journalctl -o json, control characters of 1 read as blanks"
     expected = LogRecord(TEXT, 86, 1795620000.0, "web1", "sshd", True, format="rfc3164")
     assert records == [expected, expected, expected._replace(text="two\nlines")]
 
@@ -102,7 +102,7 @@ def test_the_journal_as_json_and_as_export(read: Reading) -> None:
     what, records = read(
         b"__CURSOR=x\n" + entry + f"MESSAGE={TEXT}\n\n".encode() + b"__CURSOR=y\n" + entry + binary
     )
-    assert what == "journalctl -o export"
+    assert what == "journalctl -o export, control characters of 1 read as blanks"
     assert records == [expected, expected._replace(text="two\nlines")]
 
 
@@ -171,3 +171,10 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         records_of(tmp_path / "missing")
     with pytest.raises(JobFailed, match="cannot be read: is a directory"):
         records_of(tmp_path)
+
+
+def test_what_is_not_learnt_of_a_file_is_said(read: Reading) -> None:
+    assert read(b"one\ntwo\n")[0] == "lines"
+    assert read(b"one\r\n\n  \na\tb\nlast")[0] == (
+        "lines, 2 without a text left out, control characters of 1 read as blanks"
+    )

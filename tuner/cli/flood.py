@@ -13,10 +13,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from tuner.cli.console import OutputFormat, print_result, working
+from tuner.cli.console import OutputFormat, print_result, say, working
 from tuner.cli.options import OutputOption
 from tuner.errors import BadUsage, JobFailed
+from tuner.flood.heads import STYLES
 from tuner.flood.pace import Runs
+from tuner.flood.replayed import replayed_file
 from tuner.flood.schedule import Schedule, Timeline, bursts, fixed, ramp, runs
 from tuner.flood.spec import FloodProgress, FloodSpec
 from tuner.flood.spread import traffic
@@ -286,6 +288,7 @@ def flood(
         replay=_replay(replay, min_bytes, max_bytes, cluster),
     )
     if not cluster:
+        _tell_of_replay(spec)
         _run(spec, (), plan, output)
         return
     # Needs more than a flood from here.
@@ -307,6 +310,14 @@ def _replay(
     if min_bytes is not None or max_bytes is not None:
         raise BadUsage("--replay takes its sizes from the file: remove --min-bytes and --max-bytes")
     return str(replay)
+
+
+def _tell_of_replay(spec: FloodSpec) -> None:
+    """Say what of a file to replay is not sent as it is; what repairs UTF-8 there is not known."""
+    if spec.replay is not None:
+        style, file = STYLES[spec.format], replayed_file(spec.replay)
+        for remark in file.remarks(style, spec.longest_bytes, repairs_utf8=True):
+            say(remark)
 
 
 def _run(spec: FloodSpec, hosts: Sequence[LoadHost], plan: PacePlan, output: OutputFormat) -> None:

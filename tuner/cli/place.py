@@ -18,6 +18,7 @@ from tuner.engine.owned import Owner, remove
 from tuner.engines.versions import Distribution, distribution_for
 from tuner.errors import BadUsage, Refused
 from tuner.flood.schedule import fixed
+from tuner.flood.workload import remarks_on, require_traffic
 from tuner.host.allow import require_allowed, require_allowed_host
 from tuner.host.lock import measuring
 from tuner.host.machine import busy_share
@@ -93,15 +94,21 @@ def require_runnable(wanted: Wanted, profiles: Sequence[Profile], rsyslog: str =
         if not wanted.on_cluster:
             require_allowed(wanted.url)
     for profile in profiles:
-        require_bindable(profile, rsyslog or profile.release.rsyslog)
-        if wanted.url is not None and not wanted.on_cluster:
-            _require_login(wanted.url, profile)
-        if wanted.templates is not None:
-            render(profile, wanted.templates)
+        _require_measurable(wanted, profile, rsyslog)
     if wanted.starts_node:
         distribution_for(profiles[0].release)
     for one in wanted.engine_hosts:
         require_allowed_host(one.address)
+
+
+def _require_measurable(wanted: Wanted, profile: Profile, rsyslog: str) -> None:
+    require_bindable(profile, rsyslog or profile.release.rsyslog)
+    if not wanted.on_cluster:
+        require_traffic(profile)
+        if wanted.url is not None:
+            _require_login(wanted.url, profile)
+    if wanted.templates is not None:
+        render(profile, wanted.templates)
 
 
 def prepare(wanted: Wanted, profiles: Sequence[Profile], tell: Tell) -> float:
@@ -112,6 +119,8 @@ def prepare(wanted: Wanted, profiles: Sequence[Profile], tell: Tell) -> float:
     """
     require_omelasticsearch()
     require_runnable(wanted, profiles, rsyslog_version())
+    for remark in dict.fromkeys(one for profile in profiles for one in remarks_on(profile)):
+        tell(remark)
     if not wanted.starts_node:
         return 0.0
     distribution = distribution_for(profiles[0].release)

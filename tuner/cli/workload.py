@@ -12,7 +12,7 @@ from tuner.cli.layout import show_blocks
 from tuner.cli.options import OutputOption
 from tuner.errors import Refused
 from tuner.lint.load import text_of
-from tuner.profile.sample import is_sample, read_sample, sample_text
+from tuner.profile.sample import is_sample, origin_of, read_sample, sample_text
 from tuner.render.tree import require_writable, write_whole
 from tuner.report.traffic import traffic_blocks
 
@@ -67,6 +67,8 @@ def workload(
     with working(f"learning from {log}"):
         text = sample_text(log, texts, verbatim=verbatim)
         sample = read_sample(text, str(log))
+    if origin := origin_of(text):
+        say(origin)
     if written is not None:
         write_whole(written, text)
     if output is OutputFormat.JSON:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tuner.engine.numbering import BLOCK, number_of
-from tuner.errors import JobFailed
 from tuner.flood.bodies import Dice, body, lengths, shuffled
 from tuner.flood.heads import STYLES, Head, LineNumbering, Numbering, StampNumbering, Style
 from tuner.flood.learnt import FRESH_DIGITS, messages_of
+from tuner.flood.replayed import cut, replayed_file
 from tuner.flood.spec import FloodSpec
-from tuner.flood.stream import describe
-from tuner.profile.workload import LONGEST_MESSAGE_BYTES
 from tuner.traffic.sample import TrafficSample
 
 _LOW_DIGITS = 3
@@ -188,48 +185,14 @@ def _learnt(dice: Dice, style: Style, spec: FloodSpec, sample: str) -> _Parts:
     numbering = numbering_of(spec)
     for one in messages_of(TrafficSample.model_validate_json(sample), dice, LEARNT_POOL):
         head = numbering.head(style, one.origin)
-        text = cut(one.text.encode("ascii", "replace"), LONGEST_MESSAGE_BYTES - len(head.text))
+        text = cut(one.text.encode("ascii", "replace"), spec.longest_bytes - len(head.text))
         yield head, text, tuple(at for at in one.fresh if at + FRESH_DIGITS <= len(text))
 
 
 def _replayed(dice: Dice, style: Style, spec: FloodSpec, path: str) -> _Parts:
     """The lines of the user's file in their order, a short file several times."""
-    lines, numbering = lines_of(path), numbering_of(spec)
+    lines, numbering = replayed_file(path).lines, numbering_of(spec)
     for _ in range(-(-POOL // len(lines))):
         for line in lines:
             head = numbering.head(style, style.origin(dice, len(line)))
-            yield head, cut(line, LONGEST_MESSAGE_BYTES - len(head.text)), ()
-
-
-MOST_BYTES = 64 * 1024 * 1024
-_BLANKS = bytes(32 if code < 32 or code == 127 else code for code in range(256))
-
-
-def lines_of(path: str) -> list[bytes]:
-    """The lines of a file that are not blank, control characters turned into blanks.
-
-    Of a file above 64 MiB its first 64 MiB are used.  Raises JobFailed when there is nothing.
-    """
-    try:
-        with Path(path).open("rb") as file:
-            content = file.read(MOST_BYTES)
-            if len(content) == MOST_BYTES:
-                content = content[: content.rfind(b"\n") + 1] or content
-    except OSError as error:
-        reason = f"{path}, the file to replay, cannot be read: {describe(error)}"
-        raise JobFailed(reason) from error
-    cleaned = (line.translate(_BLANKS).rstrip() for line in content.split(b"\n"))
-    lines = [line for line in cleaned if line]
-    if not lines:
-        raise JobFailed(f"{path}, the file to replay, has no lines to send")
-    return lines
-
-
-def cut(line: bytes, most: int) -> bytes:
-    """The first `most` bytes of a line at the most, without half a UTF-8 character at the end."""
-    if len(line) <= most:
-        return line
-    end = most
-    while end > max(0, most - 4) and line[end] & 0xC0 == 0x80:
-        end -= 1
-    return line[: end if line[end] & 0xC0 != 0x80 else most]
+            yield head, cut(line, spec.longest_bytes - len(head.text)), ()

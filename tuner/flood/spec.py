@@ -31,7 +31,7 @@ class FloodSpec:
     a line of an application's own log.  `sender` is the place, from 0, of this flood among
     `senders` that number their messages in turn.  With `begins_s`, a second since 1970, the time in
     the head of each message is its number, in microseconds from then on; a bare message has those
-    before it.
+    before it.  What is replayed or like a sample is cut at `longest_bytes`.
     """
 
     transport: Transport
@@ -50,6 +50,7 @@ class FloodSpec:
     sender: int = 0
     senders: int = 1
     begins_s: int | None = None
+    longest_bytes: int = LONGEST_MESSAGE_BYTES
 
     def __post_init__(self) -> None:
         if re.fullmatch(r"[0-9a-f]{8}", self.run_id) is None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
+from tuner.flood.heads import STYLES
+from tuner.flood.replayed import replayed_file
 from tuner.flood.spec import RUN_S, FloodSpec
 from tuner.flood.transport import Credentials, Transport
 from tuner.importer.wanted import wanted_by
@@ -36,6 +39,7 @@ def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSp
         replay=load.replay,
         sample=_sample(bound),
         begins_s=None if bound.base is None else int(time.time()) // RUN_S * RUN_S,
+        longest_bytes=bound.longest_message_bytes,
     )
 
 
@@ -70,3 +74,25 @@ def _credentials(source: Input) -> Credentials | None:
     if certificates is None:
         return None
     return Credentials(certificates.authority, certificates.sender, certificates.sender_key)
+
+
+def require_traffic(profile: Profile) -> None:
+    """Raise JobFailed where the file that a profile replays is not here, or has nothing to send."""
+    if profile.workload.replay is not None:
+        replayed_file(profile.workload.replay)
+
+
+def remarks_on(profile: Profile) -> Iterator[str]:
+    """What a flood does not send as it is of the file that a profile replays, or what the sample of
+    its traffic was learnt from; raises JobFailed."""
+    load, base = profile.workload, profile.base
+    if load.learnt is not None and load.learnt.origin:
+        yield f"{load.learnt.path}: {load.learnt.origin}"
+    if load.replay is None:
+        return
+    repairs = all(output.mmutf8fix for output in profile.indexed)
+    if base is not None:
+        actions = base.kept.changed.of_kind("action")
+        repairs = any(one.type == "mmutf8fix" for _, one in actions)
+    style, longest_bytes = STYLES[format_for(profile)], profile.longest_message_bytes
+    yield from replayed_file(load.replay).remarks(style, longest_bytes, repairs_utf8=repairs)

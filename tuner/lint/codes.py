@@ -140,14 +140,22 @@ _OF_ENGINE: dict[str, tuple[str, str]] = {
         "the node's own indexing_pressure.memory.limit",
     ),
 }
-# Of the memory of this machine.
-_QUEUE_MEMORY = CodeExplanation(
-    "RT508",
-    "lint",
-    "warning",
-    "A message takes about 700 bytes in addition to its text. In an outage, full queues "
-    "would use up this machine's memory.",
-    "seen on 8.2302: 680 to 720 bytes for messages of 244 to 4000",
+_OF_THIS_MACHINE = (
+    CodeExplanation(
+        "RT508",
+        "lint",
+        "warning",
+        "A message takes about 700 bytes in addition to its text. In an outage, full queues "
+        "would use up this machine's memory.",
+        "seen on 8.2302: 680 to 720 bytes for messages of 244 to 4000",
+    ),
+    CodeExplanation(
+        "RT509",
+        "lint",
+        "warning",
+        "Measurements send the lines of that file, and stop where it is missing.",
+        "rsyslog-tune's own: docs/profiles.md",
+    ),
 )
 # Of a base, whose action no section of a profile is.
 _REFUSED_TYPE = CodeExplanation(
@@ -182,7 +190,7 @@ def explained_codes() -> Iterator[CodeExplanation]:
     for layer, reasons in (("schema", _OF_SCHEMA), ("engine", _OF_ENGINE)):
         for code, (why, source) in reasons.items():
             yield CodeExplanation(code, layer, "error", why, source)
-    yield _QUEUE_MEMORY
+    yield from _OF_THIS_MACHINE
     yield _REFUSED_TYPE
     yield from (_of_rule(rule.about) for rule in RULES)
 

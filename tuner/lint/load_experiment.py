@@ -15,7 +15,6 @@ from tuner.lint.lint import lint
 from tuner.lint.load import LoadedProfile, load_profile, text_of
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
-from tuner.profile.sample import sample_of
 from tuner.profile.source import Source, problem_at, read
 from tuner.profile.wording import problems_of
 from tuner.schema.path import Path
@@ -53,6 +52,9 @@ def load_experiment(path: Folder) -> LoadedExperiment:
     except ValidationError as error:
         raise BadProfile(source.problems + problems_of(error, source, Experiment)) from None
     if experiment.workload is not None and experiment.workload.sample is not None:
+        # What reads a log is imported for that alone.
+        from tuner.profile.sample import sample_of
+
         experiment.workload.hold(sample_of(source, [source.text]))
     variants, problems = _variants(experiment, source)
     problems = (*source.problems, *_idle(experiment, source), *_published(experiment, source),

@@ -181,13 +181,18 @@ def _window(
     return samples
 
 
+_CUT_SHORT = (
+    "a message was cut short: the receiver did not take the rest of it within seconds of the end"
+)
+
+
 def finish(watch: Watch) -> FloodProgress | Failure:
     """End the flood: how far it came, or why it cannot be trusted."""
     final = watch.flood.finish(_FINISH_S)
     if final.error is not None:
         watch.blame(final.error)
     if final.truncated:
-        return Failure(FailureKind.FLOOD, "a message was cut short", sent=final.sent)
+        return Failure(FailureKind.FLOOD, _CUT_SHORT, sent=final.sent)
     return final
 
 

@@ -24,9 +24,11 @@ from tuner.modules.ratelimit import RateLimitName, RateLimitPolicy
 from tuner.modules.registry import AnyInput, AnyOutput, AnyStep, Parse
 from tuner.modules.secrets import SecretRef
 from tuner.profile.stream import Lanes, LookupTable, Snippets, Stream
+from tuner.profile.workload import LONGEST_MESSAGE_BYTES, LONGEST_SENT_BYTES
 from tuner.profile.workload import Workload as Workload
 from tuner.schema.scalars import Name, ProfilePath, Switch
 from tuner.schema.section import Section
+from tuner.schema.units import size_bytes
 
 # A configuration is read for a profile that has one alone: its grammar takes 50 ms to import.
 if TYPE_CHECKING:
@@ -179,6 +181,13 @@ class Profile(Section):
     def start_checks_s(self) -> float:
         """How long rsyslogd may wait for the servers of all outputs when it starts, and for -N1."""
         return sum(output.start_checks_s for output in self.indexed)
+
+    @property
+    def longest_message_bytes(self) -> int:
+        """How long a message may be with its head: rsyslog cuts or splits what is longer."""
+        taken = self.global_.max_message_size
+        whole = LONGEST_MESSAGE_BYTES if taken is None else size_bytes(taken)
+        return min(whole, LONGEST_SENT_BYTES)
 
     @property
     def secret_variables(self) -> tuple[str, ...]:

@@ -32,6 +32,17 @@ class SampleFile:
     text: str
     sample: TrafficSample
 
+    @property
+    def origin(self) -> str:
+        """What its first line says that it was learnt from; empty where that is no comment."""
+        return origin_of(self.text)
+
+
+def origin_of(text: str) -> str:
+    """What the first line of a sample says that it was learnt from; empty where it says nothing."""
+    first = text.partition("\n")[0]
+    return first[2:].rstrip(".") if first.startswith("# Learnt from ") else ""
+
 
 def sample_of(
     source: Source, texts: Iterable[str], recorded: Sequence[tuple[str, str]] | None = None

@@ -18,6 +18,8 @@ Distribution = Literal["fixed", "uniform", "lognormal"]
 SPREAD = 0.25
 # rsyslog's maxMessageSize unless configured: it cuts what is longer in two events.
 LONGEST_MESSAGE_BYTES = 8096
+# Nothing longer is sent: no datagram can be, and so many of them fit into memory.
+LONGEST_SENT_BYTES = 65_507
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,13 @@ class Base:
         """What may be changed; every configuration has a main queue."""
         return tuple(dict.fromkeys((MAIN_QUEUE, *self.objects)))
 
+    def setting(self, name: str) -> str | None:
+        """What global() says of a parameter, which may stand several times; None where nothing
+        does."""
+        found = [one for one in every(self.block) if isinstance(one, ScriptObject)]
+        texts = [one.text(name) for one in found if one.kind == "global"]
+        return next((text for text in reversed(texts) if text is not None), None)
+
     def of_kind(self, kind: str) -> tuple[tuple[str, ScriptObject], ...]:
         """The objects of a kind, each with its address."""
         return tuple((at, one) for at, one in self.objects.items() if one.kind == kind)

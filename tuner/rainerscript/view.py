@@ -40,6 +40,7 @@ _TIMEOUT, _FILTER_PATH = "timeout", "filter_path"
 _FILTER = f"{_FILTER_PATH}="
 _BULK_TIMEOUT = "1m"
 _SERVER = re.compile(r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?")
+_LONGEST, _SIZE = "maxMessageSize", re.compile(r"[1-9][0-9]*[kmg]?")
 _INDEX_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
@@ -124,6 +125,9 @@ class _Viewing:
         self.sections[MAIN_QUEUE,] = MAIN_QUEUE
         self.data |= {"streams": streams} if streams else {}
         self._fill("outputs", self._outputs())
+        longest = self.base.setting(_LONGEST) or ""
+        if _SIZE.fullmatch(longest):
+            self.data["global"] = {_LONGEST: longest}
         return View(self.data, self.sections)
 
     def _fill(

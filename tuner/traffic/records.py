@@ -39,8 +39,12 @@ class LogRecord(NamedTuple):
     format: LogFormat = "bare"
 
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
 def records_of(path: Path) -> tuple[str, list[LogRecord]]:
-    """What a file is, and its messages; raises JobFailed when it cannot be read or has none."""
+    """What a file is, with what of it is left out, and its messages; raises JobFailed when it
+    cannot be read or has none."""
     try:
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES)
@@ -49,10 +53,16 @@ def records_of(path: Path) -> tuple[str, list[LogRecord]]:
         raise JobFailed(f"{path} cannot be read: {why}") from error
     kind, raw = _decompressed(raw)
     reader, name = _reader(raw)
-    records = [one for one in reader(raw) if one.text.strip()]
+    found = list(reader(raw))
+    # What follows the last line end is no line.
+    empty = sum(not one.text.strip() for one in found) - (reader is _lines and raw[-1:] == b"\n")
+    records = [one for one in found if one.text.strip()]
     if not records:
         raise JobFailed(f"{path} has no messages: it was read as {name}{kind}")
-    return f"{name}{kind}", records
+    left_out = [f"{empty:,} without a text left out"] if empty else []
+    controlled = sum(_CONTROL.search(one.text.rstrip()) is not None for one in records)
+    left_out += [f"control characters of {controlled:,} read as blanks"] if controlled else []
+    return ", ".join([f"{name}{kind}", *left_out]), records
 
 
 # Small, as the last one of a file that was cut short is lost.

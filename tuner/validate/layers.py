@@ -21,6 +21,7 @@ from tuner.render.templates import Templates
 from tuner.validate.rsyslogd import check, check_fragment
 
 TOO_LITTLE_MEMORY = "RT508"
+NO_REPLAY = "RT509"
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,19 @@ def memory_problems(loaded: LoadedProfile, memory_bytes: int) -> tuple[Problem, 
     )
 
 
+def _replay_problems(loaded: LoadedProfile) -> tuple[Problem, ...]:
+    """A warning where this machine lacks the file that measurements would replay."""
+    replay = loaded.profile.workload.replay
+    if replay is None or os.access(replay, os.R_OK):
+        return ()
+    message = (
+        f"{replay}, the file to replay, is not on this machine or cannot be read: measurements "
+        "need it where they run, on a cluster on each load host"
+    )
+    place = ("workload", "replay")
+    return (problem(loaded, place, message, NO_REPLAY, Severity.WARNING),)
+
+
 def layers(
     loaded: LoadedProfile, offline: bool, templates: Templates | None = None, form: Form = WHOLE
 ) -> tuple[Layer, ...]:
@@ -88,10 +102,10 @@ def layers(
     rsyslogd's verdict depends on this machine too: on the files and folders that the configuration
     names, which the target may have and this machine may not.
     """
-    memory = memory_problems(loaded, memory_bytes())
-    count = len(loaded.warnings) + len(memory)
+    here = (*memory_problems(loaded, memory_bytes()), *_replay_problems(loaded))
+    count = len(loaded.warnings) + len(here)
     remark = f"{count} warning{'s' if count > 1 else ''}" if count else ""
-    lint = Layer("lint", True, remark, memory, tuple(_notes(loaded, form)))
+    lint = Layer("lint", True, remark, here, tuple(_notes(loaded, form)))
     return (Layer("schema", True), lint, _rsyslogd(loaded, offline, templates, form))
 
 

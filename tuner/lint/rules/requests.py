@@ -15,7 +15,6 @@ from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.refused_bulks import WAITS_ON_ERRORS
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import PlacedQueue, action_queue, working_queue
-from tuner.profile.workload import LONGEST_MESSAGE_BYTES, Workload
 from tuner.rule import Complaint, Cure, advice, error, loss, warning
 from tuner.schema.units import engine_bytes, seconds, size_bytes
 
@@ -241,7 +240,7 @@ def _split_batches(profile: Profile) -> Iterator[Complaint]:
 @each(engine_outputs, "maxbytes")
 def _message_above_maxbytes(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     """The empty request goes out only where that document is the first of a batch."""
-    longest, limit = _longest_message(profile.workload), size_bytes(output.maxbytes or MAXBYTES)
+    longest, limit = _longest_message(profile), size_bytes(output.maxbytes or MAXBYTES)
     if longest * DOCUMENT > limit:
         yield (
             f"one message of {longest} bytes can exceed {limit} bytes as a document: rsyslog "
@@ -250,10 +249,11 @@ def _message_above_maxbytes(output: OmelasticsearchOutput, profile: Profile) -> 
         )
 
 
-def _longest_message(workload: Workload) -> int:
+def _longest_message(profile: Profile) -> int:
     """The lines of a replayed file can be as long as rsyslog lets them be."""
+    workload = profile.workload
     replays = workload.mean_message_bytes is None
-    return LONGEST_MESSAGE_BYTES if replays else workload.message_bytes.sizes.longest
+    return profile.longest_message_bytes if replays else workload.message_bytes.sizes.longest
 
 
 def _kib(size: int) -> str:

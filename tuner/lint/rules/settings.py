@@ -275,3 +275,22 @@ def _synthetic(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
             "without an Enterprise licence Elasticsearch silently stores the source anyway: "
             "check GET _license, or use stored"
         )
+
+
+@error(
+    "RT342",
+    why="rsyslog cuts a message above maxMessageSize in two events or shortens it: what was sent "
+    "could not be told from what arrived.",
+    source="rsyslog's manual: global(), maxMessageSize and oversizemsg.input.mode",
+    bad={"global": {"maxMessageSize": "1k"}, "workload.message_bytes": {"mean": 1000}},
+    good={"workload.message_bytes": {"mean": 800}},
+)
+def _above_max_message_size(profile: Profile) -> Iterator[Complaint]:
+    longest, most = profile.workload.message_bytes.sizes.longest, profile.longest_message_bytes
+    accepts = profile.global_.oversizemsg_input_mode == "accept"
+    if profile.workload.mean_message_bytes is not None and longest > most and not accepts:
+        yield Complaint(
+            ("workload", "message_bytes"),
+            f"messages of up to {longest} bytes are longer than the {most} that rsyslog takes: "
+            "make them shorter, or raise global.maxMessageSize",
+        )
