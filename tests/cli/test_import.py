@@ -186,3 +186,51 @@ def test_what_no_profile_can_stand_on_is_refused(words: list[str], why: str) -> 
     done = RUN.invoke(app, ["import", *words])
     assert isinstance(done.exception, BadUsage)
     assert why in str(done.exception)
+
+
+def rsyslogd_of(release: str, folder: Path) -> str:
+    """A program that says to be that rsyslogd."""
+    path = folder / "rsyslogd"
+    path.write_text(f"#!/bin/sh\necho 'rsyslogd  {release}.0 (aka 2026.12)'\n", encoding="utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize("mode", [(), ("--convert",)], ids=["on top", "converted"])
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [((), "8.2512"), (("--release", "8.2404"), "8.2404")],
+    ids=["of the rsyslogd here", "as asked"],
+)
+def test_the_release_is_that_of_the_rsyslogd_there(
+    conf: Path,
+    tmp_path: Path,
+    mode: tuple[str, ...],
+    asked: tuple[str, ...],
+    wanted: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RSYSLOG_TUNE_RSYSLOGD", "")
+    here = ("--rsyslogd", rsyslogd_of("8.2512", tmp_path))
+    done = RUN.invoke(app, ["import", str(conf), *mode, *here, *asked])
+    assert done.exit_code == 0
+    assert f'release: {{rsyslog: "{wanted}", elasticsearch: "8.19"}}' in done.stdout
+    assert ("that of the rsyslogd here" in done.stderr) is (asked == ())
+
+
+def test_an_api_key_is_no_snippet_where_the_rsyslogd_there_knows_it(
+    conf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RSYSLOG_TUNE_RSYSLOGD", "")
+    conf.write_text(CONF.replace('uid="u" pwd', "apikey"), encoding="utf-8")
+    done = RUN.invoke(
+        app, ["import", str(conf), "--convert", "--rsyslogd", rsyslogd_of("8.2512", tmp_path)]
+    )
+    assert "apikey: {file: " in done.stdout
+    assert "snippets" not in done.stdout
+
+
+def test_a_release_that_is_none_is_refused(conf: Path) -> None:
+    refused = RUN.invoke(app, ["import", str(conf), "--release", "2512"]).exception
+    assert isinstance(refused, BadUsage)
+    assert str(refused) == "--release 2512: a release of rsyslog is written as 8.2512"

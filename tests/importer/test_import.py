@@ -398,3 +398,39 @@ def test_no_secret_gets_into_a_profile_a_snippet_or_a_message(action: str, tmp_p
     made = imported(f"{DOCUMENT}{action}\n", tmp_path)
     text = profile_text(made, ["rsyslog.conf"])
     assert "geheim" not in text + repr(made)
+
+
+@pytest.mark.parametrize("counters_first", [True, False])
+def test_an_input_keeps_its_stream_where_counters_have_a_ruleset_too(
+    counters_first: bool, tmp_path: Path
+) -> None:
+    counters = (
+        'module(load="impstats" interval="60" format="json" ruleset="stats")\n'
+        'ruleset(name="stats") { action(type="omfile" file="/var/log/stats") }\n'
+    )
+    way = (
+        'template(name="d" type="string" string="{\\"message\\":\\"%msg:::json%\\"}")\n'
+        'module(load="imtcp")\ninput(type="imtcp" port="10514" ruleset="a")\n'
+        'ruleset(name="a" queue.type="LinkedList" queue.size="20000") {\n'
+        '  action(type="omelasticsearch" template="d")\n}\n'
+    )
+    profile = loaded(counters + way if counters_first else way + counters, tmp_path).profile
+    assert profile.inputs[0].stream == "a"
+    assert profile.impstats is not None
+    assert {one.name: one.stream for one in profile.outputs} == {
+        profile.measured.name: "a", "stats": profile.impstats.stream,
+    }  # fmt: skip
+
+
+def test_inputs_without_a_ruleset_lead_to_the_default_one_that_is_named(tmp_path: Path) -> None:
+    text = (
+        f'{DOCUMENT}ruleset(name="main") {{ action(type="omelasticsearch" template="d") }}\n'
+        "$DefaultRuleset main\n*.* /var/log/never\n"
+    )
+    made = imported(text, tmp_path)
+    assert [one["type"] for one in listed(made, "outputs")] == ["omelasticsearch"]
+    assert [one.message for one in made.missing] == [
+        "a rule of the default ruleset, to which none of the inputs leads"
+    ]
+    (source,) = parse_profile(profile_text(made, ["rsyslog.conf"]), "site.yaml").profile.inputs
+    assert source.stream is None

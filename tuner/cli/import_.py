@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -55,6 +57,15 @@ from tuner.validate.equality import (
 )
 from tuner.validate.rsyslogd import translated
 
+_ReleaseOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RELEASE",
+        help="The release of rsyslog that the profile is for, such as 8.2512; by default that of "
+        "the rsyslogd here, or on HOST.",
+    ),
+]
+
 
 def import_(
     files: Annotated[
@@ -94,6 +105,7 @@ def import_(
             "differ.",
         ),
     ] = False,
+    release: _ReleaseOption = None,
     rsyslogd: RsyslogdOption = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
@@ -124,11 +136,12 @@ def import_(
     read, machine = _read(files or [], host, inventory, convert)
     if not read.files:
         raise BadUsage("; ".join(one.message for one in read.refused))
+    known = _release(release, machine)
     if not convert:
-        _on_top(read, files or [], machine, profile, output)
+        _on_top(read, files or [], machine, profile, known, output)
     else:
         name = name_for(profile or Path(host or (files or read.files)[0]))
-        _converted(read, name, machine, profile, verify, output)
+        _converted(read, name, machine, profile, known, verify, output)
 
 
 def _converted(
@@ -136,13 +149,14 @@ def _converted(
     name: str,
     machine: RemoteHost | None,
     profile: Path | None,
+    release: str | None,
     verify: bool,
     output: OutputFormat,
 ) -> None:
     """Write a profile of what the configuration says; raises DifferencesFound where it does not say
     all of it."""
     at = "" if machine is None else f"{machine.machine.name}:"
-    imported = translate(read, name)
+    imported = translate(read, name, release)
     text = profile_text(imported, [at + one for one in read.files])
     if profile is not None:
         snippets = imported.snippets.items()
@@ -171,11 +185,11 @@ def _on_top(
     files: Sequence[Path],
     machine: RemoteHost | None,
     profile: Path | None,
+    release: str | None,
     output: OutputFormat,
 ) -> None:
     """Write a profile on top of the configuration, and the files of a host beside it."""
     first, root, kept = Path(next(iter(read.sources))), None, dict[Path, str]()
-    release = _release(machine)
     if machine is not None:
         if profile is None:
             raise BadUsage("name the profile, -o PROFILE: the files of the host are kept beside it")
@@ -214,15 +228,26 @@ def _on_top(
             "measure")  # fmt: skip
 
 
-def _release(machine: RemoteHost | None) -> str | None:
-    """The release of the rsyslogd there, else here; None without one."""
+def _release(wanted: str | None, machine: RemoteHost | None) -> str | None:
+    """The release of rsyslog that the profile is for, which is said with the reason: as asked, that
+    of the rsyslogd there, else here; None without one.  Raises BadUsage."""
+    if wanted is not None:
+        if re.fullmatch(r"8\.[0-9]{2,4}", wanted) is None:
+            raise BadUsage(f"--release {wanted}: a release of rsyslog is written as 8.2512")
+        return wanted
+    found, where = None, "here"
     if machine is not None:
-        answer = machine.host.run(["rsyslogd", "-v"])
-        return version_in(answer.out.decode(errors="replace"))
-    try:
-        return rsyslog_version()
-    except ProgramMissing:
-        return None
+        where = f"on {machine.machine.name}"
+        asked = machine.host.run(["sh", "-c", "PATH=$PATH:/usr/sbin:/sbin rsyslogd -v"])
+        found = version_in(asked.out.decode(errors="replace"))
+    else:
+        with contextlib.suppress(ProgramMissing):
+            found = rsyslog_version()
+    if found is None:
+        say(f"release.rsyslog is the default, as there is no rsyslogd {where}: --release names it")
+    else:
+        say(f"release.rsyslog is {found}, that of the rsyslogd {where}: --release names another")
+    return found
 
 
 def _read(

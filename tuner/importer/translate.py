@@ -11,6 +11,7 @@ from typing import Any, cast, get_args
 from pydantic import ValidationError
 
 from tuner.engines.release import NEWEST_READ, OLDEST
+from tuner.engines.versions import DEFAULT
 from tuner.errors import Severity
 from tuner.importer.inputs import is_local, local_inputs, read_input
 from tuner.importer.outputs import Outputs
@@ -50,12 +51,21 @@ _ORDER = (
 _PARSERS = {name for literal in get_args(get_args(Parsers)[0])[:1] for name in get_args(literal)}
 
 
-def translate(configuration: Configuration, name: str) -> Imported:
-    """The profile of a configuration."""
+def translate(configuration: Configuration, name: str, release: str | None = None) -> Imported:
+    """The profile of a configuration that an rsyslog of that release reads; where the release is
+    not given, the profile says none."""
     gaps = Gaps(list(configuration.refused))
     parts = parts_of(modern(configuration.block))
     file = configuration.files[0] if configuration.files else ""
-    return _Translation(name, file, parts, gaps, Rest(parts, gaps)).imported()
+    translation = _Translation(name, file, parts, gaps, Rest(parts, gaps))
+    if release is not None:
+        engine = DEFAULT.release.model_copy(update={"rsyslog": release})
+        translation.data["release"] = engine.model_dump(exclude_none=True)
+    return translation.imported()
+
+
+_PartlySaid = dict[str, list[tuple[ScriptObject, Gap]]]
+"""By ruleset, inputs of which a profile does not say everything, and what it does not."""
 
 
 @dataclass
@@ -78,9 +88,11 @@ class _Translation:
         shared = cast(dict[str, Any], self.data.get("global", {}))
         folder = str(shared.get("workDirectory", WORK_DIRECTORY))
         outputs = Outputs(self.parts, folder, rest=self.rest, visited=self.visited)
-        self.inputs()
+        partly = self.enter_inputs()
+        # The ruleset of the counters is one more: what inputs are of a stream depends on it.
         self.impstats()
-        for ruleset in self.entries or {_DEFAULT: []}:
+        self.inputs(partly)
+        for ruleset in self.entries or {self.parts.default: []}:
             self.ruleset(ruleset, outputs)
         if not outputs.made and not self.rest.bodies:
             self.hand_over(outputs)
@@ -187,12 +199,12 @@ class _Translation:
             self.data["global"] = given
             self.comments["global",] = ours[0].origin
 
-    def inputs(self) -> None:
-        """The inputs, each with the ruleset that it hands its events to; local sources know only
-        the default one.  What no input of a profile says is kept."""
+    def enter_inputs(self) -> _PartlySaid:
+        """Note the inputs, each with the ruleset that it hands its events to; local sources know
+        only the default one.  Those are returned that no input of a profile says."""
         partly: list[tuple[str, ScriptObject, dict[str, object] | None, Gaps]] = []
         for one in (*local_inputs(self.parts), *self.parts.inputs):
-            ruleset = (one.text("ruleset") or _DEFAULT).lower()
+            ruleset = (one.text("ruleset") or self.parts.default).lower()
             gaps = Gaps()
             data = read_input(one, self.parts, gaps)
             found = self.parts.rulesets.get(ruleset)
@@ -205,12 +217,17 @@ class _Translation:
                 self.enter(ruleset, one, data, gaps)
         # Without an input nothing comes in: better one of which something is missing.
         is_empty = not self.entries
-        kept: dict[str, list[tuple[ScriptObject, Gap]]] = {}
+        kept: _PartlySaid = {}
         for ruleset, one, data, gaps in partly:
             if is_empty and data is not None:
                 self.enter(ruleset, one, data, gaps)
             else:
                 kept.setdefault(ruleset, []).append((one, gaps.missing[0]))
+        return kept
+
+    def inputs(self, kept: _PartlySaid) -> None:
+        """The inputs that were noted, each with its stream; what no input of a profile says is
+        kept."""
         made: list[dict[str, object]] = []
         for ruleset, pairs in self.entries.items():
             stream = self.stream_of(ruleset)
@@ -253,7 +270,8 @@ class _Translation:
 
     def stream_of(self, ruleset: str) -> str | None:
         """The stream that stands for a ruleset; None for what the profile says itself."""
-        own = _DEFAULT if _DEFAULT in self.entries else next(iter(self.entries), _DEFAULT)
+        default = self.parts.default
+        own = default if default in self.entries else next(iter(self.entries), default)
         if ruleset == own and (ruleset == _DEFAULT or not self.has_queues(ruleset)):
             return None
         word = as_name(ruleset)
