@@ -196,3 +196,23 @@ def test_files_that_the_profile_no_longer_needs_go(tmp_path: Path) -> None:
             "index-template.json",
             "live-settings.json",
         }
+
+
+def test_the_template_of_an_index_has_the_fields_of_all_that_write_to_it() -> None:
+    """Messages that were CEE with their parts, others as they are: into one index."""
+    plain = [{"property": "timereported", "name": "@timestamp"},
+             {"property": "msg", "name": "message"}]  # fmt: skip
+    parsed = [*plain, {"json": "user", "name": "user"}]
+    output = small({}).outputs[0].model_dump(mode="json", by_alias=True, exclude_unset=True)
+    outputs = [
+        output | {"name": "cee", "document": parsed, "filter": {"parsesuccess": True}},
+        output | {"name": "plain", "document": plain, "filter": {"parsesuccess": False}},
+    ]
+    written = files({"outputs": outputs, "parse": {"format": "json"}})
+    fields = [
+        set(json.loads(text)["template"]["mappings"]["properties"])
+        for path, text in written.items()
+        if path.endswith("index-template.json")
+    ]
+    assert fields
+    assert all(one == {"@timestamp", "message", "user"} for one in fields)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from tuner.engines.index import Index, IndexSettings, MappingStyle, Rotate
 from tuner.engines.release import Engine
 from tuner.engines.settings import INDEX_SETTINGS, Update
+from tuner.modules.field import DocumentField
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import Profile
@@ -128,19 +129,28 @@ def _new_indices(
         priority=priority_of(index),
         is_data_stream=index.data_stream is not None,
         settings=settings | _policy_settings(profile, index),
-        mappings=_mappings(output),
+        mappings=_mappings(profile, output),
         digest=_digest(profile, output, templates),
     )
 
 
-def _mappings(output: OmelasticsearchOutput) -> Json | None:
+def _mappings(profile: Profile, output: OmelasticsearchOutput) -> Json | None:
     match output.index.mapping:
         case MappingStyle.EXPLICIT:
-            return mapping_of(fields_of(output), output.index.data_stream is not None)
+            fields = _fields_into(profile, output.index)
+            return mapping_of(fields, output.index.data_stream is not None)
         case MappingStyle.NONE:
             return {"_source": {"enabled": False}, "dynamic": False}
         case MappingStyle.DYNAMIC:
             return None
+
+
+def _fields_into(profile: Profile, index: Index) -> tuple[DocumentField, ...]:
+    """The fields of an index: several outputs may write to it, each documents of its own."""
+    first, *others = (fields_of(one) for one in profile.indexed if one.index.target == index.target)
+    known = {field.name for field in first}
+    more = {field.name: field for fields in others for field in fields if field.name not in known}
+    return (*first, *more.values())
 
 
 def _policy_settings(profile: Profile, index: Index) -> Json:
@@ -165,7 +175,10 @@ def _digest(profile: Profile, output: OmelasticsearchOutput, templates: Template
     index = output.index.model_dump(
         mode="json", by_alias=True, exclude_none=True, exclude={"components", "separator", "clock"}
     )
-    fields = [field.model_dump(mode="json", exclude_none=True) for field in fields_of(output)]
+    fields = [
+        field.model_dump(mode="json", exclude_none=True)
+        for field in _fields_into(profile, output.index)
+    ]
     own = (templates or shipped_templates()).own(f"{INDEX_TEMPLATE}.j2")
     return fingerprint([profile.release.engine.value, index, fields, *own])
 

@@ -3,7 +3,7 @@ crash costs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
@@ -327,10 +327,10 @@ def _same_name(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT254",
-    why="One index has one template: that of the second output would replace the first, unless "
-    "they are the same.",
+    why="One index has one template, with the fields of all outputs that write to it: a field has "
+    "one mapping, and there is one set of settings.",
     source="Elasticsearch, index templates",
-    bad={"outputs": [_LEADER, {**_LEADER, "name": "copy", "document": "logstash"}]},
+    bad={"outputs": [_LEADER, {**_LEADER, "name": "copy", "document": "elma"}]},
     good={"outputs[copy].document": "ecs"},
     at="outputs[copy].index",
 )
@@ -338,13 +338,27 @@ def _same_index(profile: Profile) -> Iterator[Complaint]:
     writers: dict[str, OmelasticsearchOutput] = {}
     for number, output in profile.enumerated:
         other = writers.setdefault(output.index.target, output)
-        if (other.index, _mapped(other)) != (output.index, _mapped(output)):
+        if other is output:
+            continue
+        clash = next(_clashes(_mapped(other), _mapped(output)), None)
+        what = "with other settings" if other.index != output.index else clash
+        if what is not None:
             yield Complaint(
                 ("outputs", number, "index"),
-                f"{other.name} writes to {output.index.target} too, and the template of one would "
-                "replace that of the other: give each its own index, or both the same index and "
-                "fields",
+                f"{other.name} writes to {output.index.target} too, {what}, and an index has one "
+                "template: give each output its own index, or both the same settings and uses",
             )
+
+
+def _clashes(some: Mapping[str, object], others: Mapping[str, object]) -> Iterator[str]:
+    """Fields that no mapping can have together."""
+    for name, mapping in others.items():
+        if some.get(name, mapping) != mapping:
+            yield f"where the mapping of {name} differs"
+        around = [one for one in some if f"{name}.".startswith(f"{one}.") and one != name]
+        within = [one for one in some if one.startswith(f"{name}.")]
+        for one in (*around, *within):
+            yield f"where {one} and {name} cannot both be fields"
 
 
 def _mapped(output: OmelasticsearchOutput) -> dict[str, object]:
