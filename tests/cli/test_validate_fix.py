@@ -137,3 +137,61 @@ def test_what_cannot_be_edited_is_refused_and_nothing_is_written(
     assert isinstance(refused, BadUsage)
     assert str(refused) == "nothing was repaired: line 8 of p.yaml cannot be edited in place"
     assert path.read_text(encoding="utf-8") == text
+
+
+CONF = """\
+# The collector of the east wing.\r
+module(load="imtcp")\r
+input(type="imtcp" port="10514")\r
+include(file="rules.inc")\r
+"""
+RULES = """\
+*.*  action(type="omelasticsearch" name="es" server="es1" bulkmode="on"   # caf\u00e9
+            queue.type="LinkedList" queue.size="20000"
+            action.resumeRetryCount="0")   # was -1 once
+"""
+
+
+def configuration_in(folder: Path, rules: str = RULES) -> Path:
+    """A configuration that gives up at once, with its rules in a file in Latin-1 that it
+    includes."""
+    (folder / "rules.inc").write_bytes(rules.encode("latin-1"))
+    path = folder / "rsyslog.conf"
+    path.write_bytes(CONF.encode())
+    return path
+
+
+def test_parameters_of_a_configuration_are_repaired_where_they_stand(tmp_path: Path) -> None:
+    path, rules = configuration_in(tmp_path), tmp_path / "rules.inc"
+    rules.chmod(0o640)
+    done = fixed(path)
+    assert done.exit_code == 0, done.output
+    assert path.read_bytes() == CONF.encode()
+    assert stat.S_IMODE(rules.stat().st_mode) == 0o640
+    assert "repaired action[es].action.resumeRetryCount: 0 -> -1 (not for speed" in done.stdout
+    text = rules.read_bytes().decode("latin-1")
+    assert 'action.resumeRetryCount="-1"' in text
+    gone = [line for line in changed_lines(RULES, text) if line.startswith("-")]
+    assert gone == ['-             action.resumeRetryCount="0")   # was -1 once']
+    again = fixed(path)
+    assert again.stdout.startswith(f"nothing to repair in {path}\n")
+    assert rules.read_bytes() == text.encode("latin-1")
+
+
+def test_of_a_link_in_a_configuration_it_is_said_where_it_leads(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    path, rules = configuration_in(tmp_path), tmp_path / "rules.inc"
+    rules.rename(there / "real.inc")
+    rules.symlink_to(there / "real.inc")
+    done = fixed(path)
+    assert done.exit_code == 0, done.output
+    assert rules.is_symlink()
+    assert f"{rules} leads to {there / 'real.inc'}: that file is repaired" in done.stderr
+    assert b'resumeRetryCount="-1"' in (there / "real.inc").read_bytes()
+
+
+def test_what_the_old_form_cannot_say_stays_a_warning(tmp_path: Path) -> None:
+    path = configuration_in(tmp_path, RULES + "*.* @@elsewhere\n")
+    assert fixed(path).exit_code == 0
+    assert b"*.* @@elsewhere\n" in (tmp_path / "rules.inc").read_bytes()

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from enum import Enum
+from os.path import abspath
 from pathlib import Path
 from typing import Annotated
 
@@ -39,10 +40,10 @@ from tuner.errors import (
 )
 from tuner.host.programs import choose_rsyslogd
 from tuner.lint.lint import summary
-from tuner.lint.load import STDIN, LoadedProfile
-from tuner.lint.repairs import Mend, mended, repairs
+from tuner.lint.load import STDIN, LoadedProfile, text_of
+from tuner.lint.repairs import Mend, mended, mended_files, repairs
 from tuner.render.templates import Templates
-from tuner.render.tree import write_whole
+from tuner.render.tree import require_writable, write_whole
 from tuner.validate.layers import Layer, layers
 
 
@@ -84,7 +85,8 @@ _Fix = Annotated[
     typer.Option(
         "--fix",
         help="First repair in the file what loses events under the profile's own tier; nothing "
-        "else of it changes.",
+        "else of it changes. In a configuration of rsyslog, and in what it includes, parameters "
+        "are set where they stand.",
     ),
 ]
 
@@ -119,7 +121,7 @@ def validate(
     choose_rsyslogd(rsyslogd)
     if offline and (smoke or elasticsearch is not None):
         raise BadUsage("--offline cannot be combined with --elasticsearch or --smoke")
-    if fix and (profile == STDIN or profile.suffix == CONFIGURATION):
+    if fix and profile == STDIN:
         raise BadUsage(f"--fix writes into the profile's file: name one instead of {profile}")
     site = templates_of(templates)
     mends = None
@@ -129,7 +131,7 @@ def validate(
     except BadProfile as bad:
         if output is not ProblemFormat.TEXT:
             _show_to_program([], bad.problems, output, mends)
-        elif not fix and profile != STDIN:
+        elif not fix and profile != STDIN and profile.suffix != CONFIGURATION:
             with contextlib.suppress(TuneError):
                 for line in _offer(profile, mended(profile)[1]):
                     say(line)
@@ -154,18 +156,40 @@ def validate(
 
 
 def _fixed(profile: Path, output: ProblemFormat) -> tuple[Mend, ...]:
-    """Repair the file, and say so line by line unless a program will read it.  A link stays a
-    link, and a profile that needs no repair is not written."""
-    text, mends = mended(profile)
-    if mends:
-        write_whole(profile.resolve(), text)
+    """Repair the file, of a configuration of rsyslog those that it consists of, and say so line by
+    line unless a program will read it.  A file that needs no repair is not written."""
+    if profile.suffix == CONFIGURATION:
+        loaded = read_profile(profile)
+        files, mends = mended_files(loaded)
+        before = dict(loaded.beside or ())
+        texts = {Path(path): (before[str(Path(path).absolute())], text)
+                 for path, text in files.items()}  # fmt: skip
+    else:
+        old = text_of(profile)
+        text, mends = mended(profile)
+        texts = {profile: (old, text)} if mends else {}
+    tell = result if output is ProblemFormat.TEXT else say
+    for path in texts:
+        require_writable(path.resolve())
+    for path, (old, text) in texts.items():
+        _rewrite(path, old, text)
     if output is not ProblemFormat.JSON:
-        tell = result if output is ProblemFormat.TEXT else say
         for one in mends:
             tell(f"repaired {one}")
         if not mends:
             tell(f"nothing to repair in {profile}")
     return mends
+
+
+def _rewrite(path: Path, old: str, text: str) -> None:
+    """Put another text in the place of a file, or of what a link leads to, which stays a link and
+    is named."""
+    there = path.resolve()
+    if there.read_bytes() != old.encode("utf-8", "surrogateescape"):
+        raise JobFailed(f"{path} was changed while it was read, and is not repaired: try again")
+    if str(there) != abspath(path):
+        say(f"{path} leads to {there}: that file is repaired")
+    write_whole(there, text)
 
 
 def _offer(profile: Path, several: Sequence[object]) -> Iterator[str]:

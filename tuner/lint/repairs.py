@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from tuner.errors import BadUsage, KeyPath
+from tuner.errors import BadProfile, BadUsage, KeyPath
 from tuner.lint.candidate import in_base
 from tuner.lint.lint import lint
-from tuner.lint.load import draft_of
+from tuner.lint.load import LoadedProfile, draft_of
 from tuner.profile.edit import changed, edit_leaf
 from tuner.profile.model import Profile
-from tuner.profile.paths import get
+from tuner.profile.paths import get, resolve_path
+from tuner.profile.source import read
 from tuner.profile.values import spelled
 from tuner.schema.path import Path
 from tuner.space.knob import Level, level_text
@@ -100,6 +101,39 @@ def mended(path: pathlib.Path) -> tuple[str, tuple[Mend, ...]]:
     except BadUsage as reason:
         raise BadUsage(f"nothing was repaired: {reason}") from None
     return text, mends
+
+
+def mended_files(loaded: LoadedProfile) -> tuple[dict[str, str], tuple[Mend, ...]]:
+    """The files of a profile's base that its repairs change, by path and as `SourceFile.portable`,
+    and what they change there.  What the configuration has no place for, or its form no way to say,
+    is left out: lint goes on to report it."""
+    base, edits = loaded.profile.base, dict[str, object]()
+    if base is None:
+        return {}, ()
+    kept, changed, mends = base.kept, base.kept.written, list[Mend]()
+    leaf = read(loaded.text, str(loaded.path))
+    for repair in repairs(loaded.profile):
+        for setting, level in repair.changes:
+            place = kept.view.place(resolve_path(kept.view.data, setting))
+            if place is None:
+                continue
+            asked = {**edits, setting: level}
+            try:
+                tried = loaded.with_text(in_base(leaf, loaded.below, kept, asked)).profile.base
+            except (BadProfile, BadUsage):
+                continue
+            if tried is not None:
+                edits, changed = asked, tried.kept.changed
+                before = kept.written.parameter(*place)
+                written = None if before is None else before.text
+                key = kept.written.key_of(*place)
+                mends.append(Mend(key, written, level, repair.why, repair.code))
+    files = {
+        path: file.portable
+        for path, file in changed.files.items()
+        if file.text != kept.written.files[path].text
+    }
+    return files, tuple(mends)
 
 
 def _is_sound(data: object, before: set[tuple[str, KeyPath]]) -> bool:
