@@ -12,12 +12,20 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from tests.profile.test_base import CONF as BASE
+from tests.profile.test_base import loaded as base_of
 from tests.search.simulated import ASKED, START_S, TEXT, World, search
 from tuner.cli.commands import app
 from tuner.cli.files import new_run_directory, writing_to
-from tuner.cli.search_session import Stopwatch, has_changed, require_same, resumed
+from tuner.cli.search_session import (
+    Stopwatch,
+    has_changed,
+    require_same,
+    require_same_base,
+    resumed,
+)
 from tuner.errors import BadUsage, JobFailed, Locked, Refused
-from tuner.lint.load import load_profile
+from tuner.lint.load import load_profile, parse_profile
 from tuner.search.journal import ASIDE, NAME, journal, recorded
 from tuner.search.study import Fingerprint, Header
 
@@ -151,6 +159,17 @@ def test_a_profile_that_was_edited_since_is_noticed(tmp_path: Path) -> None:
     assert has_changed(loaded)
     path.unlink()
     assert not has_changed(loaded)
+
+
+def test_a_base_that_changed_since_is_refused(tmp_path: Path) -> None:
+    loaded = base_of(tmp_path, conf=BASE)
+    begun_with = parse_profile(loaded.text, str(loaded.path), beside=loaded.beside)
+    require_same_base(begun_with)
+    path = tmp_path / "rsyslog.conf"
+    path.write_text(BASE.replace("20000", "30000"), encoding="utf-8")
+    with pytest.raises(Refused, match=f"{path}, its base, has changed since: start a new search"):
+        require_same_base(begun_with)
+    assert not has_changed(begun_with)
 
 
 @pytest.mark.parametrize("strategy", ["tpe", "smac"])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from tuner.errors import Unreachable
 from tuner.rainerscript.configuration import LocalFiles, configuration
 from tuner.rainerscript.in_place import Changes, edited
 from tuner.rainerscript.objects import Base, base_of
@@ -190,3 +192,38 @@ class Replaced(LocalFiles):
 def test_a_parameter_is_taken_out(before: str, after: str, tmp_path: Path) -> None:
     made = edited(base(tmp_path, before), {("action[es]", BATCH): None})
     assert [text.decode() for text in made.values()] == ([after] if before != after else [])
+
+
+def test_all_that_the_old_form_cannot_say_comes_at_once(tmp_path: Path) -> None:
+    found = base(tmp_path, "*.* @@one\n*.* @@two\n")
+    wanted = {(f"action[{number}]", "no.such"): "1" for number in (1, 2)}
+    with pytest.raises(LookupError, match=r"no\.such; .*no\.such"):
+        edited(found, wanted)
+
+
+def test_every_file_that_only_root_may_read_is_named(tmp_path: Path) -> None:
+    class Denying(LocalFiles):
+        def read(self, path: str) -> bytes:
+            if path.endswith(".secret"):
+                raise PermissionError(13, "Permission denied", path)
+            return super().read(path)
+
+        def listed(self, folder: str) -> Mapping[str, bool]:
+            if folder.endswith("secrets"):
+                raise PermissionError(13, "Permission denied", folder)
+            return super().listed(folder)
+
+    for name in ("one.secret", "two.secret"):
+        (tmp_path / name).touch()
+    path = tmp_path / "rsyslog.conf"
+    path.write_text(
+        '$IncludeConfig one.secret\ninclude(file="two.secret")\n$IncludeConfig secrets/*\n', "utf-8"
+    )
+    with pytest.raises(Unreachable) as refused:
+        configuration([path], Denying())
+    assert str(refused.value) == (
+        f"{path}:1:1: {tmp_path}/one.secret cannot be read: Permission denied; "
+        f"{path}:2:14: {tmp_path}/two.secret cannot be read: Permission denied; "
+        f"{path}:3:1: {tmp_path}/secrets cannot be read: Permission denied: "
+        "run this as root, or as a user who may read it"
+    )

@@ -34,6 +34,7 @@ from tuner.cli.search_session import (
     Worked,
     has_changed,
     recorded_or_set_aside,
+    require_same_base,
     require_strategy,
     resumed,
     searchable,
@@ -257,6 +258,7 @@ def _gone_on(
         verbosity.say(f"the search in {directory} is already complete; rewriting its reports")
         return written(job, Worked(record.study, None), verbosity)
     require_strategy(record.study.header)
+    require_same_base(job.loaded)
     if has_changed(job.loaded):
         verbosity.say(
             f"{job.loaded.path} changed since this search started; continuing with the original"

@@ -3,6 +3,7 @@ of the session, with its results."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import random
@@ -154,18 +155,35 @@ def resumed(directory: Path, record: Record, clock: Stopwatch, *, on_cluster: bo
 
 
 def has_changed(begun_with: LoadedProfile) -> bool:
-    """Whether the file of a profile, or one of its base, says something else now, as far as can be
-    seen."""
-    beside = {Path(path): text for path, text in begun_with.beside or ()}
+    """Whether the file of a profile, or its sample, says something else now, as far as can be
+    seen; a log goes on, and what was learnt of it stays."""
+    files = {begun_with.path: begun_with.text}
     learnt = begun_with.profile.workload.learnt
+    with contextlib.suppress(OSError):
+        if learnt is not None and is_sample(Path(learnt.path)):
+            files[Path(learnt.path)] = learnt.text
+    own = _base_files(begun_with)
+    return any(_differs(path, text) for path, text in files.items() if path not in own)
+
+
+def require_same_base(begun_with: LoadedProfile) -> None:
+    """Raise Refused where the configuration that a search changes in place is another now: what it
+    finds would not fit that."""
+    changed = [path for path, text in _base_files(begun_with).items() if _differs(path, text)]
+    if changed:
+        raise _refused([f"{path}, its base, has changed since" for path in changed])
+
+
+def _base_files(begun_with: LoadedProfile) -> dict[Path, str]:
+    base = begun_with.profile.base
+    files = () if base is None else base.kept.written.files.values()
+    return {Path(one.path).absolute(): one.portable for one in files}
+
+
+def _differs(path: Path, text: str) -> bool:
+    """Whether a file says something else; one that cannot be read is not known to."""
     try:
-        if learnt is not None and not is_sample(Path(learnt.path)):
-            # A log goes on; what was learnt of it stays.
-            del beside[Path(learnt.path)]
-        return any(
-            path.read_bytes() != text.encode("utf-8", "surrogateescape")
-            for path, text in ({begun_with.path: begun_with.text} | beside).items()
-        )
+        return path.read_bytes() != text.encode("utf-8", "surrogateescape")
     except OSError:
         return False
 

@@ -201,6 +201,13 @@ def run(
         raise JobFailed(f"{arguments[0]} did not end within {timeout_s:g} s") from None
 
 
+def run_as_daemon(
+    arguments: Sequence[str], timeout_s: float, environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """The same as the user that our daemons run as."""
+    return run(_wrapped(arguments, dies_with_us=True), timeout_s, environment=environment)
+
+
 def wait_until(condition: Callable[[], bool], timeout_s: float, poll_s: float = 0.05) -> bool:
     """Call `condition` until it is true; False when `timeout_s` seconds pass first."""
     deadline = time.monotonic() + timeout_s

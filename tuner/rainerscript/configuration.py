@@ -11,6 +11,7 @@ from pathlib import Path
 from posixpath import basename, dirname, join, normpath
 from typing import Protocol, TypeGuard
 
+from tuner.errors import Unreachable
 from tuner.rainerscript.gaps import Gap, Inexpressible
 from tuner.rainerscript.legacy import CORE, DEFAULT_RULESET
 from tuner.rainerscript.parser import parse
@@ -52,7 +53,8 @@ class ConfigurationFiles(Protocol):
         """The first MAX_BYTES + 1 bytes of a file; raises OSError."""
 
     def listed(self, folder: str) -> Mapping[str, bool]:
-        """The names in a folder, each with whether it is a file; none where there is no folder."""
+        """The names in a folder, each with whether it is a file; none where there is no folder.
+        Raises PermissionError."""
 
 
 class LocalFiles:
@@ -67,6 +69,8 @@ class LocalFiles:
         """The same."""
         try:
             return {one.name: not one.is_dir() for one in Path(folder).iterdir()}
+        except PermissionError:
+            raise
         except OSError:
             return {}
 
@@ -90,11 +94,16 @@ def configuration(
     """The configuration that begins with the files `paths`, one after the other; without a `store`
     they are on this machine, and what they include by its whole path is below `root`.  Places in
     what was translated are lines of the translation, and name the file so; without `translate`
-    rsyslog's own YAML is refused."""
+    rsyslog's own YAML is refused.  Raises Unreachable with every file that this user may not
+    read."""
     reader = _Files(store or LocalFiles(), translate, root)
     block: Block = ()
     for path in map(str, paths):
         block += reader.file(path, ScriptPosition(path, 1, 1))
+    if reader.denied:
+        raise Unreachable(
+            f"{'; '.join(map(str, reader.denied))}: run this as root, or as a user who may read it"
+        )
     return Configuration(tuple(reader.files), block, tuple(reader.refused), dict(reader.sources))
 
 
@@ -106,6 +115,7 @@ class _Files:
     files: list[str] = field(default_factory=list)
     sources: dict[str, bytes] = field(default_factory=dict)
     refused: list[Gap] = field(default_factory=list)
+    denied: list[Gap] = field(default_factory=list)
     under_way: list[str] = field(default_factory=list)
 
     def file(self, path: str, asked: ScriptPosition) -> Block:
@@ -117,6 +127,9 @@ class _Files:
         try:
             raw = self.store.read(path)
             text = _text(raw)
+        except PermissionError as bad:
+            self.denied.append(Gap(asked, f"{path} cannot be read: {bad.strerror}"))
+            return ()
         except OSError as bad:
             return self._refuse(asked, f"{path} cannot be read: {bad.strerror or bad}")
         name = path
@@ -163,7 +176,11 @@ class _Files:
             self._refuse(origin, "the file to include must be one path here")
             return ()
         whole = f"{self.root}{path}" if path[:1] == "/" else join(dirname(origin.file), path)
-        found = list(self._matching(whole))
+        try:
+            found = list(self._matching(whole))
+        except PermissionError as bad:
+            self.denied.append(Gap(origin, f"{bad.filename} cannot be read: {bad.strerror}"))
+            return ()
         is_optional = "mode" in given and (given["mode"].text or "").lower() == "optional"
         if not (found or is_optional or glob.has_magic(path) or path.endswith("/")):
             self._refuse(origin, f"there is no file {path} to include")

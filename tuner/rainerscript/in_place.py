@@ -33,13 +33,19 @@ Changes = Mapping[tuple[str, str], str | None]
 
 
 def edited(base: Base, changes: Changes) -> dict[str, bytes]:
-    """The files that the changes touch, by path.  Raises LookupError for an address that names
-    nothing, and for what the old form cannot say."""
+    """The files that the changes touch, by path.  Raises LookupError with every address that names
+    nothing, and all that the old form cannot say."""
     splices: dict[str, list[_Stretch]] = {}
+    wrong: list[str] = []
     for address in dict.fromkeys(address for address, _ in changes):
         values = {name: value for (of, name), value in changes.items() if of == address}
-        for path, splice in _object(base, address, values):
-            splices.setdefault(path, []).append(splice)
+        try:
+            for path, splice in _object(base, address, values):
+                splices.setdefault(path, []).append(splice)
+        except LookupError as bad:
+            wrong.append(str(bad.args[0]))
+    if wrong:
+        raise LookupError("; ".join(wrong))
     return {path: _spliced(base.files[path], found) for path, found in splices.items()}
 
 

@@ -18,7 +18,7 @@ from tuner.rainerscript.script import printed
 from tuner.render.artefacts import fragment_path, rsyslog_conf
 from tuner.render.form import WHOLE, Form
 from tuner.render.templates import Templates
-from tuner.validate.rsyslogd import check, check_fragment
+from tuner.validate.rsyslogd import check, check_fragment, own_errors, runs_code
 
 TOO_LITTLE_MEMORY = "RT508"
 NO_REPLAY = "RT509"
@@ -153,6 +153,12 @@ def _rsyslogd(
     if profile.base is None:
         config = rsyslog_conf(profile, templates=templates, form=form)
     else:
+        errors = own_errors(profile.base.kept.written)
+        if errors:
+            return Layer(name, False, "; ".join(errors))
+        if runs_code(profile.base.kept.written):
+            why = "the base loads modules by their paths, or sets what rsyslogd obeys as it reads"
+            return Layer(name, None, why)
         config = printed(profile.base.kept.changed.block)
     # rsyslogd refuses a configuration that names a missing file: a word of ours stands for it.
     missing = [str(path) for path in _secret_files(loaded) if not path.is_file()]

@@ -9,21 +9,42 @@ as root, and what only root may read (secrets, keys, rulebases) would be reporte
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tuner.errors import JobFailed, ProgramMissing, Refused
-from tuner.host.process import describe_exit, own_environment, run
+from tuner.host.process import (
+    daemons_can_read,
+    describe_exit,
+    own_environment,
+    run,
+    run_as_daemon,
+)
 from tuner.host.programs import rsyslog_version, rsyslogd, to_install
 from tuner.modules.registry import packaged_since, packages, unpackaged
+
+if TYPE_CHECKING:
+    from tuner.rainerscript.objects import Base
 
 _TIMEOUT_S = 20.0
 # Since 8.2510 it asks servers, one after the other; how many a file names is not known beforehand.
 _TRANSLATION_S = 60.0
 _TRANSLATES = 2604
 _MOST_SAID = 3
+# Nobody listens on the port for discarding (RFC 863).
+_NOWHERE = "http://127.0.0.1:9"
+# What rsyslogd begins a complaint with that has a file and a line.
+_PARSING = "error during parsing file"
+# A module by its path or in another folder, and files that rsyslogd writes at once.
+_RUNS_CODE = re.compile(
+    r"""\$(?:ModDir|ModLoad\s+[^\s#]*/|Debug\w+)\b|\bload\s*=\s*(?:"[^"]*/|`)|"""
+    r"""\b(?:debug\.\w+|stdlog\.channelspec|defaultopensslengine|environment)\s*=""",
+    re.IGNORECASE,
+)
 # Warnings that newer releases print with -N1, and what they are about: what we render for older
 # releases too, values that the profile sets on purpose, and an engine that does not answer.
 _EXPECTED = {
@@ -114,6 +135,28 @@ def _complaints(lines: Sequence[str]) -> list[str]:
     """What rsyslogd says beside that it begins and ends."""
     own = ("version 8.", "End of config")
     return [line for line in lines if line.strip() and not any(word in line for word in own)]
+
+
+def own_errors(base: Base) -> tuple[str, ...]:
+    """What rsyslogd cannot read of the user's own files, with file and line; nothing where it is
+    not asked: what only root can read is not read by daemons, and no code of the user's is run.
+
+    It starts nothing, runs as a daemon of ours does, and reaches no server: it asks those that a
+    configuration names by a proxy that is not there.
+    """
+    paths = [str(Path(path).absolute()) for path in base.files]
+    is_asked = not runs_code(base) and all(Path(one).is_file() for one in paths)
+    if not is_asked or not all(map(daemons_can_read, paths)):
+        return ()
+    proxies = dict.fromkeys(("http_proxy", "https_proxy"), _NOWHERE)
+    command = [rsyslogd(), "-N1", "-f", paths[0]]
+    result = run_as_daemon(command, _TIMEOUT_S, own_environment() | proxies)
+    return tuple(line for line in result.stderr.splitlines() if _PARSING in line)
+
+
+def runs_code(base: Base) -> bool:
+    """Whether rsyslogd would load modules from elsewhere, or write a file, as it reads a base."""
+    return any(_RUNS_CODE.search(file.text) for file in base.files.values())
 
 
 def translated(path: str) -> str:

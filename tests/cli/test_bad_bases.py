@@ -1,0 +1,137 @@
+"""A configuration that cannot serve as a base: said before anything is measured, with file and
+line; and nothing of a hostile one is run."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tests.profile.test_base import CONF
+from tuner.cli.commands import app
+from tuner.errors import BadProfile, JobFailed, TuneError
+
+RUN = CliRunner()
+READS = """\
+#!/bin/sh
+case $1 in
+-v) echo "rsyslogd  8.2302.0 (aka 2023.02)" ;;
+*)
+    for word; do file=$word; done
+    echo "$file" >> {asked}
+    number=$(grep -n '[.]typo' "$file" | cut -d: -f1)
+    [ -z "$number" ] || {{
+        echo "rsyslogd: error during parsing file $file, on or before line $number: \
+parameter 'queue.typo' not known [v8.2302.0 try https://www.rsyslog.com/e/2207 ]" >&2
+        exit 1
+    }}
+esac
+"""
+
+
+@pytest.fixture
+def site() -> Iterator[Path]:
+    """A folder that daemons can read; those of pytest are for their owner alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.fixture
+def asked(site: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An rsyslogd that says where it finds a typing error, and the file with what it was asked."""
+    asked, program = site / "asked", site / "rsyslogd"
+    asked.touch()
+    asked.chmod(0o666)
+    program.write_text(READS.format(asked=asked), encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("RSYSLOG_TUNE_RSYSLOGD", str(program))
+    return asked
+
+
+def ran(folder: Path, conf: str, *command: str, profile: str = "") -> Result:
+    """What a command does with that configuration, and with a profile on top of it."""
+    (folder / "rsyslog.conf").write_text(conf, encoding="utf-8")
+    (folder / "prod.yaml").write_text(
+        f"name: prod\nbase: {{rsyslog: rsyslog.conf}}\n{profile}", encoding="utf-8"
+    )
+    return RUN.invoke(app, [one.replace("FOLDER", str(folder)) for one in command])
+
+
+def failure(shown: Result, kind: type[TuneError]) -> str:
+    assert isinstance(shown.exception, kind), (shown.exception, shown.output)
+    return str(shown.exception)
+
+
+TYPO = CONF.replace("queue.size", "queue.typo")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("search", "--conf", "FOLDER/rsyslog.conf", "--engine", "sink"),
+        ("bench", "FOLDER/prod.yaml", "--engine", "sink"),
+    ],
+    ids=lambda one: one[0],
+)
+def test_what_rsyslogd_refuses_is_said_in_its_words_and_not_measured(
+    command: tuple[str, ...], asked: Path, site: Path
+) -> None:
+    refused = ran(site, TYPO, *command)
+    message = failure(refused, JobFailed)
+    assert JobFailed.exit_code == 1
+    assert f"error during parsing file {site}/rsyslog.conf, on or before line 8: " in message
+    assert "parameter 'queue.typo' not known" in message
+
+
+def test_validate_says_it_too_with_the_line_of_the_users_own_file(asked: Path, site: Path) -> None:
+    shown = ran(site, TYPO, "validate", "FOLDER/prod.yaml")
+    failure(shown, JobFailed)
+    assert f"{site}/rsyslog.conf, on or before line 8" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        'module(load="/tmp/evil.so")', "$ModLoad /tmp/evil.so", "$ModDir /tmp",
+        "module(load=`cat /tmp/evil`)", 'global(debug.logfile="/etc/passwd")',
+        "$DebugFile /etc/passwd",
+    ],
+)  # fmt: skip
+def test_rsyslogd_does_not_read_what_would_load_code_or_write_files(
+    hostile: str, asked: Path, site: Path
+) -> None:
+    shown = ran(site, f"{hostile}\n{CONF}", "validate", "FOLDER/prod.yaml")
+    assert asked.read_text("utf-8") == ""
+    assert "rsyslogd -N1   not run: the base loads modules by their paths" in shown.stdout
+
+
+def test_every_address_that_names_nothing_comes_at_once_with_what_there_is(site: Path) -> None:
+    two = CONF.replace("  if $", '  action(type="omfile" name="es" file="/var/log/x")\n  if $')
+    changes = "changes: {action[es].queue.size: 1, ruleset[gone].queue.size: 1}\n"
+    refused = failure(
+        ran(site, two, "validate", "--offline", "FOLDER/prod.yaml", profile=changes), BadProfile
+    )
+    there = "main_queue, input[1], ruleset[remote], action[1], action[2]"
+    assert refused.splitlines() == [
+        f"{site}/prod.yaml:3:{column}: error: {key} names nothing in "
+        f"{site}/rsyslog.conf, which has {there} [RT019]"
+        for column, key in ((11, "action[es].queue.size"), (34, "ruleset[gone].queue.size"))
+    ]
+
+
+@pytest.mark.parametrize("include", ["/dev/zero", "FIFO"])
+def test_what_is_no_file_is_included_without_waiting(include: str, asked: Path, site: Path) -> None:
+    fifo = site / "fifo"
+    os.mkfifo(fifo)
+    path = include.replace("FIFO", str(fifo))
+    shown = ran(site, f"$IncludeConfig {path}\n{CONF}", "validate", "FOLDER/prod.yaml")
+    assert str(site / "rsyslog.conf") not in asked.read_text("utf-8")
+    if include == "/dev/zero":
+        assert "/dev/zero cannot be read: it is larger than 4 MiB" in failure(shown, BadProfile)
+    else:
+        assert shown.exit_code == 0, shown.output

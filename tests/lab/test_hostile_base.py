@@ -1,0 +1,63 @@
+"""Hostile configurations in a lab: nothing of the user's is run but rsyslogd, and it writes and
+sends nowhere else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.lab.test_base_script import ES, fitted
+from tuner.rainerscript.script import printed
+
+INPUT = 'input(type="imtcp" port="514")\n'
+LEFT_OUT = {
+    "omprog": '*.* action(type="omprog" binary="/tmp/evil")',
+    "ompipe": "*.* |/tmp/evil",
+    "ompipe, new form": '*.* action(type="ompipe" pipe="/tmp/evil")',
+    "program": "*.* ^/tmp/evil;RSYSLOG_TraditionalFileFormat",
+    "mmexternal": '*.* action(type="mmexternal" binary="/tmp/evil")',
+    "improg": 'module(load="improg")\ninput(type="improg" binary="/tmp/evil" tag="t")',
+    "a directive": "$ActionOMProgBinary /tmp/evil",
+    "a file at a place that is read at the start": '*.* action(type="omfile" file=`cat /tmp/evil`)',
+    "another host": "*.* @@evil:514",
+    "a terminal": '*.* action(type="omusrmsg" users="evil")',
+}
+
+
+def bound(folder: Path, hostile: str) -> tuple[str, list[str]]:
+    """The configuration that a lab runs, and what is said to be left out of it."""
+    made = fitted(folder, f"{INPUT}{hostile}\n*.* {ES})\n")
+    return printed(made.block), [str(one) for one in made.left_out]
+
+
+@pytest.mark.parametrize("what", LEFT_OUT)
+def test_what_runs_or_sends_elsewhere_is_left_out_and_said(what: str, tmp_path: Path) -> None:
+    text, said = bound(tmp_path, LEFT_OUT[what])
+    assert "evil" not in text
+    assert any(f"{tmp_path}/rsyslog.conf:" in one for one in said)
+
+
+def test_a_module_of_the_old_form_is_one_of_rsyslogds_own(tmp_path: Path) -> None:
+    assert 'module(load="evil")' in bound(tmp_path, "$ModLoad /tmp/evil.so")[0]
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        'set $!x = exec_template("t");',
+        'lookup_table(name="l" file="/etc/shadow")',
+        '*.* action(type="mmnormalize" rulebase="/etc/shadow")',
+        'template(name="t" type="plugin" plugin="standard")',
+    ],
+)
+def test_what_only_rsyslogd_itself_reads_stays(harmless: str, tmp_path: Path) -> None:
+    """It runs as nobody, and reads what everybody may."""
+    text, _ = bound(tmp_path, harmless)
+    assert harmless.removeprefix("*.* ").rstrip(";") in text
+
+
+def test_a_template_of_a_plugin_has_no_room_for_a_number(tmp_path: Path) -> None:
+    plugin = 'template(name="t" type="plugin" plugin="evil")'
+    _, said = bound(tmp_path, f'{plugin}\n*.* {ES.replace("es", "two")} template="t")')
+    assert any("an action whose template has no room for a number" in one for one in said)
