@@ -112,7 +112,7 @@ def test_rsyslogd_does_not_read_what_would_load_code_or_write_files(
 
 def test_every_address_that_names_nothing_comes_at_once_with_what_there_is(site: Path) -> None:
     two = CONF.replace("  if $", '  action(type="omfile" name="es" file="/var/log/x")\n  if $')
-    changes = "changes: {action[es].queue.size: 1, ruleset[gone].queue.size: 1}\n"
+    changes = 'changes: {"action[es].queue.size": 1, "ruleset[gone].queue.size": 1}\n'
     refused = failure(
         ran(site, two, "validate", "--offline", "FOLDER/prod.yaml", profile=changes), BadProfile
     )
@@ -120,7 +120,7 @@ def test_every_address_that_names_nothing_comes_at_once_with_what_there_is(site:
     assert refused.splitlines() == [
         f"{site}/prod.yaml:3:{column}: error: {key} names nothing in "
         f"{site}/rsyslog.conf, which has {there} [RT019]"
-        for column, key in ((11, "action[es].queue.size"), (34, "ruleset[gone].queue.size"))
+        for column, key in ((11, "action[es].queue.size"), (39, "ruleset[gone].queue.size"))
     ]
 
 

@@ -299,3 +299,11 @@ def test_bulks_that_are_refused_for_their_type_are_told(case: str, tmp_path: Pat
 def test_it_says_how_long_messages_may_be(line: str, tmp_path: Path) -> None:
     assert loaded(tmp_path).profile.longest_message_bytes == 8096
     assert loaded(tmp_path, conf=f"{line}\n{CONF}").profile.longest_message_bytes == 16_384
+
+
+def test_what_is_rendered_stays_below_its_folder(tmp_path: Path) -> None:
+    home, include = tmp_path / "site", tmp_path / "elsewhere.inc"
+    home.mkdir()
+    include.write_text("# nothing\n", encoding="utf-8")
+    profile = loaded(home, conf=f"$IncludeConfig ../elsewhere.inc\n{CONF}").profile
+    assert {one.path for one in render(profile)} == {"rsyslog.conf", str(include).lstrip("/")}

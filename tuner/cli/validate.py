@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from enum import Enum
-from os.path import abspath
 from pathlib import Path
+from posixpath import abspath
 from typing import Annotated
 
 import typer
@@ -187,7 +187,7 @@ def _rewrite(path: Path, old: str, text: str) -> None:
     there = path.resolve()
     if there.read_bytes() != old.encode("utf-8", "surrogateescape"):
         raise JobFailed(f"{path} was changed while it was read, and is not repaired: try again")
-    if str(there) != abspath(path):
+    if str(there) != abspath(str(path)):
         say(f"{path} leads to {there}: that file is repaired")
     write_whole(there, text)
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
+from posixpath import abspath
 from typing import TYPE_CHECKING, NamedTuple
 
 from tuner.engines.index import Index, Rotate
@@ -89,9 +90,10 @@ def base_files(kept: KeptBase) -> dict[str, Artefact]:
     """The files of a base with its changes by their paths here, the first one first; as artefacts
     they lie below the folder of the first, those that lie elsewhere by their whole path."""
     made: dict[str, Artefact] = {}
-    home = PurePosixPath(kept.on_its_host(next(iter(kept.changed.files)))).parent
+    home = PurePosixPath(abspath(kept.on_its_host(next(iter(kept.changed.files))))).parent
     for path, file in kept.changed.files.items():
-        whole = PurePosixPath(kept.on_its_host(path))
+        # Without `..`, which would lead out of the folder that they are written to.
+        whole = PurePosixPath(abspath(kept.on_its_host(path)))
         below = whole.relative_to(home) if whole.is_relative_to(home) else whole
         text = file.portable
         made[path] = Artefact(str(below).lstrip("/"), text, private=masked(text) != text)
