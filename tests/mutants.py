@@ -2,30 +2,45 @@
 with mutmut, whose settings are in pyproject.toml.
 
     python -m tests.mutants [PATTERN ...]   makes and tries those that were not tried yet
+    python -m tests.mutants --sample N      tries N of each room, always the same ones
     python -m tests.mutants --table         prints what was found so far
 
-A change of a text of words alone, such as of a message, is counted by itself: tests ask for a few
-words of each.
+A room is what a line of `only_mutate` names. A change of a text of words alone, such as of a
+message, is counted by itself: tests ask for a few words of each. So is one whose tests did not end
+in time: on a busy machine that says nothing.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import fnmatch
 import json
+import random
 import re
 import subprocess
 import sys
-from collections import Counter, defaultdict
+import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from scipy.stats import binomtest
 
 from tests.live.rsyslogs import say
 
 MADE = Path("mutants")
-_NOTICED, _SURVIVED, _NEVER_RUN = 1, 0, 33
+PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+_SURVIVED, _NEVER_RUN, _TIMEOUT = 0, 33, {36, -24, 24, 152, 255}
+_SEED = 37
 _MARKS = re.compile(r"XX(.*)XX", re.DOTALL)
-KINDS = ("noticed", "words alone", "not noticed", "in no fast test", "not tried")
+KINDS = ("noticed", "timeout", "words alone", "not noticed", "in no fast test", "not tried")
+
+
+def rooms() -> list[str]:
+    """The patterns of the files that are changed."""
+    patterns: list[str] = tomllib.loads(PROJECT.read_text("utf-8"))["tool"]["mutmut"]["only_mutate"]
+    return patterns
 
 
 def found(pattern: str = "*") -> Iterator[tuple[str, str, str]]:
@@ -41,14 +56,14 @@ def found(pattern: str = "*") -> Iterator[tuple[str, str, str]]:
 
 
 def _kind(code: int | None, texts: Mapping[str, str], function: str) -> str:
-    if code is None:
-        return "not tried"
-    if code not in {_SURVIVED, _NEVER_RUN}:
-        return "noticed"
     original = re.sub(r"__mutmut_\d+$", "__mutmut_orig", function)
     if texts[function] == texts[original]:
         return "words alone"
-    return "not noticed" if code == _SURVIVED else "in no fast test"
+    if code is None:
+        return "not tried"
+    if code in _TIMEOUT:
+        return "timeout"
+    return {_SURVIVED: "not noticed", _NEVER_RUN: "in no fast test"}.get(code, "noticed")
 
 
 def _texts(file: Path) -> dict[str, str]:
@@ -67,30 +82,55 @@ def _texts(file: Path) -> dict[str, str]:
     return made
 
 
+def sample(size: int) -> list[str]:
+    """The names of as many changes of each room, or of all where it has fewer."""
+    drawn: list[str] = []
+    for room in rooms():
+        names = [name for _, name, kind in found(room) if kind != "words alone"]
+        drawn += random.Random(_SEED).sample(sorted(names), min(size, len(names)))
+    return drawn
+
+
 def table() -> str:
-    """A row for each file in Markdown, those with the most that was not noticed first."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for file, _, kind in found():
-        counts[file][kind] += 1
+    """A row for each room in Markdown, and one for all."""
+    counts = {room: Counter(kind for _, _, kind in found(room)) for room in rooms()}
     total = sum(counts.values(), Counter[str]())
-    lines = [f"| file | {' | '.join(KINDS)} | share not noticed |", f"|{'---|' * (len(KINDS) + 2)}"]
-    rows = sorted(counts.items(), key=lambda row: -_share(row[1]))
-    for name, count in [*rows, ("all", total)]:
+    lines = [
+        f"| room | {' | '.join(KINDS)} | share not noticed | 95 % interval |",
+        f"|{'---|' * (len(KINDS) + 3)}",
+    ]
+    for name, count in [*counts.items(), ("all", total)]:
         cells = " | ".join(str(count[kind]) for kind in KINDS)
-        lines.append(f"| {name} | {cells} | {_share(count):.0%} |")
+        lines.append(f"| {name} | {cells} | {_share(count)} |")
     return "\n".join(lines)
 
 
-def _share(count: Counter[str]) -> float:
-    """Of those that change more than words."""
+def _share(count: Counter[str]) -> str:
+    """Of those that change more than words and came to an end."""
     missed = count["not noticed"] + count["in no fast test"]
-    return missed / max(1, missed + count["noticed"])
+    tried = missed + count["noticed"]
+    if not tried:
+        return " | "
+    found_in = binomtest(missed, tried).proportion_ci(method="wilson")
+    return f"{missed / tried:.0%} | {found_in.low:.0%} to {found_in.high:.0%}"
+
+
+def _mutmut(names: list[str]) -> None:
+    subprocess.run([Path(sys.executable).parent / "mutmut", "run", *names], check=True)
 
 
 def main() -> int:
     """Run mutmut, then print the table."""
-    if sys.argv[1:] != ["--table"]:
-        subprocess.run([Path(sys.executable).parent / "mutmut", "run", *sys.argv[1:]], check=True)
+    match sys.argv[1:]:
+        case ["--table"]:
+            pass
+        case ["--sample", size]:
+            # mutmut makes the changes before it looks for names, and ends where it finds none.
+            with contextlib.suppress(subprocess.CalledProcessError):
+                _mutmut(["none"])
+            _mutmut(sample(int(size)))
+        case patterns:
+            _mutmut(patterns)
     say(table())
     return 0
 
