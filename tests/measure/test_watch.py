@@ -16,7 +16,7 @@ import pytest
 
 from tests.profile.examples import small
 from tuner.engine.client import JSON, EngineClient, EngineRefused
-from tuner.engine.delivery import DeliveryCheck
+from tuner.engine.delivery import DeliveryCheck, Expectation
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S
 from tuner.errors import JobFailed, Unreachable
@@ -308,3 +308,44 @@ def test_an_engine_that_refuses_to_tell_is_no_account(watching: Callable[..., Ru
     watch = watching(Script(indexed=lambda _: SENT), check_delivery=refuse).watch
     with pytest.raises(EngineRefused):
         settle(watch, SentEvents((SENT,)))
+
+
+# Every message goes to one output of a base, every other one to a second.
+OF_A_BASE = Expectation(((1, 1), (1, 0)))
+
+
+def based(run: Run) -> Watch:
+    """The watch where a configuration stands for a profile."""
+    flood = SimpleNamespace(
+        progress=run.script.progress, spec=SimpleNamespace(stamped_run="1700000")
+    )
+    pipe = replace(run.watch.pipe, expectation=OF_A_BASE)
+    return replace(run.watch, pipe=pipe, flood=cast(Traffic, flood))
+
+
+def test_of_a_base_rates_are_of_events_and_the_drain_waits_for_every_document(
+    watching: Callable[..., Run],
+) -> None:
+    run = watching(Script(indexed=lambda s: min(1.5 * SENT, 300 * s)))
+    watch = based(run)
+    watch.drain(SentEvents((SENT,)))
+    assert run.script.at_s == pytest.approx(5.0, abs=0.1)
+    assert (watch.indexed(), watch.delivered()) == (SENT, 1500)
+
+
+@pytest.mark.parametrize(("documents", "counted"), [(1500, 1000), (1499, 999), (1501, 1001)])
+def test_the_account_of_a_base_is_by_what_is_expected_of_its_run(
+    watching: Callable[..., Run], documents: int, counted: int
+) -> None:
+    asked: list[tuple[object, ...]] = []
+
+    def check(*given: object) -> DeliveryCheck:
+        asked.append(given)
+        return ALL_THERE
+
+    watch = based(watching(Script(indexed=lambda _: documents), check_expected=check))
+    sent = SentEvents((SENT,))
+    delivery = settle(watch, sent).delivery
+    assert asked == [(watch.pipe.pattern, sent, "1700000", OF_A_BASE)]
+    assert (delivery.sent, delivery.indexed, delivery.found) == (SENT, counted, counted)
+    assert delivery.exact is (counted == SENT)

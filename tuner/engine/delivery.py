@@ -202,8 +202,9 @@ def check_expected_by_identity(
     """What became of the events of a run in an engine, after a refresh, where not each is one
     document.
 
-    Of outputs that take an event once or not at all it is proven without reading every number: none
-    is there twice, and each stretch of numbers has as many documents as it should.
+    Of outputs that take an event once or not at all the numbers are not read one by one: none is
+    there twice, and each stretch of numbers has as many documents as it should.  A document that
+    an output should not have makes up there for one that is lost in the same stretch.
     """
     if _adds_up(client, pattern, sent, run, expectation):
         return DeliveryCheck(0, 0, (), ())
