@@ -24,13 +24,16 @@ AFTER: JSON = {"index_patterns": ["syslog"], "priority": 2}
 @dataclass
 class Fleet:
     """What hosts hold, what is under way on them (by run), and every step in order, with those that
-    fail: (host, step) to what is raised."""
+    fail: (host, step) to what is raised.  `confirmed_within_s` is what each was given to be
+    confirmed, `events` are where one was sent: address, port and transport."""
 
     live: dict[str, bytes] = field(default_factory=dict)
     under_way: dict[str, str] = field(default_factory=dict)
     steps: list[tuple[str, str]] = field(default_factory=list)
     fails: dict[tuple[str, str], BaseException] = field(default_factory=dict)
     spool: tuple[str, ...] = ()
+    confirmed_within_s: dict[str, int] = field(default_factory=dict)
+    events: list[tuple[str, int, str]] = field(default_factory=list)
     hear: Callable[[str, str], None] = lambda _host, _step: None
 
     def connect(self, machine: InventoryHost, _paths: Sequence[str] = ()) -> FakeHost:
@@ -67,8 +70,9 @@ class FakeHost:
         live = {CONF: LiveFile(self.fleet.live[self.machine.name], "644", "root:root")}
         return Facts("8.2302.0", live, None, 1, frozenset(), frozenset())
 
-    def apply(self, candidate: Candidate, run: str, _confirm_within_s: int) -> None:
+    def apply(self, candidate: Candidate, run: str, confirm_within_s: int) -> None:
         name = self.machine.name
+        self.fleet.confirmed_within_s[name] = confirm_within_s
         self.fleet.under_way[name] = run
         self.fleet.live[name] = candidate.files[0][1].encode()
         self.fleet.step(name, "apply")
@@ -90,7 +94,8 @@ class FakeHost:
         if self.fleet.under_way.pop(name, None) is None:
             raise JobFailed(f"{name}: nothing is under way: it was restored")
 
-    def send_event(self, _address: str, _port: int, _transport: str, _mark: str) -> None:
+    def send_event(self, address: str, port: int, transport: str, _mark: str) -> None:
+        self.fleet.events.append((address, port, transport))
         self.fleet.step(self.machine.name, "event")
 
 

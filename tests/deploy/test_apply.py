@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.fleet import AFTER, BEFORE, CONF, NEW, OLD, TEMPLATE, Fleet, Holding, plan_of
-from tests.profile.examples import SMALL
-from tuner.deploy.apply import Apply, HostOutcome, HostState, Manner
+from tests.profile.examples import SMALL, small
+from tuner.deploy.apply import Apply, HostOutcome, HostState, Manner, entrance_of
 from tuner.deploy.intents import Beginning, Intents, Put, Touched, left_intents, new_intents
 from tuner.deploy.recover import confirm, recover
 from tuner.engine.client import JSON
@@ -145,6 +145,47 @@ def test_an_event_that_does_not_come_to_the_engine_is_a_failure(
     assert isinstance(done["a"].error, GuardrailBreached)
     assert "is not in the engine after 0.01 s" in str(done["a"].error)
     assert engine.objects == {TEMPLATE: BEFORE}
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [("127.0.0.1", "127.0.0.1"), ("::", "127.0.0.1"), ("10.1.2.3",) * 2],
+)
+def test_the_event_goes_in_where_those_of_others_do(
+    fleet: Fleet, engine: Holding, given: str, address: str
+) -> None:
+    listening = SMALL.replace("port: 10514", f'port: 10514, address: "{given}"')
+    with new_intents() as intents:
+        plan = replace(plan_of("a"), text=listening)
+        Apply(plan, engine, intents, SURE, lambda _: None).run()
+    assert fleet.events == [(address, 10514, "tcp")]
+
+
+def test_no_event_is_sent_where_none_was_asked_for(fleet: Fleet, engine: Holding) -> None:
+    applied(engine, "a")
+    assert fleet.events == []
+
+
+@pytest.mark.parametrize(
+    ("source", "sent"),
+    [
+        ({"type": "imtcp", "port": 5514}, ("tcp", 5514)),
+        ({"type": "imudp", "port": 5515}, ("udp", 5515)),
+        ({"type": "imrelp", "port": 5516}, None),
+        ({"type": "imuxsock", "socket": "/run/app.sock"}, None),
+    ],
+)
+def test_an_event_is_sent_where_that_needs_no_key_and_no_library(
+    source: dict[str, object], sent: tuple[str, int] | None
+) -> None:
+    found = entrance_of(small({"inputs": [source]}))
+    assert (None if found is None else (str(found.transport), found.port)) == sent
+
+
+def test_no_event_is_sent_that_the_engine_could_not_find() -> None:
+    assert entrance_of(small()) is not None
+    nothing = {"guardrails": {"tier": "berserk"}, "outputs[logs].index.mapping": "none"}
+    assert entrance_of(small(nothing)) is None
 
 
 QUEUED = (
@@ -292,6 +333,22 @@ def test_recover_undoes_what_a_killed_apply_left(fleet: Fleet, engine: Holding, 
     assert journal() == []
 
 
+def test_recover_keeps_the_journal_until_the_engine_is_as_before(
+    fleet: Fleet, engine: Holding
+) -> None:
+    killed(fleet, engine, "a", "apply")
+    fleet.fails["engine", f"PUT {TEMPLATE}"] = JobFailed("refused")
+    with left_intents() as left, pytest.raises(JobFailed, match="refused"):
+        recover(left, lambda _: None)
+    assert fleet.live["a"] == OLD
+    assert len(journal()) == 1
+    fleet.fails.clear()
+    with left_intents() as left:
+        recover(left, lambda _: None)
+    assert engine.objects == {TEMPLATE: BEFORE}
+    assert journal() == []
+
+
 def test_where_a_host_was_finished_the_engine_stays_new(fleet: Fleet, engine: Holding) -> None:
     killed(fleet, engine, "b", "apply")
     said: list[str] = []
@@ -310,6 +367,7 @@ WAITS = Manner(confirm_within_s=60)
 def test_what_waits_is_kept_when_it_is_confirmed(fleet: Fleet, engine: Holding) -> None:
     done = applied(engine, "a", "b", manner=WAITS)
     assert states(done) == dict.fromkeys("ab", HostState.WAITING)
+    assert fleet.confirmed_within_s == {"a": 60, "b": 60}
     assert ("a", "keep") not in fleet.steps
     with left_intents() as left:
         assert [one.waits for one in left] == [True]
