@@ -1,0 +1,189 @@
+"""What of a configuration runs in a lab to be compared, and the events that it gets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tuner.errors import Refused
+from tuner.rainerscript.parser import parse
+from tuner.validate.equality import (
+    EVENTS,
+    Arrival,
+    delivered,
+    number_in,
+    varied_events,
+    words_asked_for,
+)
+
+URL = "http://127.0.0.1:65001"
+KEPT = (
+    b'{"create":{"_index":"logs","_id":"7"}}\n{"message":"n00001 a"}\n\n'
+    b'{"index":{"_index":"other"}}\n{"message":"n00002 b"}\n'
+)
+
+
+class Lab:
+    """A lab that only remembers: the configuration that ran, and what was sent where."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.configuration = ""
+        self.sent: list[tuple[str, str, Sequence[bytes]]] = []
+        for name, stand_in in {
+            "Sink": self.sink, "Rsyslogd": self.rsyslogd, "EngineClient": self.client,
+            "send": lambda *given: self.sent.append(given), "await_quiet": lambda *_: None,
+        }.items():  # fmt: skip
+            patch.setattr(f"tuner.validate.equality.{name}", stand_in)
+
+    @contextmanager
+    def sink(self, **_: object) -> Iterator[object]:
+        yield SimpleNamespace(url=URL)
+
+    def rsyslogd(self, text: str, _folder: Path, entrances: Sequence[object]) -> object:
+        self.configuration = text
+        assert entrances
+        return SimpleNamespace(check=lambda: None, stop=lambda *_: None)
+
+    def client(self, _url: str) -> object:
+        @contextmanager
+        def session() -> Iterator[Any]:
+            yield SimpleNamespace(get=lambda *_, **__: SimpleNamespace(content=KEPT))
+
+        return SimpleNamespace(new_session=session, close=lambda: None)
+
+    def run(self, text: str) -> tuple[Arrival, ...]:
+        block, refused = parse(text, "rsyslog.conf")
+        assert not refused
+        return delivered(block, [b"<13>one"])
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch) -> Lab:
+    return Lab(monkeypatch)
+
+
+TEXT = """\
+module(load="imtcp" streamdriver.name="gtls")
+module(load="imuxsock")
+module(load="mmjsonparse")
+input(type="imtcp" address="10.0.0.1" port="601" streamdriver.mode="1" ruleset="in")
+input(type="imudp" port="602" ratelimit.burst="5")
+input(type="imfile" file="/var/log/app" tag="app")
+main_queue(queue.size="1234" queue.filename="main")
+ruleset(name="in") {
+    action(type="mmjsonparse" cookie="")
+    action(type="omelasticsearch" server="es.example" serverport="9200" uid="u" pwd="p"
+           template="d" errorfile="/var/log/refused" queue.type="LinkedList" queue.filename="es")
+    if $msg contains "x" then action(type="omfwd" target="far.example" port="514")
+    action(type="omfile" file="/var/log/all")
+}
+"""
+
+
+def test_all_that_decides_what_is_delivered_runs_and_nothing_leaves_the_lab(lab: Lab) -> None:
+    lab.run(TEXT)
+    for kept in (
+        'load="mmjsonparse"', 'cookie=""', 'template="d"', 'queue.type="LinkedList"',
+        'queue.size="1234"', 'ruleset="in"', 'ratelimit.burst="5"', "$msg contains",
+    ):  # fmt: skip
+        assert kept in lab.configuration
+    for gone in (
+        "es.example", "serverport", "pwd", "far.example", "omfwd", "omfile", "/var/log", "imfile",
+        "imuxsock", "10.0.0.1", '"601"', '"602"', "queue.filename", "streamdriver.mode",
+    ):  # fmt: skip
+        assert gone not in lab.configuration
+    assert lab.configuration.count("continue") == 2
+    assert f'server="{URL}"' in lab.configuration
+
+
+def test_the_events_enter_by_each_input_in_its_own_way(lab: Lab) -> None:
+    lab.run(TEXT)
+    assert [(kind, list(events)) for kind, _, events in lab.sent] == [
+        ("tcp", [b"<13>one"]), ("udp", [b"<13>one"]),
+    ]  # fmt: skip
+    for _, port, _ in lab.sent:
+        assert f'port="{port}"' in lab.configuration
+
+
+LEGACY = """\
+$ModLoad imudp
+$ModLoad imuxsock
+$WorkDirectory /var/spool/rsyslog
+$UDPServerAddress 10.0.0.1
+$UDPServerRun 514
+$ActionQueueFileName fwd
+$ActionQueueType LinkedList
+*.* @@far.example:514
+*.* /var/log/all
+:msg, contains, "debug" ~
+"""
+
+
+def test_so_it_is_with_the_form_before_version_6(lab: Lab) -> None:
+    lab.run(LEGACY)
+    for kept in ("$ModLoad imudp", "$ActionQueueType LinkedList", '"debug"', "~"):
+        assert kept in lab.configuration
+    for gone in ("imuxsock", "/var/", "10.0.0.1", "Run 514\n", "fwd", "far.example"):
+        assert gone not in lab.configuration
+    ((kind, port, _),) = lab.sent
+    assert kind == "udp"
+    assert f"$UDPServerRun {port}" in lab.configuration
+
+
+def test_what_nothing_can_be_sent_to_is_refused(lab: Lab) -> None:
+    with pytest.raises(Refused, match="nothing can be sent to it"):
+        lab.run('input(type="imfile" file="/var/log/app" tag="app")\n')
+    assert lab.sent == []
+
+
+def test_what_the_sink_kept_is_told_by_document(lab: Lab) -> None:
+    assert lab.run(TEXT) == (
+        Arrival("logs", "7", '{"message":"n00001 a"}'),
+        Arrival("other", None, '{"message":"n00002 b"}'),
+    )
+
+
+def test_every_event_has_a_number_that_its_document_tells() -> None:
+    events = varied_events({})
+    assert [number_in(one.decode("latin-1")) for one in events] == list(range(EVENTS))
+    assert number_in('{"message": "no number"}') is None
+    assert events == varied_events({})
+
+
+def test_the_events_differ_in_what_configurations_look_at() -> None:
+    texts = [one.decode("latin-1") for one in varied_events({})]
+    priorities = {text.partition(">")[0] for text in texts}
+    assert len(priorities) == 192
+    assert len([text for text in texts if ">1 2026" in text]) == EVENTS // 7
+    for words in ("sshd[", "web1 ", "db2 ", "postfix/smtpd", "@cee:", "\\", '"quoted"'):
+        assert any(words in text for text in texts)
+    # JSON stays JSON where its number is a member.
+    made = [json.loads(text[text.index("{") :]) for text in texts if ',"mark":"n' in text]
+    assert made
+    assert all(number_in(one["mark"]) is not None for one in made)
+
+
+def test_what_conditions_ask_for_is_among_the_events() -> None:
+    asked = {"programname": ("backup",), "hostname": ("mail7",), "msg": ("needle in",)}
+    texts = [one.decode("latin-1") for one in varied_events(asked)]
+    for words in (" backup[", " mail7 ", "needle in"):
+        assert any(words in text for text in texts)
+
+
+def test_texts_that_conditions_compare_with_are_found_by_property() -> None:
+    block, refused = parse(
+        'if $programname == "sshd" and $msg contains ["a", "b"] then stop\n'
+        'if not ($programname startswith "su") then stop\n'
+        ':hostname, isequal, "web1" stop\n',
+        "rsyslog.conf",
+    )
+    assert not refused
+    assert words_asked_for(block) == {
+        "programname": ("sshd", "su"), "msg": ("a", "b"), "hostname": ("web1",),
+    }  # fmt: skip
