@@ -11,7 +11,7 @@ import pytest
 from tests.profile.examples import small
 from tuner.errors import JobFailed, Refused
 from tuner.render.artefacts import Artefact, render, rsyslog_conf
-from tuner.render.tree import Status, diff, stale, write, write_whole
+from tuner.render.tree import Status, diff, require_writable, stale, write, write_whole
 
 NODE = {"node.indices.memory.index_buffer_size": "30%"}
 
@@ -121,3 +121,48 @@ def test_a_file_keeps_its_permissions_and_a_new_one_follows_the_umask(tmp_path: 
     path.chmod(0o604)
     write_whole(path, "second")
     assert (path.read_text("utf-8"), path.stat().st_mode & 0o777) == ("second", 0o604)
+
+
+OURS = "# Rendered by rsyslog-tune\n"
+
+
+def test_hosts_that_the_inventory_no_longer_has_go_if_they_are_ours(tmp_path: Path) -> None:
+    a, b = (Artefact(f"hosts/{name}/rsyslog.conf", OURS) for name in "ab")
+    write([a, b], tmp_path)
+    theirs = tmp_path / "hosts/c/rsyslog.conf"
+    theirs.parent.mkdir()
+    theirs.write_text('module(load="imtcp")\n', encoding="utf-8")
+    assert write([a], tmp_path) == {a.path: Status.UNCHANGED, b.path: Status.REMOVED}
+    assert [(tmp_path / one.path).exists() for one in (a, b)] == [True, False]
+    assert theirs.exists()
+    # Rendered for no host at all, it is another tree.
+    write([Artefact("rsyslog.conf", OURS)], tmp_path)
+    assert (tmp_path / a.path).exists()
+
+
+def test_what_an_export_no_longer_has_goes_if_it_is_ours(tmp_path: Path) -> None:
+    node = Artefact("files/elasticsearch.yml", OURS)
+    write([node], tmp_path)
+    assert write([], tmp_path) == {node.path: Status.REMOVED}
+    assert not (tmp_path / node.path).exists()
+
+
+def test_a_last_line_without_its_end_is_told(tmp_path: Path) -> None:
+    write([Artefact("a", "1\n")], tmp_path)
+    assert diff([Artefact("a", "1")], tmp_path).endswith(
+        "@@ -1 +1 @@\n-1\n+1\n\\ No newline at end of file\n"
+    )
+
+
+def test_a_file_that_is_no_text_is_another_one(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"\xff\n")
+    assert stale([Artefact("a", "1\n")], tmp_path) == ("a",)
+    assert "-\udcff\n+1\n" in diff([Artefact("a", "1\n")], tmp_path)
+
+
+def test_whether_a_file_could_be_written_is_known_before_and_leaves_nothing(tmp_path: Path) -> None:
+    require_writable(tmp_path / "it")
+    assert list(tmp_path.iterdir()) == []
+    for path in (tmp_path, tmp_path / "missing" / "it"):
+        with pytest.raises(JobFailed, match="cannot write"):
+            require_writable(path)
