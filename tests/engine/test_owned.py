@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 import pytest
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused
-from tuner.engine.owned import MANAGER, Owner, create_index, created, put_template, remove
+from tuner.engine.owned import (
+    MANAGER,
+    Owner,
+    create_index,
+    created,
+    put_template,
+    remove,
+    settle,
+)
 from tuner.errors import JobFailed, Refused
 
 OURS = Owner("r1a2b3")
@@ -154,3 +162,11 @@ def test_an_engine_that_knows_no_templates_has_none() -> None:
     engine.refuses = {f"GET /_index_template/{OURS.prefix}*": 404}
     remove(engine, OURS, OURS.prefix)
     assert engine.deleted == [f"/{NAME}"]
+
+
+def test_an_engine_that_is_still_at_work_is_waited_for_whatever_it_says() -> None:
+    """Who is interrupted while something is created does not see it yet."""
+    engine = Engine(Objects())
+    engine.refuses = {"GET /_cluster/health": 408}
+    settle(engine)
+    assert engine.asked == ["GET /_cluster/health?wait_for_events=languid&timeout=5s"]

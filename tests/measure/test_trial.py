@@ -1,0 +1,173 @@
+"""The course of a trial, on a pipeline that follows a script: warm-up, window, drain, account."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tests.measure.test_doubts import AT_FIRST
+from tests.measure.test_watch import Engine, Script, counted
+from tests.profile.examples import small
+from tuner.flood.spec import FloodProgress
+from tuner.host.machine import CoreTime
+from tuner.host.usage import Usage
+from tuner.lab.lab import Lab
+from tuner.lab.rsyslogd import Rsyslogd
+from tuner.measure.counters import Counters
+from tuner.measure.measurement import Failure, FailureKind, Measurement, Outcome, TrialPlan
+from tuner.measure.pipeline import Pipeline
+from tuner.measure.trial import run_trial
+
+WARM_UP_S, WINDOW_S, RATE = 3.0, 8.0, 1000.0
+PLAN = TrialPlan(WARM_UP_S, WINDOW_S)
+
+
+@dataclass
+class Course:
+    """A trial whose events are indexed at half of the rate while it warms up; from `slows_s` on
+    the rate is a tenth.  `loses` so many events at its end."""
+
+    patch: pytest.MonkeyPatch
+    slows_s: float = float("inf")
+    loses: int = 0
+    script: Script = field(default_factory=Script)
+    steered: list[object] = field(default_factory=list)
+    followed: list[object] = field(default_factory=list)
+    sent: float = float("inf")
+
+    def indexed(self, at_s: float) -> float:
+        """What is indexed by then, if nothing is lost."""
+        warm_s = max(0.0, min(at_s, self.slows_s) - WARM_UP_S)
+        slow_s = max(0.0, at_s - self.slows_s)
+        return RATE * (0.5 * min(at_s, WARM_UP_S) + warm_s + 0.1 * slow_s)
+
+    def run(self, plan: TrialPlan = PLAN, changes: Mapping[str, object] = {}) -> Outcome:
+        """The outcome."""
+        script = self.script
+        script.sent = lambda at_s: self.indexed(at_s) + 500
+        script.indexed = lambda at_s: min(self.sent - self.loses, self.indexed(at_s))
+        for module in ("measure.watch", "measure.settle", "measure.trial", "host.process"):
+            self.patch.setattr(f"tuner.{module}.time", script)
+        self.patch.setattr("tuner.measure.trial.pipeline", self.pipeline)
+        self.patch.setattr("tuner.measure.trial.traffic", self.traffic)
+        self.patch.setattr("tuner.measure.watch.counters_now", lambda *_: self.counters())
+        self.patch.setattr("tuner.measure.watch.refreshing", self.refreshing)
+        facts = SimpleNamespace(processors=2)
+        engine = SimpleNamespace(stand_in=None, check_delivery=counted, facts=facts)
+        lab = SimpleNamespace(
+            client=Engine(script), loss=script.loss, engine=engine, check=lambda: None,
+            loads=lambda: (), is_ours=False, is_here=False,
+        )  # fmt: skip
+        return run_trial(cast(Lab, lab), small(changes), plan, "t1", lambda _: None)
+
+    @contextmanager
+    def pipeline(self, lab: Lab, profile: Any, _name: str) -> Iterator[Pipeline]:
+        script = self.script
+        rsyslogd = SimpleNamespace(
+            check=script.check, ending=script.ending, usage=lambda: Usage(1.0, 1),
+            finish=lambda _: None,
+        )  # fmt: skip
+        pattern = profile.measured.index.pattern
+        yield Pipeline(lab, profile, cast(Rsyslogd, rsyslogd), Path("/nonexistent"), pattern)
+
+    @contextmanager
+    def traffic(self, *_: object) -> Iterator[object]:
+        def finish(_: float) -> FloodProgress:
+            self.sent = int(self.script.sent(self.script.at_s))
+            return replace(self.script.progress(), first_send_s=self.script.began_s)
+
+        yield SimpleNamespace(
+            progress=self.script.progress, finish=finish, spec=SimpleNamespace(run_id="0a1b2c3d"),
+            steer=lambda *given: self.steered.append(given),
+            follow=lambda *given: self.followed.append(given),
+        )  # fmt: skip
+
+    @contextmanager
+    def refreshing(self, *_: object) -> Iterator[object]:
+        yield lambda: True
+
+    def counters(self) -> Counters:
+        at_s = self.script.at_s
+        return replace(
+            AT_FIRST, at_s=self.script.now_s, epoch_s=self.script.now_s,
+            machine=CoreTime(at_s, at_s, 0.0), engine_cpu_s=0.3 * at_s, shipper_cpu_s=0.1 * at_s,
+        )  # fmt: skip
+
+
+@pytest.fixture
+def course(monkeypatch: pytest.MonkeyPatch) -> Course:
+    return Course(monkeypatch)
+
+
+def measured(outcome: Outcome) -> Measurement:
+    assert isinstance(outcome, Measurement), outcome
+    return outcome
+
+
+def test_the_rate_is_of_the_window_alone(course: Course) -> None:
+    found = measured(course.run())
+    assert found.eps == pytest.approx(RATE, rel=0.02)
+    assert found.window_s == pytest.approx(WINDOW_S, abs=0.3)
+    assert found.engine_cpu_us == pytest.approx(300, rel=0.05)
+    assert found.shipper_cpu_us == pytest.approx(100, rel=0.05)
+    assert found.delivery.exact
+    assert found.delivery.sent == course.sent
+    # The backlog is steered after each poll, and the sender follows no schedule.
+    assert len(course.steered) > 50
+    assert course.followed == []
+
+
+def test_a_window_that_is_not_steady_is_made_longer_once_if_the_plan_says_so(
+    course: Course,
+) -> None:
+    course.slows_s = WARM_UP_S + WINDOW_S - 2
+    longer = replace(PLAN, extension_s=5.0)
+    found = measured(course.run(longer))
+    assert found.window_s == pytest.approx(WINDOW_S + 5, abs=0.4)
+
+
+def test_a_steady_window_is_not_made_longer(course: Course) -> None:
+    found = measured(course.run(replace(PLAN, extension_s=5.0)))
+    assert found.window_s == pytest.approx(WINDOW_S, abs=0.3)
+
+
+@pytest.mark.parametrize(("below", "cut"), [(2 * RATE, True), (0.5 * RATE, False)])
+def test_a_window_that_cannot_win_is_cut_short(course: Course, below: float, cut: bool) -> None:
+    found = measured(course.run(replace(PLAN, loses_below=below)))
+    assert (found.window_s < WINDOW_S / 2) is cut
+
+
+def test_a_workload_with_a_rate_of_its_own_is_not_steered(course: Course) -> None:
+    measured(course.run(changes={"workload.rate": 800}))
+    assert course.steered == []
+    assert len(course.followed) == 1
+
+
+def test_a_trial_that_lost_an_event_has_no_number(course: Course) -> None:
+    course.loses = 1
+    outcome = course.run()
+    assert isinstance(outcome, Failure)
+    assert outcome.kind is FailureKind.DELIVERY
+    assert outcome.delivery is not None
+    assert (outcome.delivery.lost, outcome.sent) == (1, course.sent)
+
+
+def test_a_node_that_died_in_the_window_is_told_with_the_account(course: Course) -> None:
+    course.script.node_died_s = WARM_UP_S + 2
+    outcome = course.run()
+    assert isinstance(outcome, Failure)
+    assert outcome.kind is FailureKind.ENGINE_DOWN
+    assert outcome.reason.startswith("a node died")
+
+
+def test_an_rsyslogd_that_died_is_the_candidates_failure(course: Course) -> None:
+    course.script.rsyslogd_died_s = WARM_UP_S + 2
+    outcome = course.run()
+    assert isinstance(outcome, Failure)
+    assert outcome.kind is FailureKind.RSYSLOGD
