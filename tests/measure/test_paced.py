@@ -1,0 +1,135 @@
+"""The course of a trial at a rate, on a pipeline that follows a script."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from tests.measure.test_trial import Course
+from tests.measure.test_watch import Engine, counted
+from tests.profile.examples import small
+from tuner.flood.schedule import Timeline, fixed
+from tuner.lab.lab import Lab
+from tuner.measure.measurement import Failure, FailureKind, PacedMeasurement
+from tuner.measure.paced import Pacing, run_paced
+
+RATE, LASTS_S, BEHIND_S = 1000.0, 12.0, 0.2
+PACING = Pacing(fixed(RATE), LASTS_S, 2.0, LASTS_S)
+
+
+@dataclass
+class Paced(Course):
+    """A trial at a rate, of which the engine takes this share a little later and can be searched
+    for it after each refresh."""
+
+    takes: float = 1.0
+    refreshes_s: float | None = 1.0
+    looked: list[float] = field(default_factory=list)
+
+    def indexed(self, at_s: float) -> float:
+        return self.takes * RATE * max(0.0, min(at_s, LASTS_S + 60) - BEHIND_S)
+
+    def outcome(self) -> PacedMeasurement | Failure:
+        script = self.script
+        self.sent = RATE * LASTS_S
+        script.sent = lambda at_s: RATE * min(at_s, LASTS_S)
+        script.indexed = lambda at_s: min(self.sent - self.loses, self.indexed(at_s))
+        for module in ("watch", "settle", "trial", "paced"):
+            self.patch.setattr(f"tuner.measure.{module}.time", script)
+        self.patch.setattr("tuner.host.process.time", script)
+        self.patch.setattr("tuner.measure.trial.pipeline", self.pipeline)
+        self.patch.setattr("tuner.measure.paced.traffic", self.traffic)
+        self.patch.setattr("tuner.measure.watch.counters_now", lambda *_: self.counters())
+        engine = SimpleNamespace(
+            stand_in=None, check_delivery=counted, facts=SimpleNamespace(processors=2),
+            refresh_s=lambda _: self.refreshes_s, tells_apart=lambda _: True,
+            refreshes=lambda *_: self.round(), searchable=self.searchable,
+        )  # fmt: skip
+        lab = SimpleNamespace(
+            client=Engine(script), loss=script.loss, engine=engine, check=lambda: None,
+            loads=lambda: (), is_ours=False, is_here=False,
+        )  # fmt: skip
+        return run_paced(cast(Lab, lab), small(), PACING, "t1", lambda _: None)
+
+    def round(self) -> int:
+        """How many refreshes there were."""
+        return math.floor(self.script.at_s / (self.refreshes_s or 1.0))
+
+    def searchable(self, _pattern: str, width: int) -> dict[int, int]:
+        """What was indexed before the last of them, by blocks of numbers."""
+        self.looked.append(self.script.at_s)
+        found = int(self.script.indexed(self.round() * (self.refreshes_s or 1.0)))
+        return {first: min(width, found - first) for first in range(0, found, width)}
+
+    @contextmanager
+    def traffic(self, *_: object) -> Iterator[object]:
+        with super().traffic() as flood:
+            flood.timeline = lambda: Timeline(PACING.schedule, 0, self.script.began_s)  # type: ignore[attr-defined]
+            yield flood
+
+
+def measured(course: Paced) -> PacedMeasurement:
+    outcome = course.outcome()
+    assert isinstance(outcome, PacedMeasurement), outcome
+    return outcome
+
+
+@pytest.fixture
+def course(monkeypatch: pytest.MonkeyPatch) -> Paced:
+    return Paced(monkeypatch)
+
+
+def test_a_pipeline_that_keeps_up_is_measured_over_the_judged_part(course: Paced) -> None:
+    found = measured(course)
+    assert course.followed == [(PACING.schedule,)]
+    assert found.offered_per_second == pytest.approx(RATE, rel=0.02)
+    assert found.eps == pytest.approx(RATE, rel=0.02)
+    assert found.growth_per_second == pytest.approx(0.0, abs=10)
+    assert (found.sent, found.delivery.exact, found.pace_kept) == (RATE * LASTS_S, True, True)
+    assert found.engine_cpu_us == pytest.approx(300, rel=0.05)
+    assert found.shipper_cpu_us == pytest.approx(100, rel=0.05)
+    # Two moments a second, from the first second on.
+    assert len(found.trace) == pytest.approx(2 * LASTS_S, abs=2)
+
+
+def test_freshness_is_from_when_an_event_was_due_until_a_search_finds_it(course: Paced) -> None:
+    """Each refresh shows what came in the second before it."""
+    found = measured(course).freshness_s
+    assert found is not None
+    assert BEHIND_S < found.p50 < BEHIND_S + 1.0
+    assert found.p50 < found.p99 < BEHIND_S + 1.6
+    # After each refresh once, and no more often.
+    assert len(course.looked) < LASTS_S + 6
+
+
+def test_an_engine_that_refreshes_seldom_is_less_fresh(course: Paced) -> None:
+    course.refreshes_s = 3.0
+    found = measured(course).freshness_s
+    assert found is not None
+    assert 2.0 < found.p99 < BEHIND_S + 3.6
+
+
+def test_an_engine_that_never_refreshes_shows_no_freshness(course: Paced) -> None:
+    course.refreshes_s = None
+    assert measured(course).freshness_s is None
+    assert course.looked == []
+
+
+def test_a_pipeline_that_falls_behind_is_told_with_how_fast(course: Paced) -> None:
+    course.takes = 0.8
+    found = measured(course)
+    assert found.eps == pytest.approx(0.8 * RATE, rel=0.02)
+    assert found.growth_per_second == pytest.approx(0.2 * RATE, rel=0.05)
+
+
+def test_a_trial_that_lost_an_event_has_no_number(course: Paced) -> None:
+    course.loses = 1
+    outcome = course.outcome()
+    assert isinstance(outcome, Failure)
+    assert (outcome.kind, outcome.sent) == (FailureKind.DELIVERY, RATE * LASTS_S)
