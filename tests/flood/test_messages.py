@@ -363,3 +363,6 @@ def test_a_line_without_a_head_has_the_number_before_it() -> None:
     lines = taken(Messages(replace(STAMPED, format="bare")), 2_500, most=77).splitlines()
     numbers = [line.partition(b" ")[0] for line in lines]
     assert numbers == [b"%d" % (1_790_000_000 * 10**6 + number) for number in range(2_500)]
+    later = Messages(replace(STAMPED, format="bare"))
+    later.taken = 1_000_999
+    assert bytes(later.take(1, 0).data).startswith(b"1790000001000999 ")

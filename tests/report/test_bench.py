@@ -54,6 +54,15 @@ def bench(outcomes: Sequence[Outcome]) -> Bench:
     )
 
 
+def test_what_was_not_tested_stands_beside_what_was_changed() -> None:
+    line = "1 of 2 actions, which got no event: a:3:1 es"
+    said = replace(bench([measured(1000.0)]), untested=(line,))
+    text = bench_markdown(said)
+    assert f"not tested: {line}" in text
+    assert text.index("not tested: ") < text.index("changed for the lab: ")
+    assert read_bench(json.dumps(bench_json(said)), "b").untested == said.untested
+
+
 def test_a_profile_is_compared_with_itself_in_neighbouring_runs() -> None:
     level = [
         measured(rate) for rate in (60_000.0, 61_000.0, 62_000.0, 60_500.0, 60_800.0, 61_900.0)

@@ -287,6 +287,11 @@ def hostile(study: Study) -> Study:
                    notes=(Note(HOSTILE, 1.0),))  # fmt: skip
 
 
+def test_what_the_traffic_did_not_reach_is_among_what_was_not_tested(study: Study) -> None:
+    said = replace(study, header=replace(study.header, untested=("1 of 2 actions, here",)))
+    assert "1 of 2 actions, here" in seen(page(said)).text
+
+
 def test_hostile_text_stays_text(study: Study) -> None:
     shown = page(hostile(study))
     shown.encode("utf-8")

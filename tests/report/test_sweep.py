@@ -83,6 +83,11 @@ def test_ours_stands_beside_theirs_as_ratios() -> None:
     assert "changed for the lab: heap: 4g -> 2g" in text
 
 
+def test_what_was_not_tested_is_told() -> None:
+    said = replace(swept(), untested=("1 of 2 actions",))
+    assert "not tested: 1 of 2 actions" in markdown_of(said)
+
+
 def test_of_space_it_is_said_what_is_saved() -> None:
     """100 x (data - compressed) / data."""
     text = markdown_of(swept())
