@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
 
 from tests.lab.test_base_script import ES, fitted
 from tests.profile.test_base import loaded
-from tuner.measure.learning import no_json, unreached
+from tuner.errors import Refused
+from tuner.lab.lab import Lab
+from tuner.measure.learning import Seen, learnt, no_json, unreached
+from tuner.profile.model import Profile
 from tuner.rainerscript.script import ScriptObject, every
 
 CONF = f"""\
@@ -51,3 +58,48 @@ def test_documents_that_are_no_json_are_told_with_their_action(tmp_path: Path) -
     engine = [base.kept.changed.objects["action[es]"]]
     (line,) = no_json(lines, engine)
     assert line == f"1 of 2 documents of {tmp_path}/rsyslog.conf:5:5 are no JSON"
+
+
+def base(text: str) -> Profile:
+    """As much of a profile with a base as learning it looks at."""
+    written = SimpleNamespace(text=(("rsyslog.conf", text),))
+    kept = SimpleNamespace(written=written, template=None)
+    return cast(Profile, SimpleNamespace(base=SimpleNamespace(kept=kept)))
+
+
+def lab() -> Lab:
+    """As much of a lab on the sink."""
+    return cast(Lab, SimpleNamespace(learnt={}, engine=SimpleNamespace(stand_in="sink")))
+
+
+def test_what_a_base_makes_of_each_message_is_learnt_once_from_two_rounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of what differs between them nothing is expected."""
+    rounds = [[1, 0, 2, 1, 0, 2], [0, 1, 0, 1, 1, 0]]
+    asked: list[object] = []
+
+    def seen(_lab: object, profile: object, _base: object) -> Seen:
+        asked.append(profile)
+        return Seen(rounds, ("it",), ())
+
+    monkeypatch.setattr("tuner.measure.learning._seen", seen)
+    here = lab()
+    found = learnt(here, base("one"))
+    assert found.expectation.outputs == ((1, 0, 2), (-1, 1, 0))
+    assert found.untested == (
+        "it", "the documents of 1 of 3 messages, which differ from time to time"
+    )  # fmt: skip
+    assert learnt(here, base("one")) is found
+    assert len(asked) == 1
+    learnt(here, base("another"))
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize("rounds", [[[0, 0, 0, 0]], [[0, 1, 1, 0]]])
+def test_a_base_that_lets_no_message_through_is_not_measured(
+    rounds: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuner.measure.learning._seen", lambda *_: Seen(rounds, (), ()))
+    with pytest.raises(Refused, match="none of 2 messages reaches an engine action"):
+        learnt(lab(), base("one"))

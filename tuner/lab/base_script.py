@@ -20,6 +20,7 @@ from tuner.lab.base_documents import (
     numbered,
     string_template,
 )
+from tuner.lab.confined import confined
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.refused_bulks import sends_type
 from tuner.rainerscript.script import (
@@ -116,8 +117,12 @@ def lab_script(kept: KeptBase, inputs: Sequence[Input | None], site: BaseSite) -
         raise Refused(f"nothing of the base goes into an engine in a lab: {why}")
     fitting.note_template()
     work = ScriptObject("global", (Parameter.of("workDirectory", site.folder, HERE),), HERE)
+    # Last, so that it holds whatever stands above.
+    safe = confined((work, *fitting.templates, *block, *fitting.last), site.folder)
+    for gap in safe.left_out:
+        fitting.leave_out(gap.origin, gap.message)
     return LabScript(
-        block=(work, *fitting.templates, *block),
+        block=safe.block,
         outputs=tuple(fitting.outputs),
         replaced=tuple(fitting.replaced),
         site=site,
@@ -134,6 +139,7 @@ class _Fitting:
     templates: list[ScriptObject] = field(default_factory=list)
     replaced: list[Replaced] = field(default_factory=list)
     forwards: bool = False
+    last: list[Directive] = field(default_factory=list)
 
     def statement(self, one: Statement) -> Iterator[Statement]:
         """What stands for a statement in the lab."""
@@ -142,6 +148,9 @@ class _Fitting:
                 yield from self.action(one)
             case ScriptObject():
                 yield from self.object(one)
+            case Directive(key="defaultruleset"):
+                # Where no statement follows: it must come after the ruleset that it names.
+                self.last.append(one)
             case Directive():
                 self.leave_out(one.origin, f"${one.name}")
             case BsdBlock():

@@ -105,7 +105,7 @@ def _halves(numbers: list[int]) -> tuple[list[int], list[int]]:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class Seen:
     """How many documents of each output each message of two rounds of the pool gave, what of the
     base they do not test, and which documents an engine would refuse."""
 
@@ -114,7 +114,7 @@ class _Seen:
     no_json: tuple[str, ...]
 
 
-def _seen(lab: Lab, profile: Profile, base: BaseFiles) -> _Seen:
+def _seen(lab: Lab, profile: Profile, base: BaseFiles) -> Seen:
     name = f"learning-{secrets.token_hex(2)}"
     fitted = lab.bind(profile, name)
     folder = subfolder(lab.folder, lab.trial_folder(name).name)
@@ -141,7 +141,7 @@ def _seen(lab: Lab, profile: Profile, base: BaseFiles) -> _Seen:
                 *unreached(base.kept, actions, counted), *_missed(actions, counted, received),
             )  # fmt: skip
             written = [base.kept.changed.objects[address] for address in script.outputs]
-            return _Seen(documents, untested, tuple(no_json(lines, written)))
+            return Seen(documents, untested, tuple(no_json(lines, written)))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

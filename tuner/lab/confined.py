@@ -1,0 +1,163 @@
+"""What a lab never runs of a configuration, whatever stands in it: code and programs of the user's,
+and what writes or sends elsewhere; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from posixpath import basename, normpath
+
+from tuner.rainerscript.gaps import Gap
+from tuner.rainerscript.script import (
+    Array,
+    Block,
+    Call,
+    Expression,
+    Foreach,
+    FunctionCall,
+    If,
+    Operation,
+    Parameter,
+    ScriptObject,
+    ScriptPosition,
+    SetVariable,
+    Statement,
+    Word,
+    module_name,
+    rewritten,
+)
+
+# Modules that run programs, or ask something outside of rsyslogd for each message.
+_OUTSIDE = frozenset(
+    {"fmhttp", "mmexternal", "mmdarwin", "mmaitag", "mmkubernetes", "omprog", "ompipe", "omshell",
+     "improg"}
+)  # fmt: skip
+_ASKS_OUTSIDE = frozenset({"http_request"})
+# Parameters that run a program or load code, write a file of their own, or set the environment, in
+# which libcurl finds a proxy.
+_NEVER = (
+    "cry.", "sig.", "queue.cry.", "environment", "defaultopensslengine", "operatingstatefile",
+    "oversizemsg.errorfile", "stdlog.channelspec", "action.errorfile", "action.externalstate.file",
+    "headerless.errorfile",
+)  # fmt: skip
+_FILENAME = "queue.filename"
+
+
+@dataclass(frozen=True)
+class Confined:
+    """A configuration of which nothing leaves the lab, and what was taken out for that."""
+
+    block: Block
+    left_out: tuple[Gap, ...]
+
+
+def confined(block: Block, folder: str) -> Confined:
+    """What of a configuration, bound to a lab with that folder, stays within it."""
+    objects = [one for one in block if isinstance(one, ScriptObject)]
+    templates = {one.key: one for one in reversed(objects) if one.kind == "template"}
+    found = _Confining(folder, templates)
+    return Confined(rewritten(block, found.statement), tuple(found.left_out))
+
+
+@dataclass
+class _Confining:
+    folder: str
+    templates: dict[str, ScriptObject]
+    left_out: list[Gap] = field(default_factory=list)
+
+    def statement(self, one: Statement) -> Iterator[Statement]:
+        """The statement, what is left of it, or nothing that does anything."""
+        if any(map(_asks_outside, _expressions(one))):
+            yield self.nothing(one.origin, "a statement that asks a server")
+        elif isinstance(one, ScriptObject):
+            yield from self.object(one)
+        else:
+            yield one
+
+    def object(self, one: ScriptObject) -> Iterator[Statement]:
+        """An object without what is never run."""
+        if one.kind == "module":
+            yield from self.module(one)
+            return
+        if one.kind == "action" and one.type.removeprefix("builtin:") in _OUTSIDE:
+            yield self.nothing(one.origin, f"action {one.type}")
+            return
+        if one.kind == "action" and self.writes_elsewhere(one):
+            yield self.nothing(one.origin, "an action into a file outside of the lab")
+            return
+        yield self.bare(one)
+
+    def module(self, one: ScriptObject) -> Iterator[ScriptObject]:
+        """A module by its name alone, so that it is one of rsyslogd's own."""
+        written, name = one.text("load"), module_name(one)
+        if written is None or name in _OUTSIDE:
+            self.note(one.origin, f"module {name or 'of no known name'}")
+            return
+        if "/" in written:
+            self.note(one.origin, f"module {written}: rsyslogd's own {name} is loaded instead")
+            one = one.with_values({"load": name})
+        yield self.bare(one)
+
+    def bare(self, one: ScriptObject) -> ScriptObject:
+        """An object without parameters that are never set, its queue's files in the lab."""
+        kept: list[Parameter] = []
+        for each in one.parameters:
+            if each.key.startswith(_NEVER):
+                self.note(each.origin, each.name)
+            elif each.key == _FILENAME and "/" in (each.text or "/"):
+                self.note(each.origin, f"{each.name}: {basename(each.text or '') or 'none'}")
+                kept += [Parameter.of(each.name, basename(each.text or "") or "queue", each.origin)]
+            else:
+                kept.append(each)
+        return replace(one, parameters=tuple(kept))
+
+    def writes_elsewhere(self, one: ScriptObject) -> bool:
+        """Whether an action writes into a file that is not below the folder, or may be."""
+        static, dynamic = one.get("file"), one.text("dynaFile")
+        if static is not None:
+            path = static.text
+            return path is None or not normpath(path).startswith(f"{self.folder}/")
+        if dynamic is None:
+            return False
+        template = self.templates.get(dynamic.strip().lower())
+        parts = () if template is None else (template, *template.parts)
+        texts = [one.text(key) or "" for one in parts for key in ("string", "value")]
+        return template is None or ".." in "".join(texts)
+
+    def nothing(self, origin: ScriptPosition, what: str) -> Word:
+        """What does nothing, in place of what is left out."""
+        self.note(origin, what)
+        return Word("continue", origin)
+
+    def note(self, origin: ScriptPosition, what: str) -> None:
+        """Say what is left out, where it stands."""
+        self.left_out.append(Gap(origin, what))
+
+
+def _expressions(one: Statement) -> Iterator[Expression]:
+    """The expressions of a statement itself."""
+    match one:
+        case If():
+            yield one.condition
+        case Foreach():
+            yield one.values
+        case SetVariable(value=value) if value is not None:
+            yield value
+        case Call(target=target) if not isinstance(target, str):
+            yield target
+        case _:
+            return
+
+
+def _asks_outside(one: Expression) -> bool:
+    """Whether an expression has a function that sends something."""
+    waiting = [one]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, FunctionCall) and each.name.lower() in _ASKS_OUTSIDE:
+            return True
+        if isinstance(each, FunctionCall | Operation):
+            waiting += each.operands
+        elif isinstance(each, Array):
+            waiting += each.items
+    return False
