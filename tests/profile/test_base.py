@@ -180,11 +180,6 @@ def test_its_place_is_kept_when_a_profile_moves(tmp_path: Path) -> None:
     assert "../rsyslog.conf" in moved(leaf, tmp_path / "run")
 
 
-def test_a_base_without_an_input_that_events_can_be_sent_to_is_told(tmp_path: Path) -> None:
-    (found,) = problems(tmp_path, conf='module(load="imuxsock")\n*.* /var/log/all\n')
-    assert "rsyslog.conf:1:1: error: no input of it is one that events can be sent to" in found
-
-
 def test_a_base_that_was_recorded_needs_none_of_its_files(tmp_path: Path) -> None:
     conf = f'include(file="{tmp_path}/parts/*.conf")\n'
     (tmp_path / "parts").mkdir()

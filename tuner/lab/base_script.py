@@ -21,6 +21,7 @@ from tuner.lab.base_documents import (
     string_template,
 )
 from tuner.lab.confined import confined
+from tuner.lab.stand_in import stand_in
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.refused_bulks import sends_type
 from tuner.rainerscript.script import (
@@ -117,14 +118,16 @@ def lab_script(kept: KeptBase, inputs: Sequence[Input | None], site: BaseSite) -
         raise Refused(f"nothing of the base goes into an engine in a lab: {why}")
     fitting.note_template()
     work = ScriptObject("global", (Parameter.of("workDirectory", site.folder, HERE),), HERE)
+    added, said = stand_in(kept, inputs)
     # Last, so that it holds whatever stands above.
-    safe = confined((work, *fitting.templates, *block, *fitting.last), site.folder)
+    safe = confined((work, *added, *fitting.templates, *block, *fitting.last), site.folder)
     for gap in safe.left_out:
         fitting.leave_out(gap.origin, gap.message)
+    added_here = (Replaced(one.origin, "inputs", one.message) for one in said)
     return LabScript(
         block=safe.block,
         outputs=tuple(fitting.outputs),
-        replaced=tuple(fitting.replaced),
+        replaced=(*added_here, *fitting.replaced),
         site=site,
         forwards=fitting.forwards,
     )

@@ -170,6 +170,14 @@ class Input(RsyslogSection):
         return None
 
     @property
+    def flood_rank(self) -> int:
+        """How well a flood can enter by it: 0 not at all, 2 where the sender can wait and messages
+        have heads."""
+        if self.unmeasured is not None:
+            return 0
+        return 2 if self.transport in {"tcp", "tls", "relp"} else 1
+
+    @property
     def is_encrypted(self) -> bool:
         """Whether senders must speak TLS."""
         return False

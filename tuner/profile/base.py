@@ -110,11 +110,6 @@ def with_base(
         changed = base_of(configuration([path], _Overlay(files, store), root=root))
     view = view_of(changed, {} if template is None else template.settings)
     kept = KeptBase(written, changed, view, changes, root, template)
-    if not kept.view.data["inputs"]:
-        types = [str(one.text("type")) for _, one in written.of_kind("input")]
-        there = ", ".join(types) or "none"
-        message = f"no input of it is one that events can be sent to; its inputs: {there}"
-        raise BadProfile((problem_at(str(path), Position(1, 1), message, IN_BASE),))
     spots = {**dict(_spots(kept, source)), **source.spots}
     return replace(source, data={**kept.view.data, **source.data}, spots=spots), kept
 

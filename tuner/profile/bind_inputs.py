@@ -8,11 +8,11 @@ from tuner.profile.model import Profile
 
 
 def flooded(profile: Profile) -> Input:
-    """The input that measurements flood: the first of the measured stream.  Raises Refused when
-    they cannot."""
+    """The input that measurements flood: the first of the measured stream, but of a base, which may
+    call rulesets with queues of their own.  Raises Refused when they cannot."""
     number = profile.flooded_number
     source = profile.inputs[number]
-    if source.stream != profile.measured_stream:
+    if profile.base is None and source.stream != profile.measured_stream:
         raise Refused(
             f"{profile.measured.name}, the first output into the engine, takes the events of "
             f"stream {profile.measured_stream}, which has no input: put the output to be measured "
@@ -31,8 +31,9 @@ def is_headless(profile: Profile) -> bool:
 def bind_inputs(
     profile: Profile, ports: tuple[int, ...], spool: str, address: str
 ) -> tuple[Input | None, ...]:
-    """The input that is flooded, at `address`, and those others of its stream that take plain TCP,
-    on loopback or in the folder `spool`, each on its port of `ports`, which has one for each input.
+    """The input that is flooded, at `address`, and, but of a base, those others of its stream that
+    take plain TCP, on loopback or in the folder `spool`, each on its port of `ports`, which has one
+    for each input.
 
     The others are left out, None here: what they bring would be measured as if it had been flooded.
     Raises Refused where other machines are to flood an input that takes nothing from them.
@@ -43,7 +44,8 @@ def bind_inputs(
         raise Refused(f"inputs[{number}] takes no events from other machines: measure it on one")
 
     def is_bound(source: Input) -> bool:
-        return source is first or (source.transport == "tcp" and source.stream == first.stream)
+        is_beside = profile.base is None and source.transport == "tcp"
+        return source is first or (is_beside and source.stream == first.stream)
 
     def bound(source: Input, port: int) -> Input:
         done = source.in_lab(port, spool)

@@ -202,7 +202,9 @@ class Profile(Section):
     @property
     def flooded_number(self) -> int:
         """The number of the input that measurements flood: the first of the measured stream that
-        they can, else the first."""
+        they can, else the first; of a base see `View.flooded`."""
+        if self.base is not None:
+            return self.base.kept.view.flooded([one.flood_rank for one in self.inputs])
         mine = [n for n, one in enumerate(self.inputs) if one.stream == self.measured_stream]
         able = [number for number in mine if self.inputs[number].unmeasured is None]
         return next(iter(able or mine), 0)

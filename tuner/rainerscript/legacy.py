@@ -18,6 +18,7 @@ from tuner.rainerscript.parser import unescaped
 from tuner.rainerscript.script import (
     ON,
     Block,
+    Call,
     Directive,
     Expression,
     FunctionCall,
@@ -309,6 +310,7 @@ class _Modernised:
     rulesets: dict[str, list[Statement]] = field(default_factory=dict)
     given: dict[str, dict[str, Parameter]] = field(default_factory=dict)
     current: str = DEFAULT_RULESET
+    default: Call | None = None
     first_main: ScriptPosition | None = None
 
     def whole(self, block: Block) -> Block:
@@ -319,6 +321,10 @@ class _Modernised:
             origin = next((one.origin for one in (*body, *given.values())), _NOWHERE)
             named = Parameter.of("name", name, origin)
             done += (ScriptObject("ruleset", (named, *given.values()), origin, body=tuple(body)),)
+        if self.default is not None:
+            # The rules outside of rulesets are those of one that no event comes to any more.
+            kept = (one for one in done if isinstance(one, Directive) or not _is_rule(one))
+            done = (*kept, self.default)
         if self.first_main is not None:
             defaults = {f"queue.{key}": value for key, value in OLD_MAIN_QUEUE.items()}
             parameters = _completed(self.main, defaults, self.first_main)
@@ -330,8 +336,7 @@ class _Modernised:
         kept: list[Statement] = []
         for statement in block:
             for made in self.statement(statement):
-                is_rule = not isinstance(made, ScriptObject) or made.kind == "action"
-                inside = self.current != DEFAULT_RULESET and is_rule
+                inside = self.current != DEFAULT_RULESET and _is_rule(made)
                 (self.rulesets[self.current] if inside else kept).append(made)
         return tuple(kept)
 
@@ -388,6 +393,9 @@ class _Modernised:
                 self.current = text
                 if text != DEFAULT_RULESET:
                     self.rulesets.setdefault(text, [])
+            case "defaultruleset":
+                is_own = text == DEFAULT_RULESET
+                self.default = None if is_own else Call(text, one.origin)
             case "rulesetparser":
                 _set(self.given.setdefault(self.current, {}), "parser", text, one)
             case "rulesetcreatemainqueue":
@@ -424,6 +432,10 @@ class _Modernised:
             waiting = {key.key: key for key in _completed(waiting, defaults, one.origin)}
         own = {parameter.name: parameter for parameter in made.parameters}
         return replace(made, parameters=tuple((lasting | waiting | own).values()))
+
+
+def _is_rule(one: Statement) -> bool:
+    return not isinstance(one, ScriptObject) or one.kind == "action"
 
 
 def _set(given: dict[str, Parameter], name: str, text: str, one: Directive) -> None:

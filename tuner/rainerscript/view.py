@@ -4,12 +4,11 @@ with the address that it has there.  What becomes of an event is not among it.""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel
-
 from tuner.engines.index import IndexSettings
+from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
 from tuner.rainerscript.gaps import Gaps
@@ -29,7 +28,9 @@ from tuner.rainerscript.script import (
     Parameter,
     ScriptObject,
     ScriptPosition,
+    Statement,
     every,
+    module_name,
 )
 from tuner.schema.scalars import as_name
 
@@ -39,6 +40,11 @@ ProfileKey = tuple[str | int, ...]
 _TIMEOUT, _FILTER_PATH = "timeout", "filter_path"
 _FILTER = f"{_FILTER_PATH}="
 _BULK_TIMEOUT = "1m"
+_ENGINE = "omelasticsearch"
+# What takes events in a lab where no input of a configuration can, the first that is not loaded.
+_STAND_INS = ("imtcp", "imptcp")
+_STAND_IN_PORT = 10514
+_NOWHERE = ScriptPosition("", 1, 1)
 _SERVER = re.compile(r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?")
 _LONGEST, _SIZE = "maxMessageSize", re.compile(r"[1-9][0-9]*[kmg]?")
 _INDEX_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
@@ -46,10 +52,22 @@ _INDEX_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 @dataclass(frozen=True)
 class View:
-    """Sections of a profile as plain data, and the address of the object that each stands for."""
+    """Sections of a profile as plain data, and the address of the object that each stands for;
+    `reached` are the engine actions that the events of each input may come to.  A configuration
+    without an input of a profile's has one that a lab adds, `stand_in`."""
 
     data: Mapping[str, object]
     sections: Mapping[ProfileKey, str]
+    reached: tuple[frozenset[str], ...] = ()
+    stand_in: ScriptObject | None = None
+
+    def flooded(self, ranks: Sequence[int]) -> int:
+        """The number of the input that a flood is to enter by: events come from it to the first
+        engine action, and to as many others as can be; of equals it has the highest rank, and one
+        of rank 0 is taken last of all."""
+        if len(ranks) != len(self.reached):
+            return 0
+        return _best(self.reached, self.sections.get(("outputs", 0), ""), ranks)
 
     def section(self, path: ProfileKey) -> Mapping[str, object]:
         """The section of the profile at a path."""
@@ -109,6 +127,7 @@ class _Viewing:
     rulesets: dict[str, ScriptObject] = field(default_factory=dict)
     names: set[tuple[str, str]] = field(default_factory=set)
     indices: set[str] = field(default_factory=set)
+    reached: list[frozenset[str]] = field(default_factory=list)
 
     def view(self) -> View:
         streams: dict[str, object] = {}
@@ -118,54 +137,91 @@ class _Viewing:
                 name = self._name(one, address, "streams")
                 self.sections["streams", name] = address
                 self.rulesets[name], streams[name] = one, {"queue": queue}
-        self._fill("inputs", self._inputs())
+        stand_in = self._fill_inputs()
         main = self.base.objects.get(MAIN_QUEUE)
         own = {} if main is None else _queue(main)
         self.data |= {"main_queue": own} if own else {}
         self.sections[MAIN_QUEUE,] = MAIN_QUEUE
         self.data |= {"streams": streams} if streams else {}
-        self._fill("outputs", self._outputs())
+        outputs: list[dict[str, object]] = []
+        for address, data in self._outputs():
+            if misfit(OmelasticsearchOutput, data) is None:
+                self.sections["outputs", len(outputs)] = address
+                outputs.append(data)
+        self.data["outputs"] = outputs
         longest = self.base.setting(_LONGEST) or ""
         if _SIZE.fullmatch(longest):
             self.data["global"] = {_LONGEST: longest}
-        return View(self.data, self.sections)
+        return View(self.data, self.sections, tuple(self.reached), stand_in)
 
-    def _fill(
-        self, key: str, found: Iterable[tuple[str, type[BaseModel], dict[str, object]]]
-    ) -> None:
-        """A list of sections, those left out that a profile has no such of."""
+    def _fill_inputs(self) -> ScriptObject | None:
+        """The inputs, and what each reaches; where none of them can be flooded one more, which a
+        lab adds."""
         made: list[dict[str, object]] = []
-        for address, model, data in found:
-            if misfit(model, data) is None:
-                self.sections[key, len(made)] = address
-                made.append(data)
-        self.data[key] = made
-
-    def _inputs(self) -> Iterator[tuple[str, type[BaseModel], dict[str, object]]]:
+        is_flooded = False
         for address, one in self.base.of_kind("input"):
             model = INPUT_MODELS.get(one.type)
-            if model is not None:
-                keys = keys_of_model(model)
-                own = (each for each in one.parameters if each.key in keys)
-                data = input_of(model, own, {}, address, Gaps())
-                ruleset = (one.text("ruleset") or "").lower()
-                mine = (name for name, of in self.rulesets.items() if of.key == ruleset)
-                stream = next(mine, None)
-                data |= {} if stream is None else {"stream": stream}
-                yield address, model, data
+            data = {} if model is None else self._input(one, address, model)
+            if model is not None and misfit(model, data) is None:
+                self.sections["inputs", len(made)] = address
+                self.reached.append(self._engine_actions(one.text("ruleset") or ""))
+                made.append(data)
+                source = model.model_validate(data, by_alias=True, by_name=False)
+                is_flooded = is_flooded or source.unmeasured is None
+        stand_in = None if is_flooded else self._stand_in()
+        if stand_in is not None:
+            self.reached.append(self._engine_actions(stand_in.text("ruleset") or ""))
+            made.append(self._input(stand_in, "input", INPUT_MODELS[stand_in.type]))
+        self.data["inputs"] = made
+        return stand_in
 
-    def _outputs(self) -> Iterator[tuple[str, type[BaseModel], dict[str, object]]]:
+    def _input(self, one: ScriptObject, address: str, model: type[Input]) -> dict[str, object]:
+        keys = keys_of_model(model)
+        own = (each for each in one.parameters if each.key in keys)
+        data = input_of(model, own, {}, address, Gaps())
+        ruleset = (one.text("ruleset") or "").lower()
+        stream = next((name for name, of in self.rulesets.items() if of.key == ruleset), None)
+        return data | ({} if stream is None else {"stream": stream})
+
+    def _stand_in(self) -> ScriptObject:
+        """An input for what the host's own inputs, those of the file that includes a drop-in, or
+        modules that no profile has would bring: where events come to the first engine action, and
+        to as many others as can be."""
+        statements = [one for one in every(self.base.block) if isinstance(one, ScriptObject)]
+        loaded = {module_name(one) for one in statements if one.kind == "module"}
+        kind = next(one for one in (*_STAND_INS, _STAND_INS[0]) if one not in loaded)
+        bound = [one.text("ruleset") for one in statements if one.kind in {"input", "module"}]
+        rulesets = [of.name for _, of in self.base.of_kind("ruleset")]
+        names = list(dict.fromkeys(["", *filter(None, bound), *rulesets]))
+        engine = (at for at, one in self.base.of_kind("action") if one.type == _ENGINE)
+        reached = [self._engine_actions(name) for name in names]
+        best = _best(reached, next(engine, ""), [1] * len(names))
+        parameters = {"type": kind, "address": LOOPBACK, "port": str(_STAND_IN_PORT)}
+        parameters |= {"ruleset": names[best]} if names[best] else {}
+        made = (Parameter.of(*pair, _NOWHERE) for pair in parameters.items())
+        return ScriptObject("input", tuple(made), _NOWHERE)
+
+    def _engine_actions(self, ruleset: str) -> frozenset[str]:
+        """The engine actions of a ruleset, "" for the default one, and of those that it calls."""
+        addresses = {one.origin: address for address, one in self.base.of_kind("action")}
+        own = [of for _, of in self.base.of_kind("ruleset") if of.key == ruleset.lower()]
+        outside = tuple(one for one in self.base.block if not _is_ruleset(one))
+        block = (own[0].body or ()) if own else outside
+        found = self._reached(block, {ruleset.lower()}, through_queues=True)
+        return frozenset(addresses[one.origin] for one in found if one.type == _ENGINE)
+
+    def _outputs(self) -> Iterator[tuple[str, dict[str, object]]]:
         of_stream = {
             id(action): name
             for name, ruleset in self.rulesets.items()
             for action in self._reached(ruleset.body or (), {ruleset.key})
         }
         for address, one in self.base.of_kind("action"):
-            if one.type == "omelasticsearch":
+            if one.type == _ENGINE:
                 data = self._engine_output(one, address)
                 if id(one) in of_stream:
                     data["stream"] = of_stream[id(one)]
-                yield address, OmelasticsearchOutput, data
+                yield address, data
 
     def _engine_output(self, one: ScriptObject, address: str) -> dict[str, object]:
         keys = keys_of_model(OmelasticsearchOutput).keys() - {"type", "name", "document", "bulkid"}
@@ -189,18 +245,21 @@ class _Viewing:
         data["index"] = {"name": index, "mapping": "dynamic", "settings": self.settings}
         return data
 
-    def _reached(self, block: Block, visited: set[str]) -> Iterator[ScriptObject]:
+    def _reached(
+        self, block: Block, visited: set[str], *, through_queues: bool = False
+    ) -> Iterator[ScriptObject]:
         """The actions that run on a ruleset's own queue: its own, and those of rulesets without a
-        queue that it calls."""
+        queue that it calls; or those of all that it calls."""
         rulesets = {of.key: of for _, of in reversed(self.base.of_kind("ruleset"))}
         for one in every(block):
             if isinstance(one, ScriptObject) and one.kind == "action":
                 yield one
             elif isinstance(one, Call) and isinstance(one.target, str):
                 found = rulesets.get(one.target.lower())
-                if found is not None and found.key not in visited and not found.queue:
-                    visited.add(found.key)
-                    yield from self._reached(found.body or (), visited)
+                if found is None or found.key in visited or (found.queue and not through_queues):
+                    continue
+                visited.add(found.key)
+                yield from self._reached(found.body or (), visited, through_queues=through_queues)
 
     def _name(self, one: ScriptObject, address: str, section: str) -> str:
         """The object's name as profiles may spell it, another one where that is taken."""
@@ -215,6 +274,20 @@ class _Viewing:
 def _spelled(value: object) -> str:
     """A value of JSON as a parameter is written."""
     return ("off", "on")[value] if isinstance(value, bool) else str(value)
+
+
+def _best(reached: Sequence[frozenset[str]], first: str, ranks: Sequence[int]) -> int:
+    """The number of that with the first engine action and the most others, see `View.flooded`."""
+
+    def worth(number: int) -> tuple[bool, bool, int, int, int]:
+        found, rank = reached[number], ranks[number]
+        return rank > 0, first in found, len(found), rank, -number
+
+    return max(range(len(reached)), key=worth)
+
+
+def _is_ruleset(one: Statement) -> bool:
+    return isinstance(one, ScriptObject) and one.kind == "ruleset"
 
 
 def _queue(one: ScriptObject) -> dict[str, object]:
