@@ -174,6 +174,24 @@ def test_what_was_changed_before_is_what_a_point_changes(tmp_path: Path) -> None
     assert 'timeout="5m"' in file.text
 
 
+def test_a_parameter_of_a_module_is_changed_there(tmp_path: Path) -> None:
+    conf = CONF.replace('"imtcp"', '"imptcp"').replace('load="imptcp"', 'load="imptcp" threads="3"')
+    written = loaded(tmp_path, conf=conf)
+    assert written.profile.model_dump(by_alias=True)["inputs"][0]["threads"] == 3
+    point = candidate(written, [("inputs[0].threads", 4), ("inputs[0].processOnPoller", False)])
+    (file,) = render(point.profile)
+    module = 'module(load="imptcp" threads="4" processOnPoller="off")'
+    assert file.text == conf.replace('module(load="imptcp" threads="3")', module)
+
+
+def test_a_module_of_the_old_form_takes_no_parameters(tmp_path: Path) -> None:
+    head = 'module(load="imtcp")\nmodule(load="omelasticsearch")\ninput(type="imtcp" port="10514"'
+    old = '$ModLoad imudp\n$ModLoad omelasticsearch\ninput(type="imudp" port="10514"'
+    paths = {str(one.path) for one in knobs(loaded(tmp_path, conf=CONF.replace(head, old)).profile)}
+    assert paths
+    assert not [one for one in paths if one.startswith("inputs")]
+
+
 def test_its_place_is_kept_when_a_profile_moves(tmp_path: Path) -> None:
     written = loaded(tmp_path)
     leaf = read(written.text, str(written.path))

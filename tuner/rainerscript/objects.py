@@ -1,7 +1,8 @@
 """The objects of a configuration by their addresses, each where it stands in the user's files.
 
-An address is `main_queue`, `global`, or a kind with the object's name, such as `action[es]`; an
-object without a name of its own has its number among those of its kind, from 1 in rsyslogd's order.
+An address is `main_queue`, `global`, or a kind with the object's name, such as `action[es]` or
+`module[imudp]`; an object without a name of its own has its number among those of its kind, from 1
+in rsyslogd's order.
 """
 
 from __future__ import annotations
@@ -12,7 +13,14 @@ from dataclasses import dataclass
 
 from tuner.rainerscript.configuration import Configuration, decoded
 from tuner.rainerscript.legacy import modern
-from tuner.rainerscript.script import Block, Parameter, ScriptObject, ScriptPosition, every
+from tuner.rainerscript.script import (
+    Block,
+    Parameter,
+    ScriptObject,
+    ScriptPosition,
+    every,
+    module_name,
+)
 
 SURROGATES = "surrogateescape"
 MAIN_QUEUE = "main_queue"
@@ -134,3 +142,15 @@ def _addressed(block: Block) -> Iterator[tuple[str, ScriptObject]]:
         for number, one in enumerate(mine, 1):
             is_own = one.name and names[one.key] == 1
             yield f"{kind}[{one.name if is_own else number}]", one
+    modules = [one for one in objects if one.kind == "module" and not is_directive(one)]
+    yield from {module_address(module_name(one)): one for one in reversed(modules)}.items()
+
+
+def module_address(name: str) -> str:
+    """The address of the statement that loads a module."""
+    return f"module[{name}]"
+
+
+def is_directive(one: ScriptObject) -> bool:
+    """Whether a module is loaded by a directive of the old form, which takes no parameters."""
+    return all(each.origin == one.origin for each in one.parameters)

@@ -12,7 +12,7 @@ from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
 from tuner.rainerscript.gaps import Gaps
-from tuner.rainerscript.objects import MAIN_QUEUE, Base
+from tuner.rainerscript.objects import MAIN_QUEUE, Base, module_address
 from tuner.rainerscript.parameters import (
     INPUT_MODELS,
     input_of,
@@ -32,6 +32,7 @@ from tuner.rainerscript.script import (
     every,
     module_name,
 )
+from tuner.schema.parameter import of_module
 from tuner.schema.scalars import as_name
 
 ProfileKey = tuple[str | int, ...]
@@ -53,11 +54,13 @@ _INDEX_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 @dataclass(frozen=True)
 class View:
     """Sections of a profile as plain data, and the address of the object that each stands for;
-    `reached` are the engine actions that the events of each input may come to.  A configuration
-    without an input of a profile's has one that a lab adds, `stand_in`."""
+    `modules` are those of the modules.  `reached` are the engine actions that the events of each
+    input may come to.  Where no input can be flooded the last is one that a lab adds, `stand_in`.
+    """
 
     data: Mapping[str, object]
     sections: Mapping[ProfileKey, str]
+    modules: frozenset[str] = frozenset()
     reached: tuple[frozenset[str], ...] = ()
     stand_in: ScriptObject | None = None
 
@@ -89,6 +92,10 @@ class View:
             if address == MAIN_QUEUE or (len(rest) == 2 and rest[0] == "queue"):
                 return address, f"{QUEUE}{rest[-1]}"
             name = _TIMEOUT if rest[0] == _FILTER_PATH else str(rest[0])
+            kind = str(self.section(section).get("type")) if section[0] == "inputs" else ""
+            if kind and name in of_module(INPUT_MODELS[kind]):
+                module = module_address(kind)
+                return (module, name) if module in self.modules else None
             return (address, name) if len(rest) == 1 else None
         return None
 
@@ -152,7 +159,8 @@ class _Viewing:
         longest = self.base.setting(_LONGEST) or ""
         if _SIZE.fullmatch(longest):
             self.data["global"] = {_LONGEST: longest}
-        return View(self.data, self.sections, tuple(self.reached), stand_in)
+        modules = frozenset(address for address, _ in self.base.of_kind("module"))
+        return View(self.data, self.sections, modules, tuple(self.reached), stand_in)
 
     def _fill_inputs(self) -> ScriptObject | None:
         """The inputs, and what each reaches; where none of them can be flooded one more, which a
@@ -177,7 +185,9 @@ class _Viewing:
 
     def _input(self, one: ScriptObject, address: str, model: type[Input]) -> dict[str, object]:
         keys = keys_of_model(model)
-        own = (each for each in one.parameters if each.key in keys)
+        module = self.base.objects.get(module_address(one.type))
+        shared = () if module is None else module.parameters
+        own = (each for each in (*shared, *one.parameters) if each.key in keys)
         data = input_of(model, own, {}, address, Gaps())
         ruleset = (one.text("ruleset") or "").lower()
         stream = next((name for name, of in self.rulesets.items() if of.key == ruleset), None)
