@@ -51,6 +51,14 @@ def test_what_would_keep_the_flood_out_of_an_input_is_gone(tmp_path: Path) -> No
     assert 'rcvbufSize="4m"' in text
 
 
+def test_what_is_a_default_of_profiles_alone_is_not_written(tmp_path: Path) -> None:
+    conf = f'module(load="imptcp" threads="4")\ninput(type="imptcp" port="514")\n*.* {ES})\n'
+    lines = printed(fitted(tmp_path, conf).block).splitlines()
+    assert 'module(load="imptcp" threads="4")' in lines
+    # rsyslogd refuses a parameter of the module there.
+    assert 'input(type="imptcp" address="127.0.0.1" port="20000")' in lines
+
+
 def test_what_is_about_the_host_is_left_out_and_said(tmp_path: Path) -> None:
     conf = (
         'global(workDirectory="/var/spool/rsyslog" privdrop.user.name="syslog" '

@@ -183,7 +183,9 @@ class _Fitting:
         if path is None or bound is None:
             self.leave_out(one.origin, f"input {one.text('type')}")
             return
-        before = self.kept.view.section(path)
+        section = self.kept.view.section(path)
+        written = type(bound).model_validate(section, by_alias=True, by_name=False)
+        before = written.model_dump(mode="json", by_alias=True, exclude_none=True)
         after = bound.model_dump(mode="json", by_alias=True, exclude_none=True)
         changed = {
             key: value

@@ -106,6 +106,11 @@ class BaseFiles(Section):
             return None
         return self.kept.on_its_host(next(iter(self.kept.changed.files)))
 
+    @property
+    def is_read(self) -> bool:
+        """Whether it was read; not where only the values of a profile are judged."""
+        return self._kept is not None
+
     def hold(self, kept: "KeptBase") -> None:
         """Keep what was read."""
         self._kept = kept
@@ -203,7 +208,7 @@ class Profile(Section):
     def flooded_number(self) -> int:
         """The number of the input that measurements flood: the first of the measured stream that
         they can, else the first; of a base see `View.flooded`."""
-        if self.base is not None:
+        if self.base is not None and self.base.is_read:
             return self.base.kept.view.flooded([one.flood_rank for one in self.inputs])
         mine = [n for n, one in enumerate(self.inputs) if one.stream == self.measured_stream]
         able = [number for number in mine if self.inputs[number].unmeasured is None]
