@@ -77,6 +77,14 @@ def test_documents_are_counted_exactly(sink: Sink, client: EngineClient) -> None
     assert index_counters(client, "counts-a").index_failed == 0
 
 
+@pytest.mark.parametrize("path", ["/single/events", "/single/_doc", "/single/_doc/7"])
+def test_a_document_in_a_request_of_its_own_is_counted(path: str, sink: Sink) -> None:
+    status, answer = send(sink, path, b'{\n"m": 1}\n')
+    assert status == 201
+    assert json.loads(answer)["result"] == "created"
+    assert post(sink, "/single/_count", b"")["count"] == json.loads(answer)["_seq_no"] + 1
+
+
 def test_empty_lines_between_documents_are_skipped(sink: Sink, client: EngineClient) -> None:
     one, two = (bulk_body("spaced", [number]) for number in (1, 2))
     assert post(sink, "/_bulk", one + b"\n" + two)["errors"] is False

@@ -15,7 +15,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from http import HTTPStatus
 
 from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import SentEvents
@@ -126,6 +127,19 @@ def _bulk(store: Store, request: HttpRequest, name: str) -> Reply:
         return reply, stored
 
     return store.injector.bulk(body, keep)
+
+
+def _index_one(store: Store, request: HttpRequest, name: str) -> Reply:
+    """One document in a request of its own, as omelasticsearch sends them without bulkmode."""
+    # Line ends are blanks of JSON, and end the lines of a bulk.
+    document = request.body.replace(b"\n", b" ")
+    action = json.dumps({"index": {"_index": name}}).encode()
+    made = replace(request, body=b"%b\n%b\n" % (action, document), query={})
+    reply = _bulk(store, made, name)
+    if reply.status != HTTPStatus.OK:
+        return reply
+    (item,) = json.loads(reply.body)["items"]
+    return json_reply(item["index"], item["index"]["status"])
 
 
 def _cat_indices(store: Store, _request: HttpRequest, name: str) -> Reply:
@@ -277,6 +291,7 @@ _ROUTES = (
     _route("GET", "/NAME/_stats(?:/.*)?", _stats),
     _route("GET POST", "/NAME/_count", _count),
     _route("POST", "/NAME/_(?:refresh|flush|forcemerge)", _nothing_to_do),
+    _route("POST PUT", "/NAME/(?:_doc|_create|[^/_][^/]*)(?:/[^/]+)?", _index_one),
     _route("GET", "/NAME/_mapping", _mapping),
     _route("PUT", "/NAME", _create),
     _route("GET HEAD", "/NAME", _describe),
