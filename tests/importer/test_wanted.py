@@ -102,6 +102,18 @@ if $!level == "error" then action(type="omelasticsearch" server="es1" template="
     assert written["user"]["name"].isalpha()
 
 
+def test_the_whole_of_the_json_is_no_member_of_it(tmp_path: Path) -> None:
+    conf = f"""
+template(name="t" type="string" string="%$!all-json%%$!all-json-plain%%$!user%")
+action(type="mmjsonparse" cookie="")
+{ES}
+"""
+    (only,) = ways(tmp_path, conf)
+    assert list(json.loads(only.text)) == ["user"]
+    (only,) = ways(tmp_path, conf.replace("%$!user%", ""))
+    assert list(json.loads(only.text)) == ["level", "logger", "message"]
+
+
 def test_cee_keeps_its_cookie(tmp_path: Path) -> None:
     conf = f'action(type="mmjsonparse")\nif $!a == "b<c" then {ES}\n'
     (only,) = ways(tmp_path, conf)

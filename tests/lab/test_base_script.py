@@ -63,6 +63,7 @@ def test_what_is_about_the_host_is_left_out_and_said(tmp_path: Path) -> None:
     conf = (
         'global(workDirectory="/var/spool/rsyslog" privdrop.user.name="syslog" '
         'maxMessageSize="32k")\n'
+        'module(load="imtcp") module(load="omelasticsearch") '
         'module(load="imuxsock")\nmodule(load="imklog.so")\nmodule(load="omprog")\n'
         'input(type="imtcp" port="514")\ninput(type="imuxsock" Socket="/dev/x")\n'
         f'*.* action(type="omprog" binary="/bin/evil")\n*.* {ES})\n'

@@ -34,6 +34,17 @@ def test_a_module_that_the_base_loads_is_not_loaded_again(tmp_path: Path) -> Non
     assert printed(fitted(tmp_path, conf).block).count('load="imtcp"') == 1
 
 
+def test_modules_that_the_file_around_a_drop_in_loads_are_loaded(tmp_path: Path) -> None:
+    conf = f'input(type="imtcp" port="1")\naction(type="mmjsonparse")\n*.* /x\n*.* {ES})\n'
+    lines = printed(fitted(tmp_path, conf).block).splitlines()
+    assert lines[1:4] == [
+        f'module(load="{name}")' for name in ("imtcp", "mmjsonparse", "omelasticsearch")
+    ]
+    said = [str(one) for one in fitted(tmp_path, conf).left_out]
+    what = "modules that it does not load: the lab loads imtcp, mmjsonparse, omelasticsearch"
+    assert said == [f"{tmp_path}/rsyslog.conf:1:1: {what}"]
+
+
 @pytest.mark.parametrize(
     "source",
     [

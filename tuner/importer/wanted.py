@@ -36,8 +36,9 @@ _USUAL = {
     "cron.info": 1, "authpriv.notice": 1, "mail.info": 1, "local0.warning": 1, "local2.info": 1,
 }  # fmt: skip
 _MEMBER = re.compile(r"\$!([\w-]+(?:!+[\w-]+)*)")
-_TEXT_MEMBERS = frozenset({"msg", "message", "log", "text"})
 _OF_ANY_JSON = ("level", "logger", "message")
+_ALL_JSON = frozenset({"all-json", "all-json-plain"})
+_TEXT_MEMBERS = frozenset({"msg", "message", "log", "text"})
 _VALUE = Blank("word", (4, 6, 8, 10), 500)
 _NAMES = {"syslogfacility-text": FACILITIES, "syslogseverity-text": SEVERITIES}
 _OF_PROGRAM = frozenset({"programname", "app-name", "syslogtag"})
@@ -75,7 +76,7 @@ def wanted_by(base: Base, mean_bytes: int) -> TrafficSample | None:
     all messages alike."""
     demands = list(dict.fromkeys(islice(_ways_of(base), _MOST_WAYS)))
     cookie = _cookie(base)
-    paths = _members(base) if cookie is not None else ()
+    paths = () if cookie is None else _members(base) or _OF_ANY_JSON
     passes_json = cookie is None and _passes_messages(base)
     if passes_json:
         cookie, paths = "", _OF_ANY_JSON
@@ -210,7 +211,7 @@ def _members(base: Base) -> tuple[str, ...]:
     """The paths of JSON members that the configuration names."""
     texts = [text for _, text in base.text]
     found = (path.strip("!") for text in texts for path in _MEMBER.findall(text))
-    return tuple(dict.fromkeys(found))
+    return tuple(path for path in dict.fromkeys(found) if path not in _ALL_JSON)
 
 
 def _cookie(base: Base) -> str | None:

@@ -118,7 +118,7 @@ def lab_script(kept: KeptBase, inputs: Sequence[Input | None], site: BaseSite) -
         raise Refused(f"nothing of the base goes into an engine in a lab: {why}")
     fitting.note_template()
     work = ScriptObject("global", (Parameter.of("workDirectory", site.folder, HERE),), HERE)
-    added, said = stand_in(kept, inputs)
+    added, said = stand_in(kept, inputs, block)
     # Last, so that it holds whatever stands above.
     safe = confined((work, *added, *fitting.templates, *block, *fitting.last), site.folder)
     for gap in safe.left_out:

@@ -1,33 +1,55 @@
-"""An input of the lab's for a base of which none can be flooded: a drop-in has none, and those of
-the journal and of the host's own sockets are not a lab's."""
+"""What stands in a lab for the file that includes a drop-in and for the inputs of a host: modules
+that are not loaded, and an input where none can be flooded."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tuner.modules.input import Input
 from tuner.rainerscript.gaps import Gap
-from tuner.rainerscript.script import ScriptObject, ScriptPosition, every, loading, module_name
+from tuner.rainerscript.script import (
+    Block,
+    ScriptObject,
+    ScriptPosition,
+    every,
+    loading,
+    module_name,
+)
 
 if TYPE_CHECKING:
     from tuner.profile.base import KeptBase
 
+# Actions of rsyslogd itself.
+_BUILT_IN = frozenset({"omfile", "omfwd", "omusrmsg", "ompipe", "omdiscard", "omshell"})
+
 
 def stand_in(
-    kept: KeptBase, inputs: Sequence[Input | None]
-) -> tuple[tuple[ScriptObject, ...], tuple[Gap, ...]]:
-    """What is added to the configuration for it, and what to say; nothing where an input of the
-    base is flooded."""
-    one, bound = kept.view.stand_in, next(iter(inputs[-1:]), None)
-    if one is None or bound is None:
-        return (), ()
-    statements = [each for each in every(kept.changed.block) if isinstance(each, ScriptObject)]
-    loaded = {module_name(each) for each in statements if each.kind == "module"}
-    modules = () if one.type in loaded else (loading(one.type, one.origin),)
-    data = bound.model_dump(mode="json", by_alias=True, include={"address", "port"})
-    ruleset = one.text("ruleset")
-    where = "" if ruleset is None else f" for ruleset {ruleset}"
+    kept: KeptBase, inputs: Sequence[Input | None], block: Block
+) -> tuple[Block, tuple[Gap, ...]]:
+    """What is added before the statements that a lab has of a base, and what to say of it."""
     here = ScriptPosition(next(iter(kept.changed.files)), 1, 1)
-    said = Gap(here, f"no input that can be flooded: the lab adds an {one.type}{where}")
-    return (*modules, one.with_values(data)), (said,)
+    one, bound = kept.view.stand_in, next(iter(inputs[-1:]), None)
+    missing = dict.fromkeys(_not_loaded(block))
+    said: list[str] = []
+    added: Block = ()
+    if missing:
+        said.append(f"modules that it does not load: the lab loads {', '.join(missing)}")
+    if one is not None and bound is not None:
+        data = bound.model_dump(mode="json", by_alias=True, include={"address", "port"})
+        added = (one.with_values(data),)
+        ruleset = one.text("ruleset")
+        where = "" if ruleset is None else f" for ruleset {ruleset}"
+        said.append(f"no input that can be flooded: the lab adds an {one.type}{where}")
+        missing = dict.fromkeys(_not_loaded((*added, *block)))
+    modules = (loading(name, here) for name in missing)
+    return (*modules, *added), tuple(Gap(here, what) for what in said)
+
+
+def _not_loaded(block: Block) -> Iterator[str]:
+    """The modules that inputs and actions are of, and that nothing loads."""
+    objects = [one for one in every(block) if isinstance(one, ScriptObject)]
+    loaded = {module_name(one) for one in objects if one.kind == "module"} | _BUILT_IN
+    for one in objects:
+        if one.kind in {"input", "action"} and one.type.removeprefix("builtin:") not in loaded:
+            yield one.type
