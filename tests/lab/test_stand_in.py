@@ -77,6 +77,14 @@ def test_of_several_inputs_that_is_flooded_which_leads_to_most_engine_actions(
     assert 'ruleset="all"' in input_of(tmp_path, conf)
 
 
+def test_lines_of_files_that_are_taken_apart_come_by_an_input_of_the_lab(tmp_path: Path) -> None:
+    source = 'input(type="imfile" file="/var/log/x" tag="x")'
+    conf = f'{source}\naction(type="mmnormalize")\n*.* {ES})\n'
+    profile = loaded(tmp_path, conf=conf).profile
+    assert flooded(profile).type == "imtcp"
+    assert 'type="imtcp"' in input_of(tmp_path, conf)
+
+
 def test_of_equals_that_is_flooded_which_loses_nothing(tmp_path: Path) -> None:
     conf = f'input(type="imudp" port="1")\ninput(type="imtcp" port="2")\n*.* {ES})\n'
     profile = loaded(tmp_path, conf=conf).profile

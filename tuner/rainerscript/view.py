@@ -45,6 +45,7 @@ _ENGINE = "omelasticsearch"
 # What takes events in a lab where no input of a configuration can, the first that is not loaded.
 _STAND_INS = ("imtcp", "imptcp")
 _STAND_IN_PORT = 10514
+_TAKES_APART = frozenset({"mmjsonparse", "mmnormalize", "mmfields"})
 _NOWHERE = ScriptPosition("", 1, 1)
 _SERVER = re.compile(r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?")
 _LONGEST, _SIZE = "maxMessageSize", re.compile(r"[1-9][0-9]*[kmg]?")
@@ -164,7 +165,9 @@ class _Viewing:
 
     def _fill_inputs(self) -> ScriptObject | None:
         """The inputs, and what each reaches; where none of them can be flooded one more, which a
-        lab adds."""
+        lab adds.  Lines of files cannot be where they are taken apart: each has a number of the
+        lab's before it."""
+        apart = any(one.type in _TAKES_APART for _, one in self.base.of_kind("action"))
         made: list[dict[str, object]] = []
         is_flooded = False
         for address, one in self.base.of_kind("input"):
@@ -175,7 +178,8 @@ class _Viewing:
                 self.reached.append(self._engine_actions(one.text("ruleset") or ""))
                 made.append(data)
                 source = model.model_validate(data, by_alias=True, by_name=False)
-                is_flooded = is_flooded or source.unmeasured is None
+                is_taken = source.unmeasured is None and not (apart and source.transport == "file")
+                is_flooded = is_flooded or is_taken
         stand_in = None if is_flooded else self._stand_in()
         if stand_in is not None:
             self.reached.append(self._engine_actions(stand_in.text("ruleset") or ""))
