@@ -127,3 +127,17 @@ def test_messages_that_become_documents_are_json(tmp_path: Path) -> None:
     assert sample is not None
     assert {one.text[0] for one in sample.templates} == {"{"}
     assert wanted(tmp_path, f"{template}*.* {action}\n") is not None
+
+
+def test_messages_at_the_end_of_documents_are_json(tmp_path: Path) -> None:
+    conf = f"""
+template(name="t" type="list") {{
+  constant(value="{{") property(name="timegenerated" outname="t" format="jsonf")
+  constant(value=",") property(name="msg" regex.expression="{{\\\\(.*\\\\)" regex.submatch="1")
+  constant(value="\\n")
+}}
+{ES.replace(")", ' template="t")')}
+"""
+    sample = wanted(tmp_path, conf)
+    assert sample is not None
+    assert all(one.text.startswith("{") for one in sample.templates)

@@ -103,6 +103,24 @@ TEMPLATES = {
         'property(name="msg" format="json") constant(value="\\"}") }',
         'constant(value="\\",\\"rsyslog_tune_seq\\":")',
     ),
+    "a line end after it": (
+        'template="t"',
+        'template(name="t" type="list") { constant(value="{\\"m\\":\\"") property(name="msg" '
+        'format="json") constant(value="\\"}") constant(value="\\n") }',
+        'constant(value="\\",\\"rsyslog_tune_seq\\":")',
+    ),
+    "parsed JSON at its end": (
+        'template="t"',
+        'template(name="t" type="list") { constant(value="{\\"t\\":\\"") '
+        'property(name="timereported") constant(value="\\",") '
+        'property(name="$!all-json" position.from="2") }',
+        'constant(value="{\\"rsyslog_tune_seq\\":")',
+    ),
+    "parsed JSON at the end of a string": (
+        'template="t"',
+        r'template(name="t" type="string" string="{\"o\":{\"m\":1},%$!all-json:2:$%\n")',
+        rf"{{\"rsyslog_tune_seq\":10{NUMBER},\"o\":",
+    ),
     "jsonf": (
         'template="t"',
         'template(name="t" type="list" option.jsonf="on") '

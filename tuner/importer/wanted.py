@@ -25,7 +25,7 @@ from tuner.rainerscript.script import (
     Statement,
     every,
 )
-from tuner.rainerscript.template import whole_document
+from tuner.rainerscript.template import ends_with_message, whole_document
 from tuner.traffic.sample import Blank, MessageTemplate, Part, TrafficSample, written
 
 # So many ways are told apart, and so many alternatives of a condition.
@@ -224,10 +224,12 @@ def _cookie(base: Base) -> str | None:
 
 
 def _passes_messages(base: Base) -> bool:
-    """Whether the document of an engine action is the message itself, which then is JSON."""
+    """Whether the document of an engine action is the message itself, or ends with it, which then
+    is JSON."""
     actions = (one for _, one in base.of_kind("action") if one.type == "omelasticsearch")
     templates = (base.template(one.text("template") or "") for one in actions)
-    return any(one is not None and whole_document(one) == "msg" for one in templates)
+    known = [one for one in templates if one is not None]
+    return any(whole_document(one) == "msg" or ends_with_message(one) for one in known)
 
 
 def _text(

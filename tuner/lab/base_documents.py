@@ -59,10 +59,9 @@ def numbered(
     section = "$!" if section in _ALL_JSON else section
     text = given.text("string")
     if section is None and text is not None:
-        head, brace, tail = text.rpartition("}")
-        longer = f'{head},"{FIELD}":{digits}{brace}{tail}'
+        longer = _with_text(text, digits)
         copy = given.with_values({"name": name, "type": "string", "string": longer})
-        return NumberedDocument((copy,), name) if brace else None
+        return NumberedDocument((copy,), name) if longer else None
     variable = f"$.{FIELD}_{number}" if section is None else f"{section.rstrip('!')}!{FIELD}"
     parts = given.parts if section is not None else _with_member(given, variable)
     if parts is None:
@@ -91,10 +90,36 @@ def _with_member(template: ScriptObject, variable: str) -> tuple[ScriptObject, .
     member = ScriptObject("property", (), HERE).with_values(value)
     if any(template.is_on(f"option.{name}") for name in ("jsonf", "jsonftree")):
         return (*template.parts, member)
-    *before, last = template.parts or (member,)
-    head, brace, tail = (last.text("value") or "").rpartition("}")
-    if last.kind != "constant" or not brace:
-        return None
-    head_part = last.with_values({"value": f'{head},"{FIELD}":'})
     plain = ScriptObject("property", (), HERE).with_values({"name": variable})
-    return (*before, head_part, plain, last.with_values({"value": brace + tail}))
+    parts = template.parts or (member,)
+    end = max((n for n, one in enumerate(parts) if not _is_blank(one)), default=0)
+    last, after = parts[end], parts[end + 1 :]
+    head, brace, tail = (last.text("value") or "").rpartition("}")
+    if last.kind == "constant" and brace:
+        head_part = last.with_values({"value": f'{head},"{FIELD}":'})
+        return (*parts[:end], head_part, plain, last.with_values({"value": brace + tail}), *after)
+    # A part of it that is JSON itself closes the object.
+    first, *rest = parts
+    blank, brace, more = (first.text("value") or "").partition("{")
+    if first.kind != "constant" or blank.strip() or not brace:
+        return None
+    return (constant(f'{{"{FIELD}":'), plain, constant(f",{more}"), *rest)
+
+
+def _with_text(text: str, digits: str) -> str:
+    """The text of a template with one more member of the object that it writes, the last one, or
+    the first where a property closes the object; "" where it writes none."""
+    head, brace, tail = text.rpartition("}")
+    if brace and not _without_line_ends(tail):
+        return f'{head},"{FIELD}":{digits}{brace}{tail}'
+    blank, brace, more = text.partition("{")
+    return "" if blank.strip() or not brace else f'{{"{FIELD}":{digits},{more}'
+
+
+def _is_blank(part: ScriptObject) -> bool:
+    return part.kind == "constant" and not _without_line_ends(part.text("value") or "")
+
+
+def _without_line_ends(text: str) -> str:
+    """A text without blanks around it and, as rsyslogd unescapes it once more, without `\\n`."""
+    return text.replace("\\n", "").strip()

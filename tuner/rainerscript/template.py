@@ -104,6 +104,18 @@ def whole_document(one: ScriptObject) -> str | None:
     return name if name.startswith(("$!", "$.")) and not options else None
 
 
+def ends_with_message(one: ScriptObject) -> bool:
+    """Whether the last members of an object that a template writes are those of the message, which
+    then is JSON."""
+    try:
+        pieces = template_of(one).pieces
+    except Inexpressible:
+        return False
+    *_, before, last = ("", "", *(one for one in pieces if not isinstance(one, str) or one.strip()))
+    is_message = isinstance(last, TemplateProperty) and last.lowered == _MESSAGE
+    return is_message and isinstance(before, str) and before.rstrip().endswith(("{", ","))
+
+
 def _part(part: ScriptObject) -> TemplatePiece:
     if part.kind == "constant":
         text = _unescaped(part.text("value") or "")
