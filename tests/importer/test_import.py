@@ -430,7 +430,7 @@ def test_inputs_without_a_ruleset_lead_to_the_default_one_that_is_named(tmp_path
     made = imported(text, tmp_path)
     assert [one["type"] for one in listed(made, "outputs")] == ["omelasticsearch"]
     assert [one.message for one in made.missing] == [
-        "a rule of the default ruleset, to which none of the inputs leads"
+        "ruleset RSYSLOG_DefaultRuleset, not used: none of the imported inputs leads to it"
     ]
     (source,) = parse_profile(profile_text(made, ["rsyslog.conf"]), "site.yaml").profile.inputs
     assert source.stream is None

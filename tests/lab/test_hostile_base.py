@@ -80,7 +80,7 @@ def test_files_whose_names_lead_above_the_folder_are_not_written(tmp_path: Path)
 
 def test_the_default_ruleset_stays_that_which_is_named(tmp_path: Path) -> None:
     text, _ = bound(tmp_path, "$DefaultRuleset other\n$RuleSet other\n*.* /var/log/other")
-    assert text.rstrip().endswith("$DefaultRuleset other")
+    assert text.rstrip().endswith("call other")
 
 
 @pytest.mark.parametrize(

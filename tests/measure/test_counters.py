@@ -49,7 +49,8 @@ def now(monkeypatch: pytest.MonkeyPatch) -> Counters:
     rsyslogd = SimpleNamespace(pid=77, usage=lambda: Usage(2.5, 1))
     progress = SimpleNamespace(cpu_seconds=1.5, blocked_seconds=6.5)
     flood = SimpleNamespace(progress=lambda: progress, loads=dict)
-    pipe = SimpleNamespace(lab=lab, rsyslogd=rsyslogd, pattern="logs-*")
+    receiver = SimpleNamespace(cpu_s=0.5)
+    pipe = SimpleNamespace(lab=lab, rsyslogd=rsyslogd, pattern="logs-*", receiver=receiver)
     made = counters_now(cast(Pipeline, pipe), cast(Traffic, flood), 3.0)
     assert asked == [
         ("client", 3.0), ("client", "logs-*"), ("client", "logs-*", 3.0), (77,), (),
@@ -60,7 +61,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> Counters:
 def test_each_counter_is_in_its_place(now: Counters) -> None:
     assert (now.at_s, now.epoch_s, now.machine) == (100.0, 1_800_000_000.0, CORES)
     assert (now.shipper_cpu_s, now.sender_cpu_s, now.sender_blocked_s) == (2.5, 1.5, 6.5)
-    assert (now.engine_cpu_s, now.rejected) == (4.5, 7)
+    assert (now.engine_cpu_s, now.rejected, now.receiver_cpu_s) == (4.5, 7, 0.5)
     assert (now.index_throttled_ms, now.merge_throttled_ms, now.refreshes) == (11, 12, 13)
     assert (now.bulk, now.probe, dict(now.load_hosts), dict(now.engine_hosts)) == (
         None, None, {}, {},

@@ -92,7 +92,7 @@ class _Translation:
         # The ruleset of the counters is one more: what inputs are of a stream depends on it.
         self.impstats()
         self.inputs(partly)
-        for ruleset in self.entries or {self.parts.default: []}:
+        for ruleset in self.entries or {_DEFAULT: []}:
             self.ruleset(ruleset, outputs)
         if not outputs.made and not self.rest.bodies:
             self.hand_over(outputs)
@@ -204,7 +204,7 @@ class _Translation:
         only the default one.  Those are returned that no input of a profile says."""
         partly: list[tuple[str, ScriptObject, dict[str, object] | None, Gaps]] = []
         for one in (*local_inputs(self.parts), *self.parts.inputs):
-            ruleset = (one.text("ruleset") or self.parts.default).lower()
+            ruleset = (one.text("ruleset") or _DEFAULT).lower()
             gaps = Gaps()
             data = read_input(one, self.parts, gaps)
             found = self.parts.rulesets.get(ruleset)
@@ -270,8 +270,7 @@ class _Translation:
 
     def stream_of(self, ruleset: str) -> str | None:
         """The stream that stands for a ruleset; None for what the profile says itself."""
-        default = self.parts.default
-        own = default if default in self.entries else next(iter(self.entries), default)
+        own = _DEFAULT if _DEFAULT in self.entries else next(iter(self.entries), _DEFAULT)
         if ruleset == own and (ruleset == _DEFAULT or not self.has_queues(ruleset)):
             return None
         word = as_name(ruleset)

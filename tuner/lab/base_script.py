@@ -120,7 +120,7 @@ def lab_script(kept: KeptBase, inputs: Sequence[Input | None], site: BaseSite) -
     work = ScriptObject("global", (Parameter.of("workDirectory", site.folder, HERE),), HERE)
     added, said = stand_in(kept, inputs, block)
     # Last, so that it holds whatever stands above.
-    safe = confined((work, *added, *fitting.templates, *block, *fitting.last), site.folder)
+    safe = confined((work, *added, *fitting.templates, *block), site.folder)
     for gap in safe.left_out:
         fitting.leave_out(gap.origin, gap.message)
     added_here = (Replaced(one.origin, "inputs", one.message) for one in said)
@@ -142,7 +142,6 @@ class _Fitting:
     templates: list[ScriptObject] = field(default_factory=list)
     replaced: list[Replaced] = field(default_factory=list)
     forwards: bool = False
-    last: list[Directive] = field(default_factory=list)
 
     def statement(self, one: Statement) -> Iterator[Statement]:
         """What stands for a statement in the lab."""
@@ -151,9 +150,6 @@ class _Fitting:
                 yield from self.action(one)
             case ScriptObject():
                 yield from self.object(one)
-            case Directive(key="defaultruleset"):
-                # Where no statement follows: it must come after the ruleset that it names.
-                self.last.append(one)
             case Directive():
                 self.leave_out(one.origin, f"${one.name}")
             case BsdBlock():

@@ -253,8 +253,6 @@ class Parts:
     template_objects: dict[str, ScriptObject] = field(default_factory=dict)
     others: list[ScriptObject | Directive] = field(default_factory=list)
     rules: list[Statement] = field(default_factory=list)
-    default: str = DEFAULT_RULESET.lower()
-    """The ruleset of inputs that name none."""
 
     @property
     def tables(self) -> dict[str, ScriptObject]:
@@ -334,8 +332,6 @@ def parts_of(block: Block) -> Parts:
     for statement in block:
         if isinstance(statement, ScriptObject) and statement.kind != "action":
             parts.add(statement)
-        elif isinstance(statement, Directive) and statement.key == "defaultruleset":
-            parts.default = statement.text.strip().strip('"').lower()
         elif isinstance(statement, Directive) and statement.key in CORE:
             parts.others.append(statement)
         else:

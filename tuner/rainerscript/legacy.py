@@ -41,6 +41,7 @@ from tuner.rainerscript.script import (
 from tuner.rainerscript.template import extended
 
 DEFAULT_RULESET = "RSYSLOG_DefaultRuleset"
+_NOT_USED = f"{DEFAULT_RULESET}, not used"
 SHUTDOWN = "workertimeoutthreadshutdown"
 """The only queue parameter that is called otherwise today."""
 
@@ -322,14 +323,21 @@ class _Modernised:
             named = Parameter.of("name", name, origin)
             done += (ScriptObject("ruleset", (named, *given.values()), origin, body=tuple(body)),)
         if self.default is not None:
-            # The rules outside of rulesets are those of one that no event comes to any more.
-            kept = (one for one in done if isinstance(one, Directive) or not _is_rule(one))
-            done = (*kept, self.default)
+            done = self.with_default(done, self.default)
         if self.first_main is not None:
             defaults = {f"queue.{key}": value for key, value in OLD_MAIN_QUEUE.items()}
             parameters = _completed(self.main, defaults, self.first_main)
             done += (ScriptObject("main_queue", parameters, self.first_main),)
         return done
+
+    def with_default(self, block: Block, default: Call) -> Block:
+        """With another default ruleset: events of inputs that name none go there, and the rules
+        outside of rulesets are those of one that no event comes to."""
+        rules = tuple(one for one in block if _is_rule(one) and not isinstance(one, Directive))
+        objects = tuple(one for one in block if one not in rules)
+        named = Parameter.of("name", _NOT_USED, default.origin)
+        unused = ScriptObject("ruleset", (named,), default.origin, body=rules)
+        return (*objects, *((unused,) if rules else ()), default)
 
     def block(self, block: Block) -> Block:
         """One block; at the outermost level what belongs to a `$RuleSet` goes there."""

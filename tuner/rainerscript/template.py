@@ -111,7 +111,8 @@ def ends_with_message(one: ScriptObject) -> bool:
         pieces = template_of(one).pieces
     except Inexpressible:
         return False
-    *_, before, last = ("", "", *(one for one in pieces if not isinstance(one, str) or one.strip()))
+    written = [one for one in pieces if not isinstance(one, str) or one.strip()]
+    before, last = written[-2:] if len(written) > 1 else (None, None)
     is_message = isinstance(last, TemplateProperty) and last.lowered == _MESSAGE
     return is_message and isinstance(before, str) and before.rstrip().endswith(("{", ","))
 
