@@ -116,7 +116,8 @@ def test_every_address_that_names_nothing_comes_at_once_with_what_there_is(site:
     refused = failure(
         ran(site, two, "validate", "--offline", "FOLDER/prod.yaml", profile=changes), BadProfile
     )
-    there = "main_queue, input[1], ruleset[remote], action[1], action[2]"
+    there = "main_queue, input[1], ruleset[remote], action[1], action[2], module[omelasticsearch], "
+    there += "module[imtcp]"
     assert refused.splitlines() == [
         f"{site}/prod.yaml:3:{column}: error: {key} names nothing in "
         f"{site}/rsyslog.conf, which has {there} [RT019]"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 from pathlib import Path
 
@@ -42,12 +43,14 @@ def with_values(words: tuple[str, ...], values: dict[str, str]) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """README.md's profile with a password that is here, and one that a search could end with."""
+    """README.md's profile with a password that is here, one that a search could end with, and a
+    configuration."""
     text = profile_block()
     (tmp_path / "es.pwd").write_text("secret", encoding="utf-8")
     text = edit(text, {"outputs[logs].auth.pwd.file": str(tmp_path / "es.pwd")})
     (tmp_path / PROFILE).write_text(text, encoding="utf-8")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
+    shutil.copy(ROOT / "examples/collector/rsyslog.conf", tmp_path)
     batch = {"outputs[logs].queue.dequeueBatchSize": 1000}
     (tmp_path / "best.yaml").write_text(edit(text, batch), encoding="utf-8")
     return tmp_path
