@@ -23,6 +23,7 @@ EVENTS = 6_400
 ONE = SentEvents((EVENTS,))
 # Every message goes to the first output, and every other one to the second.
 SOME = Expectation(((1, 1), (1, 0)))
+ALL = Expectation(((1, 1), (0, 0)))
 
 
 class Based(Index):
@@ -77,9 +78,15 @@ def test_a_message_gives_in_each_output_what_it_gave_when_it_was_learnt() -> Non
 
 @pytest.mark.parametrize("sent", [ONE, SentEvents((2_500, 1_010))])
 def test_what_is_expected_is_all_well_by_one_answer(sent: SentEvents) -> None:
-    index = Based(documents(SOME, sent))
-    assert check_expected_by_identity(index, "logs-*", sent, RUN, SOME) == ALL_WELL
+    index = Based(documents(ALL, sent))
+    assert check_expected_by_identity(index, "logs-*", sent, RUN, ALL) == ALL_WELL
     assert index.pages == []
+    assert check(documents(SOME, sent), SOME, sent) == ALL_WELL
+
+
+def test_a_document_that_should_not_be_there_makes_up_for_no_loss_beside_it() -> None:
+    held = without(documents(SOME, ONE), key(1, 20))
+    assert check([*held, key(1, 21)]) == DeliveryCheck(1, 1, (20,), (21,))
 
 
 @pytest.mark.parametrize("number", [0, 4_000, EVENTS - 2])

@@ -202,9 +202,9 @@ def check_expected_by_identity(
     """What became of the events of a run in an engine, after a refresh, where not each is one
     document.
 
-    Of outputs that take an event once or not at all the numbers are not read one by one: none is
-    there twice, and each stretch of numbers has as many documents as it should.  A document that
-    an output should not have makes up there for one that is lost in the same stretch.
+    Of outputs that take every event once, or none, the numbers are not read one by one: none is
+    there twice, and each stretch of numbers has as many documents as it should.  Of one that takes
+    some, a document that it should not have would make up there for one that is lost.
     """
     if _adds_up(client, pattern, sent, run, expectation):
         return DeliveryCheck(0, 0, (), ())
@@ -224,7 +224,7 @@ def check_expected_by_identity(
 def _adds_up(
     client: EngineClient, pattern: str, sent: SentEvents, run: str, expectation: Expectation
 ) -> bool:
-    if any(times not in {0, 1} for output in expectation.outputs for times in output):
+    if any(set(output) not in ({0}, {1}) for output in expectation.outputs):
         return False
     edges = np.linspace(0, sent.end, _BLOCKS + 1).astype(np.int64)
     wanted: list[int] = []
