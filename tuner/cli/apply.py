@@ -242,8 +242,7 @@ def _done(plan: DeployPlan, client: EngineClient | None, manner: Manner) -> tupl
 
 def _report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputFormat) -> None:
     """What became of each host, and what is left to do by hand."""
-    profile = plan.loaded.profile
-    node = () if plan.url is None else node_files(profile)
+    node = () if plan.url is None else node_files(plan.loaded.profile)
     each = [
         {"name": one.name, "state": one.state.value, "reason": one.error and str(one.error)}
         for one in outcomes

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -33,19 +34,14 @@ from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.lint.lint import summary
 from tuner.lint.load import parse_profile
 from tuner.profile.starter import on_top_of
-from tuner.rainerscript.configuration import (
-    Configuration,
-    configuration,
-    decoded,
-    is_native_yaml,
-)
+from tuner.rainerscript.configuration import Configuration, configuration, is_native_yaml
 from tuner.rainerscript.gaps import Gap
-from tuner.rainerscript.objects import SourceFile
+from tuner.rainerscript.objects import SURROGATES
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import Block
 from tuner.render.artefacts import masked, rsyslog_conf
 from tuner.render.form import Form
-from tuner.render.tree import write_whole
+from tuner.render.tree import raw_of
 from tuner.validate.equality import (
     EVENTS,
     Arrival,
@@ -194,8 +190,9 @@ def _on_top(
         if profile is None:
             raise BadUsage("name the profile, -o PROFILE: the files of the host are kept beside it")
         root = f"{profile.stem}.files"
-        sources = (SourceFile(path, *decoded(raw)) for path, raw in read.sources.items())
-        kept = {profile.parent / root / one.path.lstrip("/"): one.portable for one in sources}
+        folder = profile.parent / root
+        for there, raw in read.sources.items():
+            kept[folder / there.lstrip("/")] = raw.decode("utf-8", SURROGATES)
         base = f"{root}{first}"
     elif files[0].is_absolute() or profile is None:
         base = str(files[0])
@@ -253,7 +250,7 @@ def _release(wanted: str | None, machine: RemoteHost | None) -> str | None:
 def _read(
     files: Sequence[Path], host: str | None, inventory: Path | None, convert: bool
 ) -> tuple[Configuration, RemoteHost | None]:
-    """The configuration, and the machine where it is if that is another one."""
+    """The configuration, and the host that it was read from; None for this machine."""
     if not convert:
         _require_one(files)
     if host is None:
@@ -321,7 +318,9 @@ def _write(files: Mapping[Path, str], private: Container[Path] = ()) -> None:
             raise Refused(f"{path} exists: name another file, or move it")
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text, 0o600 if path in private else 0o644)
+        mode = 0o600 if path in private else 0o666
+        with open(path, "xb", opener=partial(os.open, mode=mode)) as file:
+            file.write(raw_of(text))
 
 
 def _to_mend(profile: Path | None) -> str:

@@ -30,6 +30,7 @@ from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.lint.repairs import every_change, repairs
 from tuner.profile.model import Profile
 from tuner.profile.sample import is_sample
+from tuner.render.tree import raw_of
 from tuner.report.figures import seconds
 from tuner.report.metrics import of_intent, of_trials
 from tuner.search.budget import Pace
@@ -167,8 +168,8 @@ def has_changed(begun_with: LoadedProfile) -> bool:
 
 
 def require_same_base(begun_with: LoadedProfile) -> None:
-    """Raise Refused where the configuration that a search changes in place is another now: what it
-    finds would not fit that."""
+    """Raise Refused where the configuration has changed since the search began: what the search
+    finds would not fit it."""
     changed = [path for path, text in _base_files(begun_with).items() if _differs(path, text)]
     if changed:
         raise _refused([f"{path}, its base, has changed since" for path in changed])
@@ -183,7 +184,7 @@ def _base_files(begun_with: LoadedProfile) -> dict[Path, str]:
 def _differs(path: Path, text: str) -> bool:
     """Whether a file says something else; one that cannot be read is not known to."""
     try:
-        return path.read_bytes() != text.encode("utf-8", "surrogateescape")
+        return path.read_bytes() != raw_of(text)
     except OSError:
         return False
 

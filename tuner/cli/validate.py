@@ -43,7 +43,7 @@ from tuner.lint.lint import summary
 from tuner.lint.load import STDIN, LoadedProfile, text_of
 from tuner.lint.repairs import Mend, mended, mended_files, repairs
 from tuner.render.templates import Templates
-from tuner.render.tree import require_writable, write_whole
+from tuner.render.tree import raw_of, require_writable, write_whole
 from tuner.validate.layers import Layer, layers
 
 
@@ -185,7 +185,7 @@ def _rewrite(path: Path, old: str, text: str) -> None:
     """Put another text in the place of a file, or of what a link leads to, which stays a link and
     is named."""
     there = path.resolve()
-    if there.read_bytes() != old.encode("utf-8", "surrogateescape"):
+    if there.read_bytes() != raw_of(old):
         raise JobFailed(f"{path} was changed while it was read, and is not repaired: try again")
     if str(there) != abspath(str(path)):
         say(f"{path} leads to {there}: that file is repaired")

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tuner.deploy.host_profile import HostProfile
 from tuner.deploy.inventory import InventoryHost
-from tuner.deploy.target import Candidate, Facts, raw_of, shown
+from tuner.deploy.target import Candidate, Facts, shown
 from tuner.engine import normal
 from tuner.engine.client import JSON, EngineClient, at
 from tuner.engine.installed import (
@@ -29,7 +29,7 @@ from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import RSYSLOG, mark_of, masked
 from tuner.render.templates import Templates
-from tuner.render.tree import unified
+from tuner.render.tree import raw_of, unified
 from tuner.validate.difference import ClusterObject, compare
 
 KIND = "apply-plan"

@@ -17,6 +17,7 @@ from importlib.resources import files
 from tuner.deploy.inventory import InventoryHost
 from tuner.errors import JobFailed, Locked, Refused
 from tuner.host.remote import Answer, Host, connect, script_of
+from tuner.render.tree import raw_of
 
 _SCRIPT = files("tuner.deploy").joinpath("host.sh").read_text(encoding="utf-8")
 _LIMIT_S = 60.0
@@ -198,11 +199,6 @@ class RemoteHost:
             **settings,
         }
         return script_of(_SCRIPT, every, printed or {}, call)
-
-
-def raw_of(text: str) -> bytes:
-    """The bytes of a rendered file."""
-    return text.encode("utf-8", "surrogateescape")
 
 
 def shown(content: bytes | None) -> str | None:

@@ -9,7 +9,7 @@ from tuner.deploy.host_profile import HostProfile
 from tuner.deploy.needs import needs_of
 from tuner.deploy.plan import release_number
 from tuner.deploy.queues import block_of, stranded_files
-from tuner.deploy.target import Examined, RemoteHost, raw_of, shown
+from tuner.deploy.target import Examined, RemoteHost, shown
 from tuner.engine.client import EngineClient
 from tuner.engine.probe import facts
 from tuner.modules.imudp import ImudpInput
@@ -19,7 +19,7 @@ from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import masked
 from tuner.render.modules import packages_of
 from tuner.render.templates import Templates
-from tuner.render.tree import unified
+from tuner.render.tree import raw_of, unified
 from tuner.schema.units import size_bytes
 from tuner.validate.difference import compare
 

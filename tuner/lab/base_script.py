@@ -48,7 +48,7 @@ _OF_THE_HOST = frozenset(
         "ompgsql", "omlibdbi", "ommail", "omsnmp", "omhiredis", "ommongodb", "omamqp1", "omhttp",
     }
 )  # fmt: skip
-# What a receiver is called by, and how it is told to be the right one.
+# Where an action forwards to, and from which address or device.
 _TOWARDS_RECEIVER = frozenset(
     {"target", "targetsrv", "port", "address", "device", "networknamespace", "ipfreebind",
      "localclientip"}
@@ -85,7 +85,7 @@ class BaseSite:
 
 @dataclass(frozen=True)
 class Replaced:
-    """A part of the user's configuration that is another in a lab, with its place."""
+    """A part of the user's configuration that a lab replaces or leaves out, with its place."""
 
     origin: ScriptPosition
     what: str

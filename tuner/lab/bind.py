@@ -15,7 +15,7 @@ from tuner.lint.rules.releases import inputs_too_new
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.output import Output
 from tuner.modules.queue import Queue
-from tuner.modules.refused_bulks import TAKES_TYPE
+from tuner.modules.refused_bulks import refuses_type
 from tuner.modules.registry import AnyStep
 from tuner.profile.bind_inputs import bind_inputs, is_headless, work_directory
 from tuner.profile.model import Profile
@@ -121,7 +121,7 @@ class Site:
     @property
     def without_types(self) -> int | None:
         """The release of rsyslog, where the engine is one that refuses every bulk with `_type`."""
-        refuses = self.stand_in is None and self.engine_version[0] > TAKES_TYPE[self.engine]
+        refuses = self.stand_in is None and refuses_type(self.engine, self.engine_version[0])
         return _release(self).rsyslog_number if refuses else None
 
 
@@ -136,7 +136,7 @@ class Bound:
     script: LabScript | None = None
 
     def with_script(self, script: LabScript) -> Bound:
-        """The same with a base, and with what of that is another."""
+        """The same with the script of a base, and what the lab replaced in it."""
         more = (Substitution(str(one.origin), one.what, one.used) for one in script.replaced)
         return replace(self, script=script, substitutions=(*self.substitutions, *more))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tuner.engines.release import Release
 from tuner.errors import Problem, Severity
-from tuner.modules.refused_bulks import TAKES_TYPE, sends_type
+from tuner.modules.refused_bulks import refuses_type, sends_type
 
 if TYPE_CHECKING:
     from tuner.profile.base import KeptBase
@@ -20,7 +20,7 @@ def warnings_of(kept: KeptBase, release: Release) -> Iterator[Problem]:
     engine, (major, _) = release.engine, release.engine_version
     for address, one in kept.changed.of_kind("action"):
         kind, text = one.get("searchType"), one.text("searchType")
-        of_engine = one.type == "omelasticsearch" and major > TAKES_TYPE[engine]
+        of_engine = one.type == "omelasticsearch" and refuses_type(engine, major)
         is_known = kind is None or text is not None
         version = one.text("esVersion.major")
         if of_engine and is_known and sends_type(release.rsyslog_number, text, version):

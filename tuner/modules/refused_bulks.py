@@ -47,8 +47,13 @@ WAITS_ON_ITEMS = 2608
 
 TYPE_CAN_GO, TYPE_GONE = 2206, 2510
 """The first releases that leave `_type` out where searchType is empty, and where it is not set."""
-TAKES_TYPE = {Engine.ELASTICSEARCH: 7, Engine.OPENSEARCH: 1}
+_TAKES_TYPE = {Engine.ELASTICSEARCH: 7, Engine.OPENSEARCH: 1}
 """The last version of each engine that takes a bulk with `_type`; later ones answer 400 to all."""
+
+
+def refuses_type(engine: Engine, major: int) -> bool:
+    """Whether an engine of that major version refuses every bulk with `_type`."""
+    return major > _TAKES_TYPE[engine]
 
 
 def sends_type(release: int, search_type: str | None, engine_major: str | None) -> bool:

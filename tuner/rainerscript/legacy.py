@@ -333,11 +333,13 @@ class _Modernised:
     def with_default(self, block: Block, default: Call) -> Block:
         """With another default ruleset: events of inputs that name none go there, and the rules
         outside of rulesets are those of one that no event comes to."""
-        rules = tuple(one for one in block if _is_rule(one) and not isinstance(one, Directive))
-        objects = tuple(one for one in block if one not in rules)
+        rules, others = list[Statement](), list[Statement]()
+        for one in block:
+            is_outside = _is_rule(one) and not isinstance(one, Directive)
+            (rules if is_outside else others).append(one)
         named = Parameter.of("name", _NOT_USED, default.origin)
-        unused = ScriptObject("ruleset", (named,), default.origin, body=rules)
-        return (*objects, *((unused,) if rules else ()), default)
+        unused = ScriptObject("ruleset", (named,), default.origin, body=tuple(rules))
+        return (*others, *((unused,) if rules else ()), default)
 
     def block(self, block: Block) -> Block:
         """One block; at the outermost level what belongs to a `$RuleSet` goes there."""

@@ -128,6 +128,11 @@ def _read(path: Path) -> str | None:
         raise JobFailed(f"cannot read {path}: {bad.strerror}") from bad
 
 
+def raw_of(text: str) -> bytes:
+    """The bytes of a rendered file, and of one that is kept as `SourceFile.portable`."""
+    return text.encode("utf-8", "surrogateescape")
+
+
 def write_whole(path: Path, text: str, mode: int | None = None) -> None:
     """Put a finished file in place; readers see the old one or the new one, never a part.
 
@@ -140,7 +145,7 @@ def write_whole(path: Path, text: str, mode: int | None = None) -> None:
         elif path.exists():
             _make_like(path.stat(), handle)
         with os.fdopen(handle, "wb", closefd=False) as file:
-            file.write(text.encode("utf-8", "surrogateescape"))
+            file.write(raw_of(text))
         os.fsync(handle)
         beside.replace(path)
 

@@ -79,8 +79,8 @@ def compare(
     """Every object that the profile's outputs are rendered to: component templates, the index
     template, the policy, the alias that rolls over, and the live settings of each open index.
 
-    A template is looked for under the name of its index, else by its index patterns.  Those that a
-    base writes to are none of the profile's.
+    A template is looked for under the name of its index, else by its index patterns.  A base has
+    objects of its own in the cluster, which are not compared.
     """
     if profile.base is not None:
         return ()

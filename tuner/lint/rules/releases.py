@@ -16,11 +16,11 @@ from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
 from tuner.modules.queue import SEGMENTED_SINCE, Queue, QueueType
 from tuner.modules.refused_bulks import (
-    TAKES_TYPE,
     TYPE_CAN_GO,
     WAITS_ON_ERRORS,
     WAITS_WITHOUT_RIGHTS,
     lost_whole,
+    refuses_type,
 )
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue
@@ -49,9 +49,8 @@ def _old_rsyslog(profile: Profile) -> Iterator[Complaint]:
             f"rsyslog {release.rsyslog} is not supported: 8.{OLDEST} is the oldest "
             "supported release",
         )
-    elif (
-        release.rsyslog_number < TYPE_CAN_GO
-        and release.engine_version[0] > TAKES_TYPE[release.engine]
+    elif release.rsyslog_number < TYPE_CAN_GO and refuses_type(
+        release.engine, release.engine_version[0]
     ):
         yield Complaint(
             path,
