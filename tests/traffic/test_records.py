@@ -158,7 +158,8 @@ def test_a_capture_that_ends_in_a_packet(read: Reading) -> None:
     assert [one.text for one in records] == [TEXT]
 
 
-@pytest.mark.parametrize("raw", [b"", b"\n \n", gzip.compress(b"")])
+# The time of compression would be part of the name of the test, and differ between workers.
+@pytest.mark.parametrize("raw", [b"", b"\n \n", gzip.compress(b"", mtime=0)])
 def test_a_file_without_messages_is_refused(tmp_path: Path, raw: bytes) -> None:
     path = tmp_path / "log"
     path.write_bytes(raw)
