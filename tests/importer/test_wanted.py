@@ -54,6 +54,17 @@ if $hostname == "edge7" then {ES}
     assert edge.priorities is None
 
 
+def test_a_part_of_a_name_becomes_one_that_a_head_may_have(tmp_path: Path) -> None:
+    conf = f"""
+if $hostname contains "router-default-" then {ES}
+if $hostname contains "-edge" then {ES}
+if $hostname startswith "db" then {ES}
+"""
+    sample = wanted(tmp_path, conf)
+    assert sample is not None
+    assert {"router-default-1", "web-edge", "db"} <= set(sample.hosts or {})
+
+
 def test_each_alternative_is_a_way(tmp_path: Path) -> None:
     conf = (
         f'if $programname == ["a1", "b2"] or $msg startswith "x y" then {ES}\n'

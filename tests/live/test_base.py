@@ -103,6 +103,15 @@ def test_what_the_traffic_does_not_reach_is_told_and_what_is_forwarded_comes(
     assert line == f"1 of 5 actions, which got no event: {place}"
 
 
+def test_a_queue_that_waits_is_learnt_from_all_the_same(tmp_path: Path) -> None:
+    waits = ' queue.dequeueSlowDown="10000000" queue.dequeueTimeBegin="23" queue.dequeueTimeEnd="1"'
+    profile = loaded(tmp_path, conf=f"{HEAD}{ES}{waits})\n").profile
+    labs = tmp_path / "labs"
+    labs.mkdir()
+    with sink_lab(labs) as lab:
+        assert learnt(lab, profile).expectation.per_event == 1
+
+
 def test_traffic_like_that_of_a_log_is_accounted_for(tmp_path: Path) -> None:
     lines = (
         f"<{(134, 131)[n % 3 == 0]}>Nov 25 17:00:{n % 60:02} web{n % 7} sshd[{n}]: Failed password "

@@ -197,7 +197,8 @@ def _of_text(test: TextTest) -> _Demand:
     elif test.property in _OF_PROGRAM and is_word:
         demand = _Demand(program=text.rstrip(":").partition("[")[0])
     elif test.property in _OF_HOST and is_word:
-        demand = _Demand(host=text)
+        is_part = test.operation.removesuffix("_i") != "isequal"
+        demand = _Demand(host=_whole_name(text) if is_part else text)
     elif test.property in _OF_TEXT:
         demand = _Demand(texts=(text,))
     elif names is not None and text in names:
@@ -205,6 +206,11 @@ def _of_text(test: TextTest) -> _Demand:
         code = names.index(text)
         demand = _Demand(priorities=frozenset(one for one in EVERY if one[place] == code))
     return demand
+
+
+def _whole_name(part: str) -> str:
+    """A name of a host with that part; rsyslogd takes none that ends with a hyphen."""
+    return f"{'' if part[0].isalnum() else 'web'}{part}{'' if part[-1].isalnum() else '1'}"
 
 
 def _members(base: Base) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,9 @@ from tuner.modules.pstats import Snapshot, snapshots
 from tuner.rainerscript.quoting import Emitted, quote
 
 INTERVAL_S = 1
+# "internal message (6,-2439): action-0-omelasticsearch queue:Reg: worker thread terminated": while
+# it ends, rsyslogd prints what is no error too, with its severity.
+_TOLD = re.compile(r"internal message \([5-7],")
 
 
 def impstats_section(path: Path) -> Emitted:
@@ -110,11 +114,11 @@ class Rsyslogd:
     def finish(self, grace_s: float) -> str | None:
         """End the process, which delivers what it still holds; what it could not do, if anything.
 
-        With empty queues it ends within milliseconds.  It prints errors only, and those of
-        omelasticsearch are requests that failed.
+        With empty queues it ends within milliseconds.  What it prints are errors, and those of
+        omelasticsearch are requests that failed; but of its end it may tell more.
         """
         self.stop(grace_s)
-        lines = self._daemon.last_lines(1000)
+        lines = (one for one in self._daemon.last_lines(1000) if not _TOLD.search(one))
         failed = next((line for line in lines if "omelasticsearch" in line), None)
         if failed is None and self.ending() == "SIGKILL":
             return f"it did not end within {grace_s:g} s: it still held events"

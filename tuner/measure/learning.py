@@ -48,6 +48,13 @@ _FORWARDING = ("omfwd", "omrelp")
 _KEPT = 1_000_000
 _OUTPUT = re.compile(rb'"%b": ?"?(\d\d)\d{16}' % FIELD.encode())
 _COMPRESSION = ("compression.mode", "zipLevel")
+# What makes a queue wait although it holds messages.
+_WAITING = frozenset(
+    {
+        "queue.dequeueslowdown", "queue.mindequeuebatchsize", "queue.mindequeuebatchsize.timeout",
+        "queue.dequeuetimebegin", "queue.dequeuetimeend",
+    }
+)  # fmt: skip
 
 
 def learnt(lab: Lab, profile: Profile) -> Learnt:
@@ -155,11 +162,13 @@ def _into_sink(fitted: Bound, kept: KeptBase, url: str) -> LabScript:
 
 
 def _counting(script: LabScript) -> tuple[Block, list[ScriptObject]]:
-    """The configuration with a name for each action by which rsyslogd counts it, and the actions in
-    that order."""
+    """The configuration with queues that wait for nothing and a name for each action by which
+    rsyslogd counts it, and the actions in that order."""
     actions: list[ScriptObject] = []
 
     def named(one: Statement) -> Iterator[Statement]:
+        if isinstance(one, ScriptObject):
+            one = one.without(_WAITING)
         if isinstance(one, ScriptObject) and one.kind == "action":
             actions.append(one)
             one = one.with_values({"name": _name(len(actions))})
