@@ -62,6 +62,31 @@ def test_what_no_lab_has_is_left_out_and_named() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("indent", [None, 2, "\t"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_setting_is_changed_where_it_stands(form: str, indent: int | None) -> None:
+    text = json.dumps(FORMS[form], indent=indent)
+    written = given_template("t.json", text)
+    changed = written.with_settings({"index.refresh_interval": "5s"})
+    assert changed.text == text.replace("30s", "5s")
+    assert changed.settings == FLAT | {"index.refresh_interval": "5s"}
+    more = written.with_settings({"index.codec": "best_compression", "index.number_of_shards": 2})
+    assert more.settings == FLAT | {"index.codec": "best_compression", "index.number_of_shards": 2}
+    assert more.with_settings(dict.fromkeys(["index.codec", "index.number_of_shards"])).text == text
+    without = written.with_settings({"index.sort.field": None, "index.codec": None})
+    assert without.settings == {"index.refresh_interval": "30s"}
+    assert without.mappings == MAPPINGS
+
+
+@pytest.mark.parametrize("inner", [{}, {"settings": {}}, {"settings": {"index": {}}}])
+def test_a_template_without_settings_gets_some(inner: dict[str, object]) -> None:
+    template = {"index_patterns": ["a"], "template": {**inner, "mappings": MAPPINGS}}
+    written = given_template("t.json", json.dumps(template))
+    changed = written.with_settings({"index.refresh_interval": "5s"})
+    assert changed.settings == {"index.refresh_interval": "5s"}
+    assert changed.mappings == MAPPINGS
+
+
 WRONG = {
     "[]": "it is no JSON object",
     "{}": "it has neither mappings nor settings",

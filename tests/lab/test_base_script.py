@@ -188,6 +188,11 @@ def test_what_has_no_room_for_a_number_is_left_out(written: str, tmp_path: Path)
         text_of(tmp_path, f'{ES} template="t")', template)
 
 
+def test_an_action_with_a_template_that_is_nowhere_is_left_out(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="an action with the template nowhere, which is not defined"):
+        text_of(tmp_path, f'{ES} template="nowhere")')
+
+
 def test_names_that_events_make_begin_with_our_prefix(tmp_path: Path) -> None:
     more = 'template(name="i" type="string" string="logs-%$year%")\n'
     text = text_of(tmp_path, f'{ES} dynSearchIndex="on" searchIndex="i")', more)

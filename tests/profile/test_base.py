@@ -278,6 +278,53 @@ def test_its_index_template_is_recorded_with_it_and_moves_with_the_profile(tmp_p
     assert point.profile.base.kept.template is not None
 
 
+def test_a_setting_of_its_index_template_is_a_change_like_others(tmp_path: Path) -> None:
+    written = with_template(tmp_path)
+    setting = "outputs[es].index.settings"
+    point = candidate(
+        written, [(f"{setting}.refresh_interval", "5s"), (f"{setting}.codec", "best_compression")]
+    )
+    assert "  template.index.refresh_interval: 5s\n" in point.text
+    assert point.profile.measured.index.settings.refresh_interval == "5s"
+    files = {one.path: one.text for one in render(point.profile)}
+    assert files["rsyslog.conf"] == CONF
+    assert (
+        '"index.codec": "best_compression", "index": {"refresh_interval": "5s"' in files["t.json"]
+    )
+    assert (
+        json.loads(files["t.json"])["template"]["mappings"]
+        == json.loads(TEMPLATE)["template"]["mappings"]
+    )
+    back = candidate(point, [(f"{setting}.refresh_interval", None), (f"{setting}.codec", None)])
+    (template,) = (one.text for one in render(back.profile) if one.path == "t.json")
+    assert template == TEMPLATE.replace('"refresh_interval": "30s", ', "")
+
+
+def test_a_change_that_is_no_setting_of_an_index_is_told(tmp_path: Path) -> None:
+    with_template(tmp_path)
+    (tmp_path / "prod.yaml").write_text(
+        f"{WITH_TEMPLATE}changes:\n  template.index.refresh_interval: soon\n"
+        "  template.codec: default\n  template.index.of_mine: 1\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(BadProfile) as refused:
+        load_profile(tmp_path / "prod.yaml")
+    assert [str(one).partition("error: ")[2] for one in refused.value.problems] == [
+        "settings of an index: a profile takes no such value for refresh_interval [RT019]",
+        "codec is no setting of an index: those begin with index. [RT019]",
+        "settings of an index: a profile has no key for the parameter of_mine [RT019]",
+    ]
+
+
+def test_without_an_index_template_its_settings_are_no_knobs(tmp_path: Path) -> None:
+    paths = [one.path for one in knobs(loaded(tmp_path, conf=CONF).profile)]
+    assert paths
+    assert not [one for one in paths if "settings" in one]
+    assert any(
+        "settings.refresh_interval" in one.path for one in knobs(with_template(tmp_path).profile)
+    )
+
+
 def test_an_index_template_that_cannot_serve_is_told_with_its_place(tmp_path: Path) -> None:
     with pytest.raises(BadProfile) as refused:
         with_template(tmp_path, "{}")

@@ -4,6 +4,7 @@ pure."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -13,6 +14,8 @@ _ELSEWHERE = (
     "index.lifecycle.", "index.plugins.", "index.opendistro.", "index.routing.allocation.",
     "index.default_pipeline", "index.final_pipeline",
 )  # fmt: skip
+_SETTINGS, _MAPPINGS = "settings", "mappings"
+_DECODER, _BLANKS = json.JSONDecoder(), re.compile(r"[\s,]*")
 _OF_MAPPINGS = frozenset(
     {"properties", "dynamic", "dynamic_templates", "date_detection", "numeric_detection", "runtime"}
 )
@@ -34,6 +37,14 @@ class GivenTemplate:
         """Whether an index of that name would be made from it."""
         return any(fnmatchcase(index, one) for one in self.patterns)
 
+    def with_settings(self, changes: Mapping[str, object]) -> GivenTemplate:
+        """The template with other values of settings by their whole names, where they stand in its
+        text; None takes one out, and everything else stays as it is."""
+        text = self.text
+        for name, value in changes.items():
+            text = _with_setting(text, name, value)
+        return given_template(self.file, text)
+
 
 def given_template(file: str, text: str) -> GivenTemplate:
     """The template in a file: a body of `_index_template` or `_template`, or what one of these
@@ -45,7 +56,7 @@ def given_template(file: str, text: str) -> GivenTemplate:
             "_index_template/_simulate/NAME answers instead"
         )
     inner = _object(body, "template") or body
-    mappings, settings = _object(inner, "mappings"), _object(inner, "settings")
+    mappings, settings = _object(inner, _MAPPINGS), _object(inner, _SETTINGS)
     if not mappings and not settings:
         raise ValueError("it has neither mappings nor settings")
     if len(mappings) == 1 and not mappings.keys() & _OF_MAPPINGS:
@@ -62,6 +73,86 @@ def given_template(file: str, text: str) -> GivenTemplate:
         settings={name: value for name, value in flat.items() if name not in gone},
         left_out=beside + gone,
     )
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A member of a JSON object in a text: where its name begins, its value, and the end of it."""
+
+    name: str
+    start: int
+    value: int
+    end: int
+
+
+def _members(text: str, start: int) -> Iterator[_Member]:
+    """Those of the object that begins there."""
+    at = _after_blanks(text, start + 1)
+    while text[at] != "}":
+        name, end = _DECODER.raw_decode(text, at)
+        value = _after_blanks(text, text.index(":", end) + 1)
+        _, end = _DECODER.raw_decode(text, value)
+        yield _Member(name, at, value, end)
+        at = _after_blanks(text, end)
+
+
+def _after_blanks(text: str, at: int) -> int:
+    found = _BLANKS.match(text, at)
+    return at if found is None else found.end()
+
+
+def _objects(text: str, start: int) -> Iterator[_Member]:
+    """The members of an object, or of the only one in a list, and of the objects in it, but for
+    mappings."""
+    if text[start] == "[":
+        start = _after_blanks(text, start + 1)
+    if text[start] == "{":
+        for one in _members(text, start):
+            yield one
+            if one.name != _MAPPINGS:
+                yield from _objects(text, one.value)
+
+
+def _with_setting(text: str, name: str, value: object) -> str:
+    """The text with one setting: at its place, or first of all settings."""
+    every = tuple(_objects(text, _after_blanks(text, 0)))
+    section = next((one for one in every if one.name == _SETTINGS), None)
+    known = {} if section is None else dict(_settings(text, section.value))
+    found, written = known.get(name), json.dumps(value)
+    if value is None:
+        return text if found is None else _without(text, found)
+    if found is not None:
+        return text[: found.value] + written + text[found.end :]
+    if section is None:
+        beside = next(one for one in every if one.name == _MAPPINGS)
+        return _with_first(text, beside.start, _SETTINGS, json.dumps({name: value}))
+    if known:
+        return _with_first(text, _after_blanks(text, section.value + 1), name, written)
+    return text[: section.value] + json.dumps({name: value}) + text[section.end :]
+
+
+def _without(text: str, one: _Member) -> str:
+    """The text without a member, and the comma that belongs to it."""
+    after = _after_blanks(text, one.end)
+    if "," in text[one.end : after]:
+        return text[: one.start] + text[after:]
+    return text[: one.start].rstrip().removesuffix(",") + text[one.end :]
+
+
+def _settings(text: str, start: int, prefix: str = "index") -> Iterator[tuple[str, _Member]]:
+    """The settings in a section by their whole names, see `_flat`."""
+    for one in _members(text, start):
+        whole = _whole(prefix, one.name)
+        if text[one.value] == "{":
+            yield from _settings(text, one.value, whole)
+        else:
+            yield whole, one
+
+
+def _with_first(text: str, at: int, name: str, written: str) -> str:
+    """The text with a member before the one that begins there, on a line of its own as that is."""
+    between = text[len(text[:at].rstrip()) : at] or " "
+    return f"{text[:at]}{json.dumps(name)}: {written},{between}{text[at:]}"
 
 
 def _body(data: object) -> Mapping[str, object]:
@@ -96,8 +187,12 @@ def _flat(prefix: str, settings: Mapping[str, object]) -> Iterator[tuple[str, ob
     """Settings by their whole names, which may be written with and without `index.`, nested or
     not."""
     for name, value in settings.items():
-        whole = name if name == "index" or name.startswith("index.") else f"{prefix}.{name}"
+        whole = _whole(prefix, name)
         if isinstance(value, Mapping):
             yield from _flat(whole, value)
         else:
             yield whole, value
+
+
+def _whole(prefix: str, name: str) -> str:
+    return name if name == "index" or name.startswith("index.") else f"{prefix}.{name}"

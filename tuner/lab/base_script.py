@@ -217,9 +217,11 @@ class _Fitting:
         """Documents with the number of their event and of the action."""
         number, written = len(self.outputs), one.text("template")
         found = None if written is None else self.kept.changed.template(written)
-        is_known = written is None or found is not None
+        if written is not None and found is None:
+            yield self.without(one, f"an action with the template {written}, which is not defined")
+            return
         stands_in = OF_LINE if self.site.headless else OF_HEAD
-        document = numbered(found, number, stands_in) if is_known else None
+        document = numbered(found, number, stands_in)
         refused = self.refused(one)
         if refused is not None or document is None:
             yield self.without(one, refused or "an action whose template has no room for a number")

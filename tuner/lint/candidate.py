@@ -82,7 +82,7 @@ def in_base(
         key, known = kept.written.key_of(*place), kept.changed.parameter(*place)
         before = made.get(key, None if known is None else known.text)
         made[key] = kept.view.value(steps, value, before)
-        if kept.written.parameter(*place) is not None:
+        if kept.says(*place):
             own.add(key)
     for key in [key for key, value in made.items() if value is None and key not in own]:
         # What the base has goes only where the profile says so.

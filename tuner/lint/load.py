@@ -61,7 +61,7 @@ class LoadedProfile:
         base, learnt = self.profile.base, self.profile.workload.learnt
         files = () if base is None else base.kept.written.files.values()
         found = [(str(Path(one.path).absolute()), one.portable) for one in files]
-        given = None if base is None else base.kept.template
+        given = None if base is None else base.kept.given
         found += [] if given is None else [(str(Path(given.file).absolute()), given.text)]
         found += [] if learnt is None else [(learnt.path, learnt.text)]
         return tuple(found) or None

@@ -16,7 +16,7 @@ from tuner.profile.source import Position, Source, Spot, at, problem_at
 from tuner.rainerscript.configuration import ConfigurationFiles, LocalFiles, configuration
 from tuner.rainerscript.in_place import Changes, edited
 from tuner.rainerscript.objects import SURROGATES, Base, base_of
-from tuner.rainerscript.view import View, view_of
+from tuner.rainerscript.view import TEMPLATE, View, misfits, view_of
 
 IN_BASE = "RT019"
 # What a configuration says, not the profile on top of it.
@@ -29,21 +29,28 @@ _SAID_BY_BASE = (
 @dataclass(frozen=True)
 class KeptBase:
     """A configuration as it is, and with the changes of a profile, with what a profile knows of
-    that; the index template of its indices, where that is given; `root` is the folder that stands
-    for / where its files are a copy of a host's."""
+    that; the index template of its indices, where one is `given`, and that with its changes; `root`
+    is the folder that stands for / where its files are a copy of a host's."""
 
     written: Base
     changed: Base
     view: View
     changes: Changes
     root: str = ""
+    given: GivenTemplate | None = None
     template: GivenTemplate | None = None
 
     @property
     def text(self) -> tuple[tuple[str, str], ...]:
         """Everything that is written, by file."""
-        given = () if self.template is None else ((self.template.file, self.template.text),)
+        given = () if self.given is None else ((self.given.file, self.given.text),)
         return (*self.written.text, *given)
+
+    def says(self, address: str, name: str) -> bool:
+        """Whether a parameter is written, or a setting of the index template."""
+        if address == TEMPLATE:
+            return self.given is not None and name in self.given.settings
+        return self.written.parameter(address, name) is not None
 
     def on_its_host(self, path: str) -> str:
         """The path of one of its files where rsyslogd reads it."""
@@ -95,9 +102,9 @@ def with_base(
         if at(source.data, (key,)) is not None
     ]  # fmt: skip
     written = base_of(read)
-    changes, unknown = _changes(source, written)
-    template, unread = _template(source, store)
-    problems += [*unknown, *unread]
+    own, unread = _template(source, store)
+    changes, settings, unknown = _changes(source, written, own)
+    problems += [*unread, *unknown]
     if problems:
         raise BadProfile((*source.problems, *problems))
     try:
@@ -108,8 +115,9 @@ def with_base(
     changed = written
     if files:
         changed = base_of(configuration([path], _Overlay(files, store), root=root))
-    view = view_of(changed, {} if template is None else template.settings)
-    kept = KeptBase(written, changed, view, changes, root, template)
+    template = None if own is None else own.with_settings(settings)
+    view = view_of(changed, None if template is None else template.settings)
+    kept = KeptBase(written, changed, view, changes, root, own, template)
     spots = {**dict(_spots(kept, source)), **source.spots}
     return replace(source, data={**kept.view.data, **source.data}, spots=spots), kept
 
@@ -119,21 +127,32 @@ def _wrong(source: Source, path: KeyPath, message: str) -> Problem:
     return problem_at(source.file_of(path), source.key_position(path), message, IN_BASE)
 
 
-def _changes(source: Source, base: Base) -> tuple[Changes, list[Problem]]:
-    """The changes by address and parameter, and what names nothing."""
+def _changes(
+    source: Source, base: Base, template: GivenTemplate | None
+) -> tuple[Changes, dict[str, object], list[Problem]]:
+    """The changes by address and parameter, those of settings of the index template by their names,
+    and what names nothing."""
     given = at(source.data, (CHANGES,))
     changes: dict[tuple[str, str], str | None] = {}
+    settings: dict[str, object] = {}
     problems = []
     for key, value in (given if isinstance(given, Mapping) else {}).items():
+        address, _, setting = str(key).partition(".")
         place = base.place_of(str(key))
-        if place is None:
-            here, there = next(iter(base.files), "the base"), ", ".join(base.addresses)
-            message = f"{key} names nothing in {here}, which has {there}"
+        if address == TEMPLATE and template is not None:
+            settings[setting] = value
+            problems += [
+                _wrong(source, (CHANGES, key), message) for message in misfits(setting, value)
+            ]
+        elif place is None:
+            here, there = next(iter(base.files), "the base"), [*base.addresses]
+            there += [TEMPLATE] if template is not None else []
+            message = f"{key} names nothing in {here}, which has {', '.join(there)}"
             problems.append(_wrong(source, (CHANGES, key), message))
         else:
             text = ("off", "on")[value] if isinstance(value, bool) else str(value)
             changes[place] = None if value is None else text
-    return changes, problems
+    return changes, settings, problems
 
 
 def _template(

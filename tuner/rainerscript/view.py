@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tuner.engines.index import IndexSettings
 from tuner.modules.input import LOOPBACK, Input
@@ -49,6 +49,8 @@ _TAKES_APART = frozenset({"mmjsonparse", "mmnormalize", "mmfields"})
 _NOWHERE = ScriptPosition("", 1, 1)
 _SERVER = re.compile(r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?")
 _LONGEST, _SIZE = "maxMessageSize", re.compile(r"[1-9][0-9]*[kmg]?")
+TEMPLATE = "template"
+"""What stands for an address where settings of the index template are changed."""
 _INDEX_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
@@ -57,6 +59,7 @@ class View:
     """Sections of a profile as plain data, and the address of the object that each stands for;
     `modules` are those of the modules.  `reached` are the engine actions that the events of each
     input may come to.  Where no input can be flooded the last is one that a lab adds, `stand_in`.
+    Its indices may have a template.
     """
 
     data: Mapping[str, object]
@@ -64,6 +67,7 @@ class View:
     modules: frozenset[str] = frozenset()
     reached: tuple[frozenset[str], ...] = ()
     stand_in: ScriptObject | None = None
+    has_template: bool = False
 
     def flooded(self, ranks: Sequence[int]) -> int:
         """The number of the input that a flood is to enter by: events come from it to the first
@@ -92,6 +96,8 @@ class View:
                 continue
             if address == MAIN_QUEUE or (len(rest) == 2 and rest[0] == "queue"):
                 return address, f"{QUEUE}{rest[-1]}"
+            if section[0] == "outputs" and rest[:2] == ("index", "settings") and len(rest) > 2:
+                return (TEMPLATE, f"index.{rest[2]}") if self.has_template else None
             name = _TIMEOUT if rest[0] == _FILTER_PATH else str(rest[0])
             kind = str(self.section(section).get("type")) if section[0] == "inputs" else ""
             if kind and name in of_module(INPUT_MODELS[kind]):
@@ -117,13 +123,29 @@ class View:
         return "&".join((timeout, *options)) or None
 
 
-def view_of(base: Base, settings: Mapping[str, object]) -> View:
-    """What a profile knows of a configuration, and of the settings of its indices."""
+def view_of(base: Base, settings: Mapping[str, object] | None) -> View:
+    """What a profile knows of a configuration, and of the settings in the template of its indices,
+    None where it has none."""
+    view = _Viewing(base, _known_settings(settings or {}, Gaps())).view()
+    return replace(view, has_template=settings is not None)
+
+
+def misfits(setting: str, value: object) -> list[str]:
+    """Why a profile knows no such setting of an index; nothing where it does, or where the setting
+    goes."""
+    gaps = Gaps()
+    if not setting.startswith("index."):
+        return [f"{setting} is no setting of an index: those begin with index."]
+    if value is not None:
+        _known_settings({setting: value}, gaps)
+    return [one.message for one in gaps.missing]
+
+
+def _known_settings(settings: Mapping[str, object], gaps: Gaps) -> dict[str, object]:
     here = ScriptPosition("", 1, 1)
     spelled = ((name.removeprefix("index."), _spelled(value)) for name, value in settings.items())
-    keys = keys_of_model(IndexSettings)
-    plain = [Parameter.of(name, text, here) for name, text in spelled if name in keys]
-    return _Viewing(base, known(IndexSettings, plain, "", Gaps())).view()
+    plain = [Parameter.of(name, text, here) for name, text in spelled]
+    return known(IndexSettings, plain, "settings of an index", gaps)
 
 
 @dataclass

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from posixpath import abspath
+from posixpath import abspath, basename
 from typing import TYPE_CHECKING, NamedTuple
 
 from tuner.engines.index import Index, Rotate
@@ -80,7 +80,10 @@ def render(
     Without `templates` the shipped ones write them.
     """
     if profile.base is not None:
-        return tuple(sorted(base_files(profile.base.kept).values(), key=lambda file: file.path))
+        template = profile.base.kept.template
+        given = () if template is None else (Artefact(basename(template.file), template.text),)
+        whole = (*base_files(profile.base.kept).values(), *given)
+        return tuple(sorted(whole, key=lambda file: file.path))
     writer = templates or shipped_templates()
     files = (configuration(profile, writer, form), *engine_artefacts(profile, writer))
     return tuple(sorted(files, key=lambda file: file.path))
