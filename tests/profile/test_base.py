@@ -54,6 +54,15 @@ def test_its_queues_inputs_and_engine_actions_are_those_of_the_profile(tmp_path:
     assert profile.main_queue is None
 
 
+def test_certificates_for_all_are_those_of_its_inputs(tmp_path: Path) -> None:
+    named = " ".join(f'defaultNetstreamDriver{one}File="/{one}"' for one in ("CA", "Cert", "Key"))
+    mode = 'streamDriver.mode="1" streamDriver.name="gtls" streamDriver.authMode="anon"'
+    text = f"global({named})\n" + CONF.replace('load="imtcp"', f'load="imtcp" {mode}')
+    made = loaded(tmp_path, conf=text)
+    assert made.profile.inputs[0].model_dump(by_alias=True)["streamDriver.caFile"] == "/CA"
+    assert "RT228" not in {one.code for one in made.warnings}
+
+
 def test_names_that_a_profile_spells_alike_are_told_apart(tmp_path: Path) -> None:
     action = 'action(type="omelasticsearch" name="{}" server="es1" bulkmode="on")\n'
     text = CONF.replace("if $", action.format("es.a") + action.format("es-a") + "  if $")

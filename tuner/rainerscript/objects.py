@@ -75,11 +75,16 @@ class Base:
         """What may be changed; every configuration has a main queue."""
         return tuple(dict.fromkeys((MAIN_QUEUE, *self.objects)))
 
-    def setting(self, name: str) -> str | None:
-        """What global() says of a parameter, which may stand several times; None where nothing
-        does."""
+    @property
+    def shared(self) -> tuple[Parameter, ...]:
+        """The parameters of global(), which may stand several times."""
         found = [one for one in every(self.block) if isinstance(one, ScriptObject)]
-        texts = [one.text(name) for one in found if one.kind == "global"]
+        return tuple(each for one in found if one.kind == "global" for each in one.parameters)
+
+    def setting(self, name: str) -> str | None:
+        """What global() says of a parameter, last where it does so several times; None where
+        nothing does."""
+        texts = [one.text for one in self.shared if one.key == name.lower()]
         return next((text for text in reversed(texts) if text is not None), None)
 
     def of_kind(self, kind: str) -> tuple[tuple[str, ScriptObject], ...]:

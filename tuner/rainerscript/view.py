@@ -15,6 +15,7 @@ from tuner.rainerscript.gaps import Gaps
 from tuner.rainerscript.objects import MAIN_QUEUE, Base, module_address
 from tuner.rainerscript.parameters import (
     INPUT_MODELS,
+    certificates,
     input_of,
     keys_of_model,
     known,
@@ -215,6 +216,7 @@ class _Viewing:
         shared = () if module is None else module.parameters
         own = (each for each in (*shared, *one.parameters) if each.key in keys)
         data = input_of(model, own, {}, address, Gaps())
+        data |= certificates(model, data, self.base.shared, Gaps())
         ruleset = (one.text("ruleset") or "").lower()
         stream = next((name for name, of in self.rulesets.items() if of.key == ruleset), None)
         return data | ({} if stream is None else {"stream": stream})
