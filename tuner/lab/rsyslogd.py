@@ -17,8 +17,9 @@ from tuner.rainerscript.quoting import Emitted, quote
 
 INTERVAL_S = 1
 # "internal message (6,-2439): action-0-omelasticsearch queue:Reg: worker thread terminated": while
-# it ends, rsyslogd prints what is no error too, with its severity.
-_TOLD = re.compile(r"internal message \([5-7],")
+# it ends, rsyslogd prints what is no error too, with its severity; and of a parameter that it takes
+# and does nothing with it says so as it starts.
+_TOLD = re.compile(r"internal message \([5-7],|omelasticsearch: program error, non-handled param")
 
 
 def impstats_section(path: Path) -> Emitted:
@@ -114,8 +115,8 @@ class Rsyslogd:
     def finish(self, grace_s: float) -> str | None:
         """End the process, which delivers what it still holds; what it could not do, if anything.
 
-        With empty queues it ends within milliseconds.  What it prints are errors, and those of
-        omelasticsearch are requests that failed; but of its end it may tell more.
+        With empty queues it ends within milliseconds.  What it prints of omelasticsearch are
+        requests that failed, but for what is known to be none.
         """
         self.stop(grace_s)
         lines = (one for one in self._daemon.last_lines(1000) if not _TOLD.search(one))

@@ -82,9 +82,13 @@ def _learn(lab: Lab, profile: Profile, base: BaseFiles) -> Learnt:
         for each in seen.documents
     )
     messages = len(outputs[0])
+    unsure = sum(any(output[one] < 0 for output in outputs) for one in range(messages))
     if not any(times > 0 for output in outputs for times in output):
         raise Refused(
-            f"none of {messages} messages reaches an engine action of the base: its filters "
+            f"what the base makes of {unsure} of {messages} messages differs from time to time ("
+            "ids of what comes again, counters, the clock), and no other reaches an engine action"
+            if unsure
+            else f"none of {messages} messages reaches an engine action of the base: its filters "
             "want others (workload.sample, replay and format say what is sent)"
         )
     if seen.no_json and lab.engine.stand_in is None:
@@ -99,7 +103,6 @@ def _learn(lab: Lab, profile: Profile, base: BaseFiles) -> Learnt:
             "your mapping and index settings: base.template names no file, so the engine guesses "
             "the types of fields and has its own settings"
         )
-    unsure = sum(any(output[one] < 0 for output in outputs) for one in range(messages))
     if unsure:
         untested.append(
             f"the documents of {unsure} of {messages} messages, which differ from time to time"
