@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.engine.test_delivery import ACCOUNT, ALL_WELL, Index
-from tuner.engine.client import JSON, EngineClient
+from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.engine.delivery import (
     FIELD,
     DeliveryCheck,
@@ -74,6 +74,23 @@ def test_a_message_gives_in_each_output_what_it_gave_when_it_was_learnt() -> Non
     assert SOME.per_event == 1.5
     assert Expectation(((3, -1),)).documents(SentEvents((4,))) == 6
     assert Expectation(((3, -1),)).per_event == 1.5
+
+
+class Unindexed(Based):
+    """An engine that searches no field without an index."""
+
+    def _buckets(self, agg: Mapping[str, Any]) -> list[dict[str, int]]:
+        if "filters" in agg:
+            raise EngineRefused("all shards failed: Cannot search on field", 400)
+        return super()._buckets(agg)
+
+
+def test_where_the_engine_counts_no_stretches_every_number_is_read() -> None:
+    held = documents(ALL, ONE)
+    whole = check_expected_by_identity(Unindexed(held), "logs-*", ONE, RUN, ALL)
+    assert whole == ALL_WELL
+    less = check_expected_by_identity(Unindexed(held[1:]), "logs-*", ONE, RUN, ALL)
+    assert (less.lost, less.missing) == (1, (0,))
 
 
 @pytest.mark.parametrize("sent", [ONE, SentEvents((2_500, 1_010))])

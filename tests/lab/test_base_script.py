@@ -299,6 +299,25 @@ def test_bulks_that_the_engine_refuses_for_their_type_are_told(case: str, tmp_pa
     assert fitted(tmp_path, conf).outputs == ("action[es]",)
 
 
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ('searchType="events"', "_doc"), ('searchType="t" dynSearchType="on"', "_doc"),
+        ("", "_doc"), ('searchType=""', ""), ('searchType="_doc"', "_doc"),
+    ],
+)  # fmt: skip
+def test_an_engine_that_takes_types_gets_that_of_the_indices_of_a_lab(
+    written: str, sent: str, tmp_path: Path
+) -> None:
+    script = fitted(tmp_path, f'input(type="imtcp" port="514")\n*.* {ES} {written})\n')
+    text = printed(script.block)
+    assert f'searchType="{sent}"' in text
+    assert "dynSearchType" not in text
+    said = [f"{one.what} -> {one.used}" for one in script.replaced if "searchType" in one.what]
+    named = written.partition('"')[2].partition('"')[0]
+    assert said == ([] if named in {"", "_doc"} else [f"searchType {named} -> _doc"])
+
+
 def test_what_the_lab_lacks_of_an_index_template_is_said(tmp_path: Path) -> None:
     profile = with_template(tmp_path).profile
     assert profile.base is not None

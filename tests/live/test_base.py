@@ -8,10 +8,14 @@ import pytest
 
 from tests.profile.test_base import loaded
 from tests.safety.trials import SHORT, silent, sink_lab
-from tuner.lab.lab import Lab
+from tuner.engine.client import EngineClient
+from tuner.engines.release import Release
+from tuner.lab.lab import Lab, attached_lab, new_run_id
+from tuner.lab.scratch import scratch
 from tuner.measure.learning import learnt
 from tuner.measure.measurement import Failure, Measurement, Outcome
 from tuner.measure.trial import run_trial
+from tuner.modules.refused_bulks import refuses_type
 from tuner.profile.model import Profile
 
 HEAD = 'module(load="imtcp")\nmodule(load="omelasticsearch")\ninput(type="imtcp" port="10514")\n'
@@ -77,6 +81,28 @@ def test_every_event_is_accounted_for(case: str, tmp_path: Path) -> None:
         per_event = learnt(lab, profile).expectation.per_event
     assert (per_event < 1) == (case in FILTERED)
     assert (per_event > 1) == (case == "two outputs into one index")
+
+
+@pytest.mark.full
+def test_each_engine_takes_it_and_every_event_is_accounted_for(
+    each_engine: tuple[Release, EngineClient], tmp_path: Path
+) -> None:
+    """An index with a mapping takes no type but _doc (Elasticsearch 7), and not every engine
+    searches a field without an index."""
+    release, client = each_engine
+    engine, (major, minor) = release.engine.value, release.engine_version
+    kind = "" if refuses_type(release.engine, major) else "events"
+    conf = CONFIGURATIONS["two outputs into one index"].replace(
+        'searchType=""', f'searchType="{kind}"'
+    )
+    written = f'release: {{{engine}: "{major}.{minor}"}}\n'
+    profile = loaded(tmp_path, written, conf).profile
+    own = EngineClient(client.url)
+    with scratch(tmp_path) as folder, attached_lab(own, folder, new_run_id(), "512m") as lab:
+        outcome = measured(lab, profile)
+    assert isinstance(outcome, Measurement), outcome
+    assert outcome.delivery.exact
+    assert outcome.delivery.sent > 0
 
 
 UNREACHED = f"""\

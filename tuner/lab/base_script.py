@@ -67,6 +67,8 @@ _OF_ITS_HOST = ("privdrop", "debug", "umask", "localhostname", "workdirectory")
 # What reads a whole line.
 _TAKES_APART = frozenset({"mmjsonparse", "mmnormalize", "mmfields"})
 LEFT_OUT = "left out"
+_DOC = "_doc"
+_OF_LAB = frozenset({"", _DOC})
 
 
 @dataclass(frozen=True)
@@ -240,7 +242,7 @@ class _Fitting:
         if (one.text("writeOperation") or "").lower() == "create":
             self.replaced.append(Replaced(one.origin, "data stream, if it is one", "an index"))
         yield from document.before
-        yield self.spooled(one.without(TOWARDS_ENGINE).with_values(values))
+        yield self.spooled(self.typed(one).without(TOWARDS_ENGINE).with_values(values))
 
     def refused(self, one: ScriptObject) -> str | None:
         """Why the engine of a lab takes nothing of an action; None where it does."""
@@ -260,6 +262,17 @@ class _Fitting:
             'every bulk with it, so all events would be lost: write searchType="", or name the '
             "engine that you have in `release`"
         )
+
+    def typed(self, one: ScriptObject) -> ScriptObject:
+        """The action with the `_type` that the indices of a lab have, where the engine takes any:
+        one with a mapping takes no other ("Invalid type: expecting [_doc] but got [events]",
+        Elasticsearch 7.17)."""
+        kind = one.get("searchType")
+        if self.site.without_types is not None or (kind is not None and kind.text in _OF_LAB):
+            return one
+        if kind is not None:
+            self.replaced.append(Replaced(one.origin, f"searchType {kind.text}", _DOC))
+        return one.without({"dynsearchtype"}).with_values({"searchType": _DOC})
 
     def to_receiver(self, one: ScriptObject, kind: str) -> Iterator[Statement]:
         """Messages to the receiver of the lab, unencrypted."""
