@@ -7,6 +7,7 @@ from tuner.errors import Problem, Severity
 from tuner.lint.lint import summary
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
+from tuner.rule import Rank
 
 
 def warned(code: str, line: int) -> Problem:
@@ -23,14 +24,23 @@ def test_what_loses_events_comes_first_and_a_rule_once() -> None:
         "p.yaml:3:1: warning: says RT240 [RT240] also at 9:1",
         "p.yaml:2:1: warning: says RT213 [RT213]",
         "p.yaml:5:1: warning: says RT505 [RT505]",
-        "2 pieces of advice: RT112, RT267; rsyslog-tune validate --verbose shows it, "
+        "2 pieces of advice: RT112, RT267; rsyslog-tune validate --verbose shows them, "
         "rsyslog-tune explain RT112 says why",
     ]
     assert summary([]) == []
 
 
+def test_of_what_loses_no_event_there_is_a_count_where_only_loss_is_shown() -> None:
+    assert summary(MIXED, Rank.LOSS) == [
+        "p.yaml:3:1: warning: says RT240 [RT240] also at 9:1",
+        "4 other warnings: RT213, RT505, RT112, RT267; rsyslog-tune validate --verbose shows them, "
+        "rsyslog-tune explain RT213 says why",
+    ]
+    assert summary(MIXED[1:2], Rank.LOSS)[0].startswith("1 other warning: RT213; ")
+
+
 def test_advice_is_printed_on_demand() -> None:
-    lines = summary(MIXED, with_advice=True)
+    lines = summary(MIXED, Rank.ADVICE)
     assert lines[:3] == summary(MIXED)[:3]
     assert lines[3:] == [str(MIXED[0]), str(MIXED[4])]
 

@@ -11,7 +11,7 @@ import pytest
 
 from tuner.measure.speed import Speed
 from tuner.search.calibration import Calibration, Repeats, calibrate
-from tuner.search.notes import calibrated
+from tuner.search.notes import calibrated, in_lab
 
 
 def runs(sigma: float, count: int, seed: int, drift: float = 0.0) -> Calibration:
@@ -99,3 +99,14 @@ def test_what_can_be_detected_follows_from_the_noise_that_decides() -> None:
     gains = [one.detectable(8) or math.inf for one in (helped, known, useless)]
     assert gains == sorted(gains)
     assert gains[0] == pytest.approx(math.expm1(0.9 * math.log1p(gains[1])))
+
+
+def test_what_a_lab_changes_is_one_line_unless_all_is_asked_for() -> None:
+    changed = ["inputs[0].port: 514 -> 1", "x.conf:3:1: module imklog -> left out"]
+    (line,) = in_lab(changed, in_full=False)
+    assert line == (
+        "changed for the lab: 1 value, which the report lists, and --verbose here; left out there: "
+        "x.conf:3:1: module imklog"
+    )
+    assert list(in_lab(changed, in_full=True)) == [f"changed for the lab: {one}" for one in changed]
+    assert list(in_lab((), in_full=False)) == []

@@ -19,6 +19,7 @@ from tuner.profile.starter import on_top_of
 from tuner.render.assets import asset
 from tuner.render.form import Form
 from tuner.render.templates import Templates
+from tuner.rule import Rank
 from tuner.schema.scalars import as_name
 
 _UNITS_S = {"s": 1, "m": 60, "h": 3600}
@@ -157,9 +158,9 @@ def read_profile(path: Path, sample: Path | None = None) -> LoadedProfile:
 
 
 def load(path: Path, sample: Path | None = None) -> LoadedProfile:
-    """The profile, its warnings said; see read_profile."""
+    """The profile, its warnings of lost events said, the others counted; see read_profile."""
     loaded = read_profile(path, sample)
-    for line in summary(loaded.warnings):
+    for line in summary(loaded.warnings, Rank.LOSS):
         say(line)
     return loaded
 

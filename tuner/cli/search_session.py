@@ -37,7 +37,7 @@ from tuner.search.budget import Pace
 from tuner.search.farm import AND, MeasuringPlace
 from tuner.search.guardrails import Limits
 from tuner.search.journal import Damaged, Journal, journal, recorded, reopened, set_aside
-from tuner.search.notes import bought
+from tuner.search.notes import bought, in_lab
 from tuner.search.record import Record, record_of
 from tuner.search.runner import Runner
 from tuner.search.search import Search
@@ -306,8 +306,8 @@ def work_on(job: Job, place: MeasuringPlace, verbosity: Verbosity, metrics: Metr
     gauges = replace(metrics.gauges, engine=header.engine, rsyslog=header.rsyslog)
     metrics.update(replace(gauges, budget_s=header.budget_s))
     record = _taken_over(job, place, header, verbosity)
-    for line in header.substitutions:
-        verbosity.say(f"changed for the lab: {line}")
+    for line in in_lab(header.substitutions, in_full=verbosity is Verbosity.VERBOSE):
+        verbosity.say(line)
     for line in header.untested:
         verbosity.say(f"not tested: {line}")
     for line in warm_start_notes(job, header):

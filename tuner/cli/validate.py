@@ -44,6 +44,7 @@ from tuner.lint.load import STDIN, LoadedProfile, text_of
 from tuner.lint.repairs import Mend, mended, mended_files, repairs
 from tuner.render.templates import Templates
 from tuner.render.tree import raw_of, require_writable, write_whole
+from tuner.rule import Rank
 from tuner.validate.layers import Layer, layers
 
 
@@ -272,7 +273,7 @@ def _show(
         _show_to_program(found, problems, output, mends)
         return
     warnings = [one for one in problems if one.severity is Severity.WARNING]
-    lines = summary(warnings, verbose)
+    lines = summary(warnings, Rank.ADVICE if verbose else Rank.OTHER)
     for layer in found:
         word = {True: "ok", False: "REJECTED", None: "not run"}[layer.passed]
         lines.append(f"{layer.name:<14} {word}{': ' + layer.remark if layer.remark else ''}")

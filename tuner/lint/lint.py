@@ -122,18 +122,22 @@ def findings(profile: Profile) -> Iterator[Finding]:
 _RANKS = {rule.about.code: rule.about.rank for rule in RULES}
 
 
-def summary(problems: Sequence[Problem], with_advice: bool = False) -> list[str]:
-    """The lines to print; without advice they end with how much of it there is."""
+# What warnings are called of which not even the first is printed, by the lowest rank that is.
+_BELOW = {
+    Rank.LOSS: ("other warning", "other warnings"),
+    Rank.OTHER: ("piece of advice", "pieces of advice"),
+}
+
+
+def summary(problems: Sequence[Problem], shown: Rank = Rank.OTHER) -> list[str]:
+    """The lines to print, the gravest first; they end with how much there is of a rank below those
+    that are `shown`."""
     groups: dict[tuple[str, str], list[Problem]] = {}
     for problem in sorted(problems, key=_rank):
         groups.setdefault((problem.file, problem.code), []).append(problem)
-    folded = [
-        code
-        for (_, code), (first, *_) in groups.items()
-        if _rank(first) is Rank.ADVICE and not with_advice
-    ]
-    shown = [_told(ones) for (_, code), ones in groups.items() if code not in folded]
-    return [*shown, *_folded(list(dict.fromkeys(folded)))]
+    folded = [code for (_, code), (first, *_) in groups.items() if _rank(first) > shown]
+    lines = [_told(ones) for (_, code), ones in groups.items() if code not in folded]
+    return [*lines, *_folded(list(dict.fromkeys(folded)), shown)]
 
 
 def _rank(problem: Problem) -> Rank:
@@ -148,10 +152,11 @@ def _told(ones: list[Problem]) -> str:
     return f"{first} also at {', '.join(f'{one.line}:{one.column}' for one in others)}"
 
 
-def _folded(codes: list[str]) -> Iterator[str]:
+def _folded(codes: list[str], shown: Rank) -> Iterator[str]:
     if codes:
-        count = "1 piece" if len(codes) == 1 else f"{len(codes)} pieces"
+        one, several = _BELOW[shown]
+        count = f"1 {one}" if len(codes) == 1 else f"{len(codes)} {several}"
         yield (
-            f"{count} of advice: {', '.join(codes)}; rsyslog-tune validate --verbose shows it, "
-            f"rsyslog-tune explain {codes[0]} says why"
+            f"{count}: {', '.join(codes)}; rsyslog-tune validate --verbose shows "
+            f"{'it' if len(codes) == 1 else 'them'}, rsyslog-tune explain {codes[0]} says why"
         )

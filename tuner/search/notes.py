@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from tuner.lab.base_script import LEFT_OUT
 from tuner.measure.contrast import MOST_PAIRS, pairs_to_detect
 from tuner.measure.doubts import DISTURBED
 from tuner.measure.machines import Outlier
@@ -31,8 +32,21 @@ from tuner.space.recipes import in_recipes
 _NOISY, _QUIET, _GAIN = 0.1, 0.05, 0.1
 _MINUTE_S = 60.0
 _MOST_NAMES = 6
+_GONE = f" -> {LEFT_OUT}"
 # So much more than was needed.
 _SPARE = 1.2
+
+
+def in_lab(changed: Sequence[str], *, in_full: bool) -> Iterator[str]:
+    """What a lab changes of a profile, as `Bound.substitutions` say it: each, or how much of it."""
+    if in_full or not changed:
+        yield from (f"changed for the lab: {one}" for one in changed)
+        return
+    gone = [one.removesuffix(_GONE) for one in changed if one.endswith(_GONE)]
+    values = len(changed) - len(gone)
+    parts = "" if not gone else f"; left out there: {_listed(gone)}"
+    count = "1 value" if values == 1 else f"{values} values"
+    yield f"changed for the lab: {count}, which the report lists, and --verbose here{parts}"
 
 
 def calibrated(calibration: Calibration, others_cpu: float = 0.0) -> Iterator[str]:
@@ -40,9 +54,9 @@ def calibrated(calibration: Calibration, others_cpu: float = 0.0) -> Iterator[st
     the machine beside them."""
     least_gain = calibration.detectable(FEWEST_PAIRS) or math.inf
     yield (
-        f"baseline noise is {calibration.sigma:.1%} (standard deviation of "
-        f"{calibration.runs} runs){_adjusted(calibration)}; {FEWEST_PAIRS} pairs can detect "
-        f"gains of {least_gain:.1%} or more"
+        f"baseline noise is {calibration.sigma:.1%} (standard deviation of a run, by "
+        f"{calibration.runs} runs and what is usual){_adjusted(calibration)}; {FEWEST_PAIRS} pairs "
+        f"can detect gains of {least_gain:.1%} or more"
     )
     paired = calibration.self_comparison
     if calibration.claims_by_itself and paired is not None:
@@ -139,7 +153,11 @@ def frozen(every: Sequence[Knob], kept: Sequence[Knob]) -> str:
 def _some(knobs: Sequence[Knob], every: Sequence[Knob]) -> str:
     """The short names of the most promising of them, and how many more there are."""
     short = short_names([knob.path for knob in every])
-    names = [short[path] for path in ranked(knobs)]
+    return _listed([short[path] for path in ranked(knobs)])
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
     more = len(names) - _MOST_NAMES
     return ", ".join(names) if more <= 1 else f"{', '.join(names[:-more])} and {more} more"
 
