@@ -11,6 +11,7 @@ import pytest
 from tests.live.conftest import QUICK, tune
 from tests.live.quick import NODE_PACE
 from tests.live.test_search_on_the_sink import assert_finished
+from tuner.cli.options import read_profile
 from tuner.engine import owned
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.errors import Refused
@@ -28,6 +29,7 @@ ROOT = Path(__file__).parents[2]
 SHORT = TrialPlan(1.5, 3.0)
 PROFILES = [
     "profiles/default.yaml",
+    "examples/collector/rsyslog.conf",
     *(
         pytest.param(path, marks=pytest.mark.full)
         for path in (
@@ -53,7 +55,7 @@ def lab(elasticsearch: EngineClient, tmp_path: Path) -> Iterator[Lab]:
 def test_every_shipped_profile_delivers_each_event_once(
     lab: Lab, elasticsearch: EngineClient, path: str
 ) -> None:
-    outcome = run_trial(lab, load_profile(ROOT / path).profile, SHORT, "t1", lambda _: None)
+    outcome = run_trial(lab, read_profile(ROOT / path).profile, SHORT, "t1", lambda _: None)
     assert isinstance(outcome, Measurement), outcome
     assert outcome.delivery.exact
     assert outcome.eps > 0

@@ -63,7 +63,7 @@ def _at_risk(result: StudyResult) -> str:
     """What the profile that is recommended can lose; empty where nothing is known."""
     if not result.unrepaired:
         return ""
-    losses = "; ".join(one.loss for one in result.unrepaired)
+    losses = "; ".join(dict.fromkeys(one.loss for one in result.unrepaired))
     return f"This profile can lose events ({losses}): rsyslog-tune validate --fix repairs it. "
 
 
@@ -80,7 +80,7 @@ def _claim(result: StudyResult) -> str:
         slower = claimed is not None and claimed.high < 1
         what = "was slower" if slower else "was not shown to be faster"
         return (
-            f"No improvement was shown: the best that was found {what} in fresh pairs with the "
+            f"No improvement was shown: in fresh pairs the best that was found {what} than "
             f"{result.baseline}. {_left(result)}"
         )
     claim = verdict.claim.value
@@ -103,7 +103,7 @@ def _left(result: StudyResult) -> str:
     """What is recommended where no change is for speed."""
     if not result.repaired:
         return "The profile stays as it is."
-    losses = "; ".join(one.loss for one in result.repaired)
+    losses = "; ".join(dict.fromkeys(one.loss for one in result.repaired))
     return (
         f"best.yaml is the profile with {counted(len(result.repaired), 'repair')}, not for speed: "
         f"without, {losses}."
