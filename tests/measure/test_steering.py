@@ -34,5 +34,11 @@ def test_the_high_mark_is_never_passed() -> None:
     assert max(backlogs(80_000, 10)) <= MARKS.high
 
 
-def test_a_pipeline_that_takes_nothing_gets_no_more_than_the_high_mark() -> None:
-    assert backlogs(0, 5)[-1] == MARKS.high
+def test_a_slow_pipeline_gets_what_it_can_index_in_time() -> None:
+    settled = backlogs(500, 60)[30:]
+    assert min(settled) >= MARKS.low
+    assert max(settled) <= MARKS.low + 500 * 20
+
+
+def test_a_pipeline_that_takes_nothing_gets_what_keeps_its_workers_busy() -> None:
+    assert backlogs(0, 5)[-1] == MARKS.low

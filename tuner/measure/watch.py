@@ -182,6 +182,7 @@ def _patience_s(profile: Profile) -> float:
 
 _CORRECTION_S = 0.4
 _RATE_SPAN_S = 1.5
+_DRAINS_S = 20.0
 
 
 class Steering(NamedTuple):
@@ -199,14 +200,16 @@ def saturate(flood: Traffic, marks: BacklogMarks) -> Callable[[Sequence[Poll]], 
 def steer(samples: Sequence[Poll], marks: BacklogMarks) -> Steering:
     """Follow the observed rate and pull the backlog towards three quarters of the way up.
 
-    The limit is hard: whatever the rate, no more than the high mark is ever outstanding.
+    The limit is hard: whatever the rate, no more than the high mark is ever outstanding, nor above
+    the low one what takes longer than `_DRAINS_S` to index: a slow pipeline must come to its end.
     """
     latest = samples[-1]
-    limit = latest.indexed + marks.high
     recent = [sample for sample in samples if latest.at_s - sample.at_s <= _RATE_SPAN_S]
-    observed = slope(recent)
-    if observed <= 0:
+    observed = max(0.0, slope(recent))
+    room = min(marks.high - marks.low, int(observed * _DRAINS_S))
+    limit = latest.indexed + marks.low + room
+    if observed == 0:
         return Steering(limit, None)
-    target = marks.low + 0.75 * (marks.high - marks.low)
+    target = marks.low + 0.75 * room
     correction = (target - latest.backlog) / _CORRECTION_S
     return Steering(limit, max(0.1 * observed, observed + correction))
