@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -177,6 +178,25 @@ def test_certificates_come_along(tmp_path: Path) -> None:
             flood.finish()
     assert not Path(files.folder).exists()
     assert numbers(b"".join(kept)) == list(range(1000))
+
+
+def test_certificates_of_every_transport_come_along_and_each_host_must_be_allowed(
+    tmp_path: Path,
+) -> None:
+    files = Certificates(str(tmp_path / "tls"))
+    make_certificates(files)
+    kept: list[bytes] = []
+    with Receiver() as receiver, serving(secured(files, kept)) as target, steered() as (loads, _):
+        (north, _) = loads.here()
+        beside = encrypted(target, files).transport
+        with SpreadFlood(replace(spec(receiver.port), beside=(beside,)), [north]) as flood:
+            flood.steer(1000, None)
+            assert flood.wait_until_idle(10).counts == (1000,)
+            flood.finish()
+        assert sorted(receiver.numbers() + numbers(b"".join(kept))) == list(range(1000))
+        away = replace(spec(receiver.port), beside=(Transport(("192.0.2.1:514",)),))
+        with pytest.raises(JobFailed, match=r"192\.0\.2\.1 is not local"):
+            SpreadFlood(away, [north]).__enter__()
 
 
 def test_a_certificate_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:

@@ -15,10 +15,11 @@ import pytest
 from tuner.errors import BadUsage, JobFailed
 from tuner.flood.heads import STYLES, stamp_5424
 from tuner.flood.heads import stamp_3164 as stamp
-from tuner.flood.messages import AWKWARD, POOL, Messages
+from tuner.flood.messages import AWKWARD, POOL, Messages, way_of
 from tuner.flood.replayed import replayed_file
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
+from tuner.modules.input import Framing
 
 EPOCH_S = 1_790_000_000
 LEAST = 96
@@ -366,3 +367,31 @@ def test_a_line_without_a_head_has_the_number_before_it() -> None:
     later = Messages(replace(STAMPED, format="bare"))
     later.taken = 1_000_999
     assert bytes(later.take(1, 0).data).startswith(b"1790000001000999 ")
+
+
+@pytest.mark.parametrize("ways", [1, 2, 3, 5, 8])
+def test_of_several_transports_each_takes_equally_many_messages_and_always_the_same(
+    ways: int,
+) -> None:
+    first, *others = (Transport((loopback(514 + number),)) for number in range(ways))
+    messages = Messages(replace(PLAIN, transport=first, beside=tuple(others)))
+    taken_by: list[int] = []
+    while len(taken_by) < 3 * POOL:
+        way = messages.way
+        taken_by += [way] * len(messages.take(300, EPOCH_S).ends)
+    assert taken_by == 3 * [way_of(place, ways) for place in range(POOL)]
+    shares = [taken_by.count(way) for way in range(ways)]
+    assert max(shares) - min(shares) <= 0.01 * POOL
+
+
+def test_messages_end_as_their_transport_wants_it() -> None:
+    ways = (Transport((loopback(514),)), Transport((loopback(514),), "udp"))
+    cases: tuple[tuple[Framing, int], ...] = (("lf", 0), ("octet-counted", 1))
+    for framing, first in cases:
+        one = replace(PLAIN, transport=ways[first], beside=(ways[1 - first],), framing=framing)
+        messages, ends = Messages(one), dict[str, bool]()
+        while len(ends) < len(ways):
+            kind = one.transports[messages.way].kind
+            data = bytes(messages.take(1, EPOCH_S).data)
+            ends[kind] = data.endswith(b"\n") if framing == "lf" else data[:1].isdigit()
+        assert ends == {"tcp": True, "udp": False}

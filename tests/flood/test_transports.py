@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,6 +19,7 @@ import pytest
 from tests.flood.receiver import Receiver
 from tuner.errors import BadUsage, JobFailed
 from tuner.flood.flood import Flood
+from tuner.flood.messages import POOL, way_of
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Credentials, Transport, address_of, loopback
 from tuner.lab.entrances import make_certificates
@@ -33,9 +35,11 @@ def spec(transport: Transport, connections: int = 3, count: int | None = None) -
     return FloodSpec(transport, connections, 244, 1, "0a1b2c3d", count, framing=framing)
 
 
-def flooded(transport: Transport, count: int, connections: int = 3) -> int:
+def flooded(
+    transport: Transport, count: int, connections: int = 3, beside: tuple[Transport, ...] = ()
+) -> int:
     """Send that many; returns how many the flood says that it sent."""
-    with Flood(spec(transport, connections, count)) as flood:
+    with Flood(replace(spec(transport, connections, count), beside=beside)) as flood:
         flood.steer(count, None)
         flood.wait_until_idle(DEADLINE_S)
         done = flood.finish()
@@ -413,3 +417,27 @@ def test_addresses_of_both_families_are_understood() -> None:
 def test_a_framing_that_the_transport_does_not_have_is_refused() -> None:
     with pytest.raises(BadUsage, match="octet-counted does not go with udp, which has none"):
         FloodSpec(Transport(("h:1",), "udp"), 1, 244, 1, "0a1b2c3d", framing="octet-counted")
+
+
+def test_several_transports_take_turns_and_each_gets_its_own_messages() -> None:
+    with Receiver() as stream, udp() as (target, datagrams):
+        ways = (Transport((loopback(stream.port),)), Transport((target,), "udp"))
+        # One connection is too few: each has its own.
+        assert flooded(ways[0], 20_000, 1, ways[1:]) == 20_000
+        by_stream = [number for number in range(20_000) if way_of(number % POOL, 2) == 0]
+        by_udp = sorted(set(range(20_000)) - set(by_stream))
+        assert wait(lambda: len(datagrams.kept) == len(by_udp))
+        assert stream.numbers() == by_stream
+        assert numbers(b"".join(datagrams.kept)) == by_udp
+
+
+def test_of_several_transports_one_that_takes_nothing_holds_back_the_others() -> None:
+    """Shares are equal: what can be carried is that of the slowest."""
+    with Receiver() as first, Receiver(reads=False) as deaf:
+        ways = tuple(Transport((loopback(one.port),)) for one in (first, deaf))
+        with Flood(replace(spec(ways[0]), beside=ways[1:])) as flood:
+            flood.steer(10**9, None)
+            time.sleep(0.5)
+            progress = flood.progress()
+            assert 0 < progress.sent < 1_000_000
+            assert progress.blocked_seconds > 0.1

@@ -227,15 +227,15 @@ FIRST: list[tuple[dict[str, object], list[str]]] = [
         "inputs[0].port: 10514 -> 40001",
         "inputs[0].device: eth0 -> none",
     ]),
-    (UNIX, ["inputs[0].socket: /run/app.sock -> /run/lab/input.sock"]),
+    (UNIX, ["inputs[0].socket: /run/app.sock -> /run/lab/40001.sock"]),
     (FILE | {"freshStartTail": True}, [
         "global.workDirectory: /var/spool/rsyslog -> /run/lab",
-        "inputs[0].file: /var/log/app.log -> /run/lab/input.log",
+        "inputs[0].file: /var/log/app.log -> /run/lab/input-40001.log",
         "inputs[0].freshStartTail: on -> none",
     ]),
     (FILE | {"file": "/var/log/*/app.log"}, [
         "global.workDirectory: /var/spool/rsyslog -> /run/lab",
-        "inputs[0].file: /var/log/*/app.log -> /run/lab/input-*.log",
+        "inputs[0].file: /var/log/*/app.log -> /run/lab/input-40001-*.log",
     ]),
     (RELP, ["inputs[0].port: 10515 -> 40001"]),
     (RELP_TLS, [
@@ -276,13 +276,13 @@ FLOODED: list[tuple[dict[str, object], str, tuple[str, str, str, str]]] = [
     (PTCP, "rfc5424", ("tcp", "127.0.0.1:40001", "rfc5424", "octet-counted")),
     (TLS, "rfc3164", ("tls", "127.0.0.1:40001", "rfc3164", "octet-counted")),
     (UDP, "rfc5424", ("udp", "127.0.0.1:40001", "rfc5424", "none")),
-    (UNIX, "rfc5424", ("unix", "/run/lab/input.sock", "local", "none")),
+    (UNIX, "rfc5424", ("unix", "/run/lab/40001.sock", "local", "none")),
     (UNIX | {"useSpecialParser": False}, "rfc5424",
-     ("unix", "/run/lab/input.sock", "rfc5424", "none")),
+     ("unix", "/run/lab/40001.sock", "rfc5424", "none")),
     (UNIX | {"useSpecialParser": False, "parseHostname": True}, "rfc3164",
-     ("unix", "/run/lab/input.sock", "rfc3164", "none")),
-    (FILE, "rfc5424", ("file", "/run/lab/input.log", "bare", "lf")),
-    (FILE | {"needParse": True}, "rfc5424", ("file", "/run/lab/input.log", "rfc5424", "lf")),
+     ("unix", "/run/lab/40001.sock", "rfc3164", "none")),
+    (FILE, "rfc5424", ("file", "/run/lab/input-40001.log", "bare", "lf")),
+    (FILE | {"needParse": True}, "rfc5424", ("file", "/run/lab/input-40001.log", "rfc5424", "lf")),
     (RELP, "rfc3164", ("relp", "127.0.0.1:40001", "rfc3164", "none")),
 ]  # fmt: skip
 
@@ -310,7 +310,8 @@ def test_the_flood_shows_what_the_lab_lets_in() -> None:
 def test_a_wildcard_takes_a_file_of_each_connection() -> None:
     done = bound(FILE | {"file": "/var/log/app?.log"}, **WORK, **{"workload.connections": 3})
     assert flood_spec(done.profile, "0a1b2c3d").transport.targets == (
-        "/run/lab/input-1.log", "/run/lab/input-2.log", "/run/lab/input-3.log",
+        "/run/lab/input-40001-1.log", "/run/lab/input-40001-2.log",
+        "/run/lab/input-40001-3.log",
     )  # fmt: skip
 
 

@@ -22,6 +22,14 @@ HEAD = 'module(load="imtcp")\nmodule(load="omelasticsearch")\ninput(type="imtcp"
 QUEUE = 'queue.type="LinkedList" queue.timeoutEnqueue="86400000" bulkmode="on" searchType=""'
 ES = f'action(type="omelasticsearch" name="es" {QUEUE}'
 MORE = ES.replace('"es"', '"more"')
+KINDS = ("imptcp", "imudp", "imrelp")
+
+
+def ruleset(name: str, queue: str = "") -> str:
+    """A ruleset with an engine action of the same name."""
+    return f'ruleset(name="{name}"{queue}) {{\n  {ES.replace("es", name)})\n}}\n'
+
+
 RULESET = 'ruleset="r" port'
 CONFIGURATIONS = {
     "as it is": f"{HEAD}{ES})\n",
@@ -49,13 +57,28 @@ CONFIGURATIONS = {
     "lines of files": 'module(load="imfile")\nmodule(load="omelasticsearch")\n'
     'input(type="imfile" File="/var/log/app*.log" Tag="app:" ruleset="r")\n'
     f'ruleset(name="r") {{\n  {ES})\n}}\n',
+    "several inputs": f"{HEAD.replace('port', RULESET)}{ruleset('r')}"
+    'input(type="imtcp" port="10515" ruleset="s")\n'
+    f'ruleset(name="s") {{\n  if $syslogseverity <= 5 then {{ {MORE}) }}\n}}\n',
+    "inputs of several kinds": 'module(load="omelasticsearch")\n'
+    + "".join(
+        f'module(load="{kind}")\ninput(type="{kind}" port="514" ruleset="{kind}")\n'
+        + ruleset(kind, ' queue.type="LinkedList" queue.timeoutEnqueue="86400000"')
+        for kind in KINDS
+    ),
+    "several files": 'module(load="imfile")\nmodule(load="omelasticsearch")\n'
+    + "".join(
+        f'input(type="imfile" File="/var/log/{name}*.log" Tag="{name}:" ruleset="{name}")\n'
+        + ruleset(name)
+        for name in ("web", "app")
+    ),
     "a ruleset with a queue": f"{HEAD.replace('port', RULESET)}"
     f'ruleset(name="r" queue.type="FixedArray") {{\n  {ES})\n}}\n',
 }
 
 FILTERED = {
     "a filter", "stop", "the old form before it", "a program that no invented message has",
-    "parsed JSON", "JSON as it is the document",
+    "parsed JSON", "JSON as it is the document", "several inputs",
 }  # fmt: skip
 
 
@@ -64,7 +87,8 @@ def measured(lab: Lab, profile: Profile) -> Outcome:
 
 
 CASES = [
-    pytest.param(one, marks=() if one == "a filter" else pytest.mark.full) for one in CONFIGURATIONS
+    pytest.param(one, marks=() if one in {"a filter", "several inputs"} else pytest.mark.full)
+    for one in CONFIGURATIONS
 ]
 
 
@@ -185,3 +209,19 @@ def test_exactly_what_was_lost_or_doubled_is_told(
     assert outcome.delivery is not None
     assert (outcome.delivery.lost, outcome.delivery.duplicated) == (lost, doubled)
     assert (*outcome.delivery.missing, *outcome.delivery.doubled) == (2500,)
+
+
+@pytest.mark.parametrize(("number", "kind"), [(2500, "imptcp"), (2200, "imrelp"), (2400, "imudp")])
+def test_an_event_that_any_input_loses_is_told(number: int, kind: str, tmp_path: Path) -> None:
+    profile = loaded(tmp_path, conf=CONFIGURATIONS["inputs of several kinds"]).profile
+    labs = tmp_path / "labs"
+    labs.mkdir()
+    with sink_lab(labs, f"drop-event={number}") as lab:
+        outcome = measured(lab, profile)
+        outputs = learnt(lab, profile).expectation.outputs
+    # Each kind of input has an engine action of its own.
+    assert [one[number % 1000] for one in outputs] == [int(one == kind) for one in KINDS]
+    assert isinstance(outcome, Failure), outcome
+    assert outcome.delivery is not None
+    assert (outcome.delivery.lost, outcome.delivery.duplicated) == (1, 0)
+    assert outcome.delivery.missing == (number,)

@@ -14,7 +14,7 @@ from tuner.cli.flood import flood_command
 from tuner.cli.options import OutputOption, load_or_default
 from tuner.engines.versions import distribution_for
 from tuner.errors import JobFailed
-from tuner.flood.workload import transport_for
+from tuner.flood.workload import transports_for
 from tuner.host.lock import measuring
 from tuner.host.programs import rsyslog_version
 from tuner.lab import standing
@@ -91,7 +91,7 @@ def _ship(profile: Profile, nodes: Nodes[NodeProcess], folder: Path) -> standing
     lab = lab_of(engine, folder, standing.RUN_ID)
     bound = lab.bind(profile, "lab").profile
     install_index(lab, bound)
-    transport = transport_for(bound)
+    transport = transports_for(bound)[0]
     work = subfolder(folder, lab.trial_folder("lab").name)
     furnish(bound)
     rsyslogd = Rsyslogd(

@@ -80,16 +80,17 @@ def _obey(
 def _begin(message: relayed.BeginSender, senders: dict[str, SenderProcess], heard: Heard) -> None:
     """Start a sender, where its targets are allowed here: its first line is what to send."""
     spec = spec_of(message.line.encode())
-    refusal = _refusal(hosts_of(spec.transport))
+    refusal = _refusal(tuple(host for one in spec.transports for host in hosts_of(one)))
     if refusal is not None:
         relayed.FROM_LOAD.say(relayed.SenderEnded(message.sender, refusal))
         return
     senders[message.sender] = sender = sender_here()
     held = ExitStack()
-    transport = replace(
-        spec.transport, credentials=_held(spec.transport.credentials, message.files, held)
+    first, *beside = (
+        replace(one, credentials=_held(one.credentials, message.files, held))
+        for one in spec.transports
     )
-    sender.tell(line_of(replace(spec, transport=transport)))
+    sender.tell(line_of(replace(spec, transport=first, beside=tuple(beside))))
     carrying = (message.sender, sender, held, heard)
     threading.Thread(target=_carry, args=carrying, daemon=True).start()
 

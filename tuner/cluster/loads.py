@@ -60,8 +60,8 @@ class RemoteSender:
         if self._begun:
             self._say(relayed.ToSender(self.name, line.decode()))
             return
-        credentials = spec_of(line).transport.credentials
-        paths = () if credentials is None else credentials.files
+        every = (one.credentials for one in spec_of(line).transports)
+        paths = (path for one in every if one is not None for path in one.files)
         files = {path: pem_text(Path(path)) for path in paths}
         self._begun = True
         self._say(relayed.BeginSender(self.name, line.decode(), files))

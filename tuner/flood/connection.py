@@ -16,13 +16,15 @@ _NO_ENDS = np.empty(0, dtype=np.int64)
 
 
 class Connection(ABC):
-    """A way to one receiver that never waits; `last_block` is its latest block's number.
+    """A way to one receiver that never waits; `last_block` is its latest block's number, and `way`
+    that of the transport among those of the flood.
 
     Its messages `gone` to `end` of the latest block are not wholly on their way yet.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.way = 0
         self.last_block = 0
         self.gone = 0
         self.end = 0

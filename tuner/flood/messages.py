@@ -38,13 +38,18 @@ class Block:
 class Messages:
     """An endless, seeded run of messages, counted from 0; `taken` is the next one's place.
 
-    A block's numbers differ in their last three digits only, which stay as they are when the pool
+    A block's messages take the same transport, `way` of those that follow by its number.  Its
+    numbers differ in their last three digits only, which stay as they are when the pool
     is a multiple of a thousand, so a block is patched with two or three assignments.
     """
 
     def __init__(self, spec: FloodSpec) -> None:
         pool = pool_for(spec)
         self._sender, self._senders = spec.sender, spec.senders
+        self._ways = [way_of(place, len(spec.transports)) for place in range(len(pool.frames))]
+        places = np.arange(len(self._ways))
+        turns = np.append(np.flatnonzero(np.diff(self._ways)) + 1, len(places))
+        self._turn_ends = turns[np.searchsorted(turns, places, side="right")]
         sizes = np.array([len(frame) for frame in pool.frames], dtype=np.int64)
         self._ends = np.cumsum(sizes)
         self._starts = self._ends - sizes
@@ -72,11 +77,16 @@ class Messages:
         self.mean_frame_bytes = len(self._buffer) / len(sizes)
         self.taken = 0
 
+    @property
+    def way(self) -> int:
+        """The number of the transport that the next message takes."""
+        return self._ways[self.taken % len(self._ways)]
+
     def take(self, most: int, epoch_s: float) -> Block:
         """Render the next messages, at least one and at most `most`, stamped with a time."""
         start = self.taken % len(self._ends)
         low = self.taken % BLOCK
-        count = min(most, len(self._ends) - start, BLOCK - low)
+        count = min(most, int(self._turn_ends[start]) - start, BLOCK - low)
         number = number_of(self.taken, self._sender, self._senders)
         high = self._numbering.high(number // BLOCK)
         self._high_texts[self._numbers[start : start + count]] = np.void(high)
@@ -111,6 +121,16 @@ def numbering_of(spec: FloodSpec) -> Numbering:
         return Numbering(spec.run_id)
     kind = LineNumbering if STYLES[spec.format].stamp is None else StampNumbering
     return kind(spec.begins_s)
+
+
+_TURNS = 4
+
+
+def way_of(place: int, ways: int) -> int:
+    """Which of so many ways the message at a place of the pool takes: they take turns, so that of
+    each thousand equally many take each."""
+    turns = -(-_TURNS // ways) * ways
+    return place % BLOCK * turns // BLOCK % ways
 
 
 POOL = 1000
@@ -153,11 +173,11 @@ def pool_for(spec: FloodSpec) -> SenderPool:
         parts = _replayed(Dice(spec.seed, _DRAWS), style, spec, spec.replay)
     else:
         parts = _seeded(Dice(spec.seed, _DRAWS), style, spec)
-    pool = SenderPool()
-    for head, tail, fresh in parts:
-        message = head.text.encode() + tail
-        prefix = b"%d " % len(message) if spec.framing == "octet-counted" else b""
-        suffix = b"\n" if spec.framing == "lf" else b""
+    pool, framings = SenderPool(), [spec.framing_of(one) for one in spec.transports]
+    for place, (head, tail, fresh) in enumerate(parts):
+        message, framing = head.text.encode() + tail, framings[way_of(place, len(framings))]
+        prefix = b"%d " % len(message) if framing == "octet-counted" else b""
+        suffix = b"\n" if framing == "lf" else b""
         pool.frames.append(prefix + message + suffix)
         pool.stamps.append(len(prefix) + head.stamp_at)
         pool.numbers.append(len(prefix) + head.number_at)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from tuner.flood.pace import Runs
 from tuner.flood.schedule import Schedule, schedule_of
@@ -46,11 +48,14 @@ def line_of(item: FloodSpec | Order | SenderStatus) -> bytes:
 def spec_of(line: bytes) -> FloodSpec:
     """Read a specification line."""
     fields = json.loads(line)
-    way = fields["transport"]
-    given = way["credentials"]
+    first, *beside = (_transport_of(one) for one in (fields["transport"], *fields["beside"]))
+    return FloodSpec(**{**fields, "transport": first, "beside": tuple(beside)})
+
+
+def _transport_of(fields: Mapping[str, Any]) -> Transport:
+    given = fields["credentials"]
     credentials = None if given is None else Credentials(**given)
-    fields["transport"] = Transport(tuple(way["targets"]), way["kind"], credentials)
-    return FloodSpec(**fields)
+    return Transport(tuple(fields["targets"]), fields["kind"], credentials)
 
 
 def order_of(line: bytes) -> Order:

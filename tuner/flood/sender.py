@@ -13,7 +13,7 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
@@ -173,6 +173,14 @@ def connect(transport: Transport, number: int) -> Connection:
             return FileConnection(name, target)
 
 
+def _connection(transports: Sequence[Transport], number: int) -> Connection:
+    """One of several connections, counted from 0, which go to each of the transports in turn."""
+    turn, way = divmod(number, len(transports))
+    connection = connect(transports[way], turn + 1)
+    connection.way = way
+    return connection
+
+
 class Sender:
     """The loop of one flood: orders in, blocks out to whichever connections have room."""
 
@@ -182,8 +190,8 @@ class Sender:
         self._terminated = terminated
         self._messages = Messages(spec)
         self._block_messages = max(1, int(BLOCK_BYTES / self._messages.mean_frame_bytes))
-        numbers = range(1, spec.connections + 1)
-        connections = [connect(spec.transport, number) for number in numbers]
+        numbers = range(max(spec.connections, len(spec.transports)))
+        connections = [_connection(spec.transports, number) for number in numbers]
         self._connections = {connection.fileno(): connection for connection in connections}
         self._watch = select.poll()
         self._watch.register(orders.descriptor, select.POLLIN)
@@ -231,8 +239,7 @@ class Sender:
     def _turn(self) -> None:
         """Wait until something can be done, do it, report."""
         allowance = self._allowance(time.monotonic())
-        free = [one for one in self._connections.values() if not one.begun]
-        idle = self._is_idle(allowance, free)
+        free, idle = self._free(), self._is_idle(allowance)
         self._tally.report_if_due(time.monotonic(), idle)
         before_s = time.monotonic()
         sent = 0
@@ -246,7 +253,7 @@ class Sender:
         if allowance.messages and not free:
             self._tally.blocked_s += now_s - before_s
         if free:
-            sent += self._fill(free, now_s)
+            sent += self._fill(now_s)
         self._tally.count(sent, now_s, time.monotonic())
 
     def _allowance(self, now_s: float) -> Allowance:
@@ -256,9 +263,14 @@ class Sender:
         last_s = self._tally.last_send_s if isinstance(self._pace, Runs) else self._sent_at_s
         return self._pace.allowance(self._messages.taken, last_s, now_s)
 
-    def _is_idle(self, allowance: Allowance, free: list[Connection]) -> bool:
+    def _free(self) -> list[Connection]:
+        """The connections that the next message may go to."""
+        way = self._messages.way
+        return [one for one in self._connections.values() if one.way == way and not one.begun]
+
+    def _is_idle(self, allowance: Allowance) -> bool:
         waits = allowance.messages or allowance.wait_s is not None
-        return not waits and len(free) == len(self._connections)
+        return not waits and not self._any_begun()
 
     def _timeout_ms(self, allowance: Allowance, free: list[Connection], idle: bool) -> float | None:
         """How long to wait for orders and receivers; forever only when nothing can change."""
@@ -282,16 +294,15 @@ class Sender:
         self._watch.modify(connection.fileno(), connection.events)
         return sent
 
-    def _fill(self, free: list[Connection], now_s: float) -> int:
+    def _fill(self, now_s: float) -> int:
         """Send what is allowed now, the longest unused connection first, whole blocks to each."""
         left = self._allowance(now_s).messages
         left = min(left, BLOCKS_PER_TURN * self._block_messages)
         if left > 0:
             self._sent_at_s = now_s
-        free.sort(key=attrgetter("last_block"))
         sent = 0
-        while left > 0 and free:
-            connection = free.pop(0)
+        while left > 0 and (free := self._free()):
+            connection = min(free, key=attrgetter("last_block"))
             block = self._messages.take(min(left, self._block_messages), time.time())
             left -= len(block.ends)
             self._blocks += 1
@@ -299,8 +310,6 @@ class Sender:
             sent += self._noted(connection, connection.send(block))
             if connection.begun:
                 self._watch.modify(connection.fileno(), connection.events)
-            else:
-                free.append(connection)
         return sent
 
     def _obey(self, descriptor: int) -> None:

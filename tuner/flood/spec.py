@@ -31,7 +31,8 @@ class FloodSpec:
     a line of an application's own log.  `sender` is the place, from 0, of this flood among
     `senders` that number their messages in turn.  With `begins_s`, a second since 1970, the time in
     the head of each message is its number, in microseconds from then on; a bare message has those
-    before it.  What is replayed or like a sample is cut at `longest_bytes`.
+    before it.  What is replayed or like a sample is cut at `longest_bytes`.  Where there are
+    transports `beside` the first, each message takes always the same one, equally many each.
     """
 
     transport: Transport
@@ -51,6 +52,7 @@ class FloodSpec:
     senders: int = 1
     begins_s: int | None = None
     longest_bytes: int = LONGEST_MESSAGE_BYTES
+    beside: tuple[Transport, ...] = ()
 
     def __post_init__(self) -> None:
         if re.fullmatch(r"[0-9a-f]{8}", self.run_id) is None:
@@ -62,6 +64,16 @@ class FloodSpec:
         self._require_framing()
         if self.replay is None and self.sample is None:
             self._require_sizes()
+
+    @property
+    def transports(self) -> tuple[Transport, ...]:
+        """All of them."""
+        return (self.transport, *self.beside)
+
+    def framing_of(self, transport: Transport) -> Framing:
+        """How messages end there: as asked for, where it can be."""
+        fitting = transport.facts.framings
+        return self.framing if self.framing in fitting else fitting[0]
 
     @property
     def stamped_run(self) -> str:
@@ -78,7 +90,7 @@ class FloodSpec:
 
     def _require_framing(self) -> None:
         fitting = self.transport.facts.framings
-        if self.framing not in fitting:
+        if all(self.framing_of(one) != self.framing for one in self.transports):
             instead = "none" if fitting == ("none",) else f"only {' or '.join(fitting)}"
             raise BadUsage(
                 f"framing {self.framing} does not go with {self.transport.kind}, "

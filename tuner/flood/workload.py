@@ -1,4 +1,4 @@
-"""From a profile that is bound to a lab to the flood of its first input."""
+"""From a profile that is bound to a lab to the flood of its inputs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSp
     each message is its number, which stands before a line without a head."""
     load = bound.workload
     sizes = load.message_bytes
-    transport = transport_for(bound)
-    fitting = transport.facts.framings
+    transport, *beside = transports_for(bound)
+    fitting = [framing for one in (transport, *beside) for framing in one.facts.framings]
     return FloodSpec(
         transport=transport,
         connections=load.connections,
@@ -40,6 +40,7 @@ def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSp
         sample=_sample(bound),
         begins_s=None if bound.base is None else int(time.time()) // RUN_S * RUN_S,
         longest_bytes=bound.longest_message_bytes,
+        beside=tuple(beside),
     )
 
 
@@ -53,9 +54,13 @@ def _sample(bound: Profile) -> str | None:
     return None if sample is None else sample.model_dump_json()
 
 
-def transport_for(bound: Profile) -> Transport:
-    """How to reach the first input of a bound profile, on every port that it has."""
-    source = flooded(bound)
+def transports_for(bound: Profile) -> tuple[Transport, ...]:
+    """How to reach each input of a bound profile that is flooded."""
+    return tuple(_transport(bound, source) for source in flooded(bound))
+
+
+def _transport(bound: Profile, source: Input) -> Transport:
+    """How to reach an input, on every port that it has."""
     kind = source.transport or "tcp"
     at = source.address if isinstance(source, Listener) else LOOPBACK
     host = f"[{at}]" if ":" in at else at
@@ -65,8 +70,8 @@ def transport_for(bound: Profile) -> Transport:
 
 
 def format_for(bound: Profile) -> Format:
-    """How messages are written so that the first input finds the text of each where it looks."""
-    return flooded(bound).format_for(bound.workload.format)
+    """How messages are written so that inputs find the text of each where they look."""
+    return flooded(bound)[0].format_for(bound.workload.format)
 
 
 def _credentials(source: Input) -> Credentials | None:

@@ -39,6 +39,7 @@ from tuner.rainerscript.script import (
 
 if TYPE_CHECKING:
     from tuner.profile.base import KeptBase
+    from tuner.rainerscript.view import ProfileKey
 
 # Modules that take events of the host itself, run programs, or send elsewhere.
 _OF_THE_HOST = frozenset(
@@ -179,7 +180,7 @@ class _Fitting:
         path = next((at for at, of in self.kept.view.sections.items() if of == address), None)
         bound = None if path is None else self.inputs[int(path[1])]
         if path is None or bound is None:
-            self.leave_out(one.origin, f"input {one.text('type')}")
+            self.leave_out(one.origin, f"input {one.text('type')}{self.missed(path)}")
             return
         section = self.kept.view.section(path)
         written = type(bound).model_validate(section, by_alias=True, by_name=False)
@@ -194,6 +195,14 @@ class _Fitting:
             self.replaced.append(Replaced(one.origin, "lines", "with a number before each"))
         gone = {key.lower() for key in before if key not in after}
         yield one.without(gone).with_values(changed)
+
+    def missed(self, path: ProfileKey | None) -> str:
+        """Which engine actions get no events without an input that is left out."""
+        reached = self.kept.view.reached
+        used = (reached[number] for number, one in enumerate(self.inputs) if one is not None)
+        missed = frozenset() if path is None else reached[int(path[1])].difference(*used)
+        names = ", ".join(sorted(missed))
+        return names and f", which no flood sends to beside the others, and so {names}"
 
     def action(self, one: ScriptObject) -> Iterator[Statement]:
         """An action: into the lab's engine, into a file or to a receiver of its, or nothing."""

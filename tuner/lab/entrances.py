@@ -11,7 +11,7 @@ from tuner.errors import JobFailed
 from tuner.host.process import run
 from tuner.host.programs import openssl
 from tuner.lab.ports import is_bound, is_listening, require_free
-from tuner.modules.input import TRANSPORTS
+from tuner.modules.input import TRANSPORTS, Input
 from tuner.modules.tls import COLLECTOR_NAME, SENDER_NAME, Certificates
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
@@ -106,7 +106,10 @@ class ReadFile:
 
 def entrances(bound: Profile) -> tuple[EventSource, ...]:
     """Where the flood of a bound profile enters."""
-    source = flooded(bound)
+    return tuple(one for source in flooded(bound) for one in _entrances(bound, source))
+
+
+def _entrances(bound: Profile, source: Input) -> tuple[EventSource, ...]:
     paths = source.paths(bound.workload.connections)
     match TRANSPORTS[source.transport or "tcp"].place:
         case "file":
@@ -120,13 +123,13 @@ def entrances(bound: Profile) -> tuple[EventSource, ...]:
 
 
 def furnish(bound: Profile) -> None:
-    """Make what the flooded input needs on disk, before rsyslogd starts: certificates, and empty
+    """Make what the flooded inputs need on disk, before rsyslogd starts: certificates, and empty
     files to be read."""
-    source = flooded(bound)
-    if source.certificates is not None:
-        make_certificates(source.certificates)
-    if source.transport == "file":
-        for name in source.paths(bound.workload.connections):
+    sources = flooded(bound)
+    for files in {one.certificates for one in sources if one.certificates is not None}:
+        make_certificates(files)
+    for source in sources:
+        for name in source.paths(bound.workload.connections) if source.transport == "file" else ():
             Path(name).touch(mode=0o644, exist_ok=False)
 
 

@@ -151,10 +151,10 @@ class ImfileInput(Input):
         """imfile's own defaults are local0 and notice."""
         return LineHead(self.facility or "local0", self.severity or "notice", self.tag)
 
-    def in_lab(self, _port: int, spool: str, /) -> Self:
-        """A file in the lab, or several for a wildcard."""
+    def in_lab(self, port: int, spool: str, /) -> Self:
+        """A file in the lab, or several for a wildcard, called by that number."""
         several = not _WILDCARDS.isdisjoint(self.file)
-        name = "input-*.log" if several else "input.log"
+        name = f"input-{port}-*.log" if several else f"input-{port}.log"
         return self.model_copy(update={"file": f"{spool}/{name}", "fresh_start_tail": None})
 
     def paths(self, connections: int, /) -> tuple[str, ...]:

@@ -198,10 +198,10 @@ class ImuxsockInput(Input):
         """Senders do not wait unless flowControl is on."""
         return None if self.flow_control or self.socket is None else True
 
-    def in_lab(self, _port: int, spool: str, /) -> Self:
-        """A socket in the lab."""
+    def in_lab(self, port: int, spool: str, /) -> Self:
+        """A socket in the lab, called by that number."""
         system = [name for name in type(self).model_fields if name.startswith("sys_sock_")]
-        socket = {"socket": f"{spool}/input.sock"}
+        socket = {"socket": f"{spool}/{port}.sock"}
         return self.model_copy(update=dict.fromkeys(system) | socket)
 
     def paths(self, _connections: int, /) -> tuple[str, ...]:

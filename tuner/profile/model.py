@@ -205,14 +205,16 @@ class Profile(Section):
         return self.indexed[0].stream if self.indexed else None
 
     @property
-    def flooded_number(self) -> int:
-        """The number of the input that measurements flood: the first of the measured stream that
+    def flooded_numbers(self) -> tuple[int, ...]:
+        """The numbers of the inputs that measurements flood: the first of the measured stream that
         they can, else the first; of a base see `View.flooded`."""
         if self.base is not None and self.base.is_read:
-            return self.base.kept.view.flooded([one.flood_rank for one in self.inputs])
+            formats = [one.format_for(self.workload.format) for one in self.inputs]
+            ranks = [one.flood_rank for one in self.inputs]
+            return self.base.kept.view.flooded(ranks, formats)
         mine = [n for n, one in enumerate(self.inputs) if one.stream == self.measured_stream]
         able = [number for number in mine if self.inputs[number].unmeasured is None]
-        return next(iter(able or mine), 0)
+        return (next(iter(able or mine), 0),)
 
     def stream(self, name: str | None) -> Stream:
         """A stream by its name; for None what the profile says itself.  One that is not there is

@@ -70,13 +70,25 @@ class View:
     stand_in: ScriptObject | None = None
     has_template: bool = False
 
-    def flooded(self, ranks: Sequence[int]) -> int:
-        """The number of the input that a flood is to enter by: events come from it to the first
-        engine action, and to as many others as can be; of equals it has the highest rank, and one
-        of rank 0 is taken last of all."""
+    def flooded(self, ranks: Sequence[int], formats: Sequence[str]) -> tuple[int, ...]:
+        """The numbers of the inputs that a flood is to enter by.  From the first events come to the
+        first engine action, and to as many others as can be; of equals it has the highest rank, and
+        one of rank 0 is taken last of all.  Each other one takes the same format, and brings events
+        to most engine actions that have none yet.  Of a profile with other inputs, all."""
         if len(ranks) != len(self.reached):
-            return 0
-        return _best(self.reached, self.sections.get(("outputs", 0), ""), ranks)
+            return tuple(range(len(ranks)))
+        chosen = [_best(self.reached, self.sections.get(("outputs", 0), ""), ranks)]
+        able = [
+            number
+            for number, rank in enumerate(ranks)
+            if rank > 0 and formats[number] == formats[chosen[0]]
+        ]
+        while True:
+            come = frozenset().union(*(self.reached[number] for number in chosen))
+            more = {number: len(self.reached[number] - come) for number in able}
+            if not any(more.values()):
+                return tuple(chosen)
+            chosen.append(max(able, key=lambda number: (more[number], ranks[number], -number)))
 
     def section(self, path: ProfileKey) -> Mapping[str, object]:
         """The section of the profile at a path."""

@@ -79,7 +79,7 @@ def _is_known(profile: Profile, row: Row) -> bool:
 
 def _place(profile: Profile, part: Part) -> tuple[Path | None, BaseModel | None]:
     """Where a part of the profile is written, and that part."""
-    output, at, flooded = profile.measured, output_path(profile), profile.flooded_number
+    output, at, flooded = profile.measured, output_path(profile), profile.flooded_numbers[0]
     places: Mapping[Part, tuple[Path | None, BaseModel | None]] = {
         Part.INPUT: (Path(f"inputs[{flooded}]"), profile.inputs[flooded]),
         Part.PROFILE: (None, profile),

@@ -11,7 +11,7 @@ from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imtcp import ImtcpInput
 from tuner.modules.imudp import ImudpInput
 from tuner.modules.imuxsock import ImuxsockInput
-from tuner.modules.input import BURST, Input, Listener, rate_limit
+from tuner.modules.input import BURST, Framing, Input, Listener, rate_limit
 from tuner.modules.output import Output
 from tuner.modules.ratelimit import named_limits
 from tuner.profile.model import Profile
@@ -160,19 +160,24 @@ def _refused_connections(source: Input, profile: Profile) -> Iterator[str]:
 )
 def _framing(profile: Profile) -> Iterator[Complaint]:
     """Seen on 8.2302: without line feeds imtcp makes one event of many messages, and imptcp
-    discards all that it has when the connection ends.  Measurements flood one input."""
-    number = profile.flooded_number
-    first = profile.inputs[number]
-    if not isinstance(first, ImtcpInput | ImptcpInput):
-        return
-    counted = profile.workload.framing == "octet-counted"
-    if counted and not first.support_octet_counted_framing:
+    discards all that it has when the connection ends."""
+    for number in profile.flooded_numbers:
+        source = profile.inputs[number]
+        if isinstance(source, ImtcpInput | ImptcpInput):
+            yield from _framing_of(number, source, profile.workload.framing)
+
+
+def _framing_of(
+    number: int, source: ImtcpInput | ImptcpInput, framing: Framing
+) -> Iterator[Complaint]:
+    counted = framing == "octet-counted"
+    if counted and not source.support_octet_counted_framing:
         yield Complaint(
             ("inputs", number, "supportOctetCountedFraming"),
             "the workload sends octet-counted frames, which this input would read as one long "
             "line and merge or discard: set it to true, or workload.framing to lf",
         )
-    if not counted and isinstance(first, ImtcpInput) and first.disable_lf_delimiter:
+    if not counted and isinstance(source, ImtcpInput) and source.disable_lf_delimiter:
         yield Complaint(
             ("inputs", number, "disableLFDelimiter"),
             "the workload ends its messages with line feeds, which this input would not "
