@@ -128,6 +128,14 @@ def test_lint_looks_at_the_framing_of_every_input_that_is_flooded(tmp_path: Path
     assert (framing.file, framing.line) == (f"{tmp_path}/rsyslog.conf", 3)
 
 
+def test_a_ruleset_that_the_module_names_is_that_of_its_inputs(tmp_path: Path) -> None:
+    conf = SEVERAL.replace(' port="3" ruleset="two"', ' port="3"')
+    conf += 'ruleset(name="both") { action(type="omfile" file="/var/log/x") }\n'
+    assert loaded(tmp_path, conf=conf).profile.flooded_numbers == (1,)
+    conf = f'module(load="imrelp" ruleset="two")\n{conf}'
+    assert loaded(tmp_path, conf=conf).profile.flooded_numbers == (1, 2)
+
+
 def test_files_take_turns_each_with_a_name_of_its_own(tmp_path: Path) -> None:
     conf = "".join(
         f'input(type="imfile" file="/var/log/{one}" tag="{one}" ruleset="{one}")\n'

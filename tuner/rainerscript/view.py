@@ -210,7 +210,7 @@ class _Viewing:
             data = {} if model is None else self._input(one, address, model)
             if model is not None and misfit(model, data) is None:
                 self.sections["inputs", len(made)] = address
-                self.reached.append(self._engine_actions(one.text("ruleset") or ""))
+                self.reached.append(self._engine_actions(self._ruleset_of(one)))
                 made.append(data)
                 source = model.model_validate(data, by_alias=True, by_name=False)
                 is_taken = source.unmeasured is None and not (apart and source.transport == "file")
@@ -229,9 +229,16 @@ class _Viewing:
         own = (each for each in (*shared, *one.parameters) if each.key in keys)
         data = input_of(model, own, {}, address, Gaps())
         data |= certificates(model, data, self.base.shared, Gaps())
-        ruleset = (one.text("ruleset") or "").lower()
+        ruleset = self._ruleset_of(one).lower()
         stream = next((name for name, of in self.rulesets.items() if of.key == ruleset), None)
         return data | ({} if stream is None else {"stream": stream})
+
+    def _ruleset_of(self, one: ScriptObject) -> str:
+        """The name of the ruleset that the events of an input go to, which imrelp may say for all;
+        "" for the default one."""
+        module = self.base.objects.get(module_address(one.type))
+        shared = module.text("ruleset") if module is not None and one.type == "imrelp" else None
+        return one.text("ruleset") or shared or ""
 
     def _stand_in(self) -> ScriptObject:
         """An input for what the host's own inputs, those of the file that includes a drop-in, or
