@@ -12,7 +12,7 @@ from tests.lab.test_base_script import ES, fitted
 from tests.profile.test_base import loaded
 from tuner.errors import Refused
 from tuner.lab.lab import Lab
-from tuner.measure.learning import Seen, learnt, no_json, unreached
+from tuner.measure.learning import Seen, learnt, no_json, seldom, unreached
 from tuner.profile.model import Profile
 from tuner.rainerscript.script import ScriptObject, every
 
@@ -45,6 +45,17 @@ def test_where_all_got_events_nothing_is_told(tmp_path: Path) -> None:
 
 def test_where_nobody_counted_nothing_is_told(tmp_path: Path) -> None:
     assert said(tmp_path, {}) == []
+
+
+def test_actions_that_few_messages_reach_are_told_with_their_places(tmp_path: Path) -> None:
+    base = loaded(tmp_path, conf=CONF).profile.base
+    assert base is not None
+    engine = [base.kept.changed.objects["action[es]"]]
+    (line,) = seldom([[1] * 9 + [0] * 991], engine)
+    place = f"{tmp_path}/rsyslog.conf:5:5"
+    assert line == f"load on actions that less than 1% of the messages reach: {place}"
+    assert list(seldom([[1] * 10 + [0] * 990], engine)) == []
+    assert list(seldom([[0] * 1000], engine)) == []
 
 
 def test_documents_that_are_no_json_are_told_with_their_action(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ _POLL_S = 0.1
 _PREFIX = "rsyslog-tune-learnt-"
 _FORWARDING = ("omfwd", "omrelp")
 _KEPT = 1_000_000
+_SELDOM = 0.01
 _OUTPUT = re.compile(rb'"%b": ?"?(\d\d)\d{16}' % FIELD.encode())
 _COMPRESSION = ("compression.mode", "zipLevel")
 # What makes a queue wait although it holds messages.
@@ -147,10 +148,11 @@ def _seen(lab: Lab, profile: Profile, base: BaseFiles) -> Seen:
                 finally:
                     rsyslogd.stop()
                 received = None if receiver is None else receiver.received()
+            written = [base.kept.changed.objects[address] for address in script.outputs]
             untested = (
                 *unreached(base.kept, actions, counted), *_missed(actions, counted, received),
+                *seldom(documents, written),
             )  # fmt: skip
-            written = [base.kept.changed.objects[address] for address in script.outputs]
             return Seen(documents, untested, tuple(no_json(lines, written)))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -226,6 +228,18 @@ def unreached(
     none = [place for place, times in events.items() if times == 0]
     if none and counted:
         yield f"{len(none)} of {len(events)} actions, which got no event: {', '.join(none)}"
+
+
+def seldom(documents: Sequence[Sequence[int]], actions: Sequence[ScriptObject]) -> Iterator[str]:
+    """The actions into an engine that few messages reach, with their places."""
+    few = [
+        str(one.origin)
+        for one, each in zip(actions, documents, strict=True)
+        if 0 < sum(times > 0 for times in each) < _SELDOM * len(each)
+    ]
+    if few:
+        share = f"{_SELDOM:.0%} of the messages"
+        yield f"load on actions that less than {share} reach: {', '.join(few)}"
 
 
 def _missed(

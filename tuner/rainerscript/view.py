@@ -74,7 +74,7 @@ class View:
         """The numbers of the inputs that a flood is to enter by.  From the first events come to the
         first engine action, and to as many others as can be; of equals it has the highest rank, and
         one of rank 0 is taken last of all.  Each other one takes the same format, and brings events
-        to most engine actions that have none yet.  Of a profile with other inputs, all."""
+        to most engine actions that have none yet.  Of the inputs that a lab has, all."""
         if len(ranks) != len(self.reached):
             return tuple(range(len(ranks)))
         chosen = [_best(self.reached, self.sections.get(("outputs", 0), ""), ranks)]
