@@ -441,3 +441,23 @@ def test_of_several_transports_one_that_takes_nothing_holds_back_the_others() ->
             progress = flood.progress()
             assert 0 < progress.sent < 1_000_000
             assert progress.blocked_seconds > 0.1
+
+
+def test_messages_come_from_the_address_that_is_asked_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        target, heard = loopback(server.getsockname()[1]), []
+
+        def hear() -> None:
+            taken, (address, _) = server.accept()
+            with taken:
+                heard.append((address, taken.makefile("rb").read().count(b"\n")))
+
+        listening = threading.Thread(target=hear)
+        listening.start()
+        assert flooded(Transport((target,), source="127.0.0.2"), 100, 1) == 100
+        listening.join(DEADLINE_S)
+    assert heard == [("127.0.0.2", 100)]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
+        bound.bind(("127.0.0.1", 0))
+        flooded(Transport((loopback(bound.getsockname()[1]),), "udp", source="127.0.0.2"), 1, 1)
+        assert bound.recvfrom(65536)[1][0] == "127.0.0.2"

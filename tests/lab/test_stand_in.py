@@ -176,6 +176,29 @@ def test_inputs_with_tls_share_the_certificates_of_the_lab(tmp_path: Path) -> No
     )
 
 
+OWN_LEFT_OUT = {
+    'if $fromhost-ip != "127.0.0.1" then': True,
+    ':fromhost-ip, !isequal, "127.0.0.1"': True,
+    "if $fromhost-ip == '127.0.0.1' then { stop }": True,
+    ':fromhost-ip, isequal, "127.0.0.1" ~': True,
+    'if $fromhost-ip == "127.0.0.1" then': False,
+    'if $fromhost-ip != "192.0.2.1" then': False,
+}
+
+
+@pytest.mark.parametrize("condition", OWN_LEFT_OUT)
+def test_where_the_events_of_its_own_host_are_left_out_others_are_sent(
+    condition: str, tmp_path: Path
+) -> None:
+    conf = f'input(type="imtcp" port="1")\n{condition} {ES})\n'
+    (way,) = transports_for(loaded(tmp_path, conf=conf).profile)
+    assert way.source is None
+    profile = loaded(tmp_path, conf=conf).profile
+    (source,) = bind_inputs(profile, (20_000,), "/scratch", LOOPBACK)
+    (way,) = transports_for(profile.model_copy(update={"inputs": (source,)}))
+    assert way.source == ("127.0.0.2" if OWN_LEFT_OUT[condition] else None)
+
+
 def test_what_one_flood_cannot_send_together_is_told_with_its_place(tmp_path: Path) -> None:
     conf = (
         'input(type="imtcp" port="1" ruleset="one")\n'

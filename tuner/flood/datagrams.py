@@ -95,13 +95,15 @@ class UdpConnection(DatagramConnection):
     all the same was sent, and counts as lost.
     """
 
-    def __init__(self, name: str, target: str) -> None:
+    def __init__(self, name: str, target: str, source: str | None = None) -> None:
         host, port = address_of(target)
         try:
             family, kind, protocol, _, address = socket.getaddrinfo(
                 host, port, type=socket.SOCK_DGRAM
             )[0]
             connected = socket.socket(family, kind, protocol)
+            if source is not None:
+                connected.bind((source, 0))
             connected.connect(address)
         except OSError as error:
             raise Broken(f"{name} could not be opened: {describe(error)}") from error

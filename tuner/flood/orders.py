@@ -55,7 +55,7 @@ def spec_of(line: bytes) -> FloodSpec:
 def _transport_of(fields: Mapping[str, Any]) -> Transport:
     given = fields["credentials"]
     credentials = None if given is None else Credentials(**given)
-    return Transport(tuple(fields["targets"]), fields["kind"], credentials)
+    return Transport(tuple(fields["targets"]), fields["kind"], credentials, fields["source"])
 
 
 def order_of(line: bytes) -> Order:

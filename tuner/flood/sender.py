@@ -155,18 +155,18 @@ _FAILING = select.POLLIN | select.POLLHUP | select.POLLERR | select.POLLNVAL
 
 def connect(transport: Transport, number: int) -> Connection:
     """Open the connection with this number, counted from 1, to its target; raises Broken."""
-    target = transport.target_of(number)
+    target, source = transport.target_of(number), transport.source
     name = f"connection {number} to {target}"
     match transport.kind:
         case "tcp":
-            return StreamConnection(open_stream(name, target, None))
+            return StreamConnection(open_stream(name, target, None, source))
         case "tls":
             credentials = transport.credentials or Credentials()
-            return StreamConnection(open_stream(name, target, credentials))
+            return StreamConnection(open_stream(name, target, credentials, source))
         case "relp":
-            return RelpConnection(open_stream(name, target, transport.credentials))
+            return RelpConnection(open_stream(name, target, transport.credentials, source))
         case "udp":
-            return UdpConnection(name, target)
+            return UdpConnection(name, target, source)
         case "unix":
             return UnixConnection(name, target)
         case "file":

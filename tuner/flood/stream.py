@@ -29,15 +29,17 @@ def describe(error: OSError) -> str:
 
 
 class ByteStream:
-    """A TCP connection to HOST:PORT; `name` is what errors call it."""
+    """A TCP connection to HOST:PORT, from the address `source` where one is given; `name` is what
+    errors call it."""
 
     _not_now: tuple[type[OSError], ...] = (BlockingIOError,)
 
-    def __init__(self, name: str, target: str) -> None:
+    def __init__(self, name: str, target: str, source: str | None = None) -> None:
         self.name = name
+        own = None if source is None else (source, 0)
         try:
             self._socket = self._opened(
-                socket.create_connection(address_of(target), CONNECT_TIMEOUT_S)
+                socket.create_connection(address_of(target), CONNECT_TIMEOUT_S, own)
             )
         except OSError as error:
             raise Broken(f"{name} could not be opened: {describe(error)}") from error
@@ -124,9 +126,11 @@ class TlsStream(ByteStream):
     _socket: ssl.SSLSocket
     _not_now = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
-    def __init__(self, name: str, target: str, credentials: Credentials) -> None:
+    def __init__(
+        self, name: str, target: str, credentials: Credentials, source: str | None = None
+    ) -> None:
         self._credentials = credentials
-        super().__init__(name, target)
+        super().__init__(name, target, source)
 
     def push(self, data: memoryview) -> int:
         """Hand over as many records as are taken at once; returns how many bytes that were."""
@@ -154,9 +158,13 @@ class TlsStream(ByteStream):
         return _context(self._credentials).wrap_socket(connection)
 
 
-def open_stream(name: str, target: str, credentials: Credentials | None) -> ByteStream:
+def open_stream(
+    name: str, target: str, credentials: Credentials | None, source: str | None = None
+) -> ByteStream:
     """A stream to HOST:PORT, encrypted when there are credentials; raises Broken."""
-    return ByteStream(name, target) if credentials is None else TlsStream(name, target, credentials)
+    if credentials is None:
+        return ByteStream(name, target, source)
+    return TlsStream(name, target, credentials, source)
 
 
 def _context(credentials: Credentials) -> ssl.SSLContext:

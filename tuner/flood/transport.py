@@ -33,12 +33,14 @@ class Transport:
     """How messages travel, and the places that take them: connections go to each in turn.
 
     A place is HOST:PORT; for `unix`, a datagram socket, and for `file` an absolute path.  `relp` is
-    encrypted when it has credentials, `tls` always.  Raises BadUsage for what does not fit.
+    encrypted when it has credentials, `tls` always.  They come from the address `source`, where one
+    is given.  Raises BadUsage for what does not fit.
     """
 
     targets: tuple[str, ...]
     kind: TransportKind = "tcp"
     credentials: Credentials | None = None
+    source: str | None = None
 
     def __post_init__(self) -> None:
         if not self.targets:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 
@@ -66,7 +67,25 @@ def _transport(bound: Profile, source: Input) -> Transport:
     host = f"[{at}]" if ":" in at else at
     ports = tuple(f"{host}:{port}" for port in ports_of(bound, source))
     places = ports or source.paths(bound.workload.connections)
-    return Transport(places, kind, _credentials(source))
+    sender = _SENDER if ports and at == LOOPBACK and _tells_senders_apart(bound) else None
+    return Transport(places, kind, _credentials(source), sender)
+
+
+# What a host's own events come from is 127.0.0.1; others come from elsewhere.
+_SENDER = "127.0.0.2"
+_WITHOUT_OWN = re.compile(
+    r"""fromhost-ip["']?\s*(?:
+        (?:!=|<>|,\s*!\w+\s*,)\s*["']127\.0\.0\.1["'] |
+        (?:==|,\s*\w+\s*,)\s*["']127\.0\.0\.1["']\s*(?:then)?\s*\{?\s*(?:stop\b|~)
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def _tells_senders_apart(bound: Profile) -> bool:
+    """Whether a base leaves out the events of its own host."""
+    base = bound.base
+    return base is not None and any(_WITHOUT_OWN.search(text) for _, text in base.kept.written.text)
 
 
 def format_for(bound: Profile) -> Format:
