@@ -16,6 +16,10 @@ _TOLD = (
     "thread 55683453f3b0 terminated, now 2 active worker threads [v8.2302.0 ]"
 )
 _IGNORED = "rsyslogd: omelasticsearch: program error, non-handled param 'asyncrepl' [v8.2302.0 ]"
+_CANCELLED = (
+    "rsyslogd: rsyslog internal message (4,-3000): action-0-omelasticsearch queue: need to do "
+    "cooperative cancellation - some data may be lost, increase timeout? [v8.2302.0 ]"
+)
 _FAILED = (
     "rsyslogd: omelasticsearch: checkConn failed after 3 attempts. [v8.2302.0 ]",
     "rsyslogd: rsyslog internal message (3,-2007): action 'omelasticsearch' suspended [v8.2302.0 ]",
@@ -23,7 +27,8 @@ _FAILED = (
 
 
 @pytest.mark.parametrize(
-    ("line", "complaint"), [(_TOLD, None), (_IGNORED, None), *((one, one) for one in _FAILED)]
+    ("line", "complaint"),
+    [(_TOLD, None), (_IGNORED, None), (_CANCELLED, None), *((one, one) for one in _FAILED)],
 )
 def test_what_is_no_error_is_no_complaint(
     line: str, complaint: str | None, monkeypatch: pytest.MonkeyPatch

@@ -62,6 +62,7 @@ TOWARDS_ENGINE = frozenset(
         "tls.ciphersuites", "tls.keyexchangegroups",
     }
 )  # fmt: skip
+_POLLING = frozenset({"mode", "pollinginterval"})
 _OF_ITS_HOST = ("privdrop", "debug", "umask", "localhostname", "workdirectory")
 
 
@@ -165,6 +166,9 @@ class _Fitting:
         match one.kind:
             case "module" if module_name(one) in _OF_THE_HOST:
                 self.leave_out(one.origin, f"module {module_name(one)}")
+            case "module" if module_name(one) == "imfile" and one.text("mode") == "polling":
+                self.replaced.append(Replaced(one.origin, "mode polling", "inotify"))
+                yield one.without(_POLLING)
             case "input":
                 yield from self.input(one)
             case "global":

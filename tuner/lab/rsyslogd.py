@@ -17,9 +17,13 @@ from tuner.rainerscript.quoting import Emitted, quote
 
 INTERVAL_S = 1
 # "internal message (6,-2439): action-0-omelasticsearch queue:Reg: worker thread terminated": while
-# it ends, rsyslogd prints what is no error too, with its severity; and of a parameter that it takes
-# and does nothing with it says so as it starts.
-_TOLD = re.compile(r"internal message \([5-7],|omelasticsearch: program error, non-handled param")
+# it ends, rsyslogd prints what is no error too, with its severity, and that an idle worker did not
+# end in time ("some data may be lost", which the account of the events would show); of a parameter
+# that it takes and does nothing with it says so as it starts.
+_TOLD = re.compile(
+    r"internal message \([5-7],|need to do cooperative cancellation|"
+    r"omelasticsearch: program error, non-handled param"
+)
 
 
 def impstats_section(path: Path) -> Emitted:
