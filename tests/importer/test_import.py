@@ -252,11 +252,9 @@ def test_what_no_key_says_is_kept_with_what_it_needs(tmp_path: Path) -> None:
         '    action(type="ommail" server="mx" template="d")\n}\n'
     )
     start = made.snippets["site-start.conf"]
-    assert [line.partition("(")[0] for line in start.splitlines()] == [
-        "module", "template", "lookup_table",
-    ]  # fmt: skip
+    assert [line.partition("(")[0] for line in start.splitlines()] == ["template", "lookup_table"]
     assert made.data["snippets"] == {
-        "start": ["site-start.conf"], "outputs": ["site-outputs.conf"],
+        "modules": ["ommail"], "start": ["site-start.conf"], "outputs": ["site-outputs.conf"],
     }  # fmt: skip
 
 

@@ -102,11 +102,52 @@ def test_a_snippet_has_the_modules_and_rulesets_that_it_names(tmp_path: Path) ->
     )
     made = imported(text, tmp_path)
     assert made.missing == ()
-    start = [line.strip() for line in made.snippets["site-start.conf"].splitlines()]
-    assert [line for line in start if line.startswith(("module", "ruleset"))] == [
-        'module(load="omelasticsearch")', 'module(load="ommail")',
+    assert made.data["snippets"] == {
+        "modules": ["omelasticsearch", "ommail"], "start": ["site-start.conf"],
+        "outputs": ["site-outputs.conf"], "end": ["site-end.conf"],
+    }  # fmt: skip
+    assert made.snippets["site-start.conf"].startswith('template(name="t"')
+    end = made.snippets["site-end.conf"].splitlines()
+    assert [line for line in end if line.startswith("ruleset")] == [
         'ruleset(name="refused") {', 'ruleset(name="again") {',
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        'type="omkafka" broker="b:9092" topic="chosen" dynatopic="on" template="d"',
+        'type="omelasticsearch" pipelineName="chosen" dynPipelineName="on" template="d" '
+        'action.execOnlyEveryNthTime="2"',
+        'type="omelasticsearch" searchType="chosen" dynSearchType="on" template="d" '
+        'action.execOnlyEveryNthTime="2"',
+        'type="omhttp" server="h" restpath="chosen" dynrestpath="on" retry="on" template="d" '
+        'retry.ruleset="again"',
+        'type="ommail" server="mx" subject.template="chosen"',
+    ],
+)
+def test_a_snippet_has_the_templates_that_any_parameter_names(action: str, tmp_path: Path) -> None:
+    text = (
+        f'{DOCUMENT}template(name="chosen" type="string" string="x-%syslogseverity-text%")\n'
+        f"action({action})\n"
+    )
+    made = imported(text, tmp_path)
+    assert [one.origin.line for one in made.kept] == [4]
+    assert 'template(name="chosen"' in made.snippets["site-start.conf"]
+
+
+def test_what_is_called_and_bound_stands_after_the_modules_that_it_needs(tmp_path: Path) -> None:
+    text = (
+        'module(load="imtcp") module(load="imudp") module(load="omelasticsearch")\n'
+        'input(type="imtcp" port="10514" ruleset="in_tcp")\n'
+        'input(type="imudp" port="10514" ruleset="central")\n'
+        'ruleset(name="in_tcp") { set $.secure = "false"; call central }\n'
+        'ruleset(name="central" queue.type="LinkedList") {\n'
+        '    action(type="omelasticsearch" server="es1" queue.type="LinkedList")\n}\n'
+    )
+    made = imported(text, tmp_path)
+    assert 'ruleset(name="central"' in made.snippets["site-end.conf"]
+    assert "site-start.conf" not in made.snippets
 
 
 def test_a_kept_action_reads_its_secret_from_a_file(tmp_path: Path) -> None:
@@ -212,10 +253,10 @@ def test_inputs_and_counters_that_no_key_says_are_kept_with_their_rulesets(tmp_p
     )
     made = imported(text, tmp_path)
     assert made.missing == ()
-    start = made.snippets["site-start.conf"]
+    start, end = made.snippets["site-start.conf"], made.snippets["site-end.conf"]
     assert 'module(load="impstats" ruleset="stats" log.file.someday="on")' in start
-    assert 'ruleset(name="stats")' in start
-    assert 'input(type="impcap" interface="lo" ruleset="pcap")' in start
+    assert 'ruleset(name="stats")' in end
+    assert 'input(type="impcap" interface="lo" ruleset="pcap")' in end
 
 
 def test_what_rsyslog_ignores_of_queues_is_left_out_and_folders_are_found(tmp_path: Path) -> None:

@@ -48,16 +48,21 @@ _OWN_TEMPLATES = frozenset(
         "forwardformat", "traditionalforwardformat", "stdusrmsgfmt", "stddbfmt", "stdpgsqlfmt",
     )
 )  # fmt: skip
-_NAMES_TEMPLATE = ("template", "dynafile", "searchindex", "bulkid", "dyntopic")
-
-
-_ASK_FOR_MODULES = frozenset({"ruleset", "input", "parser", "lookup_table"})
+# Which template a parameter names only where another one says so.
+_DYNAMIC = {
+    "dynsearchindex": "searchindex", "dynsearchtype": "searchtype", "dynparent": "parent",
+    "dynbulkid": "bulkid", "dynpipelinename": "pipelinename", "dynatopic": "topic",
+    "dynrestpath": "restpath",
+}  # fmt: skip
 
 
 @dataclass
 class Rest:
     """Statements by the place of their snippet: what others need at the start, the rest before the
-    outputs of their stream, None being that of no stream."""
+    outputs of their stream, None being that of no stream.
+
+    Rulesets and inputs stand at the end, where every module is loaded: rsyslogd looks for them by
+    their names only once it has read everything."""
 
     parts: Parts
     gaps: Gaps
@@ -78,8 +83,10 @@ class Rest:
             self.bodies.setdefault(stream, []).append(Reached(made, ()))
 
     def keep_object(self, one: Statement, why: Gap) -> None:
-        """Keep an object at the start."""
-        self.start += self._ready((one,), why) or ()
+        """Keep an object."""
+        made = self._ready((one,), why) or ()
+        is_late = isinstance(one, ScriptObject) and one.kind == "input"
+        (self.end if is_late else self.start).extend(made)
 
     def lacks(self, block: Block) -> str | None:
         """What statements name that is not there, so that rsyslogd refuses them."""
@@ -87,8 +94,7 @@ class Rest:
             if not isinstance(one, ScriptObject) or one.kind != "action":
                 continue
             names = [one.text(key) for key in ("template", "dynaFile")]
-            if one.is_on("dynSearchIndex"):
-                names.append(one.text("searchIndex"))
+            names += [one.text(named) for key, named in _DYNAMIC.items() if one.is_on(key)]
             for name in filter(None, names):
                 lowered = name.strip().lower()
                 if lowered not in self.parts.template_objects and lowered not in _OWN_TEMPLATES:
@@ -139,8 +145,9 @@ class Rest:
         if kind not in _BUILT_IN:
             module = self.parts.module_objects.get(kind, loading(kind, one.origin))
             self.start += self._without_secrets(module)
-        for parameter in _NAMES_TEMPLATE:
-            self._need_template(one.text(parameter) or "")
+        # Any text may name one; a template that nothing asks for does no harm.
+        for text in (text for parameter in one.parameters for text in parameter.texts):
+            self._need_template(text)
 
     def _need_template(self, name: str) -> None:
         template = self.parts.template_objects.get(name.strip().lower())
@@ -153,7 +160,7 @@ class Rest:
             if ruleset is not None and name not in self.rulesets:
                 self.rulesets.add(name)
                 why = Gap(ruleset.origin, f"ruleset {ruleset.text('name')}")
-                self.start += self._ready((ruleset,), why) or ()
+                self.end += self._ready((ruleset,), why) or ()
 
     def late_modules(self, loaded: Collection[str]) -> list[str]:
         """The modules that may be loaded after the snippet at the start, and only once."""
@@ -171,9 +178,7 @@ class Rest:
 
     def _is_late(self, module: ScriptObject) -> bool:
         """Whether it has no parameters, and nothing at the start asks for any module."""
-        asks = (
-            isinstance(one, ScriptObject) and one.kind in _ASK_FOR_MODULES for one in self.start
-        )
+        asks = (isinstance(one, ScriptObject) and one.kind == "parser" for one in self.start)
         return len(module.parameters) == 1 and not any(asks)
 
     def files(self, loaded: Collection[str]) -> Iterator[tuple[str, str | None, str]]:
