@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tuner.cli.commands import app
-from tuner.errors import BadProfile, BadUsage, DifferencesFound, Refused
+from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Refused
 from tuner.lint.load import load_profile
 
 RUN = CliRunner()
@@ -228,6 +228,77 @@ def test_an_api_key_is_no_snippet_where_the_rsyslogd_there_knows_it(
     )
     assert "apikey: {file: " in done.stdout
     assert "snippets" not in done.stdout
+
+
+def refusing(folder: Path, condition: str) -> str:
+    """A program that says to be rsyslogd, and rejects the file "$3" where a condition holds."""
+    path = folder / "rsyslogd"
+    path.write_text(
+        "#!/bin/sh\n[ \"$1\" = -v ] && echo 'rsyslogd  8.2302.0 (aka 2023.02)' && exit\n"
+        f"if {condition}; then echo 'rsyslogd: not this pwd=\"geheim\"' >&2; exit 1; fi\n",
+        encoding="utf-8",
+    )
+    path.chmod(0o755)
+    return str(path)
+
+
+OURS = 'grep -q "Rendered by rsyslog-tune" "$3"'
+
+
+def test_it_fails_where_rsyslogd_takes_the_configuration_and_not_what_is_made_of_it(
+    conf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RSYSLOG_TUNE_RSYSLOGD", "")
+    profile = tmp_path / "site.yaml"
+    there = ("--rsyslogd", refusing(tmp_path, OURS))
+    done = RUN.invoke(app, ["import", "--convert", str(conf), "-o", str(profile), *there])
+    assert isinstance(done.exception, JobFailed)
+    assert str(done.exception) == (
+        "rsyslogd -N1 accepts the configuration, and not what the profile renders"
+    )
+    assert f"rsyslogd -N1 accepts {conf}\n" in done.stderr
+    assert "rsyslogd -N1 rejects what the profile renders: rsyslogd: not this" in done.stderr
+    assert profile.exists()
+    shown = RUN.invoke(app, ["import", "--convert", str(conf), "--output", "json", *there])
+    assert [one["accepted"] for one in json.loads(shown.stdout)["rsyslogd"]] == [True, False]
+
+
+@pytest.mark.parametrize("mode", [(), ("--convert",)], ids=["on top", "converted"])
+def test_what_rsyslogd_says_of_the_configuration_itself_is_said(
+    conf: Path, tmp_path: Path, mode: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RSYSLOG_TUNE_RSYSLOGD", "")
+    there = ("--rsyslogd", refusing(tmp_path, f"! {OURS}"))
+    done = RUN.invoke(app, ["import", str(conf), *mode, *there])
+    assert done.exit_code == 0
+    said = f'rsyslogd -N1 rejects {conf}: rsyslogd: not this pwd="***"\n'
+    assert said in done.stderr
+    assert ("rsyslogd -N1 accepts what the profile renders: with a stand" in done.stderr) is (
+        mode != ()
+    )
+
+
+def test_no_code_of_a_configuration_is_run_to_ask_rsyslogd(
+    conf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RSYSLOG_TUNE_RSYSLOGD", "")
+    conf.write_text(f'module(load="/tmp/own.so")\n{CONF}', encoding="utf-8")
+    done = RUN.invoke(app, ["import", str(conf), "--rsyslogd", refusing(tmp_path, "true")])
+    assert f"rsyslogd -N1 was not asked about {conf}: it loads modules by their paths" in (
+        done.stderr
+    )
+
+
+def test_several_files_are_read_one_after_the_other_by_rsyslogd_too(
+    conf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RSYSLOG_TUNE_RSYSLOGD", "")
+    more = tmp_path / "more.conf"
+    more.write_text('action(type="omfile" file="/var/log/all")\n', encoding="utf-8")
+    here = refusing(tmp_path, f'! {OURS} && ! grep -q "include.file=\\"{more}" "$3"')
+    done = RUN.invoke(app, ["import", "--convert", str(conf), str(more), "--rsyslogd", here])
+    assert done.exit_code == 0
+    assert f"rsyslogd -N1 accepts {conf}, {more}\n" in done.stderr
 
 
 def test_a_release_that_is_none_is_refused(conf: Path) -> None:

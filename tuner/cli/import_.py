@@ -9,6 +9,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated
 
 import typer
@@ -51,6 +52,7 @@ from tuner.validate.equality import (
     varied_events,
     words_asked_for,
 )
+from tuner.validate.layers import Layer, original_layer, rsyslogd_layer
 from tuner.validate.rsyslogd import translated
 
 _ReleaseOption = Annotated[
@@ -119,6 +121,9 @@ def import_(
     does not load is written all the same: each problem is listed with its place there, and the
     command exits with 78.
 
+    Where rsyslogd is installed, rsyslogd -N1 reads the configuration and what the profile renders:
+    its verdict on both is said, and the command exits with 1 where it accepts only the first.
+
     rsyslog's own YAML (rsyslog.yaml) is translated by rsyslogd, 8.2604 or newer, and converted:
     places are lines of that translation, which is written nowhere because it has the passwords.
 
@@ -137,11 +142,13 @@ def import_(
         _on_top(read, files or [], machine, profile, known, output)
     else:
         name = name_for(profile or Path(host or (files or read.files)[0]))
-        _converted(read, name, machine, profile, known, verify, output)
+        of_here = [] if machine is not None else [str(path) for path in files or ()]
+        _converted(read, of_here, name, machine, profile, known, verify, output)
 
 
 def _converted(
     read: Configuration,
+    of_here: Sequence[str],
     name: str,
     machine: RemoteHost | None,
     profile: Path | None,
@@ -163,10 +170,17 @@ def _converted(
         _print(imported, text, profile, output, bad.problems)
         say(_to_mend(profile))
         raise
-    _print(imported, text, profile, output)
+    form = Form(imported.snippets)
+    verdicts = {
+        ", ".join(at + one for one in of_here or read.files): original_layer(read, of_here),
+        "what the profile renders": rsyslogd_layer(loaded, form=form),
+    }
+    _print(imported, text, profile, output, verdicts=verdicts)
     for line in summary(loaded.warnings):
         say(line)
-    form = Form(imported.snippets)
+    before, after = (_said(what, layer) for what, layer in verdicts.items())
+    if before and after is False:
+        raise JobFailed("rsyslogd -N1 accepts the configuration, and not what the profile renders")
     found = _verified(read, rsyslog_conf(loaded.profile, form=form)) if verify else ()
     for one in found:
         say(f"{one.what} differs for {one.events} of {EVENTS} events, such as {one.example}")
@@ -174,6 +188,16 @@ def _converted(
         raise DifferencesFound(f"parts of the configuration not imported: {len(imported.missing)}")
     if found:
         raise DifferencesFound("the profile does not deliver the same documents")
+
+
+def _said(what: str, layer: Layer) -> bool | None:
+    """Whether rsyslogd takes a configuration, which is said."""
+    if layer.passed is None:
+        say(f"rsyslogd -N1 was not asked about {what}: {layer.remark}")
+    else:
+        verdict = "accepts" if layer.passed else "rejects"
+        say(f"rsyslogd -N1 {verdict} {what}{': ' if layer.remark else ''}{layer.remark}")
+    return layer.passed
 
 
 def _on_top(
@@ -207,14 +231,18 @@ def _on_top(
         for path in sorted(private):
             say(f"{path} holds a password or a key: only you may read it; keep it out of the "
                 "repository, or have rsyslogd read that from a file")  # fmt: skip
-    fields = {
+    fields: dict[str, object] = {
         "profile": None if profile is None else str(profile),
         "text": text,
         "files": [str(path) for path in kept or read.sources],
     }
+    there = "" if machine is None else f"{machine.machine.name}:"
+    verdict = original_layer(read, [] if machine is not None else [str(first)])
+    fields["rsyslogd"] = _verdicts({f"{there}{first}": verdict})
     print_result(output, "import", fields, text.rstrip("\n") if profile is None else str(profile))
     for line in summary(loaded.warnings):
         say(line)
+    _said(f"{there}{first}", verdict)
     of_engine = len(loaded.profile.indexed)
     actions = "action goes" if of_engine == 1 else "actions go"
     if of_engine:
@@ -339,6 +367,7 @@ def _print(
     profile: Path | None,
     output: OutputFormat,
     problems: Sequence[Problem] = (),
+    verdicts: Mapping[str, Layer] = MappingProxyType({}),
 ) -> None:
     fields = {
         "profile": None if profile is None else str(profile),
@@ -348,6 +377,7 @@ def _print(
         "kept": [_plain(one) for one in imported.kept],
         "snippets": dict(imported.snippets),
         "problems": [asdict(one) | {"severity": one.severity.value} for one in problems],
+        "rsyslogd": _verdicts(verdicts),
     }
     print_result(output, "import", fields, text.rstrip("\n") if profile is None else str(profile))
     if output is OutputFormat.JSON:
@@ -362,6 +392,14 @@ def _print(
             say(f"{one.origin}: {title}: {one.message}")
     if imported.snippets and profile is None:
         say(f"with -o its snippets are written too: {', '.join(imported.snippets)}")
+
+
+def _verdicts(layers: Mapping[str, Layer]) -> list[dict[str, object]]:
+    """What rsyslogd says, as plain data."""
+    return [
+        {"of": what, "accepted": layer.passed, "remark": layer.remark}
+        for what, layer in layers.items()
+    ]
 
 
 def _plain(gap: Gap) -> dict[str, object]:

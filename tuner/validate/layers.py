@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tuner.errors import KeyPath, Problem, ProgramMissing, Refused, Severity
+from tuner.errors import JobFailed, KeyPath, Problem, ProgramMissing, Refused, Severity
 from tuner.host.usage import memory_bytes
 from tuner.lint.load import LoadedProfile
 from tuner.modules.input import Listener
 from tuner.modules.secrets import SecretRef
 from tuner.profile.placement import queue_memory
+from tuner.rainerscript.configuration import Configuration
 from tuner.rainerscript.quoting import quote, secret
 from tuner.rainerscript.script import printed
-from tuner.render.artefacts import fragment_path, rsyslog_conf
+from tuner.render.artefacts import fragment_path, masked, rsyslog_conf
 from tuner.render.form import WHOLE, Form
 from tuner.render.templates import Templates
-from tuner.validate.rsyslogd import check, check_fragment, own_errors, runs_code
+from tuner.validate.rsyslogd import (
+    check,
+    check_files,
+    check_fragment,
+    check_text,
+    own_errors,
+    runs_code,
+)
 
+RSYSLOGD = "rsyslogd -N1"
 TOO_LITTLE_MEMORY = "RT508"
 NO_REPLAY = "RT509"
 
@@ -106,7 +115,9 @@ def layers(
     count = len(loaded.warnings) + len(here)
     remark = f"{count} warning{'s' if count > 1 else ''}" if count else ""
     lint = Layer("lint", True, remark, here, tuple(_notes(loaded, form)))
-    return (Layer("schema", True), lint, _rsyslogd(loaded, offline, templates, form))
+    if offline:
+        return (Layer("schema", True), lint, Layer(RSYSLOGD, None, "--offline"))
+    return (Layer("schema", True), lint, rsyslogd_layer(loaded, templates, form))
 
 
 def _notes(loaded: LoadedProfile, form: Form) -> Iterator[str]:
@@ -140,12 +151,24 @@ def _why_not(loaded: LoadedProfile) -> tuple[bool | None, str] | None:
     return None
 
 
-def _rsyslogd(
-    loaded: LoadedProfile, offline: bool, templates: Templates | None, form: Form
+def original_layer(read: Configuration, paths: Sequence[str] = ()) -> Layer:
+    """What rsyslogd says of a configuration in these files; without them, as those of another host,
+    of what was read of it."""
+    try:
+        if paths:
+            verdict = check_files(paths, (raw.decode("latin-1") for raw in read.sources.values()))
+        else:
+            verdict = check_text(printed(read.block))
+    except (ProgramMissing, Refused, JobFailed) as cannot:
+        return Layer(RSYSLOGD, None, str(cannot))
+    return Layer(RSYSLOGD, verdict.accepted, masked("; ".join(verdict.complaints)))
+
+
+def rsyslogd_layer(
+    loaded: LoadedProfile, templates: Templates | None = None, form: Form = WHOLE
 ) -> Layer:
-    name = "rsyslogd -N1"
-    if offline:
-        return Layer(name, None, "--offline")
+    """What rsyslogd says of what a profile is rendered to."""
+    name = RSYSLOGD
     not_asked = _why_not(loaded)
     if not_asked is not None:
         return Layer(name, *not_asked)

@@ -26,6 +26,7 @@ from tuner.host.process import (
 )
 from tuner.host.programs import rsyslog_version, rsyslogd, to_install
 from tuner.modules.registry import packaged_since, packages, unpackaged
+from tuner.rainerscript.quoting import quote
 
 if TYPE_CHECKING:
     from tuner.rainerscript.objects import Base
@@ -111,10 +112,42 @@ def check(
         for file, text in {path: here, **texts}.items():
             file.touch(mode=0o600)
             file.write_text(text, encoding="utf-8", errors="surrogateescape")
-        environment = own_environment(*inherits)
-        command = [rsyslogd(), "-N1", "-f", str(path)]
-        result = run(command, _TIMEOUT_S + start_checks_s, environment=environment)
-    lines = [line.replace(f"{folder}/", "") for line in result.stderr.splitlines()]
+        return _verdict(str(path), own_environment(*inherits), start_checks_s, f"{folder}/")
+
+
+def check_files(paths: Sequence[str], texts: Iterable[str]) -> Check:
+    """Let the installed rsyslogd read files of the user's as they are, one after the other; `texts`
+    are those of all that it will read.  It reaches no server.  Raises Refused where code of the
+    user's would run as it reads."""
+    _require_harmless(texts)
+    if len(paths) > 1:
+        whole = (f"include(file={quote(str(Path(path).absolute()))})\n" for path in paths)
+        return check("".join(whole))
+    return _verdict(paths[0], own_environment() | _without_servers())
+
+
+def check_text(text: str) -> Check:
+    """The same of the text of somebody else's configuration."""
+    _require_harmless([text])
+    return check(text)
+
+
+def _require_harmless(texts: Iterable[str]) -> None:
+    if any(map(_RUNS_CODE.search, texts)):
+        raise Refused("it loads modules by their paths, or sets what rsyslogd obeys as it reads")
+
+
+def _without_servers() -> dict[str, str]:
+    return dict.fromkeys(("http_proxy", "https_proxy"), _NOWHERE)
+
+
+def _verdict(
+    path: str, environment: Mapping[str, str], start_checks_s: float = 0.0, folder: str = ""
+) -> Check:
+    """What rsyslogd says of a file, in whose names `folder` is left out."""
+    command = [rsyslogd(), "-N1", "-f", path]
+    result = run(command, _TIMEOUT_S + start_checks_s, environment=environment)
+    lines = [line.replace(folder, "") for line in result.stderr.splitlines()]
     said = _complaints(lines)
     if result.returncode < 0:
         said.append(f"rsyslogd crashed on it with {describe_exit(result.returncode)}")
@@ -148,15 +181,14 @@ def own_errors(base: Base) -> tuple[str, ...]:
     is_asked = not runs_code(base) and all(Path(one).is_file() for one in paths)
     if not is_asked or not all(map(daemons_can_read, paths)):
         return ()
-    proxies = dict.fromkeys(("http_proxy", "https_proxy"), _NOWHERE)
     command = [rsyslogd(), "-N1", "-f", paths[0]]
-    result = run_as_daemon(command, _TIMEOUT_S, own_environment() | proxies)
+    result = run_as_daemon(command, _TIMEOUT_S, own_environment() | _without_servers())
     return tuple(line for line in result.stderr.splitlines() if _PARSING in line)
 
 
 def runs_code(base: Base) -> bool:
     """Whether rsyslogd would load modules from elsewhere, or write a file, as it reads a base."""
-    return any(_RUNS_CODE.search(file.text) for file in base.files.values())
+    return any(map(_RUNS_CODE.search, (file.text for file in base.files.values())))
 
 
 def translated(path: str) -> str:
