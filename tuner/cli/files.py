@@ -16,13 +16,14 @@ import typer
 
 from tuner.cli.console import OutputFormat, result_json, say
 from tuner.cli.layout import show_blocks
-from tuner.errors import BadUsage, JobFailed
+from tuner.errors import BadProfile, BadUsage, JobFailed
 from tuner.host.lock import holding
 from tuner.lint.candidate import candidate
-from tuner.lint.load import LoadedProfile
-from tuner.profile.edit import moved
-from tuner.profile.source import read
+from tuner.lint.load import LoadedProfile, parse_profile, snippets_of
+from tuner.profile.edit import is_outside, moved, snippet_paths
+from tuner.profile.source import at, read
 from tuner.render.artefacts import render
+from tuner.render.form import Form
 from tuner.render.tree import require_writable, write, write_whole
 from tuner.report.markdown import blocks_markdown, report_markdown
 from tuner.report.metrics import Gauges, metrics_text
@@ -170,11 +171,23 @@ def writing_to(directory: Path) -> Iterator[None]:
         yield
 
 
+def keep_snippets(directory: Path, written: LoadedProfile) -> None:
+    """Write the snippets of a profile beside its best.yaml to be, which names them alike; those
+    outside of its own folder stay where they are.  Raises BadProfile and JobFailed."""
+    texts, leaf = snippets_of(written), read(written.text, str(written.path))
+    names = (str(at(leaf.data, path)) for path in snippet_paths(leaf.data))
+    for name in names:
+        if not is_outside(name):
+            (directory / name).parent.mkdir(parents=True, exist_ok=True)
+            write_whole(directory / name, texts[name])
+
+
 def write_results(directory: Path, written: LoadedProfile, study: Study) -> None:
     """Write best.yaml, its rendered files and the reports, each as far as that can be done; raises
     JobFailed, which says what could not.
 
-    An `extends` of best.yaml names the same file as before, seen from the run directory.
+    An `extends` of best.yaml names the same file as before, seen from the run directory; what is
+    rendered is what `render best.yaml` gives.
     """
     if not directory.is_dir():
         raise JobFailed(f"no results were written: {directory} is gone")
@@ -183,8 +196,14 @@ def write_results(directory: Path, written: LoadedProfile, study: Study) -> None
     leaf = read(best.text, str(best.path))
 
     def write_best() -> None:
-        write_whole(directory / "best.yaml", moved(leaf, directory))
-        write(render(best.profile), directory / "rendered")
+        path, text = directory / "best.yaml", moved(leaf, directory)
+        write_whole(path, text)
+        try:
+            there = parse_profile(text, str(path), best.layers, best.beside)
+            files = render(there.profile, form=Form(snippets_of(there)))
+        except BadProfile as bad:
+            raise JobFailed(f"best.yaml is not rendered: {bad}") from None
+        write(files, directory / "rendered")
 
     write_reports(directory, result, write_best)
 

@@ -44,6 +44,7 @@ from tuner.cli.search_session import (
 )
 from tuner.errors import BadUsage, GuardrailBreached, Interrupted, JobFailed, NoImprovement
 from tuner.host.programs import choose_rsyslogd
+from tuner.lint.load import snippets_of
 from tuner.lint.repairs import repairs
 from tuner.profile.model import Profile
 from tuner.report.metrics import SEARCH_PHASES, Gauges
@@ -190,6 +191,7 @@ def search(
         raise BadUsage("--sample goes with --conf: in a profile it is workload.sample")
     loaded = load_or_default(profile) if conf is None else load(conf, sample)
     allowed(loaded.profile, allow or ())
+    snippets_of(loaded)
     options = Options(
         engine.value,
         elasticsearch,

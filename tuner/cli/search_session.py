@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
+from posixpath import abspath
 
 from tuner import __version__
 from tuner.cli.console import Verbosity, say
-from tuner.cli.files import MetricsFile, write_results
+from tuner.cli.files import MetricsFile, keep_snippets, write_results
 from tuner.cli.options import EngineChoice
 from tuner.cli.place import Wanted, pace_of
 from tuner.cli.search_progress import Progress, Running
@@ -234,7 +235,7 @@ def header_of(job: Job, facts: LabFacts) -> Header:
         rsyslog=facts.fingerprint.rsyslog,
         machine=facts.machine,
         substitutions=facts.substitutions,
-        profile_layers=job.loaded.layers,
+        profile_layers=tuple((abspath(name), text) for name, text in job.loaded.layers),
         profile_base=job.loaded.beside,
         earlier=_earlier(job, facts),
         libraries=tuple(f"{name} {version(name)}" for name in _LIBRARIES),
@@ -325,6 +326,8 @@ def work_on(job: Job, place: MeasuringPlace, verbosity: Verbosity, metrics: Metr
     title = f"{job.loaded.profile.name}, {facts.engine}, seed {job.seed}"
     nothing_yet = Progress(title, job.budget_s, dimensions(job, facts))
     writing = journal(job.directory, header) if job.record is None else reopened(job.directory)
+    if job.record is None:
+        keep_snippets(job.directory, job.loaded)
     with writing as lines, screen(verbosity, nothing_yet, job.clock, said) as shown:
         work = _Work(job, place, record, header.started, lines, shown, metrics)
         error = _ended_by(work.search)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from tuner.errors import BadProfile, KeyPath, Problem, Severity
 from tuner.lint.lint import Finding, lint
 from tuner.lint.of_base import warnings_of
+from tuner.profile.edit import snippet_paths
 from tuner.profile.layers import BASE, layered, layers_below
 from tuner.profile.model import Profile
 from tuner.profile.source import MAX_BYTES, UNREADABLE, Position, Source, at, problem_at, read
@@ -133,7 +134,8 @@ def snippets_of(loaded: LoadedProfile) -> dict[str, str]:
     """The text of each snippet of a profile by its path as written; raises BadProfile with every
     file that cannot be read.  Paths are relative to the file that writes them."""
     texts, problems = dict[str, str](), list[Problem]()
-    for path, name in _snippet_places(loaded.profile):
+    for path in snippet_paths(loaded.data):
+        name = str(at(loaded.data, path))
         below = Path(loaded.source.file_of(path)).parent / name
         try:
             texts[name] = _read_text(below)
@@ -144,15 +146,6 @@ def snippets_of(loaded: LoadedProfile) -> dict[str, str]:
     if problems:
         raise BadProfile(tuple(problems))
     return texts
-
-
-def _snippet_places(profile: Profile) -> Iterator[tuple[KeyPath, str]]:
-    for key in ("start", "outputs", "end"):
-        for number, name in enumerate(getattr(profile.snippets, key)):
-            yield ("snippets", key, number), name
-    for stream, section in profile.streams.items():
-        for number, name in enumerate(section.snippets):
-            yield ("streams", stream, "snippets", number), name
 
 
 def parse_profile(

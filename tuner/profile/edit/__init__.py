@@ -10,7 +10,7 @@ project).  PyYAML finds the nodes; our own is only the splice of one key.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tuner.errors import BadUsage, KeyPath
@@ -114,15 +114,33 @@ _OF_BASE = ("rsyslog", "root", "template")
 
 
 def moved(leaf: Source, folder: Path) -> str:
-    """The text of a profile for another folder: its `extends`, its `base` and its sample name the
-    same files from there."""
+    """The text of a profile for another folder: its `extends`, its `base`, its sample and snippets
+    outside of its own folder name the same files from there; other snippets go with it."""
     paths = ((EXTENDS,), *((BASE, key) for key in _OF_BASE), ("workload", "sample"))
-    for path in paths:
+    outside = (path for path in snippet_paths(leaf.data) if is_outside(at(leaf.data, path)))
+    for path in (*paths, *outside):
         named = at(leaf.data, path)
         if isinstance(named, str) and not Path(named).is_absolute():
             target = (Path(leaf.name).parent / named).resolve()
             leaf = set_at(leaf, path, os.path.relpath(target, folder.resolve()))
     return leaf.text
+
+
+def snippet_paths(data: object) -> Iterator[KeyPath]:
+    """Where plain profile data names snippets."""
+    streams = at(data, ("streams",))
+    sections: list[KeyPath] = [("snippets", key) for key in ("start", "outputs", "end")]
+    if isinstance(streams, Mapping):
+        sections += [("streams", name, "snippets") for name in streams]
+    for section in sections:
+        names = at(data, section)
+        yield from ((*section, i) for i in range(len(names) if isinstance(names, list) else 0))
+
+
+def is_outside(name: object) -> bool:
+    """Whether a path does not lead into the folder that it is relative to."""
+    text = os.path.normpath(str(name))
+    return text.startswith(("../", "/"))
 
 
 def _set(leaf: Source, whole: object, steps: KeyPath, wanted: object) -> Source:
