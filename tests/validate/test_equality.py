@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tuner.validate.equality import Arrival, discrepancies
+from tuner.validate.equality import Arrival, Delivery, Discrepancy, discrepancies
 
 UUIDS = ("0F" * 16, "A1" * 16)
 
@@ -20,10 +20,15 @@ def arrival(
     return Arrival(index, document_id, json.dumps({"message": f"n{number:05d} text", **more}))
 
 
+def found_in(one: Sequence[Arrival], other: Sequence[Arrival]) -> tuple[Discrepancy, ...]:
+    """What differs between two deliveries."""
+    return discrepancies(Delivery(one), Delivery(other))
+
+
 def differing(one: Sequence[Arrival], other: Sequence[Arrival]) -> dict[str, int]:
     """What differs, and in how many events; the same from either side."""
-    found = {each.what: each.events for each in discrepancies(one, other)}
-    assert found == {each.what: each.events for each in discrepancies(other, one)}
+    found = {each.what: each.events + each.others for each in found_in(one, other)}
+    assert found == {each.what: each.events + each.others for each in found_in(other, one)}
     return found
 
 
@@ -69,14 +74,14 @@ def test_a_value_of_another_type_is_another_value(one: object, other: object) ->
 def test_how_often_a_field_differs_is_counted_and_the_first_is_the_example() -> None:
     ours = [arrival(number, v=number) for number in range(4)]
     theirs = [arrival(number, v=9 if number else 0) for number in range(4)]
-    (found,) = discrepancies(theirs, ours)
+    (found,) = found_in(theirs, ours)
     assert (found.what, found.events, found.example) == ("v", 3, "event 1: 9 and 1")
 
 
 def test_the_original_stands_first_in_what_is_told() -> None:
-    (found,) = discrepancies([arrival(index="theirs")], [arrival(index="ours")])
+    (found,) = found_in([arrival(index="theirs")], [arrival(index="ours")])
     assert found.example == "event 1: theirs and ours"
-    (found,) = discrepancies([arrival()], [])
+    (found,) = found_in([arrival()], [])
     assert found.example == "event 1: 1 of the original, 0 of the profile"
 
 
@@ -110,3 +115,58 @@ def test_documents_without_a_number_are_compared_within_their_index() -> None:
     assert differing([bare("a", "x"), bare("b", "y")], [bare("b", "y"), bare("a", "x")]) == {}
     assert differing([bare("a", "x")], [bare("a", "z")]) == {"m": 1}
     assert differing([bare("a", "x")], [bare("b", "x")]) == {"documents": 2}
+
+
+def line(text: str, place: str = "/var/log/all") -> Arrival:
+    """A line in a file."""
+    return Arrival(place, None, text, place=place)
+
+
+def test_lines_are_compared_within_their_file() -> None:
+    made = [line(f"n{number:05d} a") for number in range(3)]
+    assert differing(made, made[::-1]) == {}
+    assert differing(made, made[1:]) == {"/var/log/all": 1}
+    assert differing(made[:1], [line("n00000 b")]) == {"/var/log/all": 1}
+    elsewhere = [line(one.text, "/var/log/other") for one in made]
+    assert differing(made, elsewhere) == {"/var/log/all": 3, "/var/log/other": 3}
+    assert differing([arrival(1)], [line("n00001 a")]) == {"documents": 1, "/var/log/all": 1}
+
+
+def test_json_in_a_file_is_compared_by_its_members() -> None:
+    one, other = line('{"m":"n00001","a":1}'), line('{"a":1, "m":"n00001"}')
+    assert differing([one], [other]) == {}
+    (found,) = found_in([one], [line('{"m":"n00001","a":2}')])
+    assert (found.what, found.example) == ("/var/log/all", "event 1: a 1 and 2")
+
+
+def test_the_time_at_which_a_line_was_written_is_no_difference() -> None:
+    now = datetime.now().astimezone()
+    stamps = (now, now + timedelta(seconds=9), now - timedelta(hours=3))
+    for written in ("%b %d %H:%M:%S", "%Y-%m-%dT%H:%M:%S+00:00"):
+        lines = [line(f"{one.astimezone(UTC) if '+' in written else one:{written}} n00001")
+                 for one in stamps]  # fmt: skip
+        assert differing([lines[0]], [lines[1]]) == {}
+        assert differing([lines[0]], [lines[2]]) == {"/var/log/all": 1}
+
+
+def test_no_more_events_differ_than_there_are() -> None:
+    ours = [arrival(number, v=1, index=index) for number in range(3) for index in ("a", "b")]
+    theirs = [arrival(number, v=2, index=index) for number in range(3) for index in ("a", "b")]
+    bare, other = Arrival("a", None, '{"v":3}'), Arrival("a", None, '{"v":4}')
+    (found,) = found_in([*ours, bare], [*theirs, other])
+    assert (found.events, found.others) == (3, 1)
+    assert str(found).startswith("v differs for 3 of 300 events and 1 that have no number, such as")
+
+
+def test_servers_sockets_and_pipelines_are_compared() -> None:
+    one = Delivery([], frozenset({"http://a:9200"}), frozenset({"tcp [::]:1", "tcp 0.0.0.0:1"}))
+    other = Delivery([], frozenset({"http://a:443"}), frozenset({"tcp 0.0.0.0:1"}))
+    assert [str(each) for each in discrepancies(one, other)] == [
+        "servers differ: http://a:9200 of the original alone; http://a:443 of the profile alone",
+        "listening sockets differ: tcp [::]:1 of the original alone",
+    ]
+    assert discrepancies(one, one) == ()
+    unseen = Delivery([], one.servers)
+    assert discrepancies(one, unseen) == ()
+    piped = [Arrival("a", None, '{"m":"n00001"}', name) for name in ("x", "y")]
+    assert differing(piped[:1], piped[1:]) == {"pipeline": 1}

@@ -43,17 +43,11 @@ from tuner.rainerscript.script import Block
 from tuner.render.artefacts import masked, rsyslog_conf
 from tuner.render.form import Form
 from tuner.render.tree import raw_of
-from tuner.validate.equality import (
-    EVENTS,
-    Arrival,
-    Discrepancy,
-    delivered,
-    discrepancies,
-    varied_events,
-    words_asked_for,
-)
+from tuner.validate.delivery import delivered
+from tuner.validate.equality import Delivery, Discrepancy, discrepancies
 from tuner.validate.layers import Layer, original_layer, rsyslogd_layer
 from tuner.validate.rsyslogd import translated
+from tuner.validate.varied import EVENTS, varied_events, words_asked_for
 
 _ReleaseOption = Annotated[
     str | None,
@@ -99,8 +93,8 @@ def import_(
         typer.Option(
             "--verify",
             help="With --convert: run the configuration and the rendered profile, each on an "
-            "rsyslogd of its own, with the same 300 events, and list in which fields the documents "
-            "differ.",
+            "rsyslogd of its own, with the same 300 events, and list in what the documents, files "
+            "and forwarded lines differ.",
         ),
     ] = False,
     release: _ReleaseOption = None,
@@ -128,8 +122,9 @@ def import_(
     places are lines of that translation, which is written nowhere because it has the passwords.
 
     --verify sends to inputs of type imtcp, imptcp and imudp, and compares what reaches the engine,
-    for which the built-in sink stands; both configurations get ports, addresses and folders of a
-    lab, without TLS and passwords.  It exits with 2 where documents differ.
+    for which the built-in sink stands, what is written into files or forwarded, the servers and the
+    sockets listened on; both configurations get ports, addresses and folders of a lab, without TLS
+    and passwords.  It exits with 2 where anything differs, with 1 where nothing arrives.
     """
     choose_rsyslogd(rsyslogd)
     if verify and not convert:
@@ -183,11 +178,11 @@ def _converted(
         raise JobFailed("rsyslogd -N1 accepts the configuration, and not what the profile renders")
     found = _verified(read, rsyslog_conf(loaded.profile, form=form)) if verify else ()
     for one in found:
-        say(f"{one.what} differs for {one.events} of {EVENTS} events, such as {one.example}")
+        say(str(one))
     if imported.missing:
         raise DifferencesFound(f"parts of the configuration not imported: {len(imported.missing)}")
     if found:
-        raise DifferencesFound("the profile does not deliver the same documents")
+        raise DifferencesFound("the profile does not deliver the same")
 
 
 def _said(what: str, layer: Layer) -> bool | None:
@@ -326,13 +321,18 @@ def _verified(read: Configuration, rendered: str) -> tuple[Discrepancy, ...]:
     with working(f"running both configurations with {EVENTS} events"):
         original = _run("the configuration as it is", read.block, events)
         ours = _run("what the profile renders", block, events)
+    if not original.arrivals and not ours.arrivals:
+        raise JobFailed(
+            f"--verify has nothing to compare: of {EVENTS} events neither configuration delivers "
+            "anything into an engine, a file or to another host"
+        )
     found = discrepancies(original, ours)
     if not found:
-        say(f"the same: {len(original)} documents of {EVENTS} events, with their indices and ids")
+        say(f"the same: {original.counted} of {EVENTS} events")
     return found
 
 
-def _run(what: str, block: Block, events: Sequence[bytes]) -> tuple[Arrival, ...]:
+def _run(what: str, block: Block, events: Sequence[bytes]) -> Delivery:
     try:
         return delivered(block, events)
     except RsyslogdDied as bad:

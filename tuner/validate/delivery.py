@@ -1,0 +1,155 @@
+"""What a configuration of rsyslogd delivers: it runs in a lab and gets events, and what reaches the
+sink, and files that stand for all other places, is told."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tuner.engine.client import EngineClient, at
+from tuner.engine.counters import await_quiet
+from tuner.errors import JobFailed, Refused
+from tuner.flood.verbatim import send
+from tuner.host.process import give_to_daemons, own_environment, run_as_daemon
+from tuner.host.programs import find, rsyslogd
+from tuner.lab.entrances import TcpPort, UdpPort
+from tuner.lab.rsyslogd import Rsyslogd
+from tuner.lab.scratch import scratch, subfolder
+from tuner.lab.sink import Sink
+from tuner.rainerscript.script import Block, ScriptObject, every
+from tuner.validate.equality import Arrival, Delivery
+from tuner.validate.substitution import LISTENERS, Substitution
+
+_KEPT = 20_000
+_QUIET_S = 2.0
+_PATIENCE_S = 60.0
+_FINISH_S = 10.0
+
+
+def delivered(block: Block, events: Sequence[bytes]) -> Delivery:
+    """What a configuration, fitted to a lab, makes of the events.  Raises Refused where a lab
+    cannot send to it, and RsyslogdDied where rsyslogd does not take it."""
+    with scratch(Path(tempfile.gettempdir())) as folder, Sink(keep=_KEPT) as sink:
+        here = subfolder(folder, "rsyslogd")
+        changing = Substitution(sink.url, str(here))
+        text, entries = changing.text(block), changing.entries
+        if not entries:
+            raise Refused(
+                "nothing can be sent to it: compare a configuration with an input of type "
+                f"{', '.join(LISTENERS)}"
+            )
+        entrances = [(UdpPort if LISTENERS[kind] == "udp" else TcpPort)(p) for kind, p in entries]
+        running = Rsyslogd(text, here, entrances)
+        client = EngineClient(sink.url)
+        try:
+            for kind, port in entries:
+                send(LISTENERS[kind], port, events)
+            await_quiet(client, running.check, _QUIET_S)
+            _await_quiet(here)
+            running.stop(_FINISH_S)
+            with client.new_session() as session:
+                lines = session.get(f"{sink.url}/_sink/kept", timeout=_PATIENCE_S).content
+        finally:
+            running.stop()
+            client.close()
+        written = [*_written(Path(changing.files), "/"), *_written(Path(changing.sent), "")]
+    return Delivery((*_arrivals(lines), *written), frozenset(_servers(block)), _listening(block))
+
+
+def _await_quiet(folder: Path) -> None:
+    """Wait until no file of a folder grows."""
+    before, deadline = -1, time.monotonic() + _PATIENCE_S
+    while time.monotonic() < deadline:
+        now = sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
+        if now == before:
+            return
+        before = now
+        time.sleep(_QUIET_S / 2)
+
+
+def _arrivals(lines: bytes) -> Iterator[Arrival]:
+    """Pairs of an action and a document; a template may end in a line end of its own."""
+    waiting = iter(line for line in lines.split(b"\n") if line.strip())
+    for line in waiting:
+        action = json.loads(line)
+        meta = action.get("create") or action.get("index") or {}
+        text = next(waiting, b"").decode("utf-8", "replace")
+        document_id, pipeline = at(meta, "_id"), at(meta, "pipeline")
+        yield Arrival(
+            str(at(meta, "_index") or ""),
+            None if document_id is None else str(document_id),
+            text,
+            None if pipeline is None else str(pipeline),
+        )
+
+
+def _written(folder: Path, before: str) -> Iterator[Arrival]:
+    """The lines of the files below a folder."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            place = before + str(path.relative_to(folder)).replace("|", "/")
+            for line in path.read_bytes().splitlines():
+                yield Arrival(place, None, line.decode("utf-8", "replace"), place=place)
+
+
+def _servers(block: Block) -> Iterator[str]:
+    """Where actions send documents, as omelasticsearch works it out: it adds its port to what has
+    no colon in it, and then libcurl has defaults of its own."""
+    for one in every(block):
+        if not isinstance(one, ScriptObject) or one.type != "omelasticsearch":
+            continue
+        given, scheme = one.get("server"), "https" if one.is_on("usehttps") else "http"
+        port, pipeline = one.text("serverport") or "9200", one.text("pipelineName")
+        for server in ("localhost",) if given is None else given.texts:
+            has_scheme = server.lower().startswith(("http://", "https://"))
+            url = server if has_scheme else f"{scheme}://{server}"
+            host = url.partition("://")[2]
+            parts = urlsplit(url if ":" in host else f"{url}:{port}")
+            default = 443 if parts.scheme == "https" else 80
+            path = parts.path.rstrip("/")
+            more = "" if pipeline is None or one.is_on("dynPipelineName") else f" ({pipeline})"
+            yield f"{parts.scheme}://{parts.hostname}:{parts.port or default}{path}{more}"
+
+
+# In a network of its own, where every address can be listened on; $0 to $2 are rsyslogd, its
+# configuration and its pid file.
+_SOCKETS = """
+ip link set lo up || exit 1
+sysctl -qw net.ipv4.ip_nonlocal_bind=1 net.ipv6.ip_nonlocal_bind=1
+"$0" -n -f "$1" -i "$2" >/dev/null 2>&1 &
+before= same=0 round=0
+while [ $same -lt 3 ] && [ $round -lt 40 ]; do
+    sleep 0.25
+    now=$(ss -Hlntu | awk '{print $1, $5}' | sort -u)
+    [ -n "$now" ] && [ "$now" = "$before" ] && same=$((same + 1)) || same=0
+    before=$now round=$((round + 1))
+done
+kill $! && echo "$now"
+"""
+_SOCKETS_S = 30.0
+
+
+def _listening(block: Block) -> frozenset[str] | None:
+    """The sockets on which a configuration listens; None where that cannot be seen here."""
+    if not all(map(find, ("unshare", "ip", "ss"))):
+        return None
+    with scratch(Path(tempfile.gettempdir())) as folder:
+        here = subfolder(folder, "sockets")
+        path = here / "rsyslog.conf"
+        path.touch(mode=0o644)
+        path.write_text(
+            Substitution("http://127.0.0.1:9", str(here), keeps_inputs=True).text(block), "utf-8"
+        )
+        give_to_daemons(here)
+        script = ["sh", "-c", _SOCKETS, rsyslogd(), str(path), str(here / "pid")]
+        try:
+            done = run_as_daemon(["unshare", "-rn", *script], _SOCKETS_S, own_environment())
+        except JobFailed:
+            return None
+    if done.returncode != 0:
+        return None
+    return frozenset(line.strip() for line in done.stdout.splitlines() if line.strip())
