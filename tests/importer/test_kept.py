@@ -285,6 +285,28 @@ def test_settings_of_the_system_socket(tmp_path: Path) -> None:
     assert made["sysSock.rateLimit.interval"] == 0
 
 
+def test_directives_of_modules_are_parameters_of_their_inputs(tmp_path: Path) -> None:
+    text = (
+        "$ModLoad imuxsock\n$ModLoad imjournal\n$ModLoad imklog\n$IMUXSockRateLimitInterval 5\n"
+        "$SystemLogRateLimitInterval 7\n$SystemLogRateLimitBurst 70\n"
+        "$KLogPermitNonKernelFacility on\n"
+        "$IMJournalStateFile journal.state\n$imjournalRatelimitInterval 3\n*.* /var/log/all\n"
+    )
+    made = imported(text, tmp_path)
+    assert (made.missing, made.kept) == ((), ())
+    assert listed(made, "inputs") == [
+        {"type": "imuxsock", "sysSock.rateLimit.interval": 7, "sysSock.rateLimit.burst": 70},
+        {"type": "imjournal", "stateFile": "journal.state", "ratelimit.interval": 3},
+        {"type": "imklog", "permitNonKernelFacility": True},
+    ]
+    without = imported(text.replace("$IMUX", "$OmitLocalLogging on\n$IMUX"), tmp_path)
+    assert [one["type"] for one in listed(without, "inputs")] == ["imjournal", "imklog"]
+    other = imported(text.replace("$IMUX", "$AddUnixListenSocket /dev/other\n$IMUX"), tmp_path)
+    assert [one.message for one in other.missing] == [
+        "the directive $AddUnixListenSocket", "the directive $IMUXSockRateLimitInterval",
+    ]  # fmt: skip
+
+
 def test_counters_go_to_the_stream_of_their_ruleset(tmp_path: Path) -> None:
     text = (
         f'module(load="impstats" ruleset="Stats" severity="7" format="json")\n{DOCUMENT}'

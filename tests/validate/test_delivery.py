@@ -14,7 +14,7 @@ import pytest
 from tuner.errors import Refused
 from tuner.rainerscript.parser import parse
 from tuner.validate.delivery import delivered
-from tuner.validate.equality import Arrival, Delivery
+from tuner.validate.equality import Arrival, Delivered
 from tuner.validate.varied import EVENTS, number_in, varied_events, words_asked_for
 
 URL = "http://127.0.0.1:65001"
@@ -57,7 +57,7 @@ class Lab:
 
         return SimpleNamespace(new_session=session, close=lambda: None)
 
-    def run(self, text: str) -> Delivery:
+    def run(self, text: str) -> Delivered:
         block, refused = parse(text, "rsyslog.conf")
         assert not refused
         return delivered(block, [b"<13>one"])

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tuner.validate.equality import Arrival, Delivery, Discrepancy, discrepancies
+from tuner.validate.equality import Arrival, Delivered, Discrepancy, discrepancies
 
 UUIDS = ("0F" * 16, "A1" * 16)
 
@@ -22,7 +22,7 @@ def arrival(
 
 def found_in(one: Sequence[Arrival], other: Sequence[Arrival]) -> tuple[Discrepancy, ...]:
     """What differs between two deliveries."""
-    return discrepancies(Delivery(one), Delivery(other))
+    return discrepancies(Delivered(one), Delivered(other))
 
 
 def differing(one: Sequence[Arrival], other: Sequence[Arrival]) -> dict[str, int]:
@@ -159,14 +159,14 @@ def test_no_more_events_differ_than_there_are() -> None:
 
 
 def test_servers_sockets_and_pipelines_are_compared() -> None:
-    one = Delivery([], frozenset({"http://a:9200"}), frozenset({"tcp [::]:1", "tcp 0.0.0.0:1"}))
-    other = Delivery([], frozenset({"http://a:443"}), frozenset({"tcp 0.0.0.0:1"}))
+    one = Delivered([], frozenset({"http://a:9200"}), frozenset({"tcp [::]:1", "tcp 0.0.0.0:1"}))
+    other = Delivered([], frozenset({"http://a:443"}), frozenset({"tcp 0.0.0.0:1"}))
     assert [str(each) for each in discrepancies(one, other)] == [
         "servers differ: http://a:9200 of the original alone; http://a:443 of the profile alone",
         "listening sockets differ: tcp [::]:1 of the original alone",
     ]
     assert discrepancies(one, one) == ()
-    unseen = Delivery([], one.servers)
+    unseen = Delivered([], one.servers)
     assert discrepancies(one, unseen) == ()
     piped = [Arrival("a", None, '{"m":"n00001"}', name) for name in ("x", "y")]
     assert differing(piped[:1], piped[1:]) == {"pipeline": 1}

@@ -44,7 +44,7 @@ from tuner.render.artefacts import masked, rsyslog_conf
 from tuner.render.form import Form
 from tuner.render.tree import raw_of
 from tuner.validate.delivery import delivered
-from tuner.validate.equality import Delivery, Discrepancy, discrepancies
+from tuner.validate.equality import Delivered, Discrepancy, discrepancies
 from tuner.validate.layers import Layer, original_layer, rsyslogd_layer
 from tuner.validate.rsyslogd import translated
 from tuner.validate.varied import EVENTS, varied_events, words_asked_for
@@ -332,7 +332,7 @@ def _verified(read: Configuration, rendered: str) -> tuple[Discrepancy, ...]:
     return found
 
 
-def _run(what: str, block: Block, events: Sequence[bytes]) -> Delivery:
+def _run(what: str, block: Block, events: Sequence[bytes]) -> Delivered:
     try:
         return delivered(block, events)
     except RsyslogdDied as bad:

@@ -11,7 +11,6 @@ from tuner.modules.filter import OPERATIONS
 from tuner.modules.priorities import FACILITIES, SEVERITIES
 from tuner.modules.text_source import PropertyName
 from tuner.rainerscript.gaps import Inexpressible
-from tuner.rainerscript.legacy import EVERY, Priorities, selected
 from tuner.rainerscript.script import (
     Array,
     Expression,
@@ -21,6 +20,7 @@ from tuner.rainerscript.script import (
     ScriptNumber,
     Variable,
 )
+from tuner.rainerscript.selectors import EVERY, Priorities, selected
 from tuner.schema.scalars import Facility
 
 _PROPERTIES = frozenset(get_args(PropertyName))

@@ -12,7 +12,6 @@ from itertools import islice, product
 from tuner.importer.conditions import TextTest, test_of
 from tuner.modules.priorities import FACILITIES, SEVERITIES, priority_name
 from tuner.rainerscript.gaps import Inexpressible
-from tuner.rainerscript.legacy import EVERY, Priorities
 from tuner.rainerscript.objects import Base
 from tuner.rainerscript.script import (
     Block,
@@ -25,6 +24,7 @@ from tuner.rainerscript.script import (
     Statement,
     every,
 )
+from tuner.rainerscript.selectors import EVERY, Priorities
 from tuner.rainerscript.template import ends_with_message, whole_document
 from tuner.traffic.sample import Blank, MessageTemplate, Part, TrafficSample, written
 

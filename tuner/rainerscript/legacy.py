@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from tuner.modules.priorities import FACILITIES, SEVERITIES
-from tuner.rainerscript.gaps import Inexpressible
 from tuner.rainerscript.parser import unescaped
 from tuner.rainerscript.script import (
     ON,
@@ -36,6 +34,7 @@ from tuner.rainerscript.script import (
     Variable,
     Word,
     loading,
+    module_name,
     with_inner,
 )
 from tuner.rainerscript.template import extended
@@ -122,6 +121,31 @@ GLOBALS = {
     "spacelfonreceive": "parser.spaceLFOnReceive",
     "optimizeforuniprocessor": "",
 }  # fmt: skip
+# Parameters of modules that are loaded by a line of their own.
+_OF_MODULES = {
+    "systemlogsocketname": ("imuxsock", "sysSock.name"),
+    "systemlogsocketignoremsgtimestamp": ("imuxsock", "sysSock.ignoreTimestamp"),
+    "systemlogsocketannotate": ("imuxsock", "sysSock.annotate"),
+    "systemlogflowcontrol": ("imuxsock", "sysSock.flowControl"),
+    "systemlogusepidfromsystem": ("imuxsock", "sysSock.usePIDFromSystem"),
+    "systemlogusesystimestamp": ("imuxsock", "sysSock.useSysTimeStamp"),
+    "systemlogparsetrusted": ("imuxsock", "sysSock.parseTrusted"),
+    "systemlogratelimitinterval": ("imuxsock", "sysSock.rateLimit.interval"),
+    "systemlogratelimitburst": ("imuxsock", "sysSock.rateLimit.burst"),
+    "systemlogratelimitseverity": ("imuxsock", "sysSock.rateLimit.severity"),
+    "imjournalstatefile": ("imjournal", "stateFile"),
+    "imjournalratelimitinterval": ("imjournal", "ratelimit.interval"),
+    "imjournalratelimitburst": ("imjournal", "ratelimit.burst"),
+    "imjournalignorepreviousmessages": ("imjournal", "ignorePreviousMessages"),
+    "klogpermitnonkernelfacility": ("imklog", "permitNonKernelFacility"),
+    "klogparsekerneltimestamp": ("imklog", "parseKernelTimestamp"),
+    "klogkeepkerneltimestamp": ("imklog", "keepKernelTimestamp"),
+    "klogconsoleloglevel": ("imklog", "consoleLogLevel"),
+    "klogpath": ("imklog", "logPath"),
+}
+# Of sockets beside the system's, which $AddUnixListenSocket makes: without one they do nothing
+# (plugins/imuxsock/imuxsock.c).
+_OF_OTHER_SOCKETS, _OTHER_SOCKET = "imuxsockratelimit", "addunixlistensocket"
 # Those of rsyslogd as a whole without an object: no module need be loaded for them.
 CORE = frozenset(
     {
@@ -137,65 +161,6 @@ OLD_MAIN_QUEUE = {
     "size": "100000", "dequeueBatchSize": "256", "workerThreads": "2",
     "workerThreadMinimumMessages": "40000",
 }  # fmt: skip
-
-
-Priorities = frozenset[tuple[int, int]]
-"""Pairs of a facility's and a severity's code."""
-
-EVERY: Priorities = frozenset(
-    (facility, severity)
-    for facility in range(len(FACILITIES))
-    for severity in range(len(SEVERITIES))
-)
-OLD_SEVERITIES = {"error": "err", "warn": "warning", "panic": "emerg"}
-
-
-def selected(text: str, origin: ScriptPosition) -> Priorities:
-    """The priorities that a selector takes; each part changes what those before it say
-    (DecodePRIFilter in rsyslog's parse.c)."""
-    taken: set[tuple[int, int]] = set()
-    for part in text.split(";"):
-        if not part.strip():
-            continue
-        names, dot, level = part.strip().partition(".")
-        if not dot:
-            raise Inexpressible(origin, f"rsyslogd reads no severity in {part}")
-        severities = _severities(level.lower(), origin)
-        for facility in _facilities(names.lower(), origin):
-            pairs = {(facility, severity) for severity in severities}
-            if level.startswith("!"):
-                taken -= pairs
-            elif level.lower() == "none":
-                taken -= {(facility, severity) for severity in range(len(SEVERITIES))}
-            else:
-                taken |= pairs
-    return frozenset(taken)
-
-
-def _facilities(names: str, origin: ScriptPosition) -> list[int]:
-    codes: list[int] = []
-    for name in names.split(","):
-        word = "auth" if name.strip() == "security" else name.strip()
-        if word == "*":
-            codes.extend(range(len(FACILITIES)))
-        elif word in FACILITIES:
-            codes.append(FACILITIES.index(word))
-        elif word != "mark":
-            raise Inexpressible(origin, f"rsyslogd knows no facility {name}")
-    return codes
-
-
-def _severities(level: str, origin: ScriptPosition) -> range:
-    """`info` and everything more urgent, `=info` alone."""
-    word = level.removeprefix("!")
-    exact = word.startswith("=")
-    word = OLD_SEVERITIES.get(word.removeprefix("="), word.removeprefix("="))
-    if word in {"*", "none"}:
-        return range(len(SEVERITIES))
-    if word not in SEVERITIES:
-        raise Inexpressible(origin, f"rsyslogd knows no severity {word}")
-    code = SEVERITIES.index(word)
-    return range(code, code + 1) if exact else range(code + 1)
 
 
 def condition_of(one: SelectorFilter | PropertyFilter) -> Expression:
@@ -311,12 +276,16 @@ class _Modernised:
     rulesets: dict[str, list[Statement]] = field(default_factory=dict)
     given: dict[str, dict[str, Parameter]] = field(default_factory=dict)
     current: str = DEFAULT_RULESET
+    of_modules: dict[str, dict[str, Parameter]] = field(default_factory=dict)
+    of_other_sockets: list[Directive] = field(default_factory=list)
     default: Call | None = None
     first_main: ScriptPosition | None = None
 
     def whole(self, block: Block) -> Block:
         """Everything, with the queues and rulesets that directives described along the way."""
-        done = self.block(block)
+        done = tuple(map(self.with_directives, self.block(block)))
+        if any(isinstance(one, Directive) and one.key == _OTHER_SOCKET for one in done):
+            done += tuple(self.of_other_sockets)
         for name, body in self.rulesets.items():
             given = self.given.get(name, {})
             origin = next((one.origin for one in (*body, *given.values())), _NOWHERE)
@@ -329,6 +298,13 @@ class _Modernised:
             parameters = _completed(self.main, defaults, self.first_main)
             done += (ScriptObject("main_queue", parameters, self.first_main),)
         return done
+
+    def with_directives(self, one: Statement) -> Statement:
+        """A module with what directives say of it; its own line has no parameters then."""
+        if not isinstance(one, ScriptObject) or one.kind != "module":
+            return one
+        given = self.of_modules.get(module_name(one), {})
+        return replace(one, parameters=(*one.parameters, *given.values()))
 
     def with_default(self, block: Block, default: Call) -> Block:
         """With another default ruleset: events of inputs that name none go there, and the rules
@@ -389,8 +365,21 @@ class _Modernised:
             name = GLOBALS[key]
             if name:
                 yield ScriptObject("global", (Parameter.of(name, text, one.origin),), one.origin)
-        else:
+        elif not self.is_of_module(one, text):
             yield from self.other(one, text)
+
+    def is_of_module(self, one: Directive, text: str) -> bool:
+        """Whether a directive is about a module that was loaded before, which is noted."""
+        kind, name = _OF_MODULES.get(one.key, ("", ""))
+        if one.key == "omitlocallogging":
+            kind, name, text = "imuxsock", "sysSock.use", "off" if text.lower() in ON else "on"
+        if kind:
+            _set(self.of_modules.setdefault(kind, {}), name, text, one)
+        elif one.key.startswith(_OF_OTHER_SOCKETS):
+            self.of_other_sockets.append(one)
+        else:
+            return False
+        return True
 
     def other(self, one: Directive, text: str) -> Iterator[Statement]:
         """Modules, templates and rulesets."""

@@ -21,8 +21,8 @@ from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
 from tuner.rainerscript.script import Block, ScriptObject, every
-from tuner.validate.equality import Arrival, Delivery
-from tuner.validate.substitution import LISTENERS, Substitution
+from tuner.validate.comparable import LISTENERS, ComparableScript
+from tuner.validate.equality import Arrival, Delivered
 
 _KEPT = 20_000
 _QUIET_S = 2.0
@@ -30,12 +30,12 @@ _PATIENCE_S = 60.0
 _FINISH_S = 10.0
 
 
-def delivered(block: Block, events: Sequence[bytes]) -> Delivery:
+def delivered(block: Block, events: Sequence[bytes]) -> Delivered:
     """What a configuration, fitted to a lab, makes of the events.  Raises Refused where a lab
     cannot send to it, and RsyslogdDied where rsyslogd does not take it."""
     with scratch(Path(tempfile.gettempdir())) as folder, Sink(keep=_KEPT) as sink:
         here = subfolder(folder, "rsyslogd")
-        changing = Substitution(sink.url, str(here))
+        changing = ComparableScript(sink.url, str(here))
         text, entries = changing.text(block), changing.entries
         if not entries:
             raise Refused(
@@ -57,7 +57,7 @@ def delivered(block: Block, events: Sequence[bytes]) -> Delivery:
             running.stop()
             client.close()
         written = [*_written(Path(changing.files), "/"), *_written(Path(changing.sent), "")]
-    return Delivery((*_arrivals(lines), *written), frozenset(_servers(block)), _listening(block))
+    return Delivered((*_arrivals(lines), *written), frozenset(_servers(block)), _listening(block))
 
 
 def _await_quiet(folder: Path) -> None:
@@ -142,7 +142,8 @@ def _listening(block: Block) -> frozenset[str] | None:
         path = here / "rsyslog.conf"
         path.touch(mode=0o644)
         path.write_text(
-            Substitution("http://127.0.0.1:9", str(here), keeps_inputs=True).text(block), "utf-8"
+            ComparableScript("http://127.0.0.1:9", str(here), keeps_inputs=True).text(block),
+            "utf-8",
         )
         give_to_daemons(here)
         script = ["sh", "-c", _SOCKETS, rsyslogd(), str(path), str(here / "pid")]

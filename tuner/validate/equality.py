@@ -37,7 +37,7 @@ class Arrival:
 
 
 @dataclass(frozen=True)
-class Delivery:
+class Delivered:
     """What a configuration makes of events: what arrived, and beside it the servers that it names
     and the sockets that it listens on, None where that could not be seen."""
 
@@ -77,7 +77,7 @@ class Discrepancy:
         return f"{self.what} differs for {' and '.join(counts)}, such as {self.example}"
 
 
-def discrepancies(original: Delivery, profile: Delivery) -> tuple[Discrepancy, ...]:
+def discrepancies(original: Delivered, profile: Delivered) -> tuple[Discrepancy, ...]:
     """In what two deliveries of the same events differ."""
     found: dict[str, list[tuple[object, str]]] = {}
     places = {one.place for one in (*original.arrivals, *profile.arrivals)}

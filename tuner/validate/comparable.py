@@ -59,7 +59,7 @@ _LINES = {
 
 
 @dataclass
-class Substitution:
+class ComparableScript:
     """A configuration with a sink, ports and a folder of the lab's, or listening where it says;
     `entries` are where events enter, each the kind of an input and its port."""
 
