@@ -292,6 +292,43 @@ def test_dates_in_index_names(name: str, wanted: dict[str, str], tmp_path: Path)
 
 
 @pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("%programname%-%$YEAR%.%$MONTH%.%$DAY%",
+         {"rotate": "daily", "clock": "generated", "by": {"property": "programname"}}),
+        ("%hostname:::lowercase%", {"by": {"property": "hostname"}}),
+        ("%$!app%-%timereported:1:10:date-rfc3339%",
+         {"rotate": "daily", "separator": "-", "by": {"json": "app"}}),
+    ],
+)  # fmt: skip
+def test_a_value_in_the_name_of_an_index(
+    name: str, wanted: dict[str, object], tmp_path: Path
+) -> None:
+    text = f'template(name="i" type="string" string="syslog-{name}")\n'
+    action = 'action(type="omelasticsearch" template="d" searchIndex="i" dynSearchIndex="on")\n'
+    made = imported(f"{DOCUMENT}{text}{action}", tmp_path)
+    (one,) = listed(made, "outputs")
+    assert one["index"] == {"name": "syslog", "mapping": "dynamic"} | wanted
+    assert "is in small letters in the index's name" in " ".join(c.message for c in made.changed)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("syslog-%msgid%", "%msgid% in a name"),
+        ("syslog-%programname%.%$YEAR%", "a - before its date"),
+        ("%programname%-%$YEAR%", "%programname% in a name"),
+        ("syslog-%programname:1:3%", "an option of %programname% in a name"),
+    ],
+)
+def test_a_value_that_no_index_of_a_profile_has(name: str, why: str, tmp_path: Path) -> None:
+    text = f'template(name="i" type="string" string="{name}")\n'
+    action = 'action(type="omelasticsearch" template="d" searchIndex="i" dynSearchIndex="on")\n'
+    (kept,) = imported(f"{DOCUMENT}{text}{action}", tmp_path).kept
+    assert why in kept.message
+
+
+@pytest.mark.parametrize(
     ("path", "wanted"),
     [
         ("%hostname%.log", {"property": "hostname", "after": ".log"}),

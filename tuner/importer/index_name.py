@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tuner.engines.index import Index
+from tuner.importer.conditions import path_of
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
 from tuner.rainerscript.parameters import misfit
@@ -101,12 +103,39 @@ def index_of(
     template = parts.template(name)
     if template is not None:
         plain = all(isinstance(piece, str) for piece in template.pieces)
-        return {"name": _text(template.pieces)} if plain else _dated(template, gaps)
+        return {"name": _text(template.pieces)} if plain else _named(template, gaps)
     if parts.is_template(name):
         raise Inexpressible(origin, f"template {name} is made by the plugin of another module")
     what = f"there is no template {name}: the profile takes it as the name of the index"
     unknown.append(Gap(origin, what))
     return {"name": name}
+
+
+def _named(template: Template, gaps: Gaps) -> dict[str, object]:
+    """A name, a value of the event where one follows it, and a date where one ends it."""
+    before, value, *after = (*template.pieces, "")
+    if not isinstance(before, str) or not isinstance(value, TemplateProperty) or is_date(value):
+        return _dated(template, gaps)
+    after = after[:-1]
+    if not before.endswith("-") or after[:1] not in ([], ["-"]):
+        what = f"template {template.name}: not a name, a - and a value, and a - before its date"
+        raise Inexpressible(template.origin, what)
+    if set(value.options) - {"caseconversion"}:
+        raise Inexpressible(value.origin, f"an option of %{value.name}% in a name")
+    data: dict[str, object] = {"name": before[:-1]}
+    if after:
+        data = _dated(replace(template, pieces=(before, *after[1:])), gaps)
+    source, path = path_of(value.name)
+    data["by"] = {"property": value.lowered} if source is None else {source: path}
+    wrong = misfit(Index, data)
+    if wrong is not None:
+        raise Inexpressible(value.origin, f"%{value.name}% in a name")
+    gaps.change(
+        value.origin,
+        f"{value.name} is in small letters in the index's name, as the engine asks, and `other` "
+        "where no name may hold it",
+    )
+    return data
 
 
 def _dated(template: Template, gaps: Gaps) -> dict[str, object]:

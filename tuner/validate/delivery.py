@@ -141,10 +141,8 @@ def _listening(block: Block) -> frozenset[str] | None:
         here = subfolder(folder, "sockets")
         path = here / "rsyslog.conf"
         path.touch(mode=0o644)
-        path.write_text(
-            ComparableScript("http://127.0.0.1:9", str(here), keeps_inputs=True).text(block),
-            "utf-8",
-        )
+        listening = ComparableScript("http://127.0.0.1:9", str(here), keeps_inputs=True)
+        path.write_text(listening.text(block), encoding="utf-8")
         give_to_daemons(here)
         script = ["sh", "-c", _SOCKETS, rsyslogd(), str(path), str(here / "pid")]
         try:
