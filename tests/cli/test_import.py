@@ -75,6 +75,24 @@ def test_a_profile_that_does_not_load_is_written_where_asked_to_be_mended(
     assert "this profile does not load: write it with -o FILE" in printed.stderr
 
 
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        ('type="omfile" file="/var/log/x"', "no output goes into Elasticsearch or OpenSearch"),
+        ('type="ommail" server="mx"', "no output is in the profile: all of them are kept as"),
+    ],
+)
+def test_that_nothing_can_be_tuned_is_said(
+    action: str, said: str, conf: Path, tmp_path: Path
+) -> None:
+    conf.write_text(f"{CONF.splitlines()[0]}\naction({action})\n", encoding="utf-8")
+    profile = tmp_path / "site.yaml"
+    done = RUN.invoke(app, ["import", "--convert", str(conf), "-o", str(profile)])
+    assert said in done.stderr
+    shown = RUN.invoke(app, ["validate", "--offline", str(profile)]).stdout
+    assert ("can be neither measured nor tuned" in shown) is ("ommail" in action)
+
+
 def test_snippets_are_written_beside_the_profile(conf: Path, tmp_path: Path) -> None:
     conf.write_text(CONF + "*.emerg :omusrmsg:*\n", encoding="utf-8")
     profile = tmp_path / "site.yaml"

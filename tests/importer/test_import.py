@@ -354,7 +354,7 @@ def test_dates_in_the_names_of_files(path: str, wanted: dict[str, str], tmp_path
         ("%hostname%/%programname%.log", "has 2 properties: dynaFile takes one"),
         ("%$year%/%hostname%.log", "has its date before the property"),
         ("%hostname:::lowercase%.log", "has options of its property"),
-        ("%$year%.log", "rotate is not what a profile takes"),
+        ("%$year%.log", "a profile does not take yearly as dynaFile.rotate"),
     ],
 )
 def test_names_of_files_that_stay_rsyslogs(path: str, why: str, tmp_path: Path) -> None:

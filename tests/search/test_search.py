@@ -472,6 +472,24 @@ def test_what_a_budget_leaves_out_is_said_in_the_same_words_before_and_after() -
     assert after == next(bought(250.0, NODE_PACE, loaded().profile, knobs(loaded().profile)))
 
 
+def test_why_the_mapping_is_not_searched_is_said_before() -> None:
+    fields = (
+        "    document:\n      - {property: msg, name: message}\n"
+        "      - {property: hostname, name: host, uses: [term]}\n"
+        "    index: {mapping: dynamic, "
+    )
+    profile = parse_profile(TEXT.replace("    index: {", fields), "small.yaml").profile
+    turned = knobs(profile)
+    assert not [knob for knob in turned if knob.path.endswith("index.mapping")]
+    (said,) = [one for one in bought(1800.0, NODE_PACE, profile, turned) if "mapping" in one]
+    assert said.startswith("index.mapping is not searched: ")
+    assert "must serve (message); with `uses` for all of them" in said
+    of_sink = [knob for knob in turned if ".index." not in knob.path]
+    assert not [one for one in bought(1800.0, NODE_PACE, profile, of_sink) if "mapping" in one]
+    own = loaded().profile
+    assert not [one for one in bought(1800.0, NODE_PACE, own, knobs(own)) if "mapping" in one]
+
+
 def test_a_small_budget_leaves_the_least_promising_knobs_alone_and_says_so() -> None:
     small, large = run(calm(0.1), 250.0), run(calm(0.1), 3600.0)
     kept = [note.text for note in small.notes if "is enough for" in note.text]

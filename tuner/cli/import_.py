@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,7 @@ from tuner.importer.written import Imported, profile_text
 from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.lint.lint import summary
 from tuner.lint.load import parse_profile
+from tuner.profile.model import Profile
 from tuner.profile.starter import on_top_of
 from tuner.rainerscript.configuration import Configuration, configuration, is_native_yaml
 from tuner.rainerscript.gaps import Gap
@@ -173,6 +174,8 @@ def _converted(
     _print(imported, text, profile, output, verdicts=verdicts)
     for line in summary(loaded.warnings):
         say(line)
+    for line in _untunable(loaded.profile):
+        say(line)
     before, after = (_said(what, layer) for what, layer in verdicts.items())
     if before and after is False:
         raise JobFailed("rsyslogd -N1 accepts the configuration, and not what the profile renders")
@@ -183,6 +186,18 @@ def _converted(
         raise DifferencesFound(f"parts of the configuration not imported: {len(imported.missing)}")
     if found:
         raise DifferencesFound("the profile does not deliver the same")
+
+
+def _untunable(profile: Profile) -> Iterator[str]:
+    """That nothing of a profile can be tuned, and what to do."""
+    if not profile.outputs:
+        yield (
+            "no output is in the profile: all of them are kept as RainerScript, which can be "
+            "neither measured nor tuned; without --convert the configuration is tuned where it "
+            "stands"
+        )
+    elif not profile.indexed:
+        yield ("no output goes into Elasticsearch or OpenSearch: search has nothing to measure")
 
 
 def _said(what: str, layer: Layer) -> bool | None:

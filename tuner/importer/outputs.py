@@ -39,6 +39,7 @@ from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.output import BuiltinTemplate
 from tuner.modules.registry import OUTPUTS, name_of
+from tuner.profile.source import at
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
 from tuner.rainerscript.parameters import certificates, known, misfit, queue_of
 from tuner.rainerscript.script import QUEUE, Block, Parameter, ScriptObject, Statement
@@ -170,9 +171,7 @@ class Outputs(Surrounding):
             data["stream"] = self.stream
         wrong = misfit(_MODELS[kind], data)
         if wrong is not None:
-            key = ".".join(step for step in wrong.split(".") if step not in {"type", ""})
-            what = f"{key or 'its destination'} is not what a profile takes"
-            raise Inexpressible(action.origin, what)
+            raise Inexpressible(action.origin, _not_taken(wrong, data))
         return data
 
     def _queue(self, action: ScriptObject, name: str) -> dict[str, object]:
@@ -263,6 +262,17 @@ def _place(statement: Statement, why_kept: Gap | None) -> int:
         return KEPT
     is_output = isinstance(statement, ScriptObject) and not kind_of(statement).startswith("mm")
     return OUTPUT if is_output else PARSED
+
+
+def _not_taken(wrong: str, data: Mapping[str, object]) -> str:
+    """What a profile does not take of an output, with the value that the configuration has."""
+    keys = [step for step in wrong.split(".") if step not in {"type", ""}]
+    value = at(data, tuple(keys))
+    if not keys:
+        return "a profile says no such destination"
+    if value is None or isinstance(value, dict | list):
+        return f"a profile does not take such a {'.'.join(keys)}"
+    return f"a profile does not take {value} as {'.'.join(keys)}"
 
 
 _PARSES: dict[str, tuple[type[BaseModel], dict[str, object]]] = {

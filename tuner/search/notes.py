@@ -24,6 +24,7 @@ from tuner.search.calibration import Calibration
 from tuner.search.farm import DroppedMachine, LostTrial
 from tuner.search.guardrails import checks_s
 from tuner.search.study import Trial
+from tuner.space.conditions import without_uses
 from tuner.space.knob import Cost, Knob
 from tuner.space.knobs import most_promising
 from tuner.space.recipes import in_recipes
@@ -177,6 +178,7 @@ def bought(budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob])
     kept = most_promising(turned, plans.knobs_kept(len(turned)), in_recipes(turned))
     enough_for_all = f"the budget is enough for all {len(knobs)} settings"
     yield frozen(knobs, kept) if len(kept) < len(knobs) else enough_for_all
+    yield from _mapping(profile, knobs)
     shrinking = SHRINK_TRIALS * plans.shrinks
     yield (
         f"trials: {plans.calibrating} of the profile as written, about {plans.searching} to search "
@@ -198,6 +200,19 @@ def bought(budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob])
         f"time: {budget_s / _MINUTE_S:.3g} minutes in all, of which {begun_s:.0f} s start the "
         "engine and warm it up"
     )
+
+
+def _mapping(profile: Profile, knobs: Sequence[Knob]) -> Iterator[str]:
+    """Why the mapping is not searched where other settings of the index are."""
+    turns_index = any(".index." in knob.path for knob in knobs)
+    silent = without_uses(profile) if turns_index and profile.base is None else ()
+    if silent:
+        names = ", ".join(silent[:_MOST_NAMES]) + (", ..." if len(silent) > _MOST_NAMES else "")
+        yield (
+            f"index.mapping is not searched: the profile does not say what each field must serve "
+            f"({names}); with `uses` for all of them an explicit mapping is tried as well: "
+            "rsyslog-tune explain uses"
+        )
 
 
 def _restarts(knobs: Sequence[Knob]) -> bool:

@@ -65,11 +65,18 @@ def dynamic_mapping(profile: Profile) -> bool:
     """The engine makes the mapping of what it sees, and the profile says of every field what it
     must serve, as our own documents do: where it does not, an explicit mapping would make
     unsearchable what is searched."""
+    is_dynamic = profile.measured.index.mapping is MappingStyle.DYNAMIC
+    return is_dynamic and not without_uses(profile)
+
+
+def without_uses(profile: Profile) -> tuple[str, ...]:
+    """The fields of which the profile does not say what they must serve, though the engine makes
+    their mapping of what it sees."""
     output = profile.measured
-    says = isinstance(output.document, Preset) or all(
-        "uses" in field.model_fields_set for field in fields_of(output)
-    )
-    return says and output.index.mapping is MappingStyle.DYNAMIC
+    if isinstance(output.document, Preset) or output.index.mapping is not MappingStyle.DYNAMIC:
+        return ()
+    fields = fields_of(output)
+    return tuple(field.name for field in fields if "uses" not in field.model_fields_set)
 
 
 def refresh_intervals(profile: Profile) -> tuple[Level, ...]:

@@ -123,6 +123,8 @@ def layers(
 def _notes(loaded: LoadedProfile, form: Form) -> Iterator[str]:
     for name in form.snippets:
         yield f"{name} is not analysed: it is RainerScript of your own"
+    if not loaded.profile.outputs and loaded.profile.base is None:
+        yield "it has no outputs: what its snippets do can be neither measured nor tuned"
     for number, source in enumerate(loaded.profile.inputs):
         if isinstance(source, Listener) and "address" not in source.model_fields_set:
             yield (
