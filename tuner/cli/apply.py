@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -34,23 +34,26 @@ from tuner.deploy import recover as undo
 from tuner.deploy.apply import Apply, HostOutcome, HostState, Manner, entrance_of
 from tuner.deploy.host_profile import HostProfile
 from tuner.deploy.intents import Beginning, left_intents, new_intents
+from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.plan import (
     DeployPlan,
+    EngineChange,
     HostChange,
     engine_changes,
     host_change,
     read_plan,
-    require_fit,
     require_same_engine,
     saved,
+    unfit,
 )
 from tuner.deploy.queues import figures_note
 from tuner.deploy.target import RemoteHost
 from tuner.deploy.verify import engine_drift, host_drift
 from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
-from tuner.errors import BadUsage, DifferencesFound, JobFailed, Locked, Refused
+from tuner.errors import BadUsage, DifferencesFound, JobFailed, Locked, Refused, TuneError
 from tuner.lint.load import LoadedProfile, text_of
+from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import node_files
 from tuner.render.templates import Templates
@@ -61,11 +64,9 @@ _Planned = Annotated[
     Path, typer.Argument(metavar="PROFILE", help="The profile, or a plan of --plan-out.")
 ]
 _Check = Annotated[
-    bool, typer.Option("--check", help="Change nothing; exit with 2 when something would.")
+    bool, typer.Option("--check", help="Change nothing; print what would, exit with 2 then.")
 ]
-_Diff = Annotated[
-    bool, typer.Option("--diff", help="Print what would change; change nothing, exit as --check.")
-]
+_Diff = Annotated[bool, typer.Option("--diff", help="The same as --check.")]
 _PlanOut = Annotated[
     Path | None,
     typer.Option(
@@ -128,17 +129,17 @@ def apply(
     a host cannot be reached, with 5 when a guard refused or you declined, with 75 when another
     change is under way.
     """
-    text = text_of(profile)
-    plan = read_plan(text, str(profile))
+    plan, refused = read_plan(text_of(profile), str(profile)), list[TuneError]()
     if plan is None:
         loaded = load(profile)
         machines = machines_of(host, inventory, profile)
-        url = engine_url(loaded.profile, elasticsearch, skip_engine, machines)
         site = templates_of(templates)
         hosts = tuple(
             profile_of_host(loaded, one, site, fragment, loaded_modules) for one in machines
         )
-        plan, client = _planned(loaded, hosts, url, site, take_over)
+        engine = _Engine(loaded.profile, elasticsearch, skip_engine)
+        plan, client = _planned(loaded, hosts, engine, site, take_over)
+        refused = engine.refused
     else:
         if host or inventory or fragment or templates or elasticsearch or skip_engine or plan_out:
             raise BadUsage(
@@ -149,8 +150,13 @@ def apply(
         if client is not None:
             require_same_engine(plan, client)
     with contextlib.closing(client) if client is not None else contextlib.nullcontext():
-        if check or diff or plan_out is not None or not plan.diff:
-            _show(plan, diff, plan_out, output)
+        is_shown = check or diff or plan_out is not None or not plan.diff
+        if is_shown:
+            _show(plan, check or diff, output)
+        if refused:
+            raise _together(refused)
+        if is_shown:
+            _conclude(plan, plan_out)
             return
         _ask(plan, yes, output)
         manner = Manner(
@@ -163,24 +169,60 @@ def apply(
     _report(plan, outcomes, output)
 
 
+@dataclass
+class _Engine:
+    """The engine behind the hosts, as the options name it, and what refuses an apply so far."""
+
+    profile: Profile
+    url: str | None
+    is_skipped: bool
+    refused: list[TuneError] = field(default_factory=list)
+
+    def client(self, machines: tuple[InventoryHost, ...]) -> EngineClient | None:
+        """A client for it; None where it is left alone, or cannot be asked from here."""
+        try:
+            self.url = engine_url(self.profile, self.url, self.is_skipped, machines)
+            return None if self.url is None else client_for(self.url, self.profile)
+        except JobFailed as bad:
+            self.refused.append(
+                JobFailed(
+                    f"{bad}: the engine is asked from here, and takes that; --skip-engine leaves "
+                    "it alone"
+                )
+            )
+        except Refused as bad:
+            self.refused.append(bad)
+        return None
+
+
+def _together(refused: list[TuneError]) -> TuneError:
+    """All that refuses an apply, in one message."""
+    if len(refused) == 1:
+        return refused[0]
+    return Refused("\n".join(("several things are in the way:", *(f"- {one}" for one in refused))))
+
+
 def _planned(
     loaded: LoadedProfile,
     hosts: tuple[HostProfile, ...],
-    url: str | None,
+    engine: _Engine,
     site: Templates | None,
     take_over: bool,
 ) -> tuple[DeployPlan, EngineClient | None]:
-    """Ask hosts and engine what they have; changes nothing."""
-    profile = loaded.profile
-    client = None if url is None else client_for(url, profile)
+    """Ask hosts and engine what they have; changes nothing, and notes what refuses it."""
+    client = engine.client(tuple(one.machine for one in hosts))
     with working(f"asking {', '.join(one.machine.name for one in hosts)}"):
-        changes = tuple(_host_change(one, take_over) for one in hosts)
-        objects = () if client is None else engine_changes(profile, client, site, take_over)
+        changes = tuple(_host_change(one, take_over, engine.refused) for one in hosts)
+        objects: tuple[EngineChange, ...] = ()
+        if client is not None:
+            objects, foreign = engine_changes(loaded.profile, client, site, take_over)
+            engine.refused += map(Refused, foreign)
     text, layers, beside = loaded.text, loaded.layers, loaded.beside
+    url = None if client is None else engine.url
     return DeployPlan(str(loaded.path), text, layers, beside, changes, url, objects), client
 
 
-def _host_change(one: HostProfile, take_over: bool) -> HostChange:
+def _host_change(one: HostProfile, take_over: bool, refused: list[TuneError]) -> HostChange:
     target = RemoteHost(one.machine, one.files)
     facts = target.facts(sockets_of(one.profile))
     if facts.pending is not None:
@@ -188,21 +230,26 @@ def _host_change(one: HostProfile, take_over: bool) -> HostChange:
             f"{one.machine.name} has an unfinished change by {facts.pending}: rsyslog-tune confirm "
             "or recover ends it"
         )
-    require_fit(one, facts, take_over)
+    refused += map(Refused, unfit(one, facts, take_over))
     return host_change(one, facts)
 
 
-def _show(plan: DeployPlan, diff: bool, plan_out: Path | None, output: OutputFormat) -> None:
-    """What would change; nothing is not an error."""
+def _show(plan: DeployPlan, diff: bool, output: OutputFormat) -> None:
+    """What would change."""
     changes = [(one.machine.name, one.diff) for one in plan.hosts]
     changes += [(one.name, one.diff) for one in plan.objects]
-    differing = [name for name, text in changes if text]
     each = [{"name": name, "diff": text} for name, text in changes]
-    fields = {"differs": bool(differing), "changes": each}
+    fields = {"differs": bool(plan.diff), "changes": each}
     print_result(output, "apply-check", fields, plan.diff.rstrip() if diff else "")
+
+
+def _conclude(plan: DeployPlan, plan_out: Path | None) -> None:
+    """Write a plan that is wanted, and say what is to do; nothing is not an error."""
     if plan_out is not None:
         write_whole(plan_out, saved(plan), 0o600)
         say(f"rsyslog-tune apply {plan_out} does exactly this")
+    differing = [one.machine.name for one in plan.hosts if one.diff]
+    differing += [one.name for one in plan.objects if one.diff]
     if not differing:
         say(f"nothing to do: {', '.join(one.machine.name for one in plan.hosts)} as in the profile")
     elif plan_out is None:

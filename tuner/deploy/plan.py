@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -132,16 +133,15 @@ def host_change(own: HostProfile, facts: Facts) -> HostChange:
 
 def engine_changes(
     profile: Profile, client: EngineClient, site: Templates | None, take_over: bool
-) -> tuple[EngineChange, ...]:
-    """What differs in the engine, in the order in which it is to be put; raises Refused for an
-    object that is not ours to change."""
+) -> tuple[tuple[EngineChange, ...], tuple[str, ...]]:
+    """What differs in the engine, in the order in which it is to be put, and why it must not be:
+    objects that are not ours to change."""
     differing = [one for one in compare(profile, client, site) if one.differs]
-    for one in differing:
-        _require_ours(one, take_over)
     changes = (
         EngineChange(one.name, one.path, one.body, one.before, one.unified()) for one in differing
     )
-    return tuple(sorted(changes, key=lambda one: _rank(one.path)))
+    foreign = (_why_not_ours(one, take_over) for one in differing)
+    return tuple(sorted(changes, key=lambda one: _rank(one.path))), tuple(filter(None, foreign))
 
 
 def require_unchanged(change: HostChange, facts: Facts) -> None:
@@ -176,31 +176,31 @@ def _now(change: EngineChange, client: EngineClient, engine: Engine) -> JSON | N
     return None if alias_writes(client, name.removesuffix("-000001")) is None else {}
 
 
-def require_fit(own: HostProfile, facts: Facts, take_over: bool) -> None:
-    """Raise Refused where the host is not one for this profile, or a file not ours to replace."""
+def unfit(own: HostProfile, facts: Facts, take_over: bool) -> Iterator[str]:
+    """Why the host is not one for this profile, and which files are not ours to replace."""
     name, profile = own.machine.name, own.profile
     if release_number(facts.rsyslogd) < release_number(profile.release.rsyslog):
         found = facts.rsyslogd or "no rsyslogd"
-        raise Refused(
+        yield (
             f"{name} has {found}, the profile is for rsyslog {profile.release.rsyslog} or newer: "
             "change release.rsyslog, and render again"
         )
     if not take_over:
-        _require_known(own, facts)
+        yield from _unknown(own, facts)
     busy = [one for one in sockets_of(profile) if one in facts.taken]
     if busy:
-        raise Refused(f"{name}: {', '.join(busy)} is taken by another program than its rsyslogd")
+        yield f"{name}: {', '.join(busy)} is taken by another program than its rsyslogd"
 
 
-def _require_known(own: HostProfile, facts: Facts) -> None:
-    """Raise Refused where a file of the host is neither rendered by us nor, with a base, what the
-    profile stands on, but for parameters that it changes."""
+def _unknown(own: HostProfile, facts: Facts) -> Iterator[str]:
+    """Which files of the host are neither rendered by us nor, with a base, what the profile stands
+    on, but for parameters that it changes."""
     name = own.machine.name
     if own.base is None:
         for path in own.files:
             live = facts.content(path)
             if live is not None and _MARK not in live:
-                raise Refused(
+                yield (
                     f"{name}: {path} is not rendered by rsyslog-tune, and what it does (such as "
                     "the host's own logs) would end: use --fragment, or --take-over to replace it"
                 )
@@ -209,18 +209,19 @@ def _require_known(own: HostProfile, facts: Facts) -> None:
     found = {here: facts.content(there) for here, there in own.places.items()}
     missing = [own.places[here] for here, content in found.items() if content is None]
     if missing:
-        raise Refused(
+        yield (
             f"{name} has no {', '.join(missing)}: the profile stands on other files than this host "
             f"has; import --host {name} makes one that stands on those, --take-over brings them"
         )
+        return
     try:
         made = kept.with_changes({here: content or b"" for here, content in found.items()})
     except LookupError as bad:
-        why = f"the changes have no place in its own files: {bad.args[0]}"
-        raise Refused(f"{name}: {why}") from None
+        yield f"{name}: the changes have no place in its own files: {bad.args[0]}"
+        return
     for here, there in own.places.items():
         if made[here] != raw_of(own.files[there]):
-            raise Refused(
+            yield (
                 f"{name}: {there} differs from what the profile stands on in more than the "
                 f"parameters that it changes: import --host {name} makes a profile on top of it, "
                 "--take-over replaces it (see apply --take-over --diff)"
@@ -245,15 +246,16 @@ def _rank(path: str) -> int:
     return len(_ORDER) + path.endswith("/_settings")
 
 
-def _require_ours(one: ClusterObject, take_over: bool) -> None:
+def _why_not_ours(one: ClusterObject, take_over: bool) -> str | None:
     if one.name.startswith("alias ") and one.found is not None:
-        raise Refused(f"{one.name} writes to no index: set is_write_index for one of its indices")
+        return f"{one.name} writes to no index: set is_write_index for one of its indices"
     if one.before is None or one.path.endswith("/_settings") or take_over:
-        return
+        return None
     policy = at(one.before, "policy")
     marks = at(one.before, "_meta", "managed_by"), at(policy, "_meta", "managed_by")
-    if MANAGER not in marks and MANAGER not in str(at(policy, "description")):
-        raise Refused(
-            f"{one.name} was not made by rsyslog-tune (no _meta.managed_by): use --take-over to "
-            "replace it"
-        )
+    if MANAGER in marks or MANAGER in str(at(policy, "description")):
+        return None
+    return (
+        f"{one.name} was not made by rsyslog-tune (no _meta.managed_by): use --take-over to "
+        "replace it"
+    )
