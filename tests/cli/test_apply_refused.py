@@ -1,4 +1,4 @@
-"""What `apply` says at once of all that is in its way, and that it first shows what would change."""
+"""What `apply` says at once of all that is in its way, after it has shown what would change."""
 
 from __future__ import annotations
 

@@ -229,7 +229,12 @@ class Listener(Input):
     port: Annotated[
         Port,
         Doc(
-            "The port to listen on.", traps=("Ports below 1024 need root or CAP_NET_BIND_SERVICE.",)
+            "The port to listen on.",
+            traps=(
+                "Ports below 1024 need root or CAP_NET_BIND_SERVICE.",
+                "Under SELinux rsyslogd may use few others than 514 and 6514: semanage port -a -t "
+                "syslogd_port_t -p tcp PORT allows one, to listen on and to connect to.",
+            ),
         ),
     ]
 

@@ -125,7 +125,9 @@ class Queue(RsyslogSection):
         "Severities from this number on may be dropped above discardMark; 8 means none."
     )
     dequeue_slow_down: NonNegative | None = parameter(
-        "Microseconds that each worker sleeps after a batch."
+        "Microseconds that each worker sleeps after a batch.",
+        "What a disk-assisted queue has on disk is reported to come without these pauses "
+        "(rsyslog's issue 5308), by a worker of its own: no limit of a rate.",
     )
     dequeue_time_begin: Hour | None = parameter(
         "The hour at which workers begin; all day when it is not set.",
@@ -147,6 +149,8 @@ class Queue(RsyslogSection):
     filename: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] | None = parameter(
         "The prefix of the queue's files; makes a queue in memory disk-assisted.",
         "It must be unique on the host.",
+        "What is on disk is read by one worker, whatever workerThreads says, but for segmented "
+        "files (rsyslog's issue 3543): after an outage the target gets it at that worker's rate.",
     )
     spool_directory: Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/-]+$")] | None = parameter(
         "The folder of the queue's files.",
