@@ -170,3 +170,10 @@ def test_servers_sockets_and_pipelines_are_compared() -> None:
     assert discrepancies(one, unseen) == ()
     piped = [Arrival("a", None, '{"m":"n00001"}', name) for name in ("x", "y")]
     assert differing(piped[:1], piped[1:]) == {"pipeline": 1}
+
+
+def test_how_much_arrived_is_said_in_words() -> None:
+    lines = [line("n00001 a"), line("n00002 a")]
+    assert Delivered(lines).counted == "2 lines in 1 place,"
+    both = Delivered([arrival(1), *lines, line("n00003", "omfwd:udp:up:514")])
+    assert both.counted == "1 documents, with their indices and ids, and 3 lines in 2 places,"

@@ -51,7 +51,8 @@ class Delivered:
         documents, places = len(self.at("")), {one.place for one in self.arrivals if one.place}
         lines = len(self.arrivals) - documents
         said = [f"{documents} documents, with their indices and ids,"] if documents else []
-        said += [f"{lines} lines in {len(places)} places,"] if lines else []
+        where = "1 place" if len(places) == 1 else f"{len(places)} places"
+        said += [f"{lines} lines in {where},"] if lines else []
         return " and ".join(said)
 
     def at(self, place: str) -> list[Arrival]:
