@@ -136,6 +136,16 @@ def test_a_snippet_has_the_templates_that_any_parameter_names(action: str, tmp_p
     assert 'template(name="chosen"' in made.snippets["site-start.conf"]
 
 
+def test_a_selector_has_no_else_which_rsyslogd_refuses_where_it_takes_all(tmp_path: Path) -> None:
+    text = (
+        f'{DOCUMENT}if not (prifilt("mail.none")) then {{\n    action(type="ommail" server="a")\n'
+        '    stop\n}\naction(type="ommail" server="b")\n'
+    )
+    kept = imported(text, tmp_path).snippets["site-outputs.conf"]
+    assert "else" not in kept
+    assert kept.count("if not ") == 2
+
+
 def test_what_is_called_and_bound_stands_after_the_modules_that_it_needs(tmp_path: Path) -> None:
     text = (
         'module(load="imtcp") module(load="imudp") module(load="omelasticsearch")\n'

@@ -252,7 +252,18 @@ def _nested(reached: Iterable[Reached], depth: int) -> Iterator[Statement]:
             for holds in (True, False)
         )
         origin = ones[0].statement.origin
-        if then:
+        if then and otherwise and _asks_priority(asked[0]):
+            yield If(asked[0], then, (), origin)
+            yield If(negated(asked[0]), otherwise, (), origin)
+        elif then:
             yield If(asked[0], then, otherwise, origin)
         else:
             yield If(negated(asked[0]), otherwise, (), origin)
+
+
+def _asks_priority(condition: Expression) -> bool:
+    """Whether a condition is a selector: rsyslogd refuses an `else` of one that takes every event
+    ("always-true PRI filter has else part", 8.2302), and no statement changes what it asks."""
+    while isinstance(condition, Operation) and condition.operator == "not":
+        condition = condition.operands[0]
+    return isinstance(condition, FunctionCall) and condition.name.lower() == "prifilt"
