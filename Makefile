@@ -116,6 +116,8 @@ bench: setup
 mutants: setup
 	$(BIN)/python -m tests.mutants
 
+# Hours, too: hostile profiles, and configurations of a grammar that import must not change
+# (RSYSLOG_TUNE_GENERATED says how many).
 fuzz: $(VENV)/.ready
 	$(BIN)/pytest -m fuzz
 
