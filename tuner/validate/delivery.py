@@ -24,7 +24,7 @@ from tuner.rainerscript.script import Block, ScriptObject, every
 from tuner.validate.comparable import LISTENERS, ComparableScript
 from tuner.validate.equality import Arrival, Delivered
 
-_KEPT = 20_000
+_KEPT = 100_000
 _QUIET_S = 2.0
 _PATIENCE_S = 60.0
 _FINISH_S = 10.0

@@ -25,15 +25,13 @@ EVENTS = 300
 _SEED = 20
 _PROGRAMS = ("sshd", "sudo", "kernel", "nginx", "app-1", "CRON", "postfix/smtpd")
 _HOSTS = ("web1", "db2", "10.1.2.3", "host.example.org", "2001:db8::1")
-# Longer than rsyslog's default of 8 KiB for a message, which is cut there, between words.
-_LONG = "long word " * 900
 _BODIES = (
     "plain text", "", 'a "quoted" word', "back\\slash", "tab\there", "\ttab first",
     "caf\u00e9 \u20ac \U0001f418", "percent %msg% $!all-json `id`", "it's {not} [json]", "x" * 900,
     "123", "true", "  blanks  ",
     '@cee: {"user":"ann","status":200,"nested":{"a":[1,2,"three"]}}',
     '{"user":"bob","status":"500","level":"warn","time":1.5}', '{"broken": ', "a,b,c;d|e",
-    "key=value other=\"two words\"", "</script><b>", "line\rend", _LONG,
+    "key=value other=\"two words\"", "</script><b>", "line\rend",
 )  # fmt: skip
 # Bytes that are no UTF-8, where text is expected.
 _HOSTILE = (
@@ -56,8 +54,13 @@ _SPECIAL = (
 )
 # Every so many events have one of these.
 _EACH = 4
-# No number is in them.
-_EMPTY = (b"<13>Nov 21 06:30:00 web1 app:", b"<13>")
+# Longer than rsyslog's default of 8 KiB for a message, which is cut there, between words: imptcp
+# makes a message of each letter that is left.  No number is in the others.
+_LAST = (
+    b"<13>Nov 21 06:30:00 web1 app: n00297 " + b"long word " * 900,
+    b"<13>Nov 21 06:30:00 web1 app:",
+    b"<13>",
+)
 _MOST_TEXTS = 60
 _NUMBER = re.compile(r"n(\d{5})")
 
@@ -83,9 +86,9 @@ def varied_events(asked_for: Mapping[str, Sequence[str]]) -> tuple[bytes, ...]:
             choose.choice(ids),
             bodies[number % len(bodies)],
         )
-        for number in range(EVENTS - len(_EMPTY))
+        for number in range(EVENTS - len(_LAST))
     )
-    return (*numbered, *_EMPTY)
+    return (*numbered, *_LAST)
 
 
 def number_in(document: str) -> int | None:
@@ -106,9 +109,6 @@ def _event(number: int, program: str, host: str, message_id: str, body: bytes) -
     brace = body.find(b"{")
     if brace >= 0 and _is_json(body[brace:]):
         text = body[:-1] + b',"mark":"' + mark + b'"}'
-    elif len(body) > len(_LONG) // 2:
-        # What is cut has its number before.
-        text = mark + b" " + body
     else:
         text = body + b" " + mark
     turn, is_usual = divmod(number, _EACH)
