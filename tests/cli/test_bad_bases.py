@@ -94,6 +94,18 @@ def test_validate_says_it_too_with_the_line_of_the_users_own_file(asked: Path, s
     assert f"{site}/rsyslog.conf, on or before line 8" in shown.stdout
 
 
+@pytest.mark.live
+def test_a_drop_in_is_read_behind_the_modules_of_the_file_around_it(site: Path) -> None:
+    lines = CONF.splitlines(keepends=True)
+    alone = "".join(line for line in lines if not line.startswith("module("))
+    shown = ran(site, alone, "validate", "FOLDER/prod.yaml")
+    assert shown.exit_code == 0, shown.output
+    assert "rsyslogd -N1   ok" in shown.stdout
+    refused = ran(site, alone.replace("queue.size", "queue.typo"), "validate", "FOLDER/prod.yaml")
+    failure(refused, JobFailed)
+    assert f"error during parsing file {site}/rsyslog.conf, on or before line" in refused.stdout
+
+
 @pytest.mark.parametrize(
     "hostile",
     [

@@ -3,7 +3,7 @@ that are not loaded, and an input where none can be flooded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tuner.modules.input import Input
@@ -30,7 +30,7 @@ def stand_in(
     """What is added before the statements that a lab has of a base, and what to say of it."""
     here = ScriptPosition(next(iter(kept.changed.files)), 1, 1)
     one, bound = kept.view.stand_in, next(iter(inputs[-1:]), None)
-    missing = dict.fromkeys(_not_loaded(block))
+    missing = not_loaded(block)
     said: list[str] = []
     added: Block = ()
     if missing:
@@ -41,15 +41,15 @@ def stand_in(
         ruleset = one.text("ruleset")
         where = "" if ruleset is None else f" for ruleset {ruleset}"
         said.append(f"no input that can be flooded: the lab adds an {one.type}{where}")
-        missing = dict.fromkeys(_not_loaded((*added, *block)))
+        missing = not_loaded((*added, *block))
     modules = (loading(name, here) for name in missing)
     return (*modules, *added), tuple(Gap(here, what) for what in said)
 
 
-def _not_loaded(block: Block) -> Iterator[str]:
-    """The modules that inputs and actions are of, and that nothing loads."""
+def not_loaded(block: Block) -> tuple[str, ...]:
+    """The modules that inputs and actions are of, and that nothing loads: the file that includes a
+    drop-in does."""
     objects = [one for one in every(block) if isinstance(one, ScriptObject)]
     loaded = {module_name(one) for one in objects if one.kind == "module"} | _BUILT_IN
-    for one in objects:
-        if one.kind in {"input", "action"} and one.type.removeprefix("builtin:") not in loaded:
-            yield one.type
+    used = (one.type for one in objects if one.kind in {"input", "action"})
+    return tuple(dict.fromkeys(one for one in used if one.removeprefix("builtin:") not in loaded))

@@ -9,11 +9,13 @@ from pathlib import Path
 
 from tuner.errors import JobFailed, KeyPath, Problem, ProgramMissing, Refused, Severity
 from tuner.host.usage import memory_bytes
+from tuner.lab.stand_in import not_loaded
 from tuner.lint.load import LoadedProfile
 from tuner.modules.input import Listener
 from tuner.modules.secrets import SecretRef
 from tuner.profile.placement import queue_memory
 from tuner.rainerscript.configuration import Configuration
+from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.quoting import quote, secret
 from tuner.rainerscript.script import printed
 from tuner.render.artefacts import fragment_path, masked, rsyslog_conf
@@ -24,6 +26,7 @@ from tuner.validate.rsyslogd import (
     check_files,
     check_fragment,
     check_text,
+    loading_first,
     own_errors,
     runs_code,
 )
@@ -158,7 +161,8 @@ def original_layer(read: Configuration, paths: Sequence[str] = ()) -> Layer:
     of what was read of it."""
     try:
         if paths:
-            verdict = check_files(paths, (raw.decode("latin-1") for raw in read.sources.values()))
+            texts = (raw.decode("latin-1") for raw in read.sources.values())
+            verdict = check_files(paths, texts, not_loaded(modern(read.block)))
         else:
             verdict = check_text(printed(read.block))
     except (ProgramMissing, Refused, JobFailed) as cannot:
@@ -184,7 +188,8 @@ def rsyslogd_layer(
         if runs_code(profile.base.kept.written):
             why = "the base loads modules by their paths, or sets what rsyslogd obeys as it reads"
             return Layer(name, None, why)
-        config = printed(profile.base.kept.changed.block)
+        block = profile.base.kept.changed.block
+        config = loading_first(not_loaded(block)) + printed(block)
     # rsyslogd refuses a configuration that names a missing file: a word of ours stands for it.
     missing = [str(path) for path in _secret_files(loaded) if not path.is_file()]
     for path in missing:

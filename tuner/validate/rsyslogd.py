@@ -25,6 +25,7 @@ from tuner.host.process import (
     run_as_daemon,
 )
 from tuner.host.programs import rsyslog_version, rsyslogd, to_install
+from tuner.lab.stand_in import not_loaded
 from tuner.modules.registry import packaged_since, packages, unpackaged
 from tuner.rainerscript.quoting import quote
 
@@ -115,15 +116,23 @@ def check(
         return _verdict(str(path), own_environment(*inherits), start_checks_s, f"{folder}/")
 
 
-def check_files(paths: Sequence[str], texts: Iterable[str]) -> Check:
-    """Let the installed rsyslogd read files of the user's as they are, one after the other; `texts`
-    are those of all that it will read.  It reaches no server.  Raises Refused where code of the
-    user's would run as it reads."""
+def check_files(paths: Sequence[str], texts: Iterable[str], modules: Sequence[str]) -> Check:
+    """Let the installed rsyslogd read files of the user's as they are, one after the other, behind
+    the `modules` that the file around them loads; `texts` are those of all that it will read.  It
+    reaches no server.  Raises Refused where code of the user's would run as it reads."""
     _require_harmless(texts)
-    if len(paths) > 1:
-        whole = (f"include(file={quote(str(Path(path).absolute()))})\n" for path in paths)
-        return check("".join(whole))
+    if len(paths) > 1 or modules:
+        return check(loading_first(modules) + "".join(map(_including, paths)))
     return _verdict(paths[0], own_environment() | _without_servers())
+
+
+def loading_first(modules: Sequence[str]) -> str:
+    """What stands before a drop-in: statements that load these modules."""
+    return "".join(f"module(load={quote(one)})\n" for one in modules)
+
+
+def _including(path: str) -> str:
+    return f"include(file={quote(str(Path(path).absolute()))})\n"
 
 
 def check_text(text: str) -> Check:
@@ -178,11 +187,19 @@ def own_errors(base: Base) -> tuple[str, ...]:
     configuration names by a proxy that is not there.
     """
     paths = [str(Path(path).absolute()) for path in base.files]
+    command = [rsyslogd(), "-N1", "-f"]
     is_asked = not runs_code(base) and all(Path(one).is_file() for one in paths)
     if not is_asked or not all(map(daemons_can_read, paths)):
         return ()
-    command = [rsyslogd(), "-N1", "-f", paths[0]]
-    result = run_as_daemon(command, _TIMEOUT_S, own_environment() | _without_servers())
+    environment, modules = own_environment() | _without_servers(), not_loaded(base.block)
+    if modules:
+        with tempfile.NamedTemporaryFile("w", prefix="rsyslog-tune-", encoding="utf-8") as around:
+            Path(around.name).chmod(0o644)
+            around.write(loading_first(modules) + _including(paths[0]))
+            around.flush()
+            result = run_as_daemon([*command, around.name], _TIMEOUT_S, environment)
+    else:
+        result = run_as_daemon([*command, paths[0]], _TIMEOUT_S, environment)
     return tuple(line for line in result.stderr.splitlines() if _PARSING in line)
 
 
