@@ -127,20 +127,19 @@ class _Translation:
             outputs.keep_refused(refused)
 
     def shared_settings(self) -> dict[str, object]:
-        """The `global` of the profile, with a folder for files that have none, and with names of
-        senders where documents hold them: rsyslog looks them up unless told not to."""
-        settings: dict[str, object] = dict(cast(dict[str, object], self.data.get("global", {})))
-        outputs = self.listed("outputs")
-        if any(map(_asks_for_names, outputs)):
-            settings = {"net.enableDNS": True} | settings
+        """The `global` of the profile, with a folder for files that have none, and with the names
+        of senders: rsyslog looks them up unless told not to, and they stand not only in fromhost
+        but for the host of messages that name none."""
+        given = cast(dict[str, object], self.data.get("global", {}))
+        settings: dict[str, object] = {"net.enableDNS": True} | given
         queues = [self.data.get("main_queue")]
-        queues += [one.get("queue") for one in (*outputs, *self.streams.values())]
+        queues += [one.get("queue") for one in (*self.listed("outputs"), *self.streams.values())]
         reads_files = any(one["type"] == "imfile" for one in self.listed("inputs"))
         if "workDirectory" not in settings and (reads_files or any(map(_has_files, queues))):
             settings = {"workDirectory": WORK_DIRECTORY} | settings
             what = f"nothing sets workDirectory: the profile takes Debian's, {WORK_DIRECTORY}"
             self.gaps.change(self.beginning, what)
-        return {"global": settings} if settings else {}
+        return {"global": settings}
 
     def fit(self) -> dict[int, str]:
         """Give the profile the oldest release that knows all of its parameters, where that is newer
@@ -446,14 +445,6 @@ def _in_clear(output: Mapping[str, Any]) -> bool:
     has_secret = output.keys() & _SECRETS or any(isinstance(one, dict) for one in headers)
     servers = output.get("servers") or output.get("server")
     return bool(has_secret) and any(str(one).startswith("http:") for one in servers or ())
-
-
-def _asks_for_names(output: Mapping[str, object]) -> bool:
-    """Whether documents hold the name of the host that sent an event."""
-    document = output.get("document")
-    return isinstance(document, list) and any(
-        isinstance(one, dict) and one.get("property") == "fromhost" for one in document
-    )
 
 
 def _has_files(queue: object) -> bool:

@@ -29,8 +29,8 @@ class Global(RsyslogSection):
         "It must exist and belong to rsyslog's user.",
     )
     net_enable_dns: Switch = parameter(
-        "Whether rsyslog looks up the names of senders, for fromhost; hostname comes from the "
-        "message.",
+        "Whether rsyslog looks up the names of senders, for fromhost and for the hostname of "
+        "messages that name none.",
         "A lookup for each connection, or each sender of UDP, waits for DNS.",
         value=False,
         default="off; rsyslog's own default is on",
