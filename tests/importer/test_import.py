@@ -12,7 +12,6 @@ from tuner.importer.translate import translate
 from tuner.importer.written import Imported, profile_text
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.rainerscript.configuration import configuration
-from tuner.rainerscript.parameters import ANYWHERE
 
 HERE = Path(__file__).parent / "golden"
 DOCUMENT = (
@@ -153,7 +152,7 @@ def test_inputs_listen_where_they_did(tmp_path: Path) -> None:
     )
     first, second = loaded(text, tmp_path).profile.inputs
     assert (first.model_dump()["address"], second.model_dump()["address"]) == (
-        ANYWHERE, "10.0.0.1",
+        "*", "10.0.0.1",
     )  # fmt: skip
 
 

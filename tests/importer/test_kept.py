@@ -9,7 +9,6 @@ import pytest
 from tests.importer.test_import import DOCUMENT, imported, listed, loaded
 from tuner.importer.written import profile_text
 from tuner.lint.load import parse_profile
-from tuner.rainerscript.parameters import ANYWHERE
 from tuner.rainerscript.template import extended
 
 
@@ -356,7 +355,7 @@ def test_the_only_input_is_imported_without_what_no_key_says(tmp_path: Path) -> 
         'action(type="omelasticsearch" template="d")\n'
     )
     made = imported(text, tmp_path)
-    assert made.data["inputs"] == [{"type": "imtcp", "address": ANYWHERE, "port": 10514}]
+    assert made.data["inputs"] == [{"type": "imtcp", "address": "*", "port": 10514}]
     assert [one.message for one in made.missing] == [
         "input imtcp: a profile has no key for the parameter listenPortFileName"
     ]

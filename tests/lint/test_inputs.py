@@ -345,6 +345,13 @@ def test_an_allow_list_does_not_keep_the_flood_out_and_that_is_said() -> None:
     assert "inputs[0].allowedSender: 10.0.0.0/8 -> none" in map(str, done.substitutions)
 
 
+def test_all_addresses_hold_every_other() -> None:
+    everywhere = {**PTCP, "address": "*"}
+    beside = {**PTCP, "type": "imtcp", "address": "::1"}
+    assert codes([everywhere, beside]) == {"error RT202 inputs[1].port"}
+    assert codes([everywhere, UDP], RELAXED) == set()
+
+
 def test_a_lab_with_an_older_rsyslog_than_the_profile_needs_is_refused() -> None:
     source = {"type": "imtcp", "port": 1, "workerThreads": 4}
     with pytest.raises(Refused, match=r"imtcp has workerThreads since rsyslog 8\.2504"):

@@ -17,12 +17,12 @@ from tuner.deploy.queues import block_of, figures_text, movement_note, stranded_
 from tuner.deploy.target import RemoteHost
 from tuner.engine.client import EngineClient
 from tuner.errors import GuardrailBreached, TuneError
-from tuner.modules.input import LOOPBACK, Listener
+from tuner.modules.input import EVERY_ADDRESS, LOOPBACK, Listener
 from tuner.profile.model import Profile
 
 Tell = Callable[[str], None]
 
-_ANY_ADDRESS = {"0.0.0.0", "::", "*"}  # noqa: S104
+_ANY_ADDRESS = {"0.0.0.0", "::", EVERY_ADDRESS}  # noqa: S104
 
 
 class HostState(Enum):

@@ -8,13 +8,14 @@ from pydantic import Field
 from tuner.modules.secrets import SecretRef
 from tuner.modules.tls import Certificates
 from tuner.schema.parameter import Doc, OfProfile, Since, parameter
-from tuner.schema.scalars import Address, Name, NonNegative, Peer, Port, Switch, TimeZone
+from tuner.schema.scalars import Name, NonNegative, Peer, Port, Switch, TimeZone
 from tuner.schema.section import RsyslogSection
 
 Parsers = Annotated[
     tuple[Literal["rsyslog.rfc5424", "rsyslog.rfc3164"], ...], Field(min_length=1, max_length=2)
 ]
 Peers = Annotated[tuple[Peer, ...], Field(min_length=1)]
+ListenAddress = Annotated[str, Field(pattern=r"^([A-Za-z0-9.:_-]{1,253}|[*])$")]
 RateInterval = Annotated[
     NonNegative | None,
     Field(alias="rateLimit.interval"),
@@ -92,6 +93,8 @@ TRANSPORTS: Mapping[TransportKind, TransportFacts] = {
 }
 
 LOOPBACK = "127.0.0.1"
+EVERY_ADDRESS = "*"
+"""Listens wherever the machine has an address, of IPv4 and of IPv6."""
 BURST = 10_000
 """rsyslog's burst for a rate limit without one (imtcp.c, and most others alike)."""
 
@@ -222,8 +225,10 @@ class Input(RsyslogSection):
 class Listener(Input):
     """An input with a port."""
 
-    address: Address = parameter(
-        "The address to listen on; loopback by default, so that it is opened on purpose.",
+    address: ListenAddress = parameter(
+        "The address to listen on, * for all; loopback by default, so that it is opened on "
+        "purpose.",
+        "0.0.0.0 stands for those of IPv4 alone.",
         value=LOOPBACK,
     )
     port: Annotated[

@@ -36,6 +36,7 @@ SHAPES: dict[str, str] = {
     r"^[1-9][0-9]{0,14}[mg]$": "a heap size such as 512m or 4g",
     r"^[A-Z_][A-Z0-9_]*$": "the name of an environment variable, in capitals",
     r"^[A-Za-z0-9.:_-]{1,253}$": "a host name or an IP address",
+    r"^([A-Za-z0-9.:_-]{1,253}|[*])$": "an IP address or a host name, * for all addresses",
     r"^[A-Za-z0-9._-]{1,15}$": "the name of a network interface such as eth0",
     r"^[A-Za-z0-9*.:_/\[\]-]+$": "a name, an address or a fingerprint, * in names for any",
     r"^[\x21-\x7e]+$": "plain characters without blanks",

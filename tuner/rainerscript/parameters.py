@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from tuner.modules.input import Input, Listener
+from tuner.modules.input import EVERY_ADDRESS, Input, Listener
 from tuner.modules.priorities import SEVERITIES
 from tuner.modules.queue import Queue
 from tuner.modules.registry import INPUTS, name_of
@@ -25,8 +25,6 @@ _CODES = {name: code for code, name in enumerate(SEVERITIES)}
 _CODES |= {old: _CODES[name] for old, name in OLD_SEVERITIES.items()}
 _SEVERITY_NAMES = {str(code): name for code, name in enumerate(SEVERITIES)}
 INPUT_MODELS: dict[str, type[Input]] = {name_of(one): one for one in INPUTS}
-# rsyslog listens on every address unless one is configured.
-ANYWHERE = "0.0.0.0"  # noqa: S104 - this is what the configuration that is read does
 _TLS_MODES = frozenset({"streamdriver.mode", "streamdrivermode"})
 _TLS_SHARED = {
     "defaultnetstreamdriver": ("streamDriver.name", "streamDriver"),
@@ -71,11 +69,8 @@ def input_of(
     """The keys of an input; rsyslog's `defaults` hold where a profile's are others."""
     data: dict[str, object] = {"type": name_of(model)}
     if issubclass(model, Listener):
-        data["address"] = ANYWHERE
-    data |= {**defaults, **known(model, parameters, what, gaps)}
-    if data.get("address") in {"*", ""}:
-        data["address"] = ANYWHERE
-    return data
+        data["address"] = EVERY_ADDRESS
+    return data | {**defaults, **known(model, parameters, what, gaps)}
 
 
 def queue_of(one: ScriptObject, what: str, gaps: Gaps) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tuner.engines.index import Index, Rotate
 from tuner.modules.impstats import Impstats
-from tuner.modules.input import Input, Parsers
+from tuner.modules.input import EVERY_ADDRESS, Input, Listener, Parsers
 from tuner.modules.omelasticsearch import DocumentId, OmelasticsearchOutput
 from tuner.modules.omfile import DynaFile, OmfileOutput
 from tuner.modules.omhttp import OmhttpOutput, RestPath
@@ -409,5 +409,7 @@ def _inputs(profile: Profile) -> Iterator[InputStatement]:
 
 def _source(source: Input, ruleset: str) -> InputStatement:
     own = {"type": source.type, **dict(own_parameters(source))}
+    if isinstance(source, Listener) and source.address == EVERY_ADDRESS:
+        del own["address"]  # without one rsyslog listens on all
     first = tuple((key, own.pop(key)) for key in _FIRST if key in own)
     return InputStatement(first, ruleset, tuple(own.items()))

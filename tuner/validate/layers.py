@@ -132,7 +132,7 @@ def _notes(loaded: LoadedProfile, form: Form) -> Iterator[str]:
         if isinstance(source, Listener) and "address" not in source.model_fields_set:
             yield (
                 f"inputs[{number}] listens on {source.address} alone: to take events from other "
-                "machines write its address, 0.0.0.0 for all"
+                "machines write its address, * for all"
             )
 
 

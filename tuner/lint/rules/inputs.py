@@ -11,7 +11,7 @@ from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imtcp import ImtcpInput
 from tuner.modules.imudp import ImudpInput
 from tuner.modules.imuxsock import ImuxsockInput
-from tuner.modules.input import BURST, Framing, Input, Listener, rate_limit
+from tuner.modules.input import BURST, EVERY_ADDRESS, Framing, Input, Listener, rate_limit
 from tuner.modules.output import Output
 from tuner.modules.ratelimit import named_limits
 from tuner.profile.model import Profile
@@ -93,7 +93,7 @@ def _overlap(one: str, other: str) -> bool:
 
 def _is_every_address(address: str) -> bool:
     try:
-        return ipaddress.ip_address(address).is_unspecified
+        return address == EVERY_ADDRESS or ipaddress.ip_address(address).is_unspecified
     except ValueError:
         return False
 
