@@ -199,12 +199,27 @@ def test_an_unescaped_value_is_said(tmp_path: Path) -> None:
     assert change.message.startswith('template d does not escape message (format="json")')
 
 
-def test_the_tier_is_the_one_that_the_outputs_keep(tmp_path: Path) -> None:
-    action = 'action(type="omelasticsearch" template="d" bulkmode="on" {})'
-    loses = imported(DOCUMENT + action.format(""), tmp_path).data
-    keeps = imported(DOCUMENT + action.format('action.resumeRetryCount="-1"'), tmp_path).data
-    assert loses["guardrails"] == {"tier": "relaxed"}
-    assert "guardrails" not in keeps
+@pytest.mark.parametrize("more", ["", '\naction(type="omfile" file="/var/log/auth.log")'])
+def test_what_loses_events_is_warned_of_and_no_check_is_switched_off(
+    more: str, tmp_path: Path
+) -> None:
+    action = (
+        'action(type="omelasticsearch" template="d" bulkmode="on" queue.type="LinkedList" '
+        'queue.timeoutShutdown="10"'
+    )
+    retried = f'{action} action.resumeRetryCount="-1"){more}'
+    lost = {"RT113", "RT115", "RT208"}
+    given_up = {one.code for one in loaded(f"{DOCUMENT}{action})", tmp_path).warnings}
+    assert given_up & lost == lost
+    kept = {one.code for one in loaded(DOCUMENT + retried, tmp_path).warnings}
+    assert kept & lost == (lost if more else lost - {"RT208"})
+
+
+def test_a_secret_in_the_clear_is_said_with_the_guardrail_that_lets_it(tmp_path: Path) -> None:
+    action = 'action(type="omelasticsearch" server="es" template="d" uid="u" pwd="geheim")'
+    made = imported(f"{DOCUMENT}{action}", tmp_path)
+    assert made.data["guardrails"] == {"secrets_in_clear": True}
+    assert made.changed[0].message.startswith("logs logs in over HTTP without TLS")
 
 
 def test_a_profile_without_outputs_does_not_load(tmp_path: Path) -> None:

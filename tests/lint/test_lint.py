@@ -270,7 +270,7 @@ def test_a_relaxed_tier_allows_what_durable_does_not() -> None:
     changes: dict[str, object] = {
         "guardrails.tier": "relaxed",
         "outputs[logs].index.settings.translog.durability": "async",
-        "outputs[logs].action.resumeRetryCount": 0,
+        "outputs[logs].action.resumeRetryCount": 10,
         "outputs[logs].queue.timeoutEnqueue": None,
         "outputs[logs].queue.timeoutShutdown": None,
     }

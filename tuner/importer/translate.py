@@ -21,7 +21,7 @@ from tuner.lint.lint import Finding, lint
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Parsers
 from tuner.modules.ratelimit import LIMIT_NAME, RateLimitPolicy
-from tuner.profile.model import Global, Profile, Tier
+from tuner.profile.model import Global, Profile
 from tuner.rainerscript.configuration import Configuration, Parts, parts_of
 from tuner.rainerscript.gaps import Gap, Gaps
 from tuner.rainerscript.legacy import DEFAULT_RULESET, modern
@@ -105,6 +105,9 @@ class _Translation:
             self.comments["main_queue",] = queue.origin
         self.keep_objects()
         snippets = self.settled(outputs)
+        for one in filter(_in_clear, self.listed("outputs")):
+            what = f"{one['name']} logs in over HTTP without TLS: guardrails.secrets_in_clear is on"
+            self.gaps.change(self.beginning, what)
         for number, (_, reached) in enumerate(outputs.made):
             self.comments["outputs", number] = reached.statement.origin
         visited = self.visited | self.rest.rulesets
@@ -143,16 +146,15 @@ class _Translation:
 
     def fit(self) -> dict[int, str]:
         """Give the profile the oldest release that knows all of its parameters, where that is newer
-        than its own, and the strictest tier that its outputs keep, as no rsyslog.conf says what is
-        wanted; a secret that crosses the network in the clear is kept, and said.
+        than its own; a secret that crosses the network in the clear is kept, and said.
 
         The outputs are returned that lint refuses all the same although rsyslogd takes them, by
         number, each with the reason.
         """
-        guardrails: dict[str, object] = {}
         if any(map(_in_clear, self.listed("outputs"))):
-            guardrails["secrets_in_clear"] = True
-        self.data["guardrails"] = guardrails
+            self.data["guardrails"] = {"secrets_in_clear": True}
+        else:
+            self.data.pop("guardrails", None)
         profile = _profile(self.data)
         errors = [] if profile is None else _errors(profile)
         if profile is not None and errors:
@@ -163,14 +165,6 @@ class _Translation:
                 what = f"parameters that older rsyslogs refuse: release.rsyslog is 8.{release}"
                 self.gaps.change(self.beginning, what)
                 errors = _errors(profile)
-        if profile is not None and errors:
-            tier = profile.guardrails.model_copy(update={"tier": Tier.RELAXED})
-            fewer = _errors(profile.model_copy(update={"guardrails": tier}))
-            if len(fewer) < len(errors):
-                errors = fewer
-                guardrails["tier"] = tier.tier.value
-        if not guardrails:
-            del self.data["guardrails"]
         return {
             int(one.path[1]): f"{one.message} [{one.code}]"
             for one in errors

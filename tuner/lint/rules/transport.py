@@ -185,7 +185,7 @@ def _without_failover(profile: Profile) -> Iterator[Placed[Output]]:
             yield ("outputs", number), output
 
 
-@error(
+@loss(
     "RT208",
     why="F8: rsyslog's default of 0 retries dropped 500 of 500 events within seconds of an "
     "outage; a queue on disk does not help.",
@@ -193,12 +193,12 @@ def _without_failover(profile: Profile) -> Iterator[Placed[Output]]:
     bad={"outputs[logs].action.resumeRetryCount": 0},
     good={"outputs[logs].action.resumeRetryCount": -1},
 )
-@each(where_durable(_without_failover))
+@each(_without_failover)
 def _gives_up(output: Output, _: Profile) -> Iterator[Complaint]:
     if output.action_resume_retry_count == 0:
         yield Complaint(
             ("action.resumeRetryCount",),
-            "0 drops events as soon as the target is down, which the durable tier forbids: use -1",
+            "0, which is rsyslog's default, drops events as soon as the target is down: use -1",
             Cure(-1, "events are lost as soon as the target is down"),
         )
 
