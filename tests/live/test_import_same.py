@@ -3,12 +3,13 @@ rsyslogd."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from subprocess import run
 
 import pytest
 
-from tests.live.imported import both_ways
+from tests.live.imported import Became, both_ways
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 
@@ -20,6 +21,10 @@ pytestmark = [
 UDP = 'module(load="imudp")\ninput(type="imudp" address="127.0.0.1" port="PORT")\n'
 ENGINE = 'module(load="omelasticsearch")\n'
 INTO = 'action(type="omelasticsearch" server="127.0.0.1" serverport="ENGINE" bulkmode="on" '
+
+
+def _values(became: Became) -> list[tuple[str, object]]:
+    return [(index, json.loads(document)) for index, document in became.documents]
 
 
 def test_names_of_senders_are_looked_up_as_before() -> None:
@@ -56,3 +61,27 @@ def test_inputs_without_an_address_listen_on_all_of_both_kinds() -> None:
     assert profile == original
     assert len(original) == 6
     assert both.profile == both.original
+
+
+def test_values_without_quotes_keep_their_type() -> None:
+    """A number stays one, with a fraction too, and so does a switch."""
+    text = (
+        f'{UDP}{ENGINE}set $.up = "1.5";\nset $.ok = "true";\nset $!n = "7";\n'
+        'template(name="d" type="list") {\n'
+        'constant(value="{\\"took\\":") property(name="msg" regex.type="ERE" '
+        'regex.expression="took=([0-9.]+)" regex.submatch="1" regex.nomatchMode="ZERO")\n'
+        'constant(value=",\\"up\\":") property(name="$.up") constant(value=",\\"ok\\":")\n'
+        'property(name="$.ok") constant(value=",\\"pri\\":") property(name="pri")\n'
+        'constant(value=",") property(outname="pid" name="procid" format="jsonf" '
+        'dataType="number") constant(value="}") }\n'
+        f'{INTO}template="d" searchIndex="d")\n'
+    )
+    both = both_ways(
+        text, [b"<13>Oct 11 22:14:15 h a[7]: took=1.25", b"<14>Oct 11 22:14:15 h a[8]:"]
+    )
+    assert [document for _, document in both.original.documents] == [
+        b'{"took":1.25,"up":1.5,"ok":true,"pri":13,"pid":7}',
+        b'{"took":0,"up":1.5,"ok":true,"pri":14,"pid":8}',
+    ]
+    assert _values(both.profile) == _values(both.original)
+    assert both.imported.kept == ()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TypeGuard
 
 from tuner.importer.conditions import PROPERTY_ALIASES, path_of
+from tuner.importer.unquoted import type_without_quotes
 from tuner.modules.field import DocumentField
 from tuner.rainerscript.gaps import Gaps, Inexpressible
 from tuner.rainerscript.parameters import misfit
-from tuner.rainerscript.script import ON, ScriptPosition
+from tuner.rainerscript.script import ON, ScriptPosition, Statement
 from tuner.rainerscript.template import (
     NamedText,
     Template,
@@ -71,10 +72,10 @@ def _warn_of_raw(template: Template, members: tuple[Member, ...], gaps: Gaps) ->
         one.name
         for one in members
         for part in one.content
-        if isinstance(part, TemplateProperty)
+        if one.is_quoted
+        and isinstance(part, TemplateProperty)
         and part.options.get("format", "").lower() not in _ESCAPING
         and not part.lowered.startswith("$!all-json")
-        and one.path
         and not _is_harmless(part)
     ]
     if raw:
@@ -99,10 +100,15 @@ def _generated(pieces: Sequence[TemplatePiece], origin: ScriptPosition) -> Itera
                 yield Member((name,), (text,), True, origin)
             case TemplateProperty():
                 name = piece.options.get("outname", piece.name)
-                yield Member((name,), (piece,), True, piece.origin)
+                yield Member((name,), (piece,), _is_text(piece), piece.origin)
             case str():
                 if piece.strip():
                     raise Inexpressible(origin, "a constant() without a name under option.jsonf")
+
+
+def _is_text(one: TemplateProperty) -> bool:
+    """Whether a property that brings its own name is written in quotes."""
+    return one.options.get("datatype", "string").lower() == "string"
 
 
 def is_rest(cell: TemplatePiece) -> TypeGuard[TemplateProperty]:
@@ -158,8 +164,7 @@ class _JsonReader:
                 raise Inexpressible(cell.origin, "a property stands where a name is expected")
             self.here += 1
             name = cell.options.get("outname", cell.name)
-            quoted = cell.options.get("datatype", "string").lower() == "string"
-            yield Member((*path, name), (cell,), quoted, cell.origin)
+            yield Member((*path, name), (cell,), _is_text(cell), cell.origin)
         else:
             self.expect('"')
             words = self.text()
@@ -267,9 +272,12 @@ STANDARD_JSON: tuple[dict[str, object], ...] = (
 )
 
 
-def fields_of_template(template: Template, gaps: Gaps) -> list[dict[str, object]]:
+def fields_of_template(
+    template: Template, statements: Collection[Statement], gaps: Gaps
+) -> list[dict[str, object]]:
     """The fields of the documents that a template writes; what a profile cannot say of one is
-    noted.  Raises Inexpressible where that is all of it."""
+    noted.  Among `statements` are those that set variables.  Raises Inexpressible where that is all
+    of it."""
     if template.subtree is not None:
         if template.subtree not in {"$!", ""}:
             raise Inexpressible(template.origin, f"template {template.name} is a part of the JSON")
@@ -277,14 +285,15 @@ def fields_of_template(template: Template, gaps: Gaps) -> list[dict[str, object]
     only = template.pieces[0] if len(template.pieces) == 1 else None
     if isinstance(only, TemplateProperty) and only.name.lower() in WHOLE_JSON:
         return [whole_json(template)]
-    fields = []
+    fields, noted = [], Gaps()
     for member in members_of(template, gaps):
         try:
-            fields.append(_field(member, gaps))
+            fields.append(_field(member, statements, gaps))
         except Inexpressible as bad:
-            gaps.miss(bad.gap.origin, f"field {member.name}: {bad}")
-    if not fields:
-        raise Inexpressible(template.origin, f"no field of template {template.name} is understood")
+            noted.miss(bad.gap.origin, f"field {member.name}: {bad}")
+    for first in () if fields else noted.missing[:1]:
+        raise Inexpressible(first.origin, first.message)
+    gaps.take(noted)
     return fields
 
 
@@ -323,7 +332,7 @@ def _checked(data: dict[str, object], at: Template | Member) -> dict[str, object
     return data
 
 
-def _field(member: Member, gaps: Gaps) -> dict[str, object]:
+def _field(member: Member, statements: Collection[Statement], gaps: Gaps) -> dict[str, object]:
     if any("." in word for word in member.path):
         gaps.change(
             member.origin,
@@ -335,8 +344,17 @@ def _field(member: Member, gaps: Gaps) -> dict[str, object]:
     if len(member.content) > 1:
         raise Inexpressible(member.origin, "made of several parts")
     only = member.content[0]
-    data = _constant(only, member) if isinstance(only, str) else _property(only, member, gaps)
-    return _checked({**data, "name": member.name} | _type_of(data, member), member)
+    if isinstance(only, str):
+        data = _constant(only, member)
+        kind = _KINDS.get(type(data["constant"]))
+    else:
+        data = _property(only, member, gaps)
+        kind = None
+        if data.get("property") in _TIMES and "dateFormat" not in data:
+            kind = "date"
+        elif not member.is_quoted:
+            kind = type_without_quotes(data, only, member.name, statements, gaps)
+    return _checked({**data, "name": member.name} | ({"type": kind} if kind else {}), member)
 
 
 def _constant(text: str, member: Member) -> dict[str, object]:
@@ -351,19 +369,7 @@ def _constant(text: str, member: Member) -> dict[str, object]:
     return {"constant": value}
 
 
-def _type_of(data: Mapping[str, object], member: Member) -> dict[str, object]:
-    """The type in the document, where it is not a text."""
-    constant = data.get("constant")
-    if constant is not None:
-        kinds: dict[type, dict[str, object]] = {
-            bool: {"type": "boolean"}, int: {"type": "integer"}, float: {"type": "float"}
-        }  # fmt: skip
-        return kinds.get(type(constant), {})
-    if data.get("property") in _TIMES and "dateFormat" not in data:
-        return {"type": "date"}
-    if member.is_quoted:
-        return {}
-    return {"type": "json" if "json" in data else "integer"}
+_KINDS: dict[type, str] = {bool: "boolean", int: "integer", float: "float"}
 
 
 def _property(one: TemplateProperty, member: Member, gaps: Gaps) -> dict[str, object]:

@@ -201,7 +201,7 @@ def _document(action: ScriptObject, around: Surrounding) -> list[dict[str, objec
 
 def template_fields(template: Template, around: Surrounding) -> list[dict[str, object]]:
     """The fields that a template writes, where it may write a message as JSON."""
-    fields = fields_of_template(template, around.gaps)
+    fields = fields_of_template(template, around.parts.statements, around.gaps)
     if any(is_rest(piece) and piece.lowered == "msg" for piece in template.pieces):
         _parse_messages(template, around)
     return fields

@@ -255,6 +255,11 @@ class Parts:
     rules: list[Statement] = field(default_factory=list)
 
     @property
+    def statements(self) -> tuple[Statement, ...]:
+        """Those of every ruleset, and what is inside of them."""
+        return tuple(every((*self.rules, *self.rulesets.values())))
+
+    @property
     def tables(self) -> dict[str, ScriptObject]:
         """The lookup tables that are files read again after a HUP, as a profile has them."""
         return {
