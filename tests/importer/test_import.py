@@ -135,14 +135,46 @@ def test_secrets_stay_where_they_are_or_become_references(tmp_path: Path) -> Non
 def test_servers_as_omelasticsearch_makes_addresses_of_them(tmp_path: Path) -> None:
     action = (
         'action(type="omelasticsearch" template="d" serverport="9201" usehttps="on" '
-        'server=["a", "b:9300", "http://c", "[2001:db8::1]"])'
+        'server=["a", "b:9300", "http://c", "[2001:db8::1]", "http://[2001:db8::2]", "[::1]:9300"])'
     )
     assert output(action, tmp_path)["servers"] == [
-        "https://a:9201", "https://b:9300", "http://c:9201", "https://[2001:db8::1]:9201",
+        "https://a:9201", "https://b:9300", "http://c:9201", "https://[2001:db8::1]:443",
+        "http://[2001:db8::2]:80", "https://[::1]:9300",
     ]  # fmt: skip
     assert output('action(type="omelasticsearch" template="d")', tmp_path)["servers"] == [
         "http://localhost:9200"
     ]
+
+
+WRITE_IT = "the secret stands in the configuration: put it, without a line end, into"
+
+
+@pytest.mark.parametrize(
+    ("action", "server", "said"),
+    [
+        ('server="https://u%40x:geheim@es"', "https://es:443",
+         f"{WRITE_IT} /etc/rsyslog.d/logs.pwd, readable by rsyslog alone"),
+        ('server="u%40x:geheim@es:9243" useHttps="on"', "https://es:9243",
+         f"{WRITE_IT} /etc/rsyslog.d/logs.pwd, readable by rsyslog alone"),
+        ('server="https://es" uid="u@x"', "https://es:9200",
+         "a user without a password logs in with an empty one: make the empty file "
+         "/etc/rsyslog.d/logs.pwd"),
+    ],
+)  # fmt: skip
+def test_the_file_of_each_password_is_named(
+    action: str, server: str, said: str, tmp_path: Path
+) -> None:
+    made = imported(f'{DOCUMENT}action(type="omelasticsearch" template="d" {action})', tmp_path)
+    (data,) = listed(made, "outputs")
+    assert data["servers"] == [server]
+    assert data["auth"] == {"uid": "u@x", "pwd": {"file": "/etc/rsyslog.d/logs.pwd"}}
+    assert said in [one.message for one in made.changed]
+
+
+def test_two_logins_are_not_made_one(tmp_path: Path) -> None:
+    action = 'action(type="omelasticsearch" server=["http://a:geheim@es", "http://b:geheim@es"])'
+    (said,) = missing(f"{DOCUMENT}{action}", tmp_path)
+    assert "more than one login" in said
 
 
 def test_inputs_listen_where_they_did(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -34,11 +34,12 @@ _QUIET_S, _PATIENCE_S = 0.7, 20.0
 
 @dataclass(frozen=True)
 class Became:
-    """What became of events: documents as they came, each after its index, and files by their
-    names."""
+    """What became of events: documents as they came, each after its index, files by their names;
+    and what rsyslogd said."""
 
     documents: tuple[tuple[str, bytes], ...]
     files: Mapping[str, bytes]
+    said: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ def _run(
         return Became(
             tuple(zip((one["_index"] for one in actions), lines[1::2], strict=True)),
             {str(one.relative_to(home)): one.read_bytes() for one in files},
+            (home / "rsyslogd.log").read_text("utf-8", "replace"),
         )
 
     try:

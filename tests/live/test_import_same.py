@@ -4,6 +4,7 @@ rsyslogd."""
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from subprocess import run
 
@@ -85,3 +86,17 @@ def test_values_without_quotes_keep_their_type() -> None:
     ]
     assert _values(both.profile) == _values(both.original)
     assert both.imported.kept == ()
+
+
+def test_a_server_of_ipv6_without_a_port_has_curls() -> None:
+    """rsyslogd takes the address for a port, and adds none, whatever serverPort says."""
+    text = (
+        f'{UDP}{ENGINE}action(type="omfile" file="/FOLDER/all.log")\n'
+        'action(type="omelasticsearch" server="https://[::1]" serverPort="9")\n'
+        'action(type="omelasticsearch" server="http://[::1]" serverPort="9" searchIndex="b")\n'
+    )
+    both = both_ways(text, [b"<13>Oct 11 22:14:15 h a: x"])
+    original, profile = (
+        set(re.findall(r"port (\d+)", became.said)) for became in (both.original, both.profile)
+    )
+    assert profile == original == {"80", "443"}

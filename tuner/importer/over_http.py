@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -100,10 +100,10 @@ def _connection(
     action: ScriptObject, name: str, tls: type[HttpTls], port: str, https: bool, gaps: Gaps
 ) -> tuple[list[str], dict[str, object]]:
     """The servers; who logs in, and the section tls.  Raises Inexpressible."""
-    servers, user = _servers(action, gaps, port, "https" if https else "http")
+    servers, logins = _servers(action, gaps, port, "https" if https else "http")
     if not servers:
         raise Inexpressible(action.origin, "no server that can be read")
-    data = _credentials(action, name, user, gaps)
+    data = _credentials(action, name, logins, gaps)
     given = [replace(one, name=_TLS[one.key]) for one in action.parameters if one.key in _TLS]
     section = known(tls, given, f"output {name}", gaps)
     return servers, data | ({"tls": section} if section else {})
@@ -126,16 +126,25 @@ def without_unknown(action: ScriptObject, name: str) -> tuple[ScriptObject, list
 
 
 def _credentials(
-    action: ScriptObject, name: str, user: str | None, gaps: Gaps
+    action: ScriptObject, name: str, logins: Sequence[SplitResult], gaps: Gaps
 ) -> dict[str, object]:
-    """Who logs in, with the secrets as files: `user` is named by the address of a server."""
+    """Who logs in; `logins` are addresses that say so."""
     data: dict[str, object] = {}
-    uid, pwd, key = action.text("uid") or user, action.get("pwd"), action.get("apikey")
-    kept = {"file": f"/etc/rsyslog.d/{name}.pwd"}
-    if pwd is not None:
-        kept = _secret(pwd, f"{name}.pwd", gaps)
-    if uid:
-        data["auth"] = {"uid": uid, "pwd": kept}
+    uid, pwd, key = action.text("uid"), action.get("pwd"), action.get("apikey")
+    users = {unquote(one.username or "") for one in logins} | ({uid} if uid else set())
+    if len(users) > 1 or len({one.password for one in logins}) > 1 or (logins and pwd):
+        gaps.miss(action.origin, "more than one login")
+    elif users:
+        file = f"/etc/rsyslog.d/{name}.pwd"
+        kept = {"file": file}
+        if pwd is not None:
+            kept = _secret(pwd, f"{name}.pwd", gaps)
+        elif logins and logins[0].password:
+            gaps.change_secret(action.origin, file)
+        else:
+            what = "a user without a password logs in with an empty one: make the empty file"
+            gaps.change(action.origin, f"{what} {file}")
+        data["auth"] = {"uid": users.pop(), "pwd": kept}
     elif pwd is not None:
         gaps.miss(pwd.origin, "a password without a user")
     if key is not None:
@@ -290,29 +299,36 @@ def _say_what_changes(action: ScriptObject, gaps: Gaps) -> None:
         gaps.change(limit.origin, "ratelimit of retries is left out: it drops events")
 
 
+# Where curl goes without a port.
+_CURLS_PORTS = {"http": 80, "https": 443}
+
+
 def _servers(
     action: ScriptObject, gaps: Gaps, default_port: str, scheme: str
-) -> tuple[list[str], str | None]:
-    """The addresses, each with its port, and the user that one of them names; a password in one
-    goes nowhere (omelasticsearch.c and omhttp.c, computeBaseUrl)."""
+) -> tuple[list[str], list[SplitResult]]:
+    """The addresses, each with its port, and those with a login in them, whose password goes
+    nowhere (omelasticsearch.c and omhttp.c, computeBaseUrl)."""
     given = action.get("server")
     texts = ("localhost",) if given is None else given.texts
     if not texts:
         raise Inexpressible(action.origin, "the server is known only when rsyslogd starts")
-    port = action.text("serverport") or default_port
-    servers, user = [], None
+    servers, logins = [], []
     for text in texts:
         has_scheme = text.lower().startswith(("http://", "https://"))
         full = text if has_scheme else f"{scheme}://{text}"
         try:
             parts = urlsplit(full)
-            own_port = parts.port
+            port: int | str | None = parts.port
         except ValueError:
             gaps.miss(action.origin, "a server whose address cannot be read")
             continue
-        user = parts.username or user
         if parts.path.strip("/"):
             gaps.miss(action.origin, f"the path {parts.path} in the address of a server")
+        if port is None and ":" in parts.netloc:
+            # rsyslog takes it for a port: that of a login, or of IPv6.
+            port = _CURLS_PORTS[parts.scheme]
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-        servers.append(f"{parts.scheme}://{host}:{own_port or port}")
-    return servers, user
+        port = port or action.text("serverport") or default_port
+        servers.append(f"{parts.scheme}://{host}:{port}")
+        logins += [parts] if parts.username else []
+    return servers, logins

@@ -110,7 +110,10 @@ class OmelasticsearchOutput(Output):
         Doc(
             "The engine's addresses.",
             traps=(
-                "An address without a port means port 9200, with https too.",
+                (
+                    "An address without a port means port 9200, with https too; one of IPv6 means "
+                    "80, or 443 with https."
+                ),
                 "F2",
                 "F3",
                 (
