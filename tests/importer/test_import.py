@@ -328,6 +328,10 @@ def test_the_logs_of_the_host_come_from_the_modules_that_take_them(tmp_path: Pat
         ("%timegenerated:::date-year%%timegenerated:::date-month%",
          {"rotate": "monthly", "separator": "none", "clock": "generated"}),
         ("%timereported:1:4:date-rfc3339%.%timereported:6:7:date-rfc3339%", {"rotate": "monthly"}),
+        ("%timereported:1:10:date-rfc3339,date-utc%",
+         {"rotate": "daily", "separator": "-", "date.inUTC": True}),
+        ("%$now-utc%",
+         {"rotate": "daily", "separator": "-", "clock": "generated", "date.inUTC": True}),
     ],
 )  # fmt: skip
 def test_dates_in_index_names(name: str, wanted: dict[str, str], tmp_path: Path) -> None:
@@ -384,6 +388,8 @@ def test_a_value_that_no_index_of_a_profile_has(name: str, why: str, tmp_path: P
          {"property": "fromhost-ip", "between": "-", "rotate": "monthly", "separator": "none",
           "clock": "reported"}),
         ("%timegenerated:1:10:date-rfc3339%/all", {"rotate": "daily", "after": "/all"}),
+        ("%$year-utc%/%$month-utc%",
+         {"rotate": "monthly", "separator": "/", "date.inUTC": True}),
     ],
 )  # fmt: skip
 def test_dates_in_the_names_of_files(path: str, wanted: dict[str, str], tmp_path: Path) -> None:

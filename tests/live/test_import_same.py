@@ -100,3 +100,19 @@ def test_a_server_of_ipv6_without_a_port_has_curls() -> None:
         set(re.findall(r"port (\d+)", became.said)) for became in (both.original, both.profile)
     )
     assert profile == original == {"80", "443"}
+
+
+def test_an_event_of_the_night_goes_to_the_day_of_utc_as_before() -> None:
+    text = (
+        f'{UDP}{ENGINE}template(name="i" type="list") {{ constant(value="logs-")\n'
+        'property(name="timereported" dateFormat="rfc3339" date.inUTC="on" position.from="1" '
+        'position.to="10") }\n'
+        'template(name="f" type="string" string="/FOLDER/%timereported:::date-year,date-utc%-'
+        '%timereported:::date-month,date-utc%-%timereported:::date-day,date-utc%.log")\n'
+        f'{INTO}searchIndex="i" dynSearchIndex="on")\naction(type="omfile" dynaFile="f")\n'
+    )
+    both = both_ways(text, [b"<13>1 2026-11-20T23:30:00-05:00 h app - - - late"])
+    assert [index for index, _ in both.original.documents] == ["logs-2026-11-21"]
+    assert [index for index, _ in both.profile.documents] == ["logs-2026-11-21"]
+    assert both.original.files.keys() == both.profile.files.keys() == {"2026-11-21.log"}
+    assert both.imported.kept == ()

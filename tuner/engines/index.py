@@ -193,6 +193,12 @@ class Index(Section):
     rotate: Rotate = Rotate.NONE
     separator: Literal[".", "-", "_", "none"] = "."
     clock: Literal["reported", "generated"] = "reported"
+    date_in_utc: Switch = parameter(
+        "Whether the date in the name is that of UTC; otherwise, as rsyslog has it, that of the "
+        "time zone of the clock: the one that the event names, or rsyslogd's own.",
+        value=False,
+        alias="date.inUTC",
+    )
     by: IndexBy | None = None
     mapping: MappingStyle = MappingStyle.EXPLICIT
     components: Switch = False
@@ -209,10 +215,11 @@ class Index(Section):
     def _one_way(self) -> Self:
         if self.by is not None and (self.name is None or self.rotate is Rotate.ROLLOVER):
             raise ValueError("by is for an index name: an alias or a data stream has one only")
-        if not self.is_dated and (self.separator, self.clock) != (".", "reported"):
+        options = (self.separator, self.clock, self.date_in_utc)
+        if not self.is_dated and options != (".", "reported", False):
             raise ValueError(
-                "separator and clock are for a date in the name: set rotate to hourly, daily, "
-                "weekly or monthly, or remove them"
+                "separator, clock and date.inUTC are for a date in the name: set rotate to "
+                "hourly, daily, weekly or monthly, or remove them"
             )
         return self
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from tuner.engines.index import Index
 from tuner.importer.conditions import path_of
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
 from tuner.rainerscript.parameters import misfit
-from tuner.rainerscript.script import ScriptObject
+from tuner.rainerscript.script import ON, ScriptObject
 from tuner.rainerscript.template import Template, TemplatePiece, TemplateProperty
 
 
@@ -57,12 +58,14 @@ def _rotating(
     template: Template, pieces: tuple[TemplatePiece, ...], gaps: Gaps
 ) -> dict[str, object]:
     """The date in the name of a file."""
-    parts, separator, clock = date_of(pieces, template)
+    parts, separator, clock, in_utc = date_of(pieces, template)
     data: dict[str, object] = {"rotate": _ROTATES.get(parts, "yearly")}
     if separator != "-":
         data["separator"] = separator or "none"
     if clock == "timereported":
         data["clock"] = "reported"
+    if in_utc:
+        data["date.inUTC"] = True
     if clock == "now":
         what = "the date in the name of a file is when the event came, not when it is written"
         gaps.change(template.origin, what)
@@ -72,7 +75,11 @@ def _rotating(
 # What the parts of a date are called: by options of a time, and as properties of rsyslog's clock.
 _PARTS = ("year", "month", "day", "hour", "week")
 _TIMES = frozenset({"timereported", "timestamp", "timegenerated"})
-_OWN_CLOCK = {"$year": "year", "$month": "month", "$day": "day", "$hour": "hour"}
+_OWN_CLOCK = {
+    "$year": ("year",), "$month": ("month",), "$day": ("day",), "$hour": ("hour",),
+    "$now": ("year", "month", "day"),
+}  # fmt: skip
+_UTC = "-utc"
 _ROTATES = {
     ("year",): "yearly",
     ("year", "month"): "monthly",
@@ -142,7 +149,7 @@ def _dated(template: Template, gaps: Gaps) -> dict[str, object]:
     """`BEFORE-`, then the parts of a date with one separator between them."""
     pieces = template.pieces
     before = pieces[0] if isinstance(pieces[0], str) else ""
-    parts, separator, clock = date_of(pieces[1:] if before else pieces, template)
+    parts, separator, clock, in_utc = date_of(pieces[1:] if before else pieces, template)
     rotate = _ROTATES.get(parts)
     if not before.endswith("-") or rotate is None:
         raise Inexpressible(
@@ -153,6 +160,8 @@ def _dated(template: Template, gaps: Gaps) -> dict[str, object]:
         data["separator"] = separator or "none"
     if clock != "timereported":
         data["clock"] = "generated"
+    if in_utc:
+        data["date.inUTC"] = True
     wrong = misfit(Index, data)
     if wrong is not None:
         key = wrong or "such a name"
@@ -165,36 +174,44 @@ def _dated(template: Template, gaps: Gaps) -> dict[str, object]:
 
 def is_date(piece: TemplatePiece) -> bool:
     """Whether a piece of a template is a date, or a part of one."""
-    names = {*_OWN_CLOCK, *_TIMES, "$now"}
-    return isinstance(piece, TemplateProperty) and piece.lowered in names
+    if not isinstance(piece, TemplateProperty):
+        return False
+    return piece.lowered in _TIMES or piece.lowered.removesuffix(_UTC) in _OWN_CLOCK
 
 
-def date_of(
-    pieces: Sequence[TemplatePiece], template: Template
-) -> tuple[tuple[str, ...], str, str]:
-    """The parts of a date, what separates them, and whose clock it is."""
+class NamedDate(NamedTuple):
+    """A date in a name: its parts, what separates them, whose clock it is, and whether in UTC."""
+
+    parts: tuple[str, ...]
+    separator: str
+    clock: str
+    in_utc: bool
+
+
+def date_of(pieces: Sequence[TemplatePiece], template: Template) -> NamedDate:
+    """The date that pieces of a template make.  Raises Inexpressible."""
     read = [_part(one) for one in pieces if isinstance(one, TemplateProperty)]
     separators = {one for one in pieces if isinstance(one, str)}
-    separators |= {separator for _, separator, _ in read if separator}
-    clocks = {clock for *_, clock in read}
+    separators |= {one.separator for one in read if one.separator}
+    clocks = {(one.clock, one.in_utc) for one in read}
     if len(separators) > 1 or len(clocks) != 1:
         raise Inexpressible(template.origin, f"template {template.name}: not one date")
-    parts = tuple(part for each, *_ in read for part in each)
-    return parts, "".join(separators), clocks.pop()
+    parts = tuple(part for one in read for part in one.parts)
+    return NamedDate(parts, "".join(separators), *clocks.pop())
 
 
-def _part(piece: TemplateProperty) -> tuple[tuple[str, ...], str, str]:
-    name = piece.lowered
+def _part(piece: TemplateProperty) -> NamedDate:
+    name = piece.lowered.removesuffix(_UTC)
     if name in _OWN_CLOCK:
-        return (_OWN_CLOCK[name],), "", "now"
-    if name == "$now":
-        return ("year", "month", "day"), "-", "now"
+        separator = "-" if name == "$now" else ""
+        return NamedDate(_OWN_CLOCK[name], separator, "now", piece.lowered.endswith(_UTC))
     if name in _TIMES:
         clock = "timegenerated" if name == "timegenerated" else "timereported"
+        in_utc = piece.options.get("date.inutc", "off").lower() in ON
         written = piece.options.get("dateformat", "").lower()
         if written in _PARTS:
-            return (written,), "", clock
+            return NamedDate((written,), "", clock, in_utc)
         place = (piece.options.get("position.from", "1"), piece.options.get("position.to", "0"))
         if written == "rfc3339" and place in _CUTS:
-            return *_CUTS[place], clock
+            return NamedDate(*_CUTS[place], clock, in_utc)
     raise Inexpressible(piece.origin, f"%{piece.name}% in a name")

@@ -56,6 +56,11 @@ class DynaFile(Section):
         "the sender's.",
         value="generated",
     )
+    date_in_utc: Switch = parameter(
+        "Whether the date is that of UTC instead of the clock's own time zone.",
+        value=False,
+        alias="date.inUTC",
+    )
     after: PathPart | None = parameter("What comes at the end, such as .log or /messages.")
 
     @model_validator(mode="after")

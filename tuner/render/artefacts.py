@@ -232,7 +232,6 @@ def _shipped(output: Output) -> Json:
 def _addressed(index: Index) -> list[object]:
     """What of an index reaches rsyslog.conf."""
     kind = index.rotate.value if index.data_stream is None else "data_stream"
-    name = index.model_dump(
-        mode="json", by_alias=True, exclude_defaults=True, include={"separator", "clock", "by"}
-    )
+    spelled = {"separator", "clock", "date_in_utc", "by"}
+    name = index.model_dump(mode="json", by_alias=True, exclude_defaults=True, include=spelled)
     return [index.target, kind, *([name] if name else [])]

@@ -172,9 +172,8 @@ def _written(settings: IndexSettings) -> Json:
 def _digest(profile: Profile, output: OmelasticsearchOutput, templates: Templates | None) -> str:
     """Whether the template comes in components makes no difference to an index, nor does how the
     date in its name is spelled."""
-    index = output.index.model_dump(
-        mode="json", by_alias=True, exclude_none=True, exclude={"components", "separator", "clock"}
-    )
+    spelled = {"components", "separator", "clock", "date_in_utc"}
+    index = output.index.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=spelled)
     fields = [
         field.model_dump(mode="json", exclude_none=True)
         for field in _fields_into(profile, output.index)

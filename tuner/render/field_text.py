@@ -41,6 +41,7 @@ class Property(NamedTuple):
     last: int | None = None
     case: str | None = None
     date_format: str | None = None
+    utc: str | None = None
     format: str | None = None
     expression: str | None = None
     group: int | None = None

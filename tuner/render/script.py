@@ -155,14 +155,15 @@ def index_name(index: Index, steps: Steps) -> tuple[Piece, ...]:
         pieces.append(_allowed(name, by.fallback, steps))
         pieces += ["-"] if index.is_dated else []
     if index.is_dated:
-        pieces += date(index.rotate, index.separator, index.clock)
+        pieces += date(index.rotate, index.separator, index.clock, index.date_in_utc)
     return tuple(pieces)
 
 
-def date(rotate: Rotate, separator: str, clock: str) -> tuple[Piece, ...]:
+def date(rotate: Rotate, separator: str, clock: str, in_utc: bool) -> tuple[Piece, ...]:
     """What writes the date of an event."""
     time = "timereported" if clock == "reported" else "timegenerated"
-    first, *others = (Property(time, date_format=part) for part in _DATES[rotate])
+    utc = "on" if in_utc else None
+    first, *others = (Property(time, date_format=part, utc=utc) for part in _DATES[rotate])
     pieces: list[Piece] = [first]
     for other in others:
         pieces += [other] if separator == "none" else [separator, other]
@@ -187,7 +188,7 @@ def file_name(file: DynaFile) -> tuple[Piece, ...]:
         pieces.append(Property(file.property, first=1, last=160, secure_path="replace"))
     pieces += [file.between] if file.between is not None else []
     if file.rotate is not None:
-        pieces += date(Rotate(file.rotate), file.separator, file.clock)
+        pieces += date(Rotate(file.rotate), file.separator, file.clock, file.date_in_utc)
     return (*pieces, file.after) if file.after is not None else tuple(pieces)
 
 
