@@ -213,6 +213,12 @@ def test_includes_are_followed_from_the_file_that_names_them(tmp_path: Path) -> 
     assert missing(text, tmp_path) == ["5: there is no file gone.conf to include"]
 
 
+def test_the_first_template_of_a_name_holds(tmp_path: Path) -> None:
+    second = 'template(name="D" type="string" string="{\\"text\\":\\"%msg:::json%\\"}")\n'
+    made = output(f'{second}action(type="omelasticsearch" template="d")', tmp_path)
+    assert made["document"] == [{"property": "msg", "name": "message"}]
+
+
 def test_a_circle_of_includes_is_said(tmp_path: Path) -> None:
     assert missing(f'{DOCUMENT}include(file="rsyslog.conf")\n', tmp_path) == [
         f"3: {tmp_path}/rsyslog.conf includes itself"

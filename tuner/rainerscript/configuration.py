@@ -318,6 +318,9 @@ class Parts:
                 self.others.append(one)
 
     def _template(self, one: ScriptObject) -> None:
+        """Note a template; rsyslogd takes the first where it is written twice."""
+        if one.key in self.template_objects:
+            return
         self.template_objects[one.key] = one
         try:
             template = template_of(one)
