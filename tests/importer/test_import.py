@@ -437,6 +437,20 @@ def test_what_is_cut_out_of_a_message_is_said_with_what_the_profile_cannot(tmp_p
     assert said.origin.line == 3
 
 
+def test_a_message_without_its_blank_is_a_text(tmp_path: Path) -> None:
+    template = (
+        'template(name="t" type="list") { constant(value="{\\"t\\":\\"") '
+        'property(name="syslogtag" position.to="-2") constant(value="\\",\\"m\\":\\"") '
+        'property(name="msg" position.from="2" format="json") constant(value="\\"}") }\n'
+    )
+    made = imported(f'{DOCUMENT}{template}action(type="omelasticsearch" template="t")\n', tmp_path)
+    assert "parse" not in made.data
+    assert listed(made, "outputs")[0]["document"] == [
+        {"property": "syslogtag", "position": {"to": -2}, "name": "t"},
+        {"property": "msg", "position": {"from": 2}, "name": "m"},
+    ]
+
+
 IDS = 'action(type="omelasticsearch" template="d" bulkid="i" dynBulkId="on" {})\n'
 
 

@@ -266,6 +266,14 @@ def test_a_refresh_interval_beyond_the_freshness_guardrail_is_told(interval: str
     assert findings({setting: "30s"}) == set()
 
 
+def test_a_position_counts_from_the_end_since_a_release() -> None:
+    tag = {"property": "syslogtag", "name": "tag", "position": {"to": -2}}
+    changes: dict[str, object] = {"outputs[logs].document": [tag]}
+    assert findings(changes) == set()
+    older = findings({**changes, "release.rsyslog": "8.2212"})
+    assert "error RT311 outputs[0].document[0].position.to" in older
+
+
 def test_a_relaxed_tier_allows_what_durable_does_not() -> None:
     changes: dict[str, object] = {
         "guardrails.tier": "relaxed",

@@ -67,15 +67,15 @@ def both_ways(
         path.write_text(script.replace(FOLDER, str(home)), encoding="utf-8")
         made = translate(configuration([path]), "site", "8.2302")
         loaded = parse_profile(profile_text(made, [path.name]), "site.yaml")
-        became = []
+        became: list[Became] = []
         for conf in (
             path.read_text("utf-8"),
             rsyslog_conf(loaded.profile, form=Form(made.snippets)),
         ):
             subfolder(folder, home.name)
-            became.append(_run(conf, home, (kind, port), events, sink, look))
+            before = sum(len(one.documents) for one in became)
+            became.append(_run(conf, home, (kind, port), events, (sink, before), look))
             home.rename(folder / str(len(became)))
-            sink.start_again()
     original, profile = became
     return BothWays(original, profile, made)
 
@@ -85,10 +85,10 @@ def _run(
     home: Path,
     entry: tuple[Literal["tcp", "udp"], int],
     events: Sequence[bytes],
-    sink: Sink,
+    kept: tuple[Sink, int],
     look: Callable[[Rsyslogd, int], None] | None,
 ) -> Became:
-    kind, port = entry
+    (kind, port), (sink, earlier) = entry, kept
     entrance = (UdpPort if kind == "udp" else TcpPort)(port)
     running = Rsyslogd(conf, home, [entrance])
 
@@ -98,7 +98,7 @@ def _run(
         lines = [line for line in reply.split(b"\n") if line.strip()]
         actions = (next(iter(json.loads(line).values())) for line in lines[::2])
         return Became(
-            tuple(zip((one["_index"] for one in actions), lines[1::2], strict=True)),
+            tuple(zip((one["_index"] for one in actions), lines[1::2], strict=True))[earlier:],
             {str(one.relative_to(home)): one.read_bytes() for one in files},
             (home / "rsyslogd.log").read_text("utf-8", "replace"),
         )

@@ -116,3 +116,30 @@ def test_an_event_of_the_night_goes_to_the_day_of_utc_as_before() -> None:
     assert [index for index, _ in both.profile.documents] == ["logs-2026-11-21"]
     assert both.original.files.keys() == both.profile.files.keys() == {"2026-11-21.log"}
     assert both.imported.kept == ()
+
+
+def test_the_first_template_of_a_name_holds() -> None:
+    twice = "".join(
+        f'template(name="d" type="string" string="{name}:%msg%\\n")\n'
+        f'action(type="omfile" file="/FOLDER/{name}.log" template="d")\n'
+        for name in ("first", "second")
+    )
+    both = both_ways(UDP + twice, [b"<13>Oct 11 22:14:15 h a: x"])
+    assert both.original.files == {"first.log": b"first: x\n", "second.log": b"first: x\n"}
+    assert both.profile == both.original
+
+
+def test_a_position_is_counted_from_either_end() -> None:
+    text = (
+        f'{UDP}{ENGINE}template(name="d" type="list") {{ constant(value="{{\\"tag\\":\\"")\n'
+        'property(name="syslogtag" position.from="1" position.to="-2" format="json")\n'
+        'constant(value="\\",\\"m\\":\\"") property(name="msg" position.from="2" format="json")\n'
+        f'constant(value="\\"}}") }}\n{INTO}template="d" searchIndex="d")\n'
+    )
+    events = [b"<13>Oct 11 22:14:15 h app: x", b'<13>Oct 11 22:14:15 h a: {"k":1}']
+    both = both_ways(text, events)
+    assert _values(both.original) == [
+        ("d", {"tag": "ap", "m": "x"}), ("d", {"tag": "a", "m": '{"k":1}'}),
+    ]  # fmt: skip
+    assert _values(both.profile) == _values(both.original)
+    assert "parse" not in both.imported.data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -297,6 +298,14 @@ def fields_of_template(
     return fields
 
 
+def merges_message(template: Template) -> bool:
+    """Whether the members of messages, which then are JSON, become those of the document."""
+    if not any(is_rest(one) and one.lowered == "msg" for one in template.pieces):
+        return False
+    rest = (one.content[0] for one in members_of(template, Gaps()) if not one.path)
+    return any(isinstance(one, TemplateProperty) and one.lowered == "msg" for one in rest)
+
+
 def texts_of_template(template: Template, gaps: Gaps) -> list[dict[str, object]]:
     """The texts that a template writes one after the other, the line end left out.  Raises
     Inexpressible."""
@@ -426,7 +435,9 @@ def _cut(options: dict[str, str], one: TemplateProperty) -> dict[str, object]:
     if options.pop("position.relativetoend", "off").lower() == "on":
         raise Inexpressible(one.origin, "a position counted from the end")
     cut = {key: options.pop(f"position.{key}", "") for key in ("from", "to")}
-    position = {key: int(text) for key, text in cut.items() if text.isdecimal()}
+    position = {key: int(text) for key, text in cut.items() if re.fullmatch("-?[0-9]+", text)}
+    if len(position) < len([text for text in cut.values() if text]):
+        raise Inexpressible(one.origin, "a position that is no number")
     if position:
         data["position"] = position
     if "field.number" in options:

@@ -9,7 +9,12 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from pydantic import TypeAdapter, ValidationError
 
 from tuner.importer.conditions import path_of
-from tuner.importer.document import STANDARD_JSON, fields_of_template, is_rest, whole_json
+from tuner.importer.document import (
+    STANDARD_JSON,
+    fields_of_template,
+    merges_message,
+    whole_json,
+)
 from tuner.importer.index_name import index_of
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omhttp import Header, OmhttpOutput
@@ -211,7 +216,7 @@ def _document(action: ScriptObject, around: Surrounding) -> list[dict[str, objec
 def template_fields(template: Template, around: Surrounding) -> list[dict[str, object]]:
     """The fields that a template writes, where it may write a message as JSON."""
     fields = fields_of_template(template, around.parts.statements, around.gaps)
-    if any(is_rest(piece) and piece.lowered == "msg" for piece in template.pieces):
+    if merges_message(template):
         _parse_messages(template, around)
     return fields
 

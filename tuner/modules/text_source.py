@@ -57,13 +57,19 @@ class TextRange(Section):
     first: Annotated[int, Field(ge=1, le=65536, strict=True)] = parameter(
         "The first byte of the text; they count from 1.", value=1, alias="from"
     )
-    to: Annotated[int, Field(ge=1, le=65536, strict=True)] | None = parameter(
-        "The last byte of the text.", default="the end of the text"
+    to: (
+        Annotated[int, Field(ge=1, le=65536, strict=True)]
+        | Annotated[int, Field(ge=-65536, le=-1, strict=True)]
+        | None
+    ) = parameter(
+        "The last byte of the text; -2 leaves out the last two.",
+        "Since rsyslog 8.2302 it may be negative; at least one byte is kept.",
+        default="the end of the text",
     )
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        if self.to is not None and self.to < self.first:
+        if self.to is not None and 0 < self.to < self.first:
             raise ValueError("to comes before from")
         return self
 

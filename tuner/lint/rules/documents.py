@@ -22,6 +22,8 @@ from tuner.profile.model import Profile
 from tuner.profile.stream import Stream
 from tuner.rule import Complaint, error, warning
 
+# The first release in which position.to may be negative.
+_COUNTS_BACK = 2302
 # The release that has the property fromhost-port.
 _HAS_PORT = 2510
 # The format of `parse` that gives each source.
@@ -210,8 +212,9 @@ def _time_types(field: DocumentField) -> tuple[FieldType, ...]:
 
 @error(
     "RT311",
-    why="Older releases of rsyslog refuse a configuration with this property.",
-    source="rsyslog runtime/msg.c, propNameToID",
+    why="Older releases of rsyslog refuse a configuration with this property, and do not count "
+    "from the end.",
+    source="rsyslog runtime/msg.c, propNameToID; pull request 5070",
     bad={"outputs[logs].document": [{"property": "fromhost-port", "name": "port"}]},
     good={"release.rsyslog": "8.2510"},
     at="outputs[logs].document[0].property",
@@ -223,6 +226,13 @@ def _too_new(profile: Profile) -> Iterator[Complaint]:
                 (*path, "property"),
                 f"rsyslog {profile.release.rsyslog} has no fromhost-port, which came with "
                 f"8.{_HAS_PORT}: remove it, or raise release.rsyslog",
+            )
+        end = None if source.position is None else source.position.to
+        if end is not None and end < 0 and profile.release.rsyslog_number < _COUNTS_BACK:
+            yield Complaint(
+                (*path, "position", "to"),
+                f"rsyslog {profile.release.rsyslog} does not count from the end, which came with "
+                f"8.{_COUNTS_BACK}: use a regex, or raise release.rsyslog",
             )
 
 
