@@ -75,6 +75,26 @@ def test_a_line_of_texts_is_a_line(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("statement", "is_kept"),
+    [
+        ('set $!env = "prod";', True),
+        ('set $.env = "prod";', False),
+        ('if $!env == "x" then action(type="omfile" file="/var/log/x")', True),
+    ],
+)
+def test_messages_sent_as_they_are_get_no_json_of_other_statements(
+    statement: str, is_kept: bool, tmp_path: Path
+) -> None:
+    text = (
+        f'{DOCUMENT}template(name="raw" type="string" string="%msg%")\n'
+        f'action(type="omelasticsearch" template="raw")\n{statement}\n'
+    )
+    made = imported(text, tmp_path)
+    assert ("parse" in made.data) is not is_kept
+    assert any("sent as they are" in one.message for one in made.kept) is is_kept
+
+
 def test_parsing_for_some_events_is_not_done_for_outputs_of_others(tmp_path: Path) -> None:
     text = (
         f'{DOCUMENT}template(name="all" type="list") {{ property(name="$!all-json") }}\n'

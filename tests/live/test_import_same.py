@@ -10,6 +10,7 @@ from subprocess import run
 
 import pytest
 
+from tests.importer.test_import import listed
 from tests.live.imported import Became, both_ways
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
@@ -143,3 +144,17 @@ def test_a_position_is_counted_from_either_end() -> None:
     ]  # fmt: skip
     assert _values(both.profile) == _values(both.original)
     assert "parse" not in both.imported.data
+
+
+def test_what_is_set_later_does_not_get_into_messages_sent_as_they_are() -> None:
+    text = (
+        f'{UDP}{ENGINE}template(name="raw" type="string" string="%msg%")\n'
+        'template(name="d" type="string" '
+        'string="{\\"env\\":\\"%$!env:::json%\\",\\"m\\":\\"%msg:::json%\\"}")\n'
+        f'{INTO}template="raw" searchIndex="raw")\nset $!env = "prod";\n'
+        f'{INTO}template="d" searchIndex="enriched")\n'
+    )
+    both = both_ways(text, [b'<13>Oct 11 22:14:15 h a: {"k":1,"env":"x"}'])
+    assert dict(_values(both.original))["raw"] == {"k": 1, "env": "x"}
+    assert sorted(both.profile.documents) == sorted(both.original.documents)
+    assert [one["name"] for one in listed(both.imported, "outputs")] == ["logs"]

@@ -307,6 +307,17 @@ def why_bound(
     return None
 
 
+def uses_json(reached: Sequence[Reached], templates: Mapping[str, Template]) -> Statement | None:
+    """The first statement that sets JSON of the event, or that reads some although nothing parses
+    messages: with messages parsed for another output, either would see what was not there."""
+    is_parsed = any(kind_of(one.statement) in PARSING for one in reached)
+    for one in reached:
+        used = _written(one.statement) | (frozenset() if is_parsed else _read(one, templates))
+        if kind_of(one.statement) not in PARSING and _meet(used, frozenset({"$!"})):
+            return one.statement
+    return None
+
+
 def _is_read_only_under(
     number: int,
     reached: Sequence[Reached],

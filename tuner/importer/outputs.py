@@ -23,6 +23,7 @@ from tuner.importer.flow import (
     kind_of,
     name_of_statement,
     step_of,
+    uses_json,
     why_bound,
 )
 from tuner.importer.index_name import file_name_of
@@ -100,6 +101,7 @@ class Outputs(Surrounding):
     def _begin(self, stream: str | None, walk: Walk) -> None:
         self.stream, self.identities, self.gaps = stream, walk.identities, walk.gaps
         self.repairs, self.whole_message = False, None
+        self.json_user = uses_json(walk.reached, self.parts.templates)
 
     def keep_refused(self, refused: Mapping[int, str]) -> None:
         """Keep as snippets, by their numbers, outputs that a profile would be refused for."""
@@ -120,10 +122,11 @@ class Outputs(Surrounding):
             self.repairs = True
             return None
         noted, self.gaps, self.unknown = self.gaps, Gaps(), []
+        whole_message = self.whole_message
         try:
             self._translate(one, kind, section)
         except Inexpressible as bad:
-            self.gaps = noted
+            self.gaps, self.whole_message = noted, whole_message
             origin = bad.gap.origin
             place = "" if origin == action.origin else f" ({origin.file}:{origin.line})"
             return Gap(action.origin, f"{name}: {bad}{place}")

@@ -23,7 +23,15 @@ from tuner.modules.secrets import HttpTls, Tls
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
 from tuner.rainerscript.parameters import keys_of_model, known
-from tuner.rainerscript.script import QUEUE, Array, Parameter, ScriptObject, ScriptPosition, every
+from tuner.rainerscript.script import (
+    QUEUE,
+    Array,
+    Parameter,
+    ScriptObject,
+    ScriptPosition,
+    Statement,
+    every,
+)
 from tuner.rainerscript.template import Template, TemplateProperty
 
 _TLS = {
@@ -51,13 +59,14 @@ _HEADER: TypeAdapter[str] = TypeAdapter(Header)
 @dataclass
 class Surrounding:
     """What else the configuration says; `identities` are variables that hold an id of the event's
-    own, `unknown` is what an output goes without."""
+    own, `unknown` is what an output goes without, `json_user` uses JSON that no message brings."""
 
     parts: Parts
     work_directory: str
     gaps: Gaps = field(default_factory=Gaps)
     identities: Collection[str] = ()
     whole_message: ScriptPosition | None = None
+    json_user: Statement | None = None
     unknown: list[Gap] = field(default_factory=list)
 
 
@@ -222,7 +231,12 @@ def template_fields(template: Template, around: Surrounding) -> list[dict[str, o
 
 
 def _parse_messages(template: Template, around: Surrounding) -> None:
-    """Have messages read as JSON, so that what a template passes on is JSON whatever they are."""
+    """Have messages read as JSON, so that what a template passes on is JSON whatever they are.
+    Raises Inexpressible where other statements use JSON of their own."""
+    if around.json_user is not None:
+        origin = around.json_user.origin
+        what = f"what {origin.file}:{origin.line} uses would be in messages sent as they are"
+        raise Inexpressible(template.origin, what)
     around.whole_message = template.origin
     cuts = any(
         isinstance(one, TemplateProperty)
