@@ -545,3 +545,39 @@ def test_inputs_without_a_ruleset_lead_to_the_default_one_that_is_named(tmp_path
     ]
     (source,) = parse_profile(profile_text(made, ["rsyslog.conf"]), "site.yaml").profile.inputs
     assert source.stream is None
+
+
+@pytest.mark.parametrize(
+    ("more", "release", "accepted"),
+    [
+        ("", "8.2302", False),
+        ('esVersion.major="7"', "8.2302", False),
+        ('esVersion.major="8"', "8.2302", True),
+        ("", "8.2510", True),
+    ],
+)
+def test_an_action_that_rsyslogd_refuses_is_not_revived(
+    more: str, release: str, accepted: bool, tmp_path: Path
+) -> None:
+    action = 'action(type="omelasticsearch" template="d" bulkmode="on" writeOperation="create" '
+    path = tmp_path / "rsyslog.conf"
+    path.write_text(f"{DOCUMENT}{action}{more})\n", encoding="utf-8")
+    made = translate(configuration([path]), "site", release)
+    refused = "rsyslogd refuses writeOperation create without a bulkid, and the action with it"
+    assert any(refused in one.message for one in made.missing) is not accepted
+    new_ids = "writeOperation create: the profile gives each document a new id"
+    assert any(one.message == new_ids for one in made.changed) is accepted
+    assert bool(made.data["outputs"]) is accepted
+    assert "omelasticsearch" not in "".join(made.snippets.values())
+
+
+def test_what_the_retries_of_a_profile_add_is_said(tmp_path: Path) -> None:
+    text = (
+        f'{DOCUMENT}ruleset(name="again") {{ action(type="omfile" file="/var/log/refused") }}\n'
+        'action(type="omelasticsearch" template="d" retryFailures="on" retryRuleset="again")\n'
+    )
+    said = [one.message for one in imported(text, tmp_path).changed]
+    assert (
+        "retryFailures: the profile gives each document a new id, and only creates documents, and "
+        "sends again what the engine may take later by a ruleset of its own instead of again"
+    ) in said

@@ -35,7 +35,7 @@ from tuner.importer.over_http import (
     template_fields,
     without_unknown,
 )
-from tuner.importer.rest import Rest
+from tuner.importer.rest import Rest, refuses_create
 from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.output import BuiltinTemplate
@@ -161,6 +161,9 @@ class Outputs(Surrounding):
         """The whole output.  Raises Inexpressible."""
         stem = PurePosixPath(action.text("file") or "").stem
         name = self._name(action.text("name") or stem or _SHORT.get(kind, kind), kind)
+        if refuses_create(action, self.rest.release):
+            what = "rsyslogd refuses writeOperation create without a bulkid, and the action with it"
+            raise Inexpressible(action.origin, what)
         if kind == "omelasticsearch":
             action, self.unknown = without_unknown(action, name)
         data = self._output(kind, action, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -79,6 +79,7 @@ def engine_output(action: ScriptObject, name: str, around: Surrounding) -> dict[
     data |= known(OmelasticsearchOutput, plain, f"output {name}", gaps)
     data["index"] = index_of(action, around.parts, gaps, around.unknown) | {"mapping": "dynamic"}
     data |= _ids(action, around)
+    _say_what_is_added(action, data, gaps)
     if action.is_on("retryfailures"):
         data["retryfailures"] = {"file": _rejected_file(action, name, around)}
         if isinstance(data.pop("bulkid", None), dict):
@@ -300,6 +301,25 @@ def _rejected_file(action: ScriptObject, name: str, around: Surrounding) -> str:
         action.origin, f"what the engine refuses for good was lost: the profile writes it to {file}"
     )
     return file
+
+
+def _say_what_is_added(action: ScriptObject, data: Mapping[str, object], gaps: Gaps) -> None:
+    """Note the ids and the ruleset of retries that the rendered configuration has, and the action
+    has not."""
+    retries = action.is_on("retryfailures")
+    creates = data.get("writeoperation") == "create"
+    added = []
+    if "bulkid" not in data and (retries or creates):
+        added.append("gives each document a new id")
+    if retries and not creates:
+        added.append("only creates documents")
+    if retries:
+        ruleset = action.text("retryruleset")
+        kept = "" if ruleset is None else f" instead of {ruleset}"
+        added.append(f"sends again what the engine may take later by a ruleset of its own{kept}")
+    if added:
+        what = "retryFailures" if retries else "writeOperation create"
+        gaps.change(action.origin, f"{what}: the profile {', and '.join(added)}")
 
 
 def _say_what_changes(action: ScriptObject, gaps: Gaps) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from tuner.importer.flow import Reached, negated
+from tuner.modules.omelasticsearch import ASKS_AT_START
 from tuner.rainerscript.configuration import Parts, is_module
 from tuner.rainerscript.gaps import Gap, Gaps
 from tuner.rainerscript.script import (
@@ -54,6 +55,8 @@ _DYNAMIC = {
     "dynbulkid": "bulkid", "dynpipelinename": "pipelinename", "dynatopic": "topic",
     "dynrestpath": "restpath",
 }  # fmt: skip
+# The first version of the engine of which omelasticsearch knows that it makes ids.
+_MAKES_IDS = 8
 
 
 @dataclass
@@ -66,6 +69,7 @@ class Rest:
 
     parts: Parts
     gaps: Gaps
+    release: int
     start: list[Statement] = field(default_factory=list)
     end: list[Statement] = field(default_factory=list)
     bodies: dict[str | None, list[Reached]] = field(default_factory=dict)
@@ -99,6 +103,8 @@ class Rest:
                 lowered = name.strip().lower()
                 if lowered not in self.parts.template_objects and lowered not in _OWN_TEMPLATES:
                     return f"template {name}"
+            if refuses_create(one, self.release):
+                return "bulkid"
             retried = one.text("retryRuleset")
             if retried is not None and retried.lower() not in self.parts.rulesets:
                 return f"ruleset {retried}"
@@ -211,6 +217,16 @@ class Rest:
         file = f"/etc/rsyslog.d/{re.sub('[^a-z0-9_-]+', '-', owner)}.{one.key}"
         self.gaps.change_secret(one.origin, file)
         return replace(one, value=Quoted(f"cat {file}", one.origin, backtick=True))
+
+
+def refuses_create(action: ScriptObject, release: int) -> bool:
+    """Whether rsyslogd refuses an action of omelasticsearch that creates documents without ids, as
+    it does unless it knows that the engine makes them."""
+    if action.type != "omelasticsearch" or (action.text("writeOperation") or "") != "create":
+        return False
+    major = action.text("esversion.major") or ""
+    makes_ids = release >= ASKS_AT_START or (major.isdecimal() and int(major) >= _MAKES_IDS)
+    return action.get("bulkid") is None and not makes_ids
 
 
 def _is_secret(one: Parameter) -> bool:

@@ -57,7 +57,8 @@ def translate(configuration: Configuration, name: str, release: str | None = Non
     gaps = Gaps(list(configuration.refused))
     parts = parts_of(modern(configuration.block))
     file = configuration.files[0] if configuration.files else ""
-    translation = _Translation(name, file, parts, gaps, Rest(parts, gaps))
+    number = int((release or DEFAULT.release.rsyslog).removeprefix("8."))
+    translation = _Translation(name, file, parts, gaps, Rest(parts, gaps, number))
     if release is not None:
         engine = DEFAULT.release.model_copy(update={"rsyslog": release})
         translation.data["release"] = engine.model_dump(exclude_none=True)

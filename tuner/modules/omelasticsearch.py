@@ -27,6 +27,9 @@ from tuner.schema.scalars import (
 )
 from tuner.schema.section import RsyslogSection, Section
 
+ASKS_AT_START = 2510
+"""The first rsyslog that asks each server for its version when it starts (F14)."""
+
 
 def bind_index(index: Index, prefix: str, data_nodes: int) -> Index:
     """A plain or daily index of ours with as many copies as there are nodes; raises Refused for

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
 from tuner.lint.each import Placed, each, engine_outputs, outputs_of, where_durable
-from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.omelasticsearch import ASKS_AT_START, OmelasticsearchOutput
 from tuner.modules.omhttp import OmhttpOutput
 from tuner.modules.output import Output
 from tuner.profile.model import Profile
@@ -16,8 +16,6 @@ from tuner.schema.scalars import is_loopback
 
 _STATUS = frozenset({"*", "items", "items.*", "items.*.status"})
 _ERRORS = frozenset({"*", "errors"})
-# The first release that asks the engine for its version when it starts.
-_ASKS_AT_START = 2510
 # Two thirds of what systemd allows: rsyslogd has queues to read, too.
 _START_S = 60.0
 # For examples: an engine on another machine, and nothing lost on the way there.
@@ -157,7 +155,7 @@ def _waits_for_ever(output: OmelasticsearchOutput, profile: Profile) -> Iterator
 
 @warning(
     "RT219",
-    why=f"From 8.{_ASKS_AT_START} rsyslog asks each server of each action for its version before "
+    why=f"From 8.{ASKS_AT_START} rsyslog asks each server of each action for its version before "
     "it opens an input, one after the other, and waits healthCheckTimeout for each that does not "
     "answer. systemd kills what has not started after 90 s, and starts it again.",
     source="rsyslog plugins/omelasticsearch, commit 31fd3d3ac; systemd, DefaultTimeoutStartSec; "
@@ -166,7 +164,7 @@ def _waits_for_ever(output: OmelasticsearchOutput, profile: Profile) -> Iterator
     good={"outputs[logs].healthCheckTimeout": 30_000},
 )
 def _slow_start(profile: Profile) -> Iterator[Complaint]:
-    if profile.release.rsyslog_number < _ASKS_AT_START or profile.start_checks_s <= _START_S:
+    if profile.release.rsyslog_number < ASKS_AT_START or profile.start_checks_s <= _START_S:
         return
     number, output = max(profile.enumerated, key=lambda one: one[1].start_checks_s)
     yield Complaint(
