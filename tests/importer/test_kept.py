@@ -73,6 +73,42 @@ def test_a_line_of_texts_is_a_line(tmp_path: Path) -> None:
         {"constant": "<"}, {"property": "pri"}, {"constant": "> "},
         {"property": "timereported"}, {"constant": " "}, {"property": "msg"},
     ]  # fmt: skip
+    assert data["controlCharacters"] == "keep"
+    loaded(f"{DOCUMENT}{text}", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "wanted"),
+    [("%msg:::escape-cc%", None), ("%msg:::space-cc% %hostname:::space-cc%", "space")],
+)
+def test_control_characters_become_what_they_did(
+    pieces: str, wanted: str | None, tmp_path: Path
+) -> None:
+    text = (
+        f'template(name="l" type="string" string="{pieces}\\n")\n'
+        'action(type="omfile" file="/var/log/a" template="l")\n'
+    )
+    (data,) = listed(imported(f"{DOCUMENT}{text}", tmp_path), "outputs")
+    assert data.get("controlCharacters") == wanted
+
+
+def test_control_characters_of_two_kinds_stay_rsyslogs(tmp_path: Path) -> None:
+    text = (
+        'template(name="l" type="string" string="%msg:::escape-cc% %hostname%\\n")\n'
+        'action(type="omfile" file="/var/log/a" template="l")\n'
+    )
+    assert imported(f"{DOCUMENT}{text}", tmp_path).data["outputs"] == []
+
+
+def test_utf8_is_repaired_where_it_was(tmp_path: Path) -> None:
+    actions = (
+        'action(type="omfile" file="/var/log/raw")\n'
+        'action(type="omfile" file="/var/log/json" template="d")\n'
+    )
+    fixed = 'module(load="mmutf8fix")\naction(type="mmutf8fix")\n'
+    for before, wanted in (("", [None, False]), (fixed, [True, None])):
+        made = imported(f"{DOCUMENT}{before}{actions}", tmp_path)
+        assert [one.get("mmutf8fix") for one in listed(made, "outputs")] == wanted
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,10 @@ def both_ways(
     events: Sequence[bytes],
     kind: Literal["tcp", "udp"] = "udp",
     look: Callable[[Rsyslogd, int], None] | None = None,
+    start: Mapping[str, bytes] | None = None,
 ) -> BothWays:
-    """Run a configuration and the profile imported from it with the same events; `look` sees each
-    rsyslogd and its port before these are sent."""
+    """Run a configuration and the profile imported from it with the same events, and with the files
+    `start` in the folder; `look` sees each rsyslogd and its port before events are sent."""
     port = free_port()
     with scratch(Path(tempfile.gettempdir())) as folder, Sink(keep=1000) as sink:
         home = folder / "rsyslogd"
@@ -73,6 +74,8 @@ def both_ways(
             rsyslog_conf(loaded.profile, form=Form(made.snippets)),
         ):
             subfolder(folder, home.name)
+            for name, content in (start or {}).items():
+                (home / name).write_bytes(content)
             before = sum(len(one.documents) for one in became)
             became.append(_run(conf, home, (kind, port), events, (sink, before), look))
             home.rename(folder / str(len(became)))

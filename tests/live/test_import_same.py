@@ -158,3 +158,59 @@ def test_what_is_set_later_does_not_get_into_messages_sent_as_they_are() -> None
     assert dict(_values(both.original))["raw"] == {"k": 1, "env": "x"}
     assert sorted(both.profile.documents) == sorted(both.original.documents)
     assert [one["name"] for one in listed(both.imported, "outputs")] == ["logs"]
+
+
+def test_bytes_stay_as_they_are_beside_json_and_where_texts_are_cut() -> None:
+    text = (
+        f'{UDP}template(name="d" type="string" string="{{\\"m\\":\\"%msg:::json%\\"}}\\n")\n'
+        'template(name="cut" type="string" string="{\\"m\\":\\"%msg:2:12:json%\\"}\\n")\n'
+        'template(name="raw" type="string" string="%msg%\\n")\n'
+        + "".join(
+            f'action(type="omfile" file="/FOLDER/{name}.log" template="{name}")\n'
+            for name in ("raw", "d", "cut")
+        )
+    )
+    sent = [
+        b"a\xff\xfeb",
+        b"caf\xc3\xa9 \xff \xe2\x82\xac!",
+        b"\xf0\x9f\x90\x98 x\xe9 yy",
+        b"plain",
+    ]
+    both = both_ways(text, [b"<13>Oct 11 22:14:15 h a: " + one for one in sent])
+    assert both.original.files["raw.log"].split(b"\n") == [b" " + one for one in sent] + [b""]
+    assert both.profile == both.original
+    assert both.imported.kept == ()
+
+
+def test_a_character_that_is_cut_in_two_is_left_out_alone() -> None:
+    template = (
+        'template(name="cut" type="list") { constant(value="{\\"m\\":\\"")\n'
+        'property(name="msg" position.from="3" position.to="8" format="json") '
+        'constant(value="\\"}\\n") }\n'
+    )
+    text = f'{UDP}{template}action(type="omfile" file="/FOLDER/cut.log" template="cut")\n'
+    sent = [
+        b"\xc3\xa9\xffabc\xc3\xa9",
+        b"\xff\xffabcd\xff",
+        b"abcde\xe2\x82\xac",
+        b"aaaa\xc3\xa9\xc3\xa9",
+    ]
+    both = both_ways(text, [b"<13>Oct 11 22:14:15 h a: " + one for one in sent])
+    (said,) = (one for one in both.imported.changed if "cuts in two" in one.message)
+    assert said.message.startswith("m: ")
+    assert both.profile.files["cut.log"].splitlines() == [
+        b'{"m":"\xffabc"}', b'{"m":"\xffabcd\xff"}', b'{"m":"bcde"}', b'{"m":"aaa\xc3\xa9"}',
+    ]  # fmt: skip
+
+
+def test_tabs_of_files_stay_tabs() -> None:
+    """What is read from files is not parsed, so that nothing escapes it on its way in."""
+    text = (
+        f'global(workDirectory="/FOLDER") module(load="imfile")\n{UDP}'
+        'input(type="imfile" file="/FOLDER/app.txt" tag="app:")\n'
+        'template(name="line" type="string" string="%msg%\\n")\n'
+        'action(type="omfile" file="/FOLDER/all.log" template="line")\n'
+    )
+    both = both_ways(text, [], start={"app.txt": b"one\ttwo\n"})
+    assert both.original.files == {"all.log": b"one\ttwo\n"}
+    assert both.profile == both.original

@@ -41,6 +41,7 @@ pytestmark = [
 # What a profile says that no parameter of rsyslog's is named after.
 NO_PARAMETER = {
     "type", "name", "stream", "filter", "queue", "document", "line", "parser", "format",
+    "controlCharacters",
     # omelasticsearch
     "auth", "tls", "mmutf8fix", "index", "retryfailures", "filter_path",
     # omhttp

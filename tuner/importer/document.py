@@ -306,14 +306,15 @@ def merges_message(template: Template) -> bool:
     return any(isinstance(one, TemplateProperty) and one.lowered == "msg" for one in rest)
 
 
-def texts_of_template(template: Template, gaps: Gaps) -> list[dict[str, object]]:
-    """The texts that a template writes one after the other, the line end left out.  Raises
-    Inexpressible."""
+def line_of_template(template: Template, gaps: Gaps) -> dict[str, object]:
+    """The texts that a template writes one after the other, the line end left out, with what
+    becomes of control characters.  Raises Inexpressible."""
     pieces = list(template.pieces)
     last = pieces.pop() if pieces else ""
     if template.options or not isinstance(last, str) or not last.endswith("\n"):
         raise Inexpressible(template.origin, f"template {template.name} writes no plain line")
     texts: list[dict[str, object]] = []
+    controls: set[str] = set()
     for piece in [*pieces, last[:-1]]:
         if isinstance(piece, NamedText):
             raise Inexpressible(template.origin, "a constant() with a name")
@@ -321,11 +322,15 @@ def texts_of_template(template: Template, gaps: Gaps) -> list[dict[str, object]]
             if piece.options.get("format"):
                 raise Inexpressible(piece.origin, f"format {piece.options['format']} in a line")
             options = {k: v for k, v in piece.options.items() if k != "droplastlf"}
+            controls.add(options.pop("controlcharacters", "keep").lower())
             plain = replace(piece, options=options)
             texts.append(_property(plain, Member((), (), True, piece.origin), gaps))
         elif piece:
             texts.append({"constant": piece})
-    return texts
+    if len(controls) > 1:
+        raise Inexpressible(template.origin, "control characters in more than one way")
+    how = controls.pop() if controls else "escape"
+    return {"line": texts} | ({} if how == "escape" else {"controlCharacters": how})
 
 
 def whole_json(template: Template) -> dict[str, object]:
@@ -358,6 +363,9 @@ def _field(member: Member, statements: Collection[Statement], gaps: Gaps) -> dic
         kind = _KINDS.get(type(data["constant"]))
     else:
         data = _property(only, member, gaps)
+        if "position" in data:
+            what = f"{member.name}: a character of UTF-8 that its position cuts in two is left out"
+            gaps.change(member.origin, what)
         kind = None
         if data.get("property") in _TIMES and "dateFormat" not in data:
             kind = "date"

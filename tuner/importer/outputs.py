@@ -10,7 +10,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 from tuner.importer.conditions import filter_of
-from tuner.importer.document import STANDARD_JSON, texts_of_template
+from tuner.importer.document import STANDARD_JSON, line_of_template
 from tuner.importer.flow import (
     KEPT,
     OUTPUT,
@@ -223,6 +223,8 @@ class Outputs(Surrounding):
         else:
             data |= known(_MODELS[kind], plain.parameters, f"output {name}", self.gaps)
         data |= certificates(_MODELS[kind], data, self.parts.globals, self.gaps)
+        if self.repairs is not ("document" in data):
+            data["mmutf8fix"] = self.repairs
         data.setdefault("action.resumeRetryCount", 0)
         return data
 
@@ -236,7 +238,7 @@ class Outputs(Surrounding):
         except Inexpressible:
             if kind != "omfile":
                 raise
-            return {"line": texts_of_template(template, self.gaps)}
+            return line_of_template(template, self.gaps)
 
     def _template(self, one: Parameter) -> Template:
         template = self.parts.template(one.text)

@@ -179,16 +179,32 @@ class Lines(Output):
     ] = parameter("What a document holds: a preset by name, or a list of fields.", "F5", "F6")
     line: Annotated[Annotated[tuple[TextSource, ...], Field(min_length=1)] | None, OfProfile()] = (
         parameter(
-            "What a line holds, one text after the other, in place of template and document. "
-            "Control characters of an event are written as #ooo, so that it stays one line.",
+            "What a line holds, one text after the other, in place of template and document.",
             "Nothing is quoted: a value may hold what separates it from the next.",
         )
+    )
+    control_characters: Annotated[Literal["escape", "space", "drop", "keep"], OfProfile()] = (
+        parameter(
+            "What becomes of control characters of an event in line: written as #ooo, replaced by "
+            "blanks, left out, or kept.",
+            "Where they are kept, an event with a line end in it makes two lines.",
+            value="escape",
+            alias="controlCharacters",
+        )
+    )
+    mmutf8fix: Annotated[Switch | None, OfProfile()] = parameter(
+        "Whether invalid UTF-8 in messages is repaired first, for all outputs of the stream.",
+        "JSON with invalid UTF-8 is refused by what reads it.",
+        default="on with document, else off",
+        alias="mmutf8fix",
     )
 
     @model_validator(mode="after")
     def _one_format(self) -> Self:
         if sum(one is not None for one in (self.template, self.document, self.line)) > 1:
             raise ValueError("name one of line, template and document: each defines the format")
+        if self.line is None and self.control_characters != "escape":
+            raise ValueError("controlCharacters is for line: add line, or remove it")
         return self
 
     # omfwd's default format has neither year nor zone; both forwarding formats cut tags.
@@ -200,6 +216,11 @@ class Lines(Output):
     def format(self) -> BuiltinTemplate:
         """rsyslog's own format that events are written in when the profile names no document."""
         return self.template or self.own_format
+
+    @property
+    def repairs(self) -> bool:
+        """Whether invalid UTF-8 in messages is repaired for it."""
+        return self.document is not None if self.mmutf8fix is None else self.mmutf8fix
 
     def spelled(self) -> Mapping[str, str | int | tuple[str, ...] | SecretRef]:
         """The parameters that rsyslog spells differently from a profile."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tuner.modules.field import DocumentField, FieldType, is_json, merges
+from tuner.modules.output import Lines
 from tuner.modules.registry import Parse
 from tuner.modules.text_source import EVERYTHING, TIMES, TextSource, is_changed
 from tuner.rainerscript.quoting import Emitted
@@ -178,9 +179,14 @@ def document(
     return tuple(_joined(pieces))
 
 
-def line(parts: tuple[TextSource, ...], parse: Parse | None, end: str) -> tuple[Piece, ...]:
-    """A line of these texts and `end`; a control character of the event cannot end it."""
-    return tuple(_joined([*(piece for part in parts for piece in _plain(part, parse)), end]))
+def line(output: Lines, parse: Parse | None, end: str) -> tuple[Piece, ...]:
+    """The line of an output's texts with `end` after it; nothing where it has none."""
+    if output.line is None:
+        return ()
+    kept = output.control_characters == "keep"
+    controls = None if kept else output.control_characters
+    texts = (piece for part in output.line for piece in _plain(part, parse, controls))
+    return tuple(_joined([*texts, end]))
 
 
 def labelled(
@@ -201,13 +207,13 @@ def labelled(
     return tuple(_joined([*pieces, '"]]}']))
 
 
-def _plain(part: TextSource, parse: Parse | None) -> Iterator[Piece]:
+def _plain(part: TextSource, parse: Parse | None, controls: str | None) -> Iterator[Piece]:
     if part.constant is not None:
         yield str(part.constant)
     elif part.json_path == EVERYTHING:
         yield EVERYTHING_FOUND
     else:
-        yield from (one._replace(controls="escape") for one in texts_of(part, parse))
+        yield from (one._replace(controls=controls) for one in texts_of(part, parse))
 
 
 def _tree(fields: tuple[DocumentField, ...]) -> _Tree:

@@ -91,7 +91,7 @@ def output_templates(
             name=output.name,
             file=file_name(dyna_file) if dyna_file is not None else (),
             document=pieces,
-            line=line(output.line, parse, end) if output.line is not None else (),
+            line=line(output, parse, end),
             steps=steps.taken,
         )
     return OutputTemplates(
@@ -120,7 +120,7 @@ def _over_http(
         labels = document(output.labels, parse, None, "", steps)
         text = labelled(labels, output.line or (), parse, steps)
     elif output.line is not None:
-        text = line(output.line, parse, "")
+        text = line(output, parse, "")
     path = () if output.dynrestpath is None else rest_path(output.dynrestpath, steps)
     return OutputTemplates(
         name=output.name, path=path, document=pieces, line=text, steps=steps.taken
@@ -370,9 +370,7 @@ def _reads_metadata(output: AnyOutput) -> bool:
 
 
 def _needs_repair(output: AnyOutput) -> bool:
-    if isinstance(output, OmelasticsearchOutput):
-        return output.mmutf8fix
-    return output.document is not None
+    return output.mmutf8fix if isinstance(output, OmelasticsearchOutput) else output.repairs
 
 
 def _lanes(profile: Profile) -> Iterator[Lane]:
