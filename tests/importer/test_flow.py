@@ -72,3 +72,12 @@ def test_what_may_not_keeps_its_whole_ruleset(rules: str, line: int, tmp_path: P
     (kept,) = [one for one in made.kept if "whole ruleset" in one.message]
     assert kept.origin.line == line
     assert [one for one in made.snippets["site-outputs.conf"].splitlines() if one]
+
+
+def test_a_message_that_is_changed_after_an_output_is_not_changed_before_it(tmp_path: Path) -> None:
+    """Formats of rsyslog's own write the message too."""
+    files = [f'action(type="omfile" file="/var/log/{name}")\n' for name in "ab"]
+    between = f'{files[0]}module(load="mmanon")\naction(type="mmanon")\n{files[1]}'
+    before = f'module(load="mmanon")\naction(type="mmanon")\n{files[0]}{files[1]}'
+    assert imported(f"{DOCUMENT}{between}", tmp_path).data["outputs"] == []
+    assert len(listed(imported(f"{DOCUMENT}{before}", tmp_path), "outputs")) == 2

@@ -395,6 +395,8 @@ def _read(reached: Reached, templates: Mapping[str, Template]) -> frozenset[str]
 def _read_by(action: ScriptObject, templates: Mapping[str, Template]) -> Iterator[str]:
     if kind_of(action).startswith("mm"):
         yield from _TEXT if kind_of(action) in _WRITES else _EVERYTHING
+    elif (action.text("template") or "").strip().lower() not in templates:
+        yield from _TEXT  # as rsyslog's own formats do
     for parameter in action.parameters:
         template = templates.get((parameter.text or "").strip().lower())
         pieces = () if template is None else template.pieces
