@@ -214,3 +214,15 @@ def test_tabs_of_files_stay_tabs() -> None:
     both = both_ways(text, [], start={"app.txt": b"one\ttwo\n"})
     assert both.original.files == {"all.log": b"one\ttwo\n"}
     assert both.profile == both.original
+
+
+def test_an_action_that_rsyslogd_refuses_sends_nothing_in_the_profile_either() -> None:
+    text = (
+        f'{UDP}{ENGINE}{INTO}searchIndex="d" writeOperation="create")\n'
+        'action(type="omfile" file="/FOLDER/all.log" template="RSYSLOG_FileFormat")\n'
+    )
+    both = both_ways(text, [b"<13>1 2026-11-20T23:30:00Z h app - - - x"])
+    assert "requires bulkid" in both.original.said
+    assert not both.original.documents
+    assert both.profile == both.original
+    assert len(both.imported.missing) == 1
