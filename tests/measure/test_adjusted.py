@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.benchmarks.adjusted_coverage import PUBLISHED, compared, resampled, simulated
-from tuner.measure.adjusted import BySpeed, Counts
+from tuner.measure.adjusted import BySpeed, Counts, counted_sigma
 from tuner.measure.paired import Comparison, compare, least
 
 NOISE = 0.146
@@ -88,11 +88,28 @@ def test_the_interval_that_counts_holds_the_adjusted_one_and_the_direction_of_th
     for one in adjusted:
         assert one.by_speed is not None
         assert one.ratio == one.by_speed.adjusted.ratio
+        raw, own = one.by_speed.raw, one.by_speed.adjusted
+        assert one.sigma == counted_sigma(raw.sigma, own.sigma)
+        assert one.detectable is not None
+        assert own.detectable is not None
+        assert own.detectable <= one.detectable <= max(own.detectable, raw.detectable or 0.0)
         assert one.low <= one.by_speed.adjusted.low
         assert one.high >= one.by_speed.adjusted.high
         if one.shows_more:
             assert one.by_speed.raw.p < 0.08
             assert one.by_speed.raw.ratio > 1
+
+
+def test_raw_and_adjusted_that_point_opposite_ways_show_nothing() -> None:
+    apart = [
+        one
+        for one in comparisons(0.85, 8)
+        if one.by_speed is not None
+        and one.by_speed.counts is Counts.ADJUSTED
+        and (one.by_speed.raw.ratio - 1) * (one.by_speed.adjusted.ratio - 1) < 0
+    ]
+    assert len(apart) > 20
+    assert {one.p for one in apart} == {1.0}
 
 
 @pytest.mark.parametrize("moved", [0.0, 0.12, 0.3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from dataclasses import replace
@@ -9,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.measure.factory import failed, measured
+from tests.measure.factory import SPEED, failed, measured
 from tuner.lint.load import parse_profile
 from tuner.measure.blocks import Arm, Run, average, block_order, comparison, pairs
+from tuner.measure.measurement import Spent
 from tuner.measure.paired import Pairs
+from tuner.measure.speed import PRIOR
 from tuner.profile.edit import edit
 from tuner.profile.metric import Metric
 
@@ -71,6 +74,28 @@ def test_only_blocks_that_both_completed_are_compared() -> None:
     assert found is not None
     assert found.pairs == 3
     assert found.ratio == pytest.approx(1.5)
+
+
+def test_pairs_tell_of_restarts_and_of_how_fast_the_machine_was() -> None:
+    """A machine whose pieces take a tenth longer is expected to index that much less; memory does
+    not depend on it."""
+    slow = replace(SPEED, zlib_us=1.1 * SPEED.zlib_us)
+    restarted = replace(measured(100.0, speed=slow), spent=Spent(restart_s=9.0))
+    made = [
+        Run("A", 1, restarted, "north"), Run("B", 1, measured(150.0, speed=SPEED), "north"),
+        Run("A", 2, measured(90.0, speed=SPEED), "west"),
+        Run("B", 2, measured(140.0, speed=SPEED), "west"),
+    ]  # fmt: skip
+    found = pairs(made, "A", "B", Metric.EPS)
+    assert found.machines == ("north", "west")
+    assert found.restarts == ((True, False), (False, False))
+    assert found.speeds is not None
+    (first, second), of_b = found.speeds
+    assert first - second == pytest.approx(PRIOR.zlib * math.log(1.1))
+    assert list(of_b) == [second, second]
+    assert pairs(made, "A", "B", Metric.MEMORY).speeds is None
+    made[3] = Run("B", 2, measured(140.0), "west")
+    assert pairs(made, "A", "B", Metric.EPS).speeds is None
 
 
 def test_a_metric_that_shows_nothing_is_not_compared() -> None:

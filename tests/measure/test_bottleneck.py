@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -15,9 +17,11 @@ from tests.measure.stages import (
     IDLE_ACTION,
     MAIN,
 )
+from tests.measure.test_stages import SEEN
 from tests.profile.examples import small
-from tuner.measure.bottleneck import judge
-from tuner.measure.stages import LoadStage, MachineStage, Stages
+from tuner.lab.lab import Lab
+from tuner.measure.bottleneck import judge, verdict_of
+from tuner.measure.stages import CoreCounts, LoadStage, MachineStage, Stages, stages_of
 from tuner.profile.paths import resolve_path
 from tuner.space.knob import Bottleneck
 from tuner.space.knobs import knobs, of_rsyslog
@@ -256,4 +260,33 @@ def test_an_engine_that_may_use_one_core_only_is_full_with_it() -> None:
 
 
 def test_a_sender_that_was_told_its_rate_is_told_another_one() -> None:
-    assert judge(replace(UNFED, rate_is_fixed=True)).knobs == ("workload.rate",)
+    turnable = knobs(small())
+    assert judge(replace(UNFED, rate_is_fixed=True), turnable).knobs == ("workload.rate",)
+    for stages in (UNFED, CALM):
+        told = replace(stages, rate_is_fixed=stages is CALM)
+        assert judge(told, turnable).knobs == judge(stages, turnable).knobs != ("workload.rate",)
+
+
+def lab(*, ours: bool = True, here: bool = True, processors: int = 8) -> Lab:
+    """One whose engine can turn no setting of its own."""
+    facts = SimpleNamespace(processors=processors)
+    engine = SimpleNamespace(facts=facts, turns=of_rsyslog)
+    return cast(Lab, SimpleNamespace(is_ours=ours, is_here=here, engine=engine))
+
+
+@pytest.mark.parametrize(
+    ("here", "processors", "engine_cores"), [(True, 8, 2), (True, 1, 1), (False, 8, 8)]
+)
+def test_a_window_is_judged_by_the_cores_and_settings_of_its_lab(
+    here: bool, processors: int, engine_cores: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuner.measure.bottleneck.cores", lambda: 2)
+    found = verdict_of(SEEN, lab(here=here, processors=processors), small())
+    assert found is not None
+    machines = CoreCounts(2, engine_cores, engine_is_here=here)
+    assert found.stages == stages_of(SEEN, small(), machines)
+    assert found == judge(found.stages, of_rsyslog(knobs(small())))
+
+
+def test_of_an_engine_of_the_users_elsewhere_nothing_is_said() -> None:
+    assert verdict_of(SEEN, lab(ours=False, here=False), small()) is None

@@ -76,6 +76,10 @@ def test_what_differs_between_settings_tells_nothing_of_slopes() -> None:
     assert (slopes.zlib, slopes.socket) == pytest.approx((same.zlib, same.socket))
 
 
+def test_the_usual_speed_is_the_mean_of_each_covariate() -> None:
+    assert usual([(1.0, 2.0), (3.0, 6.0)]) == (2.0, 4.0)
+
+
 @pytest.mark.skipif(not PUBLISHED.exists(), reason=f"{PUBLISHED} is not there")
 def test_the_published_runs_lose_three_quarters_of_their_variance() -> None:
     rows = csv.DictReader(PUBLISHED.read_text(encoding="utf-8").splitlines())

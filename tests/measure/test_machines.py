@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import geometric_mean
 
 import numpy as np
 import pytest
@@ -41,6 +42,24 @@ def test_how_fast_a_machine_is_is_no_part_of_the_gain() -> None:
     assert found.low < 1.2 < found.high
     assert found.shows_more
     assert found.pairs == 12
+
+
+def test_the_averages_are_those_of_what_was_measured() -> None:
+    a, b, names = pairs(APART, dict.fromkeys(APART, 1.2), 4)
+    found = compare_across(a, b, names)
+    assert found.averages == pytest.approx((geometric_mean(a), geometric_mean(b)))
+
+
+def test_how_fast_a_machine_usually_is_explains_nothing_of_its_pairs() -> None:
+    a, b, names = pairs(APART, dict.fromkeys(APART, 1.2), 4)
+    of_a, of_b = np.random.default_rng(2).normal(0.0, 0.02, (2, len(names)))
+    apart = np.array([{"north": 0.0, "south": 0.5, "west": -0.7}[one] for one in names])
+    same = compare_across(a, b, names, (), (of_a.tolist(), of_b.tolist()))
+    found = compare_across(a, b, names, (), ((of_a + apart).tolist(), (of_b + apart).tolist()))
+    assert found.by_speed is not None
+    assert same.by_speed is not None
+    assert found.by_speed.slope == pytest.approx(same.by_speed.slope)
+    assert (found.ratio, found.low, found.high) == pytest.approx((same.ratio, same.low, same.high))
 
 
 def test_pairs_of_one_machine_are_compared_as_without_its_name() -> None:

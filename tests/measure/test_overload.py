@@ -23,7 +23,7 @@ def trace(capacity: float, room: float = 1e9) -> tuple[TracePoint, ...]:
 
 
 def test_the_schedule_is_calm_then_too_much_then_calm() -> None:
-    schedule = PLAN.pacing.schedule
+    schedule = overload_plan(10_000.0, 10.0).pacing.schedule
     assert schedule.due(4.9) - schedule.due(3.9) == 5_000
     assert schedule.due(9.0) - schedule.due(8.0) == 15_000
     assert schedule.due(30.0) - schedule.due(29.0) == 5_000

@@ -15,7 +15,8 @@ from tuner.engine.delivery import FIELD, MAPPING
 from tuner.flood.messages import Messages
 from tuner.flood.workload import flood_spec
 from tuner.lab.lab import Lab
-from tuner.measure.pipeline import identity_of, install_for_base
+from tuner.measure.pipeline import identity_of, install_for_base, install_index
+from tuner.render.engine_files import index_template
 
 # What rsyslogd takes off before $msg: of RFC 3164 all up to the colon of the tag, of RFC 5424 all
 # up to the blank after the structured data.
@@ -59,8 +60,7 @@ def test_indices_of_a_base_are_ours_and_count_the_number_of_an_event() -> None:
     """What says so can be removed again, and nothing else."""
     engine = Engine(Objects())
     prefix = f"{OURS.prefix}t1-"
-    lab = cast(Lab, SimpleNamespace(client=engine, owner=OURS))
-    install_for_base(lab, small(), prefix)
+    install_for_base(lab_of(engine), small(), prefix)
     assert engine.asked == [f"PUT /_index_template/{prefix[:-1]}?create=true"]
     body = cast(dict[str, Any], engine.put[0])
     assert body["index_patterns"] == [f"{prefix}*"]
@@ -68,3 +68,28 @@ def test_indices_of_a_base_are_ours_and_count_the_number_of_an_event() -> None:
     assert body["template"]["mappings"]["properties"] == {FIELD: MAPPING}
     # Above what people give theirs (the engine takes the highest).
     assert body["priority"] >= 500
+
+
+def lab_of(engine: Engine) -> Lab:
+    return cast(Lab, SimpleNamespace(client=engine, owner=OURS, templates=None))
+
+
+@pytest.mark.parametrize("rotate", [None, "daily"])
+def test_the_index_of_a_trial_is_as_rendered_and_ours(rotate: str | None) -> None:
+    """With the user's settings and fields; only the number of events and fresh sizes are added."""
+    target = f"{OURS.prefix}t1-syslog"
+    index = {"name": target, "settings": {"refresh_interval": "7s"}}
+    bound = small({"outputs[logs].index": index if rotate is None else {**index, "rotate": rotate}})
+    engine = Engine(Objects())
+    install_index(lab_of(engine), bound)
+    template, *created = cast(list[dict[str, Any]], engine.put)
+    assert len(created) == (rotate is None)
+    rendered = cast(dict[str, Any], index_template(bound, bound.measured))
+    assert template["index_patterns"] == rendered["index_patterns"]
+    assert template["priority"] == rendered["priority"] + 500
+    inner, plain = template["template"], rendered["template"]
+    assert plain["settings"]["index.refresh_interval"] == "7s"
+    assert inner["settings"] == plain["settings"] | {"index.store.stats_refresh_interval": "0s"}
+    fields = plain["mappings"]["properties"]
+    assert inner["mappings"]["properties"] == fields | {FIELD: MAPPING}
+    assert template["_meta"] == inner["mappings"]["_meta"] == META

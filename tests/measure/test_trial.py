@@ -14,13 +14,21 @@ import pytest
 from tests.measure.test_doubts import AT_FIRST
 from tests.measure.test_watch import Engine, Script, counted
 from tests.profile.examples import small
+from tuner.engine.bulk_sampling import BulkTask
 from tuner.flood.spec import FloodProgress
 from tuner.host.machine import CoreTime
 from tuner.host.usage import Usage
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.measure.counters import Counters
-from tuner.measure.measurement import Failure, FailureKind, Measurement, Outcome, TrialPlan
+from tuner.measure.measurement import (
+    DoubtKind,
+    Failure,
+    FailureKind,
+    Measurement,
+    Outcome,
+    TrialPlan,
+)
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.trial import run_trial
 
@@ -40,6 +48,7 @@ class Course:
     steered: list[object] = field(default_factory=list)
     followed: list[object] = field(default_factory=list)
     sent: float = float("inf")
+    told: list[str] = field(default_factory=list)
 
     def indexed(self, at_s: float) -> float:
         """What is indexed by then, if nothing is lost."""
@@ -64,7 +73,7 @@ class Course:
             client=Engine(script), loss=script.loss, engine=engine, check=lambda: None,
             loads=lambda: (), is_ours=False, is_here=False,
         )  # fmt: skip
-        return run_trial(cast(Lab, lab), small(changes), plan, "t1", lambda _: None)
+        return run_trial(cast(Lab, lab), small(changes), plan, "t1", self.told.append)
 
     @contextmanager
     def pipeline(self, lab: Lab, profile: Any, _name: str) -> Iterator[Pipeline]:
@@ -121,6 +130,7 @@ def test_the_rate_is_of_the_window_alone(course: Course) -> None:
     # The backlog is steered after each poll, and the sender follows no schedule.
     assert len(course.steered) > 50
     assert course.followed == []
+    assert course.told == ["warm-up", "window", "drain"]
 
 
 def test_a_window_that_is_not_steady_is_made_longer_once_if_the_plan_says_so(
@@ -141,6 +151,34 @@ def test_a_steady_window_is_not_made_longer(course: Course) -> None:
 def test_a_window_that_cannot_win_is_cut_short(course: Course, below: float, cut: bool) -> None:
     found = measured(course.run(replace(PLAN, loses_below=below)))
     assert (found.window_s < WINDOW_S / 2) is cut
+
+
+@pytest.mark.parametrize("busy_s", [4.0, 60.0])
+def test_work_of_others_is_waited_for_and_told_where_it_does_not_end(
+    course: Course, busy_s: float
+) -> None:
+    course.script.bulk_bytes = lambda at_s: 9 if at_s < busy_s else 0
+    doubts = measured(course.run()).doubts
+    said = [one.figure for one in doubts if one.kind is DoubtKind.CARRIED_OVER]
+    assert said == (["0 merges and 9 bytes of bulks under way"] if busy_s > 5 else [])
+
+
+def test_an_engine_without_a_histogram_of_bulks_is_looked_at_in_the_window(
+    course: Course,
+) -> None:
+    """There one after the other takes 150 ms."""
+
+    def under_way(*_: object) -> list[BulkTask]:
+        number, running_s = divmod(course.script.at_s, 0.15)
+        return [BulkTask(f"n:{number:g}", running_s)]
+
+    course.patch.setattr("tuner.measure.trial.bulk_tasks", under_way)
+    used = measured(course.run()).effective
+    assert used is not None
+    assert used.bulk is not None
+    assert used.bulk.source == "sampled"
+    assert used.bulk.p50_ms == pytest.approx(150, rel=0.15)
+    assert used.bulk.requests == pytest.approx(WINDOW_S / 0.15, abs=3)
 
 
 def test_a_workload_with_a_rate_of_its_own_is_not_steered(course: Course) -> None:
