@@ -49,6 +49,7 @@ class Course:
     followed: list[object] = field(default_factory=list)
     sent: float = float("inf")
     told: list[str] = field(default_factory=list)
+    folder: Path = Path("/nonexistent")
 
     def indexed(self, at_s: float) -> float:
         """What is indexed by then, if nothing is lost."""
@@ -83,7 +84,8 @@ class Course:
             finish=lambda _: None,
         )  # fmt: skip
         pattern = profile.measured.index.pattern
-        yield Pipeline(lab, profile, cast(Rsyslogd, rsyslogd), Path("/nonexistent"), pattern)
+        stats = self.folder / "impstats.log"
+        yield Pipeline(lab, profile, cast(Rsyslogd, rsyslogd), stats, pattern)
 
     @contextmanager
     def traffic(self, *_: object) -> Iterator[object]:
