@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.render.tokens import parse, unescape
 from tuner.modules.secrets import SecretRef
-from tuner.rainerscript.quoting import comment, constant, parameter, quote, quote_all, secret, word
+from tuner.rainerscript.quoting import (
+    Emitted,
+    comment,
+    constant,
+    literal,
+    number,
+    parameter,
+    quote,
+    quote_all,
+    secret,
+    size,
+    variable,
+    word,
+)
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=30)
 NASTY = st.sampled_from(
@@ -68,6 +83,31 @@ def test_only_words_are_names(name: str) -> None:
     except ValueError:
         return
     assert made.replace(".", "_").isidentifier()
+
+
+@pytest.mark.parametrize(
+    ("emit", "fine", "refused"),
+    [
+        (word, ("queue.size", "_a"), ("", "a b", "1a", 'a"')),
+        (variable, ("$msg", "$!a!b", "$.omes"), ("msg", "$", "$!a b", "$msg)", "$!a\n")),
+        (size, ("4g", "100", "2K"), ("", "g", "4gb", "4 g", "-1", "4;g")),
+    ],
+)
+def test_what_stands_without_quotes_is_of_its_kind_or_refused(
+    emit: Callable[[str], Emitted], fine: tuple[str, ...], refused: tuple[str, ...]
+) -> None:
+    assert [emit(one) for one in fine] == list(fine)
+    for one in refused:
+        with pytest.raises(ValueError, match="is not a"):
+            emit(one)
+
+
+def test_a_number_is_written_as_one() -> None:
+    assert [number(one) for one in (0, -3, True)] == ["0", "-3", "1"]
+
+
+def test_a_text_in_an_expression_has_no_bare_dollar() -> None:
+    assert literal('$msg "a"') == '"\\044msg \\"a\\""'
 
 
 def test_secrets_are_references() -> None:

@@ -91,6 +91,22 @@ def test_above_the_mark_there_is_room_for_all_that_can_come_back(batch: int, wor
     assert number(retry, "timeoutEnqueue") == number(again, "timeoutEnqueue") == 86_400_000
 
 
+def test_what_is_sent_again_does_not_wait_for_another_output_to_fail() -> None:
+    """Though its output does, and whatever the outputs before it."""
+    stands_in = {
+        "type": "omelasticsearch", "name": "second", "servers": ["http://127.0.0.1:9201"],
+        "index": {"name": "syslog"}, "queue": {"type": "Direct"},
+        "action.execOnlyWhenPreviousIsSuspended": True, "retryfailures": {"file": FILE},
+    }  # fmt: skip
+    logs = small().measured.model_dump(mode="json", by_alias=True, exclude_none=True)
+    logs["action.resumeRetryCount"] = 0
+    found = parse(rsyslog_conf(small({"outputs": [logs, stands_in]})))
+    key = "action.execOnlyWhenPreviousIsSuspended"
+    bodies = {one.parameters["name"]: one.body for one in found if one.kind == "ruleset"}
+    assert bodies["failover.logs"][-1].parameters[key] == "on"
+    assert key not in bodies["retry.second"][-1].parameters
+
+
 def test_a_daily_index_keeps_the_day_that_the_event_had_first() -> None:
     daily = {"outputs[logs].index.rotate": "daily"}
     resend = ruleset("retry.logs", daily).body[-1].parameters

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tuner.errors import Refused
+from tuner.lab.entrances import TcpPort, UdpPort
 from tuner.rainerscript.parser import parse
 from tuner.validate.delivery import delivered
 from tuner.validate.equality import Arrival, Delivered
@@ -28,7 +29,7 @@ class Lab:
     """A lab that only remembers: the configuration that ran, and what was sent where."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.configuration = ""
+        self.configuration, self.entrances, self.asked = "", list[object](), list[str]()
         self.files: dict[str, bytes] = {}
         self.sent: list[tuple[str, str, Sequence[bytes]]] = []
         for name, stand_in in {
@@ -47,13 +48,18 @@ class Lab:
         for name, lines in self.files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(lines)
-        assert entrances
+        self.entrances += entrances
+        assert folder.is_dir()
         return SimpleNamespace(check=lambda: None, stop=lambda *_: None)
 
     def client(self, _url: str) -> object:
         @contextmanager
         def session() -> Iterator[Any]:
-            yield SimpleNamespace(get=lambda *_, **__: SimpleNamespace(content=KEPT))
+            yield SimpleNamespace(get=get)
+
+        def get(path: str, **_: object) -> object:
+            self.asked.append(path)
+            return SimpleNamespace(content=KEPT)
 
         return SimpleNamespace(new_session=session, close=lambda: None)
 
@@ -72,6 +78,7 @@ TEXT = """\
 module(load="imtcp" streamdriver.name="gtls")
 module(load="imuxsock")
 module(load="mmjsonparse")
+global(workDirectory="/var/spool/rsyslog" umask="0077" parser.permitSlashInProgramName="on")
 input(type="imtcp" address="10.0.0.1" port="601" streamdriver.mode="1" ruleset="in")
 input(type="imudp" port="602" ratelimit.burst="5")
 input(type="imfile" file="/var/log/app" tag="app")
@@ -92,11 +99,13 @@ def test_all_that_decides_what_is_delivered_runs_and_nothing_leaves_the_lab(lab:
     for kept in (
         'load="mmjsonparse"', 'cookie=""', 'template="d"', 'queue.type="LinkedList"',
         'queue.size="1234"', 'ruleset="in"', 'ratelimit.burst="5"', "$msg contains",
+        'parser.permitSlashInProgramName="on"',
     ):  # fmt: skip
         assert kept in lab.configuration
     for gone in (
         "es.example", "serverport", "pwd", '"omfwd"', "ommail", '"/var/log', "imfile",
         "imuxsock", "10.0.0.1", '"601"', '"602"', "queue.filename", "streamdriver.mode",
+        "/var/spool", "umask",
     ):  # fmt: skip
         assert gone not in lab.configuration
     assert lab.configuration.count("continue") == 1
@@ -108,7 +117,9 @@ def test_the_events_enter_by_each_input_in_its_own_way(lab: Lab) -> None:
     assert [(kind, list(events)) for kind, _, events in lab.sent] == [
         ("tcp", [b"<13>one"]), ("udp", [b"<13>one"]),
     ]  # fmt: skip
-    for _, port, _ in lab.sent:
+    (_, tcp, _), (_, udp, _) = lab.sent
+    assert lab.entrances == [TcpPort(tcp), UdpPort(udp)]
+    for port in (tcp, udp):
         assert f'port="{port}"' in lab.configuration
 
 
@@ -148,6 +159,7 @@ def test_what_the_sink_kept_is_told_by_document(lab: Lab) -> None:
         Arrival("logs", "7", '{"message":"n00001 a"}', "pipe"),
         Arrival("other", None, '{"message":"n00002 b"}'),
     )
+    assert lab.asked == [f"{URL}/_sink/kept"]
 
 
 LINES = """\
