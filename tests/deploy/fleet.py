@@ -36,10 +36,10 @@ class Fleet:
     events: list[tuple[str, int, str]] = field(default_factory=list)
     hear: Callable[[str, str], None] = lambda _host, _step: None
 
-    def connect(self, machine: InventoryHost, _paths: Sequence[str] = ()) -> FakeHost:
+    def connect(self, machine: InventoryHost, paths: Sequence[str] = ()) -> FakeHost:
         """In the place of `RemoteHost`."""
         self.live.setdefault(machine.name, OLD)
-        return FakeHost(machine, self)
+        return FakeHost(machine, self, tuple(paths))
 
     def step(self, host: str, step: str) -> None:
         """It is taken, or fails."""
@@ -59,13 +59,15 @@ class FakeHost:
 
     machine: InventoryHost
     fleet: Fleet
+    paths: tuple[str, ...]
 
     @property
     def host(self) -> Any:
         names = "".join(f"f{name}\0" for name in self.fleet.spool).encode()
         return SimpleNamespace(run=lambda *_: SimpleNamespace(code=0, out=names, err=""))
 
-    def facts(self, _sockets: Sequence[str]) -> Facts:
+    def facts(self, sockets: Sequence[str]) -> Facts:
+        assert (self.paths, sockets) == ((CONF,), ())
         self.fleet.step(self.machine.name, "facts")
         live = {CONF: LiveFile(self.fleet.live[self.machine.name], "644", "root:root")}
         return Facts("8.2302.0", live, None, 1, frozenset(), frozenset())
@@ -79,6 +81,7 @@ class FakeHost:
 
     def restore(self, run: str = "") -> Undone:
         name = self.machine.name
+        assert self.paths == ((CONF,) if run else ())
         self.fleet.step(name, "restore")
         if self.fleet.under_way.get(name) not in (
             {run} if run else {*self.fleet.under_way.values()}
@@ -88,8 +91,9 @@ class FakeHost:
         self.fleet.live[name] = OLD
         return Undone.RESTORED
 
-    def keep(self, _run: str) -> None:
+    def keep(self, run: str) -> None:
         name = self.machine.name
+        assert (self.paths, self.fleet.under_way.get(name, run)) == ((CONF,), run)
         self.fleet.step(name, "keep")
         if self.fleet.under_way.pop(name, None) is None:
             raise JobFailed(f"{name}: nothing is under way: it was restored")

@@ -49,6 +49,16 @@ def test_only_queues_of_the_profile_count(tmp_path: Path) -> None:
     )
 
 
+def test_what_a_queue_has_on_disk_is_told(tmp_path: Path) -> None:
+    log = tmp_path / "figures"
+    part = "Mon Nov 23 09:18:03 2026: all queue[DA]: origin=core.queue size=7 disk.usage=3145728 \n"
+    log.write_text(written("all", 2, 9, 0, 0) + part, encoding="utf-8")
+    said = figures_note(HERE, profile_of(log))
+    assert "all queue holds 2 of 50,000 and 7 on disk (3.0 MiB);" in said
+    log.write_text(written("all", 2, 9, 0, 0) + part.replace("size=7", "size=0"), "utf-8")
+    assert "on disk" not in figures_note(HERE, profile_of(log))
+
+
 def test_what_the_process_before_counted_is_no_movement(tmp_path: Path) -> None:
     log = tmp_path / "figures"
     profile = profile_of(log)
