@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import pytest
+
+from tests.measure.test_watch import two_outputs
 from tests.profile.examples import small
 from tuner.engine.counters import IndexCounters
 from tuner.flood.spec import Punctuality
 from tuner.host.machine import CoreTime
 from tuner.host.usage import Usage
 from tuner.measure.counters import Counters, Window
-from tuner.measure.doubts import of_end, of_machine, of_pace
+from tuner.measure.doubts import of_end, of_machine, of_pace, of_window
 from tuner.measure.measurement import Delivery, Doubt, DoubtKind
 from tuner.measure.settle import Settled
+from tuner.measure.stages import counted_queues
+from tuner.measure.window import Poll, steadiness
 from tuner.modules.pstats import (
     ElasticsearchCounters,
     QueueCounters,
     ResourceUsage,
     Snapshot,
 )
+from tuner.profile.placement import backlog_marks
 
 INDEX = IndexCounters(0, 0, 0, 0, 0, 1, 1024)
 AT_FIRST = Counters(
@@ -47,6 +53,79 @@ def later(passed_s: float = 10.0, clock_s: float = 10.0, stolen_s: float = 0.0) 
 
 def kinds(doubts: Sequence[Doubt]) -> list[DoubtKind]:
     return [doubt.kind for doubt in doubts]
+
+
+LOW = backlog_marks(small()).low
+
+
+def polled(
+    seconds: float = 10.0, *, starved: float = 0.0, rate: Callable[[float], float] = lambda _: 1e4
+) -> list[Poll]:
+    """Ten polls a second; in the first `starved` of them less is under way than workers need."""
+    indexed, found, count = 0.0, list[Poll](), round(10 * seconds) + 1
+    for number in range(count):
+        ahead = LOW - 1 if number < round(starved * count) else LOW
+        found.append(Poll(100 + number / 10, int(indexed), int(indexed) + ahead))
+        indexed += rate(number / 10) / 10
+    return found
+
+
+def said_of_window(
+    samples: Sequence[Poll], changes: Mapping[str, object] | None = None, **after: float
+) -> list[tuple[DoubtKind, str]]:
+    ended = replace(AT_FIRST, at_s=110.0, epoch_s=AT_FIRST.epoch_s + 10, **after)
+    window = Window(AT_FIRST, ended, samples)
+    found = of_window(window, steadiness(samples), small(changes or {}))
+    return [(one.kind, one.figure) for one in found]
+
+
+def test_a_window_of_a_level_rate_raises_no_doubt() -> None:
+    assert said_of_window(polled()) == []
+
+
+@pytest.mark.parametrize(("seconds", "doubts"), [(1.8, 1), (1.9, 0)])
+def test_fewer_than_twenty_samples_are_few(seconds: float, doubts: int) -> None:
+    samples = polled(seconds)
+    said = said_of_window(samples)
+    assert ((DoubtKind.FEW_SAMPLES, f"{len(samples)} samples") in said) is bool(doubts)
+
+
+def test_a_rate_that_falls_is_told_with_by_how_much() -> None:
+    ((kind, figure),) = said_of_window(polled(rate=lambda at_s: 20_000 - 1000 * at_s))
+    assert kind is DoubtKind.UNSTEADY
+    assert figure == "late/early half 0.72, drift -63%"
+
+
+@pytest.mark.parametrize(
+    ("starved", "changes", "after", "doubted"),
+    [
+        (0.2, {}, {}, False),
+        (0.3, {}, {}, True),
+        # Told its rate, the sender is not expected to keep workers busy.
+        (0.3, {"workload.rate": 9000}, {}, False),
+        # It had more than the pipeline took.
+        (0.3, {}, {"sender_blocked_s": 5.0}, False),
+        (0.3, {}, {"sender_blocked_s": 4.9}, True),
+    ],
+)
+def test_workers_that_were_often_without_work_mean_that_the_sender_set_the_rate(
+    starved: float, changes: Mapping[str, object], after: Mapping[str, float], doubted: bool
+) -> None:
+    said = said_of_window(polled(starved=starved), changes, **after)
+    assert said == ([(DoubtKind.SENDER_LIMITED, "in 30% of the samples")] if doubted else [])
+
+
+@pytest.mark.parametrize(
+    ("interval", "refreshes", "doubted"),
+    [("5s", 3, False), ("6s", 3, True), ("6s", 0, False), ("-1", 3, False)],
+)
+def test_a_window_that_is_short_beside_the_refresh_interval_is_doubted(
+    interval: str, refreshes: int, doubted: bool
+) -> None:
+    settings = {"outputs[logs].index.settings.refresh_interval": interval}
+    said = said_of_window(polled(), settings, refreshes=refreshes)
+    figure = "10.0 s, refresh_interval 6 s"
+    assert said == ([(DoubtKind.SHORT_WINDOW, figure)] if doubted else [])
 
 
 def test_a_quiet_machine_raises_no_doubt() -> None:
@@ -112,6 +191,34 @@ def test_rsyslogs_own_counters_are_compared_once_all_is_delivered() -> None:
     (action,) = of_end(ENDED, settled(1_000_002, 985_000, 201.0), small())
     assert queue.figure == "the main queue took 1,020,000, sent 1,000,000"
     assert action.figure == "omelasticsearch submitted 985,000, sent 1,000,000"
+
+
+@pytest.mark.parametrize(
+    ("changes", "submitted", "figure"),
+    [
+        (None, 999_001, None),
+        (None, 998_999, "omelasticsearch submitted 998,999, sent 1,000,000"),
+        ("two outputs", 2_000_000, None),
+        ("two outputs", 1_000_000, "omelasticsearch submitted 1,000,000, sent 1,000,000 "
+         "(for 2 outputs)"),
+    ],
+)  # fmt: skip
+def test_what_was_submitted_is_what_each_output_should_have(
+    changes: str | None, submitted: int, figure: str | None
+) -> None:
+    profile = two_outputs() if changes else small()
+    found = of_end(ENDED, settled(1_000_000, submitted, 201.0), profile)
+    assert [one.figure for one in found] == ([] if figure is None else [figure])
+
+
+def test_lanes_take_it_together() -> None:
+    lanes = small({"lanes": {"count": 2, "queue": {"size": 50_000}}})
+    seen = settled(0, 1_000_000, 201.0)
+    (last,), (entry, *_) = seen.snapshots, counted_queues(lanes)
+    counted = [QueueCounters(0, taken, 0, 0, 0, 9) for taken in (500_000, 400_000)]
+    queues = dict(zip(entry.names, counted, strict=True))
+    found = of_end(ENDED, replace(seen, snapshots=(replace(last, queues=queues),)), lanes)
+    assert [one.figure for one in found] == ["the lanes together took 900,000, sent 1,000,000"]
 
 
 def test_counters_from_before_the_end_are_not_compared() -> None:

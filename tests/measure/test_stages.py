@@ -10,10 +10,13 @@ from tests.profile.examples import small
 from tuner.engine.bulk_times import BulkLatency
 from tuner.host.machine import CoreTime
 from tuner.host.threads import NamedThreads, ThreadTime
+from tuner.lab.loads import LoadCounts, MachineCounts
+from tuner.lab.probe import Pieces
 from tuner.measure.counters import Counters, Window
-from tuner.measure.stages import CoreCounts, stages_of, worker_thread
+from tuner.measure.stages import CoreCounts, counted_queues, stages_of, worker_thread
 from tuner.measure.window import Poll
 from tuner.modules.pstats import ElasticsearchCounters, QueueCounters, ResourceUsage, Snapshot
+from tuner.profile.placement import backlog_marks
 
 HERE = CoreCounts(cores=2, engine_cores=2, engine_is_here=True)
 EPOCH_S = 1_795_231_550.0
@@ -153,3 +156,63 @@ def test_what_others_leave_of_the_machine_is_all_that_a_quota_is_worth(
     stages = stages_of(window, small(), HERE)
     assert stages.machine_cpu == pytest.approx(busy)
     assert stages.others_cpu == pytest.approx(others)
+
+
+def counts(at_s: float, busy_s: float, pieces: int) -> MachineCounts:
+    """Of a machine that idles for half as long again as it is busy."""
+    machine = CoreTime(busy_s, 1.5 * busy_s, 0.0)
+    return MachineCounts(at_s, 4.0, machine, Pieces(pieces, 0.2, 0.1, 0.3, 0.1))
+
+
+def test_load_hosts_and_those_of_the_engine_are_told_by_their_own_clocks() -> None:
+    """In 5 s of its own four cores one was busy for 8 s, its sender for 2 s."""
+    hosts = counts(50.0, 10.0, 0), counts(55.0, 18.0, 50)
+    loads = [LoadCounts(host, cpu_s, 1.0 + at) for at, (host, cpu_s) in
+             enumerate(zip(hosts, (3.0, 5.0), strict=True))]  # fmt: skip
+    before = replace(BEFORE, load_hosts={"north": loads[0]}, engine_hosts={"east": hosts[0]})
+    after = replace(
+        AFTER, load_hosts={"north": loads[1], "new": loads[1]}, engine_hosts={"east": hosts[1]},
+        receiver_cpu_s=2.0,
+    )  # fmt: skip
+    stages = stages_of(replace(SEEN, before=before, after=after), small(), HERE)
+    (north,), (east,) = stages.loads, stages.engine_hosts
+    assert (north.name, east.name) == ("north", "east")
+    for one in (north, east):
+        assert one.machine_cpu == pytest.approx(8 / 20)
+        assert one.cores == 4.0
+        assert one.speed is not None
+    assert (north.sender_cpu, north.sender_blocked) == pytest.approx((2 / 5, 1 / 5))
+    assert stages.receiver_cpu == pytest.approx(2 / 20)
+    # The sender used nothing of this machine, the receiver did.
+    assert stages.others_cpu == 0.0
+    assert stages.machine_cpu == pytest.approx(0.9)
+
+
+def test_all_copies_of_a_queue_are_one_stage() -> None:
+    lanes = small({"lanes": {"count": 2, "queue": {"size": 50_000, "workerThreads": 3}}})
+    (entry, _) = counted_queues(lanes)
+    assert len(entry.names) == 2
+    assert entry.room == 100_000
+    sizes = [QueueCounters(size, 0, 0, 0, 0, 0) for size in (9_000, 3_000)]
+    lone = replace(SNAPSHOTS[1], queues=dict(zip(entry.names, sizes, strict=True)))
+    two = {worker_thread(name): threads((2.0, 1.0)) for name in entry.names}
+    seen = replace(SEEN, after=replace(AFTER, threads=two), snapshots=(lone,))
+    main = stages_of(seen, lanes, HERE).main
+    assert (main.path, main.workers, main.configured) == ("lanes.queue", 2, 6)
+    assert (main.cpu, main.busiest, main.runnable) == pytest.approx((0.2, 0.2, 0.1))
+    assert main.held == pytest.approx(12_000 / 40_000)
+    assert main.fill == pytest.approx(12_000 / 100_000)
+
+
+def test_a_rate_that_the_user_gave_and_an_idle_window_are_told() -> None:
+    told = stages_of(SEEN, small({"workload.rate": 9000}), HERE)
+    assert told.rate_is_fixed
+    assert not stages_of(SEEN, small(), HERE).rate_is_fixed
+    assert told.output == "logs"
+    assert told.bulk_ms == 12.0
+    # In six of eleven samples less was under way than the workers need, in the others as much.
+    low = backlog_marks(small()).low
+    short = [replace(one, sent=one.indexed + low - (at < 6)) for at, one in enumerate(SAMPLES)]
+    assert stages_of(replace(SEEN, samples=short), small(), HERE).backlog_kept == 5 / 11
+    still = [replace(one, sent=one.indexed) for one in SAMPLES]
+    assert stages_of(replace(SEEN, samples=still), small(), HERE).main.held is None
