@@ -38,13 +38,15 @@ NOTHING: Callable[[object], None] = lambda _: None  # noqa: E731
 @dataclass
 class Script:
     """What is so at each second: events sent and indexed (of each index pattern, by default of
-    all), the bytes of bulk requests in the engine, how processes ended, and how long the engine
-    takes to answer."""
+    all), the bytes of bulk requests in the engine and its merges, its lost shards of three, how
+    processes ended, and how long the engine takes to answer."""
 
     sent: Callable[[float], float] = lambda s: SENDS * s
     indexed: Callable[[float], float] = lambda s: SENDS * s * 0.9
     second: Callable[[float], float] | None = None
     bulk_bytes: Callable[[float], int] = lambda _: 0
+    merges: Callable[[float], int] = lambda _: 0
+    lost_shards: int = 0
     answers_s: Callable[[float], float] = lambda _: 0.0
     rsyslogd_died_s: float = float("inf")
     node_died_s: float = float("inf")
@@ -105,6 +107,15 @@ class Engine(EngineClient):
         if "indexing_pressure" in path:
             memory = {"memory": {"current": {"all_in_bytes": script.bulk_bytes(script.at_s)}}}
             return {"nodes": {"n": {"indexing_pressure": memory}}}
+        if "/_cluster/health" in path:
+            left = 3 - script.lost_shards
+            indices = {"one": {"number_of_shards": 2}, "two": {"number_of_shards": 1}}
+            return {"indices": indices, "active_primary_shards": left}
+        if "_stats/merge" in path:
+            merging = script.merges(script.at_s)
+            return {"_all": {"total": {"merges": {"current": merging}}}}
+        if "_nodes/stats/process" in path:
+            return {"nodes": {"n": {"process": {"cpu": {"total_in_millis": 700}}}}}
         of = script.second if script.second is not None and "copy" in path else script.indexed
         counted = int(of(script.at_s))
         return {"_all": {"primaries": {"indexing": {"index_total": counted}}}, "count": counted}
@@ -133,7 +144,7 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
     """Watches over scripts, whose clock the modules see."""
 
     def make(script: Script, profile: Profile | None = None, **engine: object) -> Run:
-        for module in ("measure.watch", "measure.settle", "host.process"):
+        for module in ("measure.watch", "measure.settle", "host.process", "engine.probe"):
             monkeypatch.setattr(f"tuner.{module}.time", script)
         rsyslogd = SimpleNamespace(
             check=script.check, ending=script.ending, usage=lambda: Usage(1.0, 1),
