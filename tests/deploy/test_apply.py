@@ -136,6 +136,14 @@ def test_hosts_of_one_wave_go_side_by_side_and_the_next_wave_not_after_a_failure
     }  # fmt: skip
 
 
+def test_every_host_is_in_one_wave(fleet: Fleet, engine: Holding) -> None:
+    done = applied(engine, *"abc", manner=Manner(serial=2))
+    assert states(done) == dict.fromkeys("abc", HostState.APPLIED)
+    for host in "abc":
+        assert fleet.taken(host) == ["facts", "apply", "facts", "keep"]
+    assert fleet.steps.index(("c", "facts")) > fleet.steps.index(("b", "keep"))
+
+
 def test_an_event_that_does_not_come_to_the_engine_is_a_failure(
     fleet: Fleet, engine: Holding
 ) -> None:

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.profile.examples import small
 from tuner.deploy.inventory import InventoryHost
-from tuner.deploy.queues import figures_note, figures_text, movement_note
+from tuner.deploy.queues import (
+    block_of,
+    figures_note,
+    figures_text,
+    movement_note,
+    stranded_files,
+)
 from tuner.deploy.target import RemoteHost
 from tuner.profile.model import Profile
 
@@ -51,12 +59,46 @@ def test_only_queues_of_the_profile_count(tmp_path: Path) -> None:
 
 def test_what_a_queue_has_on_disk_is_told(tmp_path: Path) -> None:
     log = tmp_path / "figures"
-    part = "Mon Nov 23 09:18:03 2026: all queue[DA]: origin=core.queue size=7 disk.usage=3145728 \n"
+    part = (
+        "Mon Nov 23 09:18:03 2026: all queue[DA]: origin=core.queue size=7 disk.usage=3221225472 \n"
+    )
     log.write_text(written("all", 2, 9, 0, 0) + part, encoding="utf-8")
     said = figures_note(HERE, profile_of(log))
-    assert "all queue holds 2 of 50,000 and 7 on disk (3.0 MiB);" in said
+    assert "all queue holds 2 of 50,000 and 7 on disk (3,072.0 MiB);" in said
     log.write_text(written("all", 2, 9, 0, 0) + part.replace("size=7", "size=0"), "utf-8")
     assert "on disk" not in figures_note(HERE, profile_of(log))
+
+
+NEW, OLD, OLD_LAYOUT = "q.segq", "q.qi", "of the old layout"
+
+
+@pytest.mark.parametrize(
+    ("rsyslogd", "queue", "there", "said"),
+    [
+        ("8.2504.0", 'type="LinkedList"', (NEW,), "does not read"),
+        ("8.2504.0", 'type="LinkedList"', (OLD,), None),
+        ("8.2608.0", 'type="LinkedList"', (NEW,), None),
+        ("8.2608.0", 'type="LinkedList"', (OLD,), None),
+        ("8.2608.0", 'type="LinkedList"', ("qq.segq", "q.segq.bak"), None),
+        ("8.2608.0", 'type="LinkedList" queue.diskQueueType="disk"', (NEW,), "does not read"),
+        ("8.2608.0", 'type="Disk"', (NEW,), "does not read"),
+        ("8.2608.0", 'type="Disk" queue.diskQueueType="segmentedDisk"', (OLD,), None),
+        ("8.2608.0", 'type="LinkedList" queue.diskQueueType="segmentedDisk"', (OLD,), OLD_LAYOUT),
+        ("8.2608.0", 'type="LinkedList"', (NEW, "q.00000002"), OLD_LAYOUT),
+        ("8.2608.0", 'type="SegmentedDisk"', (NEW,), None),
+        ("8.2608.0", 'type="SegmentedDisk"', ("q.00000001",), OLD_LAYOUT),
+    ],
+)
+def test_files_that_the_rsyslogd_of_a_host_does_not_read_are_named(
+    tmp_path: Path, rsyslogd: str, queue: str, there: tuple[str, ...], said: str | None
+) -> None:
+    for name in there:
+        (tmp_path / name).touch()
+    action = f'action(type="omfile" file="/x" queue.filename="q" queue.{queue})\n'
+    block = block_of(small(), f'global(workDirectory="{tmp_path}")\n{action}')
+    found = list(stranded_files(HERE, block, rsyslogd))
+    assert len(found) == (said is not None)
+    assert all(str(tmp_path / "q.") in one and str(said) in one for one in found)
 
 
 def test_what_the_process_before_counted_is_no_movement(tmp_path: Path) -> None:

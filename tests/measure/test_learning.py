@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
+from tests.engine.test_owned import Engine as Keeper
+from tests.engine.test_owned import Objects
 from tests.lab.test_base_script import ES, fitted
+from tests.measure.test_ceiling import lab_of
+from tests.measure.test_watch import Script
 from tests.profile.test_base import loaded
-from tuner.errors import Refused
+from tuner.engine.client import JSON
+from tuner.errors import JobFailed, Refused
+from tuner.flood.messages import POOL
+from tuner.flood.schedule import fixed
+from tuner.flood.spec import FloodSpec
 from tuner.lab.lab import Lab
+from tuner.lab.receiver import Received
 from tuner.measure.learning import Seen, learnt, no_json, seldom, unreached
+from tuner.modules.pstats import ActionCounters, ElasticsearchCounters, ResourceUsage, Snapshot
 from tuner.profile.model import Profile
 from tuner.rainerscript.script import ScriptObject, every
 
@@ -121,3 +134,153 @@ def test_a_base_of_which_nothing_can_be_expected_is_not_measured(
     monkeypatch.setattr("tuner.measure.learning._seen", lambda *_: Seen(rounds, (), ()))
     with pytest.raises(Refused, match=why):
         learnt(lab(), base("one"))
+
+
+SINK = "http://127.0.0.1:65001"
+FORWARDING = f"""\
+input(type="imtcp" port="514")
+*.* action(type="omfwd" target="far.example" port="514" protocol="tcp")
+if $programname == "never" then {{
+  action(type="omfile" file="/var/log/never.log")
+}}
+*.* {ES} searchType="")
+"""
+
+
+@dataclass
+class Slow:
+    """A slow flood through a base into a sink, in which everything only remembers; of the second
+    round so many of the last messages give no document, and each other one gives one."""
+
+    patch: pytest.MonkeyPatch
+    folder: Path
+    conf: str = FORWARDING
+    takes: int = 2 * POOL
+    receives: int = 2 * POOL
+    unsure: int = 0
+    error: str | None = None
+    lines: bytes = b""
+    script: Script = field(default_factory=Script)
+    config: str = ""
+    done: list[object] = field(default_factory=list)
+
+    def learnt(self) -> tuple[tuple[tuple[int, ...], ...], str]:
+        """The expectation, and what is not tested."""
+        for module in ("measure.learning", "host.process"):
+            self.patch.setattr(f"tuner.{module}.time", self.script)
+        receiver = SimpleNamespace(received=lambda: Received(tcp=self.receives))
+        for name, stand_in in {
+            "Sink": lambda **_: self.entered(SimpleNamespace(url=SINK)),
+            "EngineClient": self.client, "kept_by": lambda _: self.lines,
+            "Rsyslogd": self.rsyslogd, "traffic": self.traffic, "read": self.read,
+            "receiver_for": lambda script: self.entered(receiver if script.forwards else None),
+            "await_quiet": lambda _client, check, _s: (check(), self.done.append("quiet")),
+        }.items():  # fmt: skip
+            self.patch.setattr(f"tuner.measure.learning.{name}", stand_in)
+        written = loaded(self.folder, conf=self.conf).profile
+        lab = self.folder / "lab"
+        lab.mkdir()
+        found = learnt(replace(lab_of(Keeper(Objects())), folder=lab), written)
+        assert list(lab.iterdir()) == []
+        return found.expectation.outputs, "\n".join(found.untested)
+
+    @contextmanager
+    def entered(self, what: object) -> Iterator[object]:
+        yield what
+
+    def client(self, url: str) -> object:
+        assert url == SINK
+        return SimpleNamespace(get=self.arrived, close=lambda: self.done.append("closed"))
+
+    def arrived(self, path: str) -> JSON:
+        assert path == f"/_sink/_all/arrived?run={self.run.stamped_run}&output=0&count={2 * POOL}"
+        return {"arrived": [1] * (2 * POOL - self.unsure) + [0] * self.unsure}
+
+    def rsyslogd(self, config: str, folder: Path, entrances: object) -> object:
+        assert folder.parent == self.folder / "lab"
+        assert entrances
+        self.config = config
+        self.stats = folder / "impstats.log"
+        return SimpleNamespace(check=lambda: None, stop=lambda: self.done.append("stopped"))
+
+    @contextmanager
+    def traffic(self, spec: FloodSpec, loads: object) -> Iterator[object]:
+        assert (spec.count, loads) == (2 * POOL, ())
+        self.run = spec
+        progress = SimpleNamespace(sent=0, error=self.error)
+
+        def sent() -> object:
+            progress.sent = min(self.takes, int(4000 * self.script.at_s))
+            return progress
+
+        yield SimpleNamespace(
+            follow=lambda *given: self.done.append(given), progress=sent, finish=sent
+        )
+
+    def read(self, stats: Path) -> tuple[Snapshot, ...]:
+        """A round each second, in which the second action got nothing."""
+        assert stats == self.stats
+        counts = {"rsyslog-tune-1": 2 * POOL, "rsyslog-tune-2": 0, "rsyslog-tune-3": 2 * POOL}
+        actions = {name: ActionCounters(count, 0, 0) for name, count in counts.items()}
+        at = self.script.began_s + int(self.script.at_s)
+        return (Snapshot(at, {}, actions, ElasticsearchCounters(), ResourceUsage()),)
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Slow:
+    return Slow(monkeypatch, tmp_path)
+
+
+def test_every_message_is_sent_twice_and_slowly_into_a_sink(slow: Slow) -> None:
+    outputs, _ = slow.learnt()
+    assert outputs == ((1,) * POOL,)
+    assert slow.done == [(fixed(4000.0), 2 * POOL), "quiet", "stopped", "closed"]
+    for line in (f'server=["{SINK}"]', 'searchIndex="rsyslog-tune-learnt-', 'name="rsyslog-tune-3"',
+                 'load="impstats"'):  # fmt: skip
+        assert line in slow.config
+    for gone in ("far.example", "es1", "secret", '"/var/log'):
+        assert gone not in slow.config
+
+
+def test_what_differs_between_the_rounds_is_told(slow: Slow) -> None:
+    slow.unsure = 3
+    outputs, untested = slow.learnt()
+    assert outputs == ((1,) * (POOL - 3) + (-1,) * 3,)
+    assert f"the documents of 3 of {POOL} messages, which differ" in untested
+
+
+def test_what_the_messages_did_not_reach_is_told(slow: Slow) -> None:
+    _, untested = slow.learnt()
+    assert f"1 of 3 actions, which got no event: {slow.folder}/rsyslog.conf:4:3" in untested
+    assert "forwarding" not in untested
+    assert "your mapping and index settings" in untested
+
+
+@pytest.mark.parametrize(
+    ("compressed", "told"), [("", True), (' compression.mode="single"', False)]
+)
+def test_forwarded_messages_that_do_not_come_are_told_where_they_can_be_counted(
+    slow: Slow, compressed: str, told: bool
+) -> None:
+    slow.conf = FORWARDING.replace('protocol="tcp"', f'protocol="tcp"{compressed}')
+    slow.receives = 2 * POOL - 3
+    _, untested = slow.learnt()
+    said = f"forwarding: {2 * POOL - 3} of {2 * POOL} messages came to the lab's receiver"
+    assert (said in untested) is told
+
+
+def test_documents_that_an_engine_would_refuse_end_it(slow: Slow) -> None:
+    slow.lines = b'{}\n{"rsyslog_tune_seq":101764104400000001, "m":"a "b"}\n'
+    with pytest.raises(Refused, match="the engine would refuse what the base writes: 1 of 1"):
+        slow.learnt()
+
+
+@pytest.mark.parametrize(("takes", "error"), [(2 * POOL - 1, None), (2 * POOL, "cut")])
+def test_a_base_that_does_not_take_all_messages_is_not_learnt(
+    slow: Slow, takes: int, error: str | None
+) -> None:
+    slow.takes, slow.error = takes, error
+    with pytest.raises(JobFailed, match=f"took {takes} of {2 * POOL} messages: {error}"):
+        slow.learnt()
+    assert slow.done[-2:] == ["stopped", "closed"]
+    assert slow.script.at_s == pytest.approx(60.0 if error is None else 2 * POOL / 4000, abs=0.3)
