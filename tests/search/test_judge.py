@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
 
-from tests.measure.factory import failed, measured
-from tests.search.simulated import ASKED
-from tuner.measure.measurement import Failure, FailureKind, Measurement, Outcome, TrialPlan
-from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
-from tuner.search.verdict import Claim, Verdict, judge
+from tests.measure.factory import SPEED, failed, measured
+from tests.measure.paced import NOTHING, paced
+from tests.search.simulated import ASKED, PROFILE
+from tuner.engine.bulk_times import BulkLatency
+from tuner.errors import JobFailed
+from tuner.measure.measurement import (
+    Delivery,
+    Failure,
+    FailureKind,
+    Measurement,
+    Outcome,
+    Spent,
+    TrialPlan,
+)
+from tuner.measure.paired import Comparison
+from tuner.search.pairs import compared, gains_of, machines_of, pairs_of
+from tuner.search.study import BASELINE, Axis, Changes, Ending, Phase, Study, Trial
+from tuner.search.verdict import Claim, Verdict, earlier_points, judge, losses, outcome_of
+from tuner.space.knobs import knobs
 
 WORKERS = "outputs[logs].queue.workerThreads"
 BEST: Changes = ((WORKERS, 4),)
@@ -56,9 +71,15 @@ def pairs(
     ]
 
 
-def verdict(made: Sequence[tuple[Trial, ...]], *before: Trial) -> Verdict:
+def study_of(
+    made: Sequence[tuple[Trial, ...]], *before: Trial, ending: Ending = Ending.FINISHED
+) -> Study:
     trials = (*before, *(trial for each in made for trial in each))
-    return judge(Study(ASKED, trials, Ending.FINISHED))
+    return Study(ASKED, trials, ending, reason="no machine is left")
+
+
+def verdict(made: Sequence[tuple[Trial, ...]], *before: Trial) -> Verdict:
+    return judge(study_of(made, *before))
 
 
 def test_six_clear_pairs_show_a_gain_and_hand_over_what_was_confirmed() -> None:
@@ -168,3 +189,234 @@ def test_a_search_that_confirmed_nothing_claims_nothing() -> None:
     found = verdict([], lost)
     assert found.claim is Claim.INFEASIBLE
     assert "Of 1 points measured none can be recommended" in found.failure
+
+
+@pytest.mark.parametrize("ending", [Ending.INTERRUPTED, Ending.FAILED])
+def test_a_search_that_did_not_end_by_itself_says_why_and_claims_nothing(ending: Ending) -> None:
+    lost = Trial(0, Phase.SEARCH, BEST, "", PLAN, failed("1 lost"), 0.0, ended_s=10.0)
+    for made in ([], pairs(3, 2.0)):
+        found = judge(study_of(made, *([lost] if not made else []), ending=ending))
+        assert (found.claim, found.failure) == (Claim.UNFINISHED, "no machine is left")
+
+
+def test_what_failed_at_a_fixed_rate_is_told_rather_than_what_failed_in_the_search() -> None:
+    """And not what the profile as written did."""
+    stale = paced(p99_s=99.0)
+    trials = [
+        Trial(0, Phase.SEARCH, BEST, "", PLAN, run(9e4, 1), 0.0, ended_s=10.0),
+        Trial(1, Phase.SEARCH, BASELINE, "", PLAN, run(5e4, 1), 10.0, ended_s=20.0),
+        Trial(2, Phase.CHECK, OTHER, "", PLAN, failed("2 lost"), 20.0, ended_s=30.0),
+        Trial(3, Phase.CHECK, BEST, "", PLAN, stale, 30.0, ended_s=40.0),
+        Trial(4, Phase.CHECK, BASELINE, "", PLAN, paced(), 40.0, ended_s=50.0),
+    ]
+    found = verdict([], *trials)
+    assert found.claim is Claim.INFEASIBLE
+    assert found.failure == (
+        "Of 2 points measured at a fixed rate, none can be recommended; the last: "
+        "freshness: p99 99 s, freshness_p99_s allows 45 s."
+    )
+    fresh = replace(trials[3], outcome=paced())
+    assert verdict([], *trials[:3], fresh, trials[4]).claim is Claim.UNFINISHED
+
+
+def test_a_point_that_was_stale_at_a_fixed_rate_is_not_recommended() -> None:
+    stale = Trial(0, Phase.CHECK, BEST, "", PLAN, paced(p99_s=99.0), 0.0, ended_s=10.0)
+    found = verdict(pairs(8, 1.5), stale)
+    assert (found.claim, found.changes) == (Claim.INFEASIBLE, BASELINE)
+    assert found.failure.startswith("The best found failed in the confirmation: freshness: p99 99")
+
+
+FIGURES: Mapping[str, Callable[[Measurement, float], Measurement]] = {
+    "durable": lambda run, of: replace(run, eps_durable=of),
+    "shipper_cpu": lambda run, of: replace(run, shipper_cpu_us=of),
+    "engine_cpu": lambda run, of: replace(run, engine_cpu_us=of - 1.0, deferred_cpu_us=1.0),
+    "merged": lambda run, of: replace(run, eps_merged=of),
+    "disk": lambda run, of: replace(
+        run, store_bytes=round(1000 * of), delivery=Delivery(1000, 1000, 1000, 0, 0)
+    ),
+    "memory": lambda run, of: replace(run, shipper_rss_bytes=round(of)),
+    "bulk": lambda run, of: replace(
+        run, effective=replace(NOTHING, bulk=BulkLatency(of, 90, 95, 99, 9, None, "histogram"))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_each_figure_beside_the_claim_is_that_of_winner_over_baseline(name: str) -> None:
+    """Sizes do not depend on how fast the machine was; all else does."""
+    made = [
+        tuple(
+            replace(
+                one,
+                outcome=FIGURES[name](
+                    replace(one.outcome, speed=replace(SPEED, zlib_us=900.0 + 9 * one.number)),
+                    10.0 if one.changes == BASELINE else 13.0,
+                ),
+            )
+            for one in each
+            if isinstance(one.outcome, Measurement)
+        )
+        for each in pairs(8, 1.2)
+    ]
+    found = getattr(verdict(made), name)
+    assert isinstance(found, Comparison)
+    assert found.averages == pytest.approx((10.0, 13.0))
+    assert (found.by_speed is None) is (name in {"disk", "memory"})
+
+
+def test_figures_that_a_run_does_not_show_are_not_compared() -> None:
+    made = pairs(8, 1.2)
+    found = verdict(made)
+    assert (found.merged, found.bulk) == (None, None)
+    before, after = pairs_of(study_of(made).trials)[0]
+    assert compared([(before, after)], lambda one: one.eps) is None
+    assert compared([(before, after)] * 2, lambda one: one.eps) is not None
+    shown = iter([1.0, 0.0, 1.0, 1.0])
+    assert compared([(before, after)] * 2, lambda _: next(shown)) is None
+
+
+def test_pairs_after_a_restart_are_compared_as_such() -> None:
+    made = [
+        tuple(
+            replace(one, outcome=replace(one.outcome, spent=Spent(restart_s=float(at))))
+            for at, one in enumerate(each)
+            if isinstance(one.outcome, Measurement)
+        )
+        for each in pairs(8, 1.2)
+    ]
+    found = verdict(made)
+    assert found.eps is not None
+    assert found.eps.restarting
+
+
+def on_machines(gains: Mapping[str, float]) -> list[tuple[Trial, Trial]]:
+    """Six pairs on each machine, with the same numbers."""
+    return [
+        (replace(first, machine=name), replace(second, machine=name))
+        for name, gain in gains.items()
+        for first, second in pairs(6, gain)
+    ]
+
+
+def test_pairs_of_several_machines_are_told_apart() -> None:
+    made = on_machines({"north": 1.2, "south": 1.3})
+    trials = study_of(made).trials
+    assert sorted(machines_of(trials)) == ["north"] * 6 + ["south"] * 6
+    gains = gains_of(trials)
+    assert gains == {
+        "north": pytest.approx(math.log(1.2), abs=0.02),
+        "south": pytest.approx(math.log(1.3), abs=0.02),
+    }
+    found = verdict(made)
+    assert found.claim is Claim.IMPROVED
+    assert found.eps is not None
+    assert found.eps.pairs == 12
+    # That they gain differently widens the interval.
+    alike = verdict([pair for one in (1, 7) for pair in pairs(6, 1.25)]).eps
+    assert found.eps.low < (alike.low if alike else 0.0)
+
+
+def shrinking() -> list[Trial]:
+    """A round of pairs that undid one of two changes, which did no harm."""
+    longer = tuple(sorted((*BEST, ("main_queue.size", 50_000))))
+    found = []
+    for number in range(1, 9):
+        for at, changes in enumerate((longer, BEST)):
+            at_s = 1000.0 + 20 * number + 10 * at
+            found.append(
+                Trial(50 + 2 * number + at, Phase.SHRINK, changes, "", PLAN, run(6e4, number),
+                      at_s, number, ended_s=at_s + 10)
+            )  # fmt: skip
+    return found
+
+
+def test_what_was_chosen_before_it_was_made_smaller_is_told() -> None:
+    found = verdict(pairs(6, 1.2), *shrinking())
+    assert (found.confirmed, found.changes) == (BEST, BEST)
+    assert dict(found.chosen) == {**dict(BEST), "main_queue.size": 50_000}
+    assert [one.undone for one in found.attempts] == [("main_queue.size",)]
+    assert verdict(pairs(6, 1.2)).chosen == BEST
+
+
+def test_a_search_is_compared_by_what_it_confirmed() -> None:
+    """And by its last run at a fixed rate."""
+    checks = [
+        Trial(90 + at, Phase.CHECK, changes, "", PLAN, paced(p99_s=p99_s), 0.0, ended_s=10.0)
+        for at, (changes, p99_s) in enumerate([(BEST, 1.0), (BEST, 2.0), (BASELINE, 3.0)])
+    ]
+    won = outcome_of(study_of(pairs(6, 1.2), *checks), "runs/a")
+    assert won.improved
+    assert [one.eps for one in won.written] == [run(5e4, n).eps for n in range(1, 7)]
+    assert [one.eps for one in won.confirmed] == [run(6e4, n + 1).eps for n in range(1, 7)]
+    assert won.freshness is checks[1].outcome
+    none = outcome_of(study_of(pairs(6, 1.0), *checks), "runs/a")
+    assert (none.improved, none.confirmed) == (False, none.written)
+    assert none.freshness is checks[2].outcome
+    assert outcome_of(study_of(pairs(6, 1.2)), "runs/a").freshness is None
+    with pytest.raises(JobFailed, match="runs/a holds no confirmed pairs to compare: the search"):
+        outcome_of(study_of(pairs(3, 1.2)), "runs/a")
+
+
+SIZES: Changes = (("main_queue.size", 50_000),)
+
+
+def lossy(number: int, changes: Changes, account: Delivery | None, reason: str = "") -> Trial:
+    failure = replace(failed(reason), delivery=account)
+    return Trial(number, Phase.SEARCH, changes, "", PLAN, failure, 0.0, ended_s=10.0)
+
+
+def test_every_loss_is_told_with_how_far_it_is_from_the_recommendation() -> None:
+    recommended: Changes = (*SIZES, *BEST)
+    trials = [
+        lossy(1, OTHER, Delivery(9000, 8999, 8999, 1, 0)),
+        lossy(2, recommended, Delivery(9000, 9001, 9001, 0, 1)),
+        lossy(3, SIZES, Delivery(9000, 9000, 9000, 2, 2)),
+        lossy(4, recommended, None, "torn"),
+        Trial(5, Phase.SEARCH, BEST, "", PLAN, STALL, 0.0, ended_s=10.0),
+        Trial(6, Phase.SEARCH, BEST, "", PLAN, run(5e4, 1), 0.0, ended_s=10.0),
+    ]
+    found = losses(trials, recommended)
+    assert [(one.trial, one.shared, one.apart) for one in found] == [
+        (2, ("main_queue.size", WORKERS), ()),
+        (4, ("main_queue.size", WORKERS), ()),
+        (3, ("main_queue.size",), (WORKERS,)),
+        (1, (), ("main_queue.size", WORKERS)),
+    ]
+    assert [str(one) for one in found] == [
+        "doubled 1 of 1,000 events", "lost 2 of 1,000 events",
+        "lost 2 and doubled 2 of 1,000 events", "lost 1 of 1,000 events",
+    ]  # fmt: skip
+    assert (found[0].changes, found[1].reason) == (recommended, "torn")
+    unaccounted = replace(trials[3], outcome=Failure(FailureKind.DELIVERY, "torn", 0, 0))
+    assert str(losses([unaccounted], ())[0]) == "failed: torn"
+
+
+def searched(*trials: Trial, made: Sequence[tuple[Trial, ...]] = ()) -> Study:
+    """A search of the space of the profile at hand."""
+    axes = tuple(Axis.of(knob) for knob in KNOBS)
+    study = study_of(made, *trials)
+    return replace(study, header=replace(study.header, space=axes))
+
+
+KNOBS = knobs(PROFILE)
+
+
+def test_what_a_search_hands_on_is_what_it_recommends_and_what_it_measured_again() -> None:
+    """The best mean first, three at most; of what was measured once nothing is known."""
+    points: list[Changes] = [((WORKERS, level),) for level in (2, 3, 6)]
+    again = [
+        Trial(10 * at + one, Phase.FINAL, point, "", PLAN, measured(rate, paid=paid), 0.0,
+              ended_s=10.0)
+        for at, (point, rate, paid) in enumerate(
+            [(points[0], 9e4, 3e4), (points[1], 4e4, 5e4), (points[2], 4e4, 4e4)]
+        )
+        for one in range(2)
+    ]  # fmt: skip
+    unsure = (("main_queue.workerThreads", 2), *points[0])
+    once = Trial(99, Phase.SEARCH, unsure, "", PLAN, measured(9e5), 0.0, ended_s=10.0)
+    poor = replace(again[0], phase=Phase.SEARCH, outcome=measured(1e4, paid=9e5), changes=BASELINE)
+    found = earlier_points("runs/a", searched(*again, once, poor, made=pairs(6, 1.2)), KNOBS)
+    assert [one.changes for one in found] == [BEST, points[1], points[2]]
+    assert {one.run for one in found} == {"runs/a"}
+    shown = earlier_points("runs/a", searched(*again, made=pairs(6, 1.0)), KNOBS)
+    assert shown == found
