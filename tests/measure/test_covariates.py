@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.measure.speed import PRIOR, Logs, ProbedRun, slopes_of, usual
+from tuner.measure.speed import PRIOR, Logs, ProbedRun, adjustment, slopes_of, usual
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "speed_probe.csv"
 
@@ -74,6 +74,59 @@ def test_what_differs_between_settings_tells_nothing_of_slopes() -> None:
     ]
     slopes, same = slopes_of(settings), slopes_of(raised)
     assert (slopes.zlib, slopes.socket) == pytest.approx((same.zlib, same.socket))
+
+
+def test_five_runs_outweigh_what_was_believed() -> None:
+    """Of a machine whose speed varies as that of the published runs did, on settings whose rate
+    does not follow it."""
+    rng = random.Random(6)
+    five = [
+        slopes_of([[ProbedRun(10 + rng.gauss(0, 0.07), near(rng, 0.1)) for _ in range(5)]])
+        for _ in range(200)
+    ]
+    believed = PRIOR.zlib + PRIOR.socket
+    assert abs(statistics.median(one.zlib + one.socket for one in five)) < abs(believed) / 2
+
+
+MIDDLE = 6.9, 5.2
+
+
+def at_speed(rate: float, slower: float) -> ProbedRun:
+    """A run of this logarithm of a rate beside a probe that took so much longer."""
+    return ProbedRun(rate, (MIDDLE[0] + slower, MIDDLE[1] + slower))
+
+
+def test_settings_that_were_run_once_tell_nothing_of_the_machine() -> None:
+    assert adjustment([[at_speed(10.0, 0.1)], [at_speed(10.2, 0.0)]], MIDDLE) is None
+
+
+def test_what_the_machine_explains_is_taken_off_and_no_more_than_it_usually_does() -> None:
+    """One setting was run when the machine was slow and when it was fast, by a tenth."""
+    runs_of = [at_speed(10.0 - 2.4 * slower, slower) for slower in (-0.1, 0.1, -0.1, 0.1)]
+    found = adjustment([runs_of], MIDDLE)
+    assert found is not None
+    assert found.share == 1.0
+    assert found.sigma == pytest.approx(math.sqrt(4 / 3) * 0.24, rel=0.05)
+    assert found.of(at_speed(0, 0.05).logs) == pytest.approx(-0.12, rel=0.05)
+    assert found.of(MIDDLE) == 0.0
+    reach = found.of(at_speed(0, -2.0).logs)
+    assert reach == pytest.approx(3 * found.sigma)
+    assert found.of(at_speed(0, 2.0).logs) == -reach
+
+
+def test_the_more_settings_move_the_probe_the_less_is_taken_off() -> None:
+    def share(apart: float) -> float:
+        settings = [
+            [at_speed(10.0, apart * at + slower) for slower in (-0.01, 0.01)] for at in range(20)
+        ]
+        found = adjustment(settings, MIDDLE)
+        assert found is not None
+        return found.share
+
+    shares = [share(apart) for apart in (0.0, 0.005, 0.02, 0.1)]
+    assert shares[0] == 1.0
+    assert shares == sorted(shares, reverse=True)
+    assert shares[-1] < 0.01
 
 
 def test_the_usual_speed_is_the_mean_of_each_covariate() -> None:

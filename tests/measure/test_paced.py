@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -17,7 +18,13 @@ from tests.measure.test_watch import Engine, counted
 from tests.profile.examples import small
 from tuner.flood.schedule import Timeline, fixed
 from tuner.lab.lab import Lab
-from tuner.measure.measurement import Failure, FailureKind, PacedMeasurement, QueueHigh
+from tuner.measure.measurement import (
+    Failure,
+    FailureKind,
+    PacedMeasurement,
+    QueueHigh,
+    StageClock,
+)
 from tuner.measure.paced import Pacing, run_paced
 from tuner.modules.pstats import ElasticsearchCounters, QueueCounters, ResourceUsage, Snapshot
 
@@ -53,6 +60,8 @@ class Paced(Course):
         for module in ("watch", "settle", "trial", "paced"):
             self.patch.setattr(f"tuner.measure.{module}.time", script)
         self.patch.setattr("tuner.host.process.time", script)
+        clock = partial(StageClock, clock=script.monotonic)
+        self.patch.setattr("tuner.measure.trial.StageClock", clock)
         self.patch.setattr("tuner.measure.trial.pipeline", self.pipeline)
         self.patch.setattr("tuner.measure.paced.traffic", self.traffic)
         self.patch.setattr("tuner.measure.watch.counters_now", lambda *_: self.counters())
@@ -107,6 +116,15 @@ def test_a_pipeline_that_keeps_up_is_measured_over_the_judged_part(course: Paced
     assert found.engine_cpu_us == pytest.approx(300, rel=0.05)
     assert found.shipper_cpu_us == pytest.approx(100, rel=0.05)
     assert course.told == ["sending", "waiting until all is searchable"]
+    # The drain begins after the judged part, and ends when the last event can be searched for.
+    assert found.spent is not None
+    each = {
+        name: pytest.approx(lasted_s, abs=0.5) for name, lasted_s in found.spent.by_name.items()
+    }
+    assert each == {
+        "start": 0.0, "warm-up": JUDGED[0], "window": JUDGED[1] - JUDGED[0],
+        "drain": LASTS_S - JUDGED[1] + 1.0, "settle": 0.0, "stop": 0.0,
+    }  # fmt: skip
     # Two moments a second, from the first second on.
     assert len(found.trace) == pytest.approx(2 * LASTS_S, abs=2)
 

@@ -221,6 +221,9 @@ def test_eight_pairs_with_restarts_can_show_what_six_cannot() -> None:
     found = compare(a, b, turns)
     assert found.p == found.least_p == pytest.approx(2 / 70)
     assert found.shows_more
+    # What would suffice where these do not: as many as a restart in each needs, and one more.
+    assert [compare(a[:n], b[:n], turns[:n]).fewest for n in (6, 8)] == [8, 9]
+    assert [compare(a[:n], b[:n]).fewest for n in (4, 8)] == [6, 9]
 
 
 def test_six_pairs_without_restarts_are_compared_as_pairs() -> None:

@@ -16,6 +16,7 @@ from tuner.host.usage import Usage
 from tuner.lab.lab import Lab
 from tuner.lab.loads import LoadCounts
 from tuner.lab.written import WrittenFile
+from tuner.measure.bottleneck import verdict_of
 from tuner.measure.counters import Window
 from tuner.measure.measurement import Delivery, DoubtKind, Failure, FailureKind, Measurement
 from tuner.measure.settle import Settled
@@ -160,6 +161,24 @@ def test_a_trial_that_took_more_memory_than_it_may_has_none() -> None:
     assert isinstance(summarise(SEEN, ELSEWHERE, small({"guardrails": allowed})), Measurement)
     failure = failed(SEEN, {"rss_bytes": "89m"})
     assert (failure.kind, failure.shipper_rss_bytes) == (FailureKind.GUARDRAIL, 90 * MIB)
+
+
+def test_what_limited_the_pipeline_is_told_of_a_measurement_and_of_a_failure() -> None:
+    ours = SimpleNamespace(
+        is_ours=True, is_here=True,
+        engine=SimpleNamespace(facts=SimpleNamespace(processors=2), turns=tuple),
+    )  # fmt: skip
+    lab = cast(Lab, ours)
+    verdict = verdict_of(SEEN.window, lab, small())
+    assert verdict is not None
+    lost = replace(SETTLED, delivery=Delivery(SENT, SENT - 1, SENT - 1, 1, 0))
+    for seen in (SEEN, replace(SEEN, settled=lost)):
+        outcome = summarise(seen, lab, small())
+        assert outcome.verdict == verdict
+    busy = replace(SEEN.window, after=replace(AFTER, machine=CoreTime(74.0, 0.0, 0.0)))
+    found = summarise(replace(SEEN, window=busy), lab, small())
+    assert isinstance(found, Measurement)
+    assert DoubtKind.DISTURBED in {one.kind for one in found.doubts}
 
 
 def test_what_the_engine_still_did_for_others_is_a_doubt() -> None:

@@ -174,6 +174,18 @@ def test_an_engine_that_is_lost_again_and_again_is_given_up(world: World) -> Non
         survivor.measured(CANDIDATE, run_of(GOOD), "t", silent)
 
 
+def test_an_engine_that_is_given_up_is_told_with_what_ended_it(world: World) -> None:
+    def run(_name: str, _tell: object) -> Result:
+        world.lost = "a node died"
+        return failed()
+
+    survivor = Survivor(world.lab, WRITTEN, WARM_UP)
+    for _ in range(MOST_LOSSES - 1):
+        survivor.measured(CANDIDATE, run, "t", silent)
+    with pytest.raises(Unreachable, match="3 times in a row: a node died"):
+        survivor.measured(CANDIDATE, run, "t", silent)
+
+
 def test_an_engine_that_does_not_come_back_is_the_end(world: World) -> None:
     world.comes_back = False
     with pytest.raises(Unreachable, match="nothing answers; nothing starts"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -20,6 +21,7 @@ from tuner.host.machine import CoreTime
 from tuner.host.usage import Usage
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import Rsyslogd
+from tuner.lab.written import WrittenFile
 from tuner.measure.counters import Counters
 from tuner.measure.measurement import (
     DoubtKind,
@@ -27,6 +29,7 @@ from tuner.measure.measurement import (
     FailureKind,
     Measurement,
     Outcome,
+    StageClock,
     TrialPlan,
 )
 from tuner.measure.pipeline import Pipeline
@@ -64,6 +67,8 @@ class Course:
         script.indexed = lambda at_s: min(self.sent - self.loses, self.indexed(at_s))
         for module in ("measure.watch", "measure.settle", "measure.trial", "host.process"):
             self.patch.setattr(f"tuner.{module}.time", script)
+        clock = partial(StageClock, clock=script.monotonic)
+        self.patch.setattr("tuner.measure.trial.StageClock", clock)
         self.patch.setattr("tuner.measure.trial.pipeline", self.pipeline)
         self.patch.setattr("tuner.measure.trial.traffic", self.traffic)
         self.patch.setattr("tuner.measure.watch.counters_now", lambda *_: self.counters())
@@ -133,6 +138,16 @@ def test_the_rate_is_of_the_window_alone(course: Course) -> None:
     assert len(course.steered) > 50
     assert course.followed == []
     assert course.told == ["warm-up", "window", "drain"]
+    # Half a second after the window everything is indexed.
+    assert found.spent is not None
+    each = {
+        name: pytest.approx(lasted_s, abs=0.3) for name, lasted_s in found.spent.by_name.items()
+    }
+    assert each == {
+        "start": 0.0, "warm-up": WARM_UP_S, "window": WINDOW_S, "drain": 0.5, "settle": 0.0,
+        "stop": 0.0,
+    }  # fmt: skip
+    assert found.total_s == found.spent.total_s
 
 
 def test_a_window_that_is_not_steady_is_made_longer_once_if_the_plan_says_so(
@@ -181,6 +196,21 @@ def test_an_engine_without_a_histogram_of_bulks_is_looked_at_in_the_window(
     assert used.bulk.source == "sampled"
     assert used.bulk.p50_ms == pytest.approx(150, rel=0.15)
     assert used.bulk.requests == pytest.approx(WINDOW_S / 0.15, abs=3)
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_what_outputs_wrote_into_files_is_read_where_the_plan_says_so(
+    course: Course, reads: bool
+) -> None:
+    files = (WrittenFile("copy", 5000, 200_000, 0, 0.1),)
+
+    def written(profile: object, mark: str) -> tuple[WrittenFile, ...]:
+        assert mark == "run=0a1b2c3d "
+        return tuple(replace(one, events=int(course.sent)) for one in files)
+
+    course.patch.setattr("tuner.measure.trial.written_files", written)
+    found = measured(course.run(replace(PLAN, reads_files=reads)))
+    assert [one.output for one in found.files] == (["copy"] if reads else [])
 
 
 def test_a_workload_with_a_rate_of_its_own_is_not_steered(course: Course) -> None:

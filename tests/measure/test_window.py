@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from tuner.measure.window import Mark, Poll, is_flat, rate_over, slope
@@ -22,6 +25,14 @@ def test_a_counter_that_slows_down_has_a_large_error() -> None:
     slow = [Poll(102.5 + n / 10, fast[-1].indexed + 600 * n, 10**6) for n in range(1, 26)]
     found = rate_over([*fast, *slow])
     assert found.standard_error > 500
+
+
+def test_the_error_is_that_of_the_mean_of_five_batches() -> None:
+    rates = [90, 110, 95, 120, 100]
+    counted = np.concatenate([[0], np.cumsum(np.repeat(rates, 10))])
+    found = rate_over([Poll(100 + n, int(one), 10**6) for n, one in enumerate(counted)])
+    assert found.per_second == pytest.approx(103)
+    assert found.standard_error == pytest.approx(statistics.stdev(rates) / math.sqrt(5))
 
 
 def test_bulks_that_arrive_in_lumps_do_not_move_the_rate() -> None:

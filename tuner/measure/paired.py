@@ -117,7 +117,6 @@ def _combined(
     return replace(
         first,
         **asdict(_outermost(comparisons, pick)),
-        least_p=max(one.least_p for one in comparisons),
         by_speed=by_speed,
     )
 
