@@ -375,10 +375,11 @@ class Runner:
             at_once = len(self.pairing(winner))
             more = at_once * int(max(0.0, self.left_s()) / self.pair_s(confirming[-1].plan, winner))
             runs = Counter(trial.pair or 0 for trial in confirming)
-            begun = len({trial.pair for trial in confirming if trial.changes == winner})
+            halves = {pair for pair, count in runs.items() if count % 2}
+            of_winner = {trial.pair or 0 for trial in confirming if trial.changes == winner}
+            begun = len(of_winner | halves)
             pairs_left = min(MOST_PAIRS - begun, max(self.fewest_pairs(winner) - begun, more))
-            halves = sum(count % 2 for count in runs.values())
-            return highest + halves + 2 * pairs_left
+            return highest + len(halves) + 2 * pairs_left
         checks = 2 if self.plans.checks_s and last.phase is not Phase.CHECK else 0
         before = 0 if last.phase is Phase.CHECK else self._expected_before_checks(best)
         return highest + before + checks + 2 * self.planned_pairs(best)
