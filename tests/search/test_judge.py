@@ -301,7 +301,7 @@ def on_machines(gains: Mapping[str, float]) -> list[tuple[Trial, Trial]]:
 def test_pairs_of_several_machines_are_told_apart() -> None:
     made = on_machines({"north": 1.2, "south": 1.3})
     trials = study_of(made).trials
-    assert sorted(machines_of(trials)) == ["north"] * 6 + ["south"] * 6
+    assert machines_of(trials) == ("north", "south") * 6
     gains = gains_of(trials)
     assert gains == {
         "north": pytest.approx(math.log(1.2), abs=0.02),
@@ -420,3 +420,11 @@ def test_what_a_search_hands_on_is_what_it_recommends_and_what_it_measured_again
     assert {one.run for one in found} == {"runs/a"}
     shown = earlier_points("runs/a", searched(*again, made=pairs(6, 1.0)), KNOBS)
     assert shown == found
+
+
+def test_what_was_not_changed_then_is_changed_back_where_the_profile_has_it_otherwise_now() -> None:
+    batch = "outputs[logs].queue.dequeueBatchSize"
+    today = tuple(replace(one, current=2000) if one.path == batch else one for one in KNOBS)
+    then = next(one.current for one in KNOBS if one.path == batch)
+    (first, *_) = earlier_points("runs/a", searched(made=pairs(6, 1.2)), today)
+    assert first.changes == tuple(sorted(((batch, then), *BEST)))

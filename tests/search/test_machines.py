@@ -56,7 +56,7 @@ class Bench:
         self._open[asked.number] = float("inf") if never else self.now_s + lasts_s
 
     def wait(self, timeout_s: float) -> dict[int, Result | Lost]:
-        until_s = min(min(self._open.values()), self.now_s + timeout_s)
+        until_s = min(*self._open.values(), self.now_s + timeout_s)
         self.now_s = max(self.now_s, until_s)
         ended = [number for number, at_s in self._open.items() if at_s <= self.now_s]
         for number in ended:
