@@ -8,6 +8,21 @@ from pathlib import Path
 import pytest
 
 from tests.importer.test_import import DOCUMENT, imported, listed
+from tuner.importer.conditions import Precondition
+from tuner.importer.flow import (
+    KEPT,
+    OUTPUT,
+    PARSED,
+    Guards,
+    Reached,
+    Walk,
+    name_of_statement,
+    why_bound,
+)
+from tuner.rainerscript.gaps import Gaps
+from tuner.rainerscript.parser import parse
+from tuner.rainerscript.script import If, ScriptObject, ScriptPosition, printed
+from tuner.rainerscript.template import template_of
 
 _TEMPLATES = (
     'template(name="all" type="list") { property(name="$!all-json") }\n'
@@ -81,3 +96,247 @@ def test_a_message_that_is_changed_after_an_output_is_not_changed_before_it(tmp_
     before = f'module(load="mmanon")\naction(type="mmanon")\n{files[0]}{files[1]}'
     assert imported(f"{DOCUMENT}{between}", tmp_path).data["outputs"] == []
     assert len(listed(imported(f"{DOCUMENT}{before}", tmp_path), "outputs")) == 2
+
+
+def way_of(text: str) -> tuple[Walk, list[str], list[str] | None]:
+    """The walk through a configuration, each action and other statement that events reach with
+    what must hold for it, and what holds for an event that goes on after all; None if none does."""
+    block, refused = parse(text, "rsyslog.conf")
+    assert not refused
+    objects = [one for one in block if isinstance(one, ScriptObject) and one.kind == "ruleset"]
+    walk = Walk({str(one.text("name")): one for one in objects}, Gaps())
+    after = walk.block(tuple(one for one in block if one not in objects), ())
+    met = [" if ".join([_name(one), *_conditions(one.guards)]) for one in walk.reached]
+    return walk, met, None if after is None else _conditions(after)
+
+
+def _name(one: Reached) -> str:
+    statement = one.statement
+    return statement.name if isinstance(statement, ScriptObject) else name_of_statement(statement)
+
+
+def _conditions(guards: Guards) -> list[str]:
+    said = [f"{'' if one.holds else 'not '}({_text(one)})" for one in guards]
+    return [" and ".join(said)] if said else []
+
+
+def _text(guard: Precondition) -> str:
+    condition = guard.condition
+    (line, *_) = printed((If(condition, (), (), ScriptPosition("", 1, 1)),)).splitlines()
+    return line.removeprefix("if ").removesuffix(" then {")
+
+
+def act(*names: str) -> str:
+    return "".join(f'action(type="omfile" file="/x" name="{name}")\n' for name in names)
+
+
+A, B, C = (f'$programname == "{name}"' for name in "abc")
+NOT_BOTH = f"not (({A}) and ({B}))"
+
+
+@pytest.mark.parametrize(
+    ("text", "reached", "after"),
+    [
+        (act("1", "2"), ["1", "2"], []),
+        (act("1") + "stop\n" + act("2"), ["1"], None),
+        (act("1") + "continue\n" + act("2"), ["1", "2"], []),
+        (f"if {A} then {{ {act('1')} }}\n" + act("2"), [f"1 if ({A})", "2"], []),
+        (f"if {A} then {{ {act('1')} }} else {{ {act('2')} }}\n",
+         [f"1 if ({A})", f"2 if not ({A})"], []),
+        (f"if {A} then stop\n" + act("1", "2"), [f"1 if not ({A})", f"2 if not ({A})"],
+         [f"not ({A})"]),
+        (f"if {A} then continue else stop\n" + act("1"), [f"1 if ({A})"], [f"({A})"]),
+        (f"if {A} then {{ if {B} then stop }}\n" + act("1"), [f"1 if {NOT_BOTH}"], [NOT_BOTH]),
+        (f"if {A} then {{ if {B} then stop {act('1')} }}\n", [f"1 if ({A}) and not ({B})"],
+         [NOT_BOTH]),
+        (f"if {A} then continue else {{ if {B} then stop }}\n",
+         [], [f"not ((not ({A})) and ({B}))"]),
+        (f"if {A} then {{ if {B} then continue else stop }}\n",
+         [], [f"not (({A}) and (not ({B})))"]),
+        (f"if {A} then stop else {{ if {B} then stop }}\n" + act("1"),
+         [f"1 if not ({A}) and not ({B})"], [f"not ({A}) and not ({B})"]),
+        (f"if {A} then {{ if {B} then stop }} else stop\n" + act("1"),
+         [f"1 if ({A}) and not ({B})"], [f"({A}) and not ({B})"]),
+        (f"if {A} then stop else stop\n" + act("1"), [], None),
+        (f"if {A} then {{ if {B} then {{ {act('1')} stop }} {act('2')} }}\n{act('3')}",
+         [f"1 if ({A}) and ({B})", f"2 if ({A}) and not ({B})", f"3 if {NOT_BOTH}"], [NOT_BOTH]),
+    ],
+)  # fmt: skip
+def test_an_event_reaches_what_its_conditions_lead_it_to(
+    text: str, reached: list[str], after: list[str] | None
+) -> None:
+    _, met, left = way_of(text)
+    assert (met, left) == (reached, after)
+
+
+RULESET = 'ruleset(name="r") {{ {body} }}\n'
+
+
+@pytest.mark.parametrize(
+    ("body", "reached"),
+    [
+        (act("1"), [f"1 if ({A})", "2"]),
+        (f"if {B} then stop", [f"2 if {NOT_BOTH}"]),
+        ("stop", [f"2 if not ({A})"]),
+    ],
+)
+def test_a_ruleset_that_is_called_is_gone_through(body: str, reached: list[str]) -> None:
+    """What stops there stops for good."""
+    text = RULESET.format(body=body) + f"if {A} then call R\n" + act("2")
+    walk, met, _ = way_of(text)
+    assert (met, walk.visited, walk.bound) == (reached, {"r"}, None)
+
+
+def test_a_queue_before_the_only_action_of_a_called_ruleset_is_that_actions() -> None:
+    """With the defaults that a ruleset's queue has; and what stops there goes on here."""
+    queued = 'ruleset(name="r" queue.type="LinkedList" queue.size="7") {{ {body} stop }}\n'
+    walk, met, _ = way_of(queued.format(body=act("1")) + "call r\n" + act("2"))
+    assert met == ["1", "2"]
+    (action, _) = (one.statement for one in walk.reached)
+    assert isinstance(action, ScriptObject)
+    assert {one.key: one.text for one in action.queue} == {
+        "queue.type": "LinkedList", "queue.size": "7", "queue.dequeuebatchsize": "1024",
+    }  # fmt: skip
+    own = act("1").replace("name=", 'queue.type="Direct" name=')
+    for body in (act("1", "2"), own, "set $!a = 1;", ""):
+        walk, _, _ = way_of(queued.format(body=body) + "call r\n")
+        assert walk.bound is not None
+        assert walk.bound.message == "ruleset r is called and has a queue of its own"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('ruleset(name="r") { call r }\ncall r\n', "ruleset r calls itself"),
+        ('ruleset(name="r") { call s }\nruleset(name="s") { call r }\ncall r\n',
+         "ruleset r calls itself"),
+        ("call_indirect $!to;\n", "the ruleset of call_indirect depends on the event"),
+        (act(*map(str, range(201))), "more than 200 actions"),
+    ],
+)  # fmt: skip
+def test_actions_that_cannot_be_told_apart_are_said(text: str, why: str) -> None:
+    walk, met, _ = way_of(text)
+    assert walk.bound is not None
+    assert walk.bound.message == why
+    assert len(met) in {0, 200}
+    assert way_of(act(*map(str, range(200))))[0].bound is None
+
+
+def test_rulesets_may_call_each_other_twenty_deep() -> None:
+    def chain(depth: int) -> Walk:
+        rulesets = (f'ruleset(name="r{n}") {{ call r{n + 1} }}\n' for n in range(depth))
+        return way_of("".join(rulesets) + f'ruleset(name="r{depth}") {{ {act("1")} }}\ncall r0\n')[
+            0
+        ]
+
+    assert chain(19).bound is None
+    assert chain(20).bound is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("call other\n", "there is no ruleset other"),
+        ("$ActionQueueSize 7\n", "the directive $ActionQueueSize"),
+        ("!sshd\n", "rsyslog 8 refuses !program and +host blocks"),
+        ('include(file="/x")\n', "a statement of this kind"),
+    ],
+)
+def test_what_is_not_followed_is_said_and_what_comes_after_it_is(text: str, said: str) -> None:
+    walk, met, _ = way_of(text + act("1"))
+    assert [one.message for one in walk.gaps.missing] == [said]
+    assert met == ["1"]
+
+
+def test_what_was_refused_by_the_engine_does_not_come_for_the_first_time() -> None:
+    retry = f"if $.omes!status == 429 then {{ {act('1')} }} else {{ {act('2')} }}\n"
+    assert way_of(retry)[1:] == (["2"], [])
+    mixed = f"if $.omes!status == 429 or {A} then {{ {act('1')} }}\n"
+    assert len(way_of(mixed)[1]) == 1
+
+
+def test_a_variable_that_holds_an_id_of_the_event_is_known() -> None:
+    walk, met, _ = way_of("set $!id = $uuid;\nset $!other = $msg;\nunset $!x;\n" + act("1"))
+    assert walk.identities == {"$!id"}
+    assert met == ["set $!other", "unset $!x", "1"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        ('action(type="OMHttp" server="x")', "action omhttp"),
+        ('action(name="x")', "action without a type"),
+        ("reset $!a = 1;", "reset $!a"),
+        ("foreach ($.a in $!b) do { set $!c = $.a; }", "foreach"),
+        ('reload_lookup_table("t")', "reload_lookup_table"),
+    ],
+)
+def test_what_no_key_says_has_a_name(statement: str, name: str) -> None:
+    block, _ = parse(statement, "rsyslog.conf")
+    assert name_of_statement(block[0]) == name
+
+
+_READS = {
+    "all": 'template(name="t" type="list") { property(name="$!all-json") }',
+    "tree": 'template(name="t" type="subtree" subtree="$!tree")',
+    "a": 'template(name="t" type="string" string="%$!a%")',
+    "msg": 'template(name="t" type="string" string="%msg%")',
+    "local": 'template(name="t" type="string" string="%$.a%")',
+    "nothing": 'template(name="t" type="string" string="x")',
+}
+_OUT = 'action(type="omelasticsearch" template="T")\n'
+
+
+@pytest.mark.parametrize(
+    ("reads", "before", "moves"),
+    [
+        ("a", 'action(type="mmcount")', False), ("all", 'action(type="mmcount")', False),
+        ("tree", 'set $!tree!b = "1";', False), ("tree", 'set $!trees = "1";', True),
+        ("msg", 'action(type="mmcount")', True), ("msg", 'action(type="mmutf8fix")', False),
+        ("msg", 'action(type="mmanon")', False), ("a", 'action(type="mmanon")', True),
+        ("a", 'action(type="mmnew")', False), ("msg", 'action(type="mmnew")', False),
+        ("nothing", 'action(type="mmnew")', True), ("nothing", "unset $!;", True),
+        ("local", 'set $.a = "1";', False), ("local", 'set $!a = "1";', True),
+        ("a", 'set $.r = parse_json("{}", "\\$!a");', False),
+        ("a", 'set $.r = 1 + parse_json("{}", "\\$!a");', False),
+        ("a", 'set $.r = parse_json("{}", "\\$!b");', True),
+        ("a", "foreach ($.one in $!b) do { set $!a = $.one; }", False),
+        ("local", "foreach ($.a in $!b) do { set $!c = $.a; }", False),
+        ("a", f"if {A} then {{ set $!a = 1; }}", False),
+    ],
+)  # fmt: skip
+def test_what_comes_before_an_output_must_not_write_what_that_read(
+    reads: str, before: str, moves: bool
+) -> None:
+    """Once it stood after it."""
+    template, _ = parse(_READS[reads], "rsyslog.conf")
+    (one,) = template
+    assert isinstance(one, ScriptObject)
+    walk, *_ = way_of(_OUT + before + "\n")
+    places = [OUTPUT, KEPT]
+    found = why_bound(walk.reached, places, {"t": template_of(one)})
+    assert found == (None if moves else walk.reached[1].statement)
+    assert why_bound(walk.reached, [OUTPUT, OUTPUT], {"t": template_of(one)}) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "moves"),
+    [
+        ('set $!a = "1";', 'action(type="mmjsonparse")', False),
+        ('set $!a = $!b;', 'action(type="mmjsonparse")', False),
+        ('set $.a = "1";', 'action(type="mmjsonparse")', True),
+        ('set $.a = $msg;', 'action(type="mmjsonparse")', True),
+        ('set $.a = $parsesuccess;', 'action(type="mmjsonparse")', False),
+        ('action(type="mmutf8fix")', 'action(type="mmjsonparse")', False),
+        ('action(type="mmnew")', 'action(type="mmjsonparse")', False),
+        ("foreach ($.b in $!list) do { set $.c = $.b; }", 'action(type="mmnormalize")', False),
+        (f"if {A} then set $.a = 1;", 'action(type="mmnormalize")', True),
+        ('if $!b == "1" then set $.a = 1;', 'action(type="mmnormalize")', False),
+    ],
+)  # fmt: skip
+def test_what_is_parsed_first_must_not_depend_on_what_stood_before_it(
+    first: str, second: str, moves: bool
+) -> None:
+    walk, *_ = way_of(f"{first}\n{second}\n")
+    found = why_bound(walk.reached, [KEPT, PARSED], {})
+    assert found == (None if moves else walk.reached[1].statement)
