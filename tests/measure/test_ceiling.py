@@ -215,7 +215,8 @@ def test_each_combination_is_fed_and_the_best_again_over_a_window_twice_as_long(
 
 def test_each_figure_is_of_the_window_and_of_one_event(feeds: Feeds) -> None:
     found = feeds.measured()
-    for one in (found, *found.combinations):
+    each: list[Ceiling | Combination] = [found, *found.combinations]
+    for one in each:
         assert one.engine_cpu_us == pytest.approx(ENGINE_US, rel=0.02)
         assert one.client_cpu_us == pytest.approx(CLIENT_US, rel=0.02)
         # Of two cores, without those that the engine and the clients used.

@@ -71,9 +71,16 @@ def polled(
 
 
 def said_of_window(
-    samples: Sequence[Poll], changes: Mapping[str, object] | None = None, **after: float
+    samples: Sequence[Poll],
+    changes: Mapping[str, object] | None = None,
+    *,
+    blocked_s: float = 0.0,
+    refreshes: int = 0,
 ) -> list[tuple[DoubtKind, str]]:
-    ended = replace(AT_FIRST, at_s=110.0, epoch_s=AT_FIRST.epoch_s + 10, **after)
+    epoch_s = AT_FIRST.epoch_s + 10
+    ended = replace(
+        AT_FIRST, at_s=110.0, epoch_s=epoch_s, sender_blocked_s=blocked_s, refreshes=refreshes
+    )
     window = Window(AT_FIRST, ended, samples)
     found = of_window(window, steadiness(samples), small(changes or {}))
     return [(one.kind, one.figure) for one in found]
@@ -97,21 +104,21 @@ def test_a_rate_that_falls_is_told_with_by_how_much() -> None:
 
 
 @pytest.mark.parametrize(
-    ("starved", "changes", "after", "doubted"),
+    ("starved", "changes", "blocked_s", "doubted"),
     [
-        (0.2, {}, {}, False),
-        (0.3, {}, {}, True),
+        (0.2, {}, 0.0, False),
+        (0.3, {}, 0.0, True),
         # Told its rate, the sender is not expected to keep workers busy.
-        (0.3, {"workload.rate": 9000}, {}, False),
+        (0.3, {"workload.rate": 9000}, 0.0, False),
         # It had more than the pipeline took.
-        (0.3, {}, {"sender_blocked_s": 5.0}, False),
-        (0.3, {}, {"sender_blocked_s": 4.9}, True),
+        (0.3, {}, 5.0, False),
+        (0.3, {}, 4.9, True),
     ],
 )
 def test_workers_that_were_often_without_work_mean_that_the_sender_set_the_rate(
-    starved: float, changes: Mapping[str, object], after: Mapping[str, float], doubted: bool
+    starved: float, changes: Mapping[str, object], blocked_s: float, doubted: bool
 ) -> None:
-    said = said_of_window(polled(starved=starved), changes, **after)
+    said = said_of_window(polled(starved=starved), changes, blocked_s=blocked_s)
     assert said == ([(DoubtKind.SENDER_LIMITED, "in 30% of the samples")] if doubted else [])
 
 

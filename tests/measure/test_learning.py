@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -174,7 +174,7 @@ class Slow:
             "EngineClient": self.client, "kept_by": lambda _: self.lines,
             "Rsyslogd": self.rsyslogd, "traffic": self.traffic, "read": self.read,
             "receiver_for": lambda script: self.entered(receiver if script.forwards else None),
-            "await_quiet": lambda _client, check, _s: (check(), self.done.append("quiet")),
+            "await_quiet": self.quiet,
         }.items():  # fmt: skip
             self.patch.setattr(f"tuner.measure.learning.{name}", stand_in)
         written = loaded(self.folder, conf=self.conf).profile
@@ -191,6 +191,10 @@ class Slow:
     def client(self, url: str) -> object:
         assert url == SINK
         return SimpleNamespace(get=self.arrived, close=lambda: self.done.append("closed"))
+
+    def quiet(self, _client: object, check: Callable[[], None], _quiet_s: float) -> None:
+        check()
+        self.done.append("quiet")
 
     def arrived(self, path: str) -> JSON:
         assert path == f"/_sink/_all/arrived?run={self.run.stamped_run}&output=0&count={2 * POOL}"

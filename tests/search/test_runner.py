@@ -55,7 +55,7 @@ def trial(
 def runner(*known: Trial, at_s: float = 100.0, labs: int = 1, **more: object) -> Runner:
     """What knows these trials, so many seconds after the beginning."""
     world: World | object = World(at_s) if labs == 1 else replace(rack(labs), now_s=at_s)
-    return Runner(replace(setup(world), known=known, **more))  # type: ignore[arg-type, type-var]
+    return Runner(replace(setup(world), known=known, **more))  # type: ignore[arg-type]
 
 
 def test_a_trial_takes_what_the_last_five_took() -> None:

@@ -31,7 +31,7 @@ class Lab:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.configuration, self.entrances, self.asked = "", list[object](), list[str]()
         self.files: dict[str, bytes] = {}
-        self.sent: list[tuple[str, str, Sequence[bytes]]] = []
+        self.sent: list[tuple[str, int, Sequence[bytes]]] = []
         for name, stand_in in {
             "Sink": self.sink, "Rsyslogd": self.rsyslogd, "EngineClient": self.client,
             "send": lambda *given: self.sent.append(given), "await_quiet": lambda *_: None,
