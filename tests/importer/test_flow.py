@@ -17,9 +17,11 @@ from tuner.importer.flow import (
     Reached,
     Walk,
     name_of_statement,
+    step_of,
     why_bound,
 )
-from tuner.rainerscript.gaps import Gaps
+from tuner.rainerscript.configuration import Parts
+from tuner.rainerscript.gaps import Gaps, Inexpressible
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import If, ScriptObject, ScriptPosition, printed
 from tuner.rainerscript.template import template_of
@@ -205,20 +207,21 @@ def test_a_queue_before_the_only_action_of_a_called_ruleset_is_that_actions() ->
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "why", "line"),
     [
-        ('ruleset(name="r") { call r }\ncall r\n', "ruleset r calls itself"),
+        ('ruleset(name="r") { call r }\ncall r\n', "ruleset r calls itself", 1),
         ('ruleset(name="r") { call s }\nruleset(name="s") { call r }\ncall r\n',
-         "ruleset r calls itself"),
-        ("call_indirect $!to;\n", "the ruleset of call_indirect depends on the event"),
-        (act(*map(str, range(201))), "more than 200 actions"),
+         "ruleset r calls itself", 2),
+        (act("1") + "call_indirect $!to;\n", "the ruleset of call_indirect depends on the event",
+         2),
+        (act(*map(str, range(201))), "more than 200 actions", 201),
     ],
 )  # fmt: skip
-def test_actions_that_cannot_be_told_apart_are_said(text: str, why: str) -> None:
+def test_actions_that_cannot_be_told_apart_are_said(text: str, why: str, line: int) -> None:
     walk, met, _ = way_of(text)
     assert walk.bound is not None
-    assert walk.bound.message == why
-    assert len(met) in {0, 200}
+    assert (walk.bound.message, walk.bound.origin.line) == (why, line)
+    assert len(met) in {0, 1, 200}
     assert way_of(act(*map(str, range(200))))[0].bound is None
 
 
@@ -282,6 +285,7 @@ _READS = {
     "a": 'template(name="t" type="string" string="%$!a%")',
     "msg": 'template(name="t" type="string" string="%msg%")',
     "local": 'template(name="t" type="string" string="%$.a%")',
+    "shared": 'template(name="t" type="string" string="%$/a%")',
     "nothing": 'template(name="t" type="string" string="x")',
 }
 _OUT = 'action(type="omelasticsearch" template="T")\n'
@@ -296,6 +300,7 @@ _OUT = 'action(type="omelasticsearch" template="T")\n'
         ("msg", 'action(type="mmanon")', False), ("a", 'action(type="mmanon")', True),
         ("a", 'action(type="mmnew")', False), ("msg", 'action(type="mmnew")', False),
         ("nothing", 'action(type="mmnew")', True), ("nothing", "unset $!;", True),
+        ("a", "unset $!;", False), ("local", "unset $.;", False), ("shared", "unset $/;", False),
         ("local", 'set $.a = "1";', False), ("local", 'set $!a = "1";', True),
         ("a", 'set $.r = parse_json("{}", "\\$!a");', False),
         ("a", 'set $.r = 1 + parse_json("{}", "\\$!a");', False),
@@ -330,6 +335,10 @@ def test_what_comes_before_an_output_must_not_write_what_that_read(
         ('action(type="mmutf8fix")', 'action(type="mmjsonparse")', False),
         ('action(type="mmnew")', 'action(type="mmjsonparse")', False),
         ("foreach ($.b in $!list) do { set $.c = $.b; }", 'action(type="mmnormalize")', False),
+        (f"foreach ($.b in $!list) do {{ if {A} then set $.c = 1; }}",
+         'action(type="mmnormalize")', False),
+        ("foreach ($.b in $.list) do { if $!a == 1 then set $.c = 1; }",
+         'action(type="mmnormalize")', False),
         (f"if {A} then set $.a = 1;", 'action(type="mmnormalize")', True),
         ('if $!b == "1" then set $.a = 1;', 'action(type="mmnormalize")', False),
     ],
@@ -340,3 +349,41 @@ def test_what_is_parsed_first_must_not_depend_on_what_stood_before_it(
     walk, *_ = way_of(f"{first}\n{second}\n")
     found = why_bound(walk.reached, [KEPT, PARSED], {})
     assert found == (None if moves else walk.reached[1].statement)
+
+
+@pytest.mark.parametrize(
+    ("text", "moves"),
+    [
+        # What was set before a condition was asked is asked as it is now.
+        ('set $!b = "1";\nif $!b == "1" then { OUT }', True),
+        (f'set $!b = "1";\nif {A} then {{ if $!b == "1" then stop }} OUT', True),
+        ('if $!b == "1" then { set $!b = "2"; OUT }', False),
+        (f'if {A} then {{ if $!b == "1" then stop }} set $!b = "2";\nOUT', False),
+        (f'if $!b == "1" then {{ if {A} then stop }} set $!b = "2";\nOUT', False),
+        ('if $!b == "1" then { set $!c = "2"; OUT }', True),
+        ('if $!b == "1" then { set $!b!c = "2"; OUT }', False),
+    ],
+)
+def test_a_condition_is_asked_before_what_it_guards_changes_it(text: str, moves: bool) -> None:
+    walk, *_ = way_of(text.replace("OUT", act("1")) + "\n")
+    places = [KEPT] * (len(walk.reached) - 1) + [OUTPUT]
+    found = why_bound(walk.reached, places, {})
+    assert found == (None if moves else walk.reached[-1].statement)
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ('action(type="mmdblookup" mmdbfile="/x" fields=["a"])', "a step does not say key"),
+        ("set $/a = 1;", "a step does not set $/a"),
+        ("set $!a = $!b;", "a copy of $!b, which may be no text"),
+        ("set $!a = 1 + 2;", "a value that is worked out"),
+        ('set $!a = lookup("gone", $msg);', "a table that is not there"),
+    ],
+)
+def test_what_a_step_does_not_say_is_told_with_its_place(statement: str, why: str) -> None:
+    walk, *_ = way_of(f"\n{statement}\n")
+    with pytest.raises(Inexpressible) as refused:
+        step_of(walk.reached[0], Parts(), Gaps())
+    gap = refused.value.gap
+    assert (gap.message, gap.origin.line) == (why, 2)

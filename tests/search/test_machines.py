@@ -235,7 +235,7 @@ def test_a_trial_is_waited_for_by_its_own_length_and_ten_minutes() -> None:
 
 
 def test_this_machine_alone_measures_while_it_is_waited_for() -> None:
-    farm = FarmOfOne(lambda one, profile: GOOD if profile is PROFILE else STALLED)
+    farm = FarmOfOne(lambda *given: GOOD if given == (asked(7), PROFILE) else STALLED)
     assert farm.machines == (HERE,)
     with pytest.raises(RuntimeError, match="no trial is under way"):
         farm.wait(1.0)

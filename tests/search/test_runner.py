@@ -267,7 +267,8 @@ def test_once_pairs_are_measured_time_says_how_many_follow(
         trial(number, Phase.CONFIRM, BEST if number % 2 else BASELINE, pair=1 + number // 2)
         for number in range(runs)
     ]
-    assert runner(*sides, at_s=at_s).trials_expected(BEST) == runs - 1 + more
+    # Whatever seems best by now.
+    assert runner(*sides, at_s=at_s).trials_expected(HEAP) == runs - 1 + more
 
 
 def test_numbers_go_on_where_an_earlier_session_ended() -> None:
