@@ -173,6 +173,28 @@ def test_a_machine_of_steady_speed_leaves_the_raw_ratio() -> None:
     assert (found.ratio, found.low, found.p) == (raw.ratio, raw.low, raw.p)
 
 
+@pytest.mark.parametrize(
+    ("moved", "counts"),
+    [
+        # Chance explains a little more than what the settings are allowed, or a little less.
+        (0.026, Counts.STEADY), (0.027, Counts.ADJUSTED),
+        # Beyond t of 80 %, and of 99.9 %, with seven degrees of freedom.
+        (0.038, Counts.ADJUSTED), (0.040, Counts.BOTH), (0.147, Counts.BOTH),
+        (0.150, Counts.MOVED), (-0.038, Counts.ADJUSTED), (-0.040, Counts.BOTH),
+        (-0.150, Counts.MOVED),
+    ],
+)  # fmt: skip
+def test_how_far_settings_seem_to_move_the_probe_decides_what_counts(
+    moved: float, counts: Counts
+) -> None:
+    """In eight pairs whose differences vary by 0.05 either way."""
+    apart = [moved + 0.05 * (-1) ** at for at in range(8)]
+    found = compare(RATES, [1.1 * one for one in RATES[::-1]], (), ([0.0] * 8, apart))
+    assert found.by_speed is not None
+    assert found.by_speed.counts is counts
+    assert found.by_speed.moved == pytest.approx(math.exp(moved))
+
+
 def test_too_few_pairs_have_no_slope() -> None:
     few = compare(RATES[:3], RATES[3:6], (), ([0.1, 0.2, 0.3], [0.3, 0.1, 0.2]))
     assert few.by_speed is None

@@ -67,6 +67,37 @@ def test_pairs_of_one_machine_are_compared_as_without_its_name() -> None:
     assert compare_across(a, b, names) == compare_across(a, b) == compare(a, b)
 
 
+def test_the_interval_is_that_of_random_effects_with_a_degree_of_freedom_for_the_belief() -> None:
+    """Gains of 0.1 and 0.3 on one machine, of 0.5 and 0.7 on another, as logarithms: the mean
+    square of machines is 8 times that within them, 0.02, and the belief weighs as 1; with two
+    degrees of freedom t is 4.303."""
+    gains = np.exp([0.1, 0.3, 0.5, 0.7]).tolist()
+    found = compare_across([1.0] * 4, gains, ["north", "north", "south", "south"])
+    half = 4.303 * math.sqrt(0.02 * (8 + 1) / 2 / 4)
+    assert math.log(found.ratio) == pytest.approx(0.4)
+    assert math.log(found.high) == pytest.approx(0.4 + half, rel=1e-3)
+    assert math.log(found.low) == pytest.approx(0.4 - half, rel=1e-3)
+
+
+def test_what_is_detectable_grows_as_the_interval_does() -> None:
+    a, b, names = pairs(APART, {"north": 1.05, "south": 1.2, "west": 1.37}, 4)
+    found, alone = compare_across(a, b, names), compare(a, b)
+    assert found.detectable is not None
+    assert alone.detectable is not None
+    wider = width(found) / width(alone)
+    assert wider > 1.1
+    assert math.log1p(found.detectable) == pytest.approx(wider * math.log1p(alone.detectable))
+
+
+@pytest.mark.parametrize(("apart", "stands_out"), [(0.18, False), (0.19, True)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_machine_stands_out_beyond_three_deviations_of_the_others(
+    apart: float, stands_out: bool, sign: int
+) -> None:
+    """Which are 5 % at least, and one more for the mean of two."""
+    assert bool(outliers({"a": 1.0, "b": 1.0, "c": 1.0 + sign * apart})) is stands_out
+
+
 def test_gains_that_differ_among_machines_widen_the_interval() -> None:
     alike = compare_across(*pairs(APART, dict.fromkeys(APART, 1.2), 4))
     differing = {"north": 1.05, "south": 1.2, "west": 1.37}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tuner.measure.contrast import detectable_by
+from tuner.measure.contrast import detectable_by, pairs_to_detect
 from tuner.measure.paired import Comparison, compare, least
 
 Noise = NDArray[np.float64]
@@ -149,6 +149,20 @@ def test_the_smallest_detectable_gain_is_shown_four_times_out_of_five(
     shown a little more often."""
     found = simulated(gain_from(simulated(1.0, 0.05, shape, pairs)), 0.05, shape, pairs, seed=11)
     assert 0.77 <= share(one.shows_more for one in found) <= (0.83 if shape is normal else 0.87)
+
+
+def test_what_pairs_detect_and_how_many_it_takes() -> None:
+    """By both t of nine degrees of freedom, 2.262 and 0.883, and 1.5 % for the exact test."""
+    ten = math.expm1(1.015 * (2.262 + 0.883) * 0.05 / math.sqrt(5))
+    assert detectable_by(10, 0.05) == pytest.approx(ten, rel=1e-3)
+    # Half of ten runs of each side, with eight degrees of freedom and 3 %.
+    half = math.expm1(1.03 * (2.306 + 0.889) * 0.05 / math.sqrt(2.5))
+    assert detectable_by(10, 0.05, restarting=True) == pytest.approx(half, rel=1e-3)
+    assert pairs_to_detect(ten + 1e-3, 0.05, 6) == 10
+    assert pairs_to_detect(ten - 1e-3, 0.05, 6) == 11
+    assert pairs_to_detect(ten, 0.05, 30) == 30
+    assert pairs_to_detect(half + 1e-3, 0.05, 6, restarting=True) == 10
+    assert pairs_to_detect(1e-4, 0.05, 6) is None
 
 
 def test_too_few_pairs_detect_nothing() -> None:

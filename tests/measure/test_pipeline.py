@@ -70,6 +70,34 @@ def test_indices_of_a_base_are_ours_and_count_the_number_of_an_event() -> None:
     assert body["priority"] >= 500
 
 
+def test_the_users_own_template_of_a_base_holds_for_its_indices_before_ours() -> None:
+    """With our prefix, the replicas that the lab has, and room for the number of an event."""
+    given = SimpleNamespace(
+        patterns=["logs-*", "audit"], settings={"index.number_of_shards": 3},
+        mappings={"dynamic": "strict", "properties": {"host": {"type": "keyword"}}},
+    )  # fmt: skip
+    base = SimpleNamespace(kept=SimpleNamespace(template=given))
+    replicas = {"outputs[logs].index.settings.number_of_replicas": 0}
+    based = small(replicas).model_copy(update={"base": base})
+    engine, prefix = Engine(Objects()), f"{OURS.prefix}t1-"
+    install_for_base(lab_of(engine), based, prefix)
+    assert engine.asked[1:] == [f"PUT /_index_template/{prefix}given?create=true"]
+    ours, theirs = cast(list[dict[str, Any]], engine.put)
+    assert theirs["index_patterns"] == [f"{prefix}logs-*", f"{prefix}audit"]
+    assert theirs["priority"] > ours["priority"]
+    assert theirs["_meta"] == META
+    assert theirs["template"] == {
+        "settings": {
+            "index.number_of_shards": 3, "index.number_of_replicas": 0,
+            "index.store.stats_refresh_interval": "0s",
+        },
+        "mappings": {
+            "dynamic": "strict", "_meta": META,
+            "properties": {"host": {"type": "keyword"}, FIELD: MAPPING},
+        },
+    }  # fmt: skip
+
+
 def lab_of(engine: Engine) -> Lab:
     return cast(Lab, SimpleNamespace(client=engine, owner=OURS, templates=None))
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tuner.measure.window import Poll, steadiness
+from tuner.measure.window import Poll, Steadiness, steadiness
 
 
 def samples(rate_at: Callable[[float], float], seconds: float = 12.0) -> list[Poll]:
@@ -33,6 +33,27 @@ def test_a_rate_that_keeps_falling_is_not_steady() -> None:
 
 def test_a_rate_that_breaks_down_in_the_second_half_is_not_steady() -> None:
     assert not steadiness(samples(lambda t: 60_000 if t < 8 else 20_000)).steady
+
+
+@pytest.mark.parametrize("rises", [0.1, -0.3])
+def test_halves_and_drift_are_those_of_the_rate(rises: float) -> None:
+    found = steadiness(samples(lambda t: 50_000 * (1 + rises * (t - 6) / 12)))
+    assert found.drift == pytest.approx(rises * 23 / 24, abs=0.002)
+    assert found.halves == pytest.approx((1 + rises / 4) / (1 - rises / 4), abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("reached", "halves", "drift", "steady"),
+    [
+        (True, 1.049, 0.5, True), (True, 0.951, -0.5, True), (True, 1.2, 0.1, True),
+        (True, 1.2, -0.1, True), (True, 1.051, 0.11, False), (True, 0.949, -0.11, False),
+        (False, 1.0, 0.0, False),
+    ],
+)  # fmt: skip
+def test_level_are_halves_within_5_or_a_drift_within_10_percent(
+    reached: bool, halves: float, drift: float, steady: bool
+) -> None:
+    assert Steadiness(reached, halves, drift).steady is steady
 
 
 def test_noise_alone_is_steady_most_of_the_time() -> None:

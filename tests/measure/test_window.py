@@ -75,6 +75,24 @@ def test_an_engine_gets_half_a_minute_before_it_is_judged() -> None:
     assert is_flat(level[:11])
 
 
+@pytest.mark.parametrize(
+    ("costs_less", "rises", "flat"),
+    [(0.045, 0.0, True), (0.055, 0.0, False), (0.0, 0.09, True), (0.0, 0.11, False),
+     (-0.2, -0.2, True)],
+)  # fmt: skip
+def test_an_engine_is_warm_once_its_cost_falls_by_less_than_5_and_its_rate_rises_by_less_than_10(
+    costs_less: float, rises: float, flat: bool
+) -> None:
+    """Percent, along a straight line over 30 s."""
+    steps = [at / 9 for at in range(10)]
+    costs = [50.0 * math.exp(-costs_less * step) for step in steps]
+    assert is_flat(marked(costs, [1e5 * math.exp(rises * step) for step in steps])) is flat
+
+
+def test_an_engine_that_indexes_nothing_for_a_while_is_not_warm() -> None:
+    assert not is_flat(marked([30.0] * 20, [40_000.0] * 19 + [0.0]))
+
+
 def test_the_fast_beginning_of_a_long_warm_up_does_not_count() -> None:
     costs = [100.0, 80.0, 60.0, 50.0, 42.0, 36.0, 32.0, *[30.0] * 12]
     assert is_flat(marked(costs, [40_000.0] * len(costs)))
