@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,13 @@ CODES = {"f__mutmut_1": 1, "f__mutmut_2": 0, "f__mutmut_3": 33, "f__mutmut_4": -
 @pytest.mark.parametrize("room", mutants.rooms())
 def test_each_room_is_there(room: str) -> None:
     assert any(path.is_file() for path in ROOT.glob(room))
+
+
+@pytest.mark.parametrize("room", mutants.rooms())
+def test_the_tests_of_each_room_are_run(room: str) -> None:
+    settings = tomllib.loads(mutants.PROJECT.read_text("utf-8"))["tool"]["mutmut"]
+    tests = room.replace("tuner/", "tests/").rpartition("/")[0]
+    assert tests in settings["pytest_add_cli_args_test_selection"]
 
 
 @pytest.fixture
