@@ -12,7 +12,15 @@ import pytest
 
 from tests.measure.factory import SPEED, failed, measured
 from tuner.lint.load import parse_profile
-from tuner.measure.blocks import Arm, Run, average, block_order, comparison, pairs
+from tuner.measure.blocks import (
+    Arm,
+    Run,
+    average,
+    block_order,
+    by_machine,
+    comparison,
+    pairs,
+)
 from tuner.measure.measurement import Spent
 from tuner.measure.paired import Pairs
 from tuner.measure.speed import PRIOR
@@ -103,6 +111,20 @@ def test_a_metric_that_shows_nothing_is_not_compared() -> None:
     assert comparison(sunk * 3, "A", "B", Metric.STORE) is None
     assert comparison(runs(), "A", "B", Metric.FRESHNESS_P99) is None
     assert average(runs(), "A", Metric.DECOMPRESS_CPU) is None
+
+
+def test_an_average_is_that_of_the_blocks_that_show_it() -> None:
+    assert average(runs(), "A", Metric.EPS) == pytest.approx((100 * 200 * 300 * 400) ** 0.25)
+    idle = replace(measured(1.0), shipper_cpu_us=0.0)
+    assert average([*runs(), Run("A", 6, idle)], "A", Metric.SHIPPER_CPU) == 0.0
+
+
+def test_runs_are_told_apart_by_machine() -> None:
+    every = [Run("A", block, failed(), name) for block, name in enumerate(["b", "a", "b"])]
+    found = by_machine(every)
+    assert list(found) == ["a", "b"]
+    assert found["b"] == (every[0], every[2])
+    assert by_machine([Run("A", 1, failed())]) == {}
 
 
 def test_cores_are_rate_times_time() -> None:
