@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.deploy.fleet import AFTER, BEFORE, TEMPLATE, Fleet, Holding
+from tests.measure.test_watch import Script
 from tests.profile.examples import small
-from tuner.deploy.objects import awaited, bring_back
+from tuner.deploy.objects import awaited, bring_back, findable
 from tuner.engine.client import JSON, EngineRefused
 
 FIRST = "/logs-000001"
@@ -86,3 +87,55 @@ def test_an_event_is_awaited_in_an_index_that_is_being_made_and_nowhere_else() -
         assert not awaited(Refusing(status), small(), "mark", 0.0)
     with pytest.raises(EngineRefused):
         awaited(Refusing(403), small(), "mark", 0.0)
+
+
+class Late(Holding):
+    """An engine that finds an event with the n-th search."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__(Fleet(), {})
+        self.after, self.asked = after, list[tuple[str, JSON | None]]()
+
+    def request(
+        self, method: str, path: str, body: JSON | None = None, *, timeout_s: float | None = None
+    ) -> object:
+        self.asked.append((f"{method} {path.partition('?')[0]}", body))
+        self.finds = len(self.asked) >= 2 * self.after
+        return super().request(method, path, body, timeout_s=timeout_s)
+
+
+@pytest.mark.parametrize(("patience_s", "found"), [(2.0, True), (0.9, False)])
+def test_an_event_is_searched_for_again_and_again_until_the_time_is_up(
+    patience_s: float, found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the fields that hold it, once what came is searchable."""
+    monkeypatch.setattr("tuner.deploy.objects.time", Script())
+    engine = Late(4)
+    assert awaited(engine, small(), "mark7", patience_s) is found
+    refreshed, searched = engine.asked[:2]
+    assert refreshed == ("POST /syslog*/_refresh", None)
+    fields = findable(small())
+    query = {"multi_match": {"query": "mark7", "fields": fields, "lenient": True}}
+    assert searched == ("POST /syslog*/_search", {"query": query, "size": 1})
+    assert len(engine.asked) == (8 if found else 6)
+
+
+def field(name: str, source: str, *uses: str) -> JSON:
+    return {"name": name, "property": source, "uses": [*uses, "retrieve"]}
+
+
+def test_an_event_is_found_by_a_word_where_the_field_holds_one() -> None:
+    """A keyword holds all of a value, with what stands around the word."""
+    document = [
+        field("message", "msg", "full_text"), field("whole", "msg", "term"),
+        field("phrase", "rawmsg", "phrase"), field("program", "programname", "term"),
+        field("tag", "syslogtag", "term"), field("tagged", "syslogtag", "full_text"),
+        field("host", "hostname", "full_text"), field("kept", "programname"),
+    ]  # fmt: skip
+    profile = small({"outputs[logs].document": document})
+    assert findable(profile) == ("message", "phrase", "program", "tagged")
+    index = {"name": "syslog", "mapping": "dynamic"}
+    every = small({"outputs[logs].document": document, "outputs[logs].index": index})
+    assert len(findable(every)) == len(document)
+    based = small().model_copy(update={"base": object()})
+    assert findable(based) == ("*",)
