@@ -247,7 +247,7 @@ def test_rulesets_may_call_each_other_twenty_deep() -> None:
 )
 def test_what_is_not_followed_is_said_and_what_comes_after_it_is(text: str, said: str) -> None:
     walk, met, _ = way_of(text + act("1"))
-    assert [one.message for one in walk.gaps.missing] == [said]
+    assert [(one.message, one.origin.line) for one in walk.gaps.missing] == [(said, 1)]
     assert met == ["1"]
 
 
@@ -369,6 +369,30 @@ def test_a_condition_is_asked_before_what_it_guards_changes_it(text: str, moves:
     places = [KEPT] * (len(walk.reached) - 1) + [OUTPUT]
     found = why_bound(walk.reached, places, {})
     assert found == (None if moves else walk.reached[-1].statement)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("unset $!a!b;", {"type": "unset", "json": "a.b"}),
+        ('set $!a = "b";', {"type": "set", "json": "a", "value": [{"constant": "b"}]}),
+        ("set $!a = $msg;", {"type": "set", "json": "a", "value": [{"property": "msg"}]}),
+        ('set $.a = $!b & "c" & $hostname;',
+         {"type": "set", "variable": "a",
+          "value": [{"json": "b"}, {"constant": "c"}, {"property": "hostname"}]}),
+        ('action(type="mmanon" name="x" queue.type="Direct" ipv4.bits="8")',
+         {"type": "mmanon", "ipv4.bits": 8}),
+        (f'if {A} then set $!a = "b";',
+         {"type": "set", "json": "a", "value": [{"constant": "b"}],
+          "filter": {"programname": ["a"]}}),
+    ],
+)  # fmt: skip
+def test_what_changes_events_is_a_step(statement: str, said: dict[str, object]) -> None:
+    walk, *_ = way_of(f"{statement}\n")
+    found = step_of(walk.reached[0], Parts(), Gaps())
+    assert {key: str(one) for key, one in found.items()} == {
+        key: str(one) for key, one in said.items()
+    }
 
 
 @pytest.mark.parametrize(
