@@ -11,7 +11,7 @@ from tests.deploy.fleet import AFTER, BEFORE, CONF, NEW, OLD, TEMPLATE, Fleet, H
 from tests.profile.examples import SMALL, small
 from tuner.deploy.apply import Apply, HostOutcome, HostState, Manner, entrance_of
 from tuner.deploy.intents import Beginning, Intents, Put, Touched, left_intents, new_intents
-from tuner.deploy.recover import confirm, recover
+from tuner.deploy.recover import confirm, recover, recover_hosts
 from tuner.engine.client import JSON
 from tuner.errors import GuardrailBreached, JobFailed, TuneError
 from tuner.host.lock import state_folder
@@ -393,6 +393,19 @@ def test_what_waited_and_was_restored_by_its_timer_is_not_confirmed(
     with left_intents() as left, pytest.raises(JobFailed, match="was restored"):
         confirm(left, lambda _: None)
     assert len(journal()) == 1
+
+
+def test_a_host_is_restored_whoever_changed_it(fleet: Fleet) -> None:
+    fleet.live = {"a": NEW, "b": NEW, "c": OLD}
+    fleet.under_way = {"a": "somebody's run"}
+    said: list[str] = []
+    machines = [one.machine for one in plan_of(*"abc").hosts]
+    recover_hosts(machines, said.append)
+    assert fleet.live == {"a": OLD, "b": NEW, "c": OLD}
+    assert said == [
+        "a: restored", "b: was finished and stays, and so do the engine's objects",
+        "c: as it was before",
+    ]  # fmt: skip
 
 
 def test_an_apply_that_did_not_end_does_not_wait_to_be_confirmed(

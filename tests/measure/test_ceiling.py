@@ -177,6 +177,7 @@ def lab_of(client: Keeper) -> Lab:
     engine = SimpleNamespace(
         client=client, facts=facts, stand_in=None, heap=None, heap_for=lambda _: None,
         keeps_credentials=False, ending=lambda: None, name="Elasticsearch",
+        needs_numbers=lambda _: True,
     )  # fmt: skip
     return Lab(cast(LabEngine, engine), OURS, Path("/nonexistent"), "8.2302")
 
@@ -310,6 +311,7 @@ class Recording:
 
     patch: pytest.MonkeyPatch
     rate: float = 1000.0
+    ended: str | None = None
     script: Script = field(default_factory=Script)
     engines: list[object] = field(default_factory=list)
     steered: list[object] = field(default_factory=list)
@@ -317,7 +319,7 @@ class Recording:
     def lines(self, documents: int) -> bytes:
         for module in ("ceiling", "watch"):
             self.patch.setattr(f"tuner.measure.{module}.time", self.script)
-        sink = SimpleNamespace(url="http://127.0.0.1:9", ending=lambda: None)
+        sink = SimpleNamespace(url="http://127.0.0.1:9", ending=lambda: self.ended)
         for name, stand_in in {
             "Sink": lambda **_: self.entered(sink), "pipeline": self.pipeline,
             "traffic": lambda *_: self.entered(self.flood), "kept": lambda _: LINES,
@@ -334,7 +336,7 @@ class Recording:
 
     @contextmanager
     def pipeline(self, lab: Lab, profile: object, name: str) -> Iterator[object]:
-        assert name == "seen"
+        assert (name, lab.engine.needs_numbers(small())) == ("seen", True)
         self.engines.append(lab.client.url)
         rsyslogd = SimpleNamespace(check=self.script.check)
         pattern = small().measured.index.pattern
@@ -359,6 +361,12 @@ def test_the_documents_are_what_a_sink_kept_of_a_flood_in_the_place_of_the_engin
     assert recording.engines == ["http://127.0.0.1:9"]
     assert recording.script.at_s == pytest.approx(5.0, abs=0.3)
     assert recording.steered
+
+
+def test_a_sink_that_ended_takes_no_documents(recording: Recording) -> None:
+    recording.ended = "SIGKILL"
+    with pytest.raises(Unreachable, match="died with SIGKILL"):
+        recording.lines(5000)
 
 
 def test_documents_that_do_not_come_within_a_minute_are_told(recording: Recording) -> None:

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tuner.measure.contrast import detectable_by, pairs_to_detect
-from tuner.measure.paired import Comparison, compare, least
+from tuner.measure.paired import Comparison, compare, least, most
 
 Noise = NDArray[np.float64]
 Shape = Callable[[np.random.Generator, tuple[int, ...]], Noise]
@@ -98,6 +98,14 @@ def test_the_smaller_of_two_ratios_lies_within_the_smaller_bounds(
     ]
     assert share(each.low <= 1.2 <= each.high for each in found) >= 0.93
     assert share(each.low > 1.2 for each in found) <= 0.035
+
+
+def test_the_larger_of_two_ratios_is_what_is_below_one_at_least() -> None:
+    low, high = (compare([1.0] * 6, [share + 0.01 * at for at in range(6)]) for share in (0.6, 0.8))
+    both = most([high, low])
+    assert (both.ratio, both.high, both.p) == (high.ratio, high.high, high.p)
+    assert both.averages == high.averages
+    assert both == most([low, high])
 
 
 def test_five_pairs_cannot_reach_five_percent() -> None:

@@ -1,0 +1,55 @@
+"""Files of a host that are read and listed, here by programs of this machine."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from tuner.deploy.files import HostFiles
+from tuner.host.remote import Answer, Host, connect
+from tuner.rainerscript.configuration import MAX_BYTES
+
+
+@pytest.fixture
+def here() -> HostFiles:
+    return HostFiles(connect("here", "local://"))
+
+
+def test_a_file_is_read_to_just_beyond_the_most_that_a_configuration_may_have(
+    here: HostFiles, tmp_path: Path
+) -> None:
+    path = tmp_path / "-n"
+    path.write_bytes(b"\xff\n\0")
+    assert here.read(str(path)) == b"\xff\n\0"
+    path.write_bytes(b"x" * (MAX_BYTES + 5))
+    assert len(here.read(str(path))) == MAX_BYTES + 1
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [("head: cannot open '/x' for reading: Permission denied\n", "Permission denied"),
+     ("", "Input/output error")],
+)  # fmt: skip
+def test_a_file_that_cannot_be_read_is_told_in_the_words_of_the_host(said: str, why: str) -> None:
+    host = SimpleNamespace(run=lambda _: Answer(1, b"half", said))
+    with pytest.raises(OSError, match=why) as refused:
+        HostFiles(cast(Host, host)).read("/x")
+    assert (refused.value.errno, refused.value.strerror) == (errno.EIO, why)
+
+
+def test_a_folder_is_listed_once_with_what_is_no_folder(here: HostFiles, tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d/inner").touch()
+    for name in ("a\nb", ".hidden"):
+        (tmp_path / name).touch()
+    (tmp_path / "link").symlink_to(tmp_path / "d")
+    listed = {"d": False, "link": False, "a\nb": True, ".hidden": True}
+    assert here.listed(str(tmp_path)) == listed
+    (tmp_path / "later").touch()
+    assert here.listed(str(tmp_path)) == listed
+    assert here.listed(str(tmp_path / "d")) == {"inner": True}
+    assert here.listed(str(tmp_path / "gone")) == {}
