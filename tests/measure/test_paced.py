@@ -180,6 +180,13 @@ def test_a_trial_that_lost_an_event_has_no_number(course: Paced) -> None:
     assert (outcome.kind, outcome.sent) == (FailureKind.DELIVERY, RATE * LASTS_S)
 
 
+def test_a_flood_that_was_cut_short_has_no_number(course: Paced) -> None:
+    course.truncated = True
+    outcome = course.outcome()
+    assert isinstance(outcome, Failure)
+    assert outcome.kind is FailureKind.FLOOD
+
+
 def test_what_queues_held_is_told_from_rsyslogds_own_counters(course: Paced) -> None:
     counted = QueueCounters(5, 12_000, 0, discarded_full=2, discarded_nf=1, maxqsize=700)
     queues = {"main Q": counted, "logs queue[DA]": replace(counted, maxqsize=9)}

@@ -53,6 +53,8 @@ class Course:
     sent: float = float("inf")
     told: list[str] = field(default_factory=list)
     folder: Path = Path("/nonexistent")
+    stand_in: str | None = None
+    truncated: bool = False
 
     def indexed(self, at_s: float) -> float:
         """What is indexed by then, if nothing is lost."""
@@ -74,7 +76,7 @@ class Course:
         self.patch.setattr("tuner.measure.watch.counters_now", lambda *_: self.counters())
         self.patch.setattr("tuner.measure.watch.refreshing", self.refreshing)
         facts = SimpleNamespace(processors=2)
-        engine = SimpleNamespace(stand_in=None, check_delivery=counted, facts=facts)
+        engine = SimpleNamespace(stand_in=self.stand_in, check_delivery=counted, facts=facts)
         lab = SimpleNamespace(
             client=Engine(script), loss=script.loss, engine=engine, check=lambda: None,
             loads=lambda: (), is_ours=False, is_here=False,
@@ -96,7 +98,8 @@ class Course:
     def traffic(self, *_: object) -> Iterator[object]:
         def finish(_: float) -> FloodProgress:
             self.sent = int(self.script.sent(self.script.at_s))
-            return replace(self.script.progress(), first_send_s=self.script.began_s)
+            progress = replace(self.script.progress(), first_send_s=self.script.began_s)
+            return replace(progress, truncated=self.truncated)
 
         yield SimpleNamespace(
             progress=self.script.progress, finish=finish, spec=SimpleNamespace(run_id="0a1b2c3d"),
@@ -226,6 +229,49 @@ def test_a_trial_that_lost_an_event_has_no_number(course: Course) -> None:
     assert outcome.kind is FailureKind.DELIVERY
     assert outcome.delivery is not None
     assert (outcome.delivery.lost, outcome.sent) == (1, course.sent)
+
+
+@pytest.mark.parametrize("stand_in", [None, "sink"])
+def test_work_that_an_engine_puts_off_counts_and_a_sink_puts_nothing_off(
+    course: Course, stand_in: str | None
+) -> None:
+    course.stand_in = stand_in
+    course.script.cpu_ms = lambda at_s: 300 * at_s + (5000 if at_s > 11.4 else 0)
+    found = measured(course.run())
+    if stand_in is not None:
+        assert found.deferred_cpu_us == 0.0
+        return
+    # For all events of the trial, beyond what those of the window took.
+    assert found.deferred_cpu_us == pytest.approx(1e3 * 8500 / course.sent - 300, abs=30)
+
+
+@pytest.mark.parametrize(
+    ("awaits", "merges_for_s", "merged"), [(False, 10, True), (False, 20, False), (True, 20, True)]
+)
+def test_merges_of_what_is_reported_get_longer_to_end(
+    course: Course, awaits: bool, merges_for_s: float, merged: bool
+) -> None:
+    ends_s = WARM_UP_S + WINDOW_S + merges_for_s
+    course.script.merges = lambda at_s: int(at_s < ends_s)
+    found = measured(course.run(replace(PLAN, awaits_counters=awaits)))
+    assert (found.eps_merged is not None) is merged
+    assert (DoubtKind.UNMERGED in {one.kind for one in found.doubts}) is not merged
+
+
+def test_a_flood_that_was_cut_short_has_no_number(course: Course) -> None:
+    course.truncated = True
+    outcome = course.run()
+    assert isinstance(outcome, Failure)
+    assert outcome.kind is FailureKind.FLOOD
+
+
+def test_a_node_that_died_after_the_window_is_told_with_the_account(course: Course) -> None:
+    course.script.node_died_s = WARM_UP_S + WINDOW_S + 0.6
+    outcome = course.run()
+    assert isinstance(outcome, Failure)
+    assert outcome.kind is FailureKind.ENGINE_DOWN
+    assert outcome.delivery is not None
+    assert outcome.delivery.exact
 
 
 def test_a_node_that_died_in_the_window_is_told_with_the_account(course: Course) -> None:

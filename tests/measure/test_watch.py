@@ -38,14 +38,15 @@ NOTHING: Callable[[object], None] = lambda _: None  # noqa: E731
 @dataclass
 class Script:
     """What is so at each second: events sent and indexed (of each index pattern, by default of
-    all), the bytes of bulk requests in the engine and its merges, its lost shards of three, how
-    processes ended, and how long the engine takes to answer."""
+    all), the bytes of bulk requests in the engine and its merges, the CPU that it used, its lost
+    shards of three, how processes ended, and how long the engine takes to answer."""
 
     sent: Callable[[float], float] = lambda s: SENDS * s
     indexed: Callable[[float], float] = lambda s: SENDS * s * 0.9
     second: Callable[[float], float] | None = None
     bulk_bytes: Callable[[float], int] = lambda _: 0
     merges: Callable[[float], int] = lambda _: 0
+    cpu_ms: Callable[[float], float] = lambda _: 700
     lost_shards: int = 0
     answers_s: Callable[[float], float] = lambda _: 0.0
     rsyslogd_died_s: float = float("inf")
@@ -115,7 +116,8 @@ class Engine(EngineClient):
             merging = script.merges(script.at_s)
             return {"_all": {"total": {"merges": {"current": merging}}}}
         if "_nodes/stats/process" in path:
-            return {"nodes": {"n": {"process": {"cpu": {"total_in_millis": 700}}}}}
+            used_ms = round(script.cpu_ms(script.at_s))
+            return {"nodes": {"n": {"process": {"cpu": {"total_in_millis": used_ms}}}}}
         of = script.second if script.second is not None and "copy" in path else script.indexed
         counted = int(of(script.at_s))
         return {"_all": {"primaries": {"indexing": {"index_total": counted}}}, "count": counted}
