@@ -43,7 +43,7 @@ def slope(samples: Sequence[Poll]) -> float:
     if len(samples) < 2:
         return 0.0
     times = np.array([sample.at_s for sample in samples])
-    counts = np.array([sample.indexed for sample in samples], dtype=float)
+    counts = np.array([sample.indexed for sample in samples])
     times -= times.mean()
     spread = float((times * times).sum())
     return float((times * (counts - counts.mean())).sum()) / spread if spread > 0 else 0.0
