@@ -252,10 +252,26 @@ def test_the_events_differ_in_what_configurations_look_at() -> None:
 
 
 def test_what_conditions_ask_for_is_among_the_events() -> None:
-    asked = {"programname": ("backup",), "hostname": ("mail7",), "msg": ("needle in",)}
+    asked = {
+        "programname": ("backup",), "app-name": ("app7",), "syslogtag": ("tag7:",),
+        "hostname": ("mail7", "no host", "h" * 49), "source": ("src7",), "msgid": ("ID7",),
+        "msg": ("needle in",), "rawmsg": (" raw7 ",),
+    }  # fmt: skip
     texts = [one.decode("latin-1") for one in varied_events(asked)]
-    for words in (" backup[", " mail7 ", "needle in"):
-        assert any(words in text for text in texts)
+    for words in (" backup[", " app7[", " tag7: ", " mail7 ", " src7 ", " ID7 - ", "needle in n",
+                  'needle in {"user":"eve","status":200,"mark":"n', " raw7 ",
+                  'raw7 {"user":"eve"'):  # fmt: skip
+        assert any(words in text for text in texts), words
+    # What cannot stand in the head of a message does not.
+    for words in ("no host", "h" * 49):
+        assert not any(words in text for text in texts)
+
+
+@pytest.mark.parametrize("body", ["plain text", "@cee:", '"quoted"', "x" * 900])
+def test_every_text_comes_from_every_program(body: str) -> None:
+    texts = [one.decode("latin-1") for one in varied_events({}) if body.encode() in one]
+    for program in ("sshd", "sudo", "kernel", "nginx", "app-1", "CRON", "postfix/smtpd"):
+        assert any(f" {program}[" in text or f" {program} " in text for text in texts)
 
 
 def test_texts_that_conditions_compare_with_are_found_by_property() -> None:
