@@ -109,6 +109,11 @@ def test_pairs_tell_of_restarts_and_of_how_fast_the_machine_was() -> None:
 def test_a_metric_that_shows_nothing_is_not_compared() -> None:
     sunk = [Run(one, 1, replace(measured(1.0), store_bytes=0)) for one in "AB"]
     assert comparison(sunk * 3, "A", "B", Metric.STORE) is None
+    made = [
+        Run(one, 1, replace(measured(1.0), store_bytes=size))
+        for one, size in zip("AB", (0, 9), strict=True)
+    ]
+    assert pairs(made, "A", "B", Metric.STORE).a == pairs(made, "B", "A", Metric.STORE).a == ()
     assert comparison(runs(), "A", "B", Metric.FRESHNESS_P99) is None
     assert average(runs(), "A", Metric.DECOMPRESS_CPU) is None
 

@@ -125,6 +125,8 @@ def test_a_pipeline_that_keeps_up_is_measured_over_the_judged_part(course: Paced
         "start": 0.0, "warm-up": JUDGED[0], "window": JUDGED[1] - JUDGED[0],
         "drain": LASTS_S - JUDGED[1] + 1.0, "settle": 0.0, "stop": 0.0,
     }  # fmt: skip
+    assert (found.shipper_rss_bytes, found.blocked_s, found.spool_bytes) == (1, 2.5, 0)
+    assert (found.late, found.max_late_s, found.doubts, found.speed) == (0, 0.0, (), None)
     # Two moments a second, from the first second on.
     assert len(found.trace) == pytest.approx(2 * LASTS_S, abs=2)
 

@@ -188,6 +188,13 @@ def test_load_hosts_and_those_of_the_engine_are_told_by_their_own_clocks() -> No
     assert stages.machine_cpu == pytest.approx(0.9)
 
 
+def test_a_machine_is_full_at_most() -> None:
+    hosts = counts(50.0, 10.0, 0), counts(55.0, 40.0, 50)
+    before, after = (replace(AFTER, engine_hosts={"east": one}) for one in hosts)
+    full = stages_of(replace(SEEN, before=replace(before, at_s=100.0), after=after), small(), HERE)
+    assert full.engine_hosts[0].machine_cpu == 1.0
+
+
 def test_all_copies_of_a_queue_are_one_stage() -> None:
     lanes = small({"lanes": {"count": 2, "queue": {"size": 50_000, "workerThreads": 3}}})
     (entry, _) = counted_queues(lanes)

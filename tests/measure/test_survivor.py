@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from tests.measure.factory import failed, measured
+from tests.measure.test_watch import Script
 from tests.profile.examples import small
 from tuner.engine.client import EngineRefused
 from tuner.engine.owned import Owner
@@ -18,7 +19,7 @@ from tuner.flood.spec import FloodProgress
 from tuner.lab.lab import Lab
 from tuner.lab.nodes import NodeRefused
 from tuner.lab.rsyslogd import RsyslogdDied
-from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
+from tuner.measure.measurement import Failure, FailureKind, Measurement, Spent, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.trial import MOST_LOSSES, Survivor, failure_of, finish
 from tuner.measure.watch import NodeLost, Stalled, Watch
@@ -43,6 +44,7 @@ class World:
     restarts: bool = False
     refuses: bool = False
     comes_back: bool = True
+    clock: Script = field(default_factory=Script)
 
     @property
     def lab(self) -> Lab:
@@ -61,11 +63,14 @@ class World:
 
     def run_with(self, _: Profile) -> int:
         if self.refuses:
+            self.clock.sleep(2.0)
             raise NodeRefused("no such setting")
+        self.clock.sleep(6.0 if self.restarts else 0.0)
         return int(self.restarts)
 
     def revive(self) -> None:
         self.done.append("revived")
+        self.clock.sleep(5.0)
         if not self.comes_back:
             raise Unreachable("nothing starts")
         self.gone = self.lost = None
@@ -78,8 +83,10 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     def run_trial(_lab: object, profile: Profile, plan: TrialPlan, name: str, _tell: object) -> Any:
         assert plan == WARM_UP
         world.done.append((name, profile))
+        world.clock.sleep(3.0)
         return GOOD
 
+    monkeypatch.setattr("tuner.measure.trial.time", world.clock)
     monkeypatch.setattr("tuner.measure.trial.run_trial", run_trial)
     monkeypatch.setattr(
         "tuner.measure.trial.remove", lambda *given: world.done.append(("removed", *given[1:]))
@@ -94,6 +101,7 @@ def dying(world: World) -> Callable[[str, object], Result]:
     """A run in which the engine goes away."""
 
     def run(_name: str, _tell: object) -> Result:
+        world.clock.sleep(4.0)
         raise Unreachable("nothing answers")
 
     return run
@@ -117,7 +125,7 @@ def test_an_engine_that_restarts_for_a_candidate_gets_warm_with_it(world: World)
     found = Survivor(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, run_of(GOOD), "t1", silent)
     assert world.done == [("t1w", CANDIDATE)]
     assert found.spent is not None
-    assert found.spent.restart_s > 0.0
+    assert found.spent.restart_s == pytest.approx(6 + 3)
 
 
 def test_an_engine_that_refuses_the_settings_of_a_candidate_is_no_loss(world: World) -> None:
@@ -126,6 +134,11 @@ def test_an_engine_that_refuses_the_settings_of_a_candidate_is_no_loss(world: Wo
     assert isinstance(found, Failure)
     assert (found.kind, found.lost_engine) == (FailureKind.ENGINE_DOWN, False)
     assert world.done == []
+    # What it took counts as a restart, with that of an engine that was gone before.
+    world.gone = "it ended"
+    again = Survivor(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, run_of(GOOD), "t2", silent)
+    spent = [one.spent.restart_s for one in (found, again) if one.spent is not None]
+    assert spent == pytest.approx([2, 5 + 3 + 2])
 
 
 def test_an_engine_that_died_in_a_run_starts_again_and_gets_warm_as_written(world: World) -> None:
@@ -134,10 +147,12 @@ def test_an_engine_that_died_in_a_run_starts_again_and_gets_warm_as_written(worl
     assert isinstance(found, Failure)
     assert (found.kind, found.lost_engine) == (FailureKind.ENGINE_DOWN, True)
     assert world.done == ["revived", REMOVED, ("t1r1", WRITTEN)]
+    assert found.total_s == pytest.approx(4, abs=0.01)
+    assert found.spent == Spent(stop_s=found.total_s)
     # What that took is told of the next run, which needs none itself.
     then = survivor.measured(CANDIDATE, run_of(GOOD), "t2", silent)
     assert then.spent is not None
-    assert then.spent.restart_s > 0.0
+    assert then.spent.restart_s == pytest.approx(5 + 3, abs=0.01)
     last = survivor.measured(CANDIDATE, run_of(GOOD), "t3", silent)
     assert last.spent is not None
     assert last.spent.restart_s == 0.0
@@ -213,7 +228,7 @@ def test_what_goes_wrong_with_a_candidate_is_told_by_kind(
 def test_an_engine_that_is_gone_is_no_fault_of_the_candidate(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tuner.measure.trial.answers", lambda _: False)
+    monkeypatch.setattr("tuner.measure.trial.answers", lambda one: one != "client")
     with pytest.raises(Unreachable, match="timed out"):
         failure_of(Unreachable("timed out"), world.lab, "t1")
     world.gone = "signal 9"
@@ -224,7 +239,7 @@ def test_an_engine_that_is_gone_is_no_fault_of_the_candidate(
 def test_an_engine_that_was_silent_for_a_while_is_tidied_up(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tuner.measure.trial.answers", lambda _: True)
+    monkeypatch.setattr("tuner.measure.trial.answers", lambda one: one == "client")
     failure = failure_of(Unreachable("timed out"), world.lab, "t1")
     assert failure.kind is FailureKind.STALLED
     assert world.done == [("removed", Owner("r1"), "rsyslog-tune-r1-t1-")]

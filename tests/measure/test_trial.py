@@ -108,7 +108,8 @@ class Course:
         )  # fmt: skip
 
     @contextmanager
-    def refreshing(self, *_: object) -> Iterator[object]:
+    def refreshing(self, client: object, pattern: str) -> Iterator[object]:
+        assert (type(client), pattern) == (Engine, small().measured.index.pattern)
         yield lambda: True
 
     def counters(self) -> Counters:
@@ -256,6 +257,8 @@ def test_merges_of_what_is_reported_get_longer_to_end(
     found = measured(course.run(replace(PLAN, awaits_counters=awaits)))
     assert (found.eps_merged is not None) is merged
     assert (DoubtKind.UNMERGED in {one.kind for one in found.doubts}) is not merged
+    assert found.spent is not None
+    assert found.spent.settle_s == pytest.approx(merges_for_s if merged else 15.0, abs=2.5)
 
 
 def test_a_flood_that_was_cut_short_has_no_number(course: Course) -> None:

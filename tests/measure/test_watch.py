@@ -88,7 +88,7 @@ class Script:
     def progress(self) -> FloodProgress:
         """Of the flood."""
         sent = int(self.sent(self.at_s))
-        return FloodProgress(sent, 0.0, 0.0, None, None, False, self.flood_error, self.now_s)
+        return FloodProgress(sent, 0.0, 2.5, None, None, False, self.flood_error, self.now_s)
 
 
 class Engine(EngineClient):

@@ -179,7 +179,7 @@ def adjustment(settings: Sequence[Sequence[ProbedRun]], middle: Logs) -> Adjustm
 def _share_of_machine(scores: Sequence[Sequence[float]], within: float) -> float:
     """The variance within settings over all of it; a few settings that seem to have moved the probe
     are weighed against as many that have not."""
-    counts = np.array([len(runs) for runs in scores], dtype=float)
+    counts = np.array([len(runs) for runs in scores])
     means = np.array([statistics.fmean(runs) for runs in scores])
     groups, runs = len(scores) - 1, float(counts.sum())
     if groups == 0 or within == 0:

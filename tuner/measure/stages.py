@@ -188,7 +188,7 @@ def stages_of(window: Window, profile: Profile, machines: CoreCounts) -> Stages:
         rate_is_fixed=profile.workload.rate != "max",
         sender_cpu=growth.sender_cpu_s / window_s,
         sender_blocked=min(1.0, growth.sender_blocked_s / window_s),
-        backlog_kept=_share([poll.backlog >= low for poll in polls]),
+        backlog_kept=statistics.fmean(poll.backlog >= low for poll in polls),
         input_cpu=max((load.busiest for load in inputs), default=0.0),
         main=_pool(first, loads, window),
         action=_pool(later[-1], loads, window) if later else None,
@@ -234,7 +234,7 @@ def _pool(queue: CountedQueue, loads: Mapping[str, Load], window: Window) -> Poo
     count = sum(load.count for load in pool_loads)
     size = _mean_size(queue.names, window)
     polls = window.whole
-    backlog = statistics.fmean(poll.backlog for poll in polls) if polls else 0.0
+    backlog = statistics.fmean(poll.backlog for poll in polls)
     return Pool(
         path=queue.path,
         workers=count,
@@ -260,7 +260,3 @@ def _mean_size(names: Sequence[str], window: Window) -> float | None:
         if names[0] in one.queues
     ]
     return statistics.fmean(sizes) if sizes else None
-
-
-def _share(facts: Sequence[bool]) -> float:
-    return sum(facts) / len(facts) if facts else 0.0
