@@ -115,6 +115,18 @@ def test_several_machines_are_never_surer_than_their_pairs_on_one() -> None:
         assert width(compare_across(a, b, names)) >= width(alone) - 1e-9
 
 
+def test_what_restarts_cost_is_no_part_of_the_gain_of_several_machines() -> None:
+    """A run just after a restart is half as fast."""
+    a, b, names = pairs(APART, dict.fromkeys(APART, 1.2), 4)
+    after = [(at % 2 == 0, at % 2 == 1) for at in range(len(names))]
+    for side, runs in enumerate((a, b)):
+        runs[:] = [one / 2 if turn[side] else one for one, turn in zip(runs, after, strict=True)]
+    found = compare_across(a, b, names, after)
+    assert found.restarting
+    assert found.low < 1.2 < found.high
+    assert found.restarted == pytest.approx((0.5, 0.5), abs=0.1)
+
+
 def test_what_is_not_there_is_seldom_claimed_where_machines_differ() -> None:
     none = dict.fromkeys(APART, 1.0)
     found = [compare_across(*pairs(APART, none, 4, seed)) for seed in range(300)]

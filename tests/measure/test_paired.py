@@ -265,6 +265,9 @@ def test_nothing_is_shown_where_a_side_always_follows_a_restart(
     flags: list[tuple[bool, bool]],
 ) -> None:
     """Its loss cannot be told from its settings."""
-    found = compare([100.0 + one for one in range(8)], [50.0 + one for one in range(8)], flags)
+    a, b = [100.0 + one for one in range(8)], [50.0 + one for one in range(8)]
+    found, pairs = compare(a, b, flags), compare(a, b)
     assert not found.enough
     assert not found.shows_less
+    assert (found.p, found.least_p, found.detectable, found.restarted) == (1.0, 1.0, None, None)
+    assert (found.ratio, found.low, found.high) == (pairs.ratio, pairs.low, pairs.high)
