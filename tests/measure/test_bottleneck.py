@@ -219,6 +219,17 @@ def test_a_full_action_queue_is_the_fault_of_its_workers_and_not_of_what_stands_
     assert judge(idle).bottleneck is Bottleneck.ACTION_CPU
 
 
+@pytest.mark.parametrize(
+    ("window_s", "throttled_ms", "shows"),
+    [(10.0, 1_000, True), (10.0, 999, False), (20.0, 1_999, False), (20.0, 2_000, True)],
+)
+def test_indexing_throttled_for_a_tenth_of_the_window_is_a_bottleneck(
+    window_s: float, throttled_ms: int, shows: bool
+) -> None:
+    stages = replace(CALM, window_s=window_s, index_throttled_ms=throttled_ms)
+    assert (judge(stages).bottleneck is Bottleneck.MERGES) is shows
+
+
 def test_merges_slowed_down_for_the_sake_of_indexing_are_no_bottleneck() -> None:
     stages = replace(CALM, merge_throttled_ms=9_000)
     assert judge(stages).bottleneck is Bottleneck.ACTION_WAITING

@@ -92,7 +92,8 @@ class Feeds:
         return each_us * (self.busy_s + (self.now.sent if self.now else 0)) / 1e6
 
     @contextmanager
-    def refreshing(self, *_: object) -> Iterator[object]:
+    def refreshing(self, client: object, pattern: str) -> Iterator[object]:
+        assert (client, pattern) == (self.engine, f"{OURS.prefix}ceiling-syslog*")
         began_s = self.script.now_s
         yield lambda: self.script.now_s > began_s + 0.25
 

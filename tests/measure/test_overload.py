@@ -52,5 +52,6 @@ def test_a_pipeline_that_stays_behind_has_not_recovered() -> None:
 def test_falling_behind_is_seen_through_batches() -> None:
     level = [TracePoint(n / 10, 1000 * n, 1000 * n, 1000 * (n - n % 7)) for n in range(100)]
     losing = [TracePoint(n / 10, 1000 * n, 1000 * n, 950 * (n - n % 7)) for n in range(100)]
+    assert fell_behind(level[:1]) == 0.0
     assert abs(fell_behind(level)) < 100
     assert 400 < fell_behind(losing) < 600

@@ -161,6 +161,7 @@ def test_a_window_that_is_not_steady_is_made_longer_once_if_the_plan_says_so(
     longer = replace(PLAN, extension_s=5.0)
     found = measured(course.run(longer))
     assert found.window_s == pytest.approx(WINDOW_S + 5, abs=0.4)
+    assert course.told[2] == "window, extended because the rate is not steady"
 
 
 def test_a_steady_window_is_not_made_longer(course: Course) -> None:
@@ -283,6 +284,16 @@ def test_a_node_that_died_in_the_window_is_told_with_the_account(course: Course)
     assert isinstance(outcome, Failure)
     assert outcome.kind is FailureKind.ENGINE_DOWN
     assert outcome.reason.startswith("a node died")
+    assert outcome.delivery is not None
+    assert outcome.delivery.exact
+    assert course.told[-1] == "drain, after the loss of a node"
+
+
+def test_nothing_indexed_while_all_nodes_run_is_a_stall(course: Course) -> None:
+    course.indexed = lambda at_s: min(2000.0, RATE * at_s)  # type: ignore[method-assign]
+    outcome = course.run(replace(PLAN, window_s=60.0))
+    assert isinstance(outcome, Failure)
+    assert (outcome.kind, outcome.delivery) == (FailureKind.STALLED, None)
 
 
 def test_an_rsyslogd_that_died_is_the_candidates_failure(course: Course) -> None:
