@@ -65,7 +65,9 @@ class Feeds:
         self.patch.setattr("tuner.measure.ceiling.refreshing", self.refreshing)
         self.patch.setattr("tuner.measure.ceiling.core_time", self.cores_used)
         self.patch.setattr("tuner.measure.ceiling.cores", lambda: 2.0)
-        self.patch.setattr("tuner.measure.ceiling.answers", lambda _: self.alive)
+        self.patch.setattr(
+            "tuner.measure.ceiling.answers", lambda one: self.alive and one is self.engine
+        )
         self.patch.setattr("tuner.measure.ceiling.capture", self.capture)
         self.engine = Engine(self)
         return ceiling(lab_of(self.engine), PROFILE, self.told.append, plan)

@@ -17,8 +17,10 @@ from tests.measure.test_trial import Course
 from tests.measure.test_watch import Engine, counted
 from tests.profile.examples import small
 from tuner.flood.schedule import Timeline, fixed
+from tuner.flood.spec import Punctuality
 from tuner.lab.lab import Lab
 from tuner.measure.measurement import (
+    DoubtKind,
     Failure,
     FailureKind,
     PacedMeasurement,
@@ -68,11 +70,11 @@ class Paced(Course):
         engine = SimpleNamespace(
             stand_in=None, check_delivery=counted, facts=SimpleNamespace(processors=2),
             refresh_s=lambda _: self.refreshes_s, tells_apart=lambda _: True,
-            refreshes=lambda *_: self.round(), searchable=self.searchable,
+            refreshes=lambda *_: self.round(), searchable=self.searchable, turns=tuple,
         )  # fmt: skip
         lab = SimpleNamespace(
             client=Engine(script), loss=script.loss, engine=engine, check=lambda: None,
-            loads=lambda: ("a load host",) * self.senders, is_ours=False, is_here=False,
+            loads=lambda: ("a load host",) * self.senders, is_ours=self.is_ours, is_here=False,
         )  # fmt: skip
         profile = small(self.wants)
         return run_paced(cast(Lab, lab), profile, PACING, "t1", self.told.append)
@@ -166,6 +168,14 @@ def test_an_engine_that_never_refreshes_shows_no_freshness(course: Paced) -> Non
     course.refreshes_s = None
     assert measured(course).freshness_s is None
     assert course.looked == []
+
+
+def test_a_pace_that_was_missed_and_a_busy_machine_are_doubts(course: Paced) -> None:
+    course.punctuality = Punctuality(12_000, 600, 0.7, 0, course.script.began_s)
+    course.is_ours, course.busy_cores = True, 100.0
+    found = measured(course)
+    assert (found.late, found.max_late_s, found.pace_kept) == (600, 0.7, False)
+    assert [one.kind for one in found.doubts] == [DoubtKind.PACE_MISSED, DoubtKind.DISTURBED]
 
 
 def test_a_pipeline_that_falls_behind_is_told_with_how_fast(course: Paced) -> None:

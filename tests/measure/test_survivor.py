@@ -189,6 +189,22 @@ def test_an_engine_that_is_lost_again_and_again_is_given_up(world: World) -> Non
         survivor.measured(CANDIDATE, run_of(GOOD), "t", silent)
 
 
+def test_an_engine_that_dies_again_while_it_gets_warm_starts_once_more(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: list[str] = []
+
+    def run_trial(*given: object) -> Measurement:
+        names.append(str(given[3]))
+        if len(names) == 1:
+            raise Unreachable("died again")
+        return GOOD
+
+    monkeypatch.setattr("tuner.measure.trial.run_trial", run_trial)
+    Survivor(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, dying(world), "t1", silent)
+    assert names == ["t1r1", "t1r2"]
+
+
 def test_an_engine_that_is_given_up_is_told_with_what_ended_it(world: World) -> None:
     def run(_name: str, _tell: object) -> Result:
         world.lost = "a node died"

@@ -16,7 +16,7 @@ from tests.measure.test_doubts import AT_FIRST
 from tests.measure.test_watch import Engine, Script, counted
 from tests.profile.examples import small
 from tuner.engine.bulk_sampling import BulkTask
-from tuner.flood.spec import FloodProgress
+from tuner.flood.spec import FloodProgress, Punctuality
 from tuner.host.machine import CoreTime
 from tuner.host.usage import Usage
 from tuner.lab.lab import Lab
@@ -55,6 +55,9 @@ class Course:
     folder: Path = Path("/nonexistent")
     stand_in: str | None = None
     truncated: bool = False
+    punctuality: Punctuality | None = None
+    busy_cores: float = 1.0
+    is_ours: bool = False
 
     def indexed(self, at_s: float) -> float:
         """What is indexed by then, if nothing is lost."""
@@ -99,7 +102,7 @@ class Course:
         def finish(_: float) -> FloodProgress:
             self.sent = int(self.script.sent(self.script.at_s))
             progress = replace(self.script.progress(), first_send_s=self.script.began_s)
-            return replace(progress, truncated=self.truncated)
+            return replace(progress, truncated=self.truncated, punctuality=self.punctuality)
 
         yield SimpleNamespace(
             progress=self.script.progress, finish=finish, spec=SimpleNamespace(run_id="0a1b2c3d"),
@@ -116,7 +119,8 @@ class Course:
         at_s = self.script.at_s
         return replace(
             AT_FIRST, at_s=self.script.now_s, epoch_s=self.script.now_s,
-            machine=CoreTime(at_s, at_s, 0.0), engine_cpu_s=0.3 * at_s, shipper_cpu_s=0.1 * at_s,
+            machine=CoreTime(self.busy_cores * at_s, at_s, 0.0),
+            engine_cpu_s=0.3 * at_s, shipper_cpu_s=0.1 * at_s,
         )  # fmt: skip
 
 
@@ -210,7 +214,7 @@ def test_what_outputs_wrote_into_files_is_read_where_the_plan_says_so(
     files = (WrittenFile("copy", 5000, 200_000, 0, 0.1),)
 
     def written(profile: object, mark: str) -> tuple[WrittenFile, ...]:
-        assert mark == "run=0a1b2c3d "
+        assert (profile, mark) == (small(), "run=0a1b2c3d ")
         return tuple(replace(one, events=int(course.sent)) for one in files)
 
     course.patch.setattr("tuner.measure.trial.written_files", written)
