@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -97,6 +98,18 @@ def test_a_yaml_of_ansibles_is_told_from_ours(tmp_path: Path) -> None:
     wrong = YAML.replace("unit: syslog", "unity: syslog")
     with pytest.raises(BadProfile, match=r"web1\.service\.unity"):
         load_inventory(written(tmp_path, wrong))
+
+
+@pytest.mark.parametrize(("code", "said"), [(1, "cannot read"), (0, "finds no host in")])
+def test_of_what_ansible_complains_of_the_end_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, said: str
+) -> None:
+    complaint = "x" * 400 + " and so it ends\n"
+    answer = SimpleNamespace(returncode=code, stdout="{}", stderr=complaint)
+    monkeypatch.setattr("tuner.deploy.ansible.run", lambda *_, **__: answer)
+    with pytest.raises(BadUsage, match=f"{said} .*x and so it ends$") as told:
+        load_inventory(written(tmp_path, INI, "hosts.ini"))
+    assert "x" * 300 not in str(told.value)
 
 
 def test_an_inventory_that_is_a_program_is_not_run(tmp_path: Path) -> None:
