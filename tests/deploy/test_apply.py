@@ -37,7 +37,8 @@ def objects() -> dict[str, JSON]:
 @pytest.fixture
 def engine(fleet: Fleet, objects: dict[str, JSON], monkeypatch: pytest.MonkeyPatch) -> Holding:
     engine = Holding(fleet, objects)
-    monkeypatch.setattr("tuner.deploy.recover.client_for", lambda *_: engine)
+    clients = {"http://engine.invalid": engine}
+    monkeypatch.setattr("tuner.deploy.recover.client_for", lambda url, _: clients[url])
     return engine
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -98,6 +99,23 @@ def test_a_yaml_of_ansibles_is_told_from_ours(tmp_path: Path) -> None:
     wrong = YAML.replace("unit: syslog", "unity: syslog")
     with pytest.raises(BadProfile, match=r"web1\.service\.unity"):
         load_inventory(written(tmp_path, wrong))
+
+
+def test_a_machine_of_ansibles_is_reached_as_its_variables_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variables = {
+        "a": {"ansible_connection": "local", "ansible_become": True},
+        "b": {"ansible_connection": "local", "ansible_become": "no"},
+        "c": {"ansible_host": "10.0.0.9", "ansible_become": "yes"},
+    }
+    said = json.dumps({"_meta": {"hostvars": variables}})
+    answer = SimpleNamespace(returncode=0, stdout=said, stderr="")
+    monkeypatch.setattr("tuner.deploy.ansible.run", lambda *_, **__: answer)
+    found = load_inventory(written(tmp_path, INI, "hosts.ini"))
+    assert [one.address for one in found] == [
+        "local://?sudo=true", "local://", "ssh://10.0.0.9?sudo=true",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("code", "said"), [(1, "cannot read"), (0, "finds no host in")])

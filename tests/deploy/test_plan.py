@@ -11,8 +11,9 @@ import pytest
 
 from tests.deploy.fleet import AFTER, BEFORE, TEMPLATE, plan_of
 from tests.profile.examples import SMALL, small
-from tuner.deploy.host_profile import HostProfile, for_host
+from tuner.deploy.host_profile import HostProfile, for_host, host_profile
 from tuner.deploy.inventory import InventoryHost
+from tuner.deploy.needs import needs_of
 from tuner.deploy.plan import (
     DeployPlan,
     engine_changes,
@@ -30,6 +31,7 @@ from tuner.lint.load import parse_profile
 from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import configuration, masked
+from tuner.render.form import WHOLE, Form
 from tuner.validate.difference import ClusterObject
 
 CLIENT = EngineClient("http://engine.invalid")
@@ -190,7 +192,9 @@ def test_a_plan_is_read_as_it_was_saved() -> None:
 def held(plan: DeployPlan, monkeypatch: pytest.MonkeyPatch, **templates: JSON) -> None:
     """Ask whether the engine is as it was planned for, where it has these index templates."""
     there = [SimpleNamespace(name=name, body=body) for name, body in templates.items()]
-    monkeypatch.setattr("tuner.deploy.plan.installed_templates", lambda _: there)
+    monkeypatch.setattr(
+        "tuner.deploy.plan.installed_templates", lambda client: there if client is CLIENT else []
+    )
     require_same_engine(plan, CLIENT)
 
 
@@ -231,3 +235,21 @@ def test_changes_of_one_host_leave_the_engine_alone_that_all_share() -> None:
         for_host(loaded, changed(("outputs[logs].index.settings.refresh_interval", "30s")))
     with pytest.raises(BadUsage, match="the changes of a in the inventory"):
         for_host(loaded, changed(("main_queue.size", "many")))
+
+
+@pytest.mark.parametrize(
+    ("form", "live"), [(WHOLE, LIVE), (Form(is_fragment=True), "/etc/rsyslog.d/small.conf")]
+)
+def test_a_profile_goes_to_the_configuration_of_a_host_or_to_a_drop_in(
+    form: Form, live: str
+) -> None:
+    loaded = parse_profile(SMALL, "small.yaml")
+    own = host_profile(loaded, InventoryHost("a", "ssh://a"), None, form)
+    assert list(own.files) == [live]
+
+
+def test_what_a_configuration_needs_of_its_host_is_known() -> None:
+    needs = needs_of(PROFILE, FILE.text)
+    assert needs.packages == ("rsyslog", "rsyslog-elasticsearch")
+    assert needs.ports == ("tcp:10514",)
+    assert (needs.files, needs.secrets, needs.certificates, needs.variables) == ((),) * 4

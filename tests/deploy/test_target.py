@@ -103,6 +103,9 @@ def test_what_a_host_refuses_is_told_with_the_last_words_first(
         target.keep("r1")
     assert type(caught.value) is kind
     assert str(caught.value) == "a: it did not work: one; two"
+    brief, _ = reached(code=code, err="it did not work\n")
+    with pytest.raises(kind, match=r"a: it did not work$"):
+        brief.keep("r1")
     silent, _ = reached(code=code)
     with pytest.raises(kind, match="a: no reason"):
         silent.keep("r1")
