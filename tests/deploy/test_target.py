@@ -65,7 +65,8 @@ Reached = Callable[..., tuple[RemoteHost, Host]]
 def reached(monkeypatch: pytest.MonkeyPatch) -> Reached:
     def make(out: str = "", code: int = 0, err: str = "") -> tuple[RemoteHost, Host]:
         host = Host(out, code, err)
-        monkeypatch.setattr("tuner.deploy.target.connect", lambda *_: host)
+        hosts = {("a", "ssh://a"): host}
+        monkeypatch.setattr("tuner.deploy.target.connect", lambda *given: hosts[given])
         return RemoteHost(InventoryHost("a", "ssh://a"), (LIVE,)), host
 
     return make
