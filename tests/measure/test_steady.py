@@ -58,6 +58,13 @@ def test_level_are_halves_within_5_or_a_drift_within_10_percent(
     assert Steadiness(reached, halves, drift).steady is steady
 
 
+def test_noise_that_becomes_a_little_less_is_no_warm_up() -> None:
+    found = steadiness(
+        samples(lambda t: 50_000 * (1 + (0.1 if t < 6 else 0.08) * (-1) ** int(2 * t + 0.01)))
+    )
+    assert found.steady
+
+
 def test_noise_alone_is_steady_most_of_the_time() -> None:
     rng = np.random.default_rng(3)
     steady = 0

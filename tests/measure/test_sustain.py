@@ -55,6 +55,10 @@ def test_a_pipeline_that_carries_next_to_nothing_has_no_lower_bound() -> None:
     assert found.upper <= 2_500.0
 
 
+def test_below_a_first_load_that_fails_half_of_it_is_tried() -> None:
+    assert next_load([LoadTrial(1000.0, TRIAL_S, "fell behind")], ENOUGH_S, 1000.0) == 500.0
+
+
 def test_a_load_counts_only_after_it_was_carried_for_long_enough() -> None:
     once = LoadTrial(100_000.0, TRIAL_S, None)
     assert next_load([once], ENOUGH_S, 100_000.0) == 100_000.0

@@ -42,6 +42,7 @@ def test_bulks_that_arrive_in_lumps_do_not_move_the_rate() -> None:
 
 def test_too_few_samples_have_no_slope() -> None:
     assert slope(steady(5000, 1)) == 0
+    assert slope(steady(5000, 2)) == pytest.approx(5000)
 
 
 def test_what_slows_down_in_the_end_counts_in_full() -> None:
