@@ -42,6 +42,7 @@ class Bench:
     machines: tuple[str, ...] = ("a", "b")
     fate: dict[int, Result | Lost | None] = field(default_factory=dict)
     now_s: float = 100.0
+    step_s: float = 1.0
     started: list[tuple[int, str]] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
     heard: list[object] = field(default_factory=list)
@@ -51,7 +52,7 @@ class Bench:
     def start(self, asked: Asked, profile: Profile) -> None:
         assert profile is PROFILE
         self.started.append((asked.number, asked.machine))
-        lasts_s = 10.0 + self.machines.index(asked.machine)
+        lasts_s = 10.0 + self.step_s * self.machines.index(asked.machine)
         never = self.fate.get(asked.number, GOOD) is None
         self._open[asked.number] = float("inf") if never else self.now_s + lasts_s
 
@@ -156,6 +157,12 @@ def test_what_is_under_way_is_known() -> None:
     assert machines.now_s() == 110.0
     assert list(running)
     assert machines.under_way == ()
+
+
+def test_of_what_ends_at_once_the_first_is_told_first() -> None:
+    bench = Bench(machines=("a", "b", "c"), step_s=0.0)
+    done = [one for one in told(bench.at_work.run(tasks(5, 4, 6))) if isinstance(one, tuple)]
+    assert done == [(4, "b", 100.0, 110.0), (5, "a", 100.0, 110.0), (6, "c", 100.0, 110.0)]
 
 
 def test_what_is_refused_is_not_measured() -> None:

@@ -12,10 +12,20 @@ from dataclasses import replace
 import pytest
 
 from tests.measure.factory import failed, measured
-from tests.search.simulated import BUDGET_S, PACE, START_S, WORKERS, World, rack, setup
+from tests.search.simulated import (
+    BUDGET_S,
+    PACE,
+    PROFILE,
+    START_S,
+    WORKERS,
+    World,
+    rack,
+    setup,
+)
 from tuner.errors import GuardrailBreached, JobFailed
 from tuner.measure.measurement import Failure, FailureKind, Spent, TrialPlan
 from tuner.measure.metrics import Result
+from tuner.profile.model import Profile
 from tuner.search.budget import FEWEST_SEARCH_TRIALS, SHRINK_TRIALS, spend
 from tuner.search.farm import Lost, Work
 from tuner.search.runner import Runner
@@ -284,6 +294,21 @@ def test_numbers_go_on_where_an_earlier_session_ended() -> None:
     assert numbers(runner(), 2) == [-1, 0]
     assert numbers(runner(labs=3), 4) == [-3, -2, -1, 0]
     assert numbers(runner(trial(9), trial(4)), 2) == [10, 11]
+
+
+def test_what_is_measured_are_the_changes_or_of_a_baseline_with_its_repairs_those() -> None:
+    repairs: Changes = (("main_queue.size", 60_000),)
+    made: list[Changes] = []
+
+    def candidate(changes: Changes) -> Profile:
+        made.append(changes)
+        return PROFILE
+
+    of = runner(repairs=repairs, candidate=candidate)
+    asked = Asked(0, Phase.SEARCH, BEST, "", PLAN)
+    for one in (asked, replace(asked, changes=BASELINE, repaired=True)):
+        assert of.machines.candidate(one) is PROFILE
+    assert made == [BEST, repairs]
 
 
 def done(
