@@ -12,6 +12,7 @@ from tests.render.tokens import parse, unescape
 from tuner.modules.secrets import SecretRef
 from tuner.rainerscript.quoting import (
     Emitted,
+    authored,
     comment,
     constant,
     literal,
@@ -66,7 +67,7 @@ def test_a_constant_survives_being_unescaped_twice(value: str) -> None:
     assert once.replace("\\\\", "\\") == value
 
 
-@pytest.mark.parametrize("value", ["a\0b", "\ud800"])
+@pytest.mark.parametrize("value", ["a\0b", "\udfff"])
 def test_what_rsyslog_cannot_hold_is_refused(value: str) -> None:
     with pytest.raises(ValueError, match="cannot stand"):
         quote(value)
@@ -119,6 +120,10 @@ def test_secrets_are_references() -> None:
 def test_a_secret_file_cannot_leave_its_backticks(path: str) -> None:
     with pytest.raises(ValueError, match="backticks"):
         secret(SecretRef.model_construct(file=path, env=None))
+
+
+def test_what_the_user_wrote_stays_but_for_its_last_line_ends() -> None:
+    assert authored("  if $msg == 'a' then stop \n\n") == "  if $msg == 'a' then stop "
 
 
 def test_a_comment_cannot_end_early() -> None:

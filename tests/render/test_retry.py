@@ -123,6 +123,28 @@ def test_a_queue_with_files_gives_the_retries_files_too() -> None:
     assert names == {"logs-retry", "logs-again"}
 
 
+@pytest.mark.parametrize(
+    ("release", "queue", "layout"),
+    [
+        ("8.2608", {"type": "Disk"}, "disk"),
+        ("8.2608", {"type": "segmentedDisk"}, "segmentedDisk"),
+        ("8.2608", {"type": "LinkedList", "diskQueueType": "segmentedDisk"}, "segmentedDisk"),
+        ("8.2608", {"type": "LinkedList"}, None),
+        ("8.2302", {"type": "Disk"}, None),
+    ],
+)
+def test_files_of_retries_are_laid_out_as_those_of_the_output(
+    release: str, queue: Mapping[str, object], layout: str | None
+) -> None:
+    files = {"filename": "logs", "spoolDirectory": "/var/spool/rsyslog"}
+    changes = {
+        "release": {"rsyslog": release, "elasticsearch": "8.19"},
+        "outputs[logs].queue": {**queue, **files},
+    }
+    for name in ("retry", "again"):
+        assert ruleset(f"{name}.logs", changes).parameters.get("queue.diskQueueType") == layout
+
+
 def test_without_retryfailures_there_is_no_ruleset_and_no_id() -> None:
     found = parse(rsyslog_conf(small()))
     assert len([one for one in found if one.kind == "ruleset"]) == 1
