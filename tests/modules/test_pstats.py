@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tuner.modules.pstats import QueueCounters, last_figures, rounds, snapshots
+from tuner.modules.pstats import QueueCounters, last_figures, snapshots
+from tuner.modules.stats_rounds import rounds
 
 EXAMPLES = sorted((Path(__file__).parent / "pstats").glob("*.txt"))
 NAMES = {"omelasticsearch", "logs", "resource-usage", "logs queue[DA]", "logs queue", "main Q"}
