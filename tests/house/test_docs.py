@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.house.pages import PAGES, ROOT, Block, blocks, profile_block, rows, section, text_of
+from tuner.diagnose.finding import Cause
 from tuner.engines.versions import VERSIONS
 from tuner.lint.codes import explained_codes
 from tuner.lint.load import parse_profile
@@ -47,6 +48,10 @@ def test_doubts_and_bottlenecks_are_all_explained() -> None:
     for name, _, consequence in rows(DOCS / "measuring.md", "doubt"):
         assert consequence.startswith(DoubtKind(name).consequence.value)
     assert sorted(named("measuring.md", "bottleneck")) == sorted(b.value for b in Bottleneck)
+
+
+def test_every_finding_of_a_diagnosis_is_explained() -> None:
+    assert named("diagnose.md", "finding") == [cause.value for cause in Cause]
 
 
 def test_the_table_of_refused_bulks_is_what_the_product_knows() -> None:

@@ -13,7 +13,7 @@ ROOMS = (
     "errors", "rule", "schema", "engines", "modules", "traffic", "rainerscript", "profile",
     "space", "lint", "render", "importer",
     "host", "engine", "lab", "flood", "measure", "validate",
-    "search", "plan", "deploy", "cluster", "report", "cli", "testing",
+    "diagnose", "search", "plan", "deploy", "cluster", "report", "cli", "testing",
 )  # fmt: skip
 
 # Rooms that describe what a user wrote.

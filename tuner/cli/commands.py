@@ -39,6 +39,8 @@ HELP = {
     "diff": "Compare a cluster's templates, policies and live settings with the rendered profile, "
     "or what two profiles render.",
     "search": "Search for settings that carry more events per second, and confirm the gain.",
+    "diagnose": "Diagnose a production rsyslogd from the counters that impstats writes: what is "
+    "lost or late, why, and what to change.",
     "workload": "Learn from a log what traffic is like, for `workload.sample` of a profile.",
     "bench": "Measure a profile: events per second, delivery, CPU per event, freshness, and what "
     "limits it.",

@@ -1,0 +1,63 @@
+"""Files of counters: in any order, rotated, gzipped, damaged."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from tests.diagnose.logged import LOGS, text_of
+from tuner.diagnose.files import in_order, lines_of
+from tuner.errors import JobFailed
+
+
+def silent(_: str) -> None:
+    """Nothing is damaged."""
+
+
+@pytest.fixture
+def rotated(tmp_path: Path) -> list[Path]:
+    """A log in three files, the oldest gzipped, cut in the middle of a round."""
+    lines = text_of("healthy").splitlines(keepends=True)
+    parts = (lines[:70], lines[70:200], lines[200:])
+    names = ("impstats.log.2.gz", "impstats.log.1", "impstats.log")
+    for name, part in zip(names, parts, strict=True):
+        data = "".join(part).encode()
+        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    return [tmp_path / name for name in names]
+
+
+def test_files_are_read_in_the_order_of_their_time(rotated: list[Path]) -> None:
+    assert in_order(rotated[::-1]) == tuple(rotated)
+    assert in_order([rotated[1], rotated[0], rotated[2], rotated[1]]) == tuple(rotated)
+    text = [line for path in in_order(rotated[::-1]) for _, _, line in lines_of(path, silent)]
+    assert text == text_of("healthy").splitlines()
+
+
+def test_a_damaged_gzip_file_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    whole = (LOGS / "healthy.log.gz").read_bytes()
+    complaints: list[str] = []
+    for name, data in (
+        ("cut", whole[: len(whole) // 2]), ("broken", whole[:900] + b"\0" * 40 + whole[940:]),
+        ("more", whole + b"no gzip"),
+    ):  # fmt: skip
+        path = tmp_path / name
+        path.write_bytes(data)
+        read = list(lines_of(path, complaints.append))
+        assert len(complaints) == 1, name
+        assert complaints.pop().startswith(
+            f"{path}: the gzip file is damaged after line {len(read)}"
+        )
+
+
+def test_a_line_without_end_takes_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "endless"
+    path.write_bytes(b"x" * (9 * 2**20))
+    assert max(len(line) for _, _, line in lines_of(path, silent)) <= 4 * 2**20
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none"):
+        with pytest.raises(JobFailed):
+            list(lines_of(path, silent))

@@ -1,0 +1,243 @@
+"""Findings that no log in logs/ has: releases that are newer, limits that a lab does not reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from tuner.diagnose.course import courses
+from tuner.diagnose.diagnosis import Diagnosed, diagnose
+from tuner.diagnose.finding import Cause, Certainty, EventEffect, ProductionFinding
+from tuner.diagnose.queues import lasting
+from tuner.diagnose.settings import OutputSettings, QueueSettings, Settings
+from tuner.modules.queue import Place, Queue, resolve
+from tuner.modules.stats_rounds import StatsObject, StatsRound
+
+Counters = Mapping[str, int]
+World = Mapping[tuple[str, str], Callable[[int], Counters]]
+
+ROUNDS, INTERVAL_S = 40, 10
+
+
+def made(world: World, settings: Settings | None = None) -> Diagnosed:
+    """The diagnosis of rounds in which each object has the counters that a function of the round's
+    number gives; the process uses half of nothing unless the world says so."""
+    usage = ("impstats", "resource-usage")
+    default: World = {usage: lambda n: {"utime": n, "stime": n, "maxrss": 9000, "openfiles": 20}}
+    rounds = (
+        StatsRound(
+            float(n * INTERVAL_S),
+            tuple(StatsObject(*key, dict(of(n))) for key, of in {**default, **world}.items()),
+        )
+        for n in range(ROUNDS)
+    )
+    (one,) = diagnose(courses(rounds), settings or Settings())
+    return one
+
+
+def only(world: World, settings: Settings | None = None) -> ProductionFinding:
+    (found,) = made(world, settings).findings
+    return found
+
+
+def queue(came: int, left: int, start: int = 0) -> Callable[[int], Counters]:
+    """A queue that `came` events enter in each round and `left` leave."""
+
+    def of(n: int) -> Counters:
+        size = start + n * (came - left)
+        return {"size": size, "enqueued": n * came, "full": 0, "discarded.full": 0,
+                "discarded.nf": 0, "maxqsize": max(size, 0)}  # fmt: skip
+
+    return of
+
+
+MAIN, ES = ("core.queue", "main Q"), ("core.queue", "es queue")
+ACTION = ("core.action", "es")
+
+
+def action(n: int) -> Counters:
+    return {"processed": n * 1000, "failed": 0, "suspended": 0, "suspended.duration": 0}
+
+
+CALM: World = {MAIN: queue(1000, 1000), ES: queue(1000, 1000), ACTION: action}
+
+
+def test_a_calm_world_has_no_finding() -> None:
+    assert made(CALM).findings == ()
+
+
+def cpu(share: float) -> World:
+    used = int(share * INTERVAL_S * 1e6)
+    return {("impstats", "resource-usage"): lambda n: {"utime": n * used, "stime": 0}}
+
+
+def test_a_worker_without_time_left_is_told_from_one_that_waits() -> None:
+    """The case of rsyslog's issue 4746: the ruleset's queue grows, the action's has room."""
+    grows: World = {**CALM, MAIN: queue(4000, 1000)}
+    busy = only({**grows, **cpu(0.95)})
+    assert (busy.cause, busy.certainty) == (Cause.SLOW_WORKERS, Certainty.LIKELY)
+    assert "95% of a core" in busy.evidence
+    assert only({**grows, **cpu(0.6)}).certainty is Certainty.POSSIBLE
+    without = {key: of for key, of in grows.items() if key != ES}
+    assert only({**without, **cpu(0.1)}).cause is Cause.DIRECT_OUTPUT
+    assert only({**without, **cpu(0.95)}).cause is Cause.SLOW_WORKERS
+
+
+def test_a_burst_is_no_finding() -> None:
+    """Two rounds in which events wait."""
+
+    def of(n: int) -> Counters:
+        return {**queue(1000, 1000)(n), "size": 50_000 if n in {10, 11} else 0}
+
+    assert made({**CALM, MAIN: of}).findings == ()
+
+
+def test_a_full_queue_that_lasts_is_one() -> None:
+    def of(n: int) -> Counters:
+        return {**queue(1000, 1000, start=100)(n), "full": max(0, n - 10) * 5}
+
+    found = only({**CALM, ES: of})
+    assert (found.cause, found.effect) == (Cause.SLOW_OUTPUT, EventEffect.LATE)
+    assert found.span == (100.0, 390.0)
+
+
+def settings(**parameters: object) -> Settings:
+    written = Queue.model_validate({"type": "LinkedList", "size": 50_000, **parameters})
+    known = QueueSettings("action[es].queue", resolve(written, Place.ACTION))
+    return Settings({"es queue": known}, {"es": OutputSettings("omelasticsearch", -1)})
+
+
+def test_batches_that_stay_small_while_events_wait_are_named_where_they_are_counted() -> None:
+    waits: World = {**CALM, ES: queue(1000, 900)}
+    counts: World = {**waits, ACTION: lambda n: {**action(n), "batchesprocessed": n * 900}}
+    known = settings(dequeueBatchSize=2000)
+    found = {one.cause: one for one in made(counts, known).findings}
+    assert found.keys() == {Cause.SLOW_OUTPUT, Cause.SMALL_BATCHES}
+    assert found[Cause.SMALL_BATCHES].evidence.startswith("1 events to a batch")
+    large: World = {**waits, ACTION: lambda n: {**action(n), "batchesprocessed": n}}
+    assert only(large, known).cause is Cause.SLOW_OUTPUT
+    assert only(waits, known).cause is Cause.SLOW_OUTPUT
+
+
+@pytest.mark.parametrize(
+    ("key", "counter", "cause"),
+    [
+        (("imuxsock", "imuxsock"), "ratelimit.discarded", Cause.RATE_LIMIT),
+        (("imjournal", "imjournal"), "ratelimit_discarded_in_interval", Cause.RATE_LIMIT),
+        (("imudp", "imudp(*:514)"), "disallowed", Cause.NOT_ALLOWED),
+        (ACTION, "ratelimit.dropped", Cause.RATE_LIMIT),
+    ],
+)
+def test_what_a_module_counts_as_dropped_is_lost(
+    key: tuple[str, str], counter: str, cause: Cause
+) -> None:
+    before = CALM.get(key, submitted)
+    found = only({**CALM, key: lambda n: {**before(n), counter: 7 * n}})
+    assert (found.cause, found.effect) == (cause, EventEffect.LOST)
+    assert found.events.least == found.events.most == 7 * (ROUNDS - 1)
+    assert made({**CALM, key: lambda n: {**before(n), counter: 3}}).findings == ()
+
+
+def submitted(n: int) -> Counters:
+    return {"submitted": n * 1000}
+
+
+def test_inputs_that_count_more_than_the_queues_are_limited() -> None:
+    def of(came: int) -> World:
+        return {**CALM, ("imptcp", "imptcp(*/514)"): lambda n: {"submitted": n * came}}
+
+    assert made(of(1010)).findings == ()
+    found = only(of(3000))
+    assert found.cause is Cause.RATE_LIMIT
+    least, most = found.events.least, found.events.most
+    assert least is not None
+    assert most == 2000 * (ROUNDS - 1)
+    assert least < most
+
+
+def test_open_files_just_below_a_usual_limit_are_told() -> None:
+    def of(files: int) -> World:
+        usage = ("impstats", "resource-usage")
+        return {**CALM, usage: lambda n: {"utime": n, "openfiles": files if n > 20 else 50}}
+
+    found = only(of(1023))
+    assert (found.cause, found.certainty) == (Cause.OPEN_FILES, Certainty.POSSIBLE)
+    assert made(of(700)).findings == made(of(2000)).findings == ()
+
+
+def test_rounds_that_come_late_again_and_again_are_told() -> None:
+    def rounds(late: int) -> list[StatsRound]:
+        at, every = 0.0, []
+        for n in range(60):
+            at += 45 if n % 6 == 5 and n < 6 * late else 10
+            objects = tuple(StatsObject(*key, dict(of(n))) for key, of in CALM.items())
+            every.append(StatsRound(at, objects))
+        return every
+
+    (one,) = diagnose(courses(rounds(late=5)), Settings())
+    (found,) = one.findings
+    assert found.cause is Cause.COUNTERS_DELAYED
+    (one,) = diagnose(courses(rounds(late=2)), Settings())
+    assert one.findings == ()
+
+
+def test_what_another_output_gives_up_is_not_counted_by_an_engine_without_work() -> None:
+    """omelasticsearch is loaded and idle; the output that failed is another one."""
+    idle: World = {
+        ("omelasticsearch", "omelasticsearch"): lambda n: {"submitted": 0, "failed.es": 0},
+        ACTION: lambda n: {**action(n), "failed": 2 * n},
+    }
+    found = next(one for one in made({**CALM, **idle}).findings if one.cause is Cause.GIVEN_UP)
+    assert found.events.least == 2 * (ROUNDS - 1)
+
+
+def test_more_documents_than_events_are_no_retries_without_a_failure() -> None:
+    """Counters are read one after the other, and rulesets may submit an event twice."""
+
+    def engine(failed: int) -> World:
+        key = ("omelasticsearch", "omelasticsearch")
+        return {**CALM, key: lambda n: {"submitted": n * 1100, "failed.http": failed * n}}
+
+    assert made(engine(0)).findings == ()
+    assert {one.cause for one in made(engine(1)).findings} == {
+        Cause.SENT_AGAIN,
+        Cause.UNREACHABLE,
+    }
+
+
+def test_counters_that_were_high_before_the_log_began_are_no_finding() -> None:
+    def high(n: int) -> Counters:
+        return {**queue(1000, 1000)(n), "discarded.full": 777, "full": 999}
+
+    assert made({**CALM, ES: high}).findings == ()
+
+
+def test_files_that_are_opened_for_the_first_time_are_no_finding() -> None:
+    key = ("omfile", "dynafile cache path")
+
+    def cache(evicted: int) -> World:
+        return {
+            **CALM,
+            key: lambda n: {"requests": 1000 * n, "missed": 500 * n, "evicted": evicted * n},
+        }
+
+    assert made(cache(0)).findings == ()
+    assert only(cache(490)).cause is Cause.DYNAFILES
+
+
+@pytest.mark.parametrize(
+    ("seconds", "late", "lasts"), [(400, 7, False), (400, 11, True), (60, 7, True), (60, 4, False)]
+)
+def test_a_stall_of_seconds_is_no_finding_in_a_long_log(
+    seconds: int, late: int, lasts: bool
+) -> None:
+    """Seen in 8 minutes of a healthy flood on a machine that had no CPU time for 5 s."""
+    rounds = (round_at(float(n)) for n in range(seconds + 1))
+    (course,) = courses(rounds)
+    is_so = [20 <= n < 20 + late for n in range(seconds)]
+    assert bool(lasting(course, is_so)) is lasts
+
+
+def round_at(at: float) -> StatsRound:
+    return StatsRound(at, tuple(StatsObject(*key, dict(of(int(at)))) for key, of in CALM.items()))

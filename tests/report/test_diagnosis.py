@@ -1,0 +1,87 @@
+"""A diagnosis on a terminal, as JSON and as a page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from tests.diagnose.logged import diagnosed, settings_of, text_of
+from tuner.diagnose.finding import Events
+from tuner.modules.stats_rounds import Unreadable
+from tuner.report.diagnosis import (
+    FilesDiagnosis,
+    UnreadLines,
+    chart,
+    diagnosis_blocks,
+    diagnosis_json,
+    events_text,
+)
+from tuner.report.diagnosis_page import diagnosis_report
+from tuner.report.page import page
+from tuner.report.sections import Table
+
+
+def made(name: str, text: str | None = None) -> FilesDiagnosis:
+    host = diagnosed(text_of(name) if text is None else text, settings_of(name))
+    return FilesDiagnosis((f"{name}.log",), (host,), (), ())
+
+
+def test_a_chart_shows_the_highest_of_each_part() -> None:
+    assert chart((0, 1, 2, 4, 8)) == " ▂▃▅█"
+    assert chart((0, 0)) == chart(()) == ""
+    wide = chart((0,) * 99 + (7,) + (0,) * 60)
+    assert (len(wide), wide.strip()) == (16, "█")
+
+
+def test_numbers_of_events_say_how_exact_they_are() -> None:
+    assert events_text(Events()) == events_text(Events(0)) == ""
+    assert events_text(Events(5, 5)) == "5 events"
+    assert events_text(Events(1, 1)) == "1 event"
+    assert events_text(Events(40)) == "at least 40 events"
+    assert events_text(Events(0, 19)) == "up to 19 events"
+    assert events_text(Events(6, 348)) == "6 to 348 events"
+
+
+def test_a_log_of_many_queues_shows_the_busiest() -> None:
+    one = made("healthy")
+    host = one.hosts[0]
+    queue = host.queues[0]
+    many = tuple(
+        replace(queue, series=replace(queue.series, name=f"q{n}", growth={"enqueued": (n,) * 28}))
+        for n in range(40)
+    )
+    blocks = diagnosis_blocks(replace(one, hosts=(replace(host, queues=many),)))
+    (table,) = [block for block in blocks if isinstance(block, Table) and block.name == "Course"]
+    names = [row[0] for row in table.rows]
+    assert names[1:4] == ["q39", "q38", "q37"]
+    assert names[-1] == "16 more, which had less to do"
+
+
+def test_json_is_json_whatever_was_found() -> None:
+    for name in ("frozen-engine", "restarts", "in-band"):
+        text = json.dumps(diagnosis_json(made(name)), allow_nan=False)
+        assert json.loads(text)["hosts"][0]["findings"]
+
+
+def test_a_page_shades_the_time_of_findings_and_is_the_same_every_time() -> None:
+    slow, healthy = (page(diagnosis_report(made(name))) for name in ("slow-engine", "healthy"))
+    assert slow == page(diagnosis_report(made("slow-engine")))
+    assert "output slower than input: es queue" in slow
+    assert "Nothing wrong" in healthy
+    shaded = "BAD" if "BAD" in slow else "bad"
+    assert slow.count(shaded) > healthy.count(shaded)
+    for heading in ("Events that came in", "es queue", "CPU of rsyslogd"):
+        assert heading in slow
+
+
+def test_names_in_counters_cannot_become_part_of_a_page() -> None:
+    hostile = "<script>alert(1)</script>\u202e"
+    text = text_of("slow-engine").replace('"main Q"', json.dumps(hostile))
+    one = replace(
+        made("slow-engine", text),
+        unread=(UnreadLines(Unreadable.CUT, 1, ((f"{hostile}.log", 3),)),),
+    )
+    shown = page(diagnosis_report(one))
+    assert "<script" not in shown
+    assert "\u202e" not in shown
+    assert "&lt;script&gt;" in shown

@@ -1,0 +1,289 @@
+"""`rsyslog-tune diagnose`: what runs in production, from the counters it writes anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import Enum
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tuner.cli.console import OutputFormat, result_json, say, say_when_slow, working
+from tuner.cli.hosts import InventoryOption, machines_of
+from tuner.cli.layout import show_blocks
+from tuner.cli.options import OutputOption, duration_s
+from tuner.diagnose.course import courses
+from tuner.diagnose.diagnosis import diagnose as diagnose_courses
+from tuner.diagnose.diagnosis import worst
+from tuner.diagnose.files import in_order, last_written, lines_of
+from tuner.diagnose.finding import EventEffect
+from tuner.diagnose.settings import Settings, of_base, of_profile
+from tuner.diagnose.traffic import traffic_of, workload_changes
+from tuner.errors import BadUsage, DifferencesFound, JobFailed
+from tuner.lint.load import load_profile, parse_profile, text_of
+from tuner.modules.stats_rounds import (
+    Numbered,
+    StatsRound,
+    Unreadable,
+    UnreadLine,
+    numbered,
+    read_rounds,
+)
+from tuner.profile.edit import edit
+from tuner.rainerscript.configuration import configuration
+from tuner.rainerscript.objects import base_of
+from tuner.render.tree import write_whole
+from tuner.report.diagnosis import FilesDiagnosis, UnreadLines, diagnosis_blocks, diagnosis_json
+from tuner.report.diagnosis_page import diagnosis_report
+from tuner.report.figures import counted
+from tuner.report.page import page as html
+
+_NAMED = 20
+
+
+class FailOn(Enum):
+    """From which effect on a finding makes the command exit with 2."""
+
+    LOST = "lost"
+    LATE = "late"
+    ANY = "any"
+
+
+_LEAST = {
+    FailOn.LOST: EventEffect.LOST,
+    FailOn.LATE: EventEffect.LATE,
+    FailOn.ANY: EventEffect.AT_RISK,
+}
+
+
+Files = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="FILE...",
+        help="What impstats wrote, rotated and gzipped files too; - is stdin.",
+        allow_dash=True,
+        show_default=False,
+    ),
+]
+ProfileOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The profile that runs, to name its settings."),
+]
+ConfOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="The configuration of rsyslog that runs, to name its settings.",
+    ),
+]
+HostOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST",
+        help="Read the counters of this host, from FILE or the log.file of its configuration, "
+        "which names the settings too: one of the inventory by its name, or an address such as "
+        "ssh://USER@HOST. Only reads.",
+    ),
+]
+ForOption = Annotated[
+    str | None,
+    typer.Option(
+        "--for",
+        metavar="TIME",
+        help="With --host: wait that long, such as 5m, and diagnose only what is counted "
+        "meanwhile.",
+    ),
+]
+FailOnOption = Annotated[
+    FailOn,
+    typer.Option(
+        help="Exit with 2 for events that are lost, for those that are late too, or for any "
+        "finding."
+    ),
+]
+WorkloadOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PROFILE",
+        help="Write the peak rate, the mean size and the number of sessions into the workload "
+        "of this profile, for bench, search and plan.",
+    ),
+]
+PageOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write a page with plots to this file too (HTML)."),
+]
+
+
+def diagnose(
+    files: Files = None,
+    profile: ProfileOption = None,
+    conf: ConfOption = None,
+    host: HostOption = None,
+    inventory: InventoryOption = None,
+    duration: ForOption = None,
+    fail_on: FailOnOption = FailOn.ANY,
+    write_workload: WorkloadOption = None,
+    page: PageOption = None,
+    output: OutputOption = OutputFormat.TEXT,
+) -> None:
+    """Diagnose a production rsyslogd from the counters that impstats writes: what is lost or late,
+    why, and what to change.
+
+    It reads every format, with syslog heads or not, of files in any order.  It changes nothing and
+    needs no rsyslogd.  Exit code 0: nothing found; 2: findings; 1: no counters in the files.
+    """
+    if profile is not None and conf is not None:
+        raise BadUsage("--profile and --conf cannot be combined: name one of them")
+    if host is not None:
+        made = _of_host(host, inventory, files or [], duration, _settings(profile, conf))
+    else:
+        if inventory is not None or duration is not None:
+            raise BadUsage("--inventory and --for need --host")
+        if not files:
+            raise BadUsage("name the files that impstats wrote, or a --host")
+        ordered = in_order(files)
+        with say_when_slow("reading the counters"):
+            made = read(ordered, _settings(profile, conf))
+    if not made.hosts:
+        raise JobFailed(_nothing(made))
+    if output is OutputFormat.JSON:
+        result_json(diagnosis_json(made))
+    else:
+        show_blocks(diagnosis_blocks(made))
+    if page is not None:
+        write_whole(page, html(diagnosis_report(made)))
+        say(f"page: {page}")
+    if write_workload is not None:
+        _write_workload(write_workload, made)
+    gravest = worst(made.hosts)
+    if gravest is not None and gravest.rank <= _LEAST[fail_on].rank:
+        raise DifferencesFound(counted(len(made.findings), "finding"))
+
+
+def _settings(profile: Path | None, conf: Path | None) -> Settings:
+    """The settings that were named; raises BadProfile."""
+    if profile is not None:
+        return of_profile(load_profile(profile).profile)
+    if conf is None:
+        return Settings()
+    read_files = configuration([conf])
+    for gap in read_files.refused:
+        say(f"not read: {gap}")
+    return of_base(base_of(read_files))
+
+
+@dataclass
+class _Tally:
+    """What was not read so far."""
+
+    counts: dict[Unreadable, int] = field(default_factory=dict)
+    first: dict[Unreadable, list[tuple[str, int]]] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+
+    def take(self, one: UnreadLine) -> None:
+        """Count a line, and remember where the first are."""
+        self.counts[one.why] = self.counts.get(one.why, 0) + 1
+        places = self.first.setdefault(one.why, [])
+        if len(places) < _NAMED:
+            places.append((one.file, one.number))
+
+    def lines(self) -> tuple[UnreadLines, ...]:
+        """All that was counted; lines of other programs are no trouble."""
+        return tuple(
+            UnreadLines(why, count, tuple(self.first[why]))
+            for why, count in self.counts.items()
+            if why is not Unreadable.OTHER
+        )
+
+
+def read(files: Sequence[Path], settings: Settings) -> FilesDiagnosis:
+    """What the files say, in this order."""
+    tally = _Tally()
+    lines = chain.from_iterable(lines_of(path, tally.remarks.append) for path in files)
+    latest = max(map(last_written, files))
+    return _diagnosis(tuple(map(str, files)), lines, latest, tally, settings)
+
+
+def _diagnosis(
+    names: tuple[str, ...],
+    lines: Iterable[Numbered],
+    latest: datetime,
+    tally: _Tally,
+    settings: Settings,
+) -> FilesDiagnosis:
+    def rounds() -> Iterator[StatsRound]:
+        for one in read_rounds(lines, latest):
+            if isinstance(one, StatsRound):
+                yield one
+            else:
+                tally.take(one)
+
+    hosts = diagnose_courses(courses(rounds()), settings)
+    return FilesDiagnosis(names, hosts, tally.lines(), tuple(tally.remarks))
+
+
+def _of_host(
+    name: str,
+    inventory: Path | None,
+    files: Sequence[Path],
+    duration: str | None,
+    settings: Settings,
+) -> FilesDiagnosis:
+    """What a host's file of counters says, and its configuration of the settings, unless others are
+    named."""
+    # Hosts are reached by what others do not need.
+    from tuner.deploy.counters import counters_file, counters_text
+    from tuner.deploy.files import HostFiles
+    from tuner.deploy.target import RemoteHost
+
+    if len(files) > 1 or not all(path.is_absolute() for path in files):
+        raise BadUsage("on a host, name one file by its whole path, or none")
+    for_s = None if duration is None else duration_s(duration)
+    machine = machines_of([name], inventory, None)[0]
+    with working(f"reading the counters of {machine.name}"):
+        there = RemoteHost(machine).host
+        read_files = configuration([Path(machine.paths.configuration)], HostFiles(there))
+        base = base_of(read_files)
+        path = files[0] if files else Path(counters_file(base) or "")
+        if not path.is_absolute():
+            raise JobFailed(
+                f"{machine.name}: its configuration has impstats write no file: load it with "
+                "log.file, or name the file"
+            )
+        text = counters_text(there, path, for_s)
+    known = settings if settings.queues else of_base(base)
+    where, tally = f"{machine.name}:{path}", _Tally()
+    lines = ((where, number, line) for _, number, line in numbered(text))
+    latest = datetime.now() + timedelta(days=1)
+    return _diagnosis((where,), lines, latest, tally, known)
+
+
+def _write_workload(path: Path, made: FilesDiagnosis) -> None:
+    """Put what came in into a profile; raises BadProfile where that does not fit it."""
+    if len(made.hosts) > 1:
+        names = ", ".join(host.course.host or "-" for host in made.hosts[:5])
+        raise BadUsage(f"--write-workload: the files are of several hosts ({names}): name one's")
+    changes = workload_changes(traffic_of(made.hosts[0]))
+    text = edit(text_of(path), changes)
+    parse_profile(text, str(path))
+    write_whole(path, text)
+    say(f"wrote {path}: {', '.join(f'{key} {value}' for key, value in changes.items())}")
+
+
+def _nothing(made: FilesDiagnosis) -> str:
+    names = ", ".join(made.files[:3])
+    why = "; ".join(
+        f"{counted(one.count, 'line')} {one.why.value}, first {one.first[0][0]}:{one.first[0][1]}"
+        for one in made.unread
+    )
+    return (
+        f"no two rounds of impstats' counters in {names}{': ' + why if why else ''}; load impstats "
+        "with log.file, and name that file"
+    )

@@ -1,0 +1,1 @@
+"""What runs in production, from rounds of its counters to findings; only files.py reads."""

@@ -1,0 +1,112 @@
+"""The diagnosis of what the counters of rsyslogd did: findings, gravest first, what was carried,
+and what the counters cannot tell; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from tuner.diagnose.collector import INPUTS, collector_findings
+from tuner.diagnose.course import CounterCourse
+from tuner.diagnose.engine import engine_findings, is_away
+from tuner.diagnose.finding import EventEffect, ProductionFinding
+from tuner.diagnose.queues import QueueCourse, late_findings, queues_of
+from tuner.diagnose.settings import ENGINE_OUTPUT, Settings
+
+
+@dataclass(frozen=True)
+class InputCourse:
+    """What came in by one input: events step by step."""
+
+    name: str
+    origin: str
+    events: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Diagnosed:
+    """One rsyslogd: its course, its queues, its inputs, what is wrong, and what cannot be told."""
+
+    course: CounterCourse
+    queues: tuple[QueueCourse, ...]
+    inputs: tuple[InputCourse, ...]
+    findings: tuple[ProductionFinding, ...]
+    untold: tuple[str, ...]
+
+    @property
+    def came(self) -> tuple[float, ...]:
+        """Events that came in, step by step: by the inputs' own counts, else into the queues that
+        are not an action's."""
+        counts = [one.events for one in self.inputs] or [
+            one.came for one in self.queues if one.action is None
+        ]
+        return tuple(map(sum, zip(*counts, strict=True))) or (0.0,) * len(self.course.steps)
+
+    @property
+    def peak(self) -> float:
+        """The most events per second that came in during a step."""
+        return max(self.course.rates(self.came), default=0.0)
+
+
+def diagnose(courses: Iterable[CounterCourse], settings: Settings) -> tuple[Diagnosed, ...]:
+    """What is wrong with each rsyslogd, by its counters and, where they are known, its settings."""
+    return tuple(_diagnosed(course, settings) for course in courses)
+
+
+def _diagnosed(course: CounterCourse, settings: Settings) -> Diagnosed:
+    found = (
+        *collector_findings(course, settings),
+        *engine_findings(course, settings),
+        *late_findings(course, settings, is_away(course)),
+    )
+    ordered = sorted(found, key=_gravity)
+    inputs = tuple(
+        InputCourse(one.name, one.origin, one.growth["submitted"])
+        for origin in INPUTS
+        for one in course.of(origin)
+        if "submitted" in one.growth
+    )
+    return Diagnosed(
+        course,
+        queues_of(course, settings),
+        inputs,
+        tuple(replace(one, host=course.host) for one in ordered),
+        tuple(_untold(course, settings)),
+    )
+
+
+def _gravity(one: ProductionFinding) -> tuple[int, int, float]:
+    return (one.effect.rank, -(one.events.least or 0), one.span[0])
+
+
+def worst(diagnosed: Iterable[Diagnosed]) -> EventEffect | None:
+    """The gravest effect of all findings; None without any."""
+    effects = [one.effect for each in diagnosed for one in each.findings]
+    return min(effects, key=lambda effect: effect.rank, default=None)
+
+
+def _untold(course: CounterCourse, settings: Settings) -> Iterator[str]:
+    """What the counters there are do not say."""
+    engine = course.objects.get((ENGINE_OUTPUT, ENGINE_OUTPUT))
+    if engine is not None and not engine.total("response.success"):
+        yield (
+            "how many events the engine stored: processed and submitted count attempts; only "
+            "retryfailures makes rsyslog count answers"
+        )
+    if engine is not None and engine.total("failed.es"):
+        yield "which events were refused and why, unless errorfile is set"
+    if not settings.queues:
+        yield (
+            "how full queues were, at which marks, and which workers and batches are set: name the "
+            "settings with --conf or --profile"
+        )
+    if course.of("imudp"):
+        yield "what the kernel dropped before imudp read it: see /proc/net/udp (RT222)"
+    if not any("batchesprocessed" in one.growth for one in course.of("core.action")):
+        yield "the size of batches, which rsyslog 8.2602 and later count"
+    yield (
+        "time lost to name resolution, files that imfile does not read, and single threads: no "
+        "counter shows them"
+    )
+    if course.left_out:
+        yield "objects beyond the first 1,500"

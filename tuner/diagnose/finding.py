@@ -1,0 +1,99 @@
+"""What a diagnosis says: findings with their evidence, what they mean for events, and a way out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tuner.diagnose.course import CounterCourse
+
+
+class EventEffect(Enum):
+    """What a cause does to events, gravest first."""
+
+    LOST = "lost"
+    LATE = "late"
+    AT_RISK = "at risk"
+
+    @property
+    def rank(self) -> int:
+        """Its place among all, the gravest is 0."""
+        return list(EventEffect).index(self)
+
+
+class Certainty(Enum):
+    """How sure a cause is: the counters prove it, leave hardly another, or one of several."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    POSSIBLE = "possible"
+
+
+class Cause(Enum):
+    """What can be wrong, as the counters show it."""
+
+    QUEUE_FULL = "queue full: events discarded"
+    LESS_SEVERE = "events discarded by severity"
+    GIVEN_UP = "output gives up on events"
+    REFUSED_BULKS = "engine refuses bulks"
+    REFUSED_DOCUMENTS = "engine refuses documents"
+    RATE_LIMIT = "rate limit drops events"
+    NOT_ALLOWED = "senders not allowed"
+    SENT_AGAIN = "events sent again one by one"
+    UNREACHABLE = "receiver not reachable"
+    STANDS_STILL = "queue stands still"
+    SLOW_OUTPUT = "output slower than input"
+    SLOW_WORKERS = "workers of a queue slower than input"
+    DIRECT_OUTPUT = "slow output without a queue of its own"
+    DISK_QUEUE = "disk queue slower than input"
+    SENDERS_SLOWED = "senders slowed down"
+    ON_DISK = "events wait on disk"
+    FEW_WORKERS = "workers that never start"
+    SMALL_BATCHES = "batches smaller than configured"
+    DYNAFILES = "dynaFile cache too small"
+    REBINDS = "output reconnects all the time"
+    RESTARTS = "rsyslogd starts again and again"
+    OPEN_FILES = "open files at a usual limit"
+    COUNTERS_DELAYED = "counters delayed or lost"
+
+
+@dataclass(frozen=True)
+class Events:
+    """How many events, at least and at most; None where the counters do not say."""
+
+    least: int | None = None
+    most: int | None = None
+
+
+@dataclass(frozen=True)
+class WayOut:
+    """What to do: in words, with the parameter to change where there is one, as the configuration
+    names it, and the lint rule that explains it."""
+
+    text: str
+    parameter: str = ""
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class ProductionFinding:
+    """One thing that is wrong: where, from when to when (seconds since 1970), how many events, the
+    figures that show it, why it happens, what it means, and what to do."""
+
+    cause: Cause
+    where: str
+    effect: EventEffect
+    events: Events
+    span: tuple[float, float]
+    evidence: str
+    why: str
+    meaning: str
+    way_out: WayOut
+    certainty: Certainty = Certainty.CERTAIN
+    host: str = ""
+
+
+def nonzero(course: CounterCourse, *growths: tuple[float, ...]) -> tuple[float, float]:
+    """From when to when any of these grew."""
+    grown = (n for n in range(len(course.steps)) if any(growth[n] for growth in growths))
+    return course.span(grown)

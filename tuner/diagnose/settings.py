@@ -1,0 +1,116 @@
+"""The settings of what counts, by the names that rsyslog's counters have: of a profile or of a
+configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tuner.modules.queue import Place, Queue, QueueType, resolve
+from tuner.profile.model import Profile
+from tuner.profile.placement import PlacedQueue, queues
+from tuner.rainerscript.gaps import Gaps
+from tuner.rainerscript.objects import MAIN_QUEUE, Base
+from tuner.rainerscript.parameters import misfit, queue_of
+from tuner.rainerscript.script import ScriptObject
+from tuner.render.rulesets import counter_names
+
+ENGINE_OUTPUT = "omelasticsearch"
+_BUILT_IN = frozenset({"omfile", "omfwd", "ompipe", "omusrmsg", "omshell", "omdiscard"})
+
+
+@dataclass(frozen=True)
+class QueueSettings:
+    """A queue: where its parameters are written, and their values with rsyslog's defaults."""
+
+    path: str
+    queue: Queue
+
+    def parameter(self, name: str) -> str:
+        """How the configuration names one of its parameters."""
+        return f"{self.path}.{name}"
+
+
+@dataclass(frozen=True)
+class OutputSettings:
+    """An output: its module, and how often it tries again after a failure, -1 for ever."""
+
+    module: str
+    retry_count: int
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Queues and outputs by the names of their counters; `release` is the oldest rsyslog that runs
+    them, such as 2302, where that is known."""
+
+    queues: Mapping[str, QueueSettings] = field(default_factory=dict)
+    outputs: Mapping[str, OutputSettings] = field(default_factory=dict)
+    release: int | None = None
+
+
+def of_profile(profile: Profile) -> Settings:
+    """The settings of a profile, or of the configuration that it stands on."""
+    release = profile.release.rsyslog_number
+    if profile.base is not None:
+        return of_base(profile.base.kept.changed, release)
+    named = {
+        name: QueueSettings(_path(profile, queue), queue.resolved)
+        for queue in queues(profile)
+        if not queue.is_direct
+        for name in counter_names(profile, queue)
+    }
+    outputs = {
+        one.name: OutputSettings(one.type, one.action_resume_retry_count or 0)
+        for one in profile.outputs
+    }
+    return Settings(named, outputs, release)
+
+
+def _path(profile: Profile, queue: PlacedQueue) -> str:
+    match queue.path:
+        case ("outputs", int(number), _):
+            return f"outputs[{profile.outputs[number].name}].queue"
+        case _:
+            return ".".join(map(str, queue.path))
+
+
+def of_base(base: Base, release: int | None = None) -> Settings:
+    """The settings of a configuration of rsyslog."""
+    return Settings(dict(_queues(base)), dict(_outputs(base)), release)
+
+
+def _queues(base: Base) -> Iterator[tuple[str, QueueSettings]]:
+    main = base.objects.get(MAIN_QUEUE)
+    place = Place.IMPLICIT_MAIN if main is None else Place.MAIN
+    yield "main Q", QueueSettings(MAIN_QUEUE, resolve(_written(main), place))
+    for address, one in base.of_kind("ruleset"):
+        written = _written(one)
+        if written is not None:
+            yield one.name, QueueSettings(f"{address}.queue", resolve(written, Place.MAIN))
+    for number, (address, one) in enumerate(base.of_kind("action")):
+        resolved = resolve(_written(one), Place.ACTION)
+        if resolved.type is not QueueType.DIRECT:
+            name = f"{_counted_as(one, number)} queue"
+            yield name, QueueSettings(f"{address}.queue", resolved)
+
+
+def _outputs(base: Base) -> Iterator[tuple[str, OutputSettings]]:
+    for number, (_, one) in enumerate(base.of_kind("action")):
+        retries = one.text("action.resumeRetryCount") or "0"
+        count = int(retries) if retries.lstrip("-").isdecimal() else 0
+        yield _counted_as(one, number), OutputSettings(one.type, count)
+
+
+def _counted_as(action: ScriptObject, number: int) -> str:
+    """What counters call an action: rsyslogd numbers those without a name, from 0."""
+    module = f"builtin:{action.type}" if action.type in _BUILT_IN else action.type
+    return action.name or f"action-{number}-{module}"
+
+
+def _written(one: ScriptObject | None) -> Queue | None:
+    """The queue that an object says, as far as it is one that rsyslogd takes."""
+    if one is None:
+        return None
+    data = queue_of(one, "", Gaps())
+    return Queue.model_validate(data) if data and misfit(Queue, data) is None else None

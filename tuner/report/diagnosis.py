@@ -1,0 +1,310 @@
+"""A diagnosis of production, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from itertools import pairwise
+
+from tuner.diagnose.course import CounterCourse
+from tuner.diagnose.diagnosis import Diagnosed
+from tuner.diagnose.finding import EventEffect, Events, ProductionFinding
+from tuner.diagnose.queues import QueueCourse
+from tuner.diagnose.traffic import ProductionTraffic, traffic_of
+from tuner.modules.stats_rounds import Unreadable
+from tuner.report.figures import counted, eps, mebibytes, seconds, share
+from tuner.report.sections import Bullets, Caution, Paragraph, PlainBlock, Table
+
+_BARS = "▁▂▃▄▅▆▇█"
+_CHART = 16
+_MOST_ROWS = 24
+_MOST_UNREAD = 3
+
+
+@dataclass(frozen=True)
+class UnreadLines:
+    """Lines that told nothing, by the reason: how many, and where the first ones are."""
+
+    why: Unreadable
+    count: int
+    first: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class FilesDiagnosis:
+    """What some files of counters say: one rsyslogd or several, what could not be read, and what is
+    to be known of the files."""
+
+    files: tuple[str, ...]
+    hosts: tuple[Diagnosed, ...]
+    unread: tuple[UnreadLines, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def findings(self) -> tuple[ProductionFinding, ...]:
+        """Those of all hosts."""
+        return tuple(one for host in self.hosts for one in host.findings)
+
+
+def diagnosis_blocks(made: FilesDiagnosis) -> tuple[PlainBlock | Caution, ...]:
+    """For each rsyslogd its findings, its course, and what cannot be told; then what was not
+    read."""
+    blocks: list[PlainBlock | Caution] = []
+    for host in made.hosts:
+        blocks += _host(host)
+    if made.unread or made.remarks:
+        lines = (*(unread_text(one) for one in made.unread), *made.remarks)
+        blocks.append(Caution("Of the files", "", lines))
+    return tuple(blocks)
+
+
+def _host(host: Diagnosed) -> Iterator[PlainBlock | Caution]:
+    course, gaps = host.course, host.course.gaps
+    named = f"{course.host}: " if course.host else ""
+    yield Paragraph(
+        f"{named}{counted(gaps.rounds, 'round')} of counters, every {gaps.interval_s:g} s, from "
+        f"{local_time(course.steps[0].begin)} to {local_time(course.steps[-1].end)}"
+        f"{_of_counters(host)}"
+    )
+    yield Paragraph(verdict(host), is_lead=True)
+    for number, one in enumerate(host.findings, 1):
+        yield Paragraph("")
+        yield Paragraph(f"{number}. {headline(one)}", is_lead=True)
+        yield Bullets(tuple(finding_lines(one)))
+    yield Table(
+        "Course",
+        ("over time", "events", "peak/s", "held", "lost", "chart"),
+        tuple(_rows(host)),
+    )
+    used = tuple(_used(course))
+    if used:
+        yield Table("Process", ("rsyslogd", "most", "chart"), used)
+    yield Paragraph(traffic_text(traffic_of(host)))
+    if host.untold:
+        yield Paragraph("These counters do not tell:")
+        yield Bullets(host.untold)
+
+
+def traffic_text(traffic: ProductionTraffic) -> str:
+    """Rates, sizes and sessions in a sentence."""
+    sized = "" if traffic.mean_bytes is None else f"; {traffic.mean_bytes:,} bytes each"
+    senders = (
+        ""
+        if traffic.sessions is None
+        else f"; {counted(traffic.sessions, 'session')} seen at a time"
+    )
+    return (
+        f"Traffic: {eps(traffic.p50)} events per second or less half of the time, "
+        f"{eps(traffic.p95)} or less 95 % of it, {eps(traffic.peak)} in the busiest "
+        f"{traffic.step_s:g} s{sized}{senders}."
+    )
+
+
+def _of_counters(host: Diagnosed) -> str:
+    course = host.course
+    told = [
+        "; impstats resets them each round" if course.has_resets else "",
+        f"; rsyslogd began anew {len(course.starts):,} times, first at "
+        f"{local_time(course.starts[0])}"
+        if course.starts
+        else "",
+        f"; the clock was set back at {local_time(course.clock_sets[0])}"
+        if course.clock_sets
+        else "",
+    ]
+    return "".join(told)
+
+
+def verdict(host: Diagnosed) -> str:
+    """What was found and carried, in a sentence."""
+    carried = f"carried {eps(host.peak)} events per second at the peak"
+    if not host.findings:
+        return f"Nothing wrong: {carried}, {_fullest(host)}, nothing discarded."
+    every = ", ".join(
+        f"{sum(one.effect is effect for one in host.findings)} {effect.value}"
+        for effect in EventEffect
+        if any(one.effect is effect for one in host.findings)
+    )
+    return f"{counted(len(host.findings), 'finding')} ({every}); {carried}."
+
+
+def _fullest(host: Diagnosed) -> str:
+    shares = [one.highest / one.room for one in host.queues if one.settings and one.room]
+    if shares:
+        return f"no queue above {share(max(shares))}"
+    held = max((one.highest for one in host.queues), default=0)
+    return f"no queue held more than {counted(held, 'event')}"
+
+
+def headline(one: ProductionFinding) -> str:
+    """What is wrong and where, what it does to how many events, and how sure that is."""
+    how_many = events_text(one.events)
+    effect = f"{how_many} {one.effect.value}" if how_many else one.effect.value
+    return f"{one.cause.value}: {one.where} ({effect}; {one.certainty.value})"
+
+
+def events_text(events: Events) -> str:
+    """`6,165 events`, `at least 40 events`, `6 to 348 events`; empty where it is not known."""
+    match events:
+        case Events(None, None) | Events(0, None):
+            return ""
+        case Events(least, None) if least is not None:
+            return f"at least {counted(least, 'event')}"
+        case Events(least, most) if most is not None and least == most:
+            return counted(most, "event")
+        case Events(least, most) if most is not None and not least:
+            return f"up to {counted(most, 'event')}"
+        case Events(least, most):
+            return f"{least or 0:,} to {most or 0:,} events"
+
+
+def finding_lines(one: ProductionFinding) -> Iterator[str]:
+    """Evidence, time, cause, meaning and way out."""
+    begin, end = one.span
+    yield f"seen: {one.evidence}"
+    yield f"when: {local_time(begin)} to {local_time(end)}, {seconds(end - begin)}"
+    yield f"cause: {one.why}"
+    yield f"events: {one.meaning}"
+    way = one.way_out
+    named = f"{way.parameter}: " if way.parameter else ""
+    code = f" (rsyslog-tune explain {way.code})" if way.code else ""
+    yield f"way out: {named}{way.text}{code}"
+
+
+def _rows(host: Diagnosed) -> Iterator[tuple[str, ...]]:
+    """The busiest inputs, then the queues, those of inputs first."""
+    course = host.course
+    inputs = sorted(host.inputs, key=lambda one: -sum(one.events))
+    for one in inputs[:_MOST_ROWS]:
+        rates = course.rates(one.events)
+        yield one.name, f"{sum(one.events):,.0f}", eps(max(rates, default=0)), "", "", chart(rates)
+    busiest = sorted(host.queues, key=lambda one: -sum(one.came))[:_MOST_ROWS]
+    for queue in sorted(busiest, key=lambda one: one.action is not None):
+        rates = course.rates(queue.came)
+        lost = queue.series.total("discarded.full") + queue.series.total("discarded.nf")
+        yield (
+            queue.name,
+            f"{sum(queue.came):,.0f}",
+            eps(max(rates, default=0)),
+            f"{queue.highest:,}",
+            f"{lost:,}",
+            chart(queue.size),
+        )
+    more = [len(inputs) - _MOST_ROWS, len(host.queues) - _MOST_ROWS]
+    if max(more) > 0:
+        left_out = sum(one for one in more if one > 0)
+        yield f"{left_out:,} more, which had less to do", "", "", "", "", ""
+
+
+def _used(course: CounterCourse) -> Iterator[tuple[str, ...]]:
+    """What the process used, step by step."""
+    usage = course.objects.get(("impstats", "resource-usage"))
+    if usage is None or not {"utime", "stime"} <= usage.growth.keys():
+        return
+    both = zip(usage.growth["utime"], usage.growth["stime"], strict=True)
+    cpu = course.rates(tuple(sum(pair) / 1e6 for pair in both))
+    yield "CPU", f"{max(cpu):.0%} of a core", chart(cpu)
+    for name, label in (("maxrss", "memory, peak"), ("openfiles", "open files")):
+        if name in usage.level:
+            most = usage.highest(name)
+            shown = mebibytes(most * 1024) if name == "maxrss" else f"{most:,}"
+            yield label, shown, chart(usage.peak[name])
+
+
+def chart(values: Sequence[float], width: int = _CHART) -> str:
+    """A line of bars, each the highest of its part of the time; a space where there was nothing."""
+    if not values:
+        return ""
+    parts = min(width, len(values))
+    cuts = [len(values) * number // parts for number in range(parts + 1)]
+    tops = [max(values[begin:end]) for begin, end in pairwise(cuts)]
+    most = max(tops)
+    if most <= 0:
+        return ""
+    return "".join(
+        " " if top <= 0 else _BARS[min(len(_BARS) - 1, int(top / most * len(_BARS)))]
+        for top in tops
+    )
+
+
+def unread_text(one: UnreadLines) -> str:
+    """How many lines were not read, why, and where the first are."""
+    places = ", ".join(f"{file}:{number}" for file, number in one.first[:_MOST_UNREAD])
+    more = ", ..." if one.count > _MOST_UNREAD else ""
+    return f"{counted(one.count, 'line')} {one.why.value}: {places}{more}"
+
+
+def local_time(at: float) -> str:
+    """Seconds since 1970 as the time here."""
+    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def diagnosis_json(made: FilesDiagnosis) -> dict[str, object]:
+    """The same for programs, with the course of each input and queue; times are seconds since
+    1970."""
+    return {
+        "schema": 1,
+        "kind": "diagnosis",
+        "files": list(made.files),
+        "hosts": [_host_json(one) for one in made.hosts],
+        "unread": [
+            {
+                "why": one.why.value,
+                "lines": one.count,
+                "first": [{"file": file, "line": number} for file, number in one.first],
+            }
+            for one in made.unread
+        ],
+        "remarks": list(made.remarks),
+    }
+
+
+def _host_json(host: Diagnosed) -> Mapping[str, object]:
+    course = host.course
+    return {
+        "host": course.host,
+        "begin": course.steps[0].begin,
+        "end": course.steps[-1].end,
+        "counters": asdict(course.gaps),
+        "resetCounters": course.has_resets,
+        "starts": list(course.starts),
+        "traffic": asdict(traffic_of(host)),
+        "findings": [_finding_json(one) for one in host.findings],
+        "times": [step.end for step in course.steps],
+        "inputs": [
+            {"name": one.name, "type": one.origin, "events": list(one.events)}
+            for one in host.inputs
+        ],
+        "queues": [_queue_json(one) for one in host.queues],
+        "untold": list(host.untold),
+    }
+
+
+def _finding_json(one: ProductionFinding) -> Mapping[str, object]:
+    return {
+        "cause": one.cause.name.lower(),
+        "title": one.cause.value,
+        "where": one.where,
+        "effect": one.effect.value,
+        "events": asdict(one.events),
+        "begin": one.span[0],
+        "end": one.span[1],
+        "evidence": one.evidence,
+        "why": one.why,
+        "meaning": one.meaning,
+        "way_out": asdict(one.way_out),
+        "certainty": one.certainty.value,
+    }
+
+
+def _queue_json(one: QueueCourse) -> Mapping[str, object]:
+    return {
+        "name": one.name,
+        "action": one.action,
+        "room": one.room,
+        "highest": one.highest,
+        "discarded": one.series.total("discarded.full") + one.series.total("discarded.nf"),
+        "came": list(one.came),
+        "held": list(one.size),
+    }
