@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, get_args
 
 from tuner.modules.filter import OPERATIONS
@@ -61,6 +62,17 @@ class Precondition:
     holds: bool
     after: int = field(default=0, compare=False)
 
+    @cached_property
+    def size(self) -> int:
+        """How many comparisons and operators it has, one at least."""
+        found, waiting = 0, [self.condition]
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, Operation | FunctionCall):
+                found += 1
+                waiting += one.operands
+        return found or 1
+
 
 def variables(expression: Expression) -> frozenset[str]:
     """The properties and variables that an expression names, in lower case."""
@@ -116,16 +128,14 @@ def filter_of(guards: Sequence[Precondition]) -> dict[str, object] | None:
 
 def _merged(tests: Iterable[TextTest]) -> Iterator[TextTest]:
     """Each test once; what must not be one text and not another is one test."""
-    refused: dict[tuple[str, str], TextTest] = {}
+    refused: dict[tuple[str, str], list[TextTest]] = {}
     for test in dict.fromkeys(tests):
-        key = (test.property, test.operation)
-        if not test.negate:
-            yield test
-        elif key in refused:
-            refused[key] = replace(test, texts=(*refused[key].texts, *test.texts))
+        if test.negate:
+            refused.setdefault((test.property, test.operation), []).append(test)
         else:
-            refused[key] = test
-    yield from refused.values()
+            yield test
+    for alike in refused.values():
+        yield replace(alike[0], texts=tuple(text for one in alike for text in one.texts))
 
 
 def _match(test: TextTest) -> dict[str, object]:
@@ -259,7 +269,8 @@ def _code(left: Variable, right: Expression) -> int | None:
     if property_name(left.name) not in {"syslogseverity", "syslogfacility"}:
         return None
     text = next(_texts(right), "")
-    return int(text) if text.isdecimal() and not isinstance(right, Array) else None
+    is_code = text.isdecimal() and len(text) < 10 and not isinstance(right, Array)
+    return int(text) if is_code else None
 
 
 def _compared(left: Variable, word: str, code: int) -> Priorities:

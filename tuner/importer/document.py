@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TypeGuard
@@ -54,11 +55,11 @@ def members_of(template: Template, gaps: Gaps) -> tuple[Member, ...]:
         # Characters and properties, one by one.
         cells = chain.from_iterable([one] if not isinstance(one, str) else one for one in pieces)
         members = tuple(_JsonReader(list(cells), template.origin).document())
-    names = [one.path for one in members]
-    for number, one in enumerate(members):
-        if one.path in names[:number]:
+    last: dict[tuple[str, ...], Member] = {}
+    for one in members:
+        if one.path in last:
             gaps.change(one.origin, f"{one.name} is written twice: the profile keeps the last")
-    last = {one.path: one for one in members}
+        last[one.path] = one
     if not last:
         raise Inexpressible(template.origin, f"template {template.name} writes no field")
     _warn_of_raw(template, tuple(last.values()), gaps)
@@ -246,7 +247,7 @@ class _JsonReader:
         return self.cells[self.here]
 
     def blanks(self) -> None:
-        while self.here < len(self.cells) and str(self.cells[self.here]) in set(_BLANKS):
+        while self.here < len(self.cells) and str(self.cells[self.here]) in _BLANKS:
             self.here += 1
 
     def expect(self, character: str) -> None:
@@ -434,6 +435,14 @@ def _date(
     return {} if written == "rfc3339" else {"dateFormat": written}
 
 
+def _whole(text: str, one: TemplateProperty, most: int = 10**9) -> int:
+    """A number among the options of a property.  Raises Inexpressible."""
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 11 else -1
+    if not 0 <= number <= most:
+        raise Inexpressible(one.origin, f"{text[:40]} where a number belongs")
+    return number
+
+
 def _cut(options: dict[str, str], one: TemplateProperty) -> dict[str, object]:
     """Case, position, field and expression."""
     data: dict[str, object] = {}
@@ -443,20 +452,21 @@ def _cut(options: dict[str, str], one: TemplateProperty) -> dict[str, object]:
     if options.pop("position.relativetoend", "off").lower() == "on":
         raise Inexpressible(one.origin, "a position counted from the end")
     cut = {key: options.pop(f"position.{key}", "") for key in ("from", "to")}
-    position = {key: int(text) for key, text in cut.items() if re.fullmatch("-?[0-9]+", text)}
+    position = {key: int(text) for key, text in cut.items() if re.fullmatch("-?[0-9]{1,9}", text)}
     if len(position) < len([text for text in cut.values() if text]):
         raise Inexpressible(one.origin, "a position that is no number")
     if position:
         data["position"] = position
     if "field.number" in options:
         code = options.pop("field.delimiter", "9")
-        delimiter = chr(int(code)) if code.isdecimal() else code
-        data["split"] = {"delimiter": delimiter, "number": int(options.pop("field.number"))}
+        delimiter = chr(_whole(code, one, sys.maxunicode)) if code.isdecimal() else code
+        number = _whole(options.pop("field.number"), one)
+        data["split"] = {"delimiter": delimiter, "number": number}
     if "regex.expression" in options:
         expression = options.pop("regex.expression")
         if options.pop("regex.type", "BRE").upper() != "ERE":
             expression = extended(expression)
-        submatch = int(options.pop("regex.submatch", "0") or "0")
+        submatch = _whole(options.pop("regex.submatch", "0") or "0", one)
         missing = options.pop("regex.nomatchmode", "DFLT").upper()
         data["regex"] = {"expression": expression, "submatch": submatch, "nomatch": missing}
     return data

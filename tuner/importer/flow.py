@@ -3,8 +3,10 @@ under which it is reached; which are steps of a profile, and what may not change
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from tuner.importer.conditions import Precondition, filter_of, path_of, property_name, variables
@@ -39,6 +41,8 @@ from tuner.rainerscript.script import (
 from tuner.rainerscript.template import Template, TemplateProperty
 
 _MOST_ACTIONS = 200
+_MOST_CONDITIONS = 25_000
+_MOST_STEPS = 50_000
 _DEEPEST = 20
 # What a ruleset's queue has and an action's has not (runtime/queue.c, the two sets of defaults).
 _RULESET_QUEUE = {"type": "FixedArray", "size": "50000", "dequeueBatchSize": "1024"}
@@ -69,6 +73,8 @@ class Walk:
     visited: set[str] = field(default_factory=set)
     identities: set[str] = field(default_factory=set)
     bound: Gap | None = None
+    steps: int = 0
+    conditions: int = 0
 
     def block(
         self, block: Block, guards: tuple[Precondition, ...]
@@ -85,10 +91,11 @@ class Walk:
 
     def statement(self, statement: Statement, guards: Guards) -> Guards | None:
         """Follow one statement."""
+        why = self.too_much(statement, guards)
+        if why is not None:
+            self.bind(statement.origin, why)
+            return None
         match statement:
-            case ScriptObject(kind="action") if len(self.reached) >= _MOST_ACTIONS:
-                self.bind(statement.origin, f"more than {_MOST_ACTIONS} actions")
-                return None
             case If():
                 return self.either(statement, guards)
             case SetVariable(value=Variable(name=name)) if name.lower() == "$uuid":
@@ -109,6 +116,20 @@ class Walk:
                 self.gaps.miss(statement.origin, "a statement of this kind")
         return ()
 
+    def too_much(self, statement: Statement, guards: Guards) -> str | None:
+        """Why a statement is one too many to follow; None where it is not."""
+        self.steps += 1
+        if self.steps > _MOST_STEPS:
+            return f"more than {_MOST_STEPS:,} statements on all ways together"
+        if not isinstance(statement, ScriptObject | SetVariable | Foreach | ReloadTable):
+            return None
+        if len(self.reached) >= _MOST_ACTIONS:
+            return f"more than {_MOST_ACTIONS} actions"
+        self.conditions += sum(guard.size for guard in guards)
+        if self.conditions > _MOST_CONDITIONS:
+            return f"more than {_MOST_CONDITIONS:,} conditions before actions"
+        return None
+
     def bind(self, origin: ScriptPosition, why: str) -> None:
         """Note why the actions cannot be told apart."""
         self.bound = self.bound or Gap(origin, why)
@@ -127,6 +148,7 @@ class Walk:
         if otherwise is None:
             return (yes, *then)
         # A branch that some events leave: they are not (in the branch and not going on).
+        self.steps += len(then) + len(otherwise)
         return (
             *(_unless(yes, guard) for guard in then),
             *(_unless(no, guard) for guard in otherwise),
@@ -345,13 +367,18 @@ def _named(name: str) -> str:
 
 
 def _meet(some: frozenset[str], others: frozenset[str]) -> bool:
-    return any(_is_part(a, b) or _is_part(b, a) for a in some for b in others)
+    """Whether one is a part of another."""
+    if not some or not others:
+        return False
+    return not (_wholes(some).isdisjoint(others) and _wholes(others).isdisjoint(some))
 
 
-def _is_part(name: str, whole: str) -> bool:
-    return name.startswith(whole) and (
-        name == whole or whole in {"$", "$!", "$.", "$/"} or name[len(whole)] == "!"
-    )
+@lru_cache(_MOST_ACTIONS * 10)
+def _wholes(names: frozenset[str]) -> frozenset[str]:
+    """Names, and all that they are parts of."""
+    above = (name[: one.start()] for name in names for one in re.finditer("!", name))
+    kinds = (kind for kind in ("$", "$!", "$.", "$/") for name in names if name.startswith(kind))
+    return frozenset().union(names, above, kinds)
 
 
 def _written(statement: Statement) -> frozenset[str]:

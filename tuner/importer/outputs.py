@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import PurePosixPath
 from typing import Any, get_args
 
@@ -89,6 +90,9 @@ class Outputs(Surrounding):
         if bound is None:
             moved = why_bound(walk.reached, places, self.parts.templates)
             bound = None if moved is None else Gap(moved.origin, _BOUND)
+        if bound is None:
+            deep = (why for one, why in kept if len(one.guards) > _MOST_AROUND)
+            bound = next((Gap(why.origin, f"{why.message}; {_DEEP}") for why in deep), None)
         if bound is None:
             for one, why in kept:
                 self.rest.keep(stream, one, why)
@@ -251,7 +255,7 @@ class Outputs(Surrounding):
         word = as_name(wanted)
         word = word if word[:1].isalpha() else f"{_SHORT.get(kind, 'out')}-{word}".strip("-")
         taken = {str(data["name"]) for data, _ in self.made}
-        names = (word[:90] if number == 1 else f"{word[:90]}-{number}" for number in range(1, 999))
+        names = (word[:90] if number == 1 else f"{word[:90]}-{number}" for number in count(1))
         return next(name for name in names if name not in taken)
 
 
@@ -261,6 +265,8 @@ _SHORT = {
 }  # fmt: skip
 
 
+_MOST_AROUND = 300
+_DEEP = f"more than {_MOST_AROUND} conditions before it: its whole ruleset is kept"
 _BOUND = "statements around it change what it asks or writes: its whole ruleset is kept"
 
 

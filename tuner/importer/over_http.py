@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -68,6 +69,7 @@ class Surrounding:
     whole_message: ScriptPosition | None = None
     json_user: Statement | None = None
     unknown: list[Gap] = field(default_factory=list)
+    characters_left: int = 500_000
 
 
 def engine_output(action: ScriptObject, name: str, around: Surrounding) -> dict[str, object]:
@@ -184,7 +186,7 @@ def _secret(given: Parameter, file: str, gaps: Gaps) -> dict[str, str]:
 
 def _codes(given: Parameter) -> list[int]:
     """Statuses of HTTP.  Raises Inexpressible."""
-    codes = [int(text) for text in given.texts if text.isascii() and text.isdigit()]
+    codes = [int(text) for text in given.texts if re.fullmatch("[0-9]{1,9}", text)]
     if len(codes) < len(given.texts) or not codes:
         raise Inexpressible(given.origin, f"a value of {given.name} that is no status")
     return codes
@@ -225,6 +227,11 @@ def _document(action: ScriptObject, around: Surrounding) -> list[dict[str, objec
 
 def template_fields(template: Template, around: Surrounding) -> list[dict[str, object]]:
     """The fields that a template writes, where it may write a message as JSON."""
+    pieces = template.pieces
+    around.characters_left -= sum(len(one) if isinstance(one, str) else 1 for one in pieces)
+    if around.characters_left < 0:
+        what = f"more than {Surrounding.characters_left:,} characters of templates"
+        raise Inexpressible(template.origin, what)
     fields = fields_of_template(template, around.parts.statements, around.gaps)
     if merges_message(template):
         _parse_messages(template, around)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import chain, groupby
 
 from tuner.importer.flow import Reached, negated
 from tuner.modules.omelasticsearch import ASKS_AT_START
@@ -73,24 +73,38 @@ class Rest:
     start: list[Statement] = field(default_factory=list)
     end: list[Statement] = field(default_factory=list)
     bodies: dict[str | None, list[Reached]] = field(default_factory=dict)
-    kept: list[Gap] = field(default_factory=list)
+    kept: dict[Gap, None] = field(default_factory=dict)
     rulesets: set[str] = field(default_factory=set)
+    templates: set[str] = field(default_factory=set)
+    waiting: list[ScriptObject] = field(default_factory=list)
 
     def keep(self, stream: str | None, one: Reached, why: Gap) -> None:
         """Keep a statement under its conditions; what a snippet cannot hold is noted."""
-        for made in self._ready((one.statement,), why) or ():
+        for made in self._kept((one.statement,), why):
             self.bodies.setdefault(stream, []).append(replace(one, statement=made))
 
     def keep_block(self, stream: str | None, block: Block, why: Gap) -> None:
         """Keep statements as they are."""
-        for made in self._ready(block, why) or ():
+        for made in self._kept(block, why):
             self.bodies.setdefault(stream, []).append(Reached(made, ()))
 
     def keep_object(self, one: Statement, why: Gap) -> None:
         """Keep an object."""
-        made = self._ready((one,), why) or ()
+        made = self._kept((one,), why)
         is_late = isinstance(one, ScriptObject) and one.kind == "input"
         (self.end if is_late else self.start).extend(made)
+
+    def _kept(self, block: Block, why: Gap) -> Block:
+        """Statements as they are kept; the rulesets that they need are kept at the end, each
+        after those that it needs itself."""
+        made = self._ready(block, why) or ()
+        rulesets: list[Block] = []
+        while self.waiting:
+            needed = self.waiting.pop()
+            reason = Gap(needed.origin, f"ruleset {needed.text('name')}")
+            rulesets.append(self._ready((needed,), reason) or ())
+        self.end += chain.from_iterable(reversed(rulesets))
+        return made
 
     def lacks(self, block: Block) -> str | None:
         """What statements name that is not there, so that rsyslogd refuses them."""
@@ -129,8 +143,7 @@ class Rest:
             what = "it may hold a secret" if lacking is None else f"there is no {lacking}"
             self.gaps.miss(why.origin, f"{why.message}; no snippet keeps it, as {what}")
             return None
-        if why not in self.kept:
-            self.kept.append(why)
+        self.kept[why] = None
         for one in statements:
             self._need(one)
         return rewritten(block, self._without_secrets)
@@ -156,17 +169,20 @@ class Rest:
             self._need_template(text)
 
     def _need_template(self, name: str) -> None:
-        template = self.parts.template_objects.get(name.strip().lower())
-        if template is not None:
+        key = name.strip().lower()
+        template = self.parts.template_objects.get(key)
+        if template is not None and key not in self.templates:
+            self.templates.add(key)
             self.start.append(template)
 
     def _need_rulesets(self, names: Iterable[str]) -> None:
+        if len(self.rulesets) == len(self.parts.rulesets):
+            return
         for name in map(str.lower, names):
             ruleset = self.parts.rulesets.get(name)
             if ruleset is not None and name not in self.rulesets:
                 self.rulesets.add(name)
-                why = Gap(ruleset.origin, f"ruleset {ruleset.text('name')}")
-                self.end += self._ready((ruleset,), why) or ()
+                self.waiting.append(ruleset)
 
     def late_modules(self, loaded: Collection[str]) -> list[str]:
         """The modules that may be loaded after the snippet at the start, and only once."""

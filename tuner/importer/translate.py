@@ -116,7 +116,7 @@ class _Translation:
             self.gaps.miss(gap.origin, gap.message)
         data = {key: self.data[key] for key in _ORDER if key in self.data}
         noted = (self.gaps.missing, self.gaps.changed, self.rest.kept)
-        missing, changed, kept = (tuple(sorted(gaps)) for gaps in noted)
+        missing, changed, kept = (tuple(sorted(set(gaps))) for gaps in noted)
         return Imported(data, self.comments, missing, changed, kept, snippets)
 
     def settled(self, outputs: Outputs) -> Mapping[str, str]:
@@ -186,7 +186,7 @@ class _Translation:
         keys = keys_of_model(Global)
         ours = [one for one in self.parts.globals if one.key in keys]
         for one in self.parts.globals:
-            if one not in ours:
+            if one.key not in keys:
                 self.parts.others.append(ScriptObject("global", (one,), one.origin))
         given = known(Global, ours, "global()", self.gaps)
         if given:
@@ -351,7 +351,7 @@ class _Translation:
         for one in self.parts.others:
             if isinstance(one, Directive):
                 what = f"the directive ${one.name}"
-            elif one in tables.values() or self.limit(one):
+            elif tables.get(one.name) is one or self.limit(one):
                 continue
             else:
                 names = ", ".join(parameter.name for parameter in one.parameters)

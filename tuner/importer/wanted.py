@@ -30,6 +30,7 @@ from tuner.traffic.sample import Blank, MessageTemplate, Part, TrafficSample, wr
 
 # So many ways are told apart, and so many alternatives of a condition.
 _MOST_WAYS, _MOST_ALTERNATIVES = 200, 20
+_MOST_STEPS = 20_000
 _PROGRAMS = ("sshd", "nginx", "kernel", "cron", "app")
 _USUAL = {
     "user.info": 1, "daemon.notice": 2, "daemon.debug": 1, "daemon.err": 1, "auth.info": 2,
@@ -74,7 +75,8 @@ def wanted_by(base: Base, mean_bytes: int) -> TrafficSample | None:
     """Messages with about that mean size in bytes: half of them take the ways to engine actions,
     equally many each, the others are like those of any host.  None where the configuration treats
     all messages alike."""
-    demands = list(dict.fromkeys(islice(_ways_of(base), _MOST_WAYS)))
+    found = (one for one in islice(_ways_of(base), _MOST_STEPS) if one is not None)
+    demands = list(dict.fromkeys(islice(found, _MOST_WAYS)))
     cookie = _cookie(base)
     paths = () if cookie is None else _members(base) or _OF_ANY_JSON
     passes_json = cookie is None and _passes_messages(base)
@@ -121,7 +123,7 @@ def _names(priorities: Priorities) -> dict[str, int] | None:
     return {priority_name(8 * high + low): 1 for high, low in usual[:8]}
 
 
-def _ways_of(base: Base) -> Iterator[_Demand]:
+def _ways_of(base: Base) -> Iterator[_Demand | None]:
     rulesets = {of.key: of.body or () for _, of in reversed(base.of_kind("ruleset"))}
     outside = tuple(one for one in base.block if not _is_ruleset(one))
     for block in (outside, *rulesets.values()):
@@ -134,9 +136,11 @@ def _is_ruleset(one: Statement) -> bool:
 
 def _ways(
     block: Block, demand: _Demand, rulesets: dict[str, Block], called: frozenset[str]
-) -> Iterator[_Demand]:
-    """What messages must be like to reach each engine action of a block."""
+) -> Iterator[_Demand | None]:
+    """What messages must be like to reach each engine action of a block; None for each statement
+    on the way, so that whoever asks can stop."""
     for one in block:
+        yield None
         match one:
             case ScriptObject(kind="action", type="omelasticsearch"):
                 yield demand

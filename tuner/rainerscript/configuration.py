@@ -29,10 +29,13 @@ from tuner.rainerscript.script import (
     with_inner,
 )
 from tuner.rainerscript.template import Template, template_of
+from tuner.rainerscript.tokens import Allowance
 
 MAX_BYTES = 4 << 20
 _MOST_FILES = 500
 _DEEPEST = 20
+MOST_STATEMENTS = 10_000
+DEEPEST_STATEMENT = 200
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,10 @@ class _Files:
     refused: list[Gap] = field(default_factory=list)
     denied: list[Gap] = field(default_factory=list)
     under_way: list[str] = field(default_factory=list)
+    allowance: Allowance = field(default_factory=Allowance)
+    bytes_left: int = MAX_BYTES
+    statements_left: int = MOST_STATEMENTS
+    depth: int = 0
 
     def file(self, path: str, asked: ScriptPosition) -> Block:
         """The statements of one file, those of included ones in their places."""
@@ -126,7 +133,7 @@ class _Files:
             return self._refuse(asked, f"{path} is not read: too many or too deep includes")
         try:
             raw = self.store.read(path)
-            text = _text(raw)
+            text = self._text(raw)
         except PermissionError as bad:
             self.denied.append(Gap(asked, f"{path} cannot be read: {bad.strerror}"))
             return ()
@@ -142,15 +149,37 @@ class _Files:
         else:
             self.sources[path] = raw
         self.files.append(name)
-        block, refused = parse(text, name)
+        block, refused = parse(text, name, self.allowance)
         self.refused.extend(refused)
         self.under_way.append(normpath(path))
         block = self._block(block)
         self.under_way.pop()
         return block
 
+    def _text(self, raw: bytes) -> str:
+        """The text of a file in UTF-8, or in Latin-1 where it is not.  Raises OSError."""
+        if len(raw) > self.bytes_left:
+            what = "it is" if self.bytes_left == MAX_BYTES else "all files together are"
+            raise OSError(f"{what} larger than {MAX_BYTES >> 20} MiB")
+        if b"\0" in raw:
+            raise OSError("it is a binary file")
+        self.bytes_left -= len(raw)
+        return decoded(raw)[0]
+
     def _block(self, block: Block) -> Block:
-        return tuple(map(self._statement, block))
+        """The statements with those of included files in their places, as far as they are read."""
+        if block and self.depth >= DEEPEST_STATEMENT:
+            what = f"statements more than {DEEPEST_STATEMENT} levels deep in one another"
+            return self._refuse(block[0].origin, f"{what}: these are not read")
+        left = self.statements_left
+        self.statements_left -= len(block)
+        if self.statements_left < 0 <= left:
+            what = f"more than {MOST_STATEMENTS:,} statements: nothing is read from here on"
+            self._refuse(block[left].origin, what)
+        self.depth += 1
+        read = tuple(map(self._statement, block[: max(0, left)]))
+        self.depth -= 1
+        return read
 
     def _statement(self, statement: Statement) -> Statement:
         if isinstance(statement, Include):
@@ -164,7 +193,7 @@ class _Files:
             if given["text"].text is None:
                 self._refuse(place, "what is included is known only when rsyslogd starts")
                 return ()
-            block, refused = parse(given["text"].texts[0], place.file)
+            block, refused = parse(given["text"].texts[0], place.file, self.allowance)
             # The places of a text inside a text would mislead.
             self.refused.extend(replace(one, origin=place) for one in refused)
             return (self._block(block),)
@@ -220,15 +249,6 @@ class _Files:
 
 def _without_waiting(name: str, flags: int) -> int:
     return os.open(name, flags | os.O_NONBLOCK)
-
-
-def _text(raw: bytes) -> str:
-    """The text of a file in UTF-8, or in Latin-1 where it is not.  Raises OSError."""
-    if len(raw) > MAX_BYTES:
-        raise OSError(f"it is larger than {MAX_BYTES >> 20} MiB")
-    if b"\0" in raw:
-        raise OSError("it is a binary file")
-    return decoded(raw)[0]
 
 
 def decoded(raw: bytes) -> tuple[str, str]:

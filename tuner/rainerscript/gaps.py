@@ -27,15 +27,11 @@ class Gaps:
 
     def miss(self, origin: ScriptPosition, message: str) -> None:
         """Note what the profile leaves out."""
-        gap = Gap(origin, message)
-        if gap not in self.missing:
-            self.missing.append(gap)
+        self.missing.append(Gap(origin, message))
 
     def change(self, origin: ScriptPosition, message: str) -> None:
         """Note what the profile does another way."""
-        gap = Gap(origin, message)
-        if gap not in self.changed:
-            self.changed.append(gap)
+        self.changed.append(Gap(origin, message))
 
     def change_secret(self, origin: ScriptPosition, file: str) -> None:
         """Note that a secret must be put into a file."""
@@ -44,10 +40,8 @@ class Gaps:
 
     def take(self, other: Gaps) -> None:
         """Note what others have noted."""
-        for one in other.missing:
-            self.miss(one.origin, one.message)
-        for one in other.changed:
-            self.change(one.origin, one.message)
+        self.missing += other.missing
+        self.changed += other.changed
 
 
 class Inexpressible(Exception):

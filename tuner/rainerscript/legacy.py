@@ -328,7 +328,7 @@ class _Modernised:
 
     def inner(self, block: Block) -> Block:
         """A block inside of a statement, which stays whole."""
-        return tuple(made for one in block for made in self.statement(one))
+        return tuple(chain.from_iterable(map(self.statement, block)))
 
     def statement(self, statement: Statement) -> Iterator[Statement]:
         """What stands for a statement today: nothing for most directives."""

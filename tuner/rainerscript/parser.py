@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from itertools import chain
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lark import Lark, Token, Transformer, UnexpectedToken, v_args
 from lark.lexer import Lexer
@@ -40,7 +40,7 @@ from tuner.rainerscript.script import (
     Variable,
     Word,
 )
-from tuner.rainerscript.tokens import DEEPEST, JoinedText, ScriptToken, joined, tokens
+from tuner.rainerscript.tokens import DEEPEST, Allowance, JoinedText, ScriptToken, joined, tokens
 
 MOST_REFUSALS = 100
 # What begins something at the outermost level, so that reading can go on there.
@@ -58,25 +58,37 @@ _NAMES = {
 }  # fmt: skip
 
 
-def parse(text: str, file: str) -> tuple[Block, tuple[Gap, ...]]:
-    """The statements of a configuration, and all that cannot be read of it."""
-    refused: list[Gap] = []
+def parse(
+    text: str, file: str, allowance: Allowance | None = None
+) -> tuple[Block, tuple[Gap, ...]]:
+    """The statements of a configuration, and all that cannot be read of it; the allowance is that
+    of all its files together."""
+    left, refused = allowance or Allowance(), list[Gap]()
+    left.lines -= text.count("\n")
+    if left.lines < 0:
+        what = f"more than {Allowance().lines:,} lines: this file is not read"
+        return (), (Gap(ScriptPosition(file, 1, 1), what),)
     source = joined(text, file)
-    words = _with_directives_inside(list(tokens(source, refused)))
+    words = _with_directives_inside(tokens(source, refused, left, MOST_REFUSALS))
     block = _statements(words, source, refused)
     refused.sort(key=lambda one: one.origin)
     return block, tuple(refused[:MOST_REFUSALS])
 
 
-def _with_directives_inside(words: list[ScriptToken]) -> list[ScriptToken]:
+def _with_directives_inside(words: Iterable[ScriptToken]) -> list[ScriptToken]:
     """`&` before the directives that stand between it and the action before: rsyslogd carries out
     directives while it reads words, wherever they stand."""
-    for number, word in enumerate(words):
-        begin = number
-        while word.kind == "_AND_ALSO" and begin and words[begin - 1].kind == "DIRECTIVE":
-            begin -= 1
-        words[begin : number + 1] = [word, *words[begin:number]]
-    return words
+    made: list[ScriptToken] = []
+    waiting: list[ScriptToken] = []
+    for word in words:
+        if word.kind == "DIRECTIVE":
+            waiting.append(word)
+            continue
+        if word.kind != "_AND_ALSO":
+            made += waiting
+            waiting = []
+        made.append(word)
+    return made + waiting
 
 
 def _statements(words: Sequence[ScriptToken], source: JoinedText, refused: list[Gap]) -> Block:
@@ -204,8 +216,7 @@ class _Builder(Transformer[Token, Block]):
     or, for `action & action`, of several."""
 
     def configuration(self, *blocks: Block) -> Block:
-        none: Block = ()
-        return sum(blocks, none)
+        return tuple(chain(*blocks))
 
     braces = actions = one_statement = configuration
 
@@ -281,10 +292,20 @@ class _Builder(Transformer[Token, Block]):
         return (Call(ruleset, word.value.origin),)
 
     def operation(self, left: Expression, word: Token, right: Expression) -> Expression:
-        operator = word.value.text.lower()
-        if isinstance(left, Operation) and left.operator == operator in _REPEATED:
-            return Operation(operator, (*left.operands, right), left.origin, left.depth)
-        return _shallow(Operation, operator, (left, right), left.origin)
+        return _shallow(Operation, word.value.text.lower(), (left, right), left.origin)
+
+    def operations(self, first: Expression, *others: Any) -> Expression:
+        """Operands from left to right, an operator before each but the first; one that is repeated
+        has any number of them."""
+        operands, operator = [first], ""
+        for word, right in zip(others[::2], others[1::2], strict=True):
+            before, operator = operator, word.value.text.lower()
+            if not before and isinstance(first, Operation) and first.operator == operator:
+                operands = [*first.operands] if operator in _REPEATED else operands
+            elif before and not before == operator in _REPEATED:
+                operands = [_shallow(Operation, before, tuple(operands), first.origin)]
+            operands.append(right)
+        return _shallow(Operation, operator, tuple(operands), first.origin)
 
     def prefixed(self, word: Token, operand: Expression) -> Expression:
         return _shallow(Operation, word.value.text.lower(), (operand,), word.value.origin)

@@ -22,6 +22,8 @@ _WORDS = {
     "pos-end-relative": ("position.relativetoend", "on"), "date-utc": ("date.inutc", "on"),
 }  # fmt: skip
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "%": "%"}
+_ESCAPED = re.compile(r'\\([nrt"\\%])')
+_PLAIN = re.compile(r"(?:[^%\\]++|\\.|\\\Z)++", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -128,22 +130,18 @@ def _part(part: ScriptObject) -> TemplatePiece:
 
 def _pieces(text: str, origin: ScriptPosition) -> Iterator[TemplatePiece]:
     """The pieces of a text with %properties%."""
-    plain, here = "", 0
+    here = 0
     while here < len(text):
-        if text[here] != "%":
-            width = 2 if text[here] == "\\" else 1
-            plain += text[here : here + width]
-            here += width
+        plain = _PLAIN.match(text, here)
+        if plain is not None:
+            yield _unescaped(plain[0])
+            here = plain.end()
             continue
         end = _end(text, here + 1)
         if end < 0:
             raise Inexpressible(origin, "a % in the template has no second one")
-        if plain:
-            yield _unescaped(plain)
         yield _property(text[here + 1 : end], origin)
-        plain, here = "", end + 1
-    if plain:
-        yield _unescaped(plain)
+        here = end + 1
 
 
 def _end(text: str, here: int) -> int:
@@ -190,19 +188,12 @@ def _positions(first: str, last: str) -> dict[str, str]:
 
 def _unescaped(text: str) -> str:
     """rsyslog unescapes the constants of a template once more (template.c, do_Constant)."""
-    out, here = "", 0
-    while here < len(text):
-        if text[here] == "\\" and text[here + 1 : here + 2] in _ESCAPES:
-            out += _ESCAPES[text[here + 1]]
-            here += 2
-        else:
-            out += text[here]
-            here += 1
-    return out
+    return _ESCAPED.sub(lambda found: _ESCAPES[found[1]], text)
 
 
 # A bracket expression, an escaped character, or any other one.
-_PARTS = re.compile(r"\[\^?\]?(?:\[[:.=].*?[:.=]\]|[^\]])*\]|\\.|.", re.DOTALL)
+_PARTS = re.compile(r"\[\^?\]?(?:\[[:.=].{0,40}?[:.=]\]|[^\]])*\]|\\.|.", re.DOTALL)
+_PLAIN_PARTS = re.compile(r"\\.|.", re.DOTALL)
 # What an escape makes special in a basic expression, and what is special without one in an
 # extended one (regex(7); + ? | are GNU's).
 _SWAPPED = frozenset("(){}+?|")
@@ -211,7 +202,9 @@ _SWAPPED = frozenset("(){}+?|")
 def extended(basic: str) -> str:
     """The extended expression that finds the same."""
     made: list[str] = []
-    parts = _PARTS.findall(basic)
+    # Without a closing one behind it a bracket stands for itself.
+    end = basic.rfind("]") + 1
+    parts = [*_PARTS.findall(basic[:end]), *_PLAIN_PARTS.findall(basic[end:])]
     for number, part in enumerate(parts):
         at_start = number == 0 or parts[number - 1] in {"\\(", "\\|"}
         at_end = number == len(parts) - 1 or parts[number + 1] in {"\\)", "\\|"}

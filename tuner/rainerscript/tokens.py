@@ -58,6 +58,17 @@ def joined(text: str, file: str) -> JoinedText:
 
 
 DEEPEST = 60
+LONGEST_WORD = 100_000
+LONGEST_NUMBER = 20
+
+
+@dataclass
+class Allowance:
+    """How much more of a configuration is read, words with the blanks and comments between them:
+    nobody wrote so many by hand."""
+
+    lines: int = 200_000
+    words: int = 200_000
 
 
 class Mode(Enum):
@@ -102,15 +113,17 @@ def _words(**words: str) -> tuple[_Rule, ...]:
     return tuple(_rule(kind, re.escape(word)) for kind, word in words.items())
 
 
-_COMMENT = _rule(None, r"/\*(?:[^*]|\*(?!/))*\*/")
+# `++` and `*+` give nothing back: in a text of megabytes each character would be a place to try
+# again from.
+_COMMENT = _rule(None, r"/\*(?:[^*]++|\*(?!/))*+\*/")
 _OBJECTS = (
     "main_queue", "timezone", "parser", "global", "input", "module", "lookup_table", "dyn_stats",
     "ratelimit", "percentile_stats",
 )  # fmt: skip
 # Inside expressions a bare $ may not stand between double quotes.
-_SINGLE = r"'(?:[^'\\]|\\['\"\\$bntr]|\\x[0-9a-f]{2}|\\[0-7]{3})*'"
-_DOUBLE = r'"(?:[^"\\$]|\\["\'\\$bntr]|\\x[0-9a-f]{2}|\\[0-7]{3})*"'
-_BACKTICK = r"`(?:[^`\\]|\\['`\"\\$?abfnrtv]|\\x[0-9a-f]{2}|\\[0-7]{1,3})*`"
+_SINGLE = r"'(?:[^'\\]++|\\['\"\\$bntr]|\\x[0-9a-f]{2}|\\[0-7]{3})*+'"
+_DOUBLE = r'"(?:[^"\\$]++|\\["\'\\$bntr]|\\x[0-9a-f]{2}|\\[0-7]{3})*+"'
+_BACKTICK = r"`(?:[^`\\]++|\\['`\"\\$?abfnrtv]|\\x[0-9a-f]{2}|\\[0-7]{1,3})*+`"
 
 _STATEMENT = (
     _rule("IF", "if", Mode.EXPRESSION),
@@ -129,7 +142,8 @@ _STATEMENT = (
         for name in ("template", "ruleset", "property", "constant", "include", "action")
     ),
     _rule(
-        "PROPERTY_FILTER", r'[ \t]*:\$?[a-z!.-]+[ ]*,[ ]*!?[a-z_]+[ ]*,[ ]*"(?:\\"|[^"])*"',
+        "PROPERTY_FILTER",
+        r'[ \t]*:\$?[a-z!.-]+[ ]*,[ ]*!?[a-z_]+[ ]*,[ ]*"(?:\\"|\\|[^"\\]++){0,100000}"',
         at_line_start=True,
     ),
     _rule(
@@ -150,7 +164,7 @@ _OBJECT = (
     _rule("_END", r"\)", Mode.STATEMENT),
     _rule("NAME", r"[a-z][a-z0-9_.]*"),
     *_words(_COMMA=",", _LBRACKET="[", _RBRACKET="]", _ASSIGN="="),
-    _rule("STRING", r'"(?:[^"\\]|\\[\'"?\\abfnrtv]|\\[0-7]{1,3})*"'),
+    _rule("STRING", r'"(?:[^"\\]++|\\[\'"?\\abfnrtv]|\\[0-7]{1,3})*+"'),
     _rule("STRING", _BACKTICK),
     _COMMENT,
     _rule(None, r"#[^\n]*"),
@@ -191,11 +205,19 @@ _RULES = {
 }
 
 
-def tokens(source: JoinedText, refused: list[Gap]) -> Iterator[ScriptToken]:
-    """The words of a text.  Anything that is not a word is added to `refused` and skipped."""
+def tokens(
+    source: JoinedText, refused: list[Gap], allowance: Allowance, most_refused: int
+) -> Iterator[ScriptToken]:
+    """The words of a text, as far as the allowance goes.  Anything that is not a word is added to
+    `refused` and skipped; nothing is read once so much was."""
     text, mode, here, depth = source.text, Mode.STATEMENT, 0, 0
-    while here < len(text):
+    while here < len(text) and len(refused) < most_refused:
         rule, end = _longest(text, here, mode)
+        # Each property of a template counts as well.
+        allowance.words -= 1 + text.count("%", here, end) // 2
+        if allowance.words < 0:
+            refused.append(Gap(source.origin(here), _TOO_MUCH))
+            return
         if rule is None:
             refusal = Gap(source.origin(here), _why(text, here, mode))
             if refusal.message != _NO_BREAK or all(one.message != _NO_BREAK for one in refused):
@@ -210,7 +232,12 @@ def tokens(source: JoinedText, refused: list[Gap]) -> Iterator[ScriptToken]:
             if depth > DEEPEST:
                 refused.append(Gap(origin, f"nested more than {DEEPEST} levels deep"))
                 return
-            yield ScriptToken(rule.kind, word[blanks:], origin)
+            if len(word) > LONGEST_WORD:
+                refused.append(Gap(origin, f"a text of more than {LONGEST_WORD:,} characters"))
+            elif rule.kind == "NUMBER" and len(word) > LONGEST_NUMBER:
+                refused.append(Gap(origin, f"a number of more than {LONGEST_NUMBER} digits"))
+            else:
+                yield ScriptToken(rule.kind, word[blanks:], origin)
         here, mode = end, rule.then or mode
 
 
@@ -218,7 +245,9 @@ def _longest(text: str, here: int, mode: Mode) -> tuple[_Rule | None, int]:
     """The rule with the longest match at `here`, of several the first."""
     best, end = None, here
     at_line_start = here == 0 or text[here - 1] == "\n"
-    for rule in _RULES[mode]:
+    rules = _RULES[mode]
+    # Blanks inside of a line begin nothing else.
+    for rule in rules if at_line_start or text[here] not in " \t\n" else rules[-1:]:
         if rule.at_line_start and not at_line_start:
             continue
         match = rule.pattern.match(text, here)
@@ -263,4 +292,8 @@ def _why_no_text(line: str, mode: Mode) -> str:
 
 _NO_BREAK = (
     "no-break spaces, as web pages have them, which rsyslogd refuses: read as blanks from here on"
+)
+_TOO_MUCH = (
+    f"more than {Allowance().words:,} words, blanks and properties of templates: nothing is read "
+    "from here on"
 )

@@ -6,6 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple
 
 from tuner.engines.index import IndexSettings
 from tuner.modules.input import LOOPBACK, Input
@@ -103,9 +106,9 @@ class View:
     def place(self, path: ProfileKey) -> tuple[str, str] | None:
         """The address and the name of the parameter that a key of the profile stands for; None for
         what no parameter of the configuration says."""
-        for section, address in self.sections.items():
-            rest = path[len(section) :]
-            if path[: len(section)] != section or not rest:
+        for section in (path[:1], path[:2]):
+            address, rest = self.sections.get(section), path[len(section) :]
+            if address is None or not rest:
                 continue
             if address == MAIN_QUEUE or (len(rest) == 2 and rest[0] == "queue"):
                 return address, f"{QUEUE}{rest[-1]}"
@@ -171,6 +174,7 @@ class _Viewing:
     names: set[tuple[str, str]] = field(default_factory=set)
     indices: set[str] = field(default_factory=set)
     reached: list[frozenset[str]] = field(default_factory=list)
+    streams: dict[str, str] = field(default_factory=dict)
 
     def view(self) -> View:
         streams: dict[str, object] = {}
@@ -180,6 +184,7 @@ class _Viewing:
                 name = self._name(one, address, "streams")
                 self.sections["streams", name] = address
                 self.rulesets[name], streams[name] = one, {"queue": queue}
+                self.streams.setdefault(one.key, name)
         stand_in = self._fill_inputs()
         main = self.base.objects.get(MAIN_QUEUE)
         own = {} if main is None else _queue(main)
@@ -229,8 +234,7 @@ class _Viewing:
         own = (each for each in (*shared, *one.parameters) if each.key in keys)
         data = input_of(model, own, {}, address, Gaps())
         data |= certificates(model, data, self.base.shared, Gaps())
-        ruleset = self._ruleset_of(one).lower()
-        stream = next((name for name, of in self.rulesets.items() if of.key == ruleset), None)
+        stream = self.streams.get(self._ruleset_of(one).lower())
         return data | ({} if stream is None else {"stream": stream})
 
     def _ruleset_of(self, one: ScriptObject) -> str:
@@ -260,18 +264,41 @@ class _Viewing:
 
     def _engine_actions(self, ruleset: str) -> frozenset[str]:
         """The engine actions of a ruleset, "" for the default one, and of those that it calls."""
-        addresses = {one.origin: address for address, one in self.base.of_kind("action")}
-        own = [of for _, of in self.base.of_kind("ruleset") if of.key == ruleset.lower()]
+        found = (self._direct[key].actions for key in self._called(ruleset.lower()))
+        engine = (one for one in chain.from_iterable(found) if one.type == _ENGINE)
+        return frozenset(self._addresses[one.origin] for one in engine)
+
+    @cached_property
+    def _addresses(self) -> dict[ScriptPosition, str]:
+        return {one.origin: address for address, one in self.base.of_kind("action")}
+
+    @cached_property
+    def _direct(self) -> dict[str, _Direct]:
+        """What each ruleset does itself; what no ruleset has that name does stands outside of
+        all."""
+        found = {of.key: of for _, of in reversed(self.base.of_kind("ruleset"))}
         outside = tuple(one for one in self.base.block if not _is_ruleset(one))
-        block = (own[0].body or ()) if own else outside
-        found = self._reached(block, {ruleset.lower()}, through_queues=True)
-        return frozenset(addresses[one.origin] for one in found if one.type == _ENGINE)
+        made = {key: _direct(of.body or (), is_queued=bool(of.queue)) for key, of in found.items()}
+        return {"": _direct(outside, is_queued=False), **made}
+
+    def _called(self, ruleset: str, *, through_queues: bool = True) -> Iterator[str]:
+        """A ruleset and all that it calls, or those of them that run on its own queue."""
+        waiting, visited = [ruleset if ruleset in self._direct else ""], {ruleset}
+        while waiting:
+            yield (key := waiting.pop())
+            for name in self._direct[key].calls:
+                found = self._direct.get(name)
+                if found is not None and name not in visited:
+                    if through_queues or not found.is_queued:
+                        waiting.append(name)
+                    visited.add(name)
 
     def _outputs(self) -> Iterator[tuple[str, dict[str, object]]]:
         of_stream = {
             id(action): name
             for name, ruleset in self.rulesets.items()
-            for action in self._reached(ruleset.body or (), {ruleset.key})
+            for key in self._called(ruleset.key, through_queues=False)
+            for action in self._direct[key].actions
         }
         for address, one in self.base.of_kind("action"):
             if one.type == _ENGINE:
@@ -302,22 +329,6 @@ class _Viewing:
         data["index"] = {"name": index, "mapping": "dynamic", "settings": self.settings}
         return data
 
-    def _reached(
-        self, block: Block, visited: set[str], *, through_queues: bool = False
-    ) -> Iterator[ScriptObject]:
-        """The actions that run on a ruleset's own queue: its own, and those of rulesets without a
-        queue that it calls; or those of all that it calls."""
-        rulesets = {of.key: of for _, of in reversed(self.base.of_kind("ruleset"))}
-        for one in every(block):
-            if isinstance(one, ScriptObject) and one.kind == "action":
-                yield one
-            elif isinstance(one, Call) and isinstance(one.target, str):
-                found = rulesets.get(one.target.lower())
-                if found is None or found.key in visited or (found.queue and not through_queues):
-                    continue
-                visited.add(found.key)
-                yield from self._reached(found.body or (), visited, through_queues=through_queues)
-
     def _name(self, one: ScriptObject, address: str, section: str) -> str:
         """The object's name as profiles may spell it, another one where that is taken."""
         word = as_name(one.name)
@@ -341,6 +352,25 @@ def _best(reached: Sequence[frozenset[str]], first: str, ranks: Sequence[int]) -
         return rank > 0, first in found, len(found), rank, -number
 
     return max(range(len(reached)), key=worth)
+
+
+class _Direct(NamedTuple):
+    """The actions of a ruleset, the rulesets that it calls, and whether it has a queue."""
+
+    actions: tuple[ScriptObject, ...]
+    calls: tuple[str, ...]
+    is_queued: bool
+
+
+def _direct(block: Block, *, is_queued: bool) -> _Direct:
+    statements = tuple(every(block))
+    objects = (one for one in statements if isinstance(one, ScriptObject))
+    calls = (one.target for one in statements if isinstance(one, Call))
+    return _Direct(
+        tuple(one for one in objects if one.kind == "action"),
+        tuple(name.lower() for name in calls if isinstance(name, str)),
+        is_queued,
+    )
 
 
 def _is_ruleset(one: Statement) -> bool:
