@@ -323,3 +323,27 @@ def test_a_release_that_is_none_is_refused(conf: Path) -> None:
     refused = RUN.invoke(app, ["import", str(conf), "--release", "2512"]).exception
     assert isinstance(refused, BadUsage)
     assert str(refused) == "--release 2512: a release of rsyslog is written as 8.2512"
+
+
+def test_what_a_host_includes_from_above_its_root_is_kept_and_read_below_the_profile(
+    tmp_path: Path,
+) -> None:
+    """On the host .. of / is /; here it would lead to the files of this machine."""
+    host, here = tmp_path / "host", tmp_path / "here"
+    host.mkdir()
+    here.mkdir()
+    running, other = host / "rsyslog.conf", host / "other.conf"
+    other.write_text('module(load="imtcp")\ninput(type="imtcp" port="10514")\n')
+    above = "../" * 20
+    running.write_text(
+        f'include(file="{host}/{above}{str(other)[1:]}")\n'
+        'action(type="omelasticsearch" name="es" server="127.0.0.1")\n'
+    )
+    asked = ["import", str(running), "--host", "local://", "-o", str(here / "p.yaml")]
+    done = RUN.invoke(app, asked)
+    assert done.exit_code == 0, done.output
+    kept = here / "p.files" / str(other)[1:]
+    assert kept.read_text() == other.read_text()
+    other.unlink()
+    running.unlink()
+    assert load_profile(here / "p.yaml").profile.indexed

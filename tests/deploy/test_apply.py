@@ -13,7 +13,7 @@ from tuner.deploy.apply import Apply, HostOutcome, HostState, Manner, entrance_o
 from tuner.deploy.intents import Beginning, Intents, Put, Touched, left_intents, new_intents
 from tuner.deploy.recover import confirm, recover, recover_hosts
 from tuner.engine.client import JSON
-from tuner.errors import GuardrailBreached, JobFailed, TuneError
+from tuner.errors import GuardrailBreached, JobFailed, TuneError, Unreachable
 from tuner.host.lock import state_folder
 
 PLAIN = Manner()
@@ -96,6 +96,22 @@ def test_a_host_where_a_step_fails_is_as_it_was_and_so_is_the_engine(
     assert fleet.taken("a")[-1] == ("restore" if begun else "facts")
     assert fleet.taken("b") == []
     assert engine.objects == {TEMPLATE: BEFORE}
+    assert journal() == []
+
+
+def test_a_change_that_was_kept_as_the_way_to_its_host_was_lost_is_said_to_be_there(
+    fleet: Fleet, engine: Holding
+) -> None:
+    def lost(host: str, step: str) -> None:
+        if (host, step) == ("a", "keep"):
+            del fleet.under_way[host]
+            raise Unreachable("a cannot be reached: connection reset")
+
+    fleet.hear = lost
+    done = applied(engine, "a", "b")
+    assert states(done) == {"a": HostState.APPLIED, "b": HostState.NOT_BEGUN}
+    assert isinstance(done["a"].error, Unreachable)
+    assert (fleet.live["a"], engine.objects[TEMPLATE]) == (NEW, AFTER)
     assert journal() == []
 
 
@@ -307,7 +323,7 @@ def test_recover_keeps_the_journal_until_all_is_undone(fleet: Fleet, engine: Hol
         assert recover(left, said.append) == 1
     assert fleet.live["a"] == OLD
     assert engine.objects == {TEMPLATE: BEFORE}
-    assert "a: restored" in said
+    assert "a: restored: it has the configuration from before the change" in said
     assert journal() == []
 
 
@@ -366,7 +382,8 @@ def test_where_a_host_was_finished_the_engine_stays_new(fleet: Fleet, engine: Ho
     assert fleet.live == {"a": NEW, "b": OLD}
     assert engine.objects[TEMPLATE] == AFTER
     assert said == [
-        "a: was finished and stays, and so do the engine's objects", "b: restored",
+        "a: it has the new configuration, which was confirmed and stays",
+        "b: restored: it has the configuration from before the change",
     ]  # fmt: skip
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from tuner.deploy.files import HostFiles
+from tuner.errors import JobFailed
 from tuner.host.remote import Answer, Host, connect
 from tuner.rainerscript.configuration import MAX_BYTES
 
@@ -53,3 +54,21 @@ def test_a_folder_is_listed_once_with_what_is_no_folder(here: HostFiles, tmp_pat
     assert here.listed(str(tmp_path)) == listed
     assert here.listed(str(tmp_path / "d")) == {"inner": True}
     assert here.listed(str(tmp_path / "gone")) == {}
+
+
+def host(out: bytes, code: int = 0, err: str = "") -> Any:
+    answer = SimpleNamespace(code=code, out=out, err=err)
+    return SimpleNamespace(name="a", run=lambda *_: answer)
+
+
+@pytest.mark.parametrize("name", [b"../../root/.ssh/authorized_keys", b"a/b", b"..", b"."])
+def test_what_is_no_name_in_a_folder_is_refused(name: bytes) -> None:
+    files = HostFiles(host(b"fa.conf\0f" + name + b"\0"))
+    with pytest.raises(JobFailed, match=r"a: /etc/rsyslog\.d holds '.*', no name"):
+        files.listed("/etc/rsyslog.d")
+
+
+def test_the_reason_of_a_host_is_cut() -> None:
+    with pytest.raises(OSError, match=r"x{300}") as caught:
+        HostFiles(host(b"", 1, "x" * 100_000)).read("/etc/rsyslog.conf")
+    assert len(str(caught.value)) < 400

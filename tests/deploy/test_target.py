@@ -5,15 +5,17 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from tuner.deploy.inventory import InventoryHost
+from tuner.deploy.inventory import InventoryHost, Paths, Service
 from tuner.deploy.target import Candidate, Facts, LiveFile, RemoteHost, Undone
-from tuner.errors import JobFailed, Locked, Refused, TuneError
+from tuner.errors import JobFailed, Locked, Refused, TuneError, Unreachable
 
 LIVE = "/etc/rsyslog.conf"
+BEGIN, END = "rsyslog-tune begins", "rsyslog-tune ends"
 SAID = """\
 rsyslogd 8.2302.0
 live /etc/rsyslog.conf 640 root:adm b2xkIQ==
@@ -46,16 +48,19 @@ FACTS = Facts(
 
 @dataclass
 class Host:
-    """A host that answers so; `scripts` are what it was sent."""
+    """A host that answers so, between what our script prints first and last unless it is `bare`;
+    `scripts` are what it was sent."""
 
     out: str = ""
     code: int = 0
     err: str = ""
+    bare: bool = False
     scripts: list[str] = field(default_factory=list)
 
     def run(self, _words: list[str], script: bytes, _limit_s: float) -> object:
         self.scripts.append(script.decode())
-        return SimpleNamespace(code=self.code, out=self.out.encode(), err=self.err)
+        out = self.out if self.bare else f"{BEGIN}\n{self.out}{END}\n"
+        return SimpleNamespace(code=self.code, out=out.encode(), err=self.err)
 
 
 Reached = Callable[..., tuple[RemoteHost, Host]]
@@ -63,11 +68,13 @@ Reached = Callable[..., tuple[RemoteHost, Host]]
 
 @pytest.fixture
 def reached(monkeypatch: pytest.MonkeyPatch) -> Reached:
-    def make(out: str = "", code: int = 0, err: str = "") -> tuple[RemoteHost, Host]:
-        host = Host(out, code, err)
+    def make(
+        out: str = "", code: int = 0, err: str = "", *, bare: bool = False
+    ) -> tuple[RemoteHost, Host]:
+        host = Host(out, code, err, bare)
         hosts = {("a", "ssh://a"): host}
         monkeypatch.setattr("tuner.deploy.target.connect", lambda *given: hosts[given])
-        return RemoteHost(InventoryHost("a", "ssh://a"), (LIVE,)), host
+        return RemoteHost(InventoryHost("a", "ssh://a"), (LIVE, f"{LIVE[:-5]}.d/a.conf")), host
 
     return make
 
@@ -81,7 +88,8 @@ def test_what_a_host_has_and_runs(reached: Reached) -> None:
 
 def test_what_was_examined(reached: Reached) -> None:
     target, host = reached(SAID + MORE)
-    seen = target.examined(("tcp:10514",), ("file /etc/a b", "secret /etc/a secret"))
+    needed = ("file /etc/a b", "file /etc/c", "secret /etc/a secret", "certificate /etc/cert.pem")
+    seen = target.examined(("tcp:10514",), needed)
     assert seen.facts == FACTS
     assert (seen.accepted, seen.included, seen.stale) == (True, False, (LIVE,))
     assert (seen.uid, seen.open_files, seen.rmem_bytes) == (104, 1024, 212_992)
@@ -114,7 +122,12 @@ def test_what_a_host_refuses_is_told_with_the_last_words_first(
 
 @pytest.mark.parametrize(
     ("out", "undone"),
-    [("restored\n", Undone.RESTORED), ("kept\n", Undone.KEPT), ("", Undone.NONE)],
+    [
+        ("restored\n", Undone.RESTORED),
+        ("kept\n", Undone.KEPT),
+        ("before\n", Undone.NONE),
+        ("others\n", Undone.OTHERS),
+    ],
 )
 def test_what_became_of_a_change_that_is_undone(reached: Reached, out: str, undone: Undone) -> None:
     target, _ = reached(out)
@@ -142,12 +155,105 @@ def test_a_change_takes_its_undoing_with_it(reached: Reached) -> None:
     target.apply(Candidate(((LIVE, "new text"),), "600", ("tcp:10514",)), "run77", 60)
     target.send_event("127.0.0.1", 10514, "tcp", "mark me")
     change, event = host.scripts
-    for line in ("run=run77", "confirm_within_s=60", "mode=600", "sockets=tcp:10514",
-                 "lives=/etc/rsyslog.conf", base64.encodebytes(b"new text").decode()):  # fmt: skip
+    content = base64.encodebytes(b"new text").decode()
+    lines = ("run=run77", "confirm_within_s=60", "mode=600", "sockets=tcp:10514", content)
+    for line in (*lines, "lives='/etc/rsyslog.conf\n"):
         assert line in change
-    assert change.endswith("\napply </dev/null\n")
+    framed = f"\nsay '{BEGIN}'; {{ %s; }} </dev/null; say '{END}' </dev/null\n"
+    assert change.endswith(framed % "apply")
     undo = change.partition("undo() { base64 -d <<'END'\n")[2].partition("END\n")[0]
     restoring = base64.b64decode(undo).decode()
     assert "run=run77\n" in restoring
     assert restoring.endswith("\nrestore </dev/null\n")
-    assert event.endswith("\nevent 127.0.0.1 10514 tcp 'mark me' </dev/null\n")
+    assert event.endswith(framed % "event 127.0.0.1 10514 tcp 'mark me'")
+
+
+@pytest.mark.parametrize("code", [0, 1], ids=["/bin/true", "/bin/false"])
+def test_a_login_shell_that_runs_nothing_is_named(reached: Reached, code: int) -> None:
+    for out in ("", "no login here\n"):
+        target, _ = reached(out, code=code, bare=True)
+        with pytest.raises(Unreachable, match=r"a: sh did not begin there.*/bin/false") as caught:
+            target.facts(())
+        assert f"ended with {code};" in str(caught.value)
+
+
+def test_what_a_shell_says_by_itself_is_no_answer(reached: Reached) -> None:
+    target, _ = reached(f"welcome\npid 1\n{BEGIN}\nkept\n{END}\nbye\n", bare=True)
+    assert target.restore("r1") is Undone.KEPT
+    cut, _ = reached(f"{BEGIN}\nkept\n", bare=True)
+    with pytest.raises(JobFailed, match="a: its answer has no end"):
+        cut.restore("r1")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "", "pid 77\n", "rsyslogd 8.2302.0\n", "rsyslogd 8\x1b[2J\npid 1\n",
+        "rsyslogd 8.2302.0\npid x\n", f"rsyslogd 8.2302.0\npid {'9' * 5000}\n",
+        f"{SAID}live /etc/shadow 640 root:adm b2xkIQ==\n", f"{SAID}live {LIVE} 640 root:adm b2*\n",
+        f"{SAID}live {LIVE} 6x0 root:adm b2xk\n", f"{SAID}live {LIVE} 640\n",
+        f"{SAID}live {LIVE} 640 root b2xk\n",
+    ],
+)  # fmt: skip
+def test_an_answer_of_another_form_is_refused(reached: Reached, said: str) -> None:
+    target, _ = reached(said)
+    with pytest.raises(JobFailed, match="a: it does not answer as our script does") as caught:
+        target.facts(())
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["missing /etc/b\n", "stale /etc/b\n", "ends /x\n", "mode 640 /x\n", "rmem x\n",
+     "uid -\n", "mode 9 /etc/a b\n"],
+)  # fmt: skip
+def test_what_was_not_asked_for_is_not_taken(reached: Reached, said: str) -> None:
+    target, _ = reached(SAID + said)
+    with pytest.raises(JobFailed, match="a: it does not answer as our script does"):
+        target.examined((), ("file /etc/a b",))
+
+
+def test_long_words_of_a_host_are_cut(reached: Reached) -> None:
+    target, _ = reached(code=1, err="x" * 100_000)
+    with pytest.raises(JobFailed) as caught:
+        target.keep("r1")
+    assert len(str(caught.value)) < 400
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> RemoteHost:
+    """This machine, with files of its own below a folder."""
+    (tmp_path / "state" / "deploy" / "pending").mkdir(parents=True)
+    (tmp_path / "conf.d").mkdir()
+    paths = Paths(
+        configuration=str(tmp_path / "conf"),
+        fragments=str(tmp_path / "conf.d"),
+        state=str(tmp_path / "state"),
+    )
+    service = Service(restart=("true",), pid_file=str(tmp_path / "pid"))
+    machine = InventoryHost("here", "local://", paths=paths, service=service)
+    return RemoteHost(machine, (str(tmp_path / "conf"),))
+
+
+def test_a_host_says_which_configuration_it_has(here: RemoteHost, tmp_path: Path) -> None:
+    state = tmp_path / "state" / "deploy"
+    pending = state / "pending"
+    assert here.restore("none").value == "restored"
+    assert here.restore() is here.restore("r1") is Undone.NONE
+    pending.mkdir()
+    (pending / "run").write_text("r2\n")
+    assert here.restore("r1") is Undone.OTHERS
+    assert here.restore("r2") is Undone.RESTORED
+    assert here.restore("r2") is here.restore() is Undone.NONE
+    (state / "kept").write_text("r3\n")
+    assert here.restore("r3") is here.restore() is Undone.KEPT
+    assert here.restore("r2") is Undone.NONE
+
+
+def test_a_file_too_large_to_be_a_configuration_is_not_sent(
+    here: RemoteHost, tmp_path: Path
+) -> None:
+    with (tmp_path / "conf").open("wb") as file:
+        file.truncate(5 << 20)
+    with pytest.raises(Refused, match=r"conf is larger than 4 MiB"):
+        here.facts(())

@@ -28,6 +28,21 @@ def test_a_program_ends_with_all_that_it_started_when_its_time_is_over(tmp_path:
     assert not late.exists()
 
 
+@pytest.mark.parametrize("stream", ["1", "2"])
+def test_an_answer_without_end_is_cut_off(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuner.host.remote.MOST_BYTES", 1 << 20)
+    with pytest.raises(JobFailed, match="here: sh answers with more than 1 MiB"):
+        HERE.run(["sh", "-c", f"yes >&{stream}"])
+
+
+def test_much_goes_both_ways_at_once_and_may_be_left_unread() -> None:
+    content = bytes(range(256)) * 10_000
+    done = HERE.run(["sh", "-c", "tee /dev/stderr"], content)
+    assert done.out == content
+    assert HERE.run(["true"], content).code == 0
+    assert HERE.run(["sh", "-c", "exec >&- 2>&-; sleep 0.1; exit 3"]).code == 3
+
+
 def test_a_file_is_its_bytes_or_nothing(tmp_path: Path) -> None:
     (tmp_path / "-n").write_bytes(b"\xff\n")
     assert HERE.read(f"{tmp_path}/-n") == b"\xff\n"

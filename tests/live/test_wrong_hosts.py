@@ -121,3 +121,30 @@ def test_a_wrong_target_is_refused(site: Site, says: str) -> None:
     assert (done.code, says in done.err) == (5, True), done
     assert site.host.tree() == before
     assert (site.host.restarts, site.nothing_left()) == (0, True)
+
+
+HOSTILE = {
+    "a shell like /bin/true": ("exit 0", 4, "sh did not begin there, which ended with 0"),
+    "a shell like /bin/false": ("exit 1", 4, "sh did not begin there, which ended with 1"),
+    "no end": ("exec yes", 1, "sh answers with more than 16 MiB"),
+    "no end of complaints": ("exec yes >&2", 1, "sh answers with more than 16 MiB"),
+    "another form": (
+        r"echo rsyslog-tune begins; printf 'rsyslogd \033[2J\npid 1\n'; echo rsyslog-tune ends",
+        1,
+        "it does not answer as our script does",
+    ),
+    "an answer that is cut": ("echo rsyslog-tune begins; echo pid 1", 1, "its answer has no end"),
+    "steering a terminal": (r"echo rsyslog-tune begins; printf '\033[2J' >&2; exit 3", 1, ""),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_host_ends_the_step_with_one_message(site: Site, kind: str) -> None:
+    program, code, says = HOSTILE[kind]
+    site.host.program("sh", program)
+    before = site.host.tree()
+    done = site.tune(*site.words)
+    assert (done.code, says in done.err) == (code, True), done
+    assert len(done.err) < 2000
+    assert site.host.tree() == before
+    assert site.nothing_left()

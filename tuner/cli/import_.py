@@ -9,6 +9,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from posixpath import normpath
 from types import MappingProxyType
 from typing import Annotated
 
@@ -226,7 +227,8 @@ def _on_top(
         root = f"{profile.stem}.files"
         folder = profile.parent / root
         for there, raw in read.sources.items():
-            kept[folder / there.lstrip("/")] = raw.decode("utf-8", SURROGATES)
+            # What a host names never leads out of the folder.
+            kept[folder / normpath(there).lstrip("/")] = raw.decode("utf-8", SURROGATES)
         base = f"{root}{first}"
     elif files[0].is_absolute() or profile is None:
         base = str(files[0])

@@ -81,7 +81,11 @@ class ClusterMember:
         """Our address as that machine sees it when we log in; None where it is this machine."""
         if self._host.is_here:
             return None
-        seen = self._host.run(["sh", "-c", "echo ${SSH_CONNECTION%% *}"]).out.decode().strip()
+        seen = (
+            self._host.run(["sh", "-c", "echo ${SSH_CONNECTION%% *}"])
+            .out.decode(errors="replace")
+            .strip()
+        )
         return seen or None
 
     def start(self, certificate: ClusterCertificate, arguments: Sequence[str]) -> str:
@@ -89,7 +93,9 @@ class ClusterMember:
         Raises JobFailed where it does not begin."""
         command = [*self._tune, "cluster", "member", self._folder, *arguments]
         printed = {"certificate": certificate.certificate.encode(), "key": certificate.key.encode()}
-        return self._call("start", shlex.join(command), printed).out.decode().strip()
+        return (
+            self._call("start", shlex.join(command), printed).out.decode(errors="replace").strip()
+        )
 
     def is_alive(self) -> bool:
         """Whether its process still runs."""

@@ -14,7 +14,7 @@ from tuner.deploy.intents import Intents, Put, Touched, Waiting
 from tuner.deploy.objects import awaited, bring_back, findable, put
 from tuner.deploy.plan import DeployPlan, HostChange, require_unchanged
 from tuner.deploy.queues import block_of, figures_text, movement_note, stranded_files
-from tuner.deploy.target import RemoteHost
+from tuner.deploy.target import RemoteHost, Undone
 from tuner.engine.client import EngineClient
 from tuner.errors import GuardrailBreached, TuneError
 from tuner.modules.input import EVERY_ADDRESS, LOOPBACK, Listener
@@ -169,12 +169,15 @@ class Apply:
     def _restore_host(self, target: RemoteHost, why: TuneError | None) -> None:
         name = target.machine.name
         try:
-            target.restore(self._run)
+            undone = target.restore(self._run)
         except TuneError as bad:
             self._tell(f"{name} is not restored: {bad}; rsyslog-tune recover tries again")
             self._outcomes[name] = HostOutcome(name, HostState.UNKNOWN, why or bad)
         else:
-            self._outcomes[name] = HostOutcome(name, HostState.RESTORED, why)
+            # Where the way back was lost while the change was being kept.
+            is_kept = undone is Undone.KEPT
+            state = HostState.APPLIED if is_kept else HostState.RESTORED
+            self._outcomes[name] = HostOutcome(name, state, why)
 
     def _undo(self) -> None:
         """Every host where that was asked for; the engine, where no host has the new one.  The

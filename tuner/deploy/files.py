@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tuner.errors import JobFailed
 from tuner.host.remote import Host
 from tuner.rainerscript.configuration import MAX_BYTES
 
@@ -22,7 +23,8 @@ class HostFiles:
         """The first bytes of a file; raises OSError in the words of the host."""
         answer = self.host.run(["head", "-c", str(MAX_BYTES + 1), "--", path])
         if answer.code != 0:
-            raise OSError(errno.EIO, answer.err.strip().rpartition(": ")[2] or os.strerror(5))
+            said = answer.err.strip().rpartition(": ")[2][:300]
+            raise OSError(errno.EIO, said or os.strerror(errno.EIO))
         return answer.out
 
     def listed(self, folder: str) -> Mapping[str, bool]:
@@ -31,5 +33,9 @@ class HostFiles:
             ways = ["-mindepth", "1", "-maxdepth", "1", "-printf", "%y%f\\0"]
             answer = self.host.run(["find", "-L", folder, *ways])
             entries = answer.out.decode(errors="surrogateescape").split("\0")
-            self._folders[folder] = {one[1:]: one[0] != "d" for one in entries if one}
+            names = {one[1:]: one[0] != "d" for one in entries if one}
+            strange = next((one for one in names if "/" in one or one in {"", ".", ".."}), None)
+            if strange is not None:
+                raise JobFailed(f"{self.host.name}: {folder} holds {strange[:300]!r}, no name")
+            self._folders[folder] = names
         return self._folders[folder]

@@ -5,6 +5,7 @@
 # state: folder of our own    lives: the files to replace, a line each    main: the host's own rsyslog.conf
 # folder: its drop-ins    unit or restart_with, pid_file: the service    sockets: tcp:PORT udp:PORT
 # run: which change is meant, empty for any    wait_s: for another of these    patience_s: for the service
+# most_bytes: of a file that is shown
 # shellcheck shell=sh disable=SC2154
 set -eu
 umask 077
@@ -100,6 +101,8 @@ has_socket() { # has_socket PID tcp:PORT
 }
 
 show() { # show NUMBER PATH: what it holds, where it is there.
+    [ ! -f "$2" ] || [ "$(stat -c %s "$2")" -le "$most_bytes" ] ||
+        fail 5 "$2 is larger than $((most_bytes >> 20)) MiB: rsyslog-tune reads none so large"
     [ ! -f "$2" ] || say "live $2 $(stat -c '%a %U:%G' "$2") $(base64 -w0 "$2")"
 }
 
@@ -300,18 +303,26 @@ put_back() { # put_back NUMBER PATH: what was there, or nothing.
     fi
 }
 
-restore() { # As it was before; nothing to do is fine.
-    [ -d "$state" ] || return 0
+restore() { # As it was before, and which configuration the host has then; nothing to do is fine.
+    if [ ! -d "$state" ]; then
+        say before
+        return
+    fi
     alone
     if noted kept; then
         finish
     fi
-    if [ -n "$run" ] && [ "$run" = "$(cat "$state/kept" 2>/dev/null)" ]; then
+    last=$(cat "$state/kept" 2>/dev/null || :)
+    if [ -n "$run" ] && [ "$run" = "$last" ]; then
         say kept
-    fi
-    [ -d "$pending" ] || return 0
-    if [ -n "$run" ] && [ -f "$pending/run" ] && [ "$run" != "$(cat "$pending/run")" ]; then
-        return 0
+        return
+    elif [ ! -d "$pending" ]; then
+        # Of whoever asks for no run in particular what was kept last is meant.
+        if [ -z "$run" ] && [ -n "$last" ]; then say kept; else say before; fi
+        return
+    elif [ -n "$run" ] && [ -f "$pending/run" ] && [ "$run" != "$(cat "$pending/run")" ]; then
+        say others
+        return
     fi
     if noted replace; then
         # Which files they were is the host's to say: who restores may know of others.

@@ -16,9 +16,11 @@ from tuner.lint.load import parse_profile
 Tell = Callable[[str], None]
 
 _WORDS = {
-    Undone.RESTORED: "restored",
-    Undone.KEPT: "was finished and stays, and so do the engine's objects",
-    Undone.NONE: "as it was before",
+    Undone.RESTORED: "restored: it has the configuration from before the change",
+    Undone.KEPT: "it has the new configuration, which was confirmed and stays",
+    Undone.OTHERS: "it has the new configuration of another apply, which is not confirmed: "
+    "recover --inventory undoes that",
+    Undone.NONE: "as it was before: no change is under way",
 }
 
 

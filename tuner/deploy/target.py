@@ -8,30 +8,39 @@ from __future__ import annotations
 import base64
 import os
 import platform
+import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from importlib.resources import files
 
 from tuner.deploy.inventory import InventoryHost
-from tuner.errors import JobFailed, Locked, Refused
-from tuner.host.remote import Answer, Host, connect, script_of
+from tuner.errors import JobFailed, Locked, Refused, Unreachable
+from tuner.host.remote import Host, connect, script_of
+from tuner.rainerscript.configuration import MAX_BYTES
 from tuner.render.tree import raw_of
 
 _SCRIPT = files("tuner.deploy").joinpath("host.sh").read_text(encoding="utf-8")
 _LIMIT_S = 60.0
 _PATIENCE_S = 20
 _LONGEST_WAIT_S = 600
+# What our script prints first and last: without it another program answers.
+_BEGIN, _END = "rsyslog-tune begins", "rsyslog-tune ends"
+# Of what a host says, so much is shown.
+_SHOWN = 300
 _KINDS = {5: Refused, 75: Locked}
 
 
 class Undone(Enum):
-    """What became of a change that was to be undone."""
+    """What a host has, after a change was to be undone: what was there before the change, now or
+    all the time; a change that was confirmed; one by somebody else that is not confirmed yet."""
 
     RESTORED = "restored"
+    NONE = "before"
     KEPT = "kept"
-    NONE = ""
+    OTHERS = "others"
 
 
 @dataclass(frozen=True)
@@ -102,34 +111,32 @@ class RemoteHost:
     def facts(self, sockets: tuple[str, ...]) -> Facts:
         """What it has and runs, where it can be changed; changes nothing.  Raises Refused where
         our files would not be safe there."""
-        return _facts(self._pairs("places; inspect", {"sockets": " ".join(sockets)}))
+        pairs = self._pairs("places; inspect", {"sockets": " ".join(sockets)})
+        with self._read_as_ours():
+            return _facts(pairs, self.paths)
 
     def examined(self, sockets: tuple[str, ...], needed: tuple[str, ...]) -> Examined:
         """What it has and runs, and how it is with each needed `file PATH`, `secret PATH` and
         `certificate PATH`."""
         settings = {"sockets": " ".join(sockets), "needed": "\n".join(needed)}
-        pairs = self._pairs("inspect; examine", settings)
-        said = dict(pairs)
-        return Examined(
-            facts=_facts(pairs),
-            accepted="accepted" in said,
-            included="includes" in said,
-            stale=tuple(rest for word, rest in pairs if word == "stale"),
-            uid=int(said.get("uid", 0)),
-            open_files=int(limit) if (limit := said.get("files", "")).isdigit() else None,
-            rmem_bytes=int(said.get("rmem", 0)),
-            missing=tuple(rest for word, rest in pairs if word == "missing"),
-            ends=tuple(rest for word, rest in pairs if word == "ends"),
-            modes={
-                path: mode
-                for mode, _, path in (rest.partition(" ") for word, rest in pairs if word == "mode")
-            },
-        )
+        asked = {*self.paths, *(one.partition(" ")[2] for one in needed)}
+        with self._read_as_ours():
+            pairs = self._pairs("inspect; examine", settings)
+            return _examined(pairs, self.paths, asked)
 
     def _pairs(self, call: str, settings: Mapping[str, str]) -> list[tuple[str, str]]:
         """What the script says, a fact a line: its name and the rest."""
-        lines = self._call(call, settings).out.decode(errors="replace").splitlines()
+        lines = self._call(call, settings).splitlines()
         return [(word, rest) for word, _, rest in (line.partition(" ") for line in lines)]
+
+    @contextmanager
+    def _read_as_ours(self) -> Iterator[None]:
+        """Raise JobFailed for what our script does not answer."""
+        try:
+            yield
+        except (KeyError, ValueError) as bad:
+            what = f"{self.machine.name}: it does not answer as our script does"
+            raise JobFailed(f"{what}: {str(bad)[:_SHOWN]}") from None
 
     def apply(self, candidate: Candidate, run: str, confirm_within_s: int) -> None:
         """Put the candidate in the place of the live files, and restart the service; raises
@@ -153,8 +160,8 @@ class RemoteHost:
 
     def restore(self, run: str = "") -> Undone:
         """Everything as before the change by that run, or by any, unless it was kept."""
-        said = self._call("restore", {"run": run}).out.decode().strip()
-        return Undone(said)
+        with self._read_as_ours():
+            return Undone(self._call("restore", {"run": run}))
 
     def keep(self, run: str) -> None:
         """End the change by that run: it stays."""
@@ -169,14 +176,26 @@ class RemoteHost:
         call: str,
         settings: Mapping[str, str] | None = None,
         printed: Mapping[str, bytes] | None = None,
-    ) -> Answer:
-        answer = self.host.run(
-            ["sh", "-s"], self._script(call, settings or {}, printed or {}), 2 * _LIMIT_S
-        )
+    ) -> str:
+        """What the script prints, between its first line and its last; a shell may print more."""
+        framed = f"say '{_BEGIN}'; {{ {call}; }} </dev/null; say '{_END}'"
+        script = self._script(framed, settings or {}, printed or {})
+        answer = self.host.run(["sh", "-s"], script, 2 * _LIMIT_S)
+        lines = answer.out.decode(errors="replace").splitlines()
+        name = self.machine.name
+        if _BEGIN not in lines:
+            said = f": {_sentence(answer.err)}" if answer.err.strip() else ""
+            raise Unreachable(
+                f"{name}: sh did not begin there, which ended with {answer.code}{said}; is the "
+                "login shell of the user one that runs nothing, such as /bin/false?"
+            )
         if answer.code != 0:
             kind = _KINDS.get(answer.code, JobFailed)
-            raise kind(f"{self.machine.name}: {_sentence(answer.err)}")
-        return answer
+            raise kind(f"{name}: {_sentence(answer.err)}")
+        if _END not in lines:
+            raise JobFailed(f"{name}: its answer has no end")
+        said_lines = lines[lines.index(_BEGIN) + 1 : lines.index(_END)]
+        return "\n".join(said_lines)
 
     def _script(
         self, call: str, settings: Mapping[str, str], printed: Mapping[str, bytes] | None = None
@@ -194,6 +213,7 @@ class RemoteHost:
             "pid_file": machine.service.pid_file or "",
             "patience_s": str(_PATIENCE_S),
             "wait_s": str(int(_LIMIT_S)),
+            "most_bytes": str(MAX_BYTES),
             "sockets": "",
             "run": "",
             **settings,
@@ -206,24 +226,70 @@ def shown(content: bytes | None) -> str | None:
     return None if content is None else content.decode("utf-8", "replace")
 
 
-def _facts(pairs: list[tuple[str, str]]) -> Facts:
+def _facts(pairs: list[tuple[str, str]], paths: Container[str]) -> Facts:
+    """Raises KeyError and ValueError for what is missing, or not of our script."""
     said = dict(pairs)
-    lives = (rest.split(" ", 3) for word, rest in pairs if word == "live")
+    lives = [rest.split(" ", 3) for word, rest in pairs if word == "live"]
+    pending = said.get("pending")
     return Facts(
-        rsyslogd=said["rsyslogd"],
-        live={path: _live_file(*rest) for path, *rest in lives},
-        pending=said.get("pending"),
-        pid=int(said["pid"]),
+        rsyslogd=_like(r"[0-9.]{0,20}", said["rsyslogd"]),
+        live={_asked(path, paths): _live_file(*rest) for path, *rest in lives},
+        pending=None if pending is None else pending[:_SHOWN],
+        pid=int(_like(r"[0-9]{1,10}", said["pid"])),
         opened=frozenset(rest for word, rest in pairs if word == "open"),
         taken=frozenset(rest for word, rest in pairs if word == "taken"),
     )
 
 
-def _live_file(mode: str, owner: str, content: str) -> LiveFile:
-    return LiveFile(base64.b64decode(content), mode, owner)
+def _examined(
+    pairs: list[tuple[str, str]], paths: Container[str], asked: Container[str]
+) -> Examined:
+    """The same."""
+    said = dict(pairs)
+
+    def paths_of(kind: str) -> tuple[str, ...]:
+        return tuple(_asked(rest, asked) for word, rest in pairs if word == kind)
+
+    modes = (rest.partition(" ") for word, rest in pairs if word == "mode")
+    limit = said.get("files", "")
+    return Examined(
+        facts=_facts(pairs, paths),
+        accepted="accepted" in said,
+        included="includes" in said,
+        stale=paths_of("stale"),
+        uid=int(_like(r"[0-9]{1,10}", said.get("uid", "0"))),
+        open_files=int(limit) if re.fullmatch(r"[0-9]{1,20}", limit) else None,
+        rmem_bytes=int(_like(r"[0-9]{1,20}", said.get("rmem", "0"))),
+        missing=paths_of("missing"),
+        ends=paths_of("ends"),
+        modes={_asked(path, asked): _like(_MODE, mode) for mode, _, path in modes},
+    )
+
+
+_MODE = r"[0-7]{1,5}"
+
+
+def _live_file(mode: str = "", owner: str = "", content: str = "") -> LiveFile:
+    raw = base64.b64decode(content, validate=True)
+    return LiveFile(raw, _like(_MODE, mode), _like(r"[^\s:]+:[^\s:]+", owner))
+
+
+def _like(pattern: str, text: str) -> str:
+    """The text, where it is of that form; raises ValueError."""
+    if re.fullmatch(pattern, text) is None:
+        raise ValueError(text)
+    return text
+
+
+def _asked(path: str, asked: Container[str]) -> str:
+    """A path that we asked for; raises ValueError for any other."""
+    if path not in asked:
+        raise ValueError(path)
+    return path
 
 
 def _sentence(err: str) -> str:
     """The last words of the script first: they say what failed, the lines before say why."""
-    *before, last = [line.strip() for line in err.splitlines() if line.strip()] or ["no reason"]
+    lines = [line.strip()[:_SHOWN] for line in err.splitlines() if line.strip()]
+    *before, last = lines or ["no reason"]
     return f"{last}: {'; '.join(before[-6:])}" if before else last

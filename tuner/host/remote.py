@@ -7,9 +7,13 @@ input, a time limit, and no way to a host that is not the one that was meant.
 from __future__ import annotations
 
 import base64
+import os
 import re
+import select
+import selectors
 import shlex
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +44,10 @@ _STRICT = " ".join(
     )
 )  # fmt: skip
 _LIMIT_S = 60.0
+MOST_BYTES = 16 << 20
+"""An answer that is longer is none of a host that does what it is asked for."""
+# Of what a host says, so much is shown.
+_SHOWN = 300
 _WRONG_KEY = ("Host key verification failed", "IDENTIFICATION HAS CHANGED")
 
 
@@ -69,7 +77,7 @@ class Host(Protocol):
         """Run a program to its end, with `content` on its standard input.
 
         Raises Unreachable where there is no way to the host, Refused where another than the known
-        host answers, JobFailed after the time limit.
+        host answers, JobFailed after the time limit, and for an answer above MOST_BYTES.
         """
 
     def read(self, path: str) -> bytes | None:
@@ -164,6 +172,56 @@ def check_address(address: str) -> None:
         raise Refused(f"{address}: {', '.join(sorted(unknown))} is not one of {known}")
 
 
+class _TooLong(Exception):
+    """An answer goes on and on."""
+
+
+def _answer(
+    process: subprocess.Popen[bytes], content: bytes, deadline: float
+) -> tuple[bytes, bytes]:
+    """What a program writes to its two outputs until it ends; it may leave its input unread.
+    Raises subprocess.TimeoutExpired, and _TooLong."""
+    source, out, err = process.stdin, process.stdout, process.stderr
+    if source is None or out is None or err is None:
+        raise ValueError("the program has pipes")
+    answers = {out: bytearray(), err: bytearray()}
+    with selectors.DefaultSelector() as ready:
+        ready.register(source, selectors.EVENT_WRITE)
+        for stream in answers:
+            ready.register(stream, selectors.EVENT_READ)
+        while ready.get_map():
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                raise subprocess.TimeoutExpired(process.args, 0)
+            for key, _ in ready.select(left_s):
+                if key.fileobj is source:
+                    content = _unwritten(key.fd, content)
+                    if not content:
+                        ready.unregister(source)
+                        source.close()
+                elif not _read(key.fd, answers[out if key.fileobj is out else err]):
+                    ready.unregister(key.fileobj)
+            if sum(map(len, answers.values())) > MOST_BYTES:
+                raise _TooLong
+    process.wait(max(0.0, deadline - time.monotonic()))
+    return bytes(answers[out]), bytes(answers[err])
+
+
+def _read(number: int, answer: bytearray) -> bool:
+    """Whether there was more to read."""
+    piece = os.read(number, 1 << 16)
+    answer += piece
+    return bool(piece)
+
+
+def _unwritten(number: int, content: bytes) -> bytes:
+    """What is left to write; nothing where nobody reads it."""
+    try:
+        return content[os.write(number, content[: select.PIPE_BUF]) :]
+    except BrokenPipeError:
+        return b""
+
+
 class _TestinfraHost:
     """A host behind one of testinfra's backends, which keeps building the command lines."""
 
@@ -188,6 +246,9 @@ class _TestinfraHost:
         except subprocess.TimeoutExpired:
             said = f"{self.name}: {arguments[0]} did not end within {limit_s:g} s"
             raise JobFailed(said) from None
+        except _TooLong:
+            said = f"{self.name}: {arguments[0]} answers with more than {MOST_BYTES >> 20} MiB"
+            raise JobFailed(said) from None
         except RuntimeError as no_way:
             raise self._unreachable(no_way.args[0].stderr_bytes) from None
         return Answer(done.rc, done.stdout_bytes, done.stderr_bytes.decode(errors="replace"))
@@ -198,7 +259,7 @@ class _TestinfraHost:
             return answer.out
         if "No such file" in answer.err or "Not a directory" in answer.err:
             return None
-        raise JobFailed(f"{self.name}: cannot read {path}: {answer.err.strip()}")
+        raise JobFailed(f"{self.name}: cannot read {path}: {answer.err.strip()[:_SHOWN]}")
 
     def package(self, name: str) -> str | None:
         self._content, self._limit_s = b"", _LIMIT_S
@@ -219,7 +280,7 @@ class _TestinfraHost:
         )  # fmt: skip
         with process:
             try:
-                out, err = process.communicate(self._content, self._limit_s)
+                out, err = _answer(process, self._content, time.monotonic() + self._limit_s)
             except BaseException:
                 end_group(process.pid)
                 raise
@@ -237,5 +298,5 @@ class _TestinfraHost:
                 f"{self.name}: its host key is unknown, or another than before: compare it with "
                 "that of the host, then put it into known_hosts"
             )
-        last = text.splitlines()[-1] if text else "ssh gave no reason"
+        last = text.splitlines()[-1][:_SHOWN] if text else "ssh gave no reason"
         return Unreachable(f"{self.name} cannot be reached: {last}")

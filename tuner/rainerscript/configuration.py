@@ -205,6 +205,10 @@ class _Files:
             self._refuse(origin, "the file to include must be one path here")
             return ()
         whole = f"{self.root}{path}" if path[:1] == "/" else join(dirname(origin.file), path)
+        if self.root and whole.startswith(self.root):
+            # What leads above / leads to / on a host, and so it does below its copy.
+            within = normpath(f"/{whole[len(self.root) :].lstrip('/')}")
+            whole = f"{self.root}{within}{'/' if path.endswith('/') else ''}"
         try:
             found = list(self._matching(whole))
         except PermissionError as bad:
