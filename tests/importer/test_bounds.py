@@ -22,7 +22,7 @@ from tuner.rainerscript.objects import base_of
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import If, Operation
 from tuner.rainerscript.template import extended
-from tuner.rainerscript.tokens import Allowance
+from tuner.rainerscript.tokens import ReadAllowance
 from tuner.rainerscript.view import view_of
 
 INPUT: Final = 'module(load="imtcp")\ninput(type="imtcp" port="514")\n'
@@ -75,16 +75,16 @@ def in_a_row(number: int, calls: int = 1) -> str:
 @pytest.mark.parametrize(
     ("text", "allowance", "said"),
     [
-        ("stop\n" * 60, Allowance(words=100), "f:51:1: more than 200,000 words"),
-        ("/**/" * 60, Allowance(words=50), "f:1:201: more than 200,000 words"),
-        ("\xa0 " * 60, Allowance(words=100), "f:1:101: more than 200,000 words"),
-        ('$template t,"' + "%msg%" * 60, Allowance(words=50), "f:1:1: more than 200,000 words"),
-        ("\\\n" * 60, Allowance(lines=50), "f:1:1: more than 200,000 lines"),
+        ("stop\n" * 60, ReadAllowance(words=100), "f:51:1: more than 200,000 words"),
+        ("/**/" * 60, ReadAllowance(words=50), "f:1:201: more than 200,000 words"),
+        ("\xa0 " * 60, ReadAllowance(words=100), "f:1:101: more than 200,000 words"),
+        ('$template t,"' + "%msg%" * 60, ReadAllowance(words=50), "f:1:1: more than 200,000 words"),
+        ("\\\n" * 60, ReadAllowance(lines=50), "f:1:1: more than 200,000 lines"),
     ],
     ids=["words", "comments", "no-break spaces", "properties", "lines"],
 )
 def test_no_more_words_and_lines_are_read_than_anybody_writes(
-    text: str, allowance: Allowance, said: str
+    text: str, allowance: ReadAllowance, said: str
 ) -> None:
     _, refusals = parse(f"{text}\n", "f", allowance)
     assert any(str(one).startswith(said) for one in refusals)

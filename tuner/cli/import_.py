@@ -59,6 +59,14 @@ _ReleaseOption = Annotated[
         "the rsyslogd here, or on HOST.",
     ),
 ]
+_SecretsOption = Annotated[
+    bool,
+    typer.Option(
+        "--with-secrets",
+        help="With --convert and -o: copy statements with secrets that no file can stand for into "
+        "snippets that only you may read, instead of leaving them out.",
+    ),
+]
 
 
 def import_(
@@ -99,6 +107,7 @@ def import_(
             "and forwarded lines differ.",
         ),
     ] = False,
+    with_secrets: _SecretsOption = False,
     release: _ReleaseOption = None,
     rsyslogd: RsyslogdOption = None,
     output: OutputOption = OutputFormat.TEXT,
@@ -111,11 +120,11 @@ def import_(
     checked in with it.
 
     With --convert the profile says all of it anew.  Comments in it name the file and line that each
-    section comes from.  Passwords in the configuration become references to files; the passwords
-    themselves are written nowhere.  The profile is loaded and linted at once.  What it does not say
-    of the configuration is listed with file and line, and the command exits with 2.  A profile that
-    does not load is written all the same: each problem is listed with its place there, and the
-    command exits with 78.
+    section comes from.  Secrets in the configuration become references to files; a statement with
+    one that no file can stand for is left out.  The profile is loaded and linted at once.  What it
+    does not say of the configuration is listed with file and line, and the command exits with 2.  A
+    profile that does not load is written all the same: each problem is listed with its place there,
+    and the command exits with 78.
 
     Where rsyslogd is installed, rsyslogd -N1 reads the configuration and what the profile renders:
     its verdict on both is said, and the command exits with 1 where it accepts only the first.
@@ -131,6 +140,8 @@ def import_(
     choose_rsyslogd(rsyslogd)
     if verify and not convert:
         raise BadUsage("--verify compares what a profile says anew: it needs --convert")
+    if with_secrets and (not convert or profile is None):
+        raise BadUsage("--with-secrets writes snippets for you alone: it needs --convert and -o")
     read, machine = _read(files or [], host, inventory, convert)
     if not read.files:
         raise BadUsage("; ".join(one.message for one in read.refused))
@@ -140,27 +151,27 @@ def import_(
     else:
         name = name_for(profile or Path(host or (files or read.files)[0]))
         of_here = [] if machine is not None else [str(path) for path in files or ()]
-        _converted(read, of_here, name, machine, profile, known, verify, output)
+        imported = translate(read, name, known, with_secrets=with_secrets)
+        _converted(read, of_here, imported, machine, profile, verify, output)
 
 
 def _converted(
     read: Configuration,
     of_here: Sequence[str],
-    name: str,
+    imported: Imported,
     machine: RemoteHost | None,
     profile: Path | None,
-    release: str | None,
     verify: bool,
     output: OutputFormat,
 ) -> None:
     """Write a profile of what the configuration says; raises DifferencesFound where it does not say
     all of it."""
     at = "" if machine is None else f"{machine.machine.name}:"
-    imported = translate(read, name, release)
     text = profile_text(imported, [at + one for one in read.files])
     if profile is not None:
         snippets = imported.snippets.items()
-        _write({profile: text, **{profile.parent / name: script for name, script in snippets}})
+        files = {profile.parent / name: script for name, script in snippets}
+        _write({profile: text, **files}, files if imported.is_private else ())
     try:
         loaded = parse_profile(text, str(profile or "the profile"))
     except BadProfile as bad:
@@ -392,7 +403,9 @@ def _print(
         "missing": [_plain(one) for one in imported.missing],
         "changed": [_plain(one) for one in imported.changed],
         "kept": [_plain(one) for one in imported.kept],
-        "snippets": dict(imported.snippets),
+        "snippets": {
+            name: "" if imported.is_private else text for name, text in imported.snippets.items()
+        },
         "problems": [asdict(one) | {"severity": one.severity.value} for one in problems],
         "rsyslogd": _verdicts(verdicts),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TypeGuard
@@ -439,7 +439,7 @@ def _whole(text: str, one: TemplateProperty, most: int = 10**9) -> int:
     """A number among the options of a property.  Raises Inexpressible."""
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 11 else -1
     if not 0 <= number <= most:
-        raise Inexpressible(one.origin, f"{text[:40]} where a number belongs")
+        raise Inexpressible(one.origin, "something else where a number belongs")
     return number
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tuner.importer.secrets import embedded, is_secret
 from tuner.modules.input import Input, Listener
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gaps
@@ -50,6 +51,11 @@ def read_input(one: ScriptObject, parts: Parts, gaps: Gaps) -> dict[str, object]
     if model is None:
         gaps.miss(one.origin, f"input {kind}: a profile has no such input")
         return None
+    for each in (*one.parameters, *parts.modules.get(kind, ())):
+        found = embedded(kind, each)
+        if found is not None or is_secret(kind, each):
+            what = f"input {kind}: it may hold a secret: {found or each.name}"
+            gaps.miss(one.origin, what)
     own = [_spelled(each) for each in one.parameters if each.key not in _ELSEWHERE]
     if not is_local(one):
         own = [*_shared(model, parts.modules.get(kind, ()), own, gaps), *own]

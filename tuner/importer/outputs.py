@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import chain, count
 from pathlib import PurePosixPath
 from typing import Any, get_args
 
@@ -37,6 +37,7 @@ from tuner.importer.over_http import (
     without_unknown,
 )
 from tuner.importer.rest import Rest, refuses_create
+from tuner.importer.secrets import FoundSecret, secrets_in, secrets_of
 from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.output import BuiltinTemplate
@@ -141,6 +142,8 @@ class Outputs(Surrounding):
     def _translate(self, one: Reached, kind: str, section: dict[str, Any]) -> None:
         """Add what parses, a step or an output.  Raises Inexpressible."""
         action = one.statement
+        for found in self._secrets(one):
+            raise Inexpressible(action.origin, f"it may hold a secret: {found}")
         if isinstance(action, ScriptObject) and kind in PARSING:
             parse = _parse_step(kind, action, bool(one.guards), self.gaps)
             if section.setdefault("parse", parse) is not parse:
@@ -160,6 +163,18 @@ class Outputs(Surrounding):
             section.setdefault("steps", []).append(step)
         else:
             self.made.append((data, one))
+
+    def _secrets(self, one: Reached) -> Iterator[FoundSecret]:
+        """Those that a profile would hold, of a statement, its conditions and its templates."""
+        own = one.statement
+        if isinstance(own, ScriptObject) and kind_of(own) in _OVER_HTTP:
+            # Of its address a profile has no more than the host.
+            own = own.without({"server"})
+        yield from secrets_in(own)
+        yield from chain.from_iterable(secrets_of(guard.condition) for guard in one.guards)
+        parameters = one.statement.parameters if isinstance(one.statement, ScriptObject) else ()
+        named = (self.parts.template_objects.get((each.text or "").lower()) for each in parameters)
+        yield from chain.from_iterable(secrets_in(each) for each in named if each is not None)
 
     def _filtered(self, kind: str, action: ScriptObject, reached: Reached) -> dict[str, object]:
         """The whole output.  Raises Inexpressible."""
@@ -267,6 +282,7 @@ _SHORT = {
 
 _MOST_AROUND = 300
 _DEEP = f"more than {_MOST_AROUND} conditions before it: its whole ruleset is kept"
+_OVER_HTTP = frozenset({"omelasticsearch", "omhttp"})
 _BOUND = "statements around it change what it asks or writes: its whole ruleset is kept"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from tuner.importer.conditions import path_of
 from tuner.importer.document import (
@@ -17,6 +17,7 @@ from tuner.importer.document import (
     whole_json,
 )
 from tuner.importer.index_name import index_of
+from tuner.importer.secrets import secret_header
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omhttp import Header, OmhttpOutput
 from tuner.modules.queue import Queue
@@ -199,8 +200,10 @@ def _headers(given: Parameter, name: str, gaps: Gaps) -> list[object]:
     made: list[object] = []
     for number, text in enumerate(given.texts, 1):
         try:
+            if secret_header("omhttp", given, text):
+                raise ValueError("it holds a secret")
             made.append(_HEADER.validate_python(text))
-        except ValidationError:
+        except ValueError:
             file = f"/etc/rsyslog.d/{name}-{number}.header"
             gaps.change_secret(given.origin, file)
             made.append({"file": file})
@@ -369,7 +372,7 @@ def _servers(
             gaps.miss(action.origin, "a server whose address cannot be read")
             continue
         if parts.path.strip("/"):
-            gaps.miss(action.origin, f"the path {parts.path} in the address of a server")
+            gaps.miss(action.origin, "a path in the address of a server")
         if port is None and ":" in parts.netloc:
             # rsyslog takes it for a port: that of a login, or of IPv6.
             port = _CURLS_PORTS[parts.scheme]

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
 
 from tuner.importer.flow import Reached, negated
+from tuner.importer.secrets import (
+    FoundSecret,
+    is_secret,
+    owner_of,
+    secret_header,
+    secrets_in,
+    secrets_of,
+)
 from tuner.modules.omelasticsearch import ASKS_AT_START
 from tuner.rainerscript.configuration import Parts, is_module
 from tuner.rainerscript.gaps import Gap, Gaps
 from tuner.rainerscript.script import (
+    Array,
     Block,
     Call,
     Expression,
@@ -21,6 +30,7 @@ from tuner.rainerscript.script import (
     Parameter,
     Quoted,
     ScriptObject,
+    ScriptPosition,
     SetVariable,
     Statement,
     every,
@@ -30,16 +40,6 @@ from tuner.rainerscript.script import (
     rewritten,
 )
 
-# What is in the name of a parameter that may hold a secret.
-_SECRETS = ("pwd", "pass", "secret", "token", "apikey", "community")
-# In rotation.sizeLimitCommandPassFileName.
-_HANDS_OVER = "passfilename"
-# A user and a password before a host; a setting of a library or an option of a program.
-_CREDENTIALS = re.compile(
-    r"(^|//)[^/@\s]+:[^/@\s]+@|(passw|secret|token|apikey)[\w.-]*[= ]\S", re.IGNORECASE
-)
-# Parameters that the action of an old line has, and no other: they may hold a secret, too.
-_OLD_LINES = frozenset({"legacy", "program"})
 _BUILT_IN = frozenset({"omfile", "omfwd", "omusrmsg", "ompipe", "omshell", "omdiscard"})
 # What rsyslogd 8.2302 names itself (tools/syslogd.c).
 _OWN_TEMPLATES = frozenset(
@@ -70,6 +70,7 @@ class Rest:
     parts: Parts
     gaps: Gaps
     release: int
+    with_secrets: bool = False
     start: list[Statement] = field(default_factory=list)
     end: list[Statement] = field(default_factory=list)
     bodies: dict[str | None, list[Reached]] = field(default_factory=dict)
@@ -80,6 +81,11 @@ class Rest:
 
     def keep(self, stream: str | None, one: Reached, why: Gap) -> None:
         """Keep a statement under its conditions; what a snippet cannot hold is noted."""
+        guards = () if self.with_secrets else one.guards
+        for found in chain.from_iterable(secrets_of(guard.condition) for guard in guards):
+            what = f"no snippet keeps it, as its condition may hold a secret: {found}"
+            self.gaps.miss(why.origin, f"{why.message}; {what}; --with-secrets copies it")
+            return
         for made in self._kept((one.statement,), why):
             self.bodies.setdefault(stream, []).append(replace(one, statement=made))
 
@@ -127,20 +133,11 @@ class Rest:
     def _ready(self, block: Block, why: Gap) -> Block | None:
         """Statements without secrets, and what they need; None where they cannot be kept."""
         statements = tuple(every(block))
-        parameters = [
-            each for one in statements if isinstance(one, ScriptObject) for each in one.parameters
-        ]
-        secrets = {text for one in parameters if _is_secret(one) for text in one.texts}
-        has_secret = any(
-            one.key in _OLD_LINES or _CREDENTIALS.search(text) or (secret and secret in text)
-            for one in parameters
-            if not _is_secret(one)
-            for text in (*one.texts, "")
-            for secret in (*secrets, "")
-        )
+        found = None if self.with_secrets else next(self._secrets(statements), None)
         lacking = self.lacks(block)
-        if has_secret or lacking is not None:
-            what = "it may hold a secret" if lacking is None else f"there is no {lacking}"
+        if found is not None or lacking is not None:
+            what = f"it may hold a secret: {found}; --with-secrets copies it"
+            what = what if lacking is None else f"there is no {lacking}"
             self.gaps.miss(why.origin, f"{why.message}; no snippet keeps it, as {what}")
             return None
         self.kept[why] = None
@@ -148,9 +145,24 @@ class Rest:
             self._need(one)
         return rewritten(block, self._without_secrets)
 
+    def _secrets(self, statements: Sequence[Statement]) -> Iterator[FoundSecret]:
+        """Secrets that no reference can stand for, in statements and the templates that they
+        name; a secret of one parameter may stand in another once more."""
+        yield from chain.from_iterable(map(secrets_in, statements))
+        names = (name for one in statements for name in _templates_of(one))
+        templates = (self.parts.template_objects.get(name.strip().lower()) for name in names)
+        yield from chain.from_iterable(secrets_in(one) for one in templates if one is not None)
+        objects = [one for one in statements if isinstance(one, ScriptObject)]
+        every_one = [(is_secret(owner_of(one), each), each) for one in objects
+                     for each in one.parameters]  # fmt: skip
+        secrets = {text for whole, each in every_one if whole for text in each.texts if text}
+        for whole, each in every_one:
+            if not whole and any(secret in text for secret in secrets for text in each.texts):
+                yield FoundSecret(each.origin, f"a secret once more, {each.name}")
+
     def _need(self, one: Statement) -> None:
         """The module, the templates and the rulesets that a statement names."""
-        for name in _templates_asked(one):
+        for name in _templates_of(one):
             self._need_template(name)
         if isinstance(one, Call):
             target = one.target
@@ -164,9 +176,6 @@ class Rest:
         if kind not in _BUILT_IN:
             module = self.parts.module_objects.get(kind, loading(kind, one.origin))
             self.start += self._without_secrets(module)
-        # Any text may name one; a template that nothing asks for does no harm.
-        for text in (text for parameter in one.parameters for text in parameter.texts):
-            self._need_template(text)
 
     def _need_template(self, name: str) -> None:
         key = name.strip().lower()
@@ -222,17 +231,34 @@ class Rest:
     def _without_secrets(self, one: Statement) -> Iterator[Statement]:
         """A statement that reads its secrets from files when rsyslogd starts."""
         if isinstance(one, ScriptObject):
-            owner = (one.text("name") or one.text("type") or one.text("load") or one.kind).lower()
+            name = (one.text("name") or one.text("type") or one.text("load") or one.kind).lower()
             own = (each for each in one.parameters if each.key != "asyncrepl")
-            one = replace(one, parameters=tuple(self._by_reference(each, owner) for each in own))
+            made = (self._by_reference(each, name, owner_of(one)) for each in own)
+            one = replace(one, parameters=tuple(made))
         yield one
 
-    def _by_reference(self, one: Parameter, owner: str) -> Parameter:
-        if not _is_secret(one):
+    def _by_reference(self, one: Parameter, name: str, owner: str) -> Parameter:
+        """A parameter that is a secret, or headers with one, read from files."""
+        file = f"/etc/rsyslog.d/{re.sub('[^a-z0-9_-]+', '-', name)}"
+        if is_secret(owner, one):
+            return replace(one, value=self._reference(one.origin, f"{file}.{one.key}"))
+        value = one.value
+        items = value.items if isinstance(value, Array) else (value,)
+        made = [
+            self._reference(item.origin, f"{file}-{number}.header")
+            if not item.backtick and secret_header(owner, one, item.text)
+            else item
+            for number, item in enumerate(items, 1)
+        ]
+        if made == [*items]:
             return one
-        file = f"/etc/rsyslog.d/{re.sub('[^a-z0-9_-]+', '-', owner)}.{one.key}"
-        self.gaps.change_secret(one.origin, file)
-        return replace(one, value=Quoted(f"cat {file}", one.origin, backtick=True))
+        if isinstance(value, Array):
+            return replace(one, value=Array(tuple(made), value.origin))
+        return replace(one, value=made[0])
+
+    def _reference(self, origin: ScriptPosition, file: str) -> Quoted:
+        self.gaps.change_secret(origin, file)
+        return Quoted(f"cat {file}", origin, backtick=True)
 
 
 def refuses_create(action: ScriptObject, release: int) -> bool:
@@ -245,10 +271,12 @@ def refuses_create(action: ScriptObject, release: int) -> bool:
     return action.get("bulkid") is None and not makes_ids
 
 
-def _is_secret(one: Parameter) -> bool:
-    """Whether a secret may stand in the configuration itself."""
-    key = one.key.replace(_HANDS_OVER, "")
-    return any(word in key for word in _SECRETS) and any(one.texts)
+def _templates_of(one: Statement) -> Iterator[str]:
+    """The names of templates in a statement, and others: any text may name one, and one that
+    nothing asks for does no harm."""
+    yield from _templates_asked(one)
+    if isinstance(one, ScriptObject) and one.kind in {"action", "input"}:
+        yield from (text for parameter in one.parameters for text in parameter.texts)
 
 
 def _templates_asked(one: Statement) -> Iterator[str]:

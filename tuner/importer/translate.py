@@ -51,14 +51,22 @@ _ORDER = (
 _PARSERS = {name for literal in get_args(get_args(Parsers)[0])[:1] for name in get_args(literal)}
 
 
-def translate(configuration: Configuration, name: str, release: str | None = None) -> Imported:
+def translate(
+    configuration: Configuration,
+    name: str,
+    release: str | None = None,
+    *,
+    with_secrets: bool = False,
+) -> Imported:
     """The profile of a configuration that an rsyslog of that release reads; where the release is
-    not given, the profile says none."""
+    not given, the profile says none.  Statements `with_secrets` become snippets where no reference
+    can stand for these, and are left out otherwise."""
     gaps = Gaps(list(configuration.refused))
     parts = parts_of(modern(configuration.block))
     file = configuration.files[0] if configuration.files else ""
     number = int((release or DEFAULT.release.rsyslog).removeprefix("8."))
-    translation = _Translation(name, file, parts, gaps, Rest(parts, gaps, number))
+    rest = Rest(parts, gaps, number, with_secrets)
+    translation = _Translation(name, file, parts, gaps, rest)
     if release is not None:
         engine = DEFAULT.release.model_copy(update={"rsyslog": release})
         translation.data["release"] = engine.model_dump(exclude_none=True)
@@ -117,7 +125,8 @@ class _Translation:
         data = {key: self.data[key] for key in _ORDER if key in self.data}
         noted = (self.gaps.missing, self.gaps.changed, self.rest.kept)
         missing, changed, kept = (tuple(sorted(set(gaps))) for gaps in noted)
-        return Imported(data, self.comments, missing, changed, kept, snippets)
+        is_private = self.rest.with_secrets
+        return Imported(data, self.comments, missing, changed, kept, snippets, is_private)
 
     def settled(self, outputs: Outputs) -> Mapping[str, str]:
         """The snippets, when every output is in the profile that lint lets be there."""

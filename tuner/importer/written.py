@@ -15,7 +15,8 @@ Comments = dict[tuple[str | int, ...], ScriptPosition]
 
 @dataclass(frozen=True)
 class Imported:
-    """A profile as plain data, where its sections come from, what is missing and what differs."""
+    """A profile as plain data, where its sections come from, what is missing and what differs; the
+    snippets are private where there may be secrets in them."""
 
     data: dict[str, object]
     comments: Comments
@@ -23,6 +24,7 @@ class Imported:
     changed: tuple[Gap, ...]
     kept: tuple[Gap, ...] = ()
     snippets: Mapping[str, str] = field(default_factory=dict)
+    is_private: bool = False
 
 
 _MODELINE = "# yaml-language-server: $schema=profile.schema.json"

@@ -29,7 +29,7 @@ from tuner.rainerscript.script import (
     with_inner,
 )
 from tuner.rainerscript.template import Template, template_of
-from tuner.rainerscript.tokens import Allowance
+from tuner.rainerscript.tokens import ReadAllowance
 
 MAX_BYTES = 4 << 20
 _MOST_FILES = 500
@@ -120,7 +120,7 @@ class _Files:
     refused: list[Gap] = field(default_factory=list)
     denied: list[Gap] = field(default_factory=list)
     under_way: list[str] = field(default_factory=list)
-    allowance: Allowance = field(default_factory=Allowance)
+    allowance: ReadAllowance = field(default_factory=ReadAllowance)
     bytes_left: int = MAX_BYTES
     statements_left: int = MOST_STATEMENTS
     depth: int = 0

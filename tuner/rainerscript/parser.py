@@ -40,7 +40,14 @@ from tuner.rainerscript.script import (
     Variable,
     Word,
 )
-from tuner.rainerscript.tokens import DEEPEST, Allowance, JoinedText, ScriptToken, joined, tokens
+from tuner.rainerscript.tokens import (
+    DEEPEST,
+    JoinedText,
+    ReadAllowance,
+    ScriptToken,
+    joined,
+    tokens,
+)
 
 MOST_REFUSALS = 100
 # What begins something at the outermost level, so that reading can go on there.
@@ -59,14 +66,14 @@ _NAMES = {
 
 
 def parse(
-    text: str, file: str, allowance: Allowance | None = None
+    text: str, file: str, allowance: ReadAllowance | None = None
 ) -> tuple[Block, tuple[Gap, ...]]:
     """The statements of a configuration, and all that cannot be read of it; the allowance is that
     of all its files together."""
-    left, refused = allowance or Allowance(), list[Gap]()
+    left, refused = allowance or ReadAllowance(), list[Gap]()
     left.lines -= text.count("\n")
     if left.lines < 0:
-        what = f"more than {Allowance().lines:,} lines: this file is not read"
+        what = f"more than {ReadAllowance().lines:,} lines: this file is not read"
         return (), (Gap(ScriptPosition(file, 1, 1), what),)
     source = joined(text, file)
     words = _with_directives_inside(tokens(source, refused, left, MOST_REFUSALS))
@@ -173,9 +180,12 @@ def _why(word: ScriptToken, accepted: set[str]) -> Gap:
         name = word.text.split("(")[0].strip()
         return Gap(word.origin, f"{name}() cannot stand here{expected}")
     text = word.text if len(word.text) <= 40 else f"{word.text[:40]}..."
-    # What is in quotes may be a password.
-    shown = "this text" if word.kind == "STRING" else text
+    # What is in quotes, or in a line of the old form, may be a password.
+    shown = "this text" if word.kind in _MAY_BE_SECRET else text
     return Gap(word.origin, f"{shown} does not fit here{expected}")
+
+
+_MAY_BE_SECRET = frozenset({"STRING", "LEGACY_ACTION", "DIRECTIVE", "PROPERTY_FILTER"})
 
 
 class _NoLexer(Lexer):

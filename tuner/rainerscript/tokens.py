@@ -63,7 +63,7 @@ LONGEST_NUMBER = 20
 
 
 @dataclass
-class Allowance:
+class ReadAllowance:
     """How much more of a configuration is read, words with the blanks and comments between them:
     nobody wrote so many by hand."""
 
@@ -206,7 +206,7 @@ _RULES = {
 
 
 def tokens(
-    source: JoinedText, refused: list[Gap], allowance: Allowance, most_refused: int
+    source: JoinedText, refused: list[Gap], allowance: ReadAllowance, most_refused: int
 ) -> Iterator[ScriptToken]:
     """The words of a text, as far as the allowance goes.  Anything that is not a word is added to
     `refused` and skipped; nothing is read once so much was."""
@@ -294,6 +294,6 @@ _NO_BREAK = (
     "no-break spaces, as web pages have them, which rsyslogd refuses: read as blanks from here on"
 )
 _TOO_MUCH = (
-    f"more than {Allowance().words:,} words, blanks and properties of templates: nothing is read "
-    "from here on"
+    f"more than {ReadAllowance().words:,} words, blanks and properties of templates: nothing is "
+    "read from here on"
 )

@@ -1,0 +1,177 @@
+"""Where a secret stands in a configuration: by the parameter, by a key inside of a text, or by the
+form of a text; and how that is known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tuner.rainerscript.script import (
+    Array,
+    Call,
+    Expression,
+    Foreach,
+    FunctionCall,
+    If,
+    Operation,
+    Parameter,
+    Quoted,
+    ReloadTable,
+    ScriptObject,
+    ScriptPosition,
+    SetVariable,
+    Statement,
+)
+
+# What is in the name of a parameter that is a secret as a whole.
+_WORDS = ("pwd", "pass", "secret", "token", "apikey", "community")
+# In rotation.sizeLimitCommandPassFileName.
+_HANDS_OVER = "passfilename"
+# Such parameters whose names say less, by the module; those of "" are every module's.
+_NAMED = {
+    "": frozenset({"cry.key", "queue.cry.key"}),
+    "omazureeventhubs": frozenset({"azure_key"}),
+    "omhttp": frozenset({"httpheadervalue"}),
+}
+# What has arguments of a program, headers of requests, and paths of URLs.
+_COMMANDS = {
+    "omprog": frozenset({"binary"}), "improg": frozenset({"binary"}),
+    "mmexternal": frozenset({"binary"}),
+}  # fmt: skip
+_HEADERS = {"omhttp": frozenset({"httpheaders"})}
+_PATHS = {"omhttp": frozenset({"restpath", "checkpath"})}
+# Parameters that the action of an old line has, and no other.
+_OLD_LINES = frozenset({"legacy", "program"})
+
+_KEY = (
+    r"[\w.-]*(?:passw|passphrase|pwd|secret|token|api[-_.]?key|access[-_.]?key|private[-_.]?key"
+    r"|key\.pem|jaas|credential)[\w.-]*"
+)
+_OPTION = re.compile(rf"(?:^|\s)--?{_KEY}[= ]\s*\S", re.IGNORECASE)
+_LOGIN = re.compile(r"(?:^|\s)(?:-u|--user)[= ]?[^\s:]+:\S")
+_HEADER = re.compile(
+    r"[\w-]*(?:key|token|secret|auth|cookie|passw|credential|signature)[\w-]*:", re.IGNORECASE
+)
+_FORMS = (
+    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY"), "a private key"),
+    (re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}"), "a JSON web token"),
+    (re.compile(r"authorization\W{1,4}\w", re.IGNORECASE), "a login of HTTP"),
+    (
+        re.compile(r"\b(?:Bearer|Basic|Splunk|Token|ApiKey)\s+(?=\S*[\d=])[\w.~+/=-]{8,}"),
+        "a login of HTTP",
+    ),
+    (re.compile(r"(?:^|//)[^/@\s:]+:[^/@\s]+@"), "a user and a password before a host"),
+    (re.compile(r"\[[^\[\]\s@%]{16,}@\d+"), "a token before a private enterprise number"),
+    (
+        # What stands for a property of the event is none.
+        re.compile(
+            rf"(?<![\w.-]){_KEY}[\"']?\s*[=:]\s*[\"']?(?![%$\"'\s,;:)}}\]])\S", re.IGNORECASE
+        ),
+        "a key such as password= or token:",
+    ),
+)
+_UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
+_RUN = re.compile(r"[A-Za-z0-9]{20,}|[A-Za-z0-9_-]{40,}")
+_CHANGES = re.compile(r"(?<=[A-Za-z])[0-9]|(?<=[0-9])[A-Za-z]|(?<=[a-z])[A-Z]")
+_FEW = 5
+
+
+class FoundSecret(NamedTuple):
+    """Where a secret may stand, and how that is known."""
+
+    origin: ScriptPosition
+    how: str
+
+    def __str__(self) -> str:
+        return f"{self.how} in line {self.origin.line}"
+
+
+def is_secret(owner: str, one: Parameter) -> bool:
+    """Whether a parameter of a module is a secret as a whole, and stands in the configuration."""
+    key = one.key.replace(_HANDS_OVER, "")
+    named = key in _NAMED[""] or key in _NAMED.get(owner, ())
+    return (named or any(word in key for word in _WORDS)) and any(one.texts)
+
+
+def secret_header(owner: str, one: Parameter, text: str) -> bool:
+    """Whether a text of a parameter is a header of requests with a secret."""
+    if one.key not in _HEADERS.get(owner, ()):
+        return False
+    return _HEADER.match(text) is not None or form_of_secret(text) is not None
+
+
+def form_of_secret(text: str, *, is_file: bool = False) -> str | None:
+    """What a text has that a secret has; None where it has nothing of that."""
+    for pattern, how in _FORMS:
+        if pattern.search(text):
+            return how
+    if is_file:
+        return None
+    if _UUID.search(text) or any(map(_is_random, _RUN.findall(text))):
+        return "long random text"
+    return None
+
+
+def _is_random(run: str) -> bool:
+    return len(_CHANGES.findall(run)) >= _FEW
+
+
+def embedded(owner: str, one: Parameter) -> FoundSecret | None:
+    """A secret that is a part of a parameter's text, in which no reference may stand."""
+    if is_secret(owner, one):
+        return None
+    if one.key in _OLD_LINES and any(one.texts):
+        return FoundSecret(one.origin, f"{one.name} of an old line")
+    for text in one.texts:
+        is_file = re.fullmatch(r"/\S*", text) is not None
+        is_file = is_file and one.key not in _PATHS.get(owner, ())
+        how = form_of_secret(text, is_file=is_file)
+        is_command = one.key in _COMMANDS.get(owner, ())
+        if _OPTION.search(text) or (is_command and _LOGIN.search(text)):
+            how = "an argument of a program"
+        if how is not None and not secret_header(owner, one, text):
+            return FoundSecret(one.origin, f"{how}, {one.name}")
+    return None
+
+
+def owner_of(one: ScriptObject) -> str:
+    """The module that an object is of, in lower case; "" for any other."""
+    load = (one.text("load") or "").lower().removesuffix(".so").rpartition("/")[2]
+    return one.type or load
+
+
+def secrets_in(statement: Statement) -> Iterator[FoundSecret]:
+    """Those that are parts of texts of a statement, not of those inside of it."""
+    match statement:
+        case ScriptObject(parameters=parameters, parts=parts):
+            found = [embedded(owner_of(statement), one) for one in parameters]
+            yield from (one for one in found if one is not None)
+            for part in parts:
+                yield from secrets_in(part)
+        case SetVariable(value=Quoted() | Operation() | FunctionCall() as value):
+            yield from secrets_of(value)
+        case If(condition=asked) | Foreach(values=asked):
+            yield from secrets_of(asked)
+        case ReloadTable(arguments=arguments):
+            for one in arguments:
+                yield from secrets_of(one)
+        case Call(target=target) if not isinstance(target, str):
+            yield from secrets_of(target)
+        case _:
+            pass
+
+
+def secrets_of(expression: Expression) -> Iterator[FoundSecret]:
+    """Those of the texts of an expression."""
+    waiting = [expression]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Operation | FunctionCall):
+            waiting += one.operands
+        elif isinstance(one, Array):
+            waiting += one.items
+        elif isinstance(one, Quoted):
+            how = form_of_secret(one.text)
+            if how is not None:
+                yield FoundSecret(one.origin, how)
