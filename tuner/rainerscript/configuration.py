@@ -34,7 +34,7 @@ from tuner.rainerscript.tokens import ReadAllowance
 MAX_BYTES = 4 << 20
 _MOST_FILES = 500
 _DEEPEST = 20
-MOST_STATEMENTS = 10_000
+MOST_STATEMENTS = 5_000
 DEEPEST_STATEMENT = 200
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from tuner.rainerscript.configuration import Configuration, decoded
 from tuner.rainerscript.legacy import modern
@@ -75,7 +76,7 @@ class Base:
         """What may be changed; every configuration has a main queue."""
         return tuple(dict.fromkeys((MAIN_QUEUE, *self.objects)))
 
-    @property
+    @cached_property
     def shared(self) -> tuple[Parameter, ...]:
         """The parameters of global(), which may stand several times."""
         found = [one for one in every(self.block) if isinstance(one, ScriptObject)]

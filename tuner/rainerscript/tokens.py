@@ -67,8 +67,8 @@ class ReadAllowance:
     """How much more of a configuration is read, words with the blanks and comments between them:
     nobody wrote so many by hand."""
 
-    lines: int = 200_000
-    words: int = 200_000
+    lines: int = 100_000
+    words: int = 100_000
 
 
 class Mode(Enum):

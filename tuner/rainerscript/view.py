@@ -86,12 +86,14 @@ class View:
             for number, rank in enumerate(ranks)
             if rank > 0 and formats[number] == formats[chosen[0]]
         ]
+        come = self.reached[chosen[0]]
         while True:
-            come = frozenset().union(*(self.reached[number] for number in chosen))
             more = {number: len(self.reached[number] - come) for number in able}
-            if not any(more.values()):
+            able = [number for number in able if more[number]]
+            if not able:
                 return tuple(chosen)
             chosen.append(max(able, key=lambda number: (more[number], ranks[number], -number)))
+            come |= self.reached[chosen[-1]]
 
     def section(self, path: ProfileKey) -> Mapping[str, object]:
         """The section of the profile at a path."""
@@ -175,6 +177,7 @@ class _Viewing:
     indices: set[str] = field(default_factory=set)
     reached: list[frozenset[str]] = field(default_factory=list)
     streams: dict[str, str] = field(default_factory=dict)
+    found: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def view(self) -> View:
         streams: dict[str, object] = {}
@@ -264,9 +267,12 @@ class _Viewing:
 
     def _engine_actions(self, ruleset: str) -> frozenset[str]:
         """The engine actions of a ruleset, "" for the default one, and of those that it calls."""
-        found = (self._direct[key].actions for key in self._called(ruleset.lower()))
-        engine = (one for one in chain.from_iterable(found) if one.type == _ENGINE)
-        return frozenset(self._addresses[one.origin] for one in engine)
+        name = ruleset.lower()
+        if name not in self.found:
+            actions = (self._direct[key].actions for key in self._called(name))
+            engine = (one for one in chain.from_iterable(actions) if one.type == _ENGINE)
+            self.found[name] = frozenset(self._addresses[one.origin] for one in engine)
+        return self.found[name]
 
     @cached_property
     def _addresses(self) -> dict[ScriptPosition, str]:
