@@ -43,7 +43,9 @@ ALL_WELL = DeliveryCheck(0, 0, (), ())
 def test_where_counters_disagree_the_worse_counts(
     indexed: int, found: int, lost: int, duplicated: int
 ) -> None:
-    assert check_by_counters(100, indexed, found) == DeliveryCheck(lost, duplicated, (), ())
+    assert check_by_counters(100, indexed, found) == DeliveryCheck(
+        lost, duplicated, (), (), identified=False
+    )
 
 
 @pytest.mark.parametrize(

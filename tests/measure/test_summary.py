@@ -203,3 +203,10 @@ def test_cores_are_those_of_the_machine_that_the_engine_is_on(
     before, after = (replace(one, load_hosts={"load1": host}) for one in (AT_FIRST, AFTER))
     away, _ = core_use(replace(SEEN.window, before=before, after=after), here)
     assert away == pytest.approx((3.0 + 0.6) / 12)
+
+
+def test_events_that_no_number_tells_apart_are_said_to_be_counted() -> None:
+    known = str(Delivery(SENT, SENT, SENT, 0, 0))
+    assert str(Delivery(SENT, SENT, SENT, 0, 0, identified=False)) == (
+        f"{known} (counted, not identified)"
+    )

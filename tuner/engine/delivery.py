@@ -19,13 +19,15 @@ Numbers = NDArray[np.int64]
 class DeliveryCheck:
     """How many events of a flood arrived never, and how many arrivals were repetitions.
 
-    `missing` and `doubled` name the first ten of each by their sequence numbers.
+    `missing` and `doubled` name the first ten of each by their sequence numbers.  Where documents
+    have none they are counted, not `identified`: one event lost and another doubled look like none.
     """
 
     lost: int
     duplicated: int
     missing: tuple[int, ...]
     doubled: tuple[int, ...]
+    identified: bool = True
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ def check_by_counters(sent: int, indexed: int, found: int) -> DeliveryCheck:
         duplicated=max(0, max(indexed, found) - sent),
         missing=(),
         doubled=(),
+        identified=False,
     )
 
 

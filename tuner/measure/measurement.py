@@ -122,12 +122,17 @@ class TrialPlan:
     overloads: bool = False
 
 
+COUNTED = "counted, not identified"
+"""What is said of events whose documents have no numbers to tell them apart by."""
+
+
 @dataclass(frozen=True)
 class Delivery:
     """Every event accounted for, after the drain.
 
     `indexed` is the engine's own counter, `found` what a search counts after a refresh.
-    Where events are told apart, `missing` and `doubled` name the first of them by number.
+    Where events are told apart, `missing` and `doubled` name the first of them by number; else
+    they are counted and not `identified`, and one lost beside one doubled looks like none.
     """
 
     sent: int
@@ -137,6 +142,7 @@ class Delivery:
     duplicated: int
     missing: tuple[int, ...] = ()
     doubled: tuple[int, ...] = ()
+    identified: bool = True
 
     @property
     def exact(self) -> bool:
@@ -149,6 +155,7 @@ class Delivery:
             f"{self.sent} sent, {self.indexed} indexed, {self.found} found: "
             f"{self.lost} lost, {self.duplicated} duplicated"
         )
+        text += "" if self.identified else f" ({COUNTED})"
         for name, numbers in (("missing", self.missing), ("doubled", self.doubled)):
             if numbers:
                 more = ", ..." if len(numbers) == NAMED else ""

@@ -123,7 +123,14 @@ def _counted(watch: Watch, pattern: str) -> tuple[int, int]:
 
 def _account(check: DeliveryCheck, sent: int, arrived: int, found: int) -> Delivery:
     return Delivery(
-        sent, arrived, found, check.lost, check.duplicated, check.missing, check.doubled
+        sent,
+        arrived,
+        found,
+        check.lost,
+        check.duplicated,
+        check.missing,
+        check.doubled,
+        check.identified,
     )
 
 

@@ -243,7 +243,7 @@ def _lossless(result: StudyResult) -> Number:
     count, trials = len(result.losses), len(result.study.trials)
     sent = sum(run.delivery.sent for run in result.measured)
     others = len(result.failures) - count
-    detail = f"{sent:,} events in {len(result.measured)} valid trials, each indexed exactly once"
+    detail = f"{sent:,} events in {len(result.measured)} valid trials, each {result.delivered}"
     detail += f"; {counted(others, 'more trial')} failed" if others else ""
     return Number("trials that lost or doubled events", f"{count} of {trials}", detail, count > 0)
 

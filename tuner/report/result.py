@@ -10,6 +10,7 @@ from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.lint.repairs import Repair, every_change, repairs
 from tuner.measure.doubts import DISTURBED
 from tuner.measure.measurement import (
+    COUNTED,
     Consequence,
     DoubtKind,
     Failure,
@@ -231,6 +232,12 @@ class StudyResult:
     def is_sink(self) -> bool:
         """Whether the study was made against the sink, which stores nothing."""
         return not self.study.header.stores
+
+    @property
+    def delivered(self) -> str:
+        """What is known of each event of the valid trials."""
+        identified = all(run.delivery.identified for run in self.measured)
+        return "indexed exactly once" if identified else f"indexed ({COUNTED})"
 
     @property
     def baseline(self) -> str:

@@ -396,8 +396,8 @@ def not_traded(result: StudyResult) -> ReportSection:
     but += f", except what was repaired: {repaired}" if repaired else ""
     tier = result.written.profile.guardrails.tier.value
     lines = [
-        f"delivery: {sent:,} events sent in the {len(runs)} valid trials, every one indexed "
-        "exactly once; a trial that misses or doubles an event is invalid: "
+        f"delivery: {sent:,} events sent in the {len(runs)} valid trials, every one "
+        f"{result.delivered}; a trial that misses or doubles an event is invalid: "
         f"{len(result.losses) or 'none'} did",
         f"tier `{tier}`: durability, replicas, `_source`, retries and queue files are never "
         f"searched; `best.yaml` has them as you wrote them{but}",
