@@ -59,6 +59,15 @@ _ReleaseOption = Annotated[
         "the rsyslogd here, or on HOST.",
     ),
 ]
+_VerifyOption = Annotated[
+    bool,
+    typer.Option(
+        "--verify",
+        help="With --convert: run the configuration and the rendered profile, each on an "
+        "rsyslogd of its own, with the same 300 events, and list in what the documents, files "
+        "and forwarded lines differ.",
+    ),
+]
 _SecretsOption = Annotated[
     bool,
     typer.Option(
@@ -98,15 +107,7 @@ def import_(
             "of standing on top of it.",
         ),
     ] = False,
-    verify: Annotated[
-        bool,
-        typer.Option(
-            "--verify",
-            help="With --convert: run the configuration and the rendered profile, each on an "
-            "rsyslogd of its own, with the same 300 events, and list in what the documents, files "
-            "and forwarded lines differ.",
-        ),
-    ] = False,
+    verify: _VerifyOption = False,
     with_secrets: _SecretsOption = False,
     release: _ReleaseOption = None,
     rsyslogd: RsyslogdOption = None,
