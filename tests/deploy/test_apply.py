@@ -421,9 +421,10 @@ def test_a_host_is_restored_whoever_changed_it(fleet: Fleet) -> None:
     recover_hosts(machines, said.append)
     assert fleet.live == {"a": OLD, "b": NEW, "c": OLD}
     assert said == [
-        "a: restored", "b: was finished and stays, and so do the engine's objects",
-        "c: as it was before",
-    ]  # fmt: skip
+        "a: restored: it has the configuration from before the change",
+        "b: it has the new configuration, which was confirmed and stays",
+        "c: as it was before: no change is under way",
+    ]
 
 
 def test_an_apply_that_did_not_end_does_not_wait_to_be_confirmed(

@@ -136,7 +136,8 @@ def test_what_became_of_a_change_that_is_undone(reached: Reached, out: str, undo
 
 @pytest.mark.parametrize("call", ["restore", "keep"])
 def test_each_step_is_told_the_run_the_files_and_the_service(reached: Reached, call: str) -> None:
-    target, host = reached()
+    target, host = reached("before\n")
+    target.paths = (LIVE,)
     getattr(target, call)("run77")
     (script,) = host.scripts
     told = script[: script.index("\n", script.index("run="))].splitlines()
@@ -144,9 +145,9 @@ def test_each_step_is_told_the_run_the_files_and_the_service(reached: Reached, c
         "state": "/var/lib/rsyslog-tune/deploy", "lives": LIVE, "main": LIVE,
         "folder": "/etc/rsyslog.d", "stage": "/etc/rsyslog.d/.rsyslog-tune",
         "unit": "rsyslog", "restart_with": "''", "pid_file": "''", "patience_s": "20",
-        "wait_s": "60", "sockets": "''", "run": "run77",
+        "wait_s": "60", "most_bytes": "4194304", "sockets": "''", "run": "run77",
     }  # fmt: skip
-    assert script.endswith(f"\n{call} </dev/null\n")
+    assert f"\nsay '{BEGIN}'; {{ {call}; }} </dev/null; say '{END}'" in script
 
 
 def test_a_change_takes_its_undoing_with_it(reached: Reached) -> None:
