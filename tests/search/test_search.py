@@ -560,7 +560,8 @@ def test_a_run_of_the_profile_that_a_transient_failure_spoiled_is_repeated_once_
     assert again.plan == failure.plan
     assert again.measurement is not None
     said = [note.text for note in study.notes if "repeating it once" in note.text]
-    assert said == [f"trial {number} failed: no progress: no events for 10 s; repeating it once"]
+    name = "the warm-up" if phase is Phase.WARM_UP else f"trial {number}"
+    assert said == [f"{name} failed: no progress: no events for 10 s; repeating it once"]
     undisturbed = run(calm(0.15), name="default")
     assert len(study.of(phase)) == len(undisturbed.of(phase)) + 1
     assert judge(study).claim is Claim.IMPROVED

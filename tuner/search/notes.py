@@ -101,24 +101,28 @@ def _adjusted(calibration: Calibration) -> str:
 
 def repeating(failed: Trial, what: str = "it") -> str:
     """A run that failed is made once more, or the pair that it was in."""
-    return f"trial {failed.number} failed: {failed.outcome}; repeating {what} once"
+    return f"{_called(failed.number)} failed: {failed.outcome}; repeating {what} once"
 
 
 def repaired(lost: Trial) -> str:
     """Without a number of the profile as written, candidates are compared with it repaired."""
-    name = "the warm-up" if lost.number < 0 else f"trial {lost.number}"
     return (
-        f"{name} failed: {lost.outcome}; without a rate of the profile as written, from here on "
-        "the baseline is the profile with its repairs"
+        f"{_called(lost.number)} failed: {lost.outcome}; without a rate of the profile as written, "
+        "from here on the baseline is the profile with its repairs"
     )
 
 
 def lost(event: LostTrial) -> str:
     """A trial is measured elsewhere, or once more."""
     return (
-        f"trial {event.asked.number} was lost on {event.asked.machine}: {event.reason}; it does "
+        f"{_called(event.asked.number)} was lost on {event.asked.machine}: {event.reason}; it does "
         "not count and is measured again"
     )
+
+
+def _called(number: int) -> str:
+    """What a trial is called; those of the warm-up have numbers below 0."""
+    return "the warm-up" if number < 0 else f"trial {number}"
 
 
 def dropped(event: DroppedMachine, left: int) -> str:
