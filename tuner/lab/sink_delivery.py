@@ -127,5 +127,11 @@ def check_tallies(tallies: Iterable[Tally], documents: int, sent: SentEvents) ->
     distinct = sent.total - check.lost
     indexed = distinct + check.duplicated
     return TallyCheck(
-        **vars(check), indexed=indexed, distinct=distinct, foreign=documents - indexed
+        indexed=indexed,
+        distinct=distinct,
+        lost=check.lost,
+        duplicated=check.duplicated,
+        missing=check.missing,
+        doubled=check.doubled,
+        foreign=documents - indexed,
     )
