@@ -52,7 +52,9 @@ def test_it_runs_until_a_signal_and_then_gives_its_account(
     (index,) = report["indices"]
     (run,) = index["runs"]
     assert (index["index"], index["documents"], run["events"]) == ("x", 10, 9)
-    assert run["account"] == {"lost": 1, "duplicated": 1, "missing": [3], "doubled": [5]}
+    assert run["account"] == {
+        "lost": 1, "duplicated": 1, "missing": [3], "doubled": [5], "identified": True,
+    }  # fmt: skip
     assert {(one["fault"], one["stored"]) for one in report["faults"]} == {
         ("drop-event=3,times=1", 0), ("double-event=5,times=1", 2)
     }  # fmt: skip
