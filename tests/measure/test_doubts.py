@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tests.measure.test_watch import two_outputs
 from tests.profile.examples import small
+from tests.profile.test_base import loaded
 from tuner.engine.counters import IndexCounters
 from tuner.flood.spec import Punctuality
 from tuner.host.machine import CoreTime
@@ -216,6 +218,15 @@ def test_what_was_submitted_is_what_each_output_should_have(
     profile = two_outputs() if changes else small()
     found = of_end(ENDED, settled(1_000_000, submitted, 201.0), profile)
     assert [one.figure for one in found] == ([] if figure is None else [figure])
+
+
+def test_a_base_submits_what_its_filters_let_through(tmp_path: Path) -> None:
+    base = loaded(tmp_path).profile
+    seen = settled(1_000_000, 600_000, 201.0)
+    (last,), (entry, *_) = seen.snapshots, counted_queues(base)
+    queues = {entry.names[0]: QueueCounters(0, 1_000_000, 0, 0, 0, 9)}
+    seen = replace(seen, snapshots=(replace(last, queues=queues),))
+    assert list(of_end(ENDED, seen, base)) == []
 
 
 def test_lanes_take_it_together() -> None:

@@ -81,9 +81,11 @@ def of_end(window: Window, settled: Settled, profile: Profile) -> Iterator[Doubt
 
 
 def _counted(last: Snapshot, sent: int, profile: Profile) -> Iterator[Doubt]:
-    """rsyslogd's own counters, read after all was delivered, against what was sent."""
-    submitted, outputs = last.omelasticsearch.submitted, len(profile.indexed)
-    yield from _apart("omelasticsearch submitted", submitted, sent * outputs, sent)
+    """rsyslogd's own counters, read after all was delivered, against what was sent; how many
+    documents a base makes of that its account knows."""
+    if profile.base is None:
+        submitted, outputs = last.omelasticsearch.submitted, len(profile.indexed)
+        yield from _apart("omelasticsearch submitted", submitted, sent * outputs, sent)
     entry = counted_queues(profile)[0]
     taken = [last.queues[name].enqueued for name in entry.names if name in last.queues]
     if taken:
