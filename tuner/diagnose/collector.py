@@ -3,7 +3,7 @@ came."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tuner.diagnose.course import CounterCourse, StatsSeries
@@ -16,8 +16,7 @@ from tuner.diagnose.finding import (
     WayOut,
     nonzero,
 )
-from tuner.diagnose.queues import QueueCourse, queues_of
-from tuner.diagnose.settings import Settings
+from tuner.diagnose.queues import QueueCourse
 
 
 class _Drop(NamedTuple):
@@ -50,24 +49,31 @@ _MISSED, _REQUESTS = 0.1, 100
 _FILE_LIMITS = (1024, 4096, 16384)
 _NEAR_FILES = 4
 _LATE_ROUNDS = 0.05
-INPUTS = ("imtcp", "imptcp", "imudp", "imrelp", "imfile", "imuxsock", "imjournal", "imkafka")
-"""The modules that count the events they submit."""
+_INPUTS = ("imtcp", "imptcp", "imudp", "imrelp", "imfile", "imuxsock", "imjournal", "imkafka")
 # Inputs hold up to 1024 events back before they hand them over.
 _HELD_BACK, _HELD_SHARE = 2048, 0.02
 
 
-def collector_findings(course: CounterCourse, settings: Settings) -> Iterator[ProductionFinding]:
-    """All that the counters say of rsyslogd itself."""
-    for one in queues_of(course, settings):
+def inputs_of(course: CounterCourse) -> tuple[StatsSeries, ...]:
+    """The inputs that count the events they submit."""
+    every = (one for origin in _INPUTS for one in course.of(origin))
+    return tuple(one for one in every if "submitted" in one.growth)
+
+
+def collector_findings(
+    course: CounterCourse, every: Sequence[QueueCourse]
+) -> Iterator[ProductionFinding]:
+    """All that the counters say of rsyslogd itself, with all its queues."""
+    for one in every:
         yield from _full(course, one)
         yield from _less_severe(course, one)
     for drop in _DROPS:
         for series in course.of(drop.origin):
             yield from _dropped(course, series, drop)
-    yield from _before_queues(course, settings)
+    yield from _before_queues(course, every)
     for series in course.of("omfile"):
         yield from _dynafiles(course, series)
-    yield from _restarts(course, settings)
+    yield from _restarts(course, every)
     yield from _open_files(course)
     yield from _delayed(course)
 
@@ -83,14 +89,13 @@ def _full(course: CounterCourse, one: QueueCourse) -> Iterator[ProductionFinding
     why = f"no room came within queue.timeoutEnqueue{limit}"
     if waits == lost and timeout is None:
         why += ", which is 0 or close to it: not one event got in later"
-    steps = [n for n, grown in enumerate(one.series.growth["discarded.full"]) if grown]
     room = f" of {one.room:,}" if one.room else ""
     yield ProductionFinding(
         Cause.QUEUE_FULL,
         one.name,
         EventEffect.LOST,
         Events(lost, lost),
-        course.span(steps),
+        nonzero(course, one.discarded),
         f"discarded.full counted {lost:,} of {waits:,} times that {one.name} was full; it held up "
         f"to {one.highest:,}{room} events",
         f"events {of} found the queue full, and {why}",
@@ -143,11 +148,13 @@ def _dropped(
         )
 
 
-def _before_queues(course: CounterCourse, settings: Settings) -> Iterator[ProductionFinding]:
+def _before_queues(
+    course: CounterCourse, every: Sequence[QueueCourse]
+) -> Iterator[ProductionFinding]:
     """Events that inputs counted and no queue ever saw: a rate limit drops them in between, and
     imuxsock of 8.2302 counts them nowhere else."""
-    inputs = [one for origin in INPUTS for one in course.of(origin) if "submitted" in one.growth]
-    entries = [one for one in queues_of(course, settings) if one.action is None]
+    inputs = inputs_of(course)
+    entries = [one for one in every if one.action is None]
     if not inputs or not entries:
         return
     came = [sum(one.growth["submitted"][n] for one in inputs) for n in range(len(course.steps))]
@@ -197,12 +204,12 @@ def _dynafiles(course: CounterCourse, series: StatsSeries) -> Iterator[Productio
     )
 
 
-def _restarts(course: CounterCourse, settings: Settings) -> Iterator[ProductionFinding]:
+def _restarts(course: CounterCourse, every: Sequence[QueueCourse]) -> Iterator[ProductionFinding]:
     number = len(course.starts)
     if number < _STARTS or course.seconds / number > _START_EVERY_S:
         return
     steps = [n for n, step in enumerate(course.steps) if step.has_start and n]
-    held = sum(one.size[n - 1] for one in queues_of(course, settings) for n in steps)
+    held = sum(one.size[n - 1] for one in every for n in steps)
     yield ProductionFinding(
         Cause.RESTARTS,
         "rsyslogd",

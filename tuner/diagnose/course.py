@@ -101,6 +101,15 @@ class CounterCourse:
         """How long the steps are together."""
         return sum(step.seconds for step in self.steps)
 
+    @cached_property
+    def nothing(self) -> tuple[float, ...]:
+        """What a counter that is not there counted, step by step."""
+        return (0.0,) * len(self.steps)
+
+    def lasted(self, numbers: Iterable[int]) -> float:
+        """How many seconds the steps with these numbers are together."""
+        return sum(self.steps[number].seconds for number in numbers)
+
     def of(self, origin: str) -> tuple[StatsSeries, ...]:
         """The objects of an origin."""
         return tuple(one for one in self.objects.values() if one.origin == origin)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from tuner.diagnose.collector import INPUTS, collector_findings
+from tuner.diagnose.collector import collector_findings, inputs_of
 from tuner.diagnose.course import CounterCourse
 from tuner.diagnose.engine import engine_findings, is_away
 from tuner.diagnose.finding import EventEffect, ProductionFinding
@@ -40,7 +40,7 @@ class Diagnosed:
         counts = [one.events for one in self.inputs] or [
             one.came for one in self.queues if one.action is None
         ]
-        return tuple(map(sum, zip(*counts, strict=True))) or (0.0,) * len(self.course.steps)
+        return tuple(map(sum, zip(*counts, strict=True))) or self.course.nothing
 
     @property
     def peak(self) -> float:
@@ -54,21 +54,19 @@ def diagnose(courses: Iterable[CounterCourse], settings: Settings) -> tuple[Diag
 
 
 def _diagnosed(course: CounterCourse, settings: Settings) -> Diagnosed:
+    queues = queues_of(course, settings)
     found = (
-        *collector_findings(course, settings),
-        *engine_findings(course, settings),
-        *late_findings(course, settings, is_away(course)),
+        *collector_findings(course, queues),
+        *engine_findings(course, settings, queues),
+        *late_findings(queues, settings, is_away(course)),
     )
     ordered = sorted(found, key=_gravity)
     inputs = tuple(
-        InputCourse(one.name, one.origin, one.growth["submitted"])
-        for origin in INPUTS
-        for one in course.of(origin)
-        if "submitted" in one.growth
+        InputCourse(one.name, one.origin, one.growth["submitted"]) for one in inputs_of(course)
     )
     return Diagnosed(
         course,
-        queues_of(course, settings),
+        queues,
         inputs,
         tuple(replace(one, host=course.host) for one in ordered),
         tuple(_untold(course, settings)),

@@ -15,7 +15,7 @@ from tuner.diagnose.finding import (
     WayOut,
     nonzero,
 )
-from tuner.diagnose.queues import QueueCourse, queues_of
+from tuner.diagnose.queues import QueueCourse
 from tuner.diagnose.settings import ENGINE_OUTPUT, Settings
 from tuner.modules.refused_bulks import WAITS_ON_ERRORS
 
@@ -44,9 +44,10 @@ def is_away(course: CounterCourse) -> tuple[bool, ...]:
     )
 
 
-def engine_findings(course: CounterCourse, settings: Settings) -> Iterator[ProductionFinding]:
-    """All that the counters say of outputs and of the engine."""
-    every = queues_of(course, settings)
+def engine_findings(
+    course: CounterCourse, settings: Settings, every: Sequence[QueueCourse]
+) -> Iterator[ProductionFinding]:
+    """All that the counters say of outputs and of the engine, with all queues."""
     engine = course.objects.get((ENGINE_OUTPUT, ENGINE_OUTPUT))
     for action in course.of("core.action"):
         yield from _given_up(course, settings, action, every, engine)
@@ -54,7 +55,7 @@ def engine_findings(course: CounterCourse, settings: Settings) -> Iterator[Produ
     yield from _small_batches(course, every)
     if engine is None:
         return
-    yield from _refused_bulks(course, settings, engine)
+    yield from _refused_bulks(course, settings, engine, every)
     yield from _refused_documents(course, engine)
     yield from _sent_again(course, settings, engine, every)
     yield from _rebinds(course, engine)
@@ -130,7 +131,7 @@ def _given_up(
 
 
 def _refused_bulks(
-    course: CounterCourse, settings: Settings, engine: StatsSeries
+    course: CounterCourse, settings: Settings, engine: StatsSeries, every: Sequence[QueueCourse]
 ) -> Iterator[ProductionFinding]:
     """F1: whole bulks that the engine refused, or documents in them, without `retryfailures`."""
     bulks = engine.total("failed.es")
@@ -143,7 +144,7 @@ def _refused_bulks(
     # none of them more than ever stood in a queue at once.
     around = {n + by for n in steps for by in (-1, 0) if n + by >= 0}
     sent = round(sum(submitted[n] for n in around))
-    largest = max((one.highest for one in queues_of(course, settings)), default=sent)
+    largest = max((one.highest for one in every), default=sent)
     batches = [
         queue.queue.dequeue_batch_size or 0
         for name, queue in settings.queues.items()

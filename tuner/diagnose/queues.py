@@ -20,7 +20,6 @@ from tuner.diagnose.settings import QueueSettings, Settings
 from tuner.modules.queue import QueueType
 
 DISK_PART = "[DA]"
-MAIN = "main Q"
 _OF_ACTION = " queue"
 # Events that wait so long, in so many steps one after the other; less is a burst.
 _WAITS_S = 3.0
@@ -58,7 +57,7 @@ class QueueCourse:
     @cached_property
     def size(self) -> tuple[float, ...]:
         """What it held at the end of each step, its part on disk included."""
-        nothing = (0.0,) * len(self.course.steps)
+        nothing = self.course.nothing
         own = self.series.level.get("size", nothing)
         disk = nothing if self.part is None else self.part.level.get("size", nothing)
         return tuple(map(sum, zip(own, disk, strict=True)))
@@ -71,7 +70,7 @@ class QueueCourse:
     @cached_property
     def came(self) -> tuple[float, ...]:
         """What came in and was kept, step by step."""
-        nothing = (0.0,) * len(self.course.steps)
+        nothing = self.course.nothing
         every = self.series.growth
         severe = every.get("discarded.nf", nothing)
         counts = zip(every.get("enqueued", nothing), self.discarded, severe, strict=True)
@@ -80,7 +79,7 @@ class QueueCourse:
     @cached_property
     def discarded(self) -> tuple[float, ...]:
         """What it found no room for and threw away, step by step."""
-        return self.series.growth.get("discarded.full", (0.0,) * len(self.course.steps))
+        return self.series.growth.get("discarded.full", self.course.nothing)
 
     @cached_property
     def left(self) -> tuple[float, ...]:
@@ -107,7 +106,7 @@ class QueueCourse:
     @cached_property
     def full(self) -> tuple[float, ...]:
         """How often it was full when an event came, step by step."""
-        return self.series.growth.get("full", (0.0,) * len(self.course.steps))
+        return self.series.growth.get("full", self.course.nothing)
 
     @property
     def room(self) -> int | None:
@@ -127,7 +126,7 @@ def lasting(course: CounterCourse, is_so: Sequence[bool]) -> tuple[int, ...]:
     long_s = min(_LASTS_AT_MOST_S, max(_LASTS_S, _PART * course.seconds))
     for holds, group in groupby(range(len(is_so)), key=is_so.__getitem__):
         run = list(group)
-        if holds and len(run) >= _STEPS and sum(course.steps[n].seconds for n in run) >= long_s:
+        if holds and len(run) >= _STEPS and course.lasted(run) >= long_s:
             kept += run
     return tuple(kept)
 
@@ -144,11 +143,10 @@ def queues_of(course: CounterCourse, settings: Settings) -> tuple[QueueCourse, .
 
 
 def late_findings(
-    course: CounterCourse, settings: Settings, is_away: Sequence[bool]
+    every: Sequence[QueueCourse], settings: Settings, is_away: Sequence[bool]
 ) -> Iterator[ProductionFinding]:
-    """Where events wait, and for what; `is_away` says for each step whether an output could not
-    reach its receiver, which is a finding of its own."""
-    every = queues_of(course, settings)
+    """Where events wait in these queues, and for what; `is_away` says for each step whether an
+    output could not reach its receiver, which is a finding of its own."""
     of_actions = [one for one in every if one.action is not None]
     for one in of_actions:
         steps = [n for n in one.late_steps if not is_away[n]]
@@ -172,7 +170,7 @@ def _wait(one: QueueCourse, steps: Sequence[int]) -> str:
 
 
 def _figures(one: QueueCourse, steps: Sequence[int]) -> str:
-    seconds = sum(one.course.steps[n].seconds for n in steps)
+    seconds = one.course.lasted(steps)
     came, left = sum(one.came[n] for n in steps), sum(one.left[n] for n in steps)
     room = f" of {one.room:,}" if one.room and one.part is None else ""
     held = max(one.size[n] for n in steps)
@@ -223,12 +221,12 @@ def _faster_output(one: QueueCourse, is_disk: bool) -> WayOut:
 
 def _stands(one: QueueCourse, idle: Sequence[int], steps: Sequence[int]) -> bool:
     """Whether it stood still for most of the time that events waited."""
-    seconds = sum(one.course.steps[n].seconds for n in idle)
+    seconds = one.course.lasted(idle)
     return len(idle) >= _STEPS and seconds >= _STILL_S and len(idle) * 2 > len(steps)
 
 
 def _still(one: QueueCourse, idle: Sequence[int]) -> ProductionFinding:
-    seconds = sum(one.course.steps[n].seconds for n in idle)
+    seconds = one.course.lasted(idle)
     return ProductionFinding(
         Cause.STANDS_STILL,
         one.name,
@@ -329,10 +327,10 @@ def _handed_on(course: CounterCourse, step: int) -> bool:
 def _cpu(course: CounterCourse, steps: Sequence[int]) -> float | None:
     """The share of a core that rsyslogd used."""
     usage = course.objects.get(("impstats", "resource-usage"))
-    seconds = sum(course.steps[n].seconds for n in steps)
+    seconds = course.lasted(steps)
     if usage is None or seconds <= 0 or "utime" not in usage.growth:
         return None
-    both = (usage.growth["utime"], usage.growth.get("stime", (0.0,) * len(course.steps)))
+    both = (usage.growth["utime"], usage.growth.get("stime", course.nothing))
     return sum(each[n] for each in both for n in steps) / 1e6 / seconds
 
 
@@ -382,7 +380,7 @@ def _on_disk(one: QueueCourse) -> Iterator[ProductionFinding]:
     steps = [n for n, size in enumerate(sizes) if size]
     if not steps:
         return
-    seconds = sum(one.course.steps[n].seconds for n in steps)
+    seconds = one.course.lasted(steps)
     came = round(sum(one.part.growth["enqueued"][n] for n in steps))
     left = max(0, came - round(sizes[-1]))
     ends = "it still does" if sizes[-1] else "it is empty again"
