@@ -178,11 +178,7 @@ def require_same_base(begun_with: LoadedProfile) -> None:
 
 def _base_files(begun_with: LoadedProfile) -> dict[Path, str]:
     base = begun_with.profile.base
-    if base is None:
-        return {}
-    files = {Path(one.path).absolute(): one.portable for one in base.kept.written.files.values()}
-    given = base.kept.given
-    return files | ({} if given is None else {Path(given.file).absolute(): given.text})
+    return {} if base is None else {Path(path): text for path, text in base.kept.sources.items()}
 
 
 def _differs(path: Path, text: str) -> bool:

@@ -12,11 +12,10 @@ from tuner.profile.placement import PlacedQueue, queues
 from tuner.rainerscript.gaps import Gaps
 from tuner.rainerscript.objects import MAIN_QUEUE, Base
 from tuner.rainerscript.parameters import misfit, queue_of
-from tuner.rainerscript.script import ScriptObject
+from tuner.rainerscript.script import BUILT_IN, ScriptObject
 from tuner.render.rulesets import counter_names
 
 ENGINE_OUTPUT = "omelasticsearch"
-_BUILT_IN = frozenset({"omfile", "omfwd", "ompipe", "omusrmsg", "omshell", "omdiscard"})
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ def _outputs(base: Base) -> Iterator[tuple[str, OutputSettings]]:
 
 def _counted_as(action: ScriptObject, number: int) -> str:
     """What counters call an action: rsyslogd numbers those without a name, from 0."""
-    module = f"builtin:{action.type}" if action.type in _BUILT_IN else action.type
+    module = f"builtin:{action.type}" if action.type in BUILT_IN else action.type
     return action.name or f"action-{number}-{module}"
 
 

@@ -20,6 +20,7 @@ from tuner.modules.omelasticsearch import ASKS_AT_START
 from tuner.rainerscript.configuration import Parts, is_module
 from tuner.rainerscript.gaps import Gap, Gaps
 from tuner.rainerscript.script import (
+    BUILT_IN,
     Array,
     Block,
     Call,
@@ -40,7 +41,6 @@ from tuner.rainerscript.script import (
     rewritten,
 )
 
-_BUILT_IN = frozenset({"omfile", "omfwd", "omusrmsg", "ompipe", "omshell", "omdiscard"})
 # What rsyslogd 8.2302 names itself (tools/syslogd.c).
 _OWN_TEMPLATES = frozenset(
     f"rsyslog_{name}"
@@ -173,7 +173,7 @@ class Rest:
         if one.kind not in {"action", "input"}:
             return
         kind = one.type
-        if kind not in _BUILT_IN:
+        if kind not in BUILT_IN:
             module = self.parts.module_objects.get(kind, loading(kind, one.origin))
             self.start += self._without_secrets(module)
 
@@ -205,7 +205,7 @@ class Rest:
             if self.kept and kind.startswith(("fm", "pm"))
         ]
         needed = dict.fromkeys([*named, *filter(is_module, self.start)])
-        return [one for one in needed if module_name(one) not in {*loaded, *_BUILT_IN}]
+        return [one for one in needed if module_name(one) not in {*loaded, *BUILT_IN}]
 
     def _is_late(self, module: ScriptObject) -> bool:
         """Whether it has no parameters, and nothing at the start asks for any module."""

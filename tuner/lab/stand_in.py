@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tuner.modules.input import Input
 from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.script import (
+    BUILT_IN,
     Block,
     ScriptObject,
     ScriptPosition,
@@ -19,9 +20,6 @@ from tuner.rainerscript.script import (
 
 if TYPE_CHECKING:
     from tuner.profile.base import KeptBase
-
-# Actions of rsyslogd itself.
-_BUILT_IN = frozenset({"omfile", "omfwd", "omusrmsg", "ompipe", "omdiscard", "omshell"})
 
 
 def stand_in(
@@ -50,6 +48,6 @@ def not_loaded(block: Block) -> tuple[str, ...]:
     """The modules that inputs and actions are of, and that nothing loads: the file that includes a
     drop-in does."""
     objects = [one for one in every(block) if isinstance(one, ScriptObject)]
-    loaded = {module_name(one) for one in objects if one.kind == "module"} | _BUILT_IN
+    loaded = {module_name(one) for one in objects if one.kind == "module"} | BUILT_IN
     used = (one.type for one in objects if one.kind in {"input", "action"})
     return tuple(dict.fromkeys(one for one in used if one.removeprefix("builtin:") not in loaded))

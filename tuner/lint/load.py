@@ -60,10 +60,7 @@ class LoadedProfile:
         """The files of the base without changes, as `SourceFile.portable`, its index template and
         the sample, by their whole paths, to be read again later from any folder; None without."""
         base, learnt = self.profile.base, self.profile.workload.learnt
-        files = () if base is None else base.kept.written.files.values()
-        found = [(str(Path(one.path).absolute()), one.portable) for one in files]
-        given = None if base is None else base.kept.given
-        found += [] if given is None else [(str(Path(given.file).absolute()), given.text)]
+        found = [] if base is None else [*base.kept.sources.items()]
         found += [] if learnt is None else [(learnt.path, learnt.text)]
         return tuple(found) or None
 

@@ -173,10 +173,11 @@ def _counting(script: LabScript) -> tuple[Block, list[ScriptObject]]:
 
     def named(one: Statement) -> Iterator[Statement]:
         if isinstance(one, ScriptObject):
-            one = one.without(_WAITING)
-        if isinstance(one, ScriptObject) and one.kind == "action":
-            actions.append(one)
-            one = one.with_values({"name": _name(len(actions))})
+            made = one.without(_WAITING)
+            if one.kind == "action":
+                actions.append(made)
+                made = made.with_values({"name": _name(len(actions))})
+            one = made
         yield one
 
     return rewritten(script.block, named), actions

@@ -46,6 +46,16 @@ class KeptBase:
         given = () if self.given is None else ((self.given.file, self.given.text),)
         return (*self.written.text, *given)
 
+    @cached_property
+    def sources(self) -> Mapping[str, str]:
+        """Its files without changes and its index template, by their whole paths and as
+        `SourceFile.portable`."""
+        found = {
+            str(Path(one.path).absolute()): one.portable for one in self.written.files.values()
+        }
+        given = self.given
+        return found | ({} if given is None else {str(Path(given.file).absolute()): given.text})
+
     def says(self, address: str, name: str) -> bool:
         """Whether a parameter is written, or a setting of the index template."""
         if address == TEMPLATE:

@@ -359,6 +359,10 @@ def rewritten(block: Block, change: Callable[[Statement], Iterable[Statement]]) 
     return inner(block)
 
 
+BUILT_IN = frozenset({"omfile", "omfwd", "omusrmsg", "ompipe", "omdiscard", "omshell"})
+"""Actions of rsyslogd itself, whose modules nobody loads."""
+
+
 def module_name(one: ScriptObject) -> str:
     """The module that is loaded, without its folder."""
     name = (one.text("load") or "").lower().removesuffix(".so").rpartition("/")[2]

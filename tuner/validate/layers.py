@@ -174,20 +174,19 @@ def rsyslogd_layer(
     loaded: LoadedProfile, templates: Templates | None = None, form: Form = WHOLE
 ) -> Layer:
     """What rsyslogd says of what a profile is rendered to."""
-    name = RSYSLOGD
     not_asked = _why_not(loaded)
     if not_asked is not None:
-        return Layer(name, *not_asked)
+        return Layer(RSYSLOGD, *not_asked)
     profile = loaded.profile
     if profile.base is None:
         config = rsyslog_conf(profile, templates=templates, form=form)
     else:
         errors = own_errors(profile.base.kept.written)
         if errors:
-            return Layer(name, False, "; ".join(errors))
+            return Layer(RSYSLOGD, False, "; ".join(errors))
         if runs_code(profile.base.kept.written):
             why = "the base loads modules by their paths, or sets what rsyslogd obeys as it reads"
-            return Layer(name, None, why)
+            return Layer(RSYSLOGD, None, why)
         block = profile.base.kept.changed.block
         config = loading_first(not_loaded(block)) + printed(block)
     # rsyslogd refuses a configuration that names a missing file: a word of ours stands for it.
@@ -202,11 +201,11 @@ def rsyslogd_layer(
         else:
             verdict = check(config, inherits, waits_s)
     except (ProgramMissing, Refused) as cannot:
-        return Layer(name, None, str(cannot))
+        return Layer(RSYSLOGD, None, str(cannot))
     remarks = [f"with a stand-in for {path}, which this machine lacks" for path in missing]
     notes = ("rsyslogd warns, as expected, about " + ", ".join(verdict.expected),)
     return Layer(
-        name,
+        RSYSLOGD,
         verdict.accepted,
         "; ".join((*verdict.complaints, *remarks)),
         notes=notes if verdict.expected else (),
