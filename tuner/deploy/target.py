@@ -18,7 +18,7 @@ from importlib.resources import files
 
 from tuner.deploy.inventory import InventoryHost
 from tuner.errors import JobFailed, Locked, Refused, Unreachable
-from tuner.host.remote import Host, connect, script_of
+from tuner.host.remote import MOST_SHOWN, Host, connect, script_of
 from tuner.rainerscript.configuration import MAX_BYTES
 from tuner.render.tree import raw_of
 
@@ -28,8 +28,6 @@ _PATIENCE_S = 20
 _LONGEST_WAIT_S = 600
 # What our script prints first and last: without it another program answers.
 _BEGIN, _END = "rsyslog-tune begins", "rsyslog-tune ends"
-# Of what a host says, so much is shown.
-_SHOWN = 300
 _KINDS = {5: Refused, 75: Locked}
 
 
@@ -136,7 +134,7 @@ class RemoteHost:
             yield
         except (KeyError, ValueError) as bad:
             what = f"{self.machine.name}: it does not answer as our script does"
-            raise JobFailed(f"{what}: {str(bad)[:_SHOWN]}") from None
+            raise JobFailed(f"{what}: {str(bad)[:MOST_SHOWN]}") from None
 
     def apply(self, candidate: Candidate, run: str, confirm_within_s: int) -> None:
         """Put the candidate in the place of the live files, and restart the service; raises
@@ -234,7 +232,7 @@ def _facts(pairs: list[tuple[str, str]], paths: Container[str]) -> Facts:
     return Facts(
         rsyslogd=_like(r"[0-9.]{0,20}", said["rsyslogd"]),
         live={_asked(path, paths): _live_file(*rest) for path, *rest in lives},
-        pending=None if pending is None else pending[:_SHOWN],
+        pending=None if pending is None else pending[:MOST_SHOWN],
         pid=int(_like(r"[0-9]{1,10}", said["pid"])),
         opened=frozenset(rest for word, rest in pairs if word == "open"),
         taken=frozenset(rest for word, rest in pairs if word == "taken"),
@@ -290,6 +288,6 @@ def _asked(path: str, asked: Container[str]) -> str:
 
 def _sentence(err: str) -> str:
     """The last words of the script first: they say what failed, the lines before say why."""
-    lines = [line.strip()[:_SHOWN] for line in err.splitlines() if line.strip()]
+    lines = [line.strip()[:MOST_SHOWN] for line in err.splitlines() if line.strip()]
     *before, last = lines or ["no reason"]
     return f"{last}: {'; '.join(before[-6:])}" if before else last

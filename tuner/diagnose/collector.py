@@ -119,8 +119,8 @@ def _less_severe(course: CounterCourse, one: QueueCourse) -> Iterator[Production
         Events(lost, lost),
         nonzero(course, one.series.growth["discarded.nf"]),
         f"discarded.nf counted {lost:,} events; {one.name} held up to {one.highest:,}",
-        "above discardMark the queue throws away what is no more severe than discardSeverity: it "
-        "is told to",
+        "above discardMark the queue throws away what is no more severe than discardSeverity, as "
+        "it is configured to",
         "these events are lost; more severe ones were kept",
         WayOut(
             "set discardSeverity to 8, which discards none, and remove the cause of the backlog",

@@ -32,7 +32,7 @@ class QueueSettings:
 
 @dataclass(frozen=True)
 class OutputSettings:
-    """An output: its module, and how often it tries again after a failure, -1 for ever."""
+    """An output: its module, and how often it tries again after a failure, -1 without end."""
 
     module: str
     retry_count: int

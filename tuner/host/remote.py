@@ -45,9 +45,9 @@ _STRICT = " ".join(
 )  # fmt: skip
 _LIMIT_S = 60.0
 MOST_BYTES = 16 << 20
-"""An answer that is longer is none of a host that does what it is asked for."""
-# Of what a host says, so much is shown.
-_SHOWN = 300
+"""The longest answer that is read: no host that does what it is asked for sends more."""
+MOST_SHOWN = 300
+"""How many characters of a host's own words are shown."""
 _WRONG_KEY = ("Host key verification failed", "IDENTIFICATION HAS CHANGED")
 
 
@@ -259,7 +259,7 @@ class _TestinfraHost:
             return answer.out
         if "No such file" in answer.err or "Not a directory" in answer.err:
             return None
-        raise JobFailed(f"{self.name}: cannot read {path}: {answer.err.strip()[:_SHOWN]}")
+        raise JobFailed(f"{self.name}: cannot read {path}: {answer.err.strip()[:MOST_SHOWN]}")
 
     def package(self, name: str) -> str | None:
         self._content, self._limit_s = b"", _LIMIT_S
@@ -298,5 +298,5 @@ class _TestinfraHost:
                 f"{self.name}: its host key is unknown, or another than before: compare it with "
                 "that of the host, then put it into known_hosts"
             )
-        last = text.splitlines()[-1][:_SHOWN] if text else "ssh gave no reason"
+        last = text.splitlines()[-1][:MOST_SHOWN] if text else "ssh gave no reason"
         return Unreachable(f"{self.name} cannot be reached: {last}")

@@ -454,7 +454,7 @@ def _cut(options: dict[str, str], one: TemplateProperty) -> dict[str, object]:
     cut = {key: options.pop(f"position.{key}", "") for key in ("from", "to")}
     position = {key: int(text) for key, text in cut.items() if re.fullmatch("-?[0-9]{1,9}", text)}
     if len(position) < len([text for text in cut.values() if text]):
-        raise Inexpressible(one.origin, "a position that is no number")
+        raise Inexpressible(one.origin, "a position that is not a number")
     if position:
         data["position"] = position
     if "field.number" in options:

@@ -117,7 +117,7 @@ class Walk:
         return ()
 
     def too_much(self, statement: Statement, guards: Guards) -> str | None:
-        """Why a statement is one too many to follow; None where it is not."""
+        """Why a statement is not followed any more, as too many are; None while it is."""
         self.steps += 1
         if self.steps > _MOST_STEPS:
             return f"more than {_MOST_STEPS:,} statements on all ways together"

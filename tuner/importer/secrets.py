@@ -64,7 +64,7 @@ _FORMS = (
     (re.compile(r"(?:^|//)[^/@\s:]+:[^/@\s]+@"), "a user and a password before a host"),
     (re.compile(r"\[[^\[\]\s@%]{16,}@\d+"), "a token before a private enterprise number"),
     (
-        # What stands for a property of the event is none.
+        # A placeholder for a property of the event is no secret.
         re.compile(
             rf"(?<![\w.-]){_KEY}[\"']?\s*[=:]\s*[\"']?(?![%$\"'\s,;:)}}\]])\S", re.IGNORECASE
         ),
