@@ -51,5 +51,5 @@ def test_man_sets_the_page_without_a_warning() -> None:
 @needs_man
 def test_options_can_be_searched_for_as_they_are_typed() -> None:
     text = re.sub(r".\x08", "", shown().stdout)
-    for typed in ("--budget <str>", "--no-shrink", "-o, --output-dir", "rsyslogd -N1"):
+    for typed in ("--budget <str>", "--no-effects", "-o, --output-dir", "rsyslogd -N1"):
         assert typed in text

@@ -134,14 +134,6 @@ def test_a_pair_is_known_by_its_machine_while_others_measure() -> None:
     assert "this pair +25.0 %" in lines(here, there, second)[2]
 
 
-def test_fewer_changes_are_compared_with_all_of_them() -> None:
-    longer = trial(measured(50_000.0), LONGER, Phase.SHRINK, 5, 1, "the best found")
-    shorter = trial(measured(49_000.0), CHANGED, Phase.SHRINK, 6, 1, "with fewer changes")
-    shown = lines(longer, shorter, leader=LEADER)
-    assert "this pair -2.0 %" in shown[1]
-    assert "queue.dequeueBatchSize 2000 -> 1000, refresh_interval 30s -> not set" in shown[1]
-
-
 @pytest.mark.parametrize(
     ("outcome", "said"),
     [

@@ -56,7 +56,7 @@ def damage(folder: Path, number: int) -> bytes:
         (["--budget", "30m"], "--budget"),
         (["--seed", "1"], "--seed"),
         (["--engine", "node"], "--engine"),
-        (["--no-shrink"], "--shrink"),
+        (["--no-effects"], "--effects"),
         (["other.yaml", "--run-dir", "x"], "the profile, --run-dir"),
     ],
 )

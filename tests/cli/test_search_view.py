@@ -75,7 +75,7 @@ def test_the_reason_of_a_failure_goes_on_in_the_next_line(width: int) -> None:
 
 @pytest.mark.parametrize(
     ("phase", "pair", "stage"),
-    [(Phase.SHRINK, 12, "waiting for merges"), (Phase.CHECK, None, "window"),
+    [(Phase.EFFECTS, 12, "waiting for merges"), (Phase.CHECK, None, "window"),
      (Phase.FINAL, None, "starting"), (Phase.CONFIRM, 10, "window")],
 )  # fmt: skip
 @pytest.mark.parametrize("width", WIDTHS)

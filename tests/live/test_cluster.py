@@ -103,7 +103,7 @@ def up(site: Path, machines: list[SshHost]) -> Iterator[list[SshHost]]:
     assert not left(machines)
 
 
-SEARCH = ("search", "--cluster", "--engine", "sink", "--no-shrink", "--budget", "60s")
+SEARCH = ("search", "--cluster", "--engine", "sink", "--no-effects", "--budget", "60s")
 
 
 def require_exact(run: Path) -> list[Trial]:
@@ -154,7 +154,7 @@ def test_a_search_on_two_machines_of_which_one_dies(site: Path, up: list[SshHost
 
 
 def test_a_farm_of_real_engines_searches_to_its_end(site: Path, up: list[SshHost]) -> None:
-    search = ("search", "--cluster", "--no-shrink", "--budget", "60s", "--run-dir", "run", PROFILE)
+    search = ("search", "--cluster", "--no-effects", "--budget", "60s", "--run-dir", "run", PROFILE)
     done = tune(*search, folder=site, command=QUICK)
     assert done.code == 0, done.err
     trials = require_exact(site / "run")

@@ -135,7 +135,7 @@ def test_bench_measures_on_a_cluster_that_runs_already(
 def test_a_search_goes_to_its_end(elasticsearch: EngineClient, tmp_path: Path) -> None:
     profile, budget = ROOT / "profiles" / "default.yaml", f"{smallest_budget_s(NODE_PACE)}s"
     done = tune("search", profile, "--elasticsearch", elasticsearch.url, "--budget", budget,
-                "--no-shrink", "--run-dir", "run", folder=tmp_path, command=QUICK)  # fmt: skip
+                "--no-effects", "--run-dir", "run", folder=tmp_path, command=QUICK)  # fmt: skip
     assert done.code == 0, done.err
     assert_finished(tmp_path / "run", is_itemised=False)
     assert owned.indices(elasticsearch, owned.PREFIX) == ()

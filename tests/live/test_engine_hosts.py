@@ -202,7 +202,7 @@ def test_a_search_on_an_engine_of_three_hosts_of_which_one_loses_its_node(site: 
         assert all(one.speed is not None for one in runs if one), "the collector's"
 
 
-SEARCH = ("search", "--cluster", "--no-shrink", "--budget", "60s", "--run-dir", "run")
+SEARCH = ("search", "--cluster", "--no-effects", "--budget", "60s", "--run-dir", "run")
 
 
 def test_a_search_whose_engine_dies_on_its_host(site: Path) -> None:

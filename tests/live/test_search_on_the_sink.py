@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.full
 def test_a_search_ends_in_its_budget_with_a_verdict_on_six_fresh_pairs(tmp_path: Path) -> None:
     """Or names a budget that is enough, where this machine is too slow for the least."""
-    search = ("search", "--engine", "sink", "--no-shrink", "--metrics-file", "search.prom")
+    search = ("search", "--engine", "sink", "--no-effects", "--metrics-file", "search.prom")
     run, budget = "run", "60s"
     done = tune(*search, "--budget", budget, "--run-dir", run, folder=tmp_path)
     advised = re.search(r"use --budget (\d+m) or more", done.err)

@@ -21,7 +21,7 @@ from tuner.search.study import Ending, Phase
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 
 BUDGET_S = smallest_budget_s(SINK_PACE) + 10
-OPTIONS = ("--engine", "sink", "--no-shrink")
+OPTIONS = ("--engine", "sink", "--no-effects")
 BUDGET = ("--budget", f"{BUDGET_S:g}s")
 
 

@@ -12,7 +12,7 @@ from tests.live.conftest import QUICK
 
 pytestmark = [pytest.mark.live, pytest.mark.full, pytest.mark.usefixtures("nothing_left_behind")]
 
-SEARCH = [*QUICK, "search", "--engine", "sink", "--budget", "90s", "--no-shrink"]
+SEARCH = [*QUICK, "search", "--engine", "sink", "--budget", "90s", "--no-effects"]
 
 SEEN = [
     re.compile(pattern, re.MULTILINE)

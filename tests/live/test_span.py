@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.live, pytest.mark.full]
 
 ALLOW = "/etc/rsyslog-tune/allow-targets"
 OWN_CLOCK, OWN_COMMAND, AHEAD_S = "with-own-clock", "tune-with-own-clock", 1_000_000
-SEARCH = ("search", "--cluster", "--engine", "sink", "--no-shrink", "--budget", "60s")
+SEARCH = ("search", "--cluster", "--engine", "sink", "--no-effects", "--budget", "60s")
 
 
 @pytest.fixture

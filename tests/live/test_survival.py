@@ -48,7 +48,7 @@ ROOT = Path(__file__).parents[2]
 PROFILE = load_profile(ROOT / "profiles" / "default.yaml").profile
 SHORT = TrialPlan(0.5, 1.0)
 BUDGET_S = smallest_budget_s(SINK_PACE) + 20
-OPTIONS = ("--engine", "sink", "--budget", f"{BUDGET_S:g}s", "--no-shrink", "--run-dir", "run")
+OPTIONS = ("--engine", "sink", "--budget", f"{BUDGET_S:g}s", "--no-effects", "--run-dir", "run")
 
 
 def silent(_stage: str) -> None:

@@ -97,8 +97,8 @@ def test_the_phase_and_the_time_left_follow_the_trial_that_begins() -> None:
     assert value(gauges, "trial_number") == 0
     assert value(gauges, "remaining_seconds") == 50
     assert value(gauges, "budget_seconds") == 60
-    gauges = of_intent(gauges, Asked(7, Phase.SHRINK, BASELINE, "why", PLAN), -12.0)
-    assert value(gauges, "phase", phase="shrink") == 1
+    gauges = of_intent(gauges, Asked(7, Phase.EFFECTS, BASELINE, "why", PLAN), -12.0)
+    assert value(gauges, "phase", phase="effects") == 1
     assert value(gauges, "remaining_seconds") == 0
     info = metrics(gauges)["rsyslog_tune_info"].samples[0].labels
     assert (info["command"], info["profile"], info["engine"]) == ("search", "prod", "sink")

@@ -32,7 +32,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 def recommending(study: Study, monkeypatch: pytest.MonkeyPatch, changes: Changes) -> Study:
     """The study, whose verdict recommends these changes."""
-    verdict = replace(judge(study), changes=changes, confirmed=changes, chosen=changes, attempts=())
+    verdict = replace(judge(study), changes=changes, confirmed=changes, effects=None)
     monkeypatch.setattr("tuner.report.result.judge", lambda _: verdict)
     return study
 
@@ -55,8 +55,7 @@ def test_repairs_stand_apart_from_what_is_tuned(
     both = tuple(sorted((*needed, (MAIN, 200_000))))
     result = analyse(recommending(study, monkeypatch, both))
     assert not sentence(result).startswith("This profile can lose")
-    assert sentence(result).startswith("1 changed setting lets")
-    assert first_screen(result).remarks[0] == "The change contains 2 repairs, not for speed."
+    assert first_screen(result).remarks[-1] == "it takes 1 change and 2 repairs that stop a loss"
     text = report_markdown(search_report(result))
     section = text.split("## What to change\n", 1)[1].split("\n## ", 1)[0]
     tuned, mended = section.split("### Repairs\n")
@@ -69,23 +68,23 @@ def test_repairs_stand_apart_from_what_is_tuned(
 
 def test_what_a_change_gives_up_is_named(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     result = analyse(recommending(study, monkeypatch, ((MAIN, 200_000),)))
-    (line,) = result.given_up
-    assert line.startswith(
+    (one,) = result.given_up
+    assert one.text.startswith(
         "main_queue.size 100,000 -> 200,000: a crash of rsyslogd loses up to 200,000"
     )
-    assert report_json(result)["gives_up"] == [line]
-    first = search_report(result).first
-    (costs,) = [one for one in first.cautions if one.lead == "What it costs"]
-    assert costs.lines[-1] == line
+    assert report_json(result)["gives_up"] == [one.text]
+    report = search_report(result)
+    (pay,) = [line for line in report.first.remarks if line.startswith("you pay: ")]
+    assert "a crash of rsyslogd loses up to 200,000 events (was 100,000)" in pay
+    assert one.text in report_markdown(report).partition("### What it costs")[2]
 
 
 def test_repairs_that_are_faster_too_are_said_to_be_alone(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     needed = every_change(repairs(analyse(study).written.profile))
-    assert sentence(analyse(recommending(study, monkeypatch, needed))).startswith(
-        "The repairs alone let "
-    )
+    first = first_screen(analyse(recommending(study, monkeypatch, needed)))
+    assert first.remarks[-1] == "it takes no change for speed and 2 repairs that stop a loss"
 
 
 def test_repairs_are_handed_over_where_no_gain_is_shown(

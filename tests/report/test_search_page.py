@@ -22,7 +22,6 @@ from tests.search.simulated import START_S, World, search
 from tuner.measure.bottleneck import judge as judge_stages
 from tuner.measure.measurement import Failure, FailureKind, Spent
 from tuner.report.figures import percent, share
-from tuner.report.first_screen import first_screen
 from tuner.report.page import page as page_of
 from tuner.report.plot_course import incumbents_of
 from tuner.report.result import analyse
@@ -108,7 +107,7 @@ def test_the_first_screen_has_the_verdict_and_its_numbers(study: Study) -> None:
     assert found is not None
     text = seen(page(study)).text
     first = " ".join(text.split("What to change")[0].split())
-    assert f"{len(verdict.changes)} changed setting" in first
+    assert f"it takes {len(verdict.changes)} changes" in first
     assert percent(found.ratio) in first
     assert f"95 % interval {percent(found.low)} to {percent(found.high)}" in first
     assert f"{found.pairs} pairs" in first
@@ -116,17 +115,6 @@ def test_the_first_screen_has_the_verdict_and_its_numbers(study: Study) -> None:
     assert share(found.detectable) in first
     assert "6.000 us \N{RIGHTWARDS ARROW} 6.000 us" in first
     assert "0.9 \N{RIGHTWARDS ARROW} 0.9 s" in first
-
-
-def test_what_was_removed_before_the_pairs_is_counted_beside_what_is_left(study: Study) -> None:
-    verdict = replace(judge(study), chosen=judge(study).changes)
-    result = analyse(study)
-    assert "removed" not in " ".join(first_screen(replace(result, verdict=verdict)).remarks)
-    longer = replace(verdict, chosen=(*verdict.changes, ("x", 1), ("y", 2)))
-    first = first_screen(replace(result, verdict=longer))
-    assert f"{len(verdict.changes)} changed setting" in first.verdict
-    removed = "2 more changes were removed before these pairs, because they did not help."
-    assert first.remarks[0] == removed
 
 
 def test_a_winner_that_was_slower_in_the_pairs_is_called_so(study: Study) -> None:
@@ -149,7 +137,7 @@ def test_a_winner_that_was_slower_in_the_pairs_is_called_so(study: Study) -> Non
 def test_what_restarts_cost_in_the_pairs_is_told_and_no_part_of_the_gain(study: Study) -> None:
     """The engine restarts before each second run, which is a quarter slower."""
     first, winner = study.of(Phase.CONFIRM)[0], judge(study).confirmed
-    trials = [one for one in study.trials if one.phase not in {Phase.CONFIRM, Phase.SHRINK}]
+    trials = [one for one in study.trials if one.phase not in {Phase.CONFIRM, Phase.EFFECTS}]
     for number in range(16):
         pair, second = 1 + number // 2, number % 2
         changes = winner if pair % 2 == second else BASELINE
@@ -173,10 +161,10 @@ def test_a_search_that_was_ended_early_shows_what_it_tried(study: Study) -> None
     before = [one for one in study.trials if one.number < tried[0].number]
     early = replace(study, trials=(*before, *tried), ending=Ending.INTERRUPTED)
     text = seen(page(early)).text
-    assert "Which settings seem to matter" in text
+    assert "What each change gave" not in text
     assert "What an event costs" in text
     untried = seen(page(replace(early, trials=tuple(before)))).text
-    assert "Which settings" not in untried
+    assert "What an event costs" not in untried
 
 
 def test_trials_are_folded_and_those_that_failed_are_marked(study: Study) -> None:
@@ -346,7 +334,7 @@ def test_no_improvement_and_no_feasible_point_are_said_first(study: Study) -> No
     assert "Nothing: best.yaml is the profile as written." in text
     slow = tuple(
         replace(one, outcome=paced(p99_s=99.0)) if one.phase is Phase.CHECK and one.changes else one
-        for one in study.trials if one.phase not in {Phase.CONFIRM, Phase.SHRINK}
+        for one in study.trials if one.phase not in {Phase.CONFIRM, Phase.EFFECTS}
     )  # fmt: skip
     breached = replace(study, trials=slow)
     assert judge(breached).claim is Claim.INFEASIBLE

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,21 +13,19 @@ import pytest
 
 from tests.measure.factory import failed, measured
 from tests.report.markup import seen
-from tests.search.simulated import START_S, World, search
+from tests.search.simulated import START_S, WORKERS, World, search
+from tuner.report.figures import percent
 from tuner.report.first_screen import numbers
 from tuner.report.markdown import blocks_markdown, report_markdown
 from tuner.report.page import page
 from tuner.report.result import analyse
 from tuner.report.search_report import SECTIONS, report_json, search_report
 from tuner.report.sections import FileDiff
-from tuner.search.budget import SHRINK_TRIALS
+from tuner.search.effects import experiments
 from tuner.search.study import BASELINE, Ending, Phase, Study, Trial
 from tuner.search.times import times
 from tuner.search.verdict import Claim, judge
 from tuner.space.table import REPLY_FILTER
-
-# By so much a round's pairs go up and down with each change that a side has more.
-SWINGS = (0.1, 0.1, -0.1, -0.1)
 
 
 @pytest.fixture
@@ -59,7 +56,8 @@ def test_every_section_stands_in_all_reports_under_its_own_anchor(study: Study) 
     assert len(set(anchors)) == len(anchors)
     text, shown = report_markdown(report), seen(page(report))
     for one in report.sections:
-        assert f"\n## {one.heading}\n" in text
+        # Markdown draws nothing, and what changes gave stands beside them.
+        assert one.anchor == "effects" or f"\n## {one.heading}\n" in text
         assert ("h2", {"id": one.anchor}) in shown.elements
         assert ("a", {"href": f"#{one.anchor}"}) in shown.elements
 
@@ -105,7 +103,7 @@ def test_a_limit_of_memory_stands_beside_what_was_used(study: Study) -> None:
 
 def test_a_search_that_was_interrupted_says_so(study: Study) -> None:
     early = replace(study, ending=Ending.INTERRUPTED)
-    assert "more events per second" in markdown(early).split("\n## ", 1)[0]
+    assert " fresh pairs; " in markdown(early).split("\n## ", 1)[0]
     assert "The search was interrupted." in markdown(early)
     assert "The search was interrupted." not in markdown(study)
 
@@ -150,45 +148,40 @@ def test_a_search_that_measured_nothing_says_nothing_of_time(study: Study) -> No
 def effect_rows(study: Study) -> list[list[str]]:
     """What is said of each change that was chosen: of those recommended, then of the removed."""
     text = markdown(study)
-    given = section(text, "What each change gave")
+    given = text.partition("\n## What each change gave\n")[2].partition("\n## ")[0]
     removed = rows(given) if "| change |" in given else []
     return rows(section(text, "What to change")) + removed
 
 
-def test_each_change_has_an_effect_that_says_how_it_is_known(study: Study) -> None:
+def test_each_change_has_what_it_gave_with_its_interval(study: Study) -> None:
     verdict = judge(study)
     found = effect_rows(study)
     listed = [path for row in found for path in changed(row)]
     assert sorted(listed) == sorted(dict(verdict.chosen))
-    for _, effect, known in found:
+    apart = [row for row in found if row[1] != "not measured by itself: the engine restarts for it"]
+    assert len(apart) >= len(found) - 1
+    for row, effect in apart:
         assert re.search(r"[+-]\d+\.\d % \[[+-]\d+\.\d %, [+-]\d+\.\d %\]", effect)
-        assert known == "estimated, not measured" or known.startswith("measured, 4 pairs")
-    assert {row[2].split(",")[0] for row in found} == {"estimated", "measured"}
+        assert ("together" in effect) == (len(changed([row])) > 1)
 
 
-def test_changes_that_were_measured_together_share_one_effect(study: Study) -> None:
-    """Whatever was undone in one round stands in one row, with how many it were."""
-    for row in effect_rows(study):
-        several = re.search(r"(both|all (\d+)) together ", row[1])
-        beside = re.search(r"<br>with (.*?)(<br>|$)", row[1])
-        others = len(beside[1].split(", ")) if beside else 0
-        count = 1 if several is None else int(several[2] or 2)
-        assert count == len(changed(row)) + others
+def test_it_is_said_which_runs_the_effects_are_from_and_what_they_come_to(study: Study) -> None:
+    effects = judge(study).effects
+    assert effects is not None
+    said = section(markdown(study), "What to change")
+    assert f"By {2 * effects.blocks} runs before the pairs" in said
+    assert f"all of them together {percent(effects.whole.ratio)}" in said
 
 
-def test_only_what_fresh_pairs_show_to_help_goes_without_a_not_shown(study: Study) -> None:
-    told = rows(section(markdown(study), "What to change"))
-    for row in told:
-        low = float(re.findall(r"\[([+-]\d+\.\d) %", row[1])[0])
-        is_shown = row[2].startswith("measured") and low > 0
-        assert row[1].endswith("<br>not shown") == (not is_shown)
-    unshown = sum(len(changed(row)) for row in told if row[1].endswith("not shown"))
-    first = markdown(study).split("\n## ", 1)[0]
-    assert "changed settings together let " in first
-    every = len(judge(study).changes)
-    some = f"Only {every - unshown}" if unshown < every else "None"
-    assert f"\n{some} of the {every} settings " in first
-    assert "shown to help alone." in first
+def test_changes_that_were_not_taken_apart_have_one_figure_and_the_budget_that_would(
+    study: Study,
+) -> None:
+    trials = tuple(one for one in study.trials if one.phase is not Phase.EFFECTS)
+    ((names, effect),) = rows(section(markdown(replace(study, trials=trials)), "What to change"))
+    assert len(changed([names])) == len(judge(study).changes) > 1
+    assert effect.startswith("together +")
+    said = section(markdown(replace(study, trials=trials)), "What to change")
+    assert re.search(r"was not measured: a budget of \d+ minutes has time for it", said)
 
 
 def test_a_setting_that_rides_in_another_parameter_says_so_where_it_is_listed(
@@ -196,7 +189,7 @@ def test_a_setting_that_rides_in_another_parameter_says_so_where_it_is_listed(
 ) -> None:
     path = "outputs[logs].filter_path"
     only = ((path, REPLY_FILTER),)
-    verdict = replace(judge(study), changes=only, confirmed=only, chosen=only, attempts=())
+    verdict = replace(judge(study), changes=only, confirmed=only, effects=None)
     monkeypatch.setattr("tuner.report.result.judge", lambda _: verdict)
     (row,) = rows(section(markdown(study), "What to change"))
     assert changed(row) == [path]
@@ -208,63 +201,41 @@ def changed(row: Sequence[str]) -> list[str]:
     return re.findall(r"(?:^|<br>)`([^`]+)` [^>]+ -> ", row[0])
 
 
-def one_round(study: Study, *, kept: bool, rate: Callable[[Trial], float]) -> Study:
-    """The first round of pairs that tried fewer changes with other rates, and the confirmation of
-    what that left."""
-    runs = study.of(Phase.SHRINK)[:SHRINK_TRIALS]
-    after, before = sorted({trial.changes for trial in runs}, key=len)
-    left = after if kept else before
+def test_what_was_taken_back_is_listed_apart_with_why(study: Study) -> None:
+    """What gave nothing here is all but the action's workers, and what goes with them."""
+    (apart,) = experiments(study.trials)
+    helping = next(group for group in apart.groups if WORKERS in dict(group))
+    idle = {one for group in apart.groups for one in group} - {*helping}
+    left = tuple(one for one in apart.chosen if one not in idle)
 
     def retold(trial: Trial) -> Trial:
-        if trial in runs:
-            return replace(trial, outcome=measured(rate(trial)))
+        if trial.phase is Phase.EFFECTS:
+            rate = 1000.0 * (1.2 if WORKERS in dict(trial.changes) else 1.0)
+            return replace(trial, outcome=measured(rate + trial.number / 100))
+        if trial.phase is Phase.CALIBRATE:
+            return replace(trial, outcome=measured(1000.0 + trial.number / 100))
         is_confirmed = trial.phase in {Phase.CHECK, Phase.CONFIRM} and trial.changes
         return replace(trial, changes=left) if is_confirmed else trial
 
-    others = tuple(t for t in study.trials if t.phase is not Phase.SHRINK or t in runs)
-    return replace(study, trials=tuple(map(retold, others)))
-
-
-def test_what_was_removed_is_listed_with_why(study: Study) -> None:
-    removing = one_round(study, kept=True, rate=lambda trial: 1000.0 + (trial.pair or 0))
-    verdict = judge(removing)
-    told = [row for row in effect_rows(removing) if "removed, because that cost" in row[2]]
-    removed = {path for row in told for path in changed(row)}
-    assert removed
-    assert removed == dict(verdict.chosen).keys() - dict(verdict.changes).keys()
-    to_change = rows(section(markdown(removing), "What to change"))
-    assert not removed & {path for row in to_change for path in changed(row)}
-
-
-def test_what_seems_to_give_nothing_and_is_kept_says_why(study: Study) -> None:
-    """Both sides are the same on the average, in pairs that differ widely."""
-
-    def uneven(trial: Trial) -> float:
-        return 1000.0 * math.exp(SWINGS[(trial.pair or 0) % 4] * len(trial.changes))
-
-    kept = one_round(study, kept=False, rate=uneven)
-    assert judge(kept).changes == judge(kept).chosen
-    found = effect_rows(kept)
-    assert any("pairs; kept, because it may give 5 % or more" in row[2] for row in found)
-    assert "removed" not in section(markdown(kept), "What each change gave")
-
-
-def test_every_other_knob_is_named_once(study: Study) -> None:
-    text = section(markdown(study), "What each change gave")
-    lines = [line for line in text.splitlines() if line.startswith("- ")]
-    named = [path for line in lines for path in re.findall(r"`([^`]+)`", line)]
-    changed = dict(judge(study).chosen).keys()
-    assert sorted(named) == sorted(a.path for a in study.header.space if a.path not in changed)
+    told = replace(study, trials=tuple(map(retold, study.trials)))
+    verdict, text = judge(told), markdown(told)
+    given = section(text, "What each change gave")
+    assert "Without them the rate is at most 1 % lower by the estimate" in given
+    back = [path for row in rows(given) for path in changed(row)]
+    assert sorted(back) == sorted(dict(verdict.chosen).keys() - dict(verdict.changes).keys())
+    assert back
+    to_change = rows(section(text, "What to change"))
+    assert sorted(path for row in to_change for path in changed(row)) == sorted(dict(left))
+    first = text.split("\n## ", 1)[0]
+    assert f"{len(back)} more gave nothing and were taken back" in first
 
 
 def test_without_a_claim_no_change_is_given_an_effect(study: Study) -> None:
     trials = tuple(t for t in study.trials if t.phase is not Phase.CONFIRM)
     unclaimed = replace(study, trials=trials)
-    verdict = judge(unclaimed)
-    assert verdict.claim is Claim.UNFINISHED
-    text = section(markdown(unclaimed), "Which settings seem to matter")
-    assert "| change" not in text
-    assert "An estimate comes from a regression" in text
+    assert judge(unclaimed).claim is Claim.UNFINISHED
+    assert "| change" not in markdown(unclaimed)
+    assert "What each change gave" not in markdown(unclaimed)
 
 
 def test_an_unfinished_report_has_no_empty_section(study: Study) -> None:
@@ -277,7 +248,6 @@ def test_an_unfinished_report_has_no_empty_section(study: Study) -> None:
         assert not absent & set(headings)
         # Among the first thirty is one that lost events.
         assert ("Evidence" in headings) == (len(trials) == 30)
-        assert ("Which settings seem to matter" in headings) == (len(trials) == 30)
         assert ("Trials" in headings) == bool(trials)
         for part in re.split(r"^## .*$", text, flags=re.MULTILINE)[1:]:
             assert part.strip()
@@ -287,9 +257,9 @@ def test_programs_get_the_same(study: Study) -> None:
     found = json.loads(json.dumps(report_json(analyse(study))))
     assert found["times"]["total_s"] == study.trials[-1].ended_s
     assert found["times"]["overhead"]["parts"]["warm_up_s"] > 0
-    paths = [one["path"] for one in found["explained"]["effects"]]
-    assert paths == [path for path, _ in judge(study).chosen]
-    assert found["explained"]["effects"][0]["estimate"].keys() == {"ratio", "low", "high"}
+    paths = [path for group in found["effects"] for path, _ in group["changes"]]
+    assert sorted(paths) == sorted(dict(judge(study).chosen))
+    assert found["effects"][0]["estimate"].keys() == {"ratio", "low", "high"}
 
 
 def test_a_value_with_stars_in_it_stays_what_it_is(study: Study) -> None:

@@ -31,7 +31,13 @@ from tests.safety.invariants import (
 )
 from tuner.search.budget import smallest_budget_s
 
-ON_SINK = ("--engine", "sink", "--budget", f"{smallest_budget_s(SINK_PACE) + 20:g}s", "--no-shrink")
+ON_SINK = (
+    "--engine",
+    "sink",
+    "--budget",
+    f"{smallest_budget_s(SINK_PACE) + 20:g}s",
+    "--no-effects",
+)
 RESUMED = ("--resume", "run")
 _PATIENCE_S = 240.0
 

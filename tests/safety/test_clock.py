@@ -44,7 +44,7 @@ def set_twice(site: Path, command: tuple[str, ...] = COMMAND) -> None:
     """An hour forward in one trial, an hour back in a later one."""
     clock = Clock(site)
     started = time.monotonic()
-    options = ("--engine", "sink", "--budget", f"{BUDGET_S:g}s", "--no-shrink")
+    options = ("--engine", "sink", "--budget", f"{BUDGET_S:g}s", "--no-effects")
     with Search(site, *options, command=command, environment=clock.environment) as search:
         for after, by_s in ((0, HOUR_S), (2, -HOUR_S)):
             search.await_after(after - 1)

@@ -27,7 +27,7 @@ pytestmark = [
 
 DEFAULT = Path(__file__).parents[2] / "profiles" / "default.yaml"
 BENCH = ("--repeat", 1, "--window", "8s", "--no-freshness")
-BUDGET = ("--budget", f"{smallest_budget_s(NODE_PACE) + 60:g}s", "--no-shrink")
+BUDGET = ("--budget", f"{smallest_budget_s(NODE_PACE) + 60:g}s", "--no-effects")
 
 
 def fill(folder: Path) -> Path:

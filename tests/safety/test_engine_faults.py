@@ -31,7 +31,7 @@ from tuner.search.budget import smallest_budget_s
 pytestmark = [pytest.mark.live, pytest.mark.full]
 
 DEFAULT = Path(__file__).parents[2] / "profiles" / "default.yaml"
-BUDGET = ("--budget", f"{smallest_budget_s(NODE_PACE) + 60:g}s", "--no-shrink")
+BUDGET = ("--budget", f"{smallest_budget_s(NODE_PACE) + 60:g}s", "--no-effects")
 OWN = (DEFAULT, "--engine", "node", *BUDGET)
 FROZEN_S = 30.0
 # Elasticsearch sets the first at the flood stage, and takes it away by itself.

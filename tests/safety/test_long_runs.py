@@ -53,7 +53,7 @@ def size_of(running: Search) -> Size:
 
 def soaked(site: Path, seconds: float, command: tuple[str, ...] = QUICK) -> int:
     """A search that goes on for so long: how many trials it made."""
-    options = ("--engine", "sink", "--budget", "6h", "--no-shrink")
+    options = ("--engine", "sink", "--budget", "6h", "--no-effects")
     with Search(site, *options, command=command) as running:
         running.await_candidate()
         time.sleep(0.2 * seconds)  # modules are loaded, pools are filled

@@ -8,7 +8,6 @@ from tuner.measure.measurement import TrialPlan
 from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.search.budget import (
     NODE_PACE,
-    SHRINK_TRIALS,
     SINK_PACE,
     Pace,
     Spending,
@@ -32,9 +31,9 @@ def pairs_s(plan: TrialPlan, pairs: int, overhead_s: float = 2.0, pace: Pace = N
 
 def reserved_s(plans: Spending, overhead_s: float, pace: Pace) -> float:
     """What is set aside for what follows the choice."""
-    shrinking_s = SHRINK_TRIALS * plans.shrinks * trial_seconds(plans.search, overhead_s, pace)
+    apart_s = 2 * plans.blocks * trial_seconds(plans.search, overhead_s, pace)
     confirming_s = pairs_s(plans.confirm, plans.pairs, overhead_s, pace)
-    return confirming_s + shrinking_s + plans.checks_s + pace.end_s
+    return confirming_s + apart_s + plans.checks_s + pace.end_s
 
 
 def test_the_smallest_budget_holds_six_pairs_and_a_search() -> None:
@@ -53,11 +52,11 @@ def test_a_longer_budget_gives_longer_windows_and_a_smaller_share_to_the_confirm
     assert reserved_s(long, 2.0, NODE_PACE) / 1770 < reserved_s(short, 2.0, NODE_PACE) / 270
 
 
-def test_a_longer_budget_gives_more_pairs_and_rounds_that_make_the_change_smaller() -> None:
+def test_a_longer_budget_gives_more_pairs_and_blocks_that_take_the_winner_apart() -> None:
     short, long = (spend(left, 4.0, NODE_PACE, CHECKS_S) for left in (270, 1770))
-    assert (short.pairs, short.shrinks) == (FEWEST_PAIRS, 0)
+    assert (short.pairs, short.blocks) == (FEWEST_PAIRS, 4)
     assert 8 <= long.pairs <= 10
-    assert long.shrinks == 3
+    assert long.blocks == 16
 
 
 def test_trials_of_the_search_stay_short() -> None:

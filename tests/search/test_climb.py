@@ -13,7 +13,8 @@ import pytest
 from tests.measure.factory import itemised, measured
 from tests.search.simulated import ASKED, PROFILE, WORKERS, Levels, Machine, Probe, by_workers
 from tuner.measure.measurement import TrialPlan
-from tuner.search.climb import Climb, Knobs, Noise, adjustment_of
+from tuner.search.calibration import adjustment_of
+from tuner.search.climb import Climb, Knobs, Noise
 from tuner.search.space import Belief, Observation, Point, Proposal
 from tuner.search.strategies.model import Guard
 from tuner.search.study import Asked, Changes, Phase, Trial

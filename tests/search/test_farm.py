@@ -61,7 +61,7 @@ def test_a_machine_has_one_trial_at_a_time_and_a_pair_has_one_machine(tmp_path: 
     pairs, machines = pairs_of(study.trials), machines_of(study.trials)
     assert len(pairs) == len(machines) >= 6
     assert set(machines) == {"lab1", "lab2", "lab3"}
-    for phase in (Phase.SHRINK, Phase.CONFIRM):
+    for phase in (Phase.EFFECTS, Phase.CONFIRM):
         runs = Counter((one.pair, one.machine) for one in study.of(phase))
         assert set(runs.values()) == {2}
 

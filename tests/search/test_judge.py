@@ -157,7 +157,7 @@ def test_pairs_before_the_repairs_do_not_count() -> None:
     assert found.eps.ratio == pytest.approx(1.1, rel=0.02)
 
 
-@pytest.mark.parametrize("phase", [Phase.SEARCH, Phase.FINAL, Phase.SHRINK, Phase.CONFIRM])
+@pytest.mark.parametrize("phase", [Phase.SEARCH, Phase.FINAL, Phase.EFFECTS, Phase.CONFIRM])
 def test_a_point_that_lost_an_event_in_any_phase_is_not_recommended(phase: Phase) -> None:
     lost = Trial(0, phase, BEST, "", PLAN, failed("1 lost"), 0.0, ended_s=10.0)
     found = verdict(pairs(8, 1.5), lost)
@@ -314,28 +314,6 @@ def test_pairs_of_several_machines_are_told_apart() -> None:
     # That they gain differently widens the interval.
     alike = verdict([pair for one in (1, 7) for pair in pairs(6, 1.25)]).eps
     assert found.eps.low < (alike.low if alike else 0.0)
-
-
-def shrinking() -> list[Trial]:
-    """A round of pairs that undid one of two changes, which did no harm."""
-    longer = tuple(sorted((*BEST, ("main_queue.size", 50_000))))
-    found = []
-    for number in range(1, 9):
-        for at, changes in enumerate((longer, BEST)):
-            at_s = 1000.0 + 20 * number + 10 * at
-            found.append(
-                Trial(50 + 2 * number + at, Phase.SHRINK, changes, "", PLAN, run(6e4, number),
-                      at_s, number, ended_s=at_s + 10)
-            )  # fmt: skip
-    return found
-
-
-def test_what_was_chosen_before_it_was_made_smaller_is_told() -> None:
-    found = verdict(pairs(6, 1.2), *shrinking())
-    assert (found.confirmed, found.changes) == (BEST, BEST)
-    assert dict(found.chosen) == {**dict(BEST), "main_queue.size": 50_000}
-    assert [one.undone for one in found.attempts] == [("main_queue.size",)]
-    assert verdict(pairs(6, 1.2)).chosen == BEST
 
 
 def test_a_search_is_compared_by_what_it_confirmed() -> None:

@@ -128,7 +128,7 @@ def test_a_phase_that_was_over_is_not_gone_through_again(
     lines = lines_of(tmp_path)
     for phase, done in (
         (Phase.SEARCH, {Phase.CALIBRATE}),
-        (Phase.CONFIRM, {Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL, Phase.SHRINK, Phase.CHECK}),
+        (Phase.CONFIRM, {Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL, Phase.EFFECTS, Phase.CHECK}),
     ):
         before, study = resumed_at(tmp_path, b"".join(lines[: first_line(lines, phase) + 1]))
         fresh = study.trials[len(before.trials) :]

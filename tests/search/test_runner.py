@@ -26,7 +26,7 @@ from tuner.errors import GuardrailBreached, JobFailed
 from tuner.measure.measurement import Failure, FailureKind, Spent, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
-from tuner.search.budget import FEWEST_SEARCH_TRIALS, SHRINK_TRIALS, spend
+from tuner.search.budget import FEWEST_SEARCH_TRIALS, spend
 from tuner.search.farm import Lost, Work
 from tuner.search.runner import Runner
 from tuner.search.study import BASELINE, HERE, Asked, Changes, Note, Phase, Trial
@@ -183,19 +183,18 @@ def test_what_follows_the_choice_is_set_aside() -> None:
     assert turned.spare_s(BEST) == pytest.approx(spare_s(turned) - RESTART_S)
 
 
-def test_rounds_that_make_the_change_smaller_are_set_aside_until_they_are_done() -> None:
+def test_blocks_that_take_the_winner_apart_are_set_aside_until_they_are_done() -> None:
     of = runner(WARM_UP)
-    assert of.plans.shrinks == of.rounds_left() == 2
-    assert of.round_s(BEST, BASELINE) == 8 * 9.0
-    assert of.round_s(HEAP, BASELINE) == 8 * 9.0 + 5 * RESTART_S
-    assert of.free_s(BEST) == pytest.approx(of.spare_s(BEST) - 2 * 8 * 9.0)
-    tried = [trial(number, Phase.SHRINK, pair=number) for number in range(SHRINK_TRIALS)]
-    assert runner(WARM_UP, *tried[:-1]).rounds_left() == 2
-    assert runner(WARM_UP, *tried).rounds_left() == 1
-    assert runner(WARM_UP, *tried, *tried, *tried).rounds_left() == 0
-    assert runner(WARM_UP, shrinks=False).rounds_left() == 0
+    assert of.plans.blocks == of.blocks_left() == 8
+    assert of.blocks_s(8) == 16 * 9.0
+    assert of.free_s(BEST) == pytest.approx(of.spare_s(BEST) - 16 * 9.0)
+    tried = [trial(number, Phase.EFFECTS, pair=number) for number in range(4)]
+    assert runner(WARM_UP, *tried[:-1]).blocks_left() == 7
+    assert runner(WARM_UP, *tried).blocks_left() == 6
+    assert runner(WARM_UP, *tried * 5).blocks_left() == 0
+    assert runner(WARM_UP, effects=False).blocks_left() == 0
     several = runner(replace(WARM_UP, machine="lab1"), labs=3)
-    assert several.round_s(BEST, BASELINE) == 2 * 2 * 9.0
+    assert several.blocks_s(8) == 2 * 3 * 9.0
 
 
 def test_the_search_goes_on_until_what_follows_needs_the_time() -> None:
@@ -246,15 +245,15 @@ def test_about_how_many_trials_there_will_be() -> None:
     """By what is left for each part, and by the pairs that are certain."""
     of = runner(WARM_UP, trial(3, beside_s=3.0))
     plans = of.plans
-    after = 2 * SHRINK_TRIALS + 2 + 2 * plans.pairs
+    after = 2 * plans.blocks + 2 + 2 * plans.pairs
     final_s = of.takes_s(plans.final)
     searching = int((of.free_s(BEST) - plans.finals * final_s) / 9.0)
     assert searching > 9
     assert of.trials_expected(BEST) == 3 + searching + plans.finals + after
     final = runner(WARM_UP, trial(3, Phase.FINAL, beside_s=3.0))
     assert final.trials_expected(BEST) == 3 + int(final.free_s(BEST) / final_s) + after
-    shrunk = runner(WARM_UP, trial(3, Phase.SHRINK, beside_s=3.0))
-    assert shrunk.trials_expected(BEST) == 3 + after
+    apart = runner(WARM_UP, trial(3, Phase.EFFECTS, beside_s=3.0))
+    assert apart.trials_expected(BEST) == 3 + after
     checked = runner(WARM_UP, trial(3, Phase.CHECK, beside_s=3.0))
     assert checked.trials_expected(BEST) == 3 + 2 * plans.pairs
 

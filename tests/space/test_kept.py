@@ -39,7 +39,7 @@ def lines(base: Mapping[str, object], *changes: tuple[str, Level]) -> tuple[str,
     written = parse_profile(edit(SMALL, base), "p.yaml")
     changed = candidate(written, changes).profile
     every: dict[str, Knob] = {knob.path: knob for knob in knobs(written.profile)}
-    return tuple(concessions(written.profile, changed, changes, every))
+    return tuple(one.text for one in concessions(written.profile, changed, changes, every, 1e4))
 
 
 def test_a_larger_queue_says_what_a_crash_loses() -> None:
@@ -47,7 +47,28 @@ def test_a_larger_queue_says_what_a_crash_loses() -> None:
         "main_queue.size 100,000 -> 500,000: a crash of rsyslogd loses up to 500,000 events that "
         "stand in memory there, before up to 100,000",
     )
-    assert lines({}, (f"{MAIN}.size", 50_000)) == ()
+
+
+def test_a_smaller_queue_says_how_long_it_holds_out() -> None:
+    assert lines({}, (f"{MAIN}.size", 50_000)) == (
+        "main_queue.size 100,000 -> 50,000: a queue of 50,000 events for an outage (was 100,000, "
+        "5.0 s at the rate measured)",
+    )
+
+
+def test_an_action_without_a_queue_says_what_an_outage_stops() -> None:
+    assert lines({}, (f"{ACTION}.type", "Direct"))[0].endswith(
+        "LinkedList -> Direct: an outage of the engine stops the other outputs too"
+    )
+
+
+def test_what_queries_and_dashboards_lose_is_said_first() -> None:
+    settings = "outputs[logs].index.settings.refresh_interval"
+    dynamic = {"outputs[logs].index.mapping": "dynamic"}
+    said = lines(dynamic, (settings, "30s"), ("outputs[logs].index.mapping", "explicit"))
+    assert said[0].endswith("events are searchable after 30s at most (was 1s)")
+    assert "no .keyword fields" in said[1]
+    assert lines({}, (settings, "1s")) == ()
 
 
 def test_more_workers_say_that_events_may_change_places() -> None:
@@ -74,9 +95,9 @@ def test_lanes_count_for_each_of_their_queues() -> None:
         ACTION: {"type": "Direct"},
     }
     assert lines(lanes, ("lanes.count", 4)) == (
-        "lanes.count 1 -> 4: events may be stored in another order",
         "lanes.count 1 -> 4: a crash of rsyslogd loses up to 200,000 events that stand in memory "
         "there, before up to 50,000",
+        "lanes.count 1 -> 4: events may be stored in another order",
     )
 
 

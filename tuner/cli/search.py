@@ -94,8 +94,12 @@ Seed = Annotated[
     int, typer.Option(min=0, help="Seed of random choices; the same seed makes the same choices.")
 ]
 Strategy = Annotated[StrategyName, typer.Option(help="How candidates are chosen.")]
-Shrink = Annotated[
-    bool, typer.Option(help="Before the confirmation, remove changes that do not help.")
+Effects = Annotated[
+    bool,
+    typer.Option(
+        help="Before the confirmation, measure what each change gives, and take back what gives "
+        "nothing."
+    ),
 ]
 Allow = Annotated[
     list[str] | None,
@@ -152,7 +156,7 @@ def search(
     budget: Budget = "30m",
     seed: Seed = 1,
     strategy: Strategy = "default",
-    shrink: Shrink = True,
+    effects: Effects = True,
     allow: Allow = None,
     repair: Repair = True,
     dry_run: DryRun = False,
@@ -196,7 +200,7 @@ def search(
         engine.value,
         elasticsearch,
         strategy,
-        shrink,
+        effects,
         tuple(allow or ()),
         repair,
         None if refuse_noise is None else refuse_noise / 100,

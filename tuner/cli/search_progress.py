@@ -11,14 +11,12 @@ from functools import cached_property
 from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.measurement import DoubtKind, Failure, Measurement, PacedMeasurement
 from tuner.measure.paired import Comparison, least
-from tuner.report.figures import Levels, Move, eps, move, percent, seconds, steps, steps_text
+from tuner.report.figures import Levels, Move, eps, move, percent, seconds, steps_text
 from tuner.schema.path import short_names
 from tuner.search.climb import Leader
 from tuner.search.pairs import compared, machines_of, pairs_of
 from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial
 from tuner.space.knob import Knob, level_text
-
-_IN_PAIRS = frozenset({Phase.CONFIRM, Phase.SHRINK})
 
 
 @dataclass(frozen=True)
@@ -63,8 +61,6 @@ class Progress:
     def after(self, trial: Trial, leader: Leader | None, expected: int, left_s: float) -> Progress:
         """What it is once a trial ended; `leader` is what leads by then."""
         changed = move(self.best, trial.changes, self.written)
-        if trial.phase is Phase.SHRINK:
-            changed = Move(True, steps(self.best, trial.changes, self.written))
         row = TrialRow(trial, changed, self._ratio(trial), self._best_seen(trial), expected, left_s)
         return replace(self, rows=(*self.rows, row), leader=leader)
 
@@ -130,7 +126,7 @@ class Progress:
     def _ratio(self, trial: Trial) -> float | None:
         if trial.measurement is None or trial.phase is Phase.WARM_UP:
             return None
-        if trial.phase in _IN_PAIRS:
+        if trial.phase is Phase.CONFIRM:
             return self._pair_ratio(trial)
         written = self.rates(BASELINE)
         if trial.changes == BASELINE:
@@ -138,8 +134,8 @@ class Progress:
         return trial.measurement.eps / statistics.median(written) if written else None
 
     def _pair_ratio(self, trial: Trial) -> float | None:
-        """The best over the profile, or the shorter change over the longer one, once both sides of
-        a pair are known; those that another session lies between are no pair."""
+        """The best over the profile, once both sides of a pair are known; two that another session
+        lies between are none."""
         pair = (trial.phase, trial.pair, trial.machine, trial.at_s)
         last = [
             one for one in self.trials if (one.phase, one.pair, one.machine, one.ended_s) == pair
@@ -147,7 +143,7 @@ class Progress:
         runs = {one.changes: one.measurement for one in (*last, trial)}
         if len(runs) != 2:
             return None
-        before, after = sorted(runs, key=len, reverse=trial.phase is Phase.SHRINK)
+        before, after = sorted(runs, key=len)
         a, b = runs[before], runs[after]
         return None if a is None or b is None else b.eps / a.eps
 
@@ -158,7 +154,7 @@ class Progress:
         return max(known, default=None)
 
 
-_MOVING = frozenset({Phase.SEARCH, Phase.FINAL, Phase.SHRINK})
+_MOVING = frozenset({Phase.SEARCH, Phase.FINAL, Phase.EFFECTS})
 
 
 def trial_line(progress: Progress) -> str:
@@ -205,7 +201,7 @@ def what(row: TrialRow, progress: Progress) -> str:
         return _again(row, progress)
     if trial.phase not in _MOVING or trial.changes == BASELINE or not steps:
         return trial.why
-    best = "best with " if row.move.from_best and trial.phase is not Phase.SHRINK else ""
+    best = "best with " if row.move.from_best else ""
     return f"{best}{steps_text(steps, progress.names)} ({trial.why})"
 
 

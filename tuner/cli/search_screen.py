@@ -47,7 +47,7 @@ _PHASES = {
     Phase.FINAL: "choosing among the best",
     Phase.CHECK: "checking at a fixed rate",
     Phase.CONFIRM: "confirming",
-    Phase.SHRINK: "removing changes that do not help",
+    Phase.EFFECTS: "what each change gives",
 }
 _BARS, _ASCII_BARS = "▁▂▃▄▅▆▇█", "_.-~=+*#"
 _MOST_BARS = 40

@@ -448,7 +448,7 @@ class _Work:
                 rng=random.Random(f"{job.seed} {len(known)}" if known else job.seed),
                 limits=header.limits,
                 earlier=header.earlier,
-                shrinks=job.options.shrinks,
+                effects=job.options.effects,
                 repairs=job.repairs,
                 refuse_noise=job.options.refuse_noise or math.inf,
                 begins=self._begins,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator
 
-from tuner.measure.measurement import Consequence
+from tuner.measure.measurement import COUNTED, Consequence
 from tuner.measure.paired import Comparison
 from tuner.report.figures import counted, eps, mebibytes, p_value, percent, share
 from tuner.report.result import FRESHNESS, MEMORY, STEADY, StudyResult, compared_figures
@@ -44,8 +44,6 @@ def _cautions(result: StudyResult) -> Iterator[Caution]:
     if result.opened:
         lines = tuple(f"`{one.name}`: {one.gives_up}" for one in result.opened)
         yield Caution("Guarantees that were opened", lines=lines)
-    if result.costs or result.given_up:
-        yield Caution("What it costs", lines=(*map(str, result.costs), *result.given_up))
     if result.losses:
         yield Caution("Trials that lost or doubled events", lines=tuple(loss_lines(result)))
     ending = result.study.ending
@@ -70,11 +68,12 @@ def _at_risk(result: StudyResult) -> str:
 def _claim(result: StudyResult) -> str:
     verdict, claimed = result.verdict, result.verdict.claimed
     if verdict.claim is Claim.IMPROVED and claimed is not None:
-        what = "rsyslogd, sending to the test sink," if result.is_sink else "this pipeline"
+        whose = " of rsyslogd, sending to the test sink" if result.is_sink else ""
+        before, after = map(eps, claimed.averages)
         return (
-            f"{_changing(result)} {what} carry {_gain(claimed.ratio)} more events per second "
-            f"(between {_gain(claimed.low)} and {_gain(claimed.high)}, with 95 % confidence)"
-            f"{_delivered(result)}"
+            f"{_gain(claimed.ratio)} events per second{whose}: {before} -> {after} (95 % sure of "
+            f"{_gain(claimed.low)} to {_gain(claimed.high)}; {claimed.pairs} fresh pairs; "
+            f"{_delivered(result)})."
         )
     if verdict.claim is Claim.NOT_SHOWN:
         slower = claimed is not None and claimed.high < 1
@@ -111,58 +110,67 @@ def _left(result: StudyResult) -> str:
 
 
 def _delivered(result: StudyResult) -> str:
-    """Whether any trial lost or doubled events, and how near that was to what is recommended."""
+    """What became of all events, and how near a trial that lost or doubled some was to what is
+    recommended."""
     if not result.losses:
-        ended = " that came to its end" if result.failures else ""
-        return f", and no trial{ended} lost or doubled an event."
+        sent = sum(run.delivery.sent for run in result.measured)
+        identified = all(run.delivery.identified for run in result.measured)
+        return f"none of {sent:,} events lost" if identified else f"{sent:,} events {COUNTED}"
     faulty, trials = len(result.losses), len(result.study.trials)
     nearest = "the nearest " if faulty > 1 else ""
     settings = counted(len(result.losses[0].apart), "setting")
-    return (
-        f". {faulty} of {trials} trials lost or doubled events, {nearest}{settings} away from this."
-    )
+    return f"{faulty} of {trials} trials lost or doubled events, {nearest}{settings} away from this"
+
+
+# Of an interval that is no wider, nobody would measure again to make it narrower.
+_NARROW = 1.1
 
 
 def _doubt(result: StudyResult) -> str:
-    """The gravest doubt about the pairs, where it belongs beside the claim."""
-    gravest = next((one for one in result.doubts if one.is_notable), None)
+    """The gravest doubt about the pairs, where it would change what a reader does: the claim should
+    not be believed for it, or it is why the interval is wide."""
+    claimed = result.verdict.claimed
+    is_wide = claimed is None or claimed.high > _NARROW * claimed.low
+    notable = (one for one in result.doubts if one.is_notable)
+    gravest = next((one for one in notable if one.puts_in_question or is_wide), None)
     if gravest is None:
         return ""
     return f" {'In question: ' if gravest.puts_in_question else ''}{gravest}."
 
 
-def _changing(result: StudyResult) -> str:
-    count = len(result.tuning(result.verdict.changes))
-    if not count:
-        return "The repairs alone let"
-    return "1 changed setting lets" if count == 1 else f"{count} changed settings together let"
-
-
 def _remarks(result: StudyResult) -> Iterator[str]:
-    """What is part of the change for another reason, what was taken out of it before the pairs,
-    which are of what is left, and how many of several settings were shown to help."""
-    verdict = result.verdict
-    if verdict.claim is not Claim.IMPROVED:
+    """What else is better, what it costs, and how many changes it takes."""
+    if result.verdict.claim is not Claim.IMPROVED:
         return
-    if result.repaired:
-        yield f"The change contains {counted(len(result.repaired), 'repair')}, not for speed."
-    removed = len(verdict.chosen) - len(verdict.changes)
-    if removed:
-        were, they = ("change was", "it") if removed == 1 else ("changes were", "they")
-        yield f"{removed} more {were} removed before these pairs, because {they} did not help."
-    # By themselves, or with what they were measured with.
-    groups = [group for group in result.effect_groups if not group[0].undone]
-    unshown = sum(len(group) for group in groups if not group[0].is_shown)
-    every = len(result.tuning(verdict.changes))
-    if every > 1 and unshown:
-        shown = every - unshown
-        some, were = (f"Only {shown}" if shown else "None"), "were" if shown > 1 else "was"
-        yield f"{some} of the {every} settings {were} shown to help alone."
+    better, worse = [], []
+    for figure, found in compared_figures(result.verdict, is_sink=result.is_sink):
+        if figure.short and figure.got_better(found):
+            better.append(f"{figure.short} {_gain(found.ratio)}")
+        elif figure.short and figure.got_worse(found):
+            worse.append(f"{figure.short} {_gain(found.ratio)}")
+    if better:
+        yield f"also better: {', '.join(better)}"
+    pays = [one.short for one in result.given_up]
+    pays += [str(cost) for cost in result.costs if cost.figure == FRESHNESS]
+    if pays or worse:
+        yield f"you pay: {', '.join([*pays, *worse])}"
+    yield f"it takes {_taking(result)}"
+
+
+def _taking(result: StudyResult) -> str:
+    """How many changes and repairs there are, and how many changes were taken back."""
+    verdict, repairs = result.verdict, len(result.repaired)
+    tuned, back = len(result.tuning(verdict.changes)), len(verdict.chosen) - len(verdict.changes)
+    texts = [counted(tuned, "change") if tuned else "no change for speed"]
+    if repairs:
+        texts.append(f"{counted(repairs, 'repair')} that stop{'s' * (repairs == 1)} a loss")
+    alike = f"; {back} more gave nothing and {'was' if back == 1 else 'were'} taken back"
+    return " and ".join(texts) + (alike if back else "")
 
 
 def _gain(ratio: float) -> str:
     gain = (ratio - 1) * 100
-    return f"{gain:.1f} %" if abs(gain) < 10 else f"{gain:.0f} %"
+    return f"{gain:+.1f} %" if abs(gain) < 10 else f"{gain:+.0f} %"
 
 
 _CPU = "CPU per event"

@@ -172,7 +172,7 @@ _WHAT_FOR = {
     Phase.FINAL: "final: good ones again, to choose among them",
     Phase.CONFIRM: "confirm: fresh pairs",
     Phase.CHECK: "check: at a fixed rate",
-    Phase.SHRINK: "shrink: removing changes that do not help",
+    Phase.EFFECTS: "effects: what each change gives",
 }
 
 

@@ -21,12 +21,12 @@ from tuner.measure.measurement import (
 from tuner.measure.paired import Comparison
 from tuner.profile.paths import get
 from tuner.report.figures import eps, significant
-from tuner.search.effects import Effect, Explained, explain
+from tuner.search.effects import EffectRatio
 from tuner.search.pairs import Pair, pairs_of
 from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
 from tuner.search.times import Times, times
 from tuner.search.verdict import Claim, Loss, Verdict, disqualified, judge, losses
-from tuner.space.guarantees import Guarantee, concessions, opened
+from tuner.space.guarantees import Concession, Guarantee, concessions, opened
 from tuner.space.knob import Knob, Level
 from tuner.space.knobs import knobs
 
@@ -41,7 +41,8 @@ FRESHNESS, MEMORY = "freshness p99, one run each", "rsyslogd memory, peak"
 @dataclass(frozen=True)
 class PairFigure:
     """One figure of both sides: its name and unit, and its comparison.  Where the lab is the sink,
-    only what is `of_sink` says something."""
+    only what is `of_sink` says something.  A headline calls it `short`, and leaves out what has no
+    such name."""
 
     name: str
     unit: str
@@ -49,6 +50,7 @@ class PairFigure:
     is_rate: bool = False
     of_sink: bool = False
     scale: float = 1.0
+    short: str = ""
 
     def averages(self, comparison: Comparison) -> tuple[float, float]:
         """Of both sides, in its unit."""
@@ -62,9 +64,16 @@ class PairFigure:
 
     def got_worse(self, comparison: Comparison) -> bool:
         """Whether the pairs show it, by more than what nobody would call a cost."""
-        if self.is_rate:
-            return comparison.shows_less and comparison.ratio <= 1 / _NOTABLE
-        return comparison.shows_more and comparison.ratio >= _NOTABLE
+        return self._moved(comparison, up=not self.is_rate)
+
+    def got_better(self, comparison: Comparison) -> bool:
+        """Likewise."""
+        return self._moved(comparison, up=self.is_rate)
+
+    def _moved(self, comparison: Comparison, *, up: bool) -> bool:
+        if up:
+            return comparison.shows_more and comparison.ratio >= _NOTABLE
+        return comparison.shows_less and comparison.ratio <= 1 / _NOTABLE
 
 
 PAIR_FIGURES = (
@@ -76,11 +85,15 @@ PAIR_FIGURES = (
                lambda one: one.durable, is_rate=True),
     PairFigure("events per second, first send to merged as well", "", lambda one: one.merged,
                is_rate=True),
-    PairFigure("rsyslogd CPU per event", "us", lambda one: one.shipper_cpu, of_sink=True),
-    PairFigure("engine CPU per event, including deferred work", "us", lambda one: one.engine_cpu),
-    PairFigure(MEMORY, "MiB", lambda one: one.memory, of_sink=True, scale=_MIB),
-    PairFigure("bulk request, p50", "ms", lambda one: one.bulk),
-    PairFigure("disk per event, after those merges", "bytes", lambda one: one.disk),
+    PairFigure("rsyslogd CPU per event", "us", lambda one: one.shipper_cpu, of_sink=True,
+               short="rsyslogd CPU per event"),
+    PairFigure("engine CPU per event, including deferred work", "us", lambda one: one.engine_cpu,
+               short="engine CPU per event"),
+    PairFigure(MEMORY, "MiB", lambda one: one.memory, of_sink=True, scale=_MIB,
+               short="rsyslogd memory"),
+    PairFigure("bulk request, p50", "ms", lambda one: one.bulk, short="time of a bulk request"),
+    PairFigure("disk per event, after those merges", "bytes", lambda one: one.disk,
+               short="disk per event"),
 )  # fmt: skip
 
 
@@ -175,8 +188,16 @@ def _has(kind: DoubtKind, run: Measurement) -> bool:
 
 AS_WRITTEN, BEST = "as written", "best found"
 
-EffectGroup = tuple[Effect, ...]
-"""Changes with one effect: one that was measured alone, or several that were measured together."""
+
+@dataclass(frozen=True)
+class EffectGroup:
+    """Changes with what they gave together, as a factor on the rate with the work paid for that was
+    put off past the window; None where it was not measured.  What was `taken_back` is not part of
+    what is recommended."""
+
+    changes: Changes
+    estimate: EffectRatio | None
+    taken_back: bool = False
 
 
 @dataclass(frozen=True)
@@ -212,7 +233,6 @@ class StudyResult:
 
     study: Study
     verdict: Verdict
-    explained: Explained
     times: Times
     written: LoadedProfile
     knobs: Mapping[str, Knob]
@@ -260,11 +280,12 @@ class StudyResult:
         return self.knobs[path].note if path in self.knobs else ""
 
     @property
-    def given_up(self) -> tuple[str, ...]:
-        """What the recommended changes give up that no guarantee names, a line for each."""
-        profile = self.written.profile
+    def given_up(self) -> tuple[Concession, ...]:
+        """What the recommended changes give up that no guarantee names."""
+        profile, claimed = self.written.profile, self.verdict.claimed
         changed = candidate(self.written, self.verdict.changes).profile
-        return tuple(concessions(profile, changed, self.verdict.changes, self.knobs))
+        per_second = None if claimed is None else claimed.averages[1]
+        return tuple(concessions(profile, changed, self.verdict.changes, self.knobs, per_second))
 
     @property
     def costs(self) -> tuple[Price, ...]:
@@ -293,17 +314,28 @@ class StudyResult:
 
     @property
     def effect_groups(self) -> tuple[EffectGroup, ...]:
-        """The changes by what they were measured together with: what fresh pairs show first, what
-        is estimated last, the larger effects first."""
-        groups: dict[frozenset[str], list[Effect]] = {}
-        for one in self.explained.effects:
-            groups.setdefault(frozenset({one.path, *one.together}), []).append(one)
+        """The changes that were made for speed by what they were measured together with, the larger
+        effects first, what was taken back and what was not measured last; none where no improvement
+        was shown."""
+        verdict, paid = self.verdict, self.verdict.paid
+        if verdict.claim is not Claim.IMPROVED or paid is None:
+            return ()
+        if (found := verdict.effects) is None:
+            together = EffectRatio(paid.ratio, paid.low, paid.high)
+            tuned = self.tuning(verdict.changes)
+            return (EffectGroup(tuned, together),) if tuned else ()
+        groups = [
+            EffectGroup(group, found.of(at), at in found.taken_back)
+            for at, group in enumerate(found.groups)
+        ]
+        measured = {one for group in found.groups for one in group}
+        others = tuple(one for one in self.tuning(verdict.chosen) if one not in measured)
 
-        def place(group: EffectGroup) -> tuple[bool, bool, float]:
-            first = group[0]
-            return (not first.is_shown, first.pairs == 0, -first.estimate.ratio)
+        def place(group: EffectGroup) -> tuple[bool, float]:
+            return group.taken_back, -group.estimate.ratio if group.estimate else 0.0
 
-        return tuple(sorted(map(tuple, groups.values()), key=place))
+        rest = (EffectGroup(others, None),) if others else ()
+        return (*sorted(groups, key=place), *rest)
 
 
 def analyse(study: Study) -> StudyResult:
@@ -322,7 +354,6 @@ def analyse(study: Study) -> StudyResult:
     return StudyResult(
         study=study,
         verdict=verdict,
-        explained=explain(study, verdict),
         times=times(study),
         written=written,
         knobs={knob.path: knob for knob in knobs(profile, allow)},

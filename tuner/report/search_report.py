@@ -18,13 +18,15 @@ from tuner.measure.measurement import Delivery, Failure, Measurement, PacedMeasu
 from tuner.measure.metrics import Result as Outcome
 from tuner.report.figures import share
 from tuner.report.first_screen import first_screen, numbers, rates
-from tuner.report.result import Doubted, StudyResult
+from tuner.report.result import Doubted, EffectGroup, StudyResult
 from tuner.report.search_evidence import diff, evidence, limits
 from tuner.report.search_sections import (
     change,
     course,
+    effect_text,
     effects,
     how,
+    how_effects_are_known,
     not_traded,
     open_questions,
     sure,
@@ -39,11 +41,10 @@ from tuner.report.sections import (
     ReportSection,
     shown,
 )
-from tuner.search.effects import Explained
 from tuner.search.study import SCHEMA, Options, Study, Trial
 from tuner.search.times import Times
 from tuner.search.verdict import Claim, Loss, Verdict
-from tuner.space.knob import level_text
+from tuner.space.knob import Level, level_text
 
 SECTIONS: tuple[Callable[[StudyResult], ReportSection], ...] = (
     change,
@@ -76,24 +77,35 @@ def outcome_blocks(result: StudyResult) -> Iterator[PlainBlock | Caution]:
     yield Paragraph(first.verdict, is_lead=True)
     yield from map(Paragraph, first.remarks)
     if verdict.changes:
-        yield Paragraph("What changed:")
+        gave = ", and what it gave" if result.effect_groups else ""
+        yield Paragraph(f"What changed{gave}:")
         yield Bullets(tuple(_changes(result)))
+    if result.effect_groups:
+        yield Paragraph(how_effects_are_known(result))
     if verdict.claimed is None:
         yield Bullets(tuple(map(str, numbers(result))))
-    else:
-        lines = [str(rates(result, verdict.claimed))]
-        if verdict.claim is Claim.NOT_SHOWN:
-            lines.append(f"minimum detectable gain: {share(verdict.claimed.detectable)}")
-        yield Bullets(tuple(lines))
+    elif verdict.claim is Claim.NOT_SHOWN:
+        least = f"minimum detectable gain: {share(verdict.claimed.detectable)}"
+        yield Bullets((str(rates(result, verdict.claimed)), least))
     yield from first.cautions
 
 
 def _changes(result: StudyResult) -> Iterator[str]:
-    """A line for each setting, what is a repair named so."""
+    """A line for each group of settings with what it gave, and for each repair."""
+    for group in result.effect_groups:
+        if not group.taken_back:
+            changes = "; ".join(_changed(path, level, result) for path, level in group.changes)
+            yield f"{changes}: {effect_text(group)}"
     repairing = dict(every_change(result.repaired))
+    grouped = {one for group in result.effect_groups for one in group.changes}
     for path, level in result.verdict.changes:
-        before, after = level_text(result.as_written(path)), level_text(level)
-        yield f"{path}: {before} -> {after}{' (repair)' if path in repairing else ''}"
+        if (path, level) not in grouped:
+            is_repair = " (repair)" if path in repairing else ""
+            yield f"{_changed(path, level, result)}{is_repair}"
+
+
+def _changed(path: str, level: Level, result: StudyResult) -> str:
+    return f"{path} {level_text(result.as_written(path))} -> {level_text(level)}"
 
 
 def next_command(result: StudyResult, directory: Path) -> str | None:
@@ -122,7 +134,7 @@ def _again(options: Options) -> list[str]:
 
 _STUDY = TypeAdapter(Study)
 _VERDICT = TypeAdapter(Verdict)
-_EXPLAINED = TypeAdapter(Explained)
+_EFFECTS = TypeAdapter(tuple[EffectGroup, ...])
 _TIMES = TypeAdapter(Times)
 _LOSSES = TypeAdapter(tuple[Loss, ...])
 _DOUBTS = TypeAdapter(tuple[Doubted, ...])
@@ -153,11 +165,11 @@ def report_json(result: StudyResult) -> dict[str, object]:
             {**asdict(one), "why": one.why, "recommended": one in result.repaired}
             for one in (*result.repaired, *result.unrepaired)
         ],
-        "gives_up": list(result.given_up),
+        "gives_up": [one.text for one in result.given_up],
         "costs": [asdict(one) for one in result.costs],
         "losses": _LOSSES.dump_python(result.losses, mode="json"),
         "doubts": _DOUBTS.dump_python(result.doubts, mode="json"),
-        "explained": _EXPLAINED.dump_python(result.explained, mode="json"),
+        "effects": _EFFECTS.dump_python(result.effect_groups, mode="json"),
         "times": _TIMES.dump_python(result.times, mode="json"),
         "study": _STUDY.dump_python(result.study, mode="json"),
     }

@@ -6,7 +6,6 @@ import math
 import statistics
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,105 +28,49 @@ from tuner.report.sections import (
     bullets,
 )
 from tuner.schema.path import short_names
-from tuner.search.effects import OFTEN, SAME, Effect, EffectRatio, Explained, guess
-from tuner.search.shrink import RULED_OUT, TOLERATED
-from tuner.search.study import BASELINE, Phase, Study, Trial
+from tuner.search.budget import seconds_for_effects
+from tuner.search.effects import RULED_OUT, TOLERATED, EffectRatio
+from tuner.search.study import BASELINE, Changes, Phase, Trial
 from tuner.search.times import Times
 from tuner.search.verdict import Claim
-from tuner.space.knob import Level, level_text
+from tuner.space.knob import level_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-_MOST = 12
 _LONGEST = 60
 
 
-@dataclass(frozen=True)
-class Bar:
-    """One effect to draw: its name, the estimate, and whether it was measured."""
-
-    name: str
-    estimate: EffectRatio
-    measured: bool
-
-
 def effects_plot(result: StudyResult) -> Plot | None:
-    """The effects of the winner's changes; where there is no winner, what is estimated of
-    the settings that seemed to matter most.  None where nothing was searched."""
-    bars = _of_changes(result) or _of_estimates(result.study)
-    if not bars:
+    """What each group of changes gave, by the designed experiment; None without one."""
+    groups = [one for one in result.effect_groups if one.estimate is not None]
+    if result.verdict.effects is None or not groups:
         return None
-    estimates = sum(not bar.measured for bar in bars)
-    known = "all measured" if not estimates else f"{estimates} of {len(bars)} estimated"
-    title = "What each change gave" if result.explained.effects else "Which settings seem to matter"
-    says = (
-        f"By how much each change moves the rate, with its 95 % interval ({known}): filled is "
-        "measured in fresh pairs, hollow is estimated from all trials and supports no claim."
-    )
-
-    rows = tuple(
-        (
-            bar.name.replace("\n", " "),
-            percent(bar.estimate.ratio),
-            percent(bar.estimate.low),
-            percent(bar.estimate.high),
-            "measured" if bar.measured else "estimated",
-        )
-        for bar in bars
-    )
-    header = ("change", "effect", "at least", "at most", "how known")
-    height = 60 + (42 if any("\n" in bar.name for bar in bars) else 30) * len(bars)
-    paint = partial(_paint_effects, bars)
-    return Plot("effects", title, says, height, paint, header, rows)
-
-
-def _of_changes(result: StudyResult) -> list[Bar]:
     current = result.current
     short = short_names(list(current))
-    return [
-        Bar(_group_name(group, current, short), group[0].estimate, group[0].pairs > 0)
-        for group in result.effect_groups
+    names = [
+        "; ".join(
+            f"{short[path]}: {level_text(current[path])} -> {level_text(level)}"
+            for path, level in group.changes
+        )
+        + (" (taken back)" if group.taken_back else "")
+        for group in groups
     ]
-
-
-def _of_estimates(study: Study) -> list[Bar]:
-    """Of each setting the level that seems to move the rate most, the largest first."""
-    if not study.of(Phase.SEARCH):
-        return []
-    axes = study.header.space
-    short = short_names([axis.path for axis in axes])
-    guessed = guess(study.trials, axes)
-    bars = []
-    for axis in axes:
-        levels = [
-            level
-            for level in axis.levels
-            if level != axis.current and guessed.tried.get((axis.path, level), 0) >= OFTEN
-        ]
-        estimates = [(guessed.of(axis.path, level), level) for level in levels]
-        if estimates:
-            estimate, level = max(estimates, key=lambda one: _size(one[0]))
-            bars.append(Bar(_name(short[axis.path], axis.current, level), estimate, False))
-    return sorted(bars, key=lambda bar: -_size(bar.estimate))[:_MOST]
-
-
-def _size(estimate: EffectRatio) -> float:
-    return abs(math.log(estimate.ratio))
-
-
-def _group_name(group: EffectGroup, current: dict[str, Level], short: dict[str, str]) -> str:
-    first = group[0]
-    if first.together:
-        paths = [first.path, *first.together]
-        return _wrapped(f"{len(paths)} together: {', '.join(short[path] for path in paths)}")
-    return _name(short[first.path], current[first.path], first.level)
-
-
-def _name(short: str, current: Level, level: Level) -> str:
-    return _wrapped(f"{short}: {level_text(current)} -> {level_text(level)}")
+    bars = [(name, one.estimate) for name, one in zip(names, groups, strict=True) if one.estimate]
+    says = (
+        "By how much each change moves the rate, with its 95 % interval, by runs with and without "
+        "it that stand beside one another."
+    )
+    rows = tuple(
+        (name, percent(one.ratio), percent(one.low), percent(one.high)) for name, one in bars
+    )
+    drawn = [(_wrapped(name), one) for name, one in bars]
+    height = 60 + (42 if any("\n" in name for name, _ in drawn) else 30) * len(drawn)
+    header = ("change", "effect", "at least", "at most")
+    paint = partial(_paint_effects, drawn)
+    return Plot("effects", "What each change gave", says, height, paint, header, rows)
 
 
 def _wrapped(name: str) -> str:
@@ -135,19 +78,15 @@ def _wrapped(name: str) -> str:
     return "\n".join(textwrap.wrap(name, _LONGEST, max_lines=2, placeholder=" ..."))
 
 
-def _paint_effects(bars: Sequence[Bar], figure: Figure) -> None:
+def _paint_effects(bars: Sequence[tuple[str, EffectRatio]], figure: Figure) -> None:
     axes = figure.subplots()
     axes.axvline(0, color=Colour.INK.value, linewidth=0.8)
-    for row, bar in enumerate(bars):
-        estimate = bar.estimate
-        # An interval of which nothing is known has no end to draw.
-        ends = (estimate.low, estimate.ratio, min(estimate.high, estimate.ratio * 4))
+    for row, (name, estimate) in enumerate(bars):
+        ends = (estimate.low, estimate.ratio, estimate.high)
         low, middle, high = ((one - 1) * 100 for one in ends)
         axes.hlines(row, low, high, color=Colour.BEST.value, linewidth=2, alpha=0.5)
-        face = Colour.BEST.value if bar.measured else Colour.PAPER.value
-        axes.plot([middle], [row], "o", color=Colour.BEST.value, markersize=6,
-                  markerfacecolor=face)  # fmt: skip
-        axes.text(0.0, row - 0.32, bar.name, transform=axes.get_yaxis_transform(), fontsize=9,
+        axes.plot([middle], [row], "o", color=Colour.BEST.value, markersize=6)
+        axes.text(0.0, row - 0.32, name, transform=axes.get_yaxis_transform(), fontsize=9,
                   va="center", bbox=ON_PAPER)  # fmt: skip
     axes.set_ylim(len(bars) - 0.6, -0.7)
     axes.set_yticks([])
@@ -239,19 +178,6 @@ def _cost_row(kind: str, points: Sequence[tuple[str, float, float]]) -> tuple[st
     return (kind, str(len(ours)), f"{cpu_us:.1f}", eps(rate), f"{busy:.2f}")
 
 
-ESTIMATED = (
-    "An estimate comes from a regression over all trials of the search, as if changes simply added "
-    "up: it is not measured, so no claim rests on it."
-)
-_AS_A_WHOLE = "What was confirmed is all of it together, not each change by itself. "
-_MEANT = (
-    "Effects are on events per second over the window, including deferred work, with 95 % "
-    "intervals. Measured means fresh pairs, with the change and without it, after the choice; not "
-    f"shown means that their interval holds 0 %, or that there were no such pairs. {ESTIMATED}"
-)
-_HEADER = ("change", "effect on the rate", "how known")
-
-
 def change(result: StudyResult) -> ReportSection:
     """What is recommended: what is tuned, with what it gave and gives up, and apart from it the
     repairs."""
@@ -259,15 +185,16 @@ def change(result: StudyResult) -> ReportSection:
 
 
 def _changes(result: StudyResult) -> Iterator[Block]:
-    groups = [one for one in result.effect_groups if not one[0].undone]
+    groups = [one for one in result.effect_groups if not one.taken_back]
     if groups:
-        yield Paragraph(f"{_AS_A_WHOLE if sum(map(len, groups)) > 1 else ''}{_MEANT}")
         yield Table("What to change", _HEADER, tuple(_row(one, result) for one in groups))
+        yield Paragraph(how_effects_are_known(result))
     elif not result.repaired and result.verdict.claim is not Claim.UNFINISHED:
         yield Paragraph("Nothing: `best.yaml` is the profile as written.")
-    if result.given_up:
-        yield Paragraph("Some of these changes give something up:")
-        yield from bullets(result.given_up)
+    costs = [*(one.text for one in result.given_up), *map(str, result.costs)]
+    if costs:
+        yield Subheading("What it costs")
+        yield from bullets(costs)
     if result.repaired:
         header = ("setting", "as written", "change to", "note")
         mended = tuple(
@@ -279,83 +206,96 @@ def _changes(result: StudyResult) -> Iterator[Block]:
         yield Table("Repairs", header, mended)
 
 
+_HEADER = ("change", "what it gave")
+
+
+def how_effects_are_known(result: StudyResult) -> str:
+    """Which runs the effects are from, and what they come to together."""
+    found = result.verdict.effects
+    if found is None:
+        if len(result.effect_groups[0].changes) == 1:
+            return "By the fresh pairs, on events per second including deferred work."
+        needed = minutes_for_effects(result)
+        return (
+            "By the fresh pairs, on events per second including deferred work. What each change "
+            f"gave was not measured: a budget of {needed} minutes has time for it."
+        )
+    return (
+        f"By {2 * found.blocks} runs before the pairs, each with about half of the changes and "
+        "beside one with the other half, on events per second including deferred work, with 95 % "
+        f"intervals; all of them together {interval(found.whole)}. The claim rests on the fresh "
+        "pairs alone."
+    )
+
+
+_PER_MINUTE_S = 60
+
+
+def minutes_for_effects(result: StudyResult) -> int:
+    """The smallest budget, in minutes, that has time to take a winner apart where trials take as
+    long as they did here."""
+    study = result.study
+    took_s = [one.ended_s - one.at_s for one in study.trials if one.phase is not Phase.WARM_UP]
+    begun_s = max((trial.ended_s for trial in study.of(Phase.WARM_UP)), default=0.0)
+    return round(seconds_for_effects(statistics.median(took_s), begun_s) / _PER_MINUTE_S)
+
+
 def effects(result: StudyResult) -> ReportSection:
-    """The effects as a plot, what was removed before the confirmation, and the settings that stay
-    as written; nothing of a search that tried no other settings."""
-    heading = "What each change gave" if result.effect_groups else "Which settings seem to matter"
+    """The effects as a plot, which changes work together, and what was taken back before the
+    confirmation; nothing of a search that tried no other settings."""
+    heading = "What each change gave" if result.effect_groups else "What an event costs"
     if not result.study.of(Phase.SEARCH):
         return ReportSection("effects", heading, ())
-    blocks: list[Block] = [] if result.effect_groups else [Paragraph(ESTIMATED)]
-    blocks += beside_one_another(effects_plot(result), cost_plot(result))
-    removed = tuple(_row(one, result) for one in result.effect_groups if one[0].undone)
-    if removed:
+    blocks: list[Block] = beside_one_another(effects_plot(result), cost_plot(result))
+    blocks += bullets(_together(result))
+    back = tuple(_row(one, result) for one in result.effect_groups if one.taken_back)
+    if back:
         blocks += [
-            Subheading("Removed before the confirmation"),
-            Table("Removed", _HEADER, removed),
+            Subheading("Taken back before the confirmation"),
+            Paragraph(
+                f"Without them the rate is at most {TOLERATED * 100:.0f} % lower by the estimate, "
+                f"and shown to be less than {RULED_OUT * 100:.0f} % lower."
+            ),
+            Table("Taken back", _HEADER, back),
         ]
-    others = list(_others(result.explained))
-    if others:
-        blocks.append(Paragraph("Settings that stay as written, by the estimate:"))
-        blocks += bullets(others)
     return ReportSection("effects", heading, tuple(blocks))
 
 
+def _together(result: StudyResult) -> Iterator[str]:
+    """Which changes gave more together, or less, than they did alone."""
+    found = result.verdict.effects
+    for one in () if found is None else found.interactions:
+        (first, second), *others = one.pairs
+        more = "more" if one.estimate.ratio > 1 else "less"
+        alike = [f"{_paths(a)} with {_paths(b)}" for a, b in others]
+        yield (
+            f"{_paths(first)} and {_paths(second)} gave {more} together than alone: "
+            f"{interval(one.estimate)}"
+            + (f"; these runs cannot tell it from {', or '.join(alike)}" if alike else "")
+        )
+
+
+def _paths(changes: Changes) -> str:
+    return " + ".join(f"`{path}`" for path, _ in changes)
+
+
 def _row(group: EffectGroup, result: StudyResult) -> tuple[Cell, ...]:
-    return (tuple(_listed(group, result)), _effect(group), _how_known(group[0]))
+    return (tuple(_listed(group, result)), effect_text(group))
 
 
 def _listed(group: EffectGroup, result: StudyResult) -> Iterator[str]:
     """Each change of a group, and what to know of it."""
-    for one in group:
-        yield f"`{one.path}` {setting(result.current[one.path])} -> {setting(one.level)}"
-        if note := result.note(one.path):
+    for path, level in group.changes:
+        yield f"`{path}` {setting(result.current[path])} -> {setting(level)}"
+        if note := result.note(path):
             yield note
 
 
-def _effect(group: EffectGroup) -> tuple[str, ...]:
-    """The effect of all that was measured together, some of which may be listed elsewhere because
-    it was measured alone as well."""
-    first = group[0]
-    if not math.isfinite(first.estimate.high):
-        return ("too few trials to tell", "not shown")
-    shown = interval(first.estimate)
-    count = len(first.together) + 1
-    if count > 1:
-        shown = f"{'both' if count == 2 else f'all {count}'} together {shown}"
-    elsewhere = [path for path in first.together if path not in {one.path for one in group}]
-    beside = (f"with {', '.join(f'`{path}`' for path in elsewhere)}",) if elsewhere else ()
-    return (shown, *beside, *(() if first.is_shown or first.undone else ("not shown",)))
-
-
-def _how_known(effect: Effect) -> str:
-    """Whether it was measured, and why it is not recommended or, where no effect was shown, why it
-    still is."""
-    if effect.pairs == 0:
-        return "estimated, not measured"
-    measured = f"measured, {effect.pairs} pairs"
-    if effect.undone:
-        return f"{measured}; removed, because that cost no more than {TOLERATED * 100:.0f} %"
-    if effect.is_shown:
-        return measured
-    seems_idle = 1 / effect.estimate.ratio >= 1 - TOLERATED
-    why = (
-        f"it may give {RULED_OUT * 100:.0f} % or more"
-        if seems_idle
-        else f"removing it seemed to cost more than {TOLERATED * 100:.0f} %"
-    )
-    return f"{measured}; kept, because {why}"
-
-
-def _others(explained: Explained) -> Iterator[str]:
-    """The settings that stay as written, by what is estimated of them."""
-    named = (
-        (f"made no difference of {SAME * 100:.0f} % or more", explained.alike),
-        ("slower at every other level that was tried, so best as written", explained.slower),
-        ("too few trials to tell", explained.unclear),
-    )
-    for text, paths in named:
-        if paths:
-            yield f"{text}: {', '.join(f'`{path}`' for path in paths)}"
+def effect_text(group: EffectGroup) -> str:
+    """What a group gave: `+12.0 % [+8.1 %, +16.1 %]`, `together ...` of several changes."""
+    if group.estimate is None:
+        return "not measured by itself: the engine restarts for it"
+    return f"{'together ' if len(group.changes) > 1 else ''}{interval(group.estimate)}"
 
 
 _NEVER_TESTED = (

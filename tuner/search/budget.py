@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -73,11 +74,7 @@ _FEWEST_CALIBRATING, _MOST_CALIBRATING = 3, 6
 FEWEST_SEARCH_TRIALS = 4
 """With fewer points tried there is nothing to choose from."""
 _FEWEST_FINALS, _MOST_FINALS = 2, 16
-SHRINK_PAIRS = 4
-"""The pairs of one round that tries to make the change smaller."""
-SHRINK_TRIALS = 2 * SHRINK_PAIRS
-_MOST_ROUNDS = 3
-_SHRINK_SHARE = 0.15
+_BLOCKS = (24, 16, 8, 4)
 _MOST_PLANNED = 10
 _LEAST_BEYOND_S, _BEYOND_SHARE = 15.0, 0.05
 _FINALS_SHARE = 0.2
@@ -96,14 +93,14 @@ class Spending:
     `calibrating` runs of the profile as written on each machine, the first that is scored included;
     then `searching` trials by the same plan `search`; `finals` repetitions of good points by the
     plan `final`, whose windows are longer, because merges begin only after some seconds of traffic;
-    `shrinks` rounds of pairs that try a smaller change; and `pairs` by the plan `confirm`.
+    `blocks` of two runs that take the winner apart; and `pairs` by the plan `confirm`.
     `checks_s` is set aside for a run at a fixed rate for each side; 0 without such runs.
     """
 
     calibrating: int
     searching: int
     finals: int
-    shrinks: int
+    blocks: int
     pairs: int
     search: TrialPlan
     final: TrialPlan
@@ -145,9 +142,10 @@ def spend(
 
     The share of the confirmation falls from 40 % of five minutes and less to 20 % of twenty and
     more: its length is set by the interval it must reach, not by the size of the search.  Where its
-    windows are as long as those of the finals, more pairs tell more than longer ones.
+    windows are as long as those of the finals, more pairs tell more than longer ones.  What each
+    change gave takes 35 to 20 % likewise, where at least four blocks fit into that.
     """
-    confirm_s = min(0.40, max(0.20, 0.40 - 0.20 * (left_s - 300) / 900)) * left_s
+    confirm_s = _falling(0.40, 0.20, left_s) * left_s
     full = TrialPlan(pace.warm_up_s, pace.longest_final_s)
     full_pair_s = 2 * trial_seconds(full, overhead_s, pace)
     most = max(_MOST_PLANNED, machines)
@@ -161,20 +159,36 @@ def spend(
     search = TrialPlan(pace.warm_up_s, min(window_s, pace.longest_search_s))
     final = TrialPlan(pace.warm_up_s, min(window_s, pace.longest_final_s))
     search_s, final_s = (trial_seconds(plan, overhead_s, pace) for plan in (search, final))
-    round_s = 2 * math.ceil(SHRINK_PAIRS / machines) * search_s
-    shrinks = int(min(_MOST_ROUNDS, _SHRINK_SHARE * left_s / round_s))
+    blocks = _blocks(left_s, search_s, machines)
+    blocks_s = 2 * math.ceil(blocks / machines) * search_s
     checks_s = checks_s if left_s >= _CHECK_FROM_S else 0.0
     pairs_s = 2 * pairs_by_each * trial_seconds(confirm, overhead_s, pace)
-    free_s = left_s - pairs_s - shrinks * round_s - checks_s - pace.end_s
+    free_s = left_s - pairs_s - blocks_s - checks_s - pace.end_s
     runs = _CALIBRATION_SHARE * free_s / search_s
     calibrating = _between(_FEWEST_CALIBRATING, runs, _MOST_CALIBRATING)
     shared = machines * _FINALS_SHARE * free_s / final_s
     finals = _between(_FEWEST_FINALS, shared, max(_MOST_FINALS, machines))
     finals_s = math.ceil(finals / machines) * final_s
     searching = machines * max(0, int((free_s - finals_s) / search_s) - calibrating)
-    return Spending(
-        calibrating, searching, finals, shrinks, pairs, search, final, confirm, checks_s
-    )
+    return Spending(calibrating, searching, finals, blocks, pairs, search, final, confirm, checks_s)
+
+
+def _blocks(left_s: float, trial_s: float, machines: int = 1) -> int:
+    """How many blocks of two trials there is time for."""
+    affordable_blocks = machines * int(_falling(0.35, 0.20, left_s) * left_s / (2 * trial_s))
+    return next((count for count in _BLOCKS if count <= affordable_blocks), 0)
+
+
+def seconds_for_effects(trial_s: float, begun_s: float) -> float:
+    """The smallest budget, in whole minutes as seconds, that has time to take a winner apart, where
+    a trial takes so long and the search began to measure after `begun_s`."""
+    budgets_s = (60.0 * minutes for minutes in itertools.count(1))
+    return next(one for one in budgets_s if _blocks(one - begun_s, trial_s))
+
+
+def _falling(most: float, least: float, left_s: float) -> float:
+    """A share that falls from one of five minutes to another of twenty."""
+    return min(most, max(least, most - (most - least) * (left_s - 300) / 900))
 
 
 def grace_s(budget_s: float) -> float:

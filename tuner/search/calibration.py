@@ -15,10 +15,11 @@ from tuner.errors import GuardrailBreached, JobFailed
 from tuner.measure.adjusted import counted_sigma
 from tuner.measure.contrast import detectable_by
 from tuner.measure.measurement import Failure, FailureKind, Measurement
+from tuner.measure.metrics import restarted
 from tuner.measure.paired import Comparison, compare
-from tuner.measure.speed import ProbedRun, Speed, slopes_of, usual
+from tuner.measure.speed import Adjustment, ProbedRun, Speed, adjustment, slopes_of, usual
 from tuner.search.space import Floats
-from tuner.search.study import HERE, Phase, Trial
+from tuner.search.study import HERE, Changes, Phase, Trial
 
 # What a quiet machine with two cores showed, worth as much as two differences of successive runs:
 # a handful of runs alone would often tell of no noise at all.
@@ -178,6 +179,26 @@ def _drift(logs: Floats, at_s: Floats, sigma: float) -> tuple[float, float]:
     times = (at_s - at_s.mean()) / lasts_s
     spread = float((times**2).sum())
     return float((times * logs).sum()) / spread, sigma / math.sqrt(spread)
+
+
+def adjustment_of(trials: Sequence[Trial]) -> Adjustment | None:
+    """The adjustment that the trials so far allow, to the speed of the machine while the profile
+    was calibrated; None without a probe.
+
+    A run just after a restart of the engine is slow for a reason of its own, and tells nothing of
+    slopes.
+    """
+    by_settings: dict[Changes, list[ProbedRun]] = {}
+    calibrated = []
+    for trial in trials:
+        run = trial.measurement
+        if run is None or run.speed is None or restarted(run):
+            continue
+        logs = run.speed.logs
+        by_settings.setdefault(trial.changes, []).append(ProbedRun(math.log(run.eps_paid), logs))
+        if trial.phase is Phase.CALIBRATE:
+            calibrated.append(logs)
+    return adjustment(list(by_settings.values()), usual(calibrated)) if calibrated else None
 
 
 def required(trial: Trial) -> Measurement:

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, TrialPlan
-from tuner.measure.metrics import restarted
-from tuner.measure.speed import Adjustment, ProbedRun, adjustment, usual
+from tuner.measure.speed import Adjustment
 from tuner.search.budget import affordable
-from tuner.search.calibration import Calibration
+from tuner.search.calibration import Calibration, adjustment_of
 from tuner.search.effects import EffectRatio
 from tuner.search.finalists import choose, next_replication, recommendable
 from tuner.search.guardrails import Limits
@@ -338,26 +337,6 @@ class Climb:
         half = _REACH * math.hypot(best.sd, self.noise.sigma / math.sqrt(len(written)))
         estimate = EffectRatio(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
         return Leader(changes, estimate)
-
-
-def adjustment_of(trials: Sequence[Trial]) -> Adjustment | None:
-    """The adjustment that the trials so far allow, to the speed of the machine while the profile
-    was calibrated; None without a probe.
-
-    A run just after a restart of the engine is slow for a reason of its own, and tells nothing of
-    slopes.
-    """
-    by_settings: dict[Changes, list[ProbedRun]] = {}
-    calibrated = []
-    for trial in trials:
-        run = trial.measurement
-        if run is None or run.speed is None or restarted(run):
-            continue
-        logs = run.speed.logs
-        by_settings.setdefault(trial.changes, []).append(ProbedRun(math.log(run.eps_paid), logs))
-        if trial.phase is Phase.CALIBRATE:
-            calibrated.append(logs)
-    return adjustment(list(by_settings.values()), usual(calibrated)) if calibrated else None
 
 
 def kept_knobs(runner: Runner) -> tuple[Knob, ...]:

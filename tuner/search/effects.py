@@ -1,33 +1,41 @@
-"""What each change of a winner gave, and which knobs made no difference; pure.
+"""What each change of a winner gave, by a designed experiment between the profile as written and
+the winner; pure.
 
-An effect is measured where fresh pairs ran with and without the change; else it is estimated by
-regression from all trials of a search together: a guess, never a claim.  Logarithms of rates are
-taken as a sum of what the knobs give, which a Bayesian ridge regression fits: weights drawn from
-one normal distribution, its width from the trials themselves (reference: MacKay 1992, "Bayesian
-interpolation").
+Each factor is a change, or a few that only make sense together, and has two levels: as written, and
+as in the winner.  The runs are a Hadamard matrix and its mirror image (a screening design of
+Plackett and Burman 1946, Biometrika 33:305, folded over), so that every effect is clear of every
+interaction of two factors: resolution IV (Box, Hunter and Hunter 2005, Statistics for
+Experimenters, 2nd ed., chapter 6).  A run and its mirror image are neighbours in time, a block: the
+difference between them holds the effects and no drift, their sum the interactions.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import hadamard
 from scipy.special import stdtrit
 
-from tuner.measure.measurement import Measurement
-from tuner.measure.metrics import restarted
+from tuner.search.calibration import adjustment_of, calibrating
 from tuner.search.space import Floats
-from tuner.search.study import SCORED, Axis, Changes, Study, Trial
-from tuner.search.verdict import Claim, Verdict
-from tuner.space.knob import Level
+from tuner.search.study import Changes, Phase, Trial
+from tuner.space.knob import Cost, Knob
 
-# The variance of a trial's noise over that of a weight.  At most 1: a few trials in which nothing
-# seems to matter must not prove that nothing does.
-_RIDGES = np.logspace(-3, 0, 31)
-_FEWEST = 3
+TOLERATED = 0.01
+"""What taking changes back may cost by the estimate, as a fraction."""
+RULED_OUT = 0.05
+"""What its 95 % interval must rule out: a test of non-inferiority.  Without it, by simulation, one
+search in six lost more than 2 % where runs differ by 5 %, and one in three at 20 %."""
+_SURE = 0.975
+
+Block = tuple[Changes, Changes]
+"""Two neighbouring runs: each has the changes that the other has not."""
 
 
 @dataclass(frozen=True)
@@ -40,191 +48,328 @@ class EffectRatio:
 
 
 @dataclass(frozen=True)
-class Guess:
-    """What the levels of each knob seem to give beside those of the profile as written.
+class Design:
+    """The blocks to measure: in each row a factor is as in the winner or as written; what is `held`
+    is as in the winner in all of them."""
 
-    `tried` counts the trials in which a knob had a level; with less than three trials there is
-    nothing but that.
+    held: Changes
+    factors: tuple[Changes, ...]
+    rows: tuple[tuple[bool, ...], ...]
+
+    def blocks(self) -> tuple[Block, ...]:
+        """Both runs of each row."""
+        return tuple((self._point(row), self._point([not on for on in row])) for row in self.rows)
+
+    def _point(self, row: Sequence[bool]) -> Changes:
+        chosen = (one for one, on in zip(self.factors, row, strict=True) if on)
+        return tuple(sorted([*self.held, *itertools.chain.from_iterable(chosen)]))
+
+
+def designed(
+    winner: Changes,
+    repairs: Changes,
+    knobs: Sequence[Knob],
+    blocks: int,
+    is_valid: Callable[[Changes], bool],
+) -> Design | None:
+    """The design that so many blocks allow, the same for the same winner; None where fewer than two
+    changes are made for speed, or there is no room.
+
+    Repairs are no factors, nor is what the engine restarts for: a run just after a restart is
+    slower by something that is not its settings'.
     """
+    by_path: dict[str, Knob] = {knob.path: knob for knob in knobs}
+    fixed = {path for path, _ in repairs}
+    fixed |= {path for path, knob in by_path.items() if knob.cost is Cost.NODE_RESTART}
+    held = tuple(one for one in winner if one[0] in fixed)
+    turned = tuple(one for one in winner if one[0] not in fixed)
+    ways = [_inseparable(turned, by_path)]
+    while len(ways[0]) > 1:
+        rows = _rows(len(ways[0]), blocks, winner)
+        for units in ways if rows else ():
+            design = Design(held, tuple(units), rows)
+            if all(is_valid(one) for one in {*itertools.chain(*design.blocks())} - {held}):
+                return design
+        ways = _merged(ways[0], by_path)
+    return None
 
-    axes: tuple[Axis, ...]
-    tried: Mapping[tuple[str, Level], int]
-    _fit: _Fit | None
 
-    def of(self, path: str, level: Level) -> EffectRatio:
-        """The effect of a level, as a factor on the rate."""
-        if self._fit is None:
-            return EffectRatio(1.0, 0.0, math.inf)
-        mean, half = self._fit.effect(_row(self.axes, ((path, level),), after_restart=False))
+def _rows(factors: int, blocks: int, winner: Changes) -> tuple[tuple[bool, ...], ...]:
+    """The rows of the smallest Hadamard matrix with a column for each factor, four at least, as
+    often as there is room, in random order, for factors in random columns; all but one of them
+    still tell two factors less apart, with a standard error that is a quarter larger.  None where
+    there is no room."""
+    size = max(4, 1 << (factors - 1).bit_length())
+    if size > blocks and not (size == blocks + 1 and factors <= size - 2):
+        return ()
+    rng = random.Random(repr(winner))
+    signs = hadamard(size)[:, rng.sample(range(size), factors)] > 0
+    rows = [tuple(map(bool, row)) for row in signs for _ in range(max(1, blocks // size))]
+    rng.shuffle(rows)
+    return tuple(rows[:blocks])
+
+
+def _inseparable(changes: Changes, knobs: Mapping[str, Knob]) -> list[Changes]:
+    """The changes, each with those that do nothing while it is as written."""
+    units: list[Changes] = [(one,) for one in changes]
+    for path, _ in changes:
+        for need in knobs[path].needs if path in knobs else ():
+            if need.path in dict(changes) and knobs[need.path].current not in need.levels:
+                units = _joined(units, [_unit(units, path), _unit(units, need.path)])
+    return units
+
+
+def _unit(units: Sequence[Changes], path: str) -> Changes:
+    return next(one for one in units if path in dict(one))
+
+
+def _joined(units: Sequence[Changes], together: Sequence[Changes]) -> list[Changes]:
+    """The units with some of them made one, in the place of the first."""
+    one = tuple(dict.fromkeys(itertools.chain(*together)))
+    first = units.index(together[0])
+    return [one if at == first else unit for at, unit in enumerate(units)
+            if at == first or unit not in together]  # fmt: skip
+
+
+def _merged(units: Sequence[Changes], knobs: Mapping[str, Knob]) -> list[list[Changes]]:
+    """The units with two of them made one, in every way: first where both are of one part of the
+    profile (the main queue, the action's, the index) that is split into most, and are small."""
+    parts = Counter(_part(one, knobs) for one in units)
+
+    def place(two: Sequence[Changes]) -> tuple[int, int]:
+        first, second = (_part(one, knobs) for one in two)
+        return -parts[first] * (first == second), len(two[0]) + len(two[1])
+
+    return [_joined(units, two) for two in sorted(itertools.combinations(units, 2), key=place)]
+
+
+def _part(unit: Changes, knobs: Mapping[str, Knob]) -> str:
+    path = unit[0][0]
+    key = next(iter(knobs[path].keys), path) if path in knobs else path
+    return key.split(".")[0]
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """Changes of which two groups gave more together, or less, than the two alone: any of `pairs`,
+    which this design cannot tell from one another, the likeliest first."""
+
+    pairs: tuple[tuple[Changes, Changes], ...]
+    estimate: EffectRatio
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What the changes of `chosen` gave, a figure for each of the `groups` that the `blocks` tell
+    apart: logarithms of ratios with their covariances; so many standard errors as `reach` are
+    95 %."""
+
+    chosen: Changes
+    groups: tuple[Changes, ...]
+    blocks: int
+    logs: tuple[float, ...]
+    covariances: tuple[tuple[float, ...], ...]
+    reach: float
+    interactions: tuple[Interaction, ...] = ()
+
+    def of(self, *groups: int) -> EffectRatio:
+        """What groups gave together, by their numbers."""
+        mean = sum(self.logs[at] for at in groups)
+        variance = sum(self.covariances[a][b] for a in groups for b in groups)
+        half = self.reach * math.sqrt(variance)
         return EffectRatio(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
 
-
-def guess(trials: Sequence[Trial], axes: Sequence[Axis]) -> Guess:
-    """From all trials that a search learnt from, those of its calibration included."""
-    measured = [
-        (dict(trial.changes), trial.outcome)
-        for trial in trials
-        if trial.phase in SCORED and isinstance(trial.outcome, Measurement)
-    ]
-    levels = [(axis.path, axis.current) for axis in axes]
-    tried = Counter(
-        (path, changes.get(path, current)) for changes, _ in measured for path, current in levels
-    )
-    if len(measured) < _FEWEST:
-        return Guess(tuple(axes), tried, None)
-    rows = np.array(
-        [
-            _row(axes, tuple(changes.items()), after_restart=restarted(run))
-            for changes, run in measured
-        ]
-    )
-    return Guess(tuple(axes), tried, _fitted(rows, np.log([run.eps_paid for _, run in measured])))
-
-
-def effects_of(trials: Sequence[Trial], axes: Sequence[Axis], changes: Changes) -> dict[str, float]:
-    """What each of the changes seems to give, as a logarithm, to rank them."""
-    estimates = guess(trials, axes)
-    return {path: math.log(estimates.of(path, level).ratio) for path, level in changes}
-
-
-def _row(axes: Sequence[Axis], changes: Changes, *, after_restart: bool) -> Floats:
-    """Settings as numbers, zero as written: for each knob how far its level lies from the one as
-    written, and a column for each level of its own, so that levels that are near each other give
-    half of what they give in common.  A run just after a restart of the engine is slower by
-    something that is not its settings'."""
-    levels = dict(changes)
-    parts = [_part(axis, levels.get(axis.path, axis.current)) for axis in axes]
-    return np.concatenate([*parts, [float(after_restart)]])
-
-
-def _part(axis: Axis, level: Level) -> Floats:
-    written, at = axis.levels.index(axis.current), axis.levels.index(level)
-    part = np.zeros(1 + len(axis.levels))
-    if at != written:
-        part[0] = (at - written) / max(written, len(axis.levels) - 1 - written)
-        part[1 + at] = 1.0
-    return part
-
-
-@dataclass(frozen=True)
-class _Fit:
-    """Means and covariance of the weights, and how many standard deviations are 95 %."""
-
-    weights: Floats
-    covariance: Floats
-    reach: float
-
-    def effect(self, row: Floats) -> tuple[float, float]:
-        """The mean at a row, and half of its interval."""
-        variance = float(row @ self.covariance @ row)
-        return float(row @ self.weights), self.reach * math.sqrt(max(variance, 0.0))
-
-
-def _fitted(rows: Floats, values: Floats) -> _Fit:
-    """The ridge that explains the values best, and what it makes of them; at least two values."""
-    centred, about = rows - rows.mean(axis=0), values - values.mean()
-    left, singular, right = np.linalg.svd(centred, full_matrices=False)
-    explained = left.T @ about
-    unexplained = float(about @ about - explained @ explained)
-    free = len(values) - 1
-    squares = singular[:, None] ** 2
-    shrinks = _RIDGES / (squares + _RIDGES)
-    variances = (((explained[:, None] ** 2) * shrinks).sum(axis=0) + max(unexplained, 0.0)) / free
-    variances = np.maximum(variances, 1e-12)
-    evidence = -free / 2 * np.log(variances) + np.log(shrinks).sum(axis=0) / 2
-    best = int(np.argmax(evidence))
-    ridge, variance = float(_RIDGES[best]), float(variances[best])
-    weights = right.T @ (singular / (singular**2 + ridge) * explained)
-    known = right.T * (singular**2 / (singular**2 + ridge)) @ right
-    covariance = variance / ridge * (np.eye(len(weights)) - known)
-    return _Fit(weights, covariance, float(stdtrit(free, 0.975)))
-
-
-# What counts as no difference, and how often a level must have been tried to say so.
-SAME = 0.02
-OFTEN = 2
-"""A level that was tried this often can be judged."""
-
-
-@dataclass(frozen=True)
-class Effect:
-    """What changing `path` to `level` gave, as a factor on the rate with the work paid for
-    that was put off past the window.
-
-    `pairs` measured it, together with the changes of `together`; without pairs it is estimated.  An
-    `undone` change is not part of what is recommended.
-    """
-
-    path: str
-    level: Level
-    estimate: EffectRatio
-    pairs: int = 0
-    together: tuple[str, ...] = ()
-    undone: bool = False
+    @property
+    def whole(self) -> EffectRatio:
+        """What all of them gave together."""
+        return self.of(*range(len(self.groups)))
 
     @property
-    def is_shown(self) -> bool:
-        """Whether fresh pairs show that it helps."""
-        return self.pairs > 0 and self.estimate.low > 1.0
+    def taken_back(self) -> tuple[int, ...]:
+        """The groups that are not handed over, by their numbers: as many of those that gave least
+        as cost at most 1 % together, and are shown to cost less than 5 %; never all."""
+        back: list[int] = []
+        for at in sorted(range(len(self.logs)), key=self.logs.__getitem__)[:-1]:
+            together = self.of(*back, at)
+            if together.ratio > 1 / (1 - TOLERATED) or together.high >= 1 / (1 - RULED_OUT):
+                break
+            back.append(at)
+        return tuple(back)
+
+    @property
+    def left(self) -> Changes:
+        """What is handed over: the winner without what is taken back."""
+        back = {one for at in self.taken_back for one in self.groups[at]}
+        return tuple(one for one in self.chosen if one not in back)
 
 
-@dataclass(frozen=True)
-class Explained:
-    """The effect of each change, and of the knobs that stay as written those that made less than
-    2 % difference, those that were slower at all other levels, and those not tried enough to tell;
-    all of these by the guess."""
+def effects_of(trials: Sequence[Trial], winner: Changes) -> Effects | None:
+    """What complete blocks show of a winner's changes; None where they are too few to tell.
 
-    effects: tuple[Effect, ...]
-    alike: tuple[str, ...]
-    slower: tuple[str, ...]
-    unclear: tuple[str, ...]
-
-
-def explain(study: Study, verdict: Verdict) -> Explained:
-    """What a study shows of each knob; of changes only where the verdict recommends them."""
-    axes = study.header.space
-    estimates = guess(study.trials, axes)
-    searched = {axis.path for axis in axes}
-    chosen = verdict.chosen if verdict.claim is Claim.IMPROVED else ()
-    changes = [one for one in chosen if one[0] in searched]
-    kept = dict(verdict.changes)
-    effects = tuple(
-        _effect(path, level, verdict, estimates, undone=path not in kept) for path, level in changes
+    The noise of a run is what the effects leave of the differences within blocks, what a straight
+    line and interactions leave of the sums, and the steps between the runs of the calibration,
+    which have the same plan.  Logarithms of rates are those without what the machine's speed
+    explains.  By tests/benchmarks/design_effects.py the intervals cover in 93 % or more.
+    """
+    blocks = list(_complete(trials, winner))
+    if not blocks:
+        return None
+    held = set.intersection(*(set(run.changes) for block in blocks for run in block))
+    signs = np.array(
+        [[1.0 if one in first.changes else -1.0 for one in winner if one not in held]
+         for first, _ in blocks]
+    )  # fmt: skip
+    columns: dict[tuple[float, ...], list[int]] = {}
+    for at, column in enumerate(signs.T):
+        columns.setdefault(tuple(column.tolist()), []).append(at)
+    turned = [one for one in winner if one not in held]
+    groups = tuple(tuple(turned[at] for at in of) for of in columns.values())
+    matrix = np.array(list(columns)).T
+    if np.linalg.matrix_rank(matrix) < len(groups) or len(groups) < 2:
+        return None
+    rates = _Rates(trials)
+    pairs = np.array([[rates.of(first), rates.of(second)] for first, second in blocks])
+    apart, sums = pairs[:, 0] - pairs[:, 1], pairs.sum(axis=1)
+    inverse = np.linalg.inv(matrix.T @ matrix)
+    logs = inverse @ matrix.T @ apart
+    rest = apart - matrix @ logs
+    squares, freedom = float(rest @ rest), float(len(blocks) - len(groups))
+    for of_machine in _by_machine(blocks):
+        of_sums = _without_line(sums[of_machine])
+        squares, freedom = squares + float(of_sums @ of_sums), freedom + max(0, len(of_machine) - 2)
+    of_steps, steps_freedom = rates.steps()
+    squares, freedom = squares + of_steps, freedom + steps_freedom
+    if freedom < 1:
+        return None
+    variance = squares / freedom
+    reach = float(stdtrit(freedom, _SURE))
+    found = _interactions(groups, matrix, sums, logs)
+    return Effects(
+        chosen=winner,
+        groups=groups,
+        blocks=len(blocks),
+        logs=tuple(logs.tolist()),
+        covariances=tuple(map(tuple, (variance * inverse).tolist())),
+        reach=reach,
+        interactions=tuple(found),
     )
-    tried = {axis.path: _tried(axis, estimates) for axis in axes if axis.path not in dict(changes)}
-    alike = [
-        path
-        for path, ratios in tried.items()
-        if ratios and all(one.low >= 1 - SAME and one.high <= 1 + SAME for one in ratios)
-    ]
-    slower = [
-        path
-        for path, ratios in tried.items()
-        if ratios and path not in alike and all(one.high < 1.0 for one in ratios)
-    ]
-    unclear = [path for path in tried if path not in {*alike, *slower}]
-    return Explained(effects, tuple(alike), tuple(slower), tuple(unclear))
 
 
-def _effect(path: str, level: Level, verdict: Verdict, estimates: Guess, *, undone: bool) -> Effect:
-    """By the attempt that undid the least beside this change; by the confirmation where it is the
-    only change; else by the guess."""
-    attempts = [one for one in verdict.attempts if path in one.undone]
-    if attempts:
-        closest = min(attempts, key=lambda one: len(one.undone))
-        together = tuple(one for one in closest.undone if one != path)
-        undoing = closest.comparison
-        doing = EffectRatio(1 / undoing.ratio, 1 / undoing.high, 1 / undoing.low)
-        return Effect(path, level, doing, undoing.pairs, together, undone)
-    if len(verdict.chosen) == 1 and (paid := verdict.paid) is not None:
-        return Effect(path, level, EffectRatio(paid.ratio, paid.low, paid.high), paid.pairs)
-    return Effect(path, level, estimates.of(path, level), undone=undone)
+def experiments(trials: Sequence[Trial]) -> Iterator[Effects]:
+    """What was found of each winner that was taken apart, the last first."""
+    winners = dict.fromkeys(_winner(*block) for block in _blocks(trials))
+    for winner in reversed(winners):
+        found = effects_of(trials, winner)
+        if found is not None:
+            yield found
 
 
-def _tried(axis: Axis, estimates: Guess) -> Sequence[EffectRatio]:
-    """The effects of the levels that were tried often enough; none unless the level as written was
-    as well."""
-    often = [level for level in axis.levels if estimates.tried.get((axis.path, level), 0) >= OFTEN]
-    if axis.current not in often:
-        return []
-    return [estimates.of(axis.path, level) for level in often if level != axis.current]
+def blocks_left(design: Design, trials: Sequence[Trial]) -> list[Block]:
+    """The blocks of a design that were not measured yet, in order."""
+    done = Counter(frozenset(run.changes for run in block) for block in _blocks(trials))
+    left = []
+    for block in design.blocks():
+        if done[frozenset(block)] > 0:
+            done[frozenset(block)] -= 1
+        else:
+            left.append(block)
+    return left
+
+
+def _blocks(trials: Sequence[Trial]) -> Iterator[tuple[Trial, Trial]]:
+    """Both runs of each block that is complete."""
+    by_number: dict[int | None, list[Trial]] = {}
+    for trial in trials:
+        if trial.phase is Phase.EFFECTS and trial.measurement is not None:
+            by_number.setdefault(trial.pair, []).append(trial)
+    for runs in by_number.values():
+        if len(runs) == 2:
+            yield runs[0], runs[1]
+
+
+def _winner(first: Trial, second: Trial) -> Changes:
+    """What was taken apart in a block: the changes of both runs."""
+    return tuple(sorted({*first.changes, *second.changes}))
+
+
+def _complete(trials: Sequence[Trial], winner: Changes) -> Iterator[tuple[Trial, Trial]]:
+    return (block for block in _blocks(trials) if _winner(*block) == winner)
+
+
+def _by_machine(blocks: Iterable[tuple[Trial, Trial]]) -> Iterable[list[int]]:
+    """The numbers of the blocks of each machine."""
+    numbers: dict[str, list[int]] = {}
+    for at, (first, _) in enumerate(blocks):
+        numbers.setdefault(first.machine, []).append(at)
+    return numbers.values()
+
+
+def _without_line(values: Floats) -> Floats:
+    """What a straight line leaves of values that are in order of time; nothing of two."""
+    times = np.arange(len(values))
+    if len(values) <= 2:
+        return np.zeros(len(values))
+    return np.asarray(values - np.polyval(np.polyfit(times, values, 1), times))
+
+
+class _Rates:
+    """Logarithms of rates with the work put off paid for, without what the machine's speed
+    explains."""
+
+    def __init__(self, trials: Sequence[Trial]) -> None:
+        machines = {trial.machine for trial in trials}
+        self._explained = {
+            name: adjustment_of([one for one in trials if one.machine == name]) for name in machines
+        }
+        self._calibrating = calibrating(trials)
+
+    def of(self, trial: Trial) -> float:
+        """That of a trial that was measured."""
+        run = trial.measurement
+        if run is None:
+            raise ValueError("a failed trial has no rate")
+        explained, log = self._explained[trial.machine], math.log(run.eps_paid)
+        return log if explained is None or run.speed is None else log - explained.of(run.speed.logs)
+
+    def steps(self) -> tuple[float, float]:
+        """The squares of the steps from one run of the calibration to the next, without their mean,
+        and their degrees of freedom (see `calibration`)."""
+        by_machine: dict[str, list[float]] = {}
+        for trial in self._calibrating:
+            by_machine.setdefault(trial.machine, []).append(self.of(trial))
+        squares, freedom = 0.0, 0.0
+        for steps in (np.diff(logs) for logs in by_machine.values() if len(logs) > 2):
+            squares += float(((steps - steps.mean()) ** 2).sum())
+            freedom += len(steps) - 1 / len(steps)
+        return squares, freedom
+
+
+# With fewer contrasts than this their median tells nothing of the noise.
+_FEWEST_CONTRASTS = 5
+
+
+def _interactions(
+    groups: Sequence[Changes], matrix: Floats, sums: Floats, logs: Floats
+) -> Iterator[Interaction]:
+    """The interactions of two factors that stand out from the others, by Lenth's margin of error
+    for all of them together (1989, Technometrics 31:469), the largest first."""
+    pairs: dict[tuple[float, ...], list[tuple[int, int, float]]] = {}
+    for a, b in itertools.combinations(range(len(groups)), 2):
+        column = matrix[:, a] * matrix[:, b]
+        pairs.setdefault(tuple((column * column[0]).tolist()), []).append((a, b, float(column[0])))
+    pairs.pop((1.0,) * len(sums), None)
+    if len(pairs) < _FEWEST_CONTRASTS:
+        return
+    # Of a sum each interaction is half of what two give more together.
+    contrasts = np.array([2 * float(np.array(column) @ sums) / len(sums) for column in pairs])
+    usual = 1.5 * float(np.median(np.abs(contrasts)))
+    error = 1.5 * float(np.median(np.abs(contrasts)[np.abs(contrasts) <= 2.5 * usual]))
+    each = (1 + 0.95 ** (1 / len(pairs))) / 2
+    margin = float(stdtrit(len(pairs) / 3, each)) * error
+    for at in np.argsort(-np.abs(contrasts)).tolist():
+        if abs(contrasts[at]) <= margin:
+            return
+        alike = sorted(list(pairs.values())[at], key=lambda one: -abs(logs[one[0]] * logs[one[1]]))
+        more = float(contrasts[at]) * alike[0][2]
+        estimate = EffectRatio(math.exp(more), math.exp(more - margin), math.exp(more + margin))
+        yield Interaction(tuple((groups[a], groups[b]) for a, b, _ in alike), estimate)

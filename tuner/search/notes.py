@@ -13,7 +13,6 @@ from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.profile.model import Profile
 from tuner.schema.path import short_names
 from tuner.search.budget import (
-    SHRINK_TRIALS,
     Pace,
     affordable,
     engine_warm_up,
@@ -183,12 +182,11 @@ def bought(budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob])
     enough_for_all = f"the budget is enough for all {len(knobs)} settings"
     yield frozen(knobs, kept) if len(kept) < len(knobs) else enough_for_all
     yield from _mapping(profile, knobs)
-    shrinking = SHRINK_TRIALS * plans.shrinks
     yield (
         f"trials: {plans.calibrating} of the profile as written, about {plans.searching} to search "
         f"({plans.search.window_s:.1f} s each), {plans.finals} to choose among the best "
-        f"({plans.final.window_s:.1f} s each), {shrinking or 'none'} to remove changes that do not "
-        "help"
+        f"({plans.final.window_s:.1f} s each), {2 * plans.blocks or 'none'} to see what each "
+        "change gives"
     )
     restarting = (
         f"; {FEWEST_RESTARTING} shorter ones with engine restarts if it changes the node"

@@ -14,8 +14,6 @@ from tuner.profile.model import Profile
 from tuner.search import notes
 from tuner.search.budget import (
     FEWEST_SEARCH_TRIALS,
-    SHRINK_PAIRS,
-    SHRINK_TRIALS,
     Spending,
     fitted,
     grace_s,
@@ -39,6 +37,8 @@ _DEADLY_TO_MACHINES = Failure(
 _MOST_LOST = 2
 _RECENT = 5
 _SIDES = 2
+# The windows of the pairs become a little shorter where a trial took longer than it had before.
+_NEARLY = 0.2
 # Set aside for the pairs, as a factor: with one pair too few nothing can be claimed, and what is
 # left over becomes another pair.
 _SPARE = 1.1
@@ -212,9 +212,9 @@ class Runner:
         return self.setup.budget_s - self.machines.now_s()
 
     def free_s(self, best: Changes) -> float:
-        """The seconds that are left before the change is made smaller, if `best` is the point that
+        """The seconds that are left before the winner is taken apart, if `best` is the point that
         will be confirmed."""
-        return self.spare_s(best) - self.rounds_left() * self.round_s(best, best)
+        return self.spare_s(best) - self.blocks_s(self.blocks_left())
 
     def has_room(self, best: Changes) -> bool:
         """Whether one more trial fits before the finals, if `best` is what will be confirmed.
@@ -249,18 +249,21 @@ class Runner:
         aside_s = checks_s + restarts * self.restart_s() + self.setup.pace.end_s
         return self.left_s() - pairs_s - aside_s
 
-    def rounds_left(self) -> int:
-        """How many rounds that try a smaller change are still planned."""
-        if not self.setup.shrinks:
+    def blocks_left(self) -> int:
+        """How many blocks that take the winner apart are still planned."""
+        if not self.setup.effects:
             return 0
-        return max(0, self.plans.shrinks - len(self.of(Phase.SHRINK)) // SHRINK_TRIALS)
+        return max(0, self.plans.blocks - len(self.of(Phase.EFFECTS)) // _SIDES)
 
-    def round_s(self, before: Changes, after: Changes) -> float:
-        """What a round of pairs of two points takes, in seconds."""
-        pairs = self._by_each(SHRINK_PAIRS)
-        restarts = 0 if self._node_part(before) == self._node_part(after) else pairs + 1
-        runs_s = _SIDES * pairs * self.takes_s(self.plans.search)
-        return runs_s + restarts * self.restart_s()
+    def blocks_that_fit(self, best: Changes) -> int:
+        """How many of those that are planned fit into the time, beside the confirmation of `best`;
+        the last may take a little of the time of its pairs."""
+        fit = len(self.machines.names) * (self.spare_s(best) / self.blocks_s(1) + _NEARLY)
+        return min(self.plans.blocks if self.setup.effects else 0, max(0, int(fit)))
+
+    def blocks_s(self, blocks: int) -> float:
+        """What so many blocks of two runs take, in seconds."""
+        return _SIDES * self._by_each(blocks) * self.takes_s(self.plans.search)
 
     def takes_s(self, plan: TrialPlan) -> float:
         """What a trial by this plan takes, in seconds, as trials went lately."""
@@ -385,15 +388,15 @@ class Runner:
         return highest + before + checks + 2 * self.planned_pairs(best)
 
     def _expected_before_checks(self, best: Changes) -> int:
-        """How many trials still fit: those of the search, the finals, and those that try a smaller
-        change."""
+        """How many trials still fit: those of the search, the finals, and those that take the
+        winner apart."""
         plans, free_s, phase = self.plans, max(0.0, self.free_s(best)), self.trials[-1].phase
-        machines, shrinking = len(self.machines.names), SHRINK_TRIALS * self.rounds_left()
-        if phase is Phase.SHRINK:
-            return shrinking
+        machines, apart = len(self.machines.names), _SIDES * self.blocks_left()
+        if phase is Phase.EFFECTS:
+            return apart
         final_s = self.takes_s(plans.final)
         if phase is Phase.FINAL:
-            return machines * int(free_s / final_s) + shrinking
+            return machines * int(free_s / final_s) + apart
         searching_s = max(0.0, free_s - plans.finals * final_s / machines)
         searching = machines * int(searching_s / self.takes_s(plans.search))
-        return searching + plans.finals + shrinking
+        return searching + plans.finals + apart

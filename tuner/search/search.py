@@ -1,5 +1,5 @@
-"""The course of a search: warm up, calibrate, climb, measure the best again, make its change
-smaller, check, confirm.
+"""The course of a search: warm up, calibrate, climb, measure the best again, take it apart, check,
+confirm.
 
 What is left to do follows from the trials so far, so that a journal of those is enough to go on
 with it, whatever ended it.
@@ -20,13 +20,12 @@ from tuner.search import notes
 from tuner.search.budget import FEWEST_SEARCH_TRIALS, engine_warm_up
 from tuner.search.calibration import FEWEST_RATES, calibrate, calibrating, repeats_of
 from tuner.search.climb import Climb, Leader, begun, kept_knobs
-from tuner.search.effects import effects_of
+from tuner.search.effects import Block, Design, blocks_left, designed, effects_of
 from tuner.search.farm import Task, Work
 from tuner.search.guardrails import check_plan, check_rate
 from tuner.search.pairs import candidate_of, compared, gains_of, pairs_of
 from tuner.search.runner import Runner
-from tuner.search.shrink import attempts_from, pairs_of_next_round, shorter, shrunk
-from tuner.search.study import BASELINE, Asked, Axis, Changes, Phase, Step, Trial
+from tuner.search.study import BASELINE, Asked, Changes, Phase, Step, Trial
 from tuner.search.verdict import MOST_PAIRS, disqualified, reason_of
 
 BEST = "the best found"
@@ -36,8 +35,8 @@ BEST = "the best found"
 _LOSING = 0.9
 # So many of the best are run at a fixed rate, until one of them keeps the guardrails there.
 _MOST_CHECKED = 3
-# The windows of the pairs become a little shorter where a trial took longer than it had before.
-_NEARLY = 0.8
+# Where a run of a design fails, the next one goes without its point.
+_MOST_DESIGNS = 4
 
 
 @dataclass
@@ -203,9 +202,9 @@ class Ascent:
         return disqualified(self.runner.trials, changes, self.runner.setup.limits) is not None
 
     def _chosen(self) -> Generator[Step, None, Changes | None]:
-        """The point to confirm: the best found, made smaller, that is also fresh at a fixed rate
-        well below what either side carries; what is not gives way to the next best.  None without
-        any."""
+        """The point to confirm: the best found, without what gives nothing, that is also fresh at a
+        fixed rate well below what either side carries; what is not gives way to the next best.
+        None without any."""
         runner, climb = self.runner, self.climb
         for _ in range(_MOST_CHECKED):
             winner = climb.winner(runner.trials, runner.fits) or climb.winner(runner.trials)
@@ -220,49 +219,51 @@ class Ascent:
                 return None
             if winner is None or self._is_disqualified(winner):
                 return None
-            winner = yield from self._shrink(winner)
+            winner = yield from self._apart(winner)
             if self._is_disqualified(winner):
                 continue
             if runner.plans.checks_s == 0 or (yield from self.is_fresh(winner)):
                 return winner
         return None
 
-    def _shrink(self, winner: Changes) -> Generator[Step, None, Changes]:
-        """What is left of a winner without the changes that seem to matter least, as far as pairs
-        with and without them show that they do not help; the winner itself where time is short."""
+    def _apart(self, winner: Changes) -> Generator[Step, None, Changes]:
+        """What is left of a winner without the changes that a designed experiment shows to give
+        nothing; the winner itself where time is short."""
         runner, setup = self.runner, self.runner.setup
-        tuned = tuple(one for one in winner if one not in setup.repairs)
-        axes = [Axis.of(knob) for knob in self.climb.knobs.knobs]
-        effects = effects_of(runner.trials, axes, tuned)
 
         def may_be(changes: Changes) -> bool:
             return setup.is_valid(changes) and not self._is_disqualified(changes)
 
-        tried = attempts_from(winner, runner.trials)
-        for _ in range(runner.rounds_left()):
-            before = shrunk(winner, tried)
-            after = shorter(before, effects, tried, may_be)
-            if after is None or runner.spare_s(before) < _NEARLY * runner.round_s(before, after):
-                return before
-            if not (yield from self._round(before, after)):
-                return before
-            tried = attempts_from(winner, runner.trials)
-        return shrunk(winner, tried)
+        knobs = self.climb.knobs.knobs
+        for _ in range(_MOST_DESIGNS):
+            begun = len(runner.of(Phase.EFFECTS)) // 2
+            blocks = min(runner.plans.blocks, begun + runner.blocks_that_fit(winner))
+            design = designed(winner, setup.repairs, knobs, blocks, may_be)
+            if design is None or (yield from self._measured(design, winner)):
+                break
+        found = effects_of(runner.trials, winner)
+        return winner if found is None or self._is_disqualified(found.left) else found.left
 
-    def _round(self, before: Changes, after: Changes) -> Generator[Step, None, bool]:
-        """Pairs with and without some changes; whether none of their runs failed."""
+    def _measured(self, design: Design, winner: Changes) -> Generator[Step, None, bool]:
+        """Measure the blocks of a design that fit into the time; false where a run failed, so that
+        another design is needed."""
         runner, failed = self.runner, False
-        pairs = iter(pairs_of_next_round(runner.trials))
+        left = iter(blocks_left(design, runner.trials))
+        number = max((one.pair or 0 for one in runner.of(Phase.EFFECTS)), default=0)
 
         def next_task(_: str) -> Task | None:
-            pair = None if failed else next(pairs, None)
-            return None if pair is None else partial(paired, pair)
+            nonlocal number
+            block = None if failed or not runner.blocks_that_fit(winner) else next(left, None)
+            if block is None:
+                return None
+            number += 1
+            return partial(measured, block, number)
 
-        def paired(pair: int, machine: str) -> Work:
+        def measured(block: Block, number: int, machine: str) -> Work:
             nonlocal failed
-            for changes in runner.pair_order(Phase.SHRINK, before, after, machine):
-                why = BEST if changes == before else "with fewer changes"
-                asked = Asked(0, Phase.SHRINK, changes, why, runner.plans.search, pair)
+            for changes in runner.pair_order(Phase.EFFECTS, *block, machine):
+                why = BEST if changes == winner else "to see what each change gives"
+                asked = Asked(0, Phase.EFFECTS, changes, why, runner.plans.search, number)
                 trial = yield from runner.trial(asked)
                 self._learn(trial)
                 if isinstance(trial.outcome, Failure):

@@ -24,7 +24,7 @@ class Setup:
     `farm` measures it as was asked for; `begins` and `ended` hear of each trial.  A recommendation
     keeps the `limits`; what `earlier` searches ended with is measured first.  `strategy` is made of
     the space and the noise of one trial.  `clock` gives the seconds of the budget that are used.
-    With `shrinks` the winner is made smaller before it is confirmed.  Every point that is proposed
+    With `effects` the winner is taken apart before it is confirmed.  Every point that is proposed
     contains the `repairs`, and so does the baseline once it lost events without.  Where the
     baseline noise is above `refuse_noise`, it ends.
 
@@ -43,7 +43,7 @@ class Setup:
     rng: random.Random
     limits: Limits
     earlier: tuple[Earlier, ...] = ()
-    shrinks: bool = True
+    effects: bool = True
     repairs: Changes = ()
     refuse_noise: float = math.inf
     begins: Callable[[Asked], None] = lambda _: None

@@ -11,7 +11,7 @@ from tuner.measure.metrics import Result
 from tuner.search.guardrails import Limits
 from tuner.space.knob import Knob, Level, level_text
 
-SCHEMA = 7
+SCHEMA = 8
 
 Changes = tuple[tuple[str, Level], ...]
 """What differs from the profile as written: paths with their values, sorted by path."""
@@ -25,20 +25,21 @@ HERE = ""
 class Phase(Enum):
     """What a trial was for; only `CONFIRM` supports a claim.
 
-    `FINAL` measures good points again, to choose among them, `SHRINK` undoes changes of the winner
-    to see whether they matter.  `CHECK` runs both sides of the confirmation at a fixed rate.
+    `FINAL` measures good points again, to choose among them, `EFFECTS` takes the winner apart, to
+    see what each of its changes gives.  `CHECK` runs both sides of the confirmation at a fixed
+    rate.
     """
 
     WARM_UP = "warm-up"
     CALIBRATE = "calibrate"
     SEARCH = "search"
     FINAL = "final"
-    SHRINK = "shrink"
+    EFFECTS = "effects"
     CHECK = "check"
     CONFIRM = "confirm"
 
 
-SCORED = frozenset({Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL, Phase.SHRINK})
+SCORED = frozenset({Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL, Phase.EFFECTS})
 """The phases whose trials a search learns from."""
 
 
@@ -46,8 +47,8 @@ SCORED = frozenset({Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL, Phase.SHRINK})
 class Options:
     """What a search was asked for on the command line, beside its profile, budget and seed.
 
-    `engine` is the kind of lab, `url` an engine that runs already; with `shrinks` the winner is
-    made smaller before it is confirmed; `allow` names the guarantees that were opened; with
+    `engine` is the kind of lab, `url` an engine that runs already; with `effects` the winner is
+    taken apart before it is confirmed; `allow` names the guarantees that were opened; with
     `repairs` what loses events under the profile's own tier is changed too.  Where the baseline
     noise is above `refuse_noise`, as a share, the search ends.
     """
@@ -55,7 +56,7 @@ class Options:
     engine: str
     url: str | None = None
     strategy: str = "default"
-    shrinks: bool = True
+    effects: bool = True
     allow: tuple[str, ...] = ()
     repairs: bool = True
     refuse_noise: float | None = None

@@ -13,9 +13,9 @@ import numpy as np
 from tuner.errors import JobFailed
 from tuner.measure.measurement import Failure, FailureKind, Measurement, PacedMeasurement
 from tuner.measure.paired import Comparison, least
+from tuner.search.effects import Effects, experiments
 from tuner.search.guardrails import Limits
 from tuner.search.pairs import candidate_of, compared, machines_of, pairs_of
-from tuner.search.shrink import Attempt, attempts_to
 from tuner.search.study import BASELINE, Changes, Earlier, Ending, Phase, Study, Trial
 from tuner.space.knob import Knob, Level
 
@@ -43,8 +43,8 @@ class Verdict:
     over baseline, below 1 is less: CPU, of which the engine's includes the work put off, disk, the
     peak memory of rsyslogd, and `bulk`, the median of how long the engine took for a bulk request.
 
-    The pairs were of `confirmed`, which `attempts` left of what had been `chosen`; `changes` is
-    what is recommended.
+    The pairs were of `confirmed`, which is left of what `effects` took apart; `changes` is what is
+    recommended.
     """
 
     claim: Claim
@@ -60,8 +60,12 @@ class Verdict:
     bulk: Comparison | None = None
     failure: str = ""
     confirmed: Changes = BASELINE
-    chosen: Changes = BASELINE
-    attempts: tuple[Attempt, ...] = ()
+    effects: Effects | None = None
+
+    @property
+    def chosen(self) -> Changes:
+        """What had been found before changes of it were taken back."""
+        return self.confirmed if self.effects is None else self.effects.chosen
 
     @property
     def claimed(self) -> Comparison | None:
@@ -85,7 +89,6 @@ def judge(study: Study) -> Verdict:
     if eps is None or paid is None or not eps.enough:
         return Verdict(Claim.UNFINISHED, BASELINE, failure=study.reason)
     shown = eps.shows_more and paid.shows_more
-    attempts = attempts_to(candidate, study.trials)
     return Verdict(
         Claim.IMPROVED if shown else Claim.NOT_SHOWN,
         candidate if shown else BASELINE,
@@ -99,8 +102,7 @@ def judge(study: Study) -> Verdict:
         compared(pairs, lambda run: run.shipper_rss_bytes, machines, by_speed=False),
         compared(pairs, _bulk_p50_ms, machines),
         confirmed=candidate,
-        chosen=attempts[0].before if attempts else candidate,
-        attempts=attempts,
+        effects=next((one for one in experiments(study.trials) if one.left == candidate), None),
     )
 
 

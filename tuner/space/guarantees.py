@@ -1,6 +1,6 @@
 """Settings that touch a guarantee: no dimensions of a search unless the user opens them by name.
-And what changes give up that no guarantee names: the order of events, and how many of them a crash
-of rsyslogd loses.
+And what changes give up that no guarantee names: how soon events are searchable, what can be
+searched, room for an outage, the order of events, and how many of them a crash of rsyslogd loses.
 
 Order (rsyslog.md, sections 1.2 and 3): several workers of a queue overtake one another, so do lanes
 and the readers of imudp; imptcp and imtcp handle each connection in one thread at a time.
@@ -11,6 +11,7 @@ nothing by being larger, while the part of a disk-assisted one that is in memory
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -230,28 +231,84 @@ def keeping(profile: Profile, knob: Knob) -> Knob:
     return replace(knob, levels=levels)
 
 
+@dataclass(frozen=True)
+class Concession:
+    """What changes give up: in a few words, and in a sentence that names them."""
+
+    short: str
+    text: str
+
+
+_REFRESH, _SIZE = "settings.refresh_interval", "size"
+# What a shard does that is searched (Elasticsearch, Index modules, index.refresh_interval).
+_REFRESH_UNSET = "1s"
+
+
 def concessions(
-    written: Profile, changed: Profile, changes: Sequence[tuple[str, Level]],
+    written: Profile,
+    changed: Profile,
+    changes: Sequence[tuple[str, Level]],
     knobs: Mapping[str, Knob],
-) -> Iterator[str]:  # fmt: skip
-    """What the changes from one profile to another give up, a line for each queue or setting."""
+    per_second: float | None = None,
+) -> Iterator[Concession]:
+    """What the changes from one profile to another give up, what queries and dashboards notice
+    first; `per_second` events tell how long a queue holds out."""
+    turned = [(knobs[path], level) for path, level in changes if path in knobs]
+    for knob, level in turned:
+        change = f"{knob.path} {_text(knob.current)} -> {_text(level)}"
+        before, after = (_REFRESH_UNSET if x is None else x for x in (knob.current, level))
+        if _REFRESH in knob.keys and _seconds(after) > _seconds(before):
+            later = f"searchable after {_text(after)} at most (was {_text(before)})"
+            yield Concession(later, f"{change}: events are {later}")
+        if "index.mapping" in knob.keys and level == "explicit":
+            lost = "no .keyword fields, and only the searches that `uses` names"
+            yield Concession(lost.replace("`", ""), f"{change}: {lost}; dashboards that use others "
+                             "must change")  # fmt: skip
+    yield from _for_an_outage(written, changed, turned, per_second)
+    reordering = [
+        f"{knob.path} {_text(knob.current)} -> {_text(level)}"
+        for knob, level in turned
+        if Keep.ORDER in given_up_at(knob, level)
+    ]
+    if reordering:
+        other = "events may be stored in another order"
+        yield Concession("another order of events", f"{', '.join(reordering)}: {other}")
+
+
+def _seconds(level: Level) -> float:
+    amount = amount_of(level)
+    # -1 never refreshes.
+    return math.inf if amount is not None and amount < 0 else amount or 0.0
+
+
+def _for_an_outage(
+    written: Profile,
+    changed: Profile,
+    turned: Sequence[tuple[Knob, Level]],
+    per_second: float | None,
+) -> Iterator[Concession]:
+    """What changes of queues do in an outage of the engine and in a crash of rsyslogd."""
     enlarging: dict[Path, list[str]] = {}
-    for path, level in changes:
-        if path not in knobs:
-            continue
-        knob = knobs[path]
-        change = f"{path} {_text(knob.current)} -> {_text(level)}"
-        given_up = given_up_at(knob, level)
-        if Keep.LOSS in given_up:
+    for knob, level in turned:
+        change = f"{knob.path} {_text(knob.current)} -> {_text(level)}"
+        if Keep.LOSS in given_up_at(knob, level):
             enlarging.setdefault(_queue_of(knob), []).append(change)
-        if Keep.ORDER in given_up:
-            yield f"{change}: events may be stored in another order"
+        before, after = (amount_of(one) for one in (knob.current, level))
+        if Path(knob.path).last == _SIZE and before and after and after < before:
+            lasts = f", {after / per_second:.1f} s at the rate measured" if per_second else ""
+            room = f"a queue of {after:,.0f} events for an outage (was {before:,.0f}{lasts})"
+            yield Concession(room, f"{change}: {room}")
+        if level == QueueType.DIRECT.value != knob.current:
+            stops = "an outage of the engine stops the other outputs too"
+            yield Concession(stops, f"{change}: {stops}")
     for queue, several in enlarging.items():
-        before, after = (_held_in_memory(profile, queue) for profile in (written, changed))
-        if after > before:
-            yield (
-                f"{', '.join(several)}: a crash of rsyslogd loses up to {after:,} events that "
-                f"stand in memory there, before {f'up to {before:,}' if before else 'none'}"
+        held, more = (_held_in_memory(profile, queue) for profile in (written, changed))
+        if more > held:
+            crash = f"a crash of rsyslogd loses up to {more:,} events"
+            yield Concession(
+                f"{crash} (was {held:,})",
+                f"{', '.join(several)}: {crash} that stand in memory there, before "
+                f"{f'up to {held:,}' if held else 'none'}",
             )
 
 
