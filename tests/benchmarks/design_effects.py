@@ -100,9 +100,10 @@ def row(count: int, blocks: int, noise: float, searches: int) -> str:
         harmful, lost = harmful + (cost > RULED_OUT), lost + max(0.0, cost)
         useless = [path for path, give in world.gives.items() if give <= 0]
         minimal += not any(path in useless for path, _ in found.left)
+    shares = f"±{width / effects:.1%} | {covered / effects:.1%} | {harmful / searches:.1%}"
     return (
-        f"| {count} | {2 * blocks} | {noise:.0%} | ±{width / effects:.1%} | {covered / effects:.1%} "
-        f"| {harmful / searches:.1%} | {lost / searches:.2%} | {minimal / searches:.0%} |"
+        f"| {count} | {2 * blocks} | {noise:.0%} | {shares} | {lost / searches:.2%} "
+        f"| {minimal / searches:.0%} |"
     )
 
 
