@@ -98,7 +98,7 @@ class Locked(TuneError):
 
 
 class Interrupted(BaseException):
-    """A signal stopped the command: 130 for SIGINT, 143 for SIGTERM.
+    """A signal stopped the command: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP.
 
     Like KeyboardInterrupt it is no Exception: libraries that expect any in what they call, as
     Jinja and pydantic do, must not take it for one of theirs.

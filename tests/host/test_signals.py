@@ -31,3 +31,22 @@ def test_a_swallowed_signal_still_ends_the_command() -> None:
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False
     )
     assert done.stdout == "UserWarning 143\n", done.stderr
+
+
+FINISHING = """
+import os, signal
+from tuner.host.signals import end_orderly, finish_first, received
+
+end_orderly()
+finish_first()
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    os.kill(os.getpid(), number)
+print("written", received())
+"""
+
+
+def test_what_is_finished_is_written_whatever_signal_comes() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FINISHING], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "written None\n"), done.stderr

@@ -110,7 +110,8 @@ _EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 differences found, 3 warnings under --strict, 4 unreachable, "
     "5 refused, 6 guardrail breached or delivery incomplete, 7 no improvement under "
     "--require-gain or below the bar of --fail-below, 64 usage, 69 a program is missing, 70 a bug, "
-    "75 locked by another run, 78 bad profile or template, 130 interrupted, 143 terminated."
+    "75 locked by another run, 78 bad profile or template, 129 its terminal was closed, "
+    "130 interrupted, 143 terminated."
 )
 
 app = typer.Typer(

@@ -293,11 +293,12 @@ def _studied(job: Job, verbosity: Verbosity, metrics_path: Path | None) -> Worke
 
 
 def _conclude(worked: Worked, directory: Path, require_gain: bool, output: OutputFormat) -> None:
-    """Print the verdict, whatever became of the files, and choose the exit code."""
-    if isinstance(worked.error, Interrupted):
-        raise worked.error
+    """Print the verdict, whatever became of the files, and choose the exit code.  A search that was
+    interrupted has one once there were pairs enough."""
     analysed = analyse(worked.study)
     verdict = analysed.verdict
+    if isinstance(worked.error, Interrupted) and verdict.claimed is None:
+        raise worked.error
     after = next_command(analysed, directory) if worked.error is None else None
     if output is OutputFormat.JSON:
         data = {**report_json(analysed), "run_directory": str(directory), "next": after}

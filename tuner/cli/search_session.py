@@ -25,6 +25,7 @@ from tuner.cli.place import Wanted, pace_of
 from tuner.cli.search_progress import Progress, Running
 from tuner.cli.search_screen import Screen, screen
 from tuner.errors import BadUsage, Interrupted, JobFailed, Refused, TuneError, of_the_system
+from tuner.host.signals import finish_first
 from tuner.lint.candidate import candidate
 from tuner.lint.knobs_check import Checker
 from tuner.lint.load import LoadedProfile, parse_profile
@@ -363,9 +364,11 @@ def to_resume(job: Job) -> str:
 
 
 def _ended_by(search: Callable[[], None]) -> TuneError | Interrupted | None:
-    """What ended a search early; None when it came to its end."""
+    """What ended a search early; None when it came to its end, which is then protected until its
+    reports are written."""
     try:
         search()
+        finish_first()
     except (TuneError, Interrupted) as error:
         return error
     except OSError as error:

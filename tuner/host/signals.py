@@ -8,14 +8,24 @@ from types import FrameType
 
 from tuner.errors import Interrupted
 
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 def end_orderly() -> None:
     """From now on the first SIGINT, SIGTERM or SIGHUP raises Interrupted in the main thread.
 
     Those that follow are ignored: what is started is being ended already, within seconds.
     """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _ENDING:
         signal.signal(number, _raise)
+
+
+def finish_first() -> None:
+    """From now on signals are ignored, as far as they would end the command orderly: it has what it
+    was started for, and ends by itself within seconds, with all of it written."""
+    for number in _ENDING:
+        if signal.getsignal(number) is _raise:
+            signal.signal(number, signal.SIG_IGN)
 
 
 _RECEIVED: list[Interrupted] = []
@@ -28,7 +38,7 @@ def received() -> Interrupted | None:
 
 
 def _raise(number: int, _frame: FrameType | None) -> None:
-    for every in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for every in _ENDING:
         signal.signal(every, signal.SIG_IGN)
     # While pydantic serializes a union it catches any exception, tries the other members and then
     # only warns (pydantic-core, serializers/type_serializers/union.rs; seen with 2.12). As an
