@@ -106,7 +106,7 @@ def test_the_first_screen_has_the_verdict_and_its_numbers(study: Study) -> None:
     found = verdict.claimed
     assert found is not None
     text = seen(page(study)).text
-    first = " ".join(text.split("What to change")[0].split())
+    first = " ".join(text.split("Evidence")[0].split())
     assert f"it takes {len(verdict.changes)} changes" in first
     assert percent(found.ratio) in first
     assert f"95 % interval {percent(found.low)} to {percent(found.high)}" in first

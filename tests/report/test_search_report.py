@@ -269,3 +269,11 @@ def test_a_value_with_stars_in_it_stays_what_it_is(study: Study) -> None:
     for line in text.split("## How sure it can be")[0].splitlines():
         outside = "".join(line.replace("**", "").split("`")[::2])
         assert "*" not in outside
+
+
+def test_a_merge_request_shows_the_verdict_and_the_changes_and_folds_the_rest(study: Study) -> None:
+    shown, folded = markdown(study).split("<details><summary>")
+    assert "## What to change" in shown
+    assert len([line for line in shown.splitlines() if line]) <= 25
+    assert folded.endswith("</details>\n")
+    assert "## Evidence" in folded

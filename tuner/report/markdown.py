@@ -27,12 +27,19 @@ from tuner.report.sections import (
 _CODE = re.compile(r"(`[^`\n]*`)")
 _MARKUP = re.compile(r"<|\](?=\()|@")
 _HARMLESS = {"<": "&lt;", "]": "&#93;", "@": "&#64;"}
+_BELOW = "Evidence, doubts, the diff, what was not tested, and every trial"
 _FENCES = re.compile("`{3,}")
 
 
 def report_markdown(report: Report) -> str:
-    """The first screen and all sections."""
-    return "\n\n".join((*_first(report.first), *_sections(report.sections))) + "\n"
+    """The first screen and all sections; what is below the first screen is folded, as GitHub and
+    GitLab show it in a merge request."""
+    first = list(_first(report.first))
+    sections = [*_numbers(report.first), *_sections(report.sections)]
+    if report.leading is not None:
+        first += _sections([report.leading])
+        sections = [f"<details><summary>{_BELOW}</summary>", *sections, "</details>"]
+    return "\n\n".join((*first, *sections)) + "\n"
 
 
 def blocks_markdown(blocks: Iterable[Block]) -> str:
@@ -46,6 +53,9 @@ def _first(first: FirstScreen) -> Iterator[str]:
     yield from map(_plain, first.remarks)
     for caution in first.cautions:
         yield from _caution(caution)
+
+
+def _numbers(first: FirstScreen) -> Iterator[str]:
     if first.numbers:
         yield _list(map(str, first.numbers))
     yield _plain(first.about)

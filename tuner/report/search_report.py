@@ -47,7 +47,6 @@ from tuner.search.verdict import Claim, Loss, Verdict
 from tuner.space.knob import Level, level_text
 
 SECTIONS: tuple[Callable[[StudyResult], ReportSection], ...] = (
-    change,
     evidence,
     effects,
     sure,
@@ -59,13 +58,14 @@ SECTIONS: tuple[Callable[[StudyResult], ReportSection], ...] = (
     how,
     trials,
 )
-"""The sections in the order of the report; one without blocks is left out."""
+"""The sections below the first screen, in order; one without blocks is left out."""
 
 
 def search_report(result: StudyResult) -> Report:
     """The whole report of a search."""
-    sections = tuple(section(result) for section in SECTIONS)
-    return Report(first_screen(result), tuple(one for one in sections if one.blocks))
+    leading, *sections = (section(result) for section in (change, *SECTIONS))
+    shown = tuple(one for one in sections if one.blocks)
+    return Report(first_screen(result), shown, leading if leading.blocks else None)
 
 
 _MINUTE_S = 60

@@ -200,10 +200,11 @@ class FirstScreen:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report."""
+    """A whole report; what is `leading` stands on the first screen, above the numbers."""
 
     first: FirstScreen
     sections: tuple[ReportSection, ...]
+    leading: ReportSection | None = None
 
 
 def bullets(lines: Iterable[str]) -> list[PlainBlock]:
