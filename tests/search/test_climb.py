@@ -34,9 +34,10 @@ class Listener:
     """A strategy that only listens."""
 
     observations: list[Observation] = field(default_factory=list)
+    proposal: Proposal | None = None
 
     def ask(self, under_way: Sequence[Point] = ()) -> Proposal | None:
-        return None
+        return self.proposal
 
     def tell(self, observation: Observation) -> None:
         self.observations.append(observation)
@@ -133,3 +134,19 @@ def test_a_run_just_after_a_restart_tells_nothing_of_slopes() -> None:
     assert run is not None
     cold = replace(run, eps_paid=0.5 * run.eps_paid, spent=replace(SPENT, restart_s=20.0))
     assert adjustment_of([*warm, replace(last, outcome=cold)]) == adjustment_of(warm)
+
+
+@pytest.mark.parametrize(("gain", "left", "goes_on"), [
+    (0.002, 6.0, True), (0.002, 4.0, False), (None, 1.0, True),
+])  # fmt: skip
+def test_the_climb_ends_where_what_is_left_of_it_is_not_worth_its_time(
+    gain: float | None, left: float, goes_on: bool
+) -> None:
+    space = KNOBS.space(lambda _: True, 10.0, {})
+    point = KNOBS.point(((WORKERS, LEVELS[-1]),))
+    listener = Listener(proposal=Proposal(point, "promising", gain))
+    recipe = ((WORKERS, LEVELS[-2]),)
+    climb = Climb(listener, KNOBS, Noise(0.1, 4.0), [(recipe, "recipe")], ASKED.limits,
+                  Guard(space, 0, 0.1))  # fmt: skip
+    assert climb.ask(left) == (recipe, "recipe")
+    assert (climb.ask(left) is not None) is goes_on

@@ -74,7 +74,9 @@ _FEWEST_CALIBRATING, _MOST_CALIBRATING = 3, 6
 FEWEST_SEARCH_TRIALS = 4
 """With fewer points tried there is nothing to choose from."""
 _FEWEST_FINALS, _MOST_FINALS = 2, 16
-_BLOCKS = (24, 16, 8, 4)
+MOST_BLOCKS = 24
+"""More tell little that a reader would act on."""
+_BLOCKS = (MOST_BLOCKS, 16, 8, 4)
 _MOST_PLANNED = 10
 _LEAST_BEYOND_S, _BEYOND_SHARE = 15.0, 0.05
 _FINALS_SHARE = 0.2

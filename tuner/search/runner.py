@@ -14,6 +14,7 @@ from tuner.profile.model import Profile
 from tuner.search import notes
 from tuner.search.budget import (
     FEWEST_SEARCH_TRIALS,
+    MOST_BLOCKS,
     Spending,
     fitted,
     grace_s,
@@ -230,6 +231,12 @@ class Runner:
             return self.has_time(trial_s + self.least_pairs_s(best))
         return tried < FEWEST_SEARCH_TRIALS and self.leaves_pairs(trial_s, best)
 
+    def trials_left(self, best: Changes) -> float:
+        """How many trials of the search fit before the finals, one at least."""
+        free_s = self.free_s(best) - self._finals_s()
+        by_each = max(1.0, free_s / self.takes_s(self.plans.search))
+        return by_each * len(self.machines.names)
+
     def _finals_s(self) -> float:
         """What is kept for the finals, in seconds: nothing as long as there is little to choose
         from, as in a session that resumed late."""
@@ -256,10 +263,11 @@ class Runner:
         return max(0, self.plans.blocks - len(self.of(Phase.EFFECTS)) // _SIDES)
 
     def blocks_that_fit(self, best: Changes) -> int:
-        """How many of those that are planned fit into the time, beside the confirmation of `best`;
-        the last may take a little of the time of its pairs."""
+        """How many fit into the time beside the confirmation of `best`, of those that were planned
+        and of what the climb left; the last may take a little of the time of its pairs."""
         fit = len(self.machines.names) * (self.spare_s(best) / self.blocks_s(1) + _NEARLY)
-        return min(self.plans.blocks if self.setup.effects else 0, max(0, int(fit)))
+        begun = len(self.of(Phase.EFFECTS)) // _SIDES
+        return min(MOST_BLOCKS - begun if self.setup.effects else 0, max(0, int(fit)))
 
     def blocks_s(self, blocks: int) -> float:
         """What so many blocks of two runs take, in seconds."""

@@ -140,7 +140,7 @@ class Ascent:
                 return calibrated
             if not runner.has_room(self._best()):
                 return None
-            asked = climb.ask(runner.under_way)
+            asked = climb.ask(runner.trials_left(self._best()), runner.under_way)
             return None if asked is None else partial(tried, *asked)
 
         def calibrated(machine: str) -> Work:
@@ -237,7 +237,7 @@ class Ascent:
         knobs = self.climb.knobs.knobs
         for _ in range(_MOST_DESIGNS):
             begun = len(runner.of(Phase.EFFECTS)) // 2
-            blocks = min(runner.plans.blocks, begun + runner.blocks_that_fit(winner))
+            blocks = begun + runner.blocks_that_fit(winner)
             design = designed(winner, setup.repairs, knobs, blocks, may_be)
             if design is None or (yield from self._measured(design, winner)):
                 break

@@ -143,10 +143,12 @@ class Observation:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A point to measure and why."""
+    """A point to measure and why; by how much its logarithm is expected to be above that of the
+    best so far, None where no model says so."""
 
     point: Point
     why: str
+    gain: float | None = None
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 from statistics import fmean
 
@@ -107,9 +108,10 @@ class Gaussian:
             batch = self._batch = self._model.batch(among)
             seconds = self._space.seconds(self._told[-1].point, among, self._dearest_s())
             self._costs = seconds / self._bottleneck_weights(among, elites)
-        gains = batch.gains(under_way) / self._costs
-        fresh = (one for one in self._likely_best(batch.among, gains) if one not in known)
-        return self._first_valid(fresh, "promising")
+        improvements = batch.gains(under_way)
+        likely = self._likely_best(batch.among, improvements / self._costs)
+        found = self._first_valid((one for one in likely if one not in known), "promising")
+        return found and replace(found, gain=self._model.gain(improvements))
 
     def _likely_best(self, among: NDArray[np.int64], gains: Floats) -> Iterator[Point]:
         """The points by their gains times the probability that they are safe, those that likely

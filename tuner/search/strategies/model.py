@@ -98,6 +98,10 @@ class Model:
         hedged = process.Posterior.of(np.vstack([self._samples, level]), data)
         return Batch(self.space, hedged, among)
 
+    def gain(self, improvements: Floats) -> float:
+        """The largest of the expected improvements of a batch, as a logarithm."""
+        return float(improvements.max()) * self._scale
+
     def above(self, among: NDArray[np.int64], limit: float) -> Floats:
         """How probable it is at each point, not measured, that the value is above the limit."""
         means, variances = self._known().at_new(self.space.features(among))
