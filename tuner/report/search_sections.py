@@ -28,7 +28,7 @@ from tuner.report.sections import (
     bullets,
 )
 from tuner.schema.path import short_names
-from tuner.search.budget import seconds_for_effects
+from tuner.search.budget import NODE_PACE, SINK_PACE, minutes_for_effects, trial_seconds
 from tuner.search.effects import RULED_OUT, TOLERATED, EffectRatio
 from tuner.search.study import BASELINE, Changes, Phase, Trial
 from tuner.search.times import Times
@@ -215,10 +215,9 @@ def how_effects_are_known(result: StudyResult) -> str:
     if found is None:
         if len(result.effect_groups[0].changes) == 1:
             return "By the fresh pairs, on events per second including deferred work."
-        needed = minutes_for_effects(result)
         return (
             "By the fresh pairs, on events per second including deferred work. What each change "
-            f"gave was not measured: a budget of {needed} minutes has time for it."
+            f"gave was not measured: a budget of {_minutes(result)} minutes has time for it."
         )
     return (
         f"By {2 * found.blocks} runs before the pairs, each with about half of the changes and "
@@ -228,16 +227,17 @@ def how_effects_are_known(result: StudyResult) -> str:
     )
 
 
-_PER_MINUTE_S = 60
-
-
-def minutes_for_effects(result: StudyResult) -> int:
-    """The smallest budget, in minutes, that has time to take a winner apart where trials take as
-    long as they did here."""
-    study = result.study
-    took_s = [one.ended_s - one.at_s for one in study.trials if one.phase is not Phase.WARM_UP]
-    begun_s = max((trial.ended_s for trial in study.of(Phase.WARM_UP)), default=0.0)
-    return round(seconds_for_effects(statistics.median(took_s), begun_s) / _PER_MINUTE_S)
+def _minutes(result: StudyResult) -> int:
+    """The smallest budget that has time to take a winner apart where trials take as long as they
+    did here."""
+    study, pace = result.study, SINK_PACE if result.is_sink else NODE_PACE
+    took_s = [
+        one.ended_s - one.at_s - trial_seconds(one.plan, 0.0, pace)
+        for one in study.trials
+        if one.phase is not Phase.WARM_UP and one.measurement is not None
+    ]
+    begun_s = max((one.ended_s for one in study.of(Phase.WARM_UP)), default=0.0)
+    return minutes_for_effects(begun_s, max(0.0, statistics.median(took_s)), pace)
 
 
 def effects(result: StudyResult) -> ReportSection:

@@ -145,7 +145,7 @@ def spend(
     The share of the confirmation falls from 40 % of five minutes and less to 20 % of twenty and
     more: its length is set by the interval it must reach, not by the size of the search.  Where its
     windows are as long as those of the finals, more pairs tell more than longer ones.  What each
-    change gave takes 35 to 20 % likewise, where at least four blocks fit into that.
+    change gave takes 35 to 20 % likewise, where at least four blocks fit into that beside a search.
     """
     confirm_s = _falling(0.40, 0.20, left_s) * left_s
     full = TrialPlan(pace.warm_up_s, pace.longest_final_s)
@@ -161,11 +161,14 @@ def spend(
     search = TrialPlan(pace.warm_up_s, min(window_s, pace.longest_search_s))
     final = TrialPlan(pace.warm_up_s, min(window_s, pace.longest_final_s))
     search_s, final_s = (trial_seconds(plan, overhead_s, pace) for plan in (search, final))
-    blocks = _blocks(left_s, search_s, machines)
-    blocks_s = 2 * math.ceil(blocks / machines) * search_s
     checks_s = checks_s if left_s >= _CHECK_FROM_S else 0.0
     pairs_s = 2 * pairs_by_each * trial_seconds(confirm, overhead_s, pace)
-    free_s = left_s - pairs_s - blocks_s - checks_s - pace.end_s
+    free_s = left_s - pairs_s - checks_s - pace.end_s
+    fewest = _FEWEST_CALIBRATING + FEWEST_SEARCH_TRIALS + _FEWEST_FINALS
+    apart_s = min(_falling(0.35, 0.20, left_s) * left_s, free_s - fewest * search_s)
+    affordable_blocks = machines * int(max(0.0, apart_s) / (2 * search_s))
+    blocks = next((count for count in _BLOCKS if count <= affordable_blocks), 0)
+    free_s -= 2 * math.ceil(blocks / machines) * search_s
     runs = _CALIBRATION_SHARE * free_s / search_s
     calibrating = _between(_FEWEST_CALIBRATING, runs, _MOST_CALIBRATING)
     shared = machines * _FINALS_SHARE * free_s / final_s
@@ -175,17 +178,14 @@ def spend(
     return Spending(calibrating, searching, finals, blocks, pairs, search, final, confirm, checks_s)
 
 
-def _blocks(left_s: float, trial_s: float, machines: int = 1) -> int:
-    """How many blocks of two trials there is time for."""
-    affordable_blocks = machines * int(_falling(0.35, 0.20, left_s) * left_s / (2 * trial_s))
-    return next((count for count in _BLOCKS if count <= affordable_blocks), 0)
-
-
-def seconds_for_effects(trial_s: float, begun_s: float) -> float:
-    """The smallest budget, in whole minutes as seconds, that has time to take a winner apart, where
-    a trial takes so long and the search began to measure after `begun_s`."""
-    budgets_s = (60.0 * minutes for minutes in itertools.count(1))
-    return next(one for one in budgets_s if _blocks(one - begun_s, trial_s))
+def minutes_for_effects(begun_s: float, overhead_s: float, pace: Pace) -> int:
+    """The smallest budget, in minutes, that has time to take a winner apart, where the search began
+    to measure after `begun_s` and a trial takes `overhead_s` beside its warm-up and window."""
+    return next(
+        minutes
+        for minutes in itertools.count(1)
+        if spend(60.0 * minutes - begun_s, overhead_s, pace, 0.0).blocks
+    )
 
 
 def _falling(most: float, least: float, left_s: float) -> float:
