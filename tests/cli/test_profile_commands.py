@@ -60,6 +60,19 @@ def test_explain_as_json() -> None:
     assert key["paths"] == ["outputs[].index.settings.codec"]
 
 
+def test_explain_looks_up_words_that_are_no_key() -> None:
+    full = RUN.invoke(app, ["explain", "queue", "full"]).stdout
+    assert "outputs[].queue.timeoutEnqueue" in full
+    assert "RT113\n  " in full
+    shown = RUN.invoke(app, ["explain", "time", "zone"]).stdout
+    assert shown.startswith("No key is called time zone; it is mentioned here:\n\ninputs[].")
+    assert "\ndocs/profiles.md: " in shown or "\ndocs/import.md: " in shown
+    assert shown.endswith("in full: rsyslog-tune explain 'inputs[].defaultTZ'\n")
+    data = json.loads(RUN.invoke(app, ["explain", "time zone", "--output", "json"]).stdout)
+    assert data["keys"] == data["rules"] == []
+    assert {"where", "text"} == data["mentions"][0].keys()
+
+
 def test_explain_refuses_what_is_no_key() -> None:
     assert isinstance(RUN.invoke(app, ["explain", "dequeueBatch"]).exception, BadUsage)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import sys
+import textwrap
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from enum import Enum
 from functools import cache
@@ -27,6 +29,8 @@ class OutputFormat(Enum):
     JSON = "json"
 
 
+_WIDTH = 96
+_LABEL = 10
 # How often a spinner turns in a second: less than rich's 12.5, beside what is being measured.
 _SPINS = 4
 
@@ -74,6 +78,25 @@ def print_result(
         result_json({"schema": 1, "kind": kind, **fields})
     elif text:
         result(text)
+
+
+def wrapped(text: str, indent: str, first: str | None = None) -> str:
+    """A text in lines of a terminal, at most 96 columns, the first indented by another text."""
+    return textwrap.fill(
+        text,
+        min(_WIDTH, shutil.get_terminal_size((_WIDTH, 0)).columns),
+        initial_indent=indent if first is None else first,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
+
+
+def labelled(rows: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
+    """A line or more for each value, the first of a row behind its label."""
+    for label, values in rows:
+        for number, value in enumerate(values):
+            first = f"  {label if number == 0 else '':<{_LABEL}}"
+            yield wrapped(value, " " * len(first), first)
 
 
 @cache

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, print_result, result_json
+from tuner.cli.console import OutputFormat, labelled, print_result, result_json, wrapped
 from tuner.cli.options import OutputOption
 from tuner.lint.codes import CodeExplanation, explain_code, is_code
 from tuner.lint.explain import Explanation
-from tuner.lint.explain import explain as explanations_of
+from tuner.lint.look_up import Found, Mention, look_up
 from tuner.profile.facts import fact_of
 from tuner.profile.schema import every_key, json_schema
-
-_WIDTH = 96
-_LABEL = 10
+from tuner.render.assets import asset_texts
 
 
 def _offered(incomplete: str) -> list[str]:
@@ -29,23 +25,47 @@ def _offered(incomplete: str) -> list[str]:
 
 def explain(
     key: Annotated[
-        str,
+        list[str],
         typer.Argument(
+            metavar="KEY...",
             help="A key such as dequeueBatchSize, a path such as "
             "outputs[].index.settings.refresh_interval, a word of rsyslog's such as imtcp or "
-            "searchIndex, or a code such as RT112 or F11.",
+            "searchIndex, a code such as RT112 or F11, or words such as: queue full.",
             autocompletion=_offered,
         ),
     ],
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Explain a key of a profile: what it does, its default, range and pitfalls; an rsyslog
-    module and its keys; or a lint rule, by the code at the end of its messages."""
-    rules = (explain_code(key),) if is_code(key) else ()
-    found = () if rules else explanations_of(key)
-    fields = {"keys": [asdict(one) for one in found], "rules": [asdict(one) for one in rules]}
-    text = "\n\n".join([*map(_text, found), *map(_rule_text, rules)])
+    module and its keys; or a lint rule, by the code at the end of its messages.
+
+    Other words are looked up: what people call a setting, then keys, rules and documentation that
+    have all of them.
+    """
+    asked = " ".join(key)
+    if is_code(asked):
+        found = Found(codes=(explain_code(asked),))
+    else:
+        pages = {f"docs/{name}": text for name, text in asset_texts("docs", ".md").items()}
+        found = look_up(asked, pages)
+    fields = {
+        "keys": [asdict(one) for one in found.keys],
+        "rules": [asdict(one) for one in found.codes],
+        "mentions": [asdict(one) for one in found.mentions],
+    }
+    text = "\n\n".join([*map(_text, found.keys), *map(_rule_text, found.codes)])
+    if found.mentions:
+        text = "\n".join(_mentioned(asked, found.mentions))
     print_result(output, "explain", fields, text)
+
+
+def _mentioned(asked: str, several: Sequence[Mention]) -> Iterator[str]:
+    yield f"No key is called {asked}; it is mentioned here:"
+    for one in several:
+        yield from ("", one.where, wrapped(one.text, "  "))
+    explained = next((one.where for one in several if not one.where.startswith("docs/")), None)
+    if explained is not None:
+        yield from ("", f"in full: rsyslog-tune explain '{explained}'")
 
 
 def _text(found: Explanation) -> str:
@@ -59,7 +79,7 @@ def _text(found: Explanation) -> str:
         ("keys", found.keys),
         ("source", (found.source,)),
     ]
-    return "\n".join([*found.paths, _wrapped(found.does, "  ", "  "), *_lines(rows)])
+    return "\n".join([*found.paths, wrapped(found.does, "  "), *labelled(rows)])
 
 
 def _rule_text(found: CodeExplanation) -> str:
@@ -70,22 +90,7 @@ def _rule_text(found: CodeExplanation) -> str:
         ("good", found.good),
         ("source", (found.source,)),
     ]
-    return "\n".join([found.code, _wrapped(found.why, "  ", "  "), *_lines(rows)])
-
-
-def _lines(rows: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
-    for label, values in rows:
-        indent = " " * (_LABEL + 2)
-        for number, value in enumerate(values):
-            first = f"  {label if number == 0 else '':<{_LABEL}}"
-            yield _wrapped(value, first, indent)
-
-
-def _wrapped(text: str, first: str, indent: str) -> str:
-    width = min(_WIDTH, shutil.get_terminal_size((_WIDTH, 0)).columns)
-    return textwrap.fill(
-        text, width, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False
-    )
+    return "\n".join([found.code, wrapped(found.why, "  "), *labelled(rows)])
 
 
 def schema() -> None:

@@ -11,7 +11,7 @@ from tuner.errors import ProgramMissing
 
 
 def asset(folder: str, name: str) -> Traversable:
-    """The file `name` of `folder`, which is `templates` or `profiles`."""
+    """The file `name` of `folder`, which is `templates`, `profiles` or `docs`."""
     if not has_asset(folder, name):
         raise ProgramMissing(f"{folder}/{name} is missing: install rsyslog-tune again")
     return _place(folder) / name
@@ -25,6 +25,16 @@ def has_asset(folder: str, name: str) -> bool:
 def asset_text(folder: str, name: str) -> str:
     """The text of an asset."""
     return asset(folder, name).read_text(encoding="utf-8")
+
+
+def asset_texts(folder: str, ending: str) -> dict[str, str]:
+    """The texts of the assets of a folder whose names end so, by their names."""
+    places = (one for one in _place(folder).iterdir() if one.name.endswith(ending))
+    return {one.name: one.read_text(encoding="utf-8") for one in sorted(places, key=_name)}
+
+
+def _name(place: Traversable) -> str:
+    return place.name
 
 
 @cache
