@@ -59,8 +59,8 @@ class About:
     """All that is known of a rule beside its check, which it decorates.
 
     `bad`, laid over a small valid profile, breaks this rule and no other; `good`, laid over both,
-    fixes it with the nearest valid value. The complaint is about the first path of `good`, or
-    `at`.
+    fixes it, both with values as people write them. The complaint is about the first path of
+    `good`, or `at`.
     """
 
     severity: Severity

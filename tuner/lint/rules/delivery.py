@@ -23,8 +23,8 @@ _LEAST = 100
     why="F9: a full action queue makes the main worker wait for timeoutEnqueue, 2 s by default, "
     "and then drops one message, again and again.",
     source="rsyslog runtime/queue.c, doEnqSingleObj",
-    bad={"outputs[logs].queue.timeoutEnqueue": _PATIENT_MS - 1},
-    good={"outputs[logs].queue.timeoutEnqueue": _PATIENT_MS},
+    bad={"outputs[logs].queue.timeoutEnqueue": 2000},
+    good={"outputs[logs].queue.timeoutEnqueue": ROOM_AWAITED_MS},
 )
 @each(where_durable(action_queues))
 def _impatient_enqueue(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
@@ -66,8 +66,8 @@ def _discards(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     why="An action queue has 10 ms by default to empty itself when rsyslog stops, and discards "
     "the rest unless it has files.",
     source="rsyslog runtime/queue.c, timeoutShutdown",
-    bad={"outputs[logs].queue.timeoutShutdown": _HASTY_MS - 1},
-    good={"outputs[logs].queue.timeoutShutdown": _HASTY_MS},
+    bad={"outputs[logs].queue.timeoutShutdown": 10},
+    good={"outputs[logs].queue.timeoutShutdown": EMPTIED_IN_MS},
 )
 @each(where_durable(action_queues))
 def _hasty_shutdown(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
@@ -154,13 +154,13 @@ def _waits_for_itself(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     "does not show it.",
     source="rsyslog runtime/queue.c",
     bad={
-        "outputs[logs].queue.size": _LEAST - 1,
+        "outputs[logs].queue.size": 50,
         "outputs[logs].queue.lowWatermark": 2,
         "outputs[logs].queue.dequeueBatchSize": 10,
         "main_queue.dequeueBatchSize": 10,
         "outputs[logs].queue.workerThreadMinimumMessages": 10,
     },
-    good={"outputs[logs].queue.size": _LEAST},
+    good={"outputs[logs].queue.size": 1000},
 )
 @each(action_queues, "size")
 def _tiny(queue: PlacedQueue, _: Profile) -> Iterator[str]:

@@ -85,10 +85,10 @@ def _is_slowed(source: Input) -> bool:
     source="rsyslog runtime/queue.c, qqueueCorrectParams",
     bad={
         **_FILES,
-        "outputs[logs].queue.highWatermark": 29_999,
+        "outputs[logs].queue.highWatermark": 25_000,
         "outputs[logs].queue.lowWatermark": 20_000,
     },
-    good={"outputs[logs].queue.highWatermark": 30_000},
+    good={"outputs[logs].queue.highWatermark": 45_000},
 )
 @each(queues_with_files, "highWatermark")
 def _early_to_disk(queue: PlacedQueue, _: Profile) -> Iterator[str]:

@@ -132,9 +132,9 @@ def _same_place(profile: Profile) -> Iterator[Complaint]:
     source="rsyslog runtime/tcpsrv.c",
     bad={
         "inputs": [{"type": "imtcp", "port": 10514}],
-        "workload.connections": _MOST_SESSIONS["imtcp"] + 1,
+        "workload.connections": 500,
     },
-    good={"workload.connections": _MOST_SESSIONS["imtcp"]},
+    good={"workload.connections": 100},
     at="inputs[0].maxSessions",
 )
 @each(inputs, "maxSessions")
@@ -196,8 +196,8 @@ _UDP = {"type": "imudp", "port": 10514, "rcvbufSize": "4m"}
     why="UDP senders cannot be slowed down, so the main queue must hold what arrives during a "
     "pause.",
     source="rsyslog plugins/imudp: messages without flow control",
-    bad={"guardrails.tier": "relaxed", "inputs": [_UDP], "workload.rate": 20_001},
-    good={"workload.rate": 20_000},
+    bad={"guardrails.tier": "relaxed", "inputs": [_UDP], "workload.rate": 50_000},
+    good={"workload.rate": 10_000},
     at="main_queue.size",
 )
 def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
@@ -227,8 +227,8 @@ def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
     "RT224",
     why="A rate limit drops what exceeds it; rsyslog logs this only once.",
     source="rsyslog runtime/ratelimit.c",
-    bad={"inputs[0].rateLimit.interval": 2, "workload.rate": BURST // 2 + 1},
-    good={"workload.rate": BURST // 2},
+    bad={"inputs[0].rateLimit.interval": 2, "workload.rate": 20_000},
+    good={"workload.rate": 1000},
     at="inputs[0].rateLimit.interval",
 )
 @each(inputs)

@@ -88,8 +88,8 @@ _WAKES_FIRST = 2608
     "afterwards. Where 70 % of the queue is less, it sleeps a second for each message; 1000 of "
     "3000 arrived, and only at shutdown.",
     source="rsyslog runtime/queue.c, fixed in 8.2608 (commit 143197c3b); seen on 8.2302",
-    bad={"main_queue.size": 1499},
-    good={"main_queue.size": 1500},
+    bad={"main_queue.size": 1200},
+    good={"main_queue.size": 10_000},
 )
 def _stalls(profile: Profile) -> Iterator[Complaint]:
     queue = entry_queue(profile)
@@ -129,8 +129,8 @@ def _recommended(profile: Profile) -> int:
     why=f"Every input thread can hand over {HANDED_OVER} messages at once: with less than "
     f"{_PER_INPUT_THREAD} messages of room for each, the threads keep waiting for one another.",
     source="rsyslog runtime/queue.c, CONF_NUM_MULTISUB",
-    bad={"main_queue.size": 8191, "outputs[logs].queue.workerThreads": 1},
-    good={"main_queue.size": 8192},
+    bad={"main_queue.size": 5000, "outputs[logs].queue.workerThreads": 1},
+    good={"main_queue.size": 10_000},
 )
 def _small_for_threads(profile: Profile) -> Iterator[Complaint]:
     queue = entry_queue(profile)
@@ -149,8 +149,8 @@ def _small_for_threads(profile: Profile) -> Iterator[Complaint]:
     why="rsyslog silently lowers the batch to the size of the queue, so the configured value "
     "does not apply.",
     source="rsyslog runtime/queue.c, issue 374",
-    bad={"main_queue.dequeueBatchSize": 100_001},
-    good={"main_queue.dequeueBatchSize": 100_000},
+    bad={"main_queue.dequeueBatchSize": 200_000},
+    good={"main_queue.dequeueBatchSize": 1024},
 )
 @each(real_queues, "dequeueBatchSize")
 def _batch_above_size(queue: PlacedQueue, _: Profile) -> Iterator[str]:
@@ -184,8 +184,8 @@ def _direct_main(profile: Profile) -> Iterator[Complaint]:
     why="F12: events in flight count as queued until the engine has answered. A queue of less than"
     " two batches for each worker is full while it works.",
     source="rsyslog runtime/queue.c",
-    bad={"outputs[logs].queue.size": 7999},
-    good={"outputs[logs].queue.size": 8000},
+    bad={"outputs[logs].queue.size": 7500},
+    good={"outputs[logs].queue.size": 10_000},
 )
 @each(action_queues, "size")
 def _small_action_queue(queue: PlacedQueue, _: Profile) -> Iterator[str]:
@@ -202,8 +202,8 @@ def _small_action_queue(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     why="F11: worker k starts only when (k - 1) x workerThreadMinimumMessages events wait. Where "
     "the queues have less room than that, the further workers never run.",
     source="rsyslog runtime/queue.c, qqueueAdviseMaxWorkers",
-    bad={"outputs[logs].queue.workerThreadMinimumMessages": 42_477},
-    good={"outputs[logs].queue.workerThreadMinimumMessages": 42_476},
+    bad={"outputs[logs].queue.workerThreadMinimumMessages": 50_000},
+    good={"outputs[logs].queue.workerThreadMinimumMessages": 2000},
 )
 def _idle_workers(profile: Profile) -> Iterator[Complaint]:
     marks = backlog_marks(profile)
@@ -249,8 +249,8 @@ def _has_simpler_finding(profile: Profile) -> bool:
     why="A message takes about 700 bytes in addition to its text. In an outage, full queues "
     "would take more memory than rsyslogd may use.",
     source="seen on 8.2302: 680 to 720 bytes for messages of 244 to 4000",
-    bad={"guardrails.rss_bytes": "135m"},
-    good={"guardrails.rss_bytes": "136m"},
+    bad={"guardrails.rss_bytes": "100m"},
+    good={"guardrails.rss_bytes": "256m"},
     at="main_queue.size",
 )
 def _memory(profile: Profile) -> Iterator[Complaint]:
@@ -278,8 +278,8 @@ OF_FILES = (
     why="A worker that waits for more messages than it may take waits out the timeout every "
     "time. The manual promises an adjustment that the source does not make.",
     source="rsyslog runtime/queue.c, DequeueConsumableElements (8.2302)",
-    bad={"outputs[logs].queue.minDequeueBatchSize": 2001},
-    good={"outputs[logs].queue.minDequeueBatchSize": 2000},
+    bad={"outputs[logs].queue.minDequeueBatchSize": 5000},
+    good={"outputs[logs].queue.minDequeueBatchSize": 1000},
 )
 @each(real_queues, "minDequeueBatchSize")
 def _minimum_above_batch(queue: PlacedQueue, _: Profile) -> Iterator[str]:
@@ -296,8 +296,8 @@ def _minimum_above_batch(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     why="rsyslog replaces marks that are out of range by its own percentages, silently before "
     "8.2602.",
     source="rsyslog runtime/queue.c, qqueueCorrectParams",
-    bad={"main_queue.highWatermark": 100_001},
-    good={"main_queue.highWatermark": 100_000},
+    bad={"main_queue.highWatermark": 200_000},
+    good={"main_queue.highWatermark": 90_000},
 )
 @each(real_queues)
 def _marks(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
@@ -334,8 +334,8 @@ def _marks(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     "RT106",
     why="rsyslogd refuses its whole configuration.",
     source="rsyslog runtime/queue.c; seen on 8.2302",
-    bad={"main_queue.discardMark": 100_001},
-    good={"main_queue.discardMark": 100_000},
+    bad={"main_queue.discardMark": 200_000},
+    good={"main_queue.discardMark": 98_000},
 )
 @each(real_queues, "discardMark")
 def _discard_mark(queue: PlacedQueue, _: Profile) -> Iterator[str]:

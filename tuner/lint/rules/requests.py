@@ -59,8 +59,8 @@ def _no_replicas(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     why="A search finds an event only after a refresh, so a long interval breaks the promised "
     "freshness.",
     source="Elasticsearch, index.refresh_interval",
-    bad={"guardrails.freshness_p99_s": 45, f"{SETTINGS}.refresh_interval": "45s"},
-    good={f"{SETTINGS}.refresh_interval": "44s"},
+    bad={"guardrails.freshness_p99_s": 45, f"{SETTINGS}.refresh_interval": "60s"},
+    good={f"{SETTINGS}.refresh_interval": "30s"},
 )
 @each(engine_outputs, "index", "settings", "refresh_interval")
 def _refresh_beyond_freshness(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
@@ -198,8 +198,8 @@ def pressure_bytes(profile: Profile) -> int:
     "F1: the engine answers 413 to a request above its limit, and rsyslog silently drops it; "
     "errorfile does not get it.",
     source="rsyslog plugins/omelasticsearch; seen on 8.2302",
-    bad={"outputs[logs].maxbytes": "975999"},
-    good={"outputs[logs].maxbytes": "976000"},
+    bad={"outputs[logs].maxbytes": "500k"},
+    good={"outputs[logs].maxbytes": "2m"},
 )
 def _split_batches(profile: Profile) -> Iterator[Complaint]:
     most = largest_request_bytes(profile)
@@ -233,9 +233,9 @@ def _split_batches(profile: Profile) -> Iterator[Complaint]:
             "max": 8000,
         },
         "outputs[logs].queue.dequeueBatchSize": 10,
-        "outputs[logs].maxbytes": "15999",
+        "outputs[logs].maxbytes": "8k",
     },
-    good={"outputs[logs].maxbytes": "16000"},
+    good={"outputs[logs].maxbytes": "32k"},
 )
 @each(engine_outputs, "maxbytes")
 def _message_above_maxbytes(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
@@ -265,8 +265,8 @@ def _kib(size: int) -> str:
     why="F1: the engine answers a request above http.max_content_length with 413 and no body, and "
     "every release of rsyslog silently drops such a batch; errorfile does not get it.",
     source="Elasticsearch 8.19, http.max_content_length; seen on rsyslog 8.2102 to 8.2610",
-    bad={"outputs[logs].maxbytes": "102401k"},
-    good={"outputs[logs].maxbytes": "102400k"},
+    bad={"outputs[logs].maxbytes": "200m"},
+    good={"outputs[logs].maxbytes": "100m"},
 )
 @each(engine_outputs)
 def _above_the_engines(output: OmelasticsearchOutput, profile: Profile) -> Iterator[Complaint]:
@@ -289,9 +289,9 @@ def _above_the_engines(output: OmelasticsearchOutput, profile: Profile) -> Itera
     bad={
         **REMOTE,
         "outputs[logs].servers": ["https://es.example:443"],
-        "outputs[logs].queue.dequeueBatchSize": 2149,
+        "outputs[logs].queue.dequeueBatchSize": 5000,
     },
-    good={"outputs[logs].queue.dequeueBatchSize": 2148},
+    good={"outputs[logs].queue.dequeueBatchSize": 2000},
 )
 @each(bulks, "dequeueBatchSize")
 def _above_a_proxys(bulk: Requests, _: Profile) -> Iterator[str]:
@@ -312,8 +312,8 @@ def _above_a_proxys(bulk: Requests, _: Profile) -> Iterator[str]:
     why="Bulks in flight take memory of the node until they are indexed. Above a tenth of the heap"
     " it answers 429 to whole bulks, which rsyslog before 8.2606 drops (F1).",
     source="Elasticsearch and OpenSearch, indexing_pressure.memory.limit",
-    bad={"node.indexing_pressure.memory.limit": "2439999b"},
-    good={"node.indexing_pressure.memory.limit": "2440000b"},
+    bad={"node.indexing_pressure.memory.limit": "2mb"},
+    good={"node.indexing_pressure.memory.limit": "64mb"},
     at="outputs[logs].queue.dequeueBatchSize",
 )
 def _under_pressure(profile: Profile) -> Iterator[Complaint]:
@@ -349,10 +349,10 @@ def _batch(requests: Requests, what: str, fits: int) -> Complaint:
     source="rsyslog action.c, actionTryRemoveHardErrorsFromBatch; seen on 8.2302 and 8.2610",
     bad={
         **REMOTE,
-        "outputs[logs].queue.dequeueBatchSize": _LARGEST_BATCH + 1,
+        "outputs[logs].queue.dequeueBatchSize": 12_000,
         "outputs[logs].queue.workerThreadMinimumMessages": 5000,
     },
-    good={"outputs[logs].queue.dequeueBatchSize": _LARGEST_BATCH},
+    good={"outputs[logs].queue.dequeueBatchSize": 5000},
 )
 @each(where_durable(bulks), "dequeueBatchSize")
 def _expensive_failures(bulk: Requests, _: Profile) -> Iterator[str]:

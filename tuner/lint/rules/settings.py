@@ -29,8 +29,8 @@ _TIERED_ONLY = (
     "RT330",
     why="The engine refuses the index: must be >= [100ms].",
     source="Elasticsearch, index.translog.sync_interval; seen on 7.17 and 9.2",
-    bad={f"{SETTINGS}.translog.sync_interval": "99ms"},
-    good={f"{SETTINGS}.translog.sync_interval": "100ms"},
+    bad={f"{SETTINGS}.translog.sync_interval": "50ms"},
+    good={f"{SETTINGS}.translog.sync_interval": "5s"},
 )
 @each(engine_outputs, "index", "settings", "translog.sync_interval")
 def _too_often(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:

@@ -160,8 +160,8 @@ def _waits_for_ever(output: OmelasticsearchOutput, profile: Profile) -> Iterator
     "answer. systemd kills what has not started after 90 s, and starts it again.",
     source="rsyslog plugins/omelasticsearch, commit 31fd3d3ac; systemd, DefaultTimeoutStartSec; "
     "seen on 8.2610",
-    bad={**REMOTE, "outputs[logs].healthCheckTimeout": 30_001},
-    good={"outputs[logs].healthCheckTimeout": 30_000},
+    bad={**REMOTE, "outputs[logs].healthCheckTimeout": 60_000},
+    good={"outputs[logs].healthCheckTimeout": 5000},
 )
 def _slow_start(profile: Profile) -> Iterator[Complaint]:
     if profile.release.rsyslog_number < ASKS_AT_START or profile.start_checks_s <= _START_S:
