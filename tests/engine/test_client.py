@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import socket
+import ssl
+import subprocess
+import threading
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +52,58 @@ def test_where_an_address_is_gone_the_next_one_answers() -> None:
     nobody = EngineClient(gone, others=[first.url])
     with pytest.raises(Unreachable, match=f"{gone} does not answer.*{first.url} does not answer"):
         nobody.get("/x")
+
+
+def test_an_address_of_the_wrong_scheme_is_told() -> None:
+    with answering({"/": {}}) as engine:
+        client = EngineClient(engine.url.replace("http:", "https:"))
+        with pytest.raises(Unreachable, match=r"answer: it speaks plain HTTP: use http://$"):
+            client.get("/")
+        client.close()
+
+
+@pytest.mark.parametrize(
+    ("trusts", "says"),
+    [
+        (False, r"TLS: self-signed certificate: tls\.cacert names whom to trust$"),
+        (
+            True,
+            r"TLS: IP address mismatch, .*'127\.0\.0\.1': use an address that it names$",
+        ),
+    ],
+)
+def test_a_certificate_that_is_refused_keeps_the_reason(
+    trusts: bool, says: str, tmp_path: Path
+) -> None:
+    key, certificate = _certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def handshake() -> None:
+            with contextlib.suppress(ssl.SSLError), server.accept()[0] as connection:
+                context.wrap_socket(connection, server_side=True)
+
+        thread = threading.Thread(target=handshake)
+        thread.start()
+        url = f"https://127.0.0.1:{server.getsockname()[1]}"
+        client = EngineClient(url, Access(cacert=certificate if trusts else None))
+        with pytest.raises(Unreachable, match=says):
+            client.get("/")
+        client.close()
+        thread.join()
+
+
+def _certificate(folder: Path) -> tuple[Path, Path]:
+    """A key, and its certificate for another name."""
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+         "-nodes", "-keyout", str(key), "-out", str(certificate), "-days", "2",
+         "-subj", "/CN=es.example.org"],
+        capture_output=True, check=True,
+    )  # fmt: skip
+    return key, certificate
 
 
 def test_a_cluster_says_of_how_many_shards_no_copy_is_left() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,13 +147,37 @@ class EngineClient:
         self._session.close()
 
 
+# What OpenSSL calls an answer that is not TLS, by its release.
+_NOT_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST",
+                      "PACKET_LENGTH_TOO_LONG"})  # fmt: skip
+
+# X509_V_ERR_HOSTNAME_MISMATCH and X509_V_ERR_IP_ADDRESS_MISMATCH.
+_WRONG_NAME = frozenset({62, 64})
+
+
 def _cause(error: Exception) -> str:
-    """The innermost reason of a chain of wrapped network errors."""
+    """The innermost reason of a chain of wrapped network errors, from its beginning."""
+    inner = _innermost(error)
+    if isinstance(inner, ssl.SSLCertVerificationError):
+        said = inner.verify_message.rstrip(".")
+        is_name = inner.verify_code in _WRONG_NAME
+        way_out = "use an address that it names" if is_name else "tls.cacert names whom to trust"
+        return f"TLS: {said}: {way_out}"
+    if isinstance(inner, ssl.SSLError):
+        is_plain = inner.reason in _NOT_TLS
+        return "it speaks plain HTTP: use http://" if is_plain else f"TLS: {inner.reason or inner}"
     text = str(error)
-    for known in ("Connection refused", "timed out", "Name or service not known", "CERTIFICATE"):
+    for known in ("Connection refused", "timed out", "Name or service not known"):
         if known in text:
-            return known if known != "CERTIFICATE" else f"TLS: {text[-160:]}"
-    return text[-200:]
+            return known
+    return text[:200]
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """What the libraries wrapped, each in its own way: as an argument or as the reason of it."""
+    wrapped = [getattr(error, "reason", None), *error.args]
+    inner = next((one for one in wrapped if isinstance(one, BaseException)), None)
+    return error if inner is None else _innermost(inner)
 
 
 def _reason(response: requests.Response) -> str:
