@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from tuner.cli.commands import app
 from tuner.errors import BadUsage, JobFailed, ProgramMissing, Refused
+from tuner.host.programs import CHOSEN_RSYSLOGD
 from tuner.profile.edit import edit
 
 RUN = CliRunner()
@@ -79,6 +80,22 @@ def test_a_missing_program_is_named_before_anything_is_fetched(
 ) -> None:
     monkeypatch.setattr("tuner.host.programs.javas", tuple)
     assert "no Java from 17 to 25 is installed" in refused(ProgramMissing, command, "plain.yaml")
+
+
+@pytest.mark.parametrize("more", [(), ("--output", "github"), ("--strict",)], ids=" ".join)
+def test_validate_without_rsyslogd_keeps_no_job_green(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("tuner.host.programs.find", lambda _: None)
+    monkeypatch.delenv(CHOSEN_RSYSLOGD, raising=False)
+    shown = RUN.invoke(app, ["validate", "plain.yaml", *more])
+    assert isinstance(shown.exception, ProgramMissing)
+    why = str(shown.exception)
+    assert why.startswith("plain.yaml: rsyslogd -N1 did not run: rsyslogd is not installed: ")
+    assert why.endswith("; --offline leaves it out")
+    if "--output" not in more:
+        assert "lint           ok\nrsyslogd -N1   not run: rsyslogd is not inst" in shown.stdout
+    assert RUN.invoke(app, ["validate", "plain.yaml", "--offline", *more]).exit_code == 0
 
 
 MEASURING = [

@@ -35,6 +35,7 @@ from tuner.errors import (
     JobFailed,
     LintWarnings,
     Problem,
+    ProgramMissing,
     Severity,
     TuneError,
 )
@@ -117,7 +118,8 @@ def validate(
     --fragment checks a drop-in inside this host's own /etc/rsyslog.conf.  --elasticsearch adds the
     layer `engine`, --smoke the layer `smoke`.  Exits with 78 when the profile or a template is
     wrong or an engine refuses it, with 1 when rsyslogd or the smoke test rejects it, with 4 when
-    the engine does not answer, with 3 for warnings with --strict.
+    the engine does not answer, with 69 where rsyslogd or a module of it is missing (--offline asks
+    for none), with 3 for warnings with --strict.
     """
     choose_rsyslogd(rsyslogd)
     if offline and (smoke or elasticsearch is not None):
@@ -259,6 +261,11 @@ def _judge(loaded: LoadedProfile, found: list[Layer], strict: bool) -> None:
     for layer in found:
         if layer.passed is False:
             raise JobFailed(f"{loaded.path}: rejected by {layer.name}")
+    for layer in found:
+        if layer.missing:
+            raise ProgramMissing(
+                f"{loaded.path}: {layer.name} did not run: {layer.remark}; --offline leaves it out"
+            )
     warnings = len(_problems(loaded, found))
     if strict and warnings:
         raise LintWarnings(f"{loaded.path}: {warnings} warning{'' if warnings == 1 else 's'}")

@@ -38,7 +38,8 @@ NO_REPLAY = "RT509"
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer: whether it passed (None: it did not run), and a remark.
+    """One layer: whether it passed (None: it did not run), and a remark; whether it did not run
+    because a program is `missing` here.
 
     `problems` are what it found in the profile, `notes` what a reader should know besides.
     """
@@ -48,6 +49,7 @@ class Layer:
     remark: str = ""
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
+    missing: bool = False
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -201,7 +203,7 @@ def rsyslogd_layer(
         else:
             verdict = check(config, inherits, waits_s)
     except (ProgramMissing, Refused) as cannot:
-        return Layer(RSYSLOGD, None, str(cannot))
+        return Layer(RSYSLOGD, None, str(cannot), missing=isinstance(cannot, ProgramMissing))
     remarks = [f"with a stand-in for {path}, which this machine lacks" for path in missing]
     notes = ("rsyslogd warns, as expected, about " + ", ".join(verdict.expected),)
     return Layer(
