@@ -11,8 +11,8 @@ from tuner.lint.load import load_profile, parse_profile
 from tuner.profile.edit import edit
 from tuner.search.climb import Knobs
 from tuner.space.knobs import knobs, most_promising
-from tuner.space.recipes import RECIPES, changes_of
-from tuner.space.table import REPLY_FILTER
+from tuner.space.recipes import RECIPES, changes_of, fitting
+from tuner.space.table import REPLY_FILTER, ROWS
 
 ROOT = Path(__file__).parents[2]
 STOCK = ROOT / "examples" / "published" / "stock.yaml"
@@ -82,3 +82,23 @@ def test_a_level_that_is_not_there_is_the_nearest_one() -> None:
     text = edit(STOCK.read_text("utf-8"), {"guardrails.freshness_p99_s": 8})
     found = dict(changes_of(RECIPES[0], knobs(parse_profile(text, "p.yaml").profile)))
     assert found["outputs[logs].index.settings.refresh_interval"] == "5s"
+
+
+def test_each_recipe_fits_some_machine_but_those_that_restart_nodes() -> None:
+    fit = {
+        fitting(cores, is_local=is_local).name for cores in (1, 2, 8) for is_local in (False, True)
+    }
+    assert fit == {RECIPES[0].name, RECIPES[2].name}
+    assert [one.restarts_nodes for one in RECIPES] == [False, False, False, True]
+
+
+def test_what_a_recipe_sets_says_what_it_gives() -> None:
+    unexplained = {
+        row.key
+        for row in ROWS
+        for recipe in RECIPES
+        if not recipe.restarts_nodes and row.key in recipe.settings and not row.why
+    }
+    assert unexplained == {"first.workerThreads", "bulk.type", "bulk.size"}, (
+        "advice never sets these three: it would make something smaller or lose more"
+    )

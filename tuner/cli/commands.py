@@ -29,6 +29,8 @@ HELP = {
     "init": "Write a commented first profile that fits this machine; never overwrites a file.",
     "import": "Write a profile on top of an existing rsyslog configuration, or with --convert one "
     "of what that says.",
+    "advise": "Advise what to change in a profile, in a second and without measuring: its repairs, "
+    "and the recipe of a search that fits it.",
     "validate": "Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered "
     "configuration.",
     "explain": "Explain a key of a profile: what it does, its default, range and pitfalls; an "

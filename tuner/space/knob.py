@@ -86,6 +86,7 @@ class Knob:
     levels: tuple[Level, ...]
     current: Level
     cost: Cost
+    why: str = ""
     note: str = ""
     ordered: bool = True
     unset: Level = None

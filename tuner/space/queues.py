@@ -117,8 +117,8 @@ def _first(profile: Profile, placed: PlacedQueue, makes_bulks: bool) -> list[Kno
 
 def _also(row: Row, other: Row) -> Row:
     """The row of a queue that does what another row's queue does too."""
-    return replace(row, also=(other.key,), rank=min(row.rank, other.rank),
-                   helps={**other.helps, **row.helps})  # fmt: skip
+    return replace(row, also=(other.key,), rank=min(row.rank, other.rank), why=other.why,
+                   note=other.note, helps={**other.helps, **row.helps})  # fmt: skip
 
 
 def _action(profile: Profile) -> list[Knob]:

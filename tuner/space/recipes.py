@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tuner.space.knob import Bottleneck, Knob, Level, Way, amount_of
+from tuner.space.row import Part
 from tuner.space.table import REPLY_FILTER
 
 # What no search turns, but whoever owns the profile can.
@@ -50,11 +51,17 @@ def _has_room(knob: Knob, bottleneck: Bottleneck) -> bool:
 @dataclass(frozen=True)
 class Recipe:
     """A few settings that belong together, by the keys of their rows (`bulk.dequeueBatchSize`);
-    where it comes from."""
+    where it comes from, and how many cores it takes where rsyslogd and the engine share them."""
 
     name: str
     source: str
     settings: Mapping[str, Level]
+    shared_cores: float = 1
+
+    @property
+    def restarts_nodes(self) -> bool:
+        """Whether the engine's nodes must be started again for it."""
+        return any(key.startswith(f"{Part.NODE.value}.") for key in self.settings)
 
 
 _FILTER: Mapping[str, Level] = {"filter_path": REPLY_FILTER}
@@ -76,6 +83,7 @@ RECIPES = (
         "against 46 thousand as shipped; longer refresh intervals make fewer, larger segments: "
         "Elasticsearch, Tune for indexing speed",
         {**_FILTER, **_BULKS, "settings.refresh_interval": "30s", "index.mapping": "explicit"},
+        shared_cores=2,
     ),
     Recipe(
         "filtered replies",
@@ -105,6 +113,17 @@ RECIPES = (
         },
     ),
 )
+
+
+def fitting(cores: float, *, is_local: bool) -> Recipe:
+    """The one to advise where nothing is measured, for an engine on the machine itself or on
+    another: of those that fit the cores and restart no node, that which sets most."""
+    fit = [
+        one
+        for one in RECIPES
+        if not one.restarts_nodes and (cores >= one.shared_cores or not is_local)
+    ]
+    return max(fit, key=lambda one: len(one.settings))
 
 
 def changes_of(recipe: Recipe, knobs: Sequence[Knob]) -> tuple[tuple[str, Level], ...]:

@@ -46,7 +46,8 @@ class Row:
 
     A queue before a Direct action makes the bulks, with `levels_before` where they differ; one of
     type Disk has the setting if `on_disk`.  It does the work of the rows `also` as well.
-    `gives_up` says what levels beyond the profile's own cost.
+    `gives_up` says what levels beyond the profile's own cost, `note` what to know of it, and `why`
+    what it gives, where a recipe turns it.
     """
 
     part: Part
@@ -57,6 +58,7 @@ class Row:
     default: Level | Callable[[Profile], Level] = None
     unset: Level = None
     ordered: bool = True
+    why: str = ""
     note: str = ""
     when: Callable[[Profile], bool] = lambda _: True
     parent: str = ""
@@ -105,6 +107,7 @@ class Row:
             levels=levels,
             current=now,
             cost=self.cost,
+            why=self.why,
             note=self.note,
             ordered=self.ordered,
             unset=self.unset if unset is None else unset,

@@ -45,9 +45,36 @@ _MAPPING = (
 )
 _BY_ID = "reading a document by its _id, which no client was given, becomes slower"
 _REPLIES = (
-    "asks the engine to leave out of its replies what omelasticsearch does not read; it is "
-    "rendered inside the action's `timeout`, `1m&filter_path=...`, because rsyslog has no "
-    "parameter for it"
+    "replies lack what omelasticsearch does not read; it is rendered inside the action's "
+    "`timeout`, `1m&filter_path=...`, because rsyslog has no parameter for it"
+)
+_OF_REPLIES = (
+    "omelasticsearch parses each reply in full and uses only these parts of it (F16): smaller "
+    "replies take less CPU on both sides"
+)
+_OF_HANDING_OVER = (
+    "an input hands over up to 1,024 events at once: smaller batches take the queue's lock more "
+    "often"
+)
+_OF_BULKS = (
+    "a request costs rsyslogd and the engine something whatever it holds: larger ones are fewer"
+)
+_LARGER_BULKS = (
+    "a request takes longer to be answered, and after a broken connection its events are sent "
+    "again one by one (F3)"
+)
+_OF_WORKERS = (
+    "a worker waits until its request is answered: with several, requests are made meanwhile"
+)
+_OF_STARTS = (
+    "a further worker starts once so many events wait for it (F11): with a batch each, none sends "
+    "small requests"
+)
+_EARLIER_STARTS = "several workers overtake one another: sooner, where they start sooner"
+_OF_REFRESHES = "every refresh makes a segment: fewer ones are larger, and need fewer merges"
+_OF_MAPPING = (
+    "the dynamic mapping indexes each string twice, as text and as .keyword; an explicit one "
+    "indexes what the document's uses need"
 )
 _LAYOUT = {_MAIN: _CHOICE, _ACTION: _CHOICE, _DISK: _CHOICE}
 _DISK_LEVELS = tuple(one.value for one in DISK_TYPES)
@@ -119,7 +146,7 @@ _QUEUES = (
     Row(Part.FIRST, "size", 460, {_SENDER: _UP}, (20_000, 50_000, 100_000, 200_000, 500_000),
         gives_up=(_LOSS,)),
     Row(Part.FIRST, "dequeueBatchSize", 100, {_MAIN: _UP, _MACHINE: _UP},
-        (256, 512, 1024, 2048, 4096)),
+        (256, 512, 1024, 2048, 4096), why=_OF_HANDING_OVER),
     Row(Part.FIRST, "workerThreads", 110, {_MAIN: _UP}, (1, 2, 4), on_disk=False,
         gives_up=(_ORDER,)),
     Row(Part.FIRST, "workerThreadMinimumMessages", 220, {_MAIN: _DOWN},
@@ -130,11 +157,12 @@ _QUEUES = (
         gives_up=(_LOSS,)),
     Row(Part.BULK, "dequeueBatchSize", 30,
         {_WAITING: _UP, _DISK: _UP, _ENGINE: _UP, _MACHINE: _UP, _REJECTIONS: _DOWN},
-        (500, 1000, 2000, 3000, 5000, 8000)),
+        (500, 1000, 2000, 3000, 5000, 8000), why=_OF_BULKS, note=_LARGER_BULKS),
     Row(Part.BULK, "workerThreads", 40, {_WAITING: _UP, _ACTION: _UP, _REJECTIONS: _DOWN},
-        (1, 2, 3, 4, 6), on_disk=False, gives_up=(_ORDER,)),
+        (1, 2, 3, 4, 6), on_disk=False, gives_up=(_ORDER,), why=_OF_WORKERS),
     Row(Part.BULK, "workerThreadMinimumMessages", 80, {_WAITING: _DOWN},
-        (500, 1000, 2000, 5000, 10_000), parent="workerThreads", idle=(None, 1), on_disk=False),
+        (500, 1000, 2000, 5000, 10_000), parent="workerThreads", idle=(None, 1), on_disk=False,
+        why=_OF_STARTS, note=_EARLIER_STARTS),
     Row(Part.BULK, "minDequeueBatchSize", 230, {_ENGINE: _UP, _MACHINE: _UP},
         (0, 500, 1000, 2000, 5000), levels_before=_FEW_BATCHES),
     Row(Part.BULK, "minDequeueBatchSize.timeout", 440, {_ENGINE: _UP, _MACHINE: _UP},
@@ -143,13 +171,13 @@ _QUEUES = (
 
 _REQUESTS = (
     Row(Part.OUTPUT, "filter_path", 20, {_ACTION: _UP, _ENGINE: _UP, _MACHINE: _UP},
-        (None, REPLY_FILTER), ordered=False, note=_REPLIES),
+        (None, REPLY_FILTER), ordered=False, why=_OF_REPLIES, note=_REPLIES),
 )  # fmt: skip
 
 _INDEX = (
     Row(Part.SETTINGS, "refresh_interval", 60,
         {_MERGES: _UP, _DISK: _UP, _ENGINE: _UP, _MACHINE: _UP}, has.refresh_intervals,
-        note=_REFRESH),
+        why=_OF_REFRESHES, note=_REFRESH),
     Row(Part.SETTINGS, "number_of_shards", 200, {_WAITING: _UP, _MERGES: _UP},
         has.shard_counts),
     Row(Part.SETTINGS, "codec", 270, {_ENGINE: _CHOICE, _DISK: _CHOICE, _MACHINE: _CHOICE},
@@ -174,7 +202,8 @@ _INDEX = (
     Row(Part.SETTINGS, "seq_no.index_options", 320, {_ENGINE: _CHOICE, _DISK: _CHOICE},
         (None, "doc_values_only"), ordered=False),
     Row(Part.INDEX, "mapping", 10, {_ENGINE: _UP, _MACHINE: _UP, _MERGES: _UP},
-        ("dynamic", "explicit"), ordered=False, note=_MAPPING, when=has.dynamic_mapping),
+        ("dynamic", "explicit"), ordered=False, why=_OF_MAPPING, note=_MAPPING,
+        when=has.dynamic_mapping),
 )  # fmt: skip
 
 _NODE = (

@@ -1,0 +1,128 @@
+"""How good is `advise`?  Each shipped and published profile, and given configurations, beside its
+advice in interleaved pairs, as `compare` measures them: events per second and CPU per event of
+rsyslogd over those of the profile, with 95 % intervals.  Run by hand:
+
+    python -m tests.benchmarks.advice [--pairs 8] [--window 5] [--engine sink|node] [FILE ...]
+
+FILEs are profiles and configurations of rsyslog; without any, those of profiles/ and examples/.
+The table goes to stdout; it exits with 1 where advice is shown to make one more than 3 % slower.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.shipped import EXAMPLES, PROFILES, ROOT
+from tuner.cli.compare import CompareOptions, measured
+from tuner.cli.options import EngineChoice, read_profile
+from tuner.cli.place import Wanted
+from tuner.errors import TuneError
+from tuner.host.usage import cores, memory_bytes
+from tuner.lint.advice import advise
+from tuner.lint.candidate import candidate
+from tuner.lint.load import LoadedProfile
+from tuner.measure.blocks import comparison
+from tuner.measure.measurement import Measurement
+from tuner.measure.paired import Comparison
+from tuner.profile.edit import edit, moved
+from tuner.profile.metric import Metric
+from tuner.profile.source import read
+from tuner.report.compare import A, B
+from tuner.report.figures import ratio_text
+
+COLLECTOR = ROOT / "examples" / "collector" / "rsyslog.conf"
+# What no advice may do to a profile.
+SLOWEST = 0.97
+
+
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the advice changes in a profile, and what it gave; `reason` where nothing was measured.
+
+    `failed` runs lost or doubled events, or ended otherwise.
+    """
+
+    name: str
+    changes: int
+    rate: Comparison | None = None
+    cpu: Comparison | None = None
+    failed: int = 0
+    reason: str = ""
+
+    def __str__(self) -> str:
+        if self.rate is None:
+            why = self.reason or "no pairs"
+            return f"| {self.name} | {self.changes} | {why} | | | | {self.failed} |"
+        before, after = (f"{one:,.0f}" for one in self.rate.averages)
+        ratios = f"{ratio_text(self.rate)} | {ratio_text(self.cpu)}"
+        return f"| {self.name} | {self.changes} | {before} | {after} | {ratios} | {self.failed} |"
+
+
+def at_full_rate(loaded: LoadedProfile, file: Path) -> Path:
+    """The profile in a file, flooded as fast as it takes events."""
+    text = moved(read(loaded.text, str(loaded.path)), file.parent)
+    is_paced = loaded.profile.workload.rate != "max"
+    file.write_text(edit(text, {"workload.rate": "max"}) if is_paced else text, encoding="utf-8")
+    return file
+
+
+def row(path: Path, wanted: Wanted, options: CompareOptions, folder: Path) -> Row:
+    """Measure a profile beside its advice."""
+    loaded = read_profile(path)
+    name = path.parent.name if path.suffix == ".conf" else path.stem
+    advice = advise(loaded, cores(), memory_bytes())
+    count = len(advice.settings)
+    if not count:
+        return Row(name, 0, reason="nothing to change")
+    changed = candidate(loaded, advice.settings)
+    files = [
+        at_full_rate(one, folder / f"{name}-{side}.yaml")
+        for one, side in ((loaded, "as-written"), (changed, "advised"))
+    ]
+    compared, lost = measured(files[0], files[1], wanted, options)
+    runs = compared.runs
+    rate, cpu = (comparison(runs, A, B, one) for one in (Metric.EPS, Metric.SHIPPER_CPU))
+    failed = sum(not isinstance(one.result, Measurement) for one in runs)
+    return Row(name, count, rate, cpu, failed, reason=str(lost or ""))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pairs", type=int, default=8)
+    parser.add_argument("--window", type=float, default=5.0, help="seconds")
+    parser.add_argument("--engine", choices=("sink", "node"), default="sink")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("files", nargs="*", type=Path, default=[*PROFILES, *EXAMPLES, COLLECTOR])
+    given = parser.parse_args()
+    options = CompareOptions(given.pairs, given.window, False, False, None, given.seed)
+    wanted = Wanted(EngineChoice(given.engine), None)
+    rows: list[Row] = []
+    say("| profile | changes | EPS as written | EPS advised | EPS ratio | CPU ratio | failed |")
+    say("|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for path in given.files:
+            try:
+                rows.append(row(path, wanted, options, Path(folder)))
+            except TuneError as error:
+                rows.append(Row(path.stem, 0, reason=f"not measured: {error}"))
+            say(str(rows[-1]))
+    rates = {one.name: one.rate for one in rows if one.rate is not None}
+    slower = [name for name, rate in rates.items() if rate.high < SLOWEST]
+    doubtful = [name for name, rate in rates.items() if rate.low < SLOWEST <= rate.high]
+    say(f"\nmore than 3 % slower: {', '.join(slower) or 'none'}")
+    say(f"the pairs cannot tell: {', '.join(doubtful) or 'none'}")
+    if slower:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""`rsyslog-tune advise`: what experts would change in a profile, before anything is measured."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tuner.cli.console import OutputFormat, labelled, print_result, say, wrapped
+from tuner.cli.options import (
+    CONFIGURATION,
+    LOCAL,
+    OutputOption,
+    ProfilePath,
+    RsyslogdOption,
+    read_profile,
+)
+from tuner.errors import BadUsage, JobFailed, Refused
+from tuner.host.programs import choose_rsyslogd
+from tuner.host.usage import cores as cores_here
+from tuner.host.usage import memory_bytes
+from tuner.lint.advice import Advice
+from tuner.lint.advice import advise as advice_for
+from tuner.lint.candidate import candidate
+from tuner.lint.lint import summary
+from tuner.lint.load import LoadedProfile
+from tuner.profile.edit import is_outside, moved, snippet_paths
+from tuner.profile.source import at, read
+from tuner.rule import Rank
+from tuner.schema.units import cores_text, size_bytes
+from tuner.space.knob import Level, level_text
+
+_MEMORY = re.compile(r"[1-9][0-9]*[mg]")
+_BUDGET = "30m"
+
+Conf = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Advise on a configuration of rsyslog, such as /etc/rsyslog.conf, in place of a "
+        "profile: only its parameters change.",
+    ),
+]
+Cores = Annotated[
+    float | None,
+    typer.Option(min=0.1, help="Cores of the machine that rsyslogd runs on; by default of this."),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE", help="Memory of that machine, such as 512m or 16g; by default of this."
+    ),
+]
+Write = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write the profile with the advice to FILE, a new one; of a configuration of rsyslog, "
+        "a profile on top of it.",
+    ),
+]
+
+
+def advise(
+    profile: ProfilePath = LOCAL,
+    conf: Conf = None,
+    cores: Cores = None,
+    memory: Memory = None,
+    write: Write = None,
+    rsyslogd: RsyslogdOption = None,
+    output: OutputOption = OutputFormat.TEXT,
+) -> None:
+    """Advise what to change in a profile, in a second and without measuring: its repairs, and the
+    recipe of a search that fits it.
+
+    Each change has its reason and its price; none is measured.  What would weaken a guarantee,
+    reorder events that the profile keeps in order, or let a crash lose more is left to a search,
+    which also shows what a change gives.
+    """
+    choose_rsyslogd(rsyslogd)
+    if conf is not None and profile != LOCAL:
+        raise BadUsage(f"--conf {conf} is in place of a profile: remove {profile} or --conf")
+    written = read_profile(conf or profile)
+    here = cores or cores_here(), _memory(memory)
+    advice = advice_for(written, *here)
+    repaired = {one.code for one in advice.repairs}
+    others = [one for one in written.warnings if one.code not in repaired]
+    for line in summary(others, Rank.LOSS):
+        say(line)
+    if write is not None:
+        _write(write, written, advice)
+    after = _next(conf or profile)
+    fields = {
+        "profile": str(written.path),
+        "measured": False,
+        "cores": here[0],
+        "memory_bytes": here[1],
+        "engine": "local" if advice.is_local else "remote",
+        "recipe": {"name": advice.recipe.name, "source": advice.recipe.source},
+        "repairs": [asdict(one) | {"why": one.why} for one in advice.repairs],
+        "changes": [asdict(one) for one in advice.changes],
+        "left": [asdict(one) for one in advice.left],
+        "written": None if write is None else str(write),
+        "next": after,
+    }
+    lines = [*_text(written, advice, *here), *([] if write is None else [f"written: {write}"])]
+    print_result(output, "advice", fields, "\n".join([*lines, f"next: {after}"]))
+
+
+def _memory(text: str | None) -> int:
+    if text is None:
+        return memory_bytes()
+    if _MEMORY.fullmatch(text) is None:
+        raise BadUsage(f"--memory {text} is not a size: use 512m or 16g")
+    return size_bytes(text)
+
+
+def _next(asked: Path) -> str:
+    """The command that measures."""
+    named = ["--conf", str(asked)] if asked.suffix == CONFIGURATION else [str(asked)]
+    return shlex.join(["rsyslog-tune", "search", *named, "--budget", _BUDGET])
+
+
+def _text(written: LoadedProfile, advice: Advice, cores: float, memory: int) -> Iterator[str]:
+    output = written.profile.measured
+    facts = (
+        cores_text(cores),
+        f"{memory / 1024**3:.1f} GiB",
+        f"engine on {'the same machine' if advice.is_local else 'other machines'}",
+        f"number_of_replicas {output.index.settings.number_of_replicas}",
+        f"tier {written.profile.guardrails.tier.value}",
+    )
+    yield wrapped(f"Advice for {written.path}, not measured ({', '.join(facts)})", "")
+    recipe = advice.recipe
+    for repair in advice.repairs:
+        because = (("why", (repair.why,)), ("rule", (repair.code,)))
+        yield from ("", *map(_set, repair.changes), *labelled(because))
+    for change in advice.changes:
+        rows = (
+            ("why", (change.why,)),
+            ("price", change.price),
+            ("takes", (change.takes,)),
+            ("rule", (f"recipe: {recipe.name}",)),
+        )
+        yield from ("", str(change), *labelled(rows))
+    if advice.changes:
+        yield from ("", wrapped(f"The recipe comes from {recipe.source}.", ""))
+    if not advice.settings:
+        yield from ("", "Nothing to change: what fits of the recipe is there already.")
+    if advice.left:
+        yield from ("", "Left to a search, which measures what they give:")
+        for one in advice.left:
+            yield wrapped(f"{one}: {'; '.join(one.price)}", "  ", "- ")
+    yield ""
+
+
+def _set(change: tuple[str, Level]) -> str:
+    path, level = change
+    return f"{path}: {level_text(level)}"
+
+
+def _write(file: Path, written: LoadedProfile, advice: Advice) -> None:
+    """Write the profile with the advice to a file that is not there yet."""
+    text, folder = candidate(written, advice.settings).text, file.parent
+    leaf = read(text, str(written.path))
+    inside = [name for path in snippet_paths(leaf.data)
+              if not is_outside(name := str(at(leaf.data, path)))]  # fmt: skip
+    if inside and folder.resolve() != written.path.parent.resolve():
+        raise BadUsage(f"--write {file}: {inside[0]} stands beside the profile: write it there too")
+    try:
+        with file.open("x", encoding="utf-8") as there:
+            there.write(moved(leaf, folder))
+    except FileExistsError:
+        raise Refused(f"{file} exists: name another file, or move it") from None
+    except OSError as error:
+        raise JobFailed(f"cannot write {file}: {error.strerror}") from None
