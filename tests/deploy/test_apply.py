@@ -9,15 +9,15 @@ import pytest
 
 from tests.deploy.fleet import AFTER, BEFORE, CONF, NEW, OLD, TEMPLATE, Fleet, Holding, plan_of
 from tests.profile.examples import SMALL, small
-from tuner.deploy.apply import Apply, HostOutcome, HostState, Manner, entrance_of
+from tuner.deploy.apply import Apply, ApplyOptions, HostOutcome, HostState, entrance_of
 from tuner.deploy.intents import Beginning, Intents, Put, Touched, left_intents, new_intents
 from tuner.deploy.recover import confirm, recover, recover_hosts
 from tuner.engine.client import JSON
 from tuner.errors import GuardrailBreached, JobFailed, TuneError, Unreachable
 from tuner.host.lock import state_folder
 
-PLAIN = Manner()
-SURE = Manner(event_within_s=0.01)
+PLAIN = ApplyOptions()
+SURE = ApplyOptions(event_within_s=0.01)
 
 
 @pytest.fixture
@@ -47,7 +47,9 @@ def journal() -> list[Intents]:
         return list(every)
 
 
-def applied(engine: Holding | None, *hosts: str, manner: Manner = PLAIN) -> dict[str, HostOutcome]:
+def applied(
+    engine: Holding | None, *hosts: str, manner: ApplyOptions = PLAIN
+) -> dict[str, HostOutcome]:
     with new_intents() as intents:
         intents.note(Beginning("it", "small.yaml", SMALL, (), "http://engine.invalid"))
         plan = plan_of(*hosts)
@@ -130,7 +132,7 @@ def test_a_host_that_was_applied_before_another_failed_stays_and_so_does_the_eng
 
 def test_all_or_none_restores_every_host_and_the_engine(fleet: Fleet, engine: Holding) -> None:
     fleet.fails["b", "apply"] = JobFailed("no")
-    done = applied(engine, "a", "b", manner=Manner(all_or_none=True))
+    done = applied(engine, "a", "b", manner=ApplyOptions(all_or_none=True))
     assert states(done) == dict.fromkeys("ab", HostState.RESTORED)
     assert fleet.live == {"a": OLD, "b": OLD}
     assert engine.objects == {TEMPLATE: BEFORE}
@@ -138,7 +140,7 @@ def test_all_or_none_restores_every_host_and_the_engine(fleet: Fleet, engine: Ho
 
 
 def test_all_of_all_or_none_is_kept_at_the_end_alone(fleet: Fleet, engine: Holding) -> None:
-    applied(engine, "a", "b", manner=Manner(all_or_none=True))
+    applied(engine, "a", "b", manner=ApplyOptions(all_or_none=True))
     assert fleet.steps[-2:] == [("a", "keep"), ("b", "keep")]
     assert journal() == []
 
@@ -147,14 +149,14 @@ def test_hosts_of_one_wave_go_side_by_side_and_the_next_wave_not_after_a_failure
     fleet: Fleet, engine: Holding
 ) -> None:
     fleet.fails["a", "apply"] = JobFailed("no")
-    done = applied(engine, "a", "b", "c", manner=Manner(serial=2))
+    done = applied(engine, "a", "b", "c", manner=ApplyOptions(serial=2))
     assert states(done) == {
         "a": HostState.RESTORED, "b": HostState.APPLIED, "c": HostState.NOT_BEGUN,
     }  # fmt: skip
 
 
 def test_every_host_is_in_one_wave(fleet: Fleet, engine: Holding) -> None:
-    done = applied(engine, *"abc", manner=Manner(serial=2))
+    done = applied(engine, *"abc", manner=ApplyOptions(serial=2))
     assert states(done) == dict.fromkeys("abc", HostState.APPLIED)
     for host in "abc":
         assert fleet.taken(host) == ["facts", "apply", "facts", "keep"]
@@ -387,7 +389,7 @@ def test_where_a_host_was_finished_the_engine_stays_new(fleet: Fleet, engine: Ho
     ]  # fmt: skip
 
 
-WAITS = Manner(confirm_within_s=60)
+WAITS = ApplyOptions(confirm_within_s=60)
 
 
 def test_what_waits_is_kept_when_it_is_confirmed(fleet: Fleet, engine: Holding) -> None:

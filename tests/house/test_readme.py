@@ -65,6 +65,7 @@ OFFLINE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "init": ((), ()),
     "import": (("rsyslog.conf",), ("/etc/rsyslog.conf", "--verify")),
     "schema": ((), ()),
+    "advise": ((), ()),
     "explain": ((), ()),
     "plan": ((), ()),
     "render": ((), ()),

@@ -123,6 +123,21 @@ def test_workers_that_rsyslog_starts_at_a_backlog_alone_do_not_start_sooner() ->
     assert "crash" in left(advice)[f"{_QUEUE}.type"]
 
 
+def test_queries_keep_what_the_profile_does_not_say_they_need_not() -> None:
+    """The uses of a preset are ours; freshness has a default, which is nobody's word either."""
+    mapping, refresh = (
+        "outputs[logs].index.mapping",
+        "outputs[logs].index.settings.refresh_interval",
+    )
+    prices = left(advise(of(STOCK), 4, 8 * _GIB))
+    assert "no .keyword fields" in prices[mapping]
+    assert "searchable after 30s at most (was 1s)" in prices[refresh]
+    said = {"property": "msg", "name": "message", "uses": ["full_text"]}
+    stated = {"outputs[logs].document": [said], "guardrails.freshness_p99_s": 20}
+    found = advised(STOCK, stated)
+    assert (found[mapping], found[refresh]) == ("explicit", "10s")
+
+
 def test_what_is_larger_already_becomes_no_smaller() -> None:
     larger = {
         f"{_QUEUE}.size": 200_000,

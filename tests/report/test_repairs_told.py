@@ -59,7 +59,7 @@ def test_repairs_stand_apart_from_what_is_tuned(
     text = report_markdown(search_report(result))
     section = text.split("## What to change\n", 1)[1].split("\n## ", 1)[0]
     tuned, mended = section.split("### Repairs\n")
-    kept = text.split("## What was not traded\n", 1)[1].split("\n## ", 1)[0]
+    kept = text.split("## What stays guaranteed\n", 1)[1].split("\n## ", 1)[0]
     assert "except what was repaired: `outputs[logs].queue.timeoutEnqueue`, " in kept
     assert MAIN in tuned
     assert "timeoutEnqueue" not in tuned

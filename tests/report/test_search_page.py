@@ -23,7 +23,7 @@ from tuner.measure.bottleneck import judge as judge_stages
 from tuner.measure.measurement import Failure, FailureKind, Spent
 from tuner.report.figures import percent, share
 from tuner.report.page import page as page_of
-from tuner.report.plot_course import incumbents_of
+from tuner.report.plot_course import best_so_far
 from tuner.report.result import analyse
 from tuner.report.search_report import search_report, trials_csv
 from tuner.search.journal import read
@@ -234,7 +234,7 @@ def test_every_plot_has_a_sentence_and_its_figures(study: Study) -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_one_lucky_run_makes_no_incumbent_for_good(study: Study) -> None:
+def test_one_lucky_run_is_not_the_best_for_good(study: Study) -> None:
     """Settings that once did well and then badly give way to some that did well twice."""
     scored = [one for one in study.trials if one.phase in {Phase.CALIBRATE, Phase.SEARCH}]
     lucky, steady = (("a", 1),), (("a", 2),)
@@ -244,7 +244,7 @@ def test_one_lucky_run_makes_no_incumbent_for_good(study: Study) -> None:
         replace(one, number=number, outcome=measured(rate), changes=changes, phase=Phase.SEARCH)
         for number, (one, (changes, rate)) in enumerate(zip(scored, ran, strict=False))
     ]
-    found = incumbents_of(replace(study, trials=tuple(trials)))
+    found = best_so_far(replace(study, trials=tuple(trials)))
     assert [one.number for one in found] == list(range(len(ran)))
     assert [one.changes for one in found] == [BASELINE, BASELINE, lucky, lucky, steady, steady]
     assert 140.5 * 0.95 < found[-1].rate < 140.5
@@ -252,7 +252,7 @@ def test_one_lucky_run_makes_no_incumbent_for_good(study: Study) -> None:
 
 def test_the_diff_shows_what_changes_in_the_profile_and_in_what_is_rendered(study: Study) -> None:
     shown = page(study)
-    text = seen(shown).text.split("What changes in the files")[1].split("What was not traded")[0]
+    text = seen(shown).text.split("What changes in the files")[1].split("What stays guaranteed")[0]
     assert "small.yaml" in text
     assert "rendered/rsyslog.conf" in text
     added = [line for line in text.splitlines() if line.startswith("+")]

@@ -94,11 +94,11 @@ def test_a_limit_of_memory_stands_beside_what_was_used(study: Study) -> None:
     told = {one.name: (one.value, one.detail) for one in numbers(analyse(limited))}
     assert told["rsyslogd memory"] == ("90 MiB -> 150 MiB", "at most; the limit is 200 MiB")
     used = "rsyslogd used at most 150 MiB, of the 200 MiB that rss_bytes allows"
-    assert used in section(markdown(limited), "What was not traded")
+    assert used in section(markdown(limited), "What stays guaranteed")
     free = replace(study.header, limits=replace(study.header.limits, rss_bytes=None))
     unlimited = replace(study, header=free)
     assert "rsyslogd memory" not in {one.name for one in numbers(analyse(unlimited))}
-    assert "rss_bytes allows" not in section(markdown(unlimited), "What was not traded")
+    assert "rss_bytes allows" not in section(markdown(unlimited), "What stays guaranteed")
 
 
 def test_a_search_that_was_interrupted_says_so(study: Study) -> None:

@@ -31,7 +31,7 @@ from tuner.cli.options import (
     templates_of,
 )
 from tuner.deploy import recover as undo
-from tuner.deploy.apply import Apply, HostOutcome, HostState, Manner, entrance_of
+from tuner.deploy.apply import Apply, ApplyOptions, HostOutcome, HostState, entrance_of
 from tuner.deploy.host_profile import HostProfile
 from tuner.deploy.intents import Beginning, left_intents, new_intents
 from tuner.deploy.inventory import InventoryHost
@@ -159,7 +159,7 @@ def apply(
             _conclude(plan, plan_out)
             return
         _ask(plan, yes, output)
-        manner = Manner(
+        manner = ApplyOptions(
             serial=serial,
             confirm_within_s=0 if confirm_within is None else round(duration_s(confirm_within)),
             event_within_s=0 if no_event else duration_s(event_within),
@@ -269,7 +269,9 @@ def _ask(plan: DeployPlan, yes: bool, output: OutputFormat) -> None:
         raise Refused("declined; nothing is changed")
 
 
-def _done(plan: DeployPlan, client: EngineClient | None, manner: Manner) -> tuple[HostOutcome, ...]:
+def _done(
+    plan: DeployPlan, client: EngineClient | None, manner: ApplyOptions
+) -> tuple[HostOutcome, ...]:
     profile = plan.loaded.profile
     if client is not None and manner.event_within_s and entrance_of(profile) is None:
         say("no event is sent: that needs an input of plain TCP or UDP, and a field to find it by")

@@ -139,8 +139,8 @@ def tell_of_others(tell: Tell) -> None:
     used = busy_share()
     if used >= DISTURBED:
         tell(
-            f"others use {used:.0%} of this machine: runs will differ more, so a gain takes more "
-            "pairs to show; stop them, or measure elsewhere"
+            f"other processes use {used:.0%} of the CPU; results will be noisy: stop them, or "
+            "measure elsewhere"
         )
 
 

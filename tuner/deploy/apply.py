@@ -46,7 +46,7 @@ class HostOutcome:
 
 
 @dataclass(frozen=True)
-class Manner:
+class ApplyOptions:
     """How to go about it: hosts at once, seconds to confirm (0: needless), the seconds in which
     an event must come to the engine (0: none is sent), whether one failure restores every host."""
 
@@ -64,7 +64,7 @@ class Apply:
         plan: DeployPlan,
         client: EngineClient | None,
         intents: Intents,
-        manner: Manner,
+        manner: ApplyOptions,
         tell: Tell,
     ) -> None:
         self._plan, self._client, self._intents = plan, client, intents

@@ -39,7 +39,7 @@ def host_of(url: str) -> str:
     parts = urlsplit(url)
     host = parts.hostname
     if parts.username is not None or parts.password is not None:
-        raise BadUsage("write no user or password into the URL: name them in the profile, as auth")
+        raise BadUsage("do not put credentials in the URL; set `auth` in the profile")
     if host is None or parts.scheme not in {"http", "https"} or parts.path not in {"", "/"}:
         raise BadUsage(f"{url} is not a URL such as http://127.0.0.1:9200")
     return host

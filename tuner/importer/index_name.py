@@ -67,7 +67,7 @@ def _rotating(
     if in_utc:
         data["date.inUTC"] = True
     if clock == "now":
-        what = "the date in the name of a file is when the event came, not when it is written"
+        what = "file names now use the time of arrival (was: of writing)"
         gaps.change(template.origin, what)
     return data
 

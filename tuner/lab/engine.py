@@ -1,4 +1,4 @@
-"""What a lab indexes into: a node that we started, a cluster that runs already, or our sink."""
+"""What a lab indexes into: a node that we started, an existing cluster, or our sink."""
 
 from __future__ import annotations
 

@@ -1,14 +1,15 @@
 """Advice: what experts would change in a profile before anything is measured.
 
 It takes repairs and a recipe from where a search takes them, and of the recipe what gives nothing
-up: no guarantee, no order of events that the profile keeps, no event more that a crash loses; and
-what goes the way that is known to help, so that nothing which is larger already becomes smaller.
+up: no guarantee, no order of events that the profile keeps, no event more that a crash loses, and
+nothing that queries can do unless the profile says that they need it not; and what goes the way
+that is known to help, so that nothing which is larger already becomes smaller.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from tuner.lint.knobs_check import Checker
@@ -16,11 +17,12 @@ from tuner.lint.load import LoadedProfile
 from tuner.lint.repairs import Repair, every_change, repairs
 from tuner.lint.rules.requests import bulks
 from tuner.lint.rules.transport import remote_servers
+from tuner.modules.field import Preset
 from tuner.modules.queue import Place
 from tuner.profile.model import Keep, Profile
 from tuner.profile.placement import PlacedQueue, measured_path
 from tuner.schema.path import Path
-from tuner.space.guarantees import concessions, given_up_at
+from tuner.space.guarantees import concessions
 from tuner.space.knob import Knob, Level, Way, amount_of, level_text
 from tuner.space.knobs import knobs
 from tuner.space.recipes import Recipe, changes_of, fitting
@@ -76,14 +78,9 @@ def advise(written: LoadedProfile, cores: float, memory_bytes: int) -> Advice:
     is_local = not remote_servers(profile.measured)
     recipe, needed = fitting(cores, is_local=is_local), repairs(profile)
     every = {knob.path: knob for knob in knobs(profile)}
-    keeping = _keeping(profile)
-    keeps_order = Keep.ORDER in keeping.search.keep
-    # Workers that start sooner overtake one another sooner.
-    free = {
-        knob.path: knob for knob in knobs(keeping) if not (keeps_order and _is_start(knob.path))
-    }
+    free = {knob.path: knob for knob in _free(profile)}
     asked = dict(changes_of(recipe, tuple(every.values())))
-    fit = _Fit(written, free, every_change(needed), memory_bytes // _SHARE_OF_MEMORY)
+    fit = _FittedRecipe(written, free, every_change(needed), memory_bytes // _SHARE_OF_MEMORY)
     advised = fit.levels(dict(changes_of(recipe, tuple(free.values()))))
     return Advice(
         recipe,
@@ -98,13 +95,22 @@ def advise(written: LoadedProfile, cores: float, memory_bytes: int) -> Advice:
     )
 
 
-def _keeping(profile: Profile) -> Profile:
-    """The profile with a search that gives up nothing, the order of events neither where the
-    profile keeps it."""
+def _free(profile: Profile) -> Iterator[Knob]:
+    """The knobs that give nothing up, with the levels that do not: no event that a crash loses,
+    the order of events neither where the profile keeps it, and of what queries notice only as far
+    as the profile itself says what they need."""
     in_order = not any(map(_reorders, measured_path(profile)))
     keep = {*profile.search.keep, Keep.LOSS, *((Keep.ORDER,) if in_order else ())}
     scope = profile.search.model_copy(update={"keep": tuple(keep)})
-    return profile.model_copy(update={"search": scope})
+    for knob in knobs(profile.model_copy(update={"search": scope})):
+        # Workers that start sooner overtake one another sooner.
+        sooner = Keep.ORDER in keep and _is_start(knob.path)
+        limits = profile.guardrails.model_fields_set
+        later = "settings.refresh_interval" in knob.keys and "freshness_p99_s" not in limits
+        # The uses of a preset are ours, and a dashboard may need others.
+        leaner = "index.mapping" in knob.keys and isinstance(profile.measured.document, Preset)
+        if not (sooner or later or leaner):
+            yield knob
 
 
 def _reorders(queue: PlacedQueue) -> bool:
@@ -115,22 +121,24 @@ def _reorders(queue: PlacedQueue) -> bool:
 
 
 def _left(
-    every: Mapping[Path, Knob], asked: Mapping[str, Level], advised: Mapping[str, Level], fit: _Fit
+    every: Mapping[Path, Knob],
+    asked: Mapping[str, Level],
+    advised: Mapping[str, Level],
+    fit: _FittedRecipe,
 ) -> Iterator[Change]:
     """What the recipe asks for beyond the advice: what gives something up, or is not valid here."""
     for path, level in asked.items():
         knob = every[Path(path)]
-        idle = any(
+        is_idle = any(
             advised.get(need.path, every[need.path].current) not in need.levels
             for need in knob.needs
         )
-        if path in advised or idle:
+        if path in advised or is_idle:
             continue
-        refusal = fit.refusal({**advised, path: level}) if _helps(knob, level) else None
-        if refusal is not None and path in fit.knobs:
-            yield Change(path, knob.current, level, knob.why, (refusal,), knob.cost.value)
-        elif given_up_at(knob, level):
+        if knob.path not in fit.knobs or level not in fit.knobs[knob.path].levels:
             yield fit.change(knob, level)
+        elif _helps(knob, level) and (refusal := fit.refusal({**advised, path: level})):
+            yield Change(path, knob.current, level, knob.why, (refusal,), knob.cost.value)
 
 
 def _helps(knob: Knob, level: Level) -> bool:
@@ -147,7 +155,7 @@ def _helps(knob: Knob, level: Level) -> bool:
 
 
 @dataclass(frozen=True)
-class _Fit:
+class _FittedRecipe:
     """What of a recipe fits a profile, beside its repairs: each setting at its own level, else at
     the nearest that the linter finds nothing against and the memory has room for."""
 

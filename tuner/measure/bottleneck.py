@@ -1,8 +1,8 @@
 """Which stage set the rate, and the figures that show it; pure.
 
 A bottleneck has work waiting in front of it, room behind it, and nothing left to do it with.  Three
-questions follow: where did the events under way stand, what were that stage's threads doing (on a
-core, ready without one, waiting), and which resource was used up.
+questions follow: where did the backlog stand, what were that stage's threads doing (running,
+waiting for a CPU, idle), and which resource was used up.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def _action(stages: Stages) -> str:
     workers = stages.bulk_workers
     what = f"Direct, so {stages.main.path} serves it: " if stages.action is None else ""
     return (
-        f"{what}{_pool(workers)}; each on average {workers.cpu:.0%} on a core, "
-        f"{workers.runnable:.0%} ready without one, {workers.waiting:.0%} waiting, which is "
+        f"{what}{_pool(workers)}; on average {workers.cpu:.0%} running, "
+        f"{workers.runnable:.0%} waiting for a CPU, {workers.waiting:.0%} idle, which is "
         f"{workers.workers_waiting:.1f} workers at any moment"
     )
 
@@ -93,7 +93,7 @@ def _pool(pool: Pool) -> str:
     """What stood in the queue, and how many workers ran."""
     parts = []
     if pool.held is not None:
-        parts.append(f"held {pool.held:.0%} of the events under way")
+        parts.append(f"held {pool.held:.0%} of the backlog")
     if pool.fill is not None:
         parts.append(f"{pool.fill:.0%} full")
     parts.append(
@@ -282,7 +282,7 @@ def judge(stages: Stages, knobs: Sequence[Knob] = ()) -> Diagnosis:
 
     The order matters, because a fault further down makes every stage above it look slow:
 
-    1. Rejections: the engine refused work in so many words, and rsyslog then waits before it tries
+    1. Rejections: the engine rejected requests explicitly, and rsyslog then waits before it tries
        again; idle workers and cores say nothing any more.
     2. The sender: of a pipeline without work nothing can be said.
     3. Merge throttling, then 4. the disk: the engine's cores have time to spare in both, and the
@@ -291,7 +291,7 @@ def judge(stages: Stages, knobs: Sequence[Knob] = ()) -> Diagnosis:
        backlog: more cores would not help them, so they come before the machine.  From the engine
        backwards: action workers, main queue worker, input.
     6. The cores: the engine's when it used most of what was used, else the machine's.  Threads that
-       were ready without a core belong here and not to 5, for `cpu` counts only time on a core.
+       waited for a CPU belong here and not to 5, for `cpu` counts only time on a core.
     7. The network between load hosts and collector: no machine has used up its cores, and the
        events are in no queue.
     8. Nothing is used up: the workers before which the backlog stands set the rate by waiting, for

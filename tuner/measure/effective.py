@@ -17,7 +17,7 @@ _WORTH_NAMING = 0.01
 @dataclass(frozen=True)
 class QueueUse:
     """A queue as configured (`size` and `batch` in messages, `workers`), the most messages that it
-    held since rsyslogd started (None when nobody counted), the workers that ran, and the mean of
+    held since rsyslogd started (None without impstats), the workers that ran, and the mean of
     the batches that they took (None where rsyslogd does not count them)."""
 
     name: str

@@ -393,7 +393,7 @@ class FailureKind(Enum):
 
 @dataclass(frozen=True)
 class Failure:
-    """A trial without a number: invalid, never slow.
+    """A trial that failed: invalid, never slow.
 
     `delivery` is the account, `verdict` what limited the pipeline and `shipper_rss_bytes` the most
     memory that rsyslogd used, where the trial came so far; `spent` itemises the time that it took.

@@ -249,7 +249,7 @@ def _pool(queue: CountedQueue, loads: Mapping[str, Load], window: Window) -> Poo
 
 def _mean_size(names: Sequence[str], window: Window) -> float | None:
     """Messages in all copies of a queue and, where they have one, in their parts on disk; None
-    when nobody counted."""
+    without impstats."""
     # A snapshot is written within the second after the moment it names.
     last_s = window.after.epoch_s - 1.0
     inside = within(window.snapshots, window.before.epoch_s, last_s)

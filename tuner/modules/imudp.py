@@ -120,7 +120,7 @@ def _small_buffer(asked: InProfile[ImudpInput]) -> Iterator[Complaint]:
     if size_bytes(asked.section.rcvbuf_size or "0") <= _SMALL_BUFFER_BYTES:
         yield Complaint(
             ("rcvbufSize",),
-            "the kernel drops datagrams once its default buffer of about 208 KiB is full, in "
-            "milliseconds: set rcvbufSize to 4m or more, and net.core.rmem_max where rsyslogd "
+            "the default buffer of 208 KiB fills within milliseconds, and the kernel drops what "
+            "comes then: set rcvbufSize to 4m or more, and net.core.rmem_max where rsyslogd "
             "does not start as root",
         )

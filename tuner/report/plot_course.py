@@ -1,4 +1,4 @@
-"""The course of a search: EPS by trial with the incumbent, and where the time went."""
+"""The course of a search: EPS by trial with the best so far, and where the time went."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FEWEST_RUNS = 2
 
 
 @dataclass(frozen=True)
-class Incumbent:
+class BestSoFar:
     """The settings that look best after the trial of that number, and their rate as it is then
     believed to be."""
 
@@ -43,13 +43,13 @@ class Incumbent:
     rate: float
 
 
-def incumbents_of(study: Study) -> tuple[Incumbent, ...]:
-    """The incumbent after each scored trial, by means that are shrunken towards that of all
-    settings: one lucky run makes no incumbent."""
+def best_so_far(study: Study) -> tuple[BestSoFar, ...]:
+    """The best after each scored trial, by means that are shrunken towards that of all
+    settings: one lucky run does not make it."""
     sigma = _noise(study)
     observed: list[Observation] = []
     points: dict[Changes, int] = {}
-    incumbents: list[Incumbent] = []
+    several: list[BestSoFar] = []
     scored = [trial for trial in study.trials if trial.phase in SCORED]
     step = math.ceil(len(scored) / _MOST_LOOKS)
     for number, trial in enumerate(scored):
@@ -60,8 +60,8 @@ def incumbents_of(study: Study) -> tuple[Incumbent, ...]:
         if number % step and number < len(scored) - 1:
             continue
         best = shrunken(observed, sigma)[0]
-        incumbents.append(Incumbent(trial.number, list(points)[best.point[0]], math.exp(best.mean)))
-    return tuple(incumbents)
+        several.append(BestSoFar(trial.number, list(points)[best.point[0]], math.exp(best.mean)))
+    return tuple(several)
 
 
 def _noise(study: Study) -> float:
@@ -78,11 +78,11 @@ def course_plot(result: StudyResult) -> Plot | None:
     trials = [trial for trial in study.trials if trial.number >= 0 and trial.per_second is None]
     if not any(trial.measurement is not None for trial in trials):
         return None
-    best = incumbents_of(study)
+    best = best_so_far(study)
     failed = sum(isinstance(trial.outcome, Failure) for trial in trials)
     says = (
         f"Each of {len(trials)} trials by its rate over the steady window; the line is the "
-        "incumbent, the settings that the average of the trials up to then ranks first"
+        "best so far, the settings that the average of the trials up to then ranks first"
     )
     says += f"; {failed} failed and have no rate." if failed else "."
     says += left_out(trials)
@@ -93,7 +93,7 @@ def course_plot(result: StudyResult) -> Plot | None:
         _paint_trials(axes, thinned(trials))
         if best:
             axes.step([one.number for one in best], [one.rate for one in best], where="post",
-                      color=Colour.BEST.value, linewidth=1.4, label="incumbent")  # fmt: skip
+                      color=Colour.BEST.value, linewidth=1.4, label="best so far")  # fmt: skip
         _paint_phases(axes, trials)
         axes.set_xlabel("trial")
         figure.legend(loc="outside lower center", ncols=4)

@@ -325,7 +325,7 @@ def not_traded(result: StudyResult) -> ReportSection:
     """What holds of every valid trial."""
     runs = result.measured
     if not runs:
-        return ReportSection("kept", "What was not traded", ())
+        return ReportSection("kept", "What stays guaranteed", ())
     sent = sum(run.delivery.sent for run in runs)
     memory = mebibytes(max(run.shipper_rss_bytes for run in runs))
     limit = result.study.header.limits.rss_bytes
@@ -343,7 +343,7 @@ def not_traded(result: StudyResult) -> ReportSection:
         f"searched; `best.yaml` has them as you wrote them{but}",
         f"memory: rsyslogd used at most {memory}{allowed}",
     ]
-    return ReportSection("kept", "What was not traded", tuple(bullets(lines)), short="Not traded")
+    return ReportSection("kept", "What stays guaranteed", tuple(bullets(lines)), short="Guarantees")
 
 
 def open_questions(result: StudyResult) -> ReportSection:

@@ -166,7 +166,7 @@ class Noise:
     adjusted: float | None = None
 
     def over(self, window_s: float, share: float = 0.0) -> float:
-        """That of a window of another length, without this share of what the machine's speed
+        """Noise of a window of `window_s` seconds, without this share of what the machine's speed
         explains."""
         variance = self.sigma**2
         if self.adjusted is not None:
@@ -348,7 +348,7 @@ class Climb:
 
 
 def kept_knobs(runner: Runner) -> tuple[Knob, ...]:
-    """The knobs that the budget suffices for, the most promising ones, and those that recipes,
+    """The knobs that the budget is enough for, the most promising ones, and those that recipes,
     earlier searches or trials changed, in their order."""
     setup = runner.setup
     every = affordable(setup.knobs, setup.budget_s, setup.pace)

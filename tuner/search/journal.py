@@ -214,7 +214,7 @@ def _whole(path: Path) -> list[tuple[dict[str, object], End]]:
         if read is None:
             if records and number == len(lines) and not cut:
                 break
-            raise Damaged(path, number, ": this line was not written so")
+            raise Damaged(path, number, ": its line fails its checksum")
         records.append(read)
         end = read[1]
     return records

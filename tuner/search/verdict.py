@@ -40,7 +40,7 @@ class Verdict:
     the smaller of the two.  `durable` compares the rates from the first event sent to everything
     refreshed and flushed, `merged` to the end of the merges: both are reported and not claimed,
     because what is done there alone takes longer than beside the traffic.  The others are winner
-    over baseline, below 1 is less: CPU, of which the engine's includes the work put off, disk, the
+    over baseline, below 1 is less: CPU, the engine's with its deferred merges, disk, the
     peak memory of rsyslogd, and `bulk`, the median of how long the engine took for a bulk request.
 
     The pairs were of `confirmed`, which is left of what `effects` took apart; `changes` is what is
