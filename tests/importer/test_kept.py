@@ -22,7 +22,8 @@ def test_statements_that_change_what_is_asked_stay_in_their_order(tmp_path: Path
     kept = made.snippets["site-outputs.conf"]
     assert kept.splitlines()[:2] == ['if $!level == "1" then {', '    set $!level = "2";']
     assert [one.message for one in made.kept] == [
-        "statements around it change what it asks or writes: its whole ruleset is kept"
+        f"set $!level ({tmp_path}/rsyslog.conf:4) changes $!level, which its condition asks: "
+        "its whole ruleset is kept"
     ]
 
 

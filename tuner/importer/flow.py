@@ -307,26 +307,46 @@ _EVERYTHING = frozenset({"$"})
 
 def why_bound(
     reached: Sequence[Reached], places: Sequence[int], templates: Mapping[str, Template]
-) -> Statement | None:
+) -> Gap | None:
     """The first statement that does something else where statements are carried out by their
-    places, and in each place in their own order; None where all may move."""
+    places, and in each place in their own order, and why; None where all may move."""
     writes = [_written(one.statement) for one in reached]
     reads = [_read(one, templates) for one in reached]
     for number, one in enumerate(reached):
+        before = range(number)
         for guard in one.guards:
             asked = _asked(guard.condition)
-            if any(_meet(asked, written) for written in writes[guard.after : number]):
-                return one.statement
-        for other in range(number):
-            is_moved = places[number] < places[other]
+            for other in before[guard.after :]:
+                if _meet(asked, writes[other]):
+                    what = f"changes {_shared(writes[other], asked)}, which its condition asks"
+                    return _between(one, reached[other], what)
+        for other in (each for each in before if places[number] < places[each]):
             touched = reads[number] | writes[number]
-            if is_moved and (_meet(writes[other], touched) or _meet(reads[other], writes[number])):
-                return one.statement
+            if _meet(writes[other], touched):
+                what = f"changes {_shared(writes[other], touched)}, which it uses"
+                return _between(one, reached[other], f"{what}, and would come after it")
+            if _meet(reads[other], writes[number]):
+                what = f"uses {_shared(reads[other], writes[number])}, which it changes"
+                return _between(one, reached[other], f"{what}, and would come after it")
         # `parse` is done for all events, whatever the conditions.
         is_parse = places[number] == PARSED and kind_of(one.statement) in PARSING
-        if is_parse and not _is_read_only_under(number, reached, writes, reads):
-            return one.statement
+        if is_parse:
+            user = _user_elsewhere(number, reached, writes, reads)
+            if user is not None:
+                return _between(one, user, "uses what it finds, of events that it does not parse")
     return None
+
+
+def _between(one: Reached, other: Reached, what: str) -> Gap:
+    """What another statement has to do with one."""
+    place, name = other.statement.origin, name_of_statement(other.statement)
+    return Gap(one.statement.origin, f"{name} ({place.file}:{place.line}) {what}")
+
+
+def _shared(some: frozenset[str], others: frozenset[str]) -> str:
+    """What two statements have in common, in words."""
+    names = sorted(name for name in some if _meet(frozenset({name}), others))
+    return " and ".join("the event" if name == "$" else name for name in names[:2])
 
 
 def uses_json(reached: Sequence[Reached], templates: Mapping[str, Template]) -> Statement | None:
@@ -340,18 +360,23 @@ def uses_json(reached: Sequence[Reached], templates: Mapping[str, Template]) -> 
     return None
 
 
-def _is_read_only_under(
+def _user_elsewhere(
     number: int,
     reached: Sequence[Reached],
     writes: Sequence[frozenset[str]],
     reads: Sequence[frozenset[str]],
-) -> bool:
-    """Whether what only some events are parsed for concerns no others."""
+) -> Reached | None:
+    """The first statement that uses what another finds, of events which that does not get."""
     needed = set(reached[number].guards)
-    return all(
-        needed.issubset(one.guards) or not _meet(writes[number], reads[other])
-        for other, one in enumerate(reached)
-        if other != number
+    return next(
+        (
+            one
+            for other, one in enumerate(reached)
+            if other != number
+            and not needed.issubset(one.guards)
+            and _meet(writes[number], reads[other])
+        ),
+        None,
     )
 
 

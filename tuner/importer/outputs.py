@@ -89,8 +89,7 @@ class Outputs(Surrounding):
                 walk.bind(self.whole_message, "messages are parsed in two ways")
         bound = walk.bound
         if bound is None:
-            moved = why_bound(walk.reached, places, self.parts.templates)
-            bound = None if moved is None else Gap(moved.origin, _BOUND)
+            bound = why_bound(walk.reached, places, self.parts.templates)
         if bound is None:
             deep = (why for one, why in kept if len(one.guards) > _MOST_AROUND)
             bound = next((Gap(why.origin, f"{why.message}; {_DEEP}") for why in deep), None)
@@ -100,7 +99,8 @@ class Outputs(Surrounding):
             self.rest.gaps.take(self.gaps)
             return section
         del self.made[before:]
-        self.rest.keep_block(stream, body, bound)
+        whole = replace(bound, message=f"{bound.message}: its whole ruleset is kept")
+        self.rest.keep_block(stream, body, whole)
         return {}
 
     def _begin(self, stream: str | None, walk: Walk) -> None:
@@ -281,9 +281,8 @@ _SHORT = {
 
 
 _MOST_AROUND = 300
-_DEEP = f"more than {_MOST_AROUND} conditions before it: its whole ruleset is kept"
+_DEEP = f"more than {_MOST_AROUND} conditions before it"
 _OVER_HTTP = frozenset({"omelasticsearch", "omhttp"})
-_BOUND = "statements around it change what it asks or writes: its whole ruleset is kept"
 
 
 def _place(statement: Statement, why_kept: Gap | None) -> int:
