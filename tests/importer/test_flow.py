@@ -21,7 +21,7 @@ from tuner.importer.flow import (
     why_bound,
 )
 from tuner.rainerscript.configuration import Parts
-from tuner.rainerscript.gaps import Gaps, Inexpressible
+from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import If, ScriptObject, ScriptPosition, printed
 from tuner.rainerscript.template import template_of

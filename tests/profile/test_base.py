@@ -9,10 +9,12 @@ import pytest
 
 from tuner.errors import BadProfile
 from tuner.lint.candidate import candidate
+from tuner.lint.lint import summary
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile
 from tuner.profile.edit import moved
 from tuner.profile.source import read
 from tuner.render.artefacts import render
+from tuner.rule import Rank
 from tuner.space.knobs import knobs
 
 CONF = """\
@@ -360,6 +362,29 @@ def test_bulks_that_are_refused_for_their_type_are_told(case: str, tmp_path: Pat
     found = [one for one in made.warnings if one.code == "RT408"]
     assert [one.line for one in found] == lines
     assert {one.file for one in found} <= {str(tmp_path / "rsyslog.conf")}
+
+
+@pytest.mark.parametrize(
+    ("parameter", "said"),
+    [("", [7]), ('bulkmode="off"', [7]), ('bulkMode="on"', []), ("bulkmode=`echo on`", [])],
+)
+def test_an_action_that_sends_each_event_by_itself_is_told(
+    parameter: str, said: list[int], tmp_path: Path
+) -> None:
+    made = loaded(tmp_path, conf=CONF.replace('bulkmode="on"', parameter))
+    found = [one for one in made.warnings if one.code == "RT409"]
+    assert [one.line for one in found] == said
+    assert all('changes: {action[es].bulkmode: "on"}' in one.message for one in found)
+    changed = 'changes: {"action[es].bulkmode": "on"}\n'
+    after = loaded(tmp_path, changed, CONF.replace('bulkmode="on"', parameter))
+    assert not [one for one in after.warnings if one.code == "RT409"]
+
+
+def test_a_search_shows_that_nothing_would_arrive_or_at_a_crawl(tmp_path: Path) -> None:
+    made = loaded(tmp_path, conf=CONF.replace('bulkmode="on"', ""))
+    shown = "".join(summary(made.warnings, Rank.LOSS))
+    assert "[RT408]" in shown
+    assert "[RT409]" in shown
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tuner.errors import BadUsage
 from tuner.lint.lint import RULES
-from tuner.lint.of_base import REFUSED_TYPE
+from tuner.lint.of_base import REFUSED_TYPE, SINGLE_REQUESTS
 from tuner.modules.findings import FINDINGS
 from tuner.rule import About, Changes
 
@@ -157,14 +157,25 @@ _OF_THIS_MACHINE = (
         "rsyslog-tune's own: docs/profiles.md",
     ),
 )
-# Of a base, whose action no section of a profile is.
-_REFUSED_TYPE = CodeExplanation(
-    REFUSED_TYPE,
-    "lint",
-    "warning",
-    "F15: up to 8.2508 searchType is events unless it is set empty, and Elasticsearch 8 and "
-    "OpenSearch 2 refuse the whole bulk: not a single event arrives.",
-    "rsyslog issue 4884; rsyslog plugins/omelasticsearch",
+# Of a base, whose actions no section of a profile is.
+_OF_BASE = (
+    CodeExplanation(
+        REFUSED_TYPE,
+        "lint",
+        "warning",
+        "F15: up to 8.2508 searchType is events unless it is set empty, and Elasticsearch 8 and "
+        "OpenSearch 2 refuse the whole bulk: not a single event arrives.",
+        "rsyslog issue 4884; rsyslog plugins/omelasticsearch",
+    ),
+    CodeExplanation(
+        SINGLE_REQUESTS,
+        "lint",
+        "warning",
+        "bulkmode is off unless it is set: a worker then waits for the engine's answer to every "
+        "single event. What the engine refuses is an error of the action then; in a bulk it is "
+        "one of the document, so set errorfile or retryfailures with it.",
+        "rsyslog's manual: omelasticsearch; about 700 events per second seen on 8.2302",
+    ),
 )
 
 
@@ -191,7 +202,7 @@ def explained_codes() -> Iterator[CodeExplanation]:
         for code, (why, source) in reasons.items():
             yield CodeExplanation(code, layer, "error", why, source)
     yield from _OF_THIS_MACHINE
-    yield _REFUSED_TYPE
+    yield from _OF_BASE
     yield from (_of_rule(rule.about) for rule in RULES)
 
 

@@ -12,6 +12,7 @@ from tuner.errors import KeyPath, Problem, Severity
 from tuner.lint.each import each
 from tuner.lint.each import inputs as each_input
 from tuner.lint.each import outputs as each_output
+from tuner.lint.of_base import REFUSED_TYPE, SINGLE_REQUESTS
 from tuner.lint.rules import (
     delivery,
     disk,
@@ -119,7 +120,12 @@ def findings(profile: Profile) -> Iterator[Finding]:
     )
 
 
-_RANKS = {rule.about.code: rule.about.rank for rule in RULES}
+# Of a base either nothing arrives, or so slowly that nothing else matters.
+_RANKS = {
+    **{rule.about.code: rule.about.rank for rule in RULES},
+    REFUSED_TYPE: Rank.LOSS,
+    SINGLE_REQUESTS: Rank.LOSS,
+}
 
 
 # What warnings are called of which not even the first is printed, by the lowest rank that is.
