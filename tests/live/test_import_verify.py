@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 from tuner.cli.commands import app
 from tuner.errors import DifferencesFound, JobFailed
+from tuner.lab.ports import has_ipv6
 from tuner.rainerscript.parser import parse
 from tuner.validate.delivery import delivered
 from tuner.validate.equality import discrepancies
@@ -96,6 +97,67 @@ def test_lines_files_servers_and_sockets_that_differ_are_told() -> None:
         assert told["listening sockets"].endswith(
             "tcp 127.0.0.1:10514 of the original alone; tcp 0.0.0.0:10514 of the profile alone"
         )
+
+
+LOCAL = """\
+module(load="imfile" mode="polling" pollingInterval="20")
+module(load="imuxsock" sysSock.name="/run/devlog" sysSock.rateLimit.interval="5")
+module(load="omelasticsearch")
+global(workDirectory="/tmp")
+input(type="imfile" file="/var/log/nginx/access*.log" tag="nginx:" addMetadata="on" ruleset="web")
+template(name="doc" type="list") {
+  constant(value="{\\"m\\":\\"") property(name="msg" format="json")
+  constant(value="\\",\\"file\\":\\"") property(name="$!metadata!filename" format="json")
+  constant(value="\\"}")
+}
+ruleset(name="web") {
+  action(type="omelasticsearch" server="es1" template="doc" searchIndex="web" bulkmode="on")
+}
+action(type="omfile" file="/var/log/all" template="RSYSLOG_FileFormat")
+"""
+
+
+def test_what_comes_from_files_and_local_sockets_is_compared(tmp_path: Path) -> None:
+    done = verified(LOCAL, tmp_path)
+    assert done.exit_code == 0, done.exception or done.stderr
+    assert re.search(r"the same: 300 documents, .* and 3\d\d lines in 1 place, of", done.stderr)
+
+
+def test_files_that_differ_in_what_is_read_are_told() -> None:
+    events, other = varied_events({}), LOCAL.replace("nginx/access*", "nginx/error*")
+    one, two = (delivered(parse(text, "f")[0], events) for text in (LOCAL, other))
+    told = {each.what: str(each) for each in discrepancies(one, two)}
+    assert told["files and sockets that are read"].endswith(
+        "imfile /var/log/nginx/access*.log of the original alone; "
+        "imfile /var/log/nginx/error*.log of the profile alone"
+    )
+    (name,) = {str((each.fields or {}).get("file")) for each in one.at("")}
+    assert name == "/var/log/nginx/accessx.log"
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no loopback address of IPv6")
+def test_senders_of_ipv6_are_among_the_events() -> None:
+    text = (
+        'module(load="imudp") module(load="imtcp")\n'
+        'input(type="imudp" port="514") input(type="imtcp" port="514")\n'
+        'if $fromhost-ip == "::1" then action(type="omfile" file="/six")\n'
+        'action(type="omfile" file="/all")\n'
+    )
+    made = delivered(parse(text, "f")[0], varied_events({}))
+    six, every = len(made.at("/six")), len(made.at("/all"))
+    assert six > 500
+    assert abs(every - 2 * six) < 20
+
+
+def test_a_condition_of_which_nothing_is_left_does_no_harm() -> None:
+    """rsyslogd 8.2302 crashed on one with `continue` alone, first in a ruleset that is called."""
+    text = (
+        'module(load="imuxsock")\nruleset(name="starter") {\n'
+        '    if prifilt("*.emerg") then { action(type="omusrmsg" users="*") }\n'
+        '    action(type="omfile" file="/all")\n}\ncall starter\n'
+    )
+    made = delivered(parse(text, "f")[0], varied_events({}))
+    assert len(made.at("/all")) >= EVENTS
 
 
 def test_what_differs_is_named_by_its_field() -> None:

@@ -9,6 +9,7 @@ import pytest
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import (
     Array,
+    Block,
     BsdBlock,
     Call,
     Directive,
@@ -29,6 +30,8 @@ from tuner.rainerscript.script import (
     Variable,
     Word,
     every,
+    printed,
+    rewritten,
 )
 
 
@@ -227,3 +230,16 @@ def test_what_follows_an_error_is_read_and_all_errors_come_at_once() -> None:
 def test_a_refusal_never_shows_what_stands_in_quotes() -> None:
     said = refusals('action(uid="a" "geheim")\n')
     assert said == ["1:16: this text does not fit here: expected ) or the name of a parameter"]
+
+
+@pytest.mark.parametrize("text", ["if $a == 1 then { DO } else stop\n", "*.emerg { DO }\n"])
+def test_a_block_of_which_nothing_is_left_is_printed_with_what_does_nothing(text: str) -> None:
+    """Not `continue`: of an `if` with nothing else 8.2302 frees the memory."""
+    block, _ = parse(text.replace("DO", "continue"), "f")
+
+    def emptied(one: Statement) -> Block:
+        return () if isinstance(one, Word) and one.word == "continue" else (one,)
+
+    text = printed(rewritten(block, emptied))
+    assert "unset $.rsyslogtunenothing;" in text
+    assert "continue" not in text

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tuner.errors import Refused
-from tuner.lab.entrances import TcpPort, UdpPort
+from tuner.lab.entrances import ReadFile, TcpPort, UdpPort, UnixSocket
 from tuner.rainerscript.parser import parse
 from tuner.validate.delivery import delivered
 from tuner.validate.equality import Arrival, Delivered
@@ -31,10 +31,14 @@ class Lab:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.configuration, self.entrances, self.asked = "", list[object](), list[str]()
         self.files: dict[str, bytes] = {}
-        self.sent: list[tuple[str, int, Sequence[bytes]]] = []
+        self.has_ipv6 = False
+        self.sent: list[tuple[Any, ...]] = []
         for name, stand_in in {
             "Sink": self.sink, "Rsyslogd": self.rsyslogd, "EngineClient": self.client,
             "send": lambda *given: self.sent.append(given), "await_quiet": lambda *_: None,
+            "send_local": lambda path, events: self.sent.append(("socket", path, events)),
+            "_append": lambda _, path, events, __: self.sent.append(("file", path, events)),
+            "has_ipv6": lambda: self.has_ipv6,
             "_await_quiet": lambda _: None, "_listening": lambda _: None,
         }.items():  # fmt: skip
             patch.setattr(f"tuner.validate.delivery.{name}", stand_in)
@@ -45,9 +49,14 @@ class Lab:
 
     def rsyslogd(self, text: str, folder: Path, entrances: Sequence[object]) -> object:
         self.configuration = text
+        here = str(folder)
         for name, lines in self.files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(lines)
+            # As JSON has it, and as it is.
+            plain, brace, rest = lines.decode("latin-1").partition("{")
+            rest = rest.replace("FOLDER", here).replace("/", "\\/") if "FOLDER" in rest else rest
+            made = plain.replace("FOLDER", here) + brace + rest
+            (folder / name).write_bytes(made.encode("latin-1"))
         self.entrances += entrances
         assert folder.is_dir()
         return SimpleNamespace(check=lambda: None, stop=lambda *_: None)
@@ -76,12 +85,15 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> Lab:
 
 TEXT = """\
 module(load="imtcp" streamdriver.name="gtls")
-module(load="imuxsock")
+module(load="imuxsock" sysSock.name="/run/log" sysSock.rateLimit.burst="7")
+module(load="imklog")
+module(load="imfile" mode="polling" pollingInterval="60")
 module(load="mmjsonparse")
 global(workDirectory="/var/spool/rsyslog" umask="0077" parser.permitSlashInProgramName="on")
 input(type="imtcp" address="10.0.0.1" port="601" streamdriver.mode="1" ruleset="in")
 input(type="imudp" port="602" ratelimit.burst="5")
-input(type="imfile" file="/var/log/app" tag="app")
+input(type="imfile" file="/var/log/app*" tag="app" freshStartTail="on")
+input(type="imuxsock" socket="/run/other" rateLimit.interval="5")
 main_queue(queue.size="1234" queue.filename="main")
 ruleset(name="in") {
     action(type="mmjsonparse" cookie="")
@@ -103,29 +115,62 @@ def test_all_that_decides_what_is_delivered_runs_and_nothing_leaves_the_lab(lab:
     ):  # fmt: skip
         assert kept in lab.configuration
     for gone in (
-        "es.example", "serverport", "pwd", '"omfwd"', "ommail", '"/var/log', "imfile",
-        "imuxsock", "10.0.0.1", '"601"', '"602"', "queue.filename", "streamdriver.mode",
+        "es.example", "serverport", "pwd", '"omfwd"', "ommail", '"/var/log', "imklog",
+        "10.0.0.1", '"601"', '"602"', "queue.filename", "streamdriver.mode",
         "/var/spool", "umask",
     ):  # fmt: skip
         assert gone not in lab.configuration
-    assert lab.configuration.count("continue") == 1
+    assert lab.configuration.count("unset $.rsyslogtunenothing;") == 1
+    assert "continue" not in lab.configuration
     assert f'server="{URL}"' in lab.configuration
 
 
 def test_the_events_enter_by_each_input_in_its_own_way(lab: Lab) -> None:
-    lab.run(TEXT)
-    assert [(kind, list(events)) for kind, _, events in lab.sent] == [
-        ("tcp", [b"<13>one"]), ("udp", [b"<13>one"]),
+    made = lab.run(TEXT)
+    assert [(kind, list(events)) for kind, _, events, *_ in lab.sent] == [
+        (kind, [b"<13>one"]) for kind in ("socket", "tcp", "udp", "file", "socket")
     ]  # fmt: skip
-    (_, tcp, _), (_, udp, _) = lab.sent
-    assert lab.entrances == [TcpPort(tcp), UdpPort(udp)]
-    for port in (tcp, udp):
-        assert f'port="{port}"' in lab.configuration
+    system, tcp, udp, file, other = (one[1] for one in lab.sent)
+    assert lab.entrances == [
+        UnixSocket(system), TcpPort(tcp), UdpPort(udp), ReadFile(file), UnixSocket(other),
+    ]  # fmt: skip
+    for said in (
+        f'sysSock.name="{system}"', f'port="{tcp}"', f'port="{udp}"', f'File="{file}"',
+        f'Socket="{other}"', 'tag="app"',
+    ):  # fmt: skip
+        assert said in lab.configuration
+    for gone in ("polling", "freshStartTail", "rateLimit.interval", 'rateLimit.burst="7'):
+        assert gone not in lab.configuration
+    assert file.endswith("/read/var/log/appx")
+    assert made.local == {"imuxsock /run/log", "imfile /var/log/app*", "imuxsock /run/other"}
+
+
+def test_what_listens_everywhere_gets_the_events_over_ipv6_too(lab: Lab) -> None:
+    lab.has_ipv6 = True
+    lab.run(TEXT)
+    sent = [(kind, *more) for kind, _, _, *more in lab.sent]
+    assert [one for one in sent if one[0] in {"tcp", "udp"}] == [
+        ("tcp", "127.0.0.1"), ("udp", "::1"), ("udp", "127.0.0.1"),
+    ]  # fmt: skip
+
+
+def test_a_file_that_is_read_is_called_in_documents_as_in_the_configuration(lab: Lab) -> None:
+    path = "FOLDER/read/var/log/appx"
+    lab.files = {"files/all": f'{path} {{"f":"{path}"}}\n'.encode()}
+    (line,) = [one.text for one in lab.run(TEXT).arrivals if one.place]
+    assert line == '/var/log/appx {"f":"\\/var\\/log\\/appx"}'
 
 
 LEGACY = """\
 $ModLoad imudp
+$ModLoad imfile
 $ModLoad imuxsock
+$SystemLogSocketName /run/log
+$SystemLogRateLimitInterval 3
+$AddUnixListenSocket /run/other
+$InputFileName /var/log/app
+$InputFilePollInterval 30
+$InputRunFileMonitor
 $WorkDirectory /var/spool/rsyslog
 $UDPServerAddress 10.0.0.1
 $UDPServerRun 514
@@ -138,19 +183,35 @@ $ActionQueueType LinkedList
 
 
 def test_so_it_is_with_the_form_before_version_6(lab: Lab) -> None:
-    lab.run(LEGACY)
+    lab.has_ipv6 = True
+    made = lab.run(LEGACY)
     for kept in ("$ModLoad imudp", "$ActionQueueType LinkedList", '"debug"', "~"):
         assert kept in lab.configuration
-    for gone in ("imuxsock", " /var/", "10.0.0.1", "Run 514\n", "FileName fwd", "@@"):
+    for gone in (
+        " /var/", "10.0.0.1", "Run 514\n", "FileName fwd", "@@", "Interval 3", "/run/",
+    ):  # fmt: skip
         assert gone not in lab.configuration
-    ((kind, port, _),) = lab.sent
-    assert kind == "udp"
-    assert f"$UDPServerRun {port}" in lab.configuration
+    system, other, file, udp = lab.sent
+    assert [one[0] for one in lab.sent] == ["socket", "socket", "file", "udp"]
+    for said in (
+        f"$SystemLogSocketName {system[1]}\n", f"$AddUnixListenSocket {other[1]}\n",
+        f"$InputFileName {file[1]}\n", "$InputFilePollInterval 1\n", f"$UDPServerRun {udp[1]}\n",
+    ):  # fmt: skip
+        assert said in lab.configuration
+    assert made.local == {"imuxsock /run/log", "imuxsock /run/other", "imfile /var/log/app"}
+
+
+def test_the_socket_of_the_system_may_be_nobodys(lab: Lab) -> None:
+    lab.run(LEGACY.replace("$SystemLogSocketName /run/log", "$OmitLocalLogging on"))
+    assert [one[0] for one in lab.sent] == ["socket", "file", "udp"]
+    lab.sent.clear()
+    lab.run('module(load="imuxsock" sysSock.use="off")\ninput(type="imtcp" port="1")\n')
+    assert [one[0] for one in lab.sent] == ["tcp"]
 
 
 def test_what_nothing_can_be_sent_to_is_refused(lab: Lab) -> None:
     with pytest.raises(Refused, match="nothing can be sent to it"):
-        lab.run('input(type="imfile" file="/var/log/app" tag="app")\n')
+        lab.run('module(load="imklog")\nmodule(load="imjournal")\n')
     assert lab.sent == []
 
 

@@ -133,10 +133,11 @@ def import_(
     rsyslog's own YAML (rsyslog.yaml) is translated by rsyslogd, 8.2604 or newer, and converted:
     places are lines of that translation, which is written nowhere because it has the passwords.
 
-    --verify sends to inputs of type imtcp, imptcp and imudp, and compares what reaches the engine,
-    for which the built-in sink stands, what is written into files or forwarded, the servers and the
-    sockets listened on; both configurations get ports, addresses and folders of a lab, without TLS
-    and passwords.  It exits with 2 where anything differs, with 1 where nothing arrives.
+    --verify sends to inputs of type imtcp, imptcp, imudp, imfile and imuxsock, and compares what
+    reaches the engine, for which the built-in sink stands, what is written into files or forwarded,
+    the servers, the sockets listened on and the files read; both configurations get ports,
+    addresses and folders of a lab, without TLS and passwords.  It exits with 2 where anything
+    differs, with 1 where nothing arrives.
     """
     choose_rsyslogd(rsyslogd)
     if verify and not convert:

@@ -7,22 +7,36 @@ import time
 from collections.abc import Sequence
 from typing import Literal
 
+from tuner.modules.input import LOOPBACK
+
 _TIMEOUT_S = 20.0
 # A receiver that others slow down keeps up with this.
 _PAUSE_S = 0.002
 
 
-def send(kind: Literal["tcp", "udp"], port: int, messages: Sequence[bytes]) -> None:
+def send(
+    kind: Literal["tcp", "udp"], port: int, messages: Sequence[bytes], address: str = LOOPBACK
+) -> None:
     """Each message once, to a port of this machine: over TCP a line each, until the receiver has
     read them all, over UDP slowly, as datagrams that nobody reads are lost."""
     if kind == "udp":
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        with socket.socket(family, socket.SOCK_DGRAM) as sender:
             for message in messages:
-                sender.sendto(message, ("127.0.0.1", port))
+                sender.sendto(message, (address, port))
                 time.sleep(_PAUSE_S)
         return
-    with socket.create_connection(("127.0.0.1", port), _TIMEOUT_S) as connection:
+    with socket.create_connection((address, port), _TIMEOUT_S) as connection:
         connection.sendall(b"".join(message + b"\n" for message in messages))
         connection.shutdown(socket.SHUT_WR)
         while connection.recv(4096):
             pass
+
+
+def send_local(path: str, messages: Sequence[bytes]) -> None:
+    """Each message once, to a socket of this machine, which makes the sender wait."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.settimeout(_TIMEOUT_S)
+        sender.connect(path)
+        for message in messages:
+            sender.send(message)

@@ -32,8 +32,8 @@ from tuner.rainerscript.script import (
     ScriptObject,
     ScriptPosition,
     Statement,
-    Word,
     module_name,
+    nothing,
     rewritten,
 )
 
@@ -351,7 +351,7 @@ class _Fitting:
     def without(self, one: ScriptObject, what: str) -> Statement:
         """Nothing in place of an action."""
         self.leave_out(one.origin, what)
-        return Word("continue", one.origin)
+        return nothing(one.origin)
 
 
 def without_host(one: ScriptObject) -> Iterator[ScriptObject]:

@@ -22,8 +22,8 @@ from tuner.rainerscript.script import (
     ScriptPosition,
     SetVariable,
     Statement,
-    Word,
     module_name,
+    nothing,
     rewritten,
 )
 
@@ -124,10 +124,10 @@ class _Confining:
         texts = [one.text(key) or "" for one in parts for key in ("string", "value")]
         return template is None or ".." in "".join(texts)
 
-    def nothing(self, origin: ScriptPosition, what: str) -> Word:
+    def nothing(self, origin: ScriptPosition, what: str) -> Statement:
         """What does nothing, in place of what is left out."""
         self.note(origin, what)
-        return Word("continue", origin)
+        return nothing(origin)
 
     def note(self, origin: ScriptPosition, what: str) -> None:
         """Say what is left out, where it stands."""

@@ -95,10 +95,16 @@ class ReadFile:
 
     def is_open(self, pid: int, /) -> bool:
         """Whether rsyslogd has opened it."""
+        return self.position(pid) is not None
+
+    def position(self, pid: int, /) -> int | None:
+        """How many bytes of it rsyslogd has read; None where it has not opened it (proc(5))."""
         with suppress(OSError):
-            opened = (one.readlink() for one in Path(f"/proc/{pid}/fd").iterdir())
-            return Path(self.path) in opened
-        return False
+            for one in Path(f"/proc/{pid}/fd").iterdir():
+                if one.readlink() == Path(self.path):
+                    said = Path(f"/proc/{pid}/fdinfo/{one.name}").read_text(encoding="ascii")
+                    return int(said.split()[1])
+        return None
 
     def __str__(self) -> str:
         return f"read {self.path}"

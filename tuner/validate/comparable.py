@@ -3,14 +3,17 @@ sink, and what it writes or forwards into files that say where it would have gon
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
+from posixpath import normpath
 from typing import Literal
 
 from tuner.lab.base_documents import HERE, constant
 from tuner.lab.base_script import TOWARDS_ENGINE, without_host
 from tuner.lab.confined import confined
-from tuner.lab.ports import free_port
+from tuner.lab.ports import LOOPBACK_IPV6, free_port
+from tuner.modules.input import LOOPBACK
 from tuner.rainerscript.legacy import action_of
 from tuner.rainerscript.script import (
     QUEUE,
@@ -26,19 +29,21 @@ from tuner.rainerscript.script import (
     Statement,
     Word,
     module_name,
+    nothing,
     printed,
     rewritten,
 )
 
 # Inputs that a lab can send to, and the directives that start them.
 LISTENERS: dict[str, Literal["tcp", "udp"]] = {"imtcp": "tcp", "imptcp": "tcp", "imudp": "udp"}
+ENTERED = (*LISTENERS, "imfile", "imuxsock")
 _STARTERS = {
     "inputtcpserverrun": "imtcp", "inputptcpserverrun": "imptcp", "udpserverrun": "imudp",
 }  # fmt: skip
 # What takes events of the host itself, or needs what a lab has not.
-_LEFT_OUT = frozenset({"imuxsock", "imklog", "imkmsg", "imjournal", "immark", "imfile", "impstats"})
+_LEFT_OUT = frozenset({"imklog", "imkmsg", "imjournal", "immark", "impstats"})
 _OF_THE_HOST = (
-    "privdrop", "inputfile", "inputrunfile", "fileowner", "filegroup", "dirowner", "dirgroup",
+    "privdrop", "fileowner", "filegroup", "dirowner", "dirgroup",
     "umask", "actionqueuefilename", "mainmsgqueuefilename", "includeconfig",
     "defaultnetstreamdriver",
 )  # fmt: skip
@@ -48,6 +53,12 @@ _REPLACED = TOWARDS_ENGINE | _QUEUE_FILES | {
 }  # fmt: skip
 _TLS_OF_INPUT = ("streamdriver", "permittedpeer", "gnutls", "tls")
 _OF_INPUT = frozenset({"address", "port", "device", "listenportfilename", "namespace"})
+_EVERY_ADDRESS = frozenset({None, "*"})
+# How soon a lab's lines are read, and how many a second: not what becomes of them.
+_OF_FILES = frozenset({"mode", "pollinginterval", "freshstarttail"})
+_LIMITS = ("ratelimit.", "syssock.ratelimit.", "systemlogratelimit", "imuxsockratelimit")
+_SYSTEM_SOCKET = "/dev/log"
+_WILDCARDS = re.compile(r"[*?\[\]]")
 _PATH, _LINE = "$.rsyslogtunepath", "$.rsyslogtuneline"
 # What sends or writes events elsewhere, with the template that it has without one; omfile's is
 # that of omfile here too.
@@ -58,21 +69,41 @@ _LINES = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Entry:
+    """Where events enter in a lab: the kind of an input, and its port and address, or the path of
+    its file or socket."""
+
+    kind: str
+    port: int = 0
+    address: str = LOOPBACK
+    path: str = ""
+
+
 @dataclass
 class ComparableScript:
-    """A configuration with a sink, ports and a folder of the lab's, or listening where it says;
-    `entries` are where events enter, each the kind of an input and its port."""
+    """A configuration with a sink, ports and a folder of the lab's, or listening where it says, of
+    IPv6 too where this machine `has_ipv6`; `entries` are where events enter, and `local` the files
+    and sockets that it names itself."""
 
     sink_url: str
     folder: str
+    has_ipv6: bool = False
     keeps_inputs: bool = False
-    entries: list[tuple[str, int]] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    local: set[str] = field(default_factory=set)
     templates: list[ScriptObject] = field(default_factory=list)
+    is_addressed: bool = False
 
     @property
     def files(self) -> str:
         """The folder of what it writes."""
         return f"{self.folder}/files"
+
+    @property
+    def read(self) -> str:
+        """The folder of the files that it reads."""
+        return f"{self.folder}/read"
 
     @property
     def sent(self) -> str:
@@ -87,7 +118,8 @@ class ComparableScript:
         name = Parameter.of("name", "rsyslog-tune-nothing", HERE)
         body = (ScriptObject("action", file, HERE),)
         nothing = ScriptObject("ruleset", (name,), HERE, body=body)
-        return printed(confined((*self.templates, *made, nothing), self.folder).block)
+        work = ScriptObject("global", (Parameter.of("workDirectory", self.folder, HERE),), HERE)
+        return printed(confined((work, *self.templates, *made, nothing), self.folder).block)
 
     def statement(self, one: Statement) -> Iterator[Statement]:
         """What stands for a statement in the lab."""
@@ -107,26 +139,69 @@ class ComparableScript:
 
     def object(self, one: ScriptObject) -> Iterator[Statement]:
         """An object in the lab that is no action."""
-        kind = one.type
         match one.kind:
             case "module" if module_name(one) in _LEFT_OUT:
                 return
             case "module" if module_name(one) == "omfile":
                 template = (each for each in one.parameters if each.key in {"load", "template"})
                 yield replace(one, parameters=tuple(template))
-            case "input" if self.keeps_inputs and kind not in _LEFT_OUT:
-                yield _without_tls(one)
-            case "input" if kind in LISTENERS:
-                here = {"address": "127.0.0.1", "port": self.port(kind)}
-                yield _without_tls(one).without(_OF_INPUT).with_values(here)
+            case "module" if module_name(one) == "imfile":
+                yield one.without(_OF_FILES)
+            case "module" if module_name(one) == "imuxsock":
+                yield self.system_socket(one)
             case "input":
-                return
+                yield from self.input(one)
             case "global":
                 yield from without_host(one)
             case "ruleset" | "main_queue":
                 yield one.without(_QUEUE_FILES)
             case _:
                 yield one
+
+    def input(self, one: ScriptObject) -> Iterator[Statement]:
+        """An input in the lab; none where the lab has no events for it."""
+        kind = one.type
+        if kind == "imfile":
+            yield one.without(_OF_FILES).with_values({"File": self.file(one.text("File") or "")})
+        elif kind == "imuxsock":
+            path = self.socket(one.text("Socket") or "")
+            yield _unlimited(one).with_values({"Socket": path})
+        elif self.keeps_inputs and kind not in _LEFT_OUT:
+            yield _without_tls(one)
+        elif kind in LISTENERS:
+            port, made = str(free_port()), _without_tls(one).without(_OF_INPUT)
+            is_everywhere = one.text("address") in _EVERY_ADDRESS
+            for address in self.enter(kind, port, is_everywhere):
+                yield made.with_values({"address": address, "port": port})
+
+    def enter(self, kind: str, port: str, is_everywhere: bool) -> tuple[str, ...]:
+        """The addresses at which events enter by a port, the last of all that of IPv4."""
+        both = (LOOPBACK_IPV6, LOOPBACK) if is_everywhere and self.has_ipv6 else (LOOPBACK,)
+        self.entries += (Entry(kind, int(port), address) for address in both)
+        return both
+
+    def file(self, path: str) -> str:
+        """The lab's file in place of one that is read."""
+        self.local.add(f"imfile {path}")
+        here = f"{self.read}{normpath('/' + _WILDCARDS.sub('x', path).lstrip('/'))}"
+        entry = Entry("imfile", path=here)
+        self.entries += [entry] if entry not in self.entries else []
+        return here
+
+    def socket(self, path: str) -> str:
+        """The lab's socket in place of another."""
+        self.local.add(f"imuxsock {path}")
+        here = f"{self.folder}/socket{len(self.entries)}"
+        self.entries.append(Entry("imuxsock", path=here))
+        return here
+
+    def system_socket(self, one: ScriptObject) -> ScriptObject:
+        """imuxsock with a socket of the lab's as the system's, unless it has none."""
+        given, kept = one.get("sysSock.use"), _unlimited(one)
+        if given is not None and not one.is_on("sysSock.use"):
+            return kept
+        path = self.socket(one.text("sysSock.name") or _SYSTEM_SOCKET)
+        return kept.with_values({"sysSock.name": path})
 
     def action(self, one: ScriptObject) -> Iterator[Statement]:
         """An action in the lab: into the sink, into a file, or nothing where neither is known."""
@@ -139,7 +214,7 @@ class ComparableScript:
         elif kind.startswith("mm"):
             yield one
         else:
-            yield Word("continue", one.origin)
+            yield nothing(one.origin)
 
     def line(self, one: ScriptObject, kind: str) -> Iterator[Statement]:
         """What writes the same lines into a file of the lab's."""
@@ -155,7 +230,7 @@ class ComparableScript:
         if isinstance(made, Word):
             yield one
         elif made.type not in _LINES:
-            yield Word("continue", one.origin)
+            yield nothing(one.origin)
         else:
             into = yield from self.into(made, made.type)
             path = into.get("file") or f"?{into['dynaFile']}"
@@ -201,29 +276,56 @@ class ComparableScript:
 
     def directive(self, one: Directive) -> Iterator[Directive]:
         """A directive in the lab."""
-        is_left_out = one.key.startswith(_OF_THE_HOST) or (
+        is_left_out = one.key.startswith((*_OF_THE_HOST, *_LIMITS)) or (
             any(name in one.text for name in _LEFT_OUT)
             if one.key == "modload"
             else one.key == "udpserveraddress" and not self.keeps_inputs
         )
+        self.is_addressed |= one.key == "udpserveraddress" and one.text.strip() != "*"
         if one.key in _STARTERS and not self.keeps_inputs:
-            yield replace(one, text=self.port(_STARTERS[one.key]))
+            kind, port = _STARTERS[one.key], str(free_port())
+            self.enter(kind, port, not (kind == "imudp" and self.is_addressed))
+            yield replace(one, text=port)
         elif one.key == "workdirectory":
             yield replace(one, text=self.folder)
         elif not is_left_out:
-            yield one
+            yield from self.local_directive(one)
 
-    def port(self, kind: str) -> str:
-        """A port of the lab's on which events enter."""
-        port = free_port()
-        self.entries.append((kind, port))
-        return str(port)
+    def local_directive(self, one: Directive) -> Iterator[Directive]:
+        """A directive about files and sockets of the host, in the lab; or any other."""
+        match one.key:
+            case "inputfilename":
+                yield replace(one, text=self.file(one.text.strip()))
+            case "addunixlistensocket":
+                yield replace(one, text=self.socket(one.text.strip()))
+            case "inputfilepollinterval":
+                yield replace(one, text="1")
+            case "modload" if "imfile" in one.text:
+                yield from (one, replace(one, name="InputFilePollInterval", text="1"))
+            case "modload" if "imuxsock" in one.text:
+                path = self.socket(_SYSTEM_SOCKET)
+                yield from (one, replace(one, name="SystemLogSocketName", text=path))
+            case "systemlogsocketname":
+                self.local -= {f"imuxsock {_SYSTEM_SOCKET}"}
+                self.local.add(f"imuxsock {one.text.strip()}")
+            case "omitlocallogging" if one.text.strip().lower() == "on":
+                for system in [each for each in self.entries if each.kind == "imuxsock"][:1]:
+                    self.entries.remove(system)
+                self.local -= {f"imuxsock {_SYSTEM_SOCKET}"}
+                yield one
+            case _:
+                yield one
 
 
 def _worked_out(variable: str, template: str) -> SetVariable:
     """What puts a text that a template writes into a variable."""
     value = FunctionCall("exec_template", (Quoted(template, HERE),), HERE)
     return SetVariable("set", variable, value, HERE)
+
+
+def _unlimited(one: ScriptObject) -> ScriptObject:
+    kept = (each for each in one.parameters if not each.key.startswith(_LIMITS))
+    return replace(one, parameters=tuple(kept))
 
 
 def _without_tls(one: ScriptObject) -> ScriptObject:

@@ -7,21 +7,25 @@ import json
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from tuner.engine.client import EngineClient, at
 from tuner.engine.counters import await_quiet
 from tuner.errors import JobFailed, Refused
-from tuner.flood.verbatim import send
-from tuner.host.process import give_to_daemons, own_environment, run_as_daemon
+from tuner.flood.verbatim import send, send_local
+from tuner.host.process import give_to_daemons, own_environment, run_as_daemon, wait_until
 from tuner.host.programs import find, rsyslogd
-from tuner.lab.entrances import TcpPort, UdpPort
+from tuner.lab.entrances import EventSource, ReadFile, TcpPort, UdpPort, UnixSocket
+from tuner.lab.ports import has_ipv6
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
 from tuner.rainerscript.script import Block, ScriptObject, every
-from tuner.validate.comparable import LISTENERS, ComparableScript
+from tuner.validate.comparable import ENTERED, LISTENERS, ComparableScript, Entry
 from tuner.validate.equality import Arrival, Delivered
 
 _KEPT = 100_000
@@ -33,21 +37,30 @@ _FINISH_S = 10.0
 def delivered(block: Block, events: Sequence[bytes]) -> Delivered:
     """What a configuration, fitted to a lab, makes of the events.  Raises Refused where a lab
     cannot send to it, and RsyslogdDied where rsyslogd does not take it."""
-    with scratch(Path(tempfile.gettempdir())) as folder, Sink(keep=_KEPT) as sink:
+    with (
+        scratch(Path(tempfile.gettempdir())) as folder,
+        Sink(keep=_KEPT) as sink,
+        ExitStack() as stack,
+    ):
         here = subfolder(folder, "rsyslogd")
-        changing = ComparableScript(sink.url, str(here))
+        changing = ComparableScript(sink.url, str(here), has_ipv6())
         text, entries = changing.text(block), changing.entries
         if not entries:
             raise Refused(
                 "nothing can be sent to it: compare a configuration with an input of type "
-                f"{', '.join(LISTENERS)}"
+                f"{', '.join(ENTERED)}"
             )
-        entrances = [(UdpPort if LISTENERS[kind] == "udp" else TcpPort)(p) for kind, p in entries]
-        running = Rsyslogd(text, here, entrances)
+        files = stack.enter_context(_files(entries))
+        running = Rsyslogd(text, here, [_entrance(one) for one in entries])
         client = EngineClient(sink.url)
         try:
-            for kind, port in entries:
-                send(LISTENERS[kind], port, events)
+            for one in entries:
+                if one.kind in LISTENERS:
+                    send(LISTENERS[one.kind], one.port, events, one.address)
+                elif one.kind == "imuxsock":
+                    send_local(one.path, events)
+                else:
+                    _append(files[one.path], one.path, events, running)
             await_quiet(client, running.check, _QUIET_S)
             _await_quiet(here)
             running.stop(_FINISH_S)
@@ -57,7 +70,43 @@ def delivered(block: Block, events: Sequence[bytes]) -> Delivered:
             running.stop()
             client.close()
         written = [*_written(Path(changing.files), "/"), *_written(Path(changing.sent), "")]
-    return Delivered((*_arrivals(lines), *written), frozenset(_servers(block)), _listening(block))
+    arrivals = tuple(_outside(one, changing.read) for one in (*_arrivals(lines), *written))
+    servers, local = frozenset(_servers(block)), frozenset(changing.local)
+    return Delivered(arrivals, servers, _listening(block), local)
+
+
+def _entrance(one: Entry) -> EventSource:
+    """What must be there before events are sent."""
+    if one.kind in LISTENERS:
+        return (UdpPort if LISTENERS[one.kind] == "udp" else TcpPort)(one.port)
+    return UnixSocket(one.path) if one.kind == "imuxsock" else ReadFile(one.path)
+
+
+@contextmanager
+def _files(entries: Sequence[Entry]) -> Iterator[dict[str, BinaryIO]]:
+    """The files to be read, open before the folder is given away."""
+    with ExitStack() as opened:
+        files = {}
+        for one in entries:
+            if one.kind == "imfile":
+                path = Path(one.path)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                files[one.path] = opened.enter_context(path.open("xb"))
+        yield files
+
+
+def _append(file: BinaryIO, path: str, events: Sequence[bytes], running: Rsyslogd) -> None:
+    """Each event as a line of a file, until rsyslogd has read them all."""
+    file.write(b"".join(event + b"\n" for event in events))
+    file.flush()
+    read = ReadFile(path)
+    wait_until(lambda: (read.position(running.pid) or 0) >= file.tell(), _PATIENCE_S)
+
+
+def _outside(one: Arrival, folder: str) -> Arrival:
+    """What names a file that is read names it as the configuration does; JSON may escape it."""
+    text = one.text.replace(folder, "").replace(folder.replace("/", "\\/"), "")
+    return replace(one, text=text)
 
 
 def _await_quiet(folder: Path) -> None:

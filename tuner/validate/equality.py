@@ -38,12 +38,14 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Delivered:
-    """What a configuration makes of events: what arrived, and beside it the servers that it names
-    and the sockets that it listens on, None where that could not be seen."""
+    """What a configuration makes of events: what arrived, and beside it the servers that it names,
+    the sockets that it listens on, None where that could not be seen, and the files and local
+    sockets that it reads."""
 
     arrivals: Sequence[Arrival]
     servers: frozenset[str] = frozenset()
     sockets: frozenset[str] | None = None
+    local: frozenset[str] = frozenset()
 
     @property
     def counted(self) -> str:
@@ -98,6 +100,7 @@ def discrepancies(original: Delivered, profile: Delivered) -> tuple[Discrepancy,
         ),
         *_only_one_has("servers", original.servers, profile.servers),
         *_only_one_has("listening sockets", original.sockets, profile.sockets),
+        *_only_one_has("files and sockets that are read", original.local, profile.local),
     )
 
 
