@@ -513,3 +513,37 @@ def test_kafka_and_programs_are_inputs_and_outputs(tmp_path: Path) -> None:
     kafka, program = loaded(text, tmp_path).profile.outputs
     assert (kafka.type, program.type) == ("omkafka", "omprog")
     assert [one["type"] for one in listed(made, "inputs")] == ["imtcp", "imkafka"]
+
+
+def test_imfile_names_the_file_of_its_position_itself(tmp_path: Path) -> None:
+    """stateFile changes nothing, and rsyslogd -N1 refuses it in the new form."""
+    old = (
+        "$ModLoad imfile\n$InputFileName /var/log/app\n$InputFileTag app:\n"
+        "$InputFileStateFile stat-app\n$InputRunFileMonitor\n*.* /var/log/all\n"
+    )
+    new = (
+        'module(load="imfile")\n*.* /var/log/all\n'
+        'input(type="imfile" file="/var/log/app" tag="app:" stateFile="stat-app")\n'
+    )
+    made = [imported(text, tmp_path) for text in (old, new)]
+    for one in made:
+        assert (one.missing, one.kept) == ((), ())
+        assert listed(one, "inputs") == [
+            {"type": "imfile", "file": "/var/log/app", "tag": "app:", "persistStateInterval": 0}
+        ]
+    said = "imfile ignores stateFile, and names that file itself: left out"
+    assert [said in [gap.message for gap in one.changed] for one in made] == [False, True]
+
+
+def test_files_that_a_snippet_reads_have_a_folder_for_their_positions_too(tmp_path: Path) -> None:
+    text = (
+        'module(load="imfile") module(load="imtcp")\ninput(type="imtcp" port="514")\n'
+        'input(type="imfile" file="/var/log/app" tag="app:" notOfAProfile="on")\n*.* /var/log/all\n'
+    )
+    made = imported(text, tmp_path)
+    assert [one.message for one in made.kept] == [
+        "input imfile: a profile has no key for the parameter notOfAProfile"
+    ]
+    assert made.data["global"] == {
+        "workDirectory": "/var/spool/rsyslog", "net.enableDNS": True,
+    }  # fmt: skip

@@ -22,6 +22,7 @@ _OWN_DEFAULTS: dict[str, dict[str, object]] = {
 _LOCAL = frozenset({"imuxsock", "imklog", "imkmsg", "imjournal", "immark"})
 # What the profile decides by itself, or what only names things.
 _ELSEWHERE = frozenset({"type", "ruleset", "name", "load", "syssock.use"})
+_STATE_FILE = "statefile"
 # The same in another spelling (imuxsock.c, imudp.c).
 _SPELLED = {
     "ratelimitinterval": "rateLimit.interval", "ratelimitburst": "rateLimit.burst",
@@ -56,6 +57,9 @@ def read_input(one: ScriptObject, parts: Parts, gaps: Gaps) -> dict[str, object]
         if found is not None or is_secret(kind, each):
             what = f"input {kind}: it may hold a secret: {found or each.name}"
             gaps.miss(one.origin, what)
+    if kind == "imfile" and one.get(_STATE_FILE) is not None:
+        one = one.without({_STATE_FILE})
+        gaps.change(one.origin, "imfile ignores stateFile, and names that file itself: left out")
     own = [_spelled(each) for each in one.parameters if each.key not in _ELSEWHERE]
     if not is_local(one):
         own = [*_shared(model, parts.modules.get(kind, ()), own, gaps), *own]

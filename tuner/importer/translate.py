@@ -147,7 +147,8 @@ class _Translation:
         settings: dict[str, object] = {"net.enableDNS": True} | given
         queues = [self.data.get("main_queue")]
         queues += [one.get("queue") for one in (*self.listed("outputs"), *self.streams.values())]
-        reads_files = any(one["type"] == "imfile" for one in self.listed("inputs"))
+        # In the profile, or in a snippet.
+        reads_files = any(one.type == "imfile" for one in self.parts.inputs)
         if "workDirectory" not in settings and (reads_files or any(map(_has_files, queues))):
             settings = {"workDirectory": WORK_DIRECTORY} | settings
             what = f"nothing sets workDirectory: the profile takes Debian's, {WORK_DIRECTORY}"

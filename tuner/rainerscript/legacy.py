@@ -64,8 +64,7 @@ _SAME_NAME = {
     ("imudp", "udpserver"): ("address", "timeRequery"),
     ("imptcp", "inputptcpserver"): ("keepAlive", "supportOctetCountedFraming"),
     ("imfile", "inputfile"): (
-        "tag", "stateFile", "severity", "facility", "readMode", "persistStateInterval",
-        "maxLinesAtOnce",
+        "tag", "severity", "facility", "readMode", "persistStateInterval", "maxLinesAtOnce",
     ),
 }  # fmt: skip
 # What holds for every later action of a type, or of any type, and for later inputs.
@@ -103,7 +102,7 @@ RUNS = {
     "inputptcpserverrun": ("imptcp", "port", ()),
     "inputrelpserverrun": ("imrelp", "port", ()),
     "udpserverrun": ("imudp", "port", ("address",)),
-    "inputrunfilemonitor": ("imfile", "", ("file", "tag", "stateFile")),
+    "inputrunfilemonitor": ("imfile", "", ("file", "tag")),
 }
 GLOBALS = {
     name.lower(): name
@@ -120,6 +119,7 @@ GLOBALS = {
     "droptrailinglfonreception": "parser.dropTrailingLFOnReception",
     "spacelfonreceive": "parser.spaceLFOnReceive",
     "optimizeforuniprocessor": "",
+    "inputfilestatefile": "",  # imfile names that file itself (imfile.c)
 }  # fmt: skip
 # Parameters of modules that are loaded by a line of their own.
 _OF_MODULES = {
