@@ -10,6 +10,7 @@ from tests.importer.test_import import DOCUMENT, imported, listed, loaded
 from tuner.importer.written import profile_text
 from tuner.lint.load import parse_profile
 from tuner.rainerscript.template import extended
+from tuner.render.artefacts import rsyslog_conf
 
 
 def test_statements_that_change_what_is_asked_stay_in_their_order(tmp_path: Path) -> None:
@@ -367,152 +368,31 @@ def test_directives_of_modules_are_parameters_of_their_inputs(tmp_path: Path) ->
     ]
     without = imported(text.replace("$IMUX", "$OmitLocalLogging on\n$IMUX"), tmp_path)
     assert [one["type"] for one in listed(without, "inputs")] == ["imjournal", "imklog"]
-    other = imported(text.replace("$IMUX", "$AddUnixListenSocket /dev/other\n$IMUX"), tmp_path)
-    assert [one.message for one in other.missing] == [
-        "the directive $AddUnixListenSocket", "the directive $IMUXSockRateLimitInterval",
-    ]  # fmt: skip
+    other = imported(text + "$AddUnixListenSocket /dev/other\n", tmp_path)
+    assert (other.missing, other.kept) == ((), ())
+    assert [one for one in listed(other, "inputs") if one["type"] == "imuxsock"] == [
+        {"type": "imuxsock", "sysSock.rateLimit.interval": 7, "sysSock.rateLimit.burst": 70},
+        {"type": "imuxsock", "socket": "/dev/other", "rateLimit.interval": 5},
+    ]
 
 
-def test_counters_go_to_the_stream_of_their_ruleset(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("given", "sockets"),
+    [("", [None, "/run/chroot/log"]), (' sysSock.use="off"', ["/run/chroot/log"])],
+)
+def test_a_socket_beside_the_systems_does_not_take_its_place(
+    given: str, sockets: list[str | None], tmp_path: Path
+) -> None:
+    """What local programs log to /dev/log was lost without a word."""
     text = (
-        f'module(load="impstats" ruleset="Stats" severity="7" format="json")\n{DOCUMENT}'
-        'ruleset(name="Stats") { action(type="omfile" file="/var/log/stats") }\n'
-        'action(type="omelasticsearch" template="d")\n'
+        f'module(load="imuxsock" sysSock.annotate="on"{given})\n'
+        'input(type="imuxsock" socket="/run/chroot/log")\n*.* /var/log/all\n'
     )
     profile = loaded(text, tmp_path).profile
-    assert profile.impstats is not None
-    assert (profile.impstats.stream, profile.impstats.severity) == ("stats", 7)
-    assert [one.stream for one in profile.outputs] == [None, "stats"]
-
-
-def test_what_rsyslogd_refuses_is_imported_as_far_as_it_goes(tmp_path: Path) -> None:
-    action = 'action(type="omelasticsearch" port="9200" template="gone" searchIndex="logs")\n'
-    made = imported(f"{DOCUMENT}{action}", tmp_path)
-    (data,) = listed(made, "outputs")
-    assert data["index"] == {"name": "logs", "mapping": "dynamic"}
-    assert [one.message.partition(":")[0] for one in made.missing] == [
-        "output logs", "no template gone",
-    ]  # fmt: skip
-
-
-def test_an_output_that_only_lint_refuses_is_kept(tmp_path: Path) -> None:
-    text = "*.info /var/log/messages\nkern.* /var/log/messages\n"
-    made = imported(f"{DOCUMENT}{text}", tmp_path)
-    assert made.missing == ()
-    profile = loaded(f"{DOCUMENT}{text}", tmp_path).profile
-    kept = made.snippets["site-outputs.conf"]
-    assert len(profile.outputs) + kept.count('action(type="omfile" file="/var/log/messages")') == 2
-    assert "[RT263]" in made.kept[0].message
-
-
-def test_the_only_input_is_imported_without_what_no_key_says(tmp_path: Path) -> None:
-    text = (
-        'template(name="d" type="string" string="{\\"m\\":\\"%msg:::json%\\"}")\n'
-        'input(type="imtcp" port="10514" listenPortFileName="/tmp/port")\n'
-        'action(type="omelasticsearch" template="d")\n'
-    )
-    made = imported(text, tmp_path)
-    assert made.data["inputs"] == [{"type": "imtcp", "address": "*", "port": 10514}]
-    assert [one.message for one in made.missing] == [
-        "input imtcp: a profile has no key for the parameter listenPortFileName"
-    ]
-
-
-def test_an_output_into_an_engine_is_imported_without_what_no_key_says(tmp_path: Path) -> None:
-    """A snippet would keep it whole, and then nothing could be measured or searched."""
-    made = imported(
-        'input(type="imtcp" port="10514")\naction(type="omelasticsearch" name="es" some.day="on"\n'
-        '  queue.type="LinkedList" queue.size="5000" queue.some.day="1" bulkmode="on")\n',
-        tmp_path,
-    )
-    (output,) = listed(made, "outputs")
-    assert output["queue"] == {"type": "LinkedList", "size": 5000}
-    assert not made.kept
-    assert [(one.origin.line, one.message) for one in made.missing] == [
-        (2, "output es: a profile has no key for the parameter some.day: it is left out"),
-        (3, "output es: a profile has no key for the parameter queue.some.day: it is left out"),
-    ]
-
-
-def test_certificates_for_all_are_those_of_each_that_speaks_tls(tmp_path: Path) -> None:
-    text = (
-        'global(defaultNetstreamDriver="gtls" defaultNetstreamDriverCAFile="/etc/ca.pem" '
-        'defaultNetstreamDriverCertFile="/etc/c.pem" defaultNetstreamDriverKeyFile="/etc/k.pem")\n'
-        'module(load="imtcp" streamDriver.mode="1" streamDriver.authMode="anon")\n'
-        'input(type="imtcp" port="6514")\n$template n,"a%msg%\\n" # not an option\n'
-        '*.* action(type="omprog" binary="/bin/a" template="n")\n'
-    )
-    made = imported(text, tmp_path)
-    (data,) = listed(made, "inputs")
-    assert data["streamDriver.caFile"] == "/etc/ca.pem"
-    assert data["streamDriver.keyFile"] == "/etc/k.pem"
-    assert 'type="string" string="a%msg%\\n")' in made.snippets["site-start.conf"]
-    assert loaded(text, tmp_path).profile.inputs
-
-
-def test_what_functions_and_parsers_need_is_kept_with_them(tmp_path: Path) -> None:
-    text = (
-        f'{DOCUMENT}module(load="fmhash") module(load="pmnull")\n'
-        'parser(name="own" type="pmnull")\n'
-        'template(name="t" type="string" string="%msg%")\n'
-        'set $.a = hash32(exec_template("t"));\naction(type="omelasticsearch" template="d")\n'
-    )
-    made = imported(text, tmp_path)
-    assert made.missing == ()
-    start = made.snippets["site-start.conf"].splitlines()
-    assert start[:2] == ['module(load="fmhash")', 'module(load="pmnull")']
-    assert any(line.startswith('template(name="t"') for line in start)
-
-
-def test_a_secret_inside_of_a_loop_becomes_a_reference(tmp_path: Path) -> None:
-    action = 'action(type="ompgsql" server="db" user="u" pass="geheim" db="logs")'
-    made = imported(f"{DOCUMENT}foreach ($.i in $!list) do {{ {action} }}\n", tmp_path)
-    assert "pass=`cat /etc/rsyslog.d/ompgsql.pass`" in made.snippets["site-outputs.conf"]
-    assert "geheim" not in repr(made)
-
-
-def test_a_server_over_http_is_an_output_with_its_secrets_elsewhere(tmp_path: Path) -> None:
-    text = (
-        f'{DOCUMENT}module(load="omhttp")\n'
-        'action(type="omhttp" name="hec" server=["splunk", "http://[::1]:8088"] serverport="8088"\n'
-        '       restpath="services/collector" template="d" batch="on" batch.maxsize="500"\n'
-        '       httpheaders=["X-A: b", "Authorization: Splunk geheim"]\n'
-        '       uid="me" pwd="geheim" tls.cacert="/etc/ca.pem" skipverifyhost="on")\n'
-        'action(type="omhttp" server="127.0.0.1" usehttps="off")\n'
-    )
-    made = imported(text, tmp_path)
-    assert (made.missing, made.kept) == ((), ())
-    hec, plain = listed(made, "outputs")
-    assert hec["server"] == ["https://splunk:8088", "http://[::1]:8088"]
-    assert hec["httpheaders"] == ["X-A: b", {"file": "/etc/rsyslog.d/hec-2.header"}]
-    assert hec["auth"] == {"uid": "me", "pwd": {"file": "/etc/rsyslog.d/hec.pwd"}}
-    assert hec["tls"] == {"cacert": "/etc/ca.pem", "skipverifyhost": True}
-    assert plain["server"] == ["http://127.0.0.1:443"]
-    assert "'message'" in repr(plain["document"])
-    assert "geheim" not in repr(made)
-
-
-@pytest.mark.parametrize("said", ['retry="on" retry.ruleset="again"', 'dynrestpath="on"'])
-def test_a_server_over_http_that_names_other_objects_is_kept(said: str, tmp_path: Path) -> None:
-    text = f'{DOCUMENT}action(type="omhttp" server="h" restpath="d" template="d" {said})\n'
-    made = imported(text, tmp_path)
-    assert len(made.kept) == 1
-    assert listed(made, "outputs") == []
-
-
-def test_kafka_and_programs_are_inputs_and_outputs(tmp_path: Path) -> None:
-    text = (
-        f'{DOCUMENT}module(load="omkafka") module(load="imkafka")\n'
-        'input(type="imkafka" topic="in" broker="k:9092" consumerGroup="g")\n'
-        'action(type="omkafka" topic="logs" broker=["k1:9092", "k2:9092"] template="d"\n'
-        '       confParam=["socket.keepalive.enable=true"] partitions.auto="on")\n'
-        'action(type="omprog" binary="/bin/page --now" confirmMessages="on")\n'
-    )
-    made = imported(text, tmp_path)
-    assert (made.missing, made.kept) == ((), ())
-    kafka, program = loaded(text, tmp_path).profile.outputs
-    assert (kafka.type, program.type) == ("omkafka", "omprog")
-    assert [one["type"] for one in listed(made, "inputs")] == ["imtcp", "imkafka"]
+    assert [one.paths(1)[0] if one.paths(1) else None for one in profile.inputs] == sockets
+    rendered = rsyslog_conf(profile)
+    assert ('sysSock.use="on"' in rendered) == (None in sockets)
+    assert ('sysSock.annotate="on"' in rendered) == (None in sockets)
 
 
 def test_imfile_names_the_file_of_its_position_itself(tmp_path: Path) -> None:

@@ -33,10 +33,9 @@ _SPELLED = {
 def local_inputs(parts: Parts) -> Iterator[ScriptObject]:
     """The modules that are a source by being loaded: the system's log socket, the kernel, the
     journal."""
-    sockets = {one.text("type") for one in parts.inputs}
     for kind, module in parts.module_objects.items():
         is_off = (module.text("sysSock.use") or "").lower() in OFF
-        if kind in _LOCAL and kind not in sockets and not is_off:
+        if kind in _LOCAL and not is_off:
             yield replace(module, parameters=parts.modules[kind])
 
 
@@ -61,7 +60,8 @@ def read_input(one: ScriptObject, parts: Parts, gaps: Gaps) -> dict[str, object]
         one = one.without({_STATE_FILE})
         gaps.change(one.origin, "imfile ignores stateFile, and names that file itself: left out")
     own = [_spelled(each) for each in one.parameters if each.key not in _ELSEWHERE]
-    if not is_local(one):
+    # Those of a module that is a source itself are not for its other inputs.
+    if not is_local(one) and kind not in _LOCAL:
         own = [*_shared(model, parts.modules.get(kind, ()), own, gaps), *own]
     data = input_of(model, own, _OWN_DEFAULTS.get(kind, {}), f"input {kind}", gaps)
     data |= certificates(model, data, parts.globals, gaps)

@@ -63,6 +63,10 @@ _SAME_NAME = {
     ("imtcp", "inputtcp"): ("flowControl", "maxSessions", "maxListeners"),
     ("imudp", "udpserver"): ("address", "timeRequery"),
     ("imptcp", "inputptcpserver"): ("keepAlive", "supportOctetCountedFraming"),
+    # Of sockets beside the system's (plugins/imuxsock/imuxsock.c).
+    ("imuxsock", "inputunixlistensocket"): (
+        "hostName", "flowControl", "annotate", "createPath", "useSysTimeStamp", "usePIDFromSystem",
+    ),
     ("imfile", "inputfile"): (
         "tag", "severity", "facility", "readMode", "persistStateInterval", "maxLinesAtOnce",
     ),
@@ -92,6 +96,10 @@ LASTING = {
     "inputptcpserverlistenip": ("imptcp", "address"),
     "inputptcphelperthreads": ("imptcp", "threads"),
     "inputrelpserverbindruleset": ("imrelp", "ruleset"),
+    "inputunixlistensocketignoremsgtimestamp": ("imuxsock", "ignoreTimestamp"),
+    "imuxsockratelimitinterval": ("imuxsock", "rateLimit.interval"),
+    "imuxsockratelimitburst": ("imuxsock", "rateLimit.burst"),
+    "imuxsockratelimitseverity": ("imuxsock", "rateLimit.severity"),
     "inputfilename": ("imfile", "file"),
     "inputfilebindruleset": ("imfile", "ruleset"),
     "inputfilepollinterval": ("imfile", "pollingInterval"),
@@ -102,6 +110,7 @@ RUNS = {
     "inputptcpserverrun": ("imptcp", "port", ()),
     "inputrelpserverrun": ("imrelp", "port", ()),
     "udpserverrun": ("imudp", "port", ("address",)),
+    "addunixlistensocket": ("imuxsock", "socket", ("hostName",)),
     "inputrunfilemonitor": ("imfile", "", ("file", "tag")),
 }
 GLOBALS = {
@@ -143,9 +152,6 @@ _OF_MODULES = {
     "klogconsoleloglevel": ("imklog", "consoleLogLevel"),
     "klogpath": ("imklog", "logPath"),
 }
-# Of sockets beside the system's, which $AddUnixListenSocket makes: without one they do nothing
-# (plugins/imuxsock/imuxsock.c).
-_OF_OTHER_SOCKETS, _OTHER_SOCKET = "imuxsockratelimit", "addunixlistensocket"
 # Those of rsyslogd as a whole without an object: no module need be loaded for them.
 CORE = frozenset(
     {
@@ -277,15 +283,12 @@ class _Modernised:
     given: dict[str, dict[str, Parameter]] = field(default_factory=dict)
     current: str = DEFAULT_RULESET
     of_modules: dict[str, dict[str, Parameter]] = field(default_factory=dict)
-    of_other_sockets: list[Directive] = field(default_factory=list)
     default: Call | None = None
     first_main: ScriptPosition | None = None
 
     def whole(self, block: Block) -> Block:
         """Everything, with the queues and rulesets that directives described along the way."""
         done = tuple(map(self.with_directives, self.block(block)))
-        if any(isinstance(one, Directive) and one.key == _OTHER_SOCKET for one in done):
-            done += tuple(self.of_other_sockets)
         for name, body in self.rulesets.items():
             given = self.given.get(name, {})
             origin = next((one.origin for one in (*body, *given.values())), _NOWHERE)
@@ -375,8 +378,6 @@ class _Modernised:
             kind, name, text = "imuxsock", "sysSock.use", "off" if text.lower() in ON else "on"
         if kind:
             _set(self.of_modules.setdefault(kind, {}), name, text, one)
-        elif one.key.startswith(_OF_OTHER_SOCKETS):
-            self.of_other_sockets.append(one)
         else:
             return False
         return True

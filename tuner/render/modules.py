@@ -113,5 +113,6 @@ def _shared(sections: Iterable[Input | Output | StreamStep]) -> Iterator[Module]
         for key, value in section.fixed.items() if isinstance(section, Input) else ():
             shared[key] = bool(shared.get(key)) or value
         for key, name in of_module(type(section)).items():
-            shared.setdefault(key, getattr(section, name))
+            if shared.get(key) is None:
+                shared[key] = getattr(section, name)
     return (Module(kind, tuple(shared.items())) for kind, shared in kinds.items())

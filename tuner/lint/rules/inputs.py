@@ -41,10 +41,12 @@ def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
 
 
 def disagreements(sections: Iterable[Placed[Input | Output]]) -> Iterator[Complaint]:
-    """What a module has once, where two of its sections say it differently."""
-    firsts: dict[str, Input | Output] = {}
+    """What a module has once, where two of its sections say it differently; what is of the system's
+    socket its own input says, and none beside it."""
+    firsts: dict[tuple[str, bool], Input | Output] = {}
     for place, section in sections:
-        first = firsts.setdefault(section.type, section)
+        is_module = isinstance(section, Input) and not section.has_statement
+        first = firsts.setdefault((section.type, is_module), section)
         for key, name in of_module(type(section)).items():
             if getattr(first, name) != getattr(section, name):
                 what = "input" if isinstance(section, Input) else "output"
