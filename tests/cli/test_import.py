@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from tuner.cli.commands import app
 from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Refused
 from tuner.lint.load import load_profile
+from tuner.rainerscript.configuration import configuration
 
 RUN = CliRunner()
 CONF = (
@@ -347,3 +348,27 @@ def test_what_a_host_includes_from_above_its_root_is_kept_and_read_below_the_pro
     other.unlink()
     running.unlink()
     assert load_profile(here / "p.yaml").profile.indexed
+
+
+@pytest.mark.parametrize("head", ["", "# Ours.\n\n---\n", "%YAML 1.1\n---\r\n"])
+@pytest.mark.parametrize("more", [(), ("--convert",)])
+def test_yaml_by_the_name_of_a_conf_is_called_that(
+    head: str, more: tuple[str, ...], tmp_path: Path
+) -> None:
+    """And not read as lines of the old form, each an action."""
+    path = tmp_path / "rsyslog.conf"
+    path.write_text(f"{head}global:\n  workDirectory: /tmp\ninputs: []\n", encoding="utf-8")
+    done = RUN.invoke(app, ["import", str(path), *more])
+    assert isinstance(done.exception, BadUsage)
+    assert f"{path} is YAML: rsyslogd reads that only from a file whose name ends" in str(
+        done.exception
+    )
+
+
+@pytest.mark.parametrize(
+    "first", ["auth.* /var/log/auth", ':msg, contains, "a:" stop', "*.info;mail.none:x", "!su"]
+)
+def test_lines_of_the_old_form_are_no_yaml(first: str, tmp_path: Path) -> None:
+    path = tmp_path / "rsyslog.conf"
+    path.write_text(f"# a: b\n\n{first}\nname: value\n", encoding="utf-8")
+    assert not [one for one in configuration([path]).refused if "is YAML" in one.message]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -88,6 +89,22 @@ def is_native_yaml(path: str) -> bool:
     return path.endswith((".yaml", ".yml"))
 
 
+_FIRST_LINE = re.compile(r"(?:[ \t\r]*(?:#.*|---.*|%.*)?\n)*([^\n]*)")
+_KEY = re.compile(r"[A-Za-z_][\w-]*:(?:\s|$)")
+
+
+_NOT_ITS_YAML = (
+    "is YAML: rsyslogd reads that only from a file whose name ends in .yaml or .yml, and else as "
+    "RainerScript: rename it"
+)
+
+
+def _is_yaml(text: str) -> bool:
+    """Whether a file begins as YAML does, with a key: no statement of rsyslog does."""
+    first = _FIRST_LINE.match(text)
+    return first is not None and _KEY.match(first[1]) is not None
+
+
 def configuration(
     paths: Iterable[Path],
     store: ConfigurationFiles | None = None,
@@ -146,6 +163,8 @@ class _Files:
                 return self._refuse(asked, f"{path} is rsyslog's own YAML: run {way}, and import "
                                     "the file that it writes")  # fmt: skip
             text, name = self.translate(path), f"{path} as RainerScript"
+        elif _is_yaml(text):
+            return self._refuse(asked, f"{path} {_NOT_ITS_YAML}")
         else:
             self.sources[path] = raw
         self.files.append(name)
