@@ -2,65 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 import pytest
 
+from tests.diagnose.worlds import (
+    ACTION,
+    CALM,
+    ES,
+    INTERVAL_S,
+    MAIN,
+    ROUNDS,
+    Counters,
+    World,
+    action,
+    made,
+    only,
+    queue,
+)
 from tuner.diagnose.course import courses
-from tuner.diagnose.diagnosis import Diagnosed, diagnose
-from tuner.diagnose.finding import Cause, Certainty, EventEffect, ProductionFinding
+from tuner.diagnose.diagnosis import diagnose
+from tuner.diagnose.finding import Cause, Certainty, EventEffect
 from tuner.diagnose.queues import lasting
 from tuner.diagnose.settings import OutputSettings, QueueSettings, Settings
 from tuner.modules.queue import Place, Queue, resolve
 from tuner.modules.stats_rounds import StatsObject, StatsRound
-
-Counters = Mapping[str, int]
-World = Mapping[tuple[str, str], Callable[[int], Counters]]
-
-ROUNDS, INTERVAL_S = 40, 10
-
-
-def made(world: World, settings: Settings | None = None) -> Diagnosed:
-    """The diagnosis of rounds in which each object has the counters that a function of the round's
-    number gives; the process uses half of nothing unless the world says so."""
-    usage = ("impstats", "resource-usage")
-    default: World = {usage: lambda n: {"utime": n, "stime": n, "maxrss": 9000, "openfiles": 20}}
-    rounds = (
-        StatsRound(
-            float(n * INTERVAL_S),
-            tuple(StatsObject(*key, dict(of(n))) for key, of in {**default, **world}.items()),
-        )
-        for n in range(ROUNDS)
-    )
-    (one,) = diagnose(courses(rounds), settings or Settings())
-    return one
-
-
-def only(world: World, settings: Settings | None = None) -> ProductionFinding:
-    (found,) = made(world, settings).findings
-    return found
-
-
-def queue(came: int, left: int, start: int = 0) -> Callable[[int], Counters]:
-    """A queue that `came` events enter in each round and `left` leave."""
-
-    def of(n: int) -> Counters:
-        size = start + n * (came - left)
-        return {"size": size, "enqueued": n * came, "full": 0, "discarded.full": 0,
-                "discarded.nf": 0, "maxqsize": max(size, 0)}  # fmt: skip
-
-    return of
-
-
-MAIN, ES = ("core.queue", "main Q"), ("core.queue", "es queue")
-ACTION = ("core.action", "es")
-
-
-def action(n: int) -> Counters:
-    return {"processed": n * 1000, "failed": 0, "suspended": 0, "suspended.duration": 0}
-
-
-CALM: World = {MAIN: queue(1000, 1000), ES: queue(1000, 1000), ACTION: action}
 
 
 def test_a_calm_world_has_no_finding() -> None:
@@ -127,6 +91,7 @@ def test_batches_that_stay_small_while_events_wait_are_named_where_they_are_coun
         (("imjournal", "imjournal"), "ratelimit_discarded_in_interval", Cause.RATE_LIMIT),
         (("imudp", "imudp(*:514)"), "disallowed", Cause.NOT_ALLOWED),
         (ACTION, "ratelimit.dropped", Cause.RATE_LIMIT),
+        (("ratelimit", "limit.per_source"), "per_source_dropped", Cause.RATE_LIMIT),
     ],
 )
 def test_what_a_module_counts_as_dropped_is_lost(
@@ -241,3 +206,34 @@ def test_a_stall_of_seconds_is_no_finding_in_a_long_log(
 
 def round_at(at: float) -> StatsRound:
     return StatsRound(at, tuple(StatsObject(*key, dict(of(int(at)))) for key, of in CALM.items()))
+
+
+def test_a_connection_that_is_made_anew_all_the_time_is_told() -> None:
+    """omfwd of 8.2610 counts its connections."""
+    key = ("omfwd", "TCP-10.0.0.9-514")
+
+    def world(connects: int) -> World:
+        return {**CALM, key: lambda n: {"bytes.sent": 90 * n, "num.connects": connects * n // 10}}
+
+    found = only(world(40))
+    assert (found.cause, found.where) == (Cause.REBINDS, key[1])
+    assert made(world(5)).findings == ()
+
+
+def test_a_part_on_disk_that_was_full_before_the_log_began_counts_what_it_held() -> None:
+    def part(n: int) -> Counters:
+        return {"size": 90_000 - 2000 * n, "enqueued": 0}
+
+    found = only({**CALM, ("core.queue", "es queue[DA]"): part, ES: queue(1000, 1000)})
+    assert (found.cause, found.events.least) == (Cause.ON_DISK, 88_000)
+    assert "0 went to disk, 76,000 came back, 195 a second; it still does" in found.evidence
+
+
+def test_a_part_on_disk_that_nothing_leaves_stands_still() -> None:
+    """As in rsyslog's issue 2646, after a restart with files of the queue and no traffic."""
+    stuck: World = {
+        MAIN: queue(0, 0), ("core.queue", "es queue[DA]"): queue(0, 0, start=90_000),
+        ES: queue(0, 0), ACTION: lambda _: action(0),
+    }  # fmt: skip
+    causes = {one.cause for one in made(stuck).findings}
+    assert causes == {Cause.STANDS_STILL, Cause.ON_DISK}

@@ -40,8 +40,11 @@ def test_rates_are_those_of_the_time() -> None:
 
 
 def test_sessions_that_were_open_before_show_when_they_close() -> None:
-    # Three more than at first, and later six fewer.
-    assert traffic([1, 2, 3, 4], [50, 53, 53, 54], [40, 40, 41, 50]).sessions == 9
+    # Ten at first, then three more.
+    assert traffic([1, 2, 3, 4], [50, 53, 53, 54], [40, 40, 41, 50]).sessions == 13
+    # With resetCounters: those of a round alone, and seven closed that nobody saw opened.
+    resets = traffic([900, 800, 700, 600, 500], [5, 3, 3, 1, 0], [0, 0, 2, 9, 3])
+    assert resets.sessions == 11
     assert traffic([1, 2, 3], [5, 5, 5], [5, 5, 5]).sessions is None
 
 

@@ -4,6 +4,8 @@ came."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from statistics import median
 from typing import NamedTuple
 
 from tuner.diagnose.course import CounterCourse, StatsSeries
@@ -35,29 +37,32 @@ _DROPS = (
           WayOut("raise the burst or set the interval to 0", "rateLimit.burst", "RT224")),
     _Drop("imjournal", "ratelimit_discarded_in_interval", Cause.RATE_LIMIT, _LIMIT,
           WayOut("raise the burst or set the interval to 0", "rateLimit.burst", "RT224")),
+    _Drop("ratelimit", "per_source_dropped", Cause.RATE_LIMIT, _LIMIT,
+          WayOut("raise the limit of a source, or find out which one sends so much", "perSource")),
     _Drop("core.action", "ratelimit.dropped", Cause.RATE_LIMIT, _LIMIT,
           WayOut("raise or remove the limit", "action.ratelimit.name", "RT236")),
     _Drop("imudp", "disallowed", Cause.NOT_ALLOWED,
           "they came from senders that $AllowedSender does not name",
           WayOut("add the senders, or find out who they are", "$AllowedSender")),
 )  # fmt: skip
-# Starts that are a loop, not maintenance: so many, on average so often.
-_STARTS, _START_EVERY_S = 3, 3600.0
+# Starts that are a loop, not maintenance: so many within that time.
+_STARTS, _WITHIN_S = 3, 3600.0
+# Memory that grows: in nearly all of so many parts of that time, and more than the process began
+# with by this share and by so much; so many rate limiters are more than a host has programs.
+_PARTS, _GROWING_PARTS, _GROWS_S = 8, 7, 1800.0
+_GROWN_SHARE, _GROWN_KIB, _LIMITERS = 0.1, 16 * 1024, 1000
 # dynaFile: an event in so many finds its file closed, and so many must be looked up.
 _MISSED, _REQUESTS = 0.1, 100
 # Soft limits that distributions and systemd units set; within this of one.
 _FILE_LIMITS = (1024, 4096, 16384)
 _NEAR_FILES = 4
 _LATE_ROUNDS = 0.05
-_INPUTS = ("imtcp", "imptcp", "imudp", "imrelp", "imfile", "imuxsock", "imjournal", "imkafka")
-# Inputs hold up to 1024 events back before they hand them over.
-_HELD_BACK, _HELD_SHARE = 2048, 0.02
+_OF_LIMITERS = "ratelimit.numratelimiters"
 
 
-def inputs_of(course: CounterCourse) -> tuple[StatsSeries, ...]:
-    """The inputs that count the events they submit."""
-    every = (one for origin in _INPUTS for one in course.of(origin))
-    return tuple(one for one in every if "submitted" in one.growth)
+def dropped_events(course: CounterCourse) -> int:
+    """How many events inputs and outputs count themselves as thrown away."""
+    return sum(one.total(drop.counter) for drop in _DROPS for one in course.of(drop.origin))
 
 
 def collector_findings(
@@ -70,10 +75,10 @@ def collector_findings(
     for drop in _DROPS:
         for series in course.of(drop.origin):
             yield from _dropped(course, series, drop)
-    yield from _before_queues(course, every)
     for series in course.of("omfile"):
         yield from _dynafiles(course, series)
     yield from _restarts(course, every)
+    yield from _memory(course, every)
     yield from _open_files(course)
     yield from _delayed(course)
 
@@ -148,41 +153,6 @@ def _dropped(
         )
 
 
-def _before_queues(
-    course: CounterCourse, every: Sequence[QueueCourse]
-) -> Iterator[ProductionFinding]:
-    """Events that inputs counted and no queue ever saw: a rate limit drops them in between, and
-    imuxsock of 8.2302 counts them nowhere else."""
-    inputs = inputs_of(course)
-    entries = [one for one in every if one.action is None]
-    if not inputs or not entries:
-        return
-    came = [sum(one.growth["submitted"][n] for one in inputs) for n in range(len(course.steps))]
-    queued = sum(one.series.total("enqueued") for one in entries)
-    told = sum(one.total(drop.counter) for drop in _DROPS for one in course.of(drop.origin))
-    missing = round(sum(came)) - queued - told
-    if missing <= max(_HELD_BACK, _HELD_SHARE * sum(came)):
-        return
-    is_quiet = not came[0] and not came[-1]
-    names = ", ".join(one.name for one in inputs[:3])
-    yield ProductionFinding(
-        Cause.RATE_LIMIT,
-        names,
-        EventEffect.LOST,
-        Events(missing if is_quiet else missing - _HELD_BACK, missing),
-        nonzero(course, tuple(came)),
-        f"inputs counted {sum(came):,.0f} events, and the queues behind them {queued:,}",
-        "a rate limit of the input drops events after they are counted; or a ruleset has a Direct "
-        "queue, which counts nothing",
-        "these events are lost, unless a Direct queue took them",
-        WayOut(
-            "raise the burst, or set the interval to 0, which lets all through",
-            "rateLimit.burst", "RT224",
-        ),
-        Certainty.LIKELY,
-    )  # fmt: skip
-
-
 def _dynafiles(course: CounterCourse, series: StatsSeries) -> Iterator[ProductionFinding]:
     """More files at a time than the cache of dynaFile holds."""
     requests = series.total("requests")
@@ -205,18 +175,30 @@ def _dynafiles(course: CounterCourse, series: StatsSeries) -> Iterator[Productio
 
 
 def _restarts(course: CounterCourse, every: Sequence[QueueCourse]) -> Iterator[ProductionFinding]:
-    number = len(course.starts)
-    if number < _STARTS or course.seconds / number > _START_EVERY_S:
+    """Starts that follow one another closely, whatever the rest of the time was like."""
+    starts = course.starts
+    dense = [
+        at for n, at in enumerate(starts)
+        if any(
+            first >= 0 and first + _STARTS <= len(starts)
+            and starts[first + _STARTS - 1] - starts[first] <= _WITHIN_S
+            for first in range(n - _STARTS + 1, n + 1)
+        )
+    ]  # fmt: skip
+    if not dense:
         return
-    steps = [n for n, step in enumerate(course.steps) if step.has_start and n]
+    steps = [
+        n for n, step in enumerate(course.steps)
+        if n and step.has_start and any(step.begin < at <= step.end for at in dense)
+    ]  # fmt: skip
     held = sum(one.size[n - 1] for one in every for n in steps)
     yield ProductionFinding(
         Cause.RESTARTS,
         "rsyslogd",
         EventEffect.AT_RISK,
         Events(0, round(held)) if held else Events(),
-        (course.starts[0], course.starts[-1]),
-        f"rsyslogd began anew {number:,} times, every {course.seconds / number:,.0f} s; its queues "
+        (dense[0], dense[-1]),
+        f"rsyslogd began anew {len(dense):,} times, one after {_apart(dense):,.0f} s; its queues "
         f"held {held:,.0f} events just before, in all",
         "it crashes, is killed, or something restarts it: the counters do not say which",
         "what stands in queues in memory when it is killed is lost; senders connect again",
@@ -226,6 +208,86 @@ def _restarts(course: CounterCourse, every: Sequence[QueueCourse]) -> Iterator[P
             "RT115",
         ),
     )
+
+
+def _apart(times: Sequence[float]) -> float:
+    """The median of what lies between them."""
+    return median(second - first for first, second in pairwise(times))
+
+
+def _memory(course: CounterCourse, every: Sequence[QueueCourse]) -> Iterator[ProductionFinding]:
+    """Memory that grows all the time, and not because queues hold more."""
+    limiters = [one for one in course.of("imuxsock") if one.total(_OF_LIMITERS) >= _LIMITERS]
+    for one in limiters:
+        yield _many_limiters(course, one)
+    usage = course.objects.get(("impstats", "resource-usage"))
+    if usage is None or "maxrss" not in usage.level or limiters:
+        return
+    steps = _since_start(course)
+    cuts = _in_parts(steps)
+    if not cuts or course.lasted(steps) < _GROWS_S:
+        return
+    most = [usage.level["maxrss"][n] for n in cuts]
+    grown = most[-1] - most[0]
+    growing = sum(second > first for first, second in pairwise(most))
+    if growing < _GROWING_PARTS or grown < max(_GROWN_KIB, _GROWN_SHARE * most[0]):
+        return
+    queued = [sum(one.size[n] for one in every) for n in cuts]
+    if sum(second > first for first, second in pairwise(queued)) >= _GROWING_PARTS:
+        return
+    hours = course.lasted(range(cuts[0] + 1, cuts[-1] + 1)) / 3600
+    yield ProductionFinding(
+        Cause.MEMORY,
+        "rsyslogd",
+        EventEffect.AT_RISK,
+        Events(),
+        course.span(range(cuts[0] + 1, cuts[-1] + 1)),
+        f"maxrss grew from {most[0] / 1024:,.0f} to {most[-1] / 1024:,.0f} MiB, "
+        f"{grown / 1024 / hours:,.0f} MiB an hour, in {growing} of {_PARTS} parts of the time; "
+        f"queues held {max(queued):,.0f} events at most",
+        "something is kept and never freed: state of many senders or files, a cache, or a leak of "
+        "a module",
+        "when memory ends, the kernel kills rsyslogd, and what stands in its queues is lost",
+        WayOut(
+            "compare releases and modules; restart it in a quiet hour until then, and limit it "
+            "with MemoryMax of the service"
+        ),
+        Certainty.LIKELY,
+    )
+
+
+def _many_limiters(course: CounterCourse, one: StatsSeries) -> ProductionFinding:
+    """Public example: rsyslog's issue 4869."""
+    made = one.total(_OF_LIMITERS)
+    return ProductionFinding(
+        Cause.MEMORY,
+        one.name,
+        EventEffect.AT_RISK,
+        Events(),
+        nonzero(course, one.growth[_OF_LIMITERS]),
+        f"{_OF_LIMITERS} grew by {made:,}, {made / max(course.seconds, 1) * 3600:,.0f} an hour",
+        "imuxsock keeps a rate limiter for each process that ever logged, and frees none",
+        "memory grows with each short-lived process; when it ends, rsyslogd is killed",
+        WayOut(
+            "set the interval to 0 where no limit is wanted", "SysSock.RateLimit.Interval", "RT224"
+        ),
+    )
+
+
+def _since_start(course: CounterCourse) -> range:
+    """The steps of the process that ran last."""
+    starts = [n for n, step in enumerate(course.steps) if step.has_start]
+    return range(starts[-1] + 1 if starts else 0, len(course.steps))
+
+
+def _in_parts(steps: range) -> tuple[int, ...]:
+    """The numbers of the steps at which that many equal parts of the time begin and end, the
+    warm-up left out; none where there are fewer steps."""
+    warm = len(steps) // 10
+    kept = steps[warm:]
+    if len(kept) < 2 * _PARTS:
+        return ()
+    return tuple(kept[(len(kept) - 1) * part // _PARTS] for part in range(_PARTS + 1))
 
 
 def _open_files(course: CounterCourse) -> Iterator[ProductionFinding]:

@@ -50,13 +50,15 @@ class CounterStep:
 @dataclass(frozen=True)
 class StatsSeries:
     """An object over all steps: by counter how much it grew in each, or for what goes up and down
-    where it stood at the end of each, and the highest within each."""
+    where it stood at the end of each, and the highest within each.  `begin` is what counters that
+    nothing resets said first."""
 
     origin: str
     name: str
     growth: Mapping[str, tuple[float, ...]]
     level: Mapping[str, tuple[float, ...]]
     peak: Mapping[str, tuple[float, ...]]
+    begin: Mapping[str, int]
 
     def total(self, counter: str) -> int:
         """How much a counter grew in all."""
@@ -128,11 +130,11 @@ class CounterCourse:
 class _Track:
     """One counter of one object, step by step."""
 
-    __slots__ = ("growth", "is_level", "last", "raw")
+    __slots__ = ("begin", "growth", "is_level", "last", "raw")
 
     def __init__(self, is_level: bool, before: int, last: int) -> None:
         self.is_level = is_level
-        self.last = last
+        self.begin = self.last = last
         # For a level, where it stood; for a count, how much it grew, and what was written, which
         # is how much it grew where impstats resets it.
         self.growth = array("d", bytes(8 * before))
@@ -319,15 +321,16 @@ class Recorder:
         )
 
     def _series(self, key: ObjectKey, tracks: Mapping[str, _Track], resets: bool) -> StatsSeries:
-        growth, level, peak = {}, {}, {}
+        growth, level, peak, begin = {}, {}, {}, {}
         for name, track in tracks.items():
             track.pad(len(self._steps))
             if track.is_level:
                 level[name], peak[name] = tuple(track.growth), tuple(track.raw)
-            else:
-                is_reset = resets and name not in _NEVER_RESET
-                growth[name] = tuple(track.raw if is_reset else track.growth)
-        return StatsSeries(*key, growth, level, peak)
+                continue
+            is_reset = resets and name not in _NEVER_RESET
+            growth[name] = tuple(track.raw if is_reset else track.growth)
+            begin[name] = 0 if is_reset else track.begin
+        return StatsSeries(*key, growth, level, peak, begin)
 
 
 def _after_wrap(before: int, value: int) -> int:

@@ -6,21 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from tuner.diagnose.collector import collector_findings, inputs_of
+from tuner.diagnose.collector import collector_findings, dropped_events
 from tuner.diagnose.course import CounterCourse
 from tuner.diagnose.engine import engine_findings, is_away
 from tuner.diagnose.finding import EventEffect, ProductionFinding
+from tuner.diagnose.inputs import InputCourse, input_findings, inputs_of
 from tuner.diagnose.queues import QueueCourse, late_findings, queues_of
 from tuner.diagnose.settings import ENGINE_OUTPUT, Settings
-
-
-@dataclass(frozen=True)
-class InputCourse:
-    """What came in by one input: events step by step."""
-
-    name: str
-    origin: str
-    events: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -57,17 +49,15 @@ def _diagnosed(course: CounterCourse, settings: Settings) -> Diagnosed:
     queues = queues_of(course, settings)
     found = (
         *collector_findings(course, queues),
+        *input_findings(course, queues, dropped_events(course)),
         *engine_findings(course, settings, queues),
         *late_findings(queues, settings, is_away(course)),
     )
     ordered = sorted(found, key=_gravity)
-    inputs = tuple(
-        InputCourse(one.name, one.origin, one.growth["submitted"]) for one in inputs_of(course)
-    )
     return Diagnosed(
         course,
         queues,
-        inputs,
+        inputs_of(course),
         tuple(replace(one, host=course.host) for one in ordered),
         tuple(_untold(course, settings)),
     )
@@ -102,9 +92,8 @@ def _untold(course: CounterCourse, settings: Settings) -> Iterator[str]:
         yield "what the kernel dropped before imudp read it: see /proc/net/udp (RT222)"
     if not any("batchesprocessed" in one.growth for one in course.of("core.action")):
         yield "the size of batches, which rsyslog 8.2602 and later count"
-    yield (
-        "time lost to name resolution, files that imfile does not read, and single threads: no "
-        "counter shows them"
-    )
+    if not course.of("imfile"):
+        yield "files that imfile does not read, which rsyslog 8.2606 and later count"
+    yield "time lost to name resolution, refused connections, and single threads: no counter does"
     if course.left_out:
         yield "objects beyond the first 1,500"

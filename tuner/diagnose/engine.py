@@ -53,12 +53,22 @@ def engine_findings(
         yield from _given_up(course, settings, action, every, engine)
     yield from _unreachable(course, settings)
     yield from _small_batches(course, every)
+    for series in course.of("omfwd"):
+        yield from _reconnects(
+            course, series, "num.connects",
+            "rebindInterval is small, or the receiver closes connections",
+            WayOut("set it so that a connection lives for minutes, or to 0", "rebindInterval"),
+        )  # fmt: skip
     if engine is None:
         return
     yield from _refused_bulks(course, settings, engine, every)
     yield from _refused_documents(course, engine)
     yield from _sent_again(course, settings, engine, every)
-    yield from _rebinds(course, engine)
+    yield from _reconnects(
+        course, engine, "rebinds",
+        "rebindinterval counts requests, and it is small",
+        WayOut("set it so that a connection lives for minutes, or to -1", "rebindinterval"),
+    )  # fmt: skip
 
 
 def _to_engine(course: CounterCourse, settings: Settings) -> list[str] | None:
@@ -307,21 +317,23 @@ def _began_full(one: QueueCourse) -> bool:
     return bool(one.size) and one.size[0] > 0
 
 
-def _rebinds(course: CounterCourse, engine: StatsSeries) -> Iterator[ProductionFinding]:
-    rebinds = engine.total("rebinds")
-    if rebinds < 10 or course.seconds / rebinds > _REBINDS_S:
+def _reconnects(
+    course: CounterCourse, series: StatsSeries, counter: str, why: str, way: WayOut
+) -> Iterator[ProductionFinding]:
+    """Connections that are made anew all the time."""
+    times = series.total(counter)
+    if times < 10 or course.seconds / times > _REBINDS_S:
         return
     yield ProductionFinding(
         Cause.REBINDS,
-        ENGINE_OUTPUT,
+        series.name,
         EventEffect.AT_RISK,
         Events(),
-        nonzero(course, engine.growth["rebinds"]),
-        f"{rebinds:,} rebinds in {course.seconds:,.0f} s",
-        "rebindinterval counts requests, and it is small: the connection is closed and opened anew "
-        "all the time",
+        nonzero(course, series.growth[counter]),
+        f"{counter} counted {times:,} in {course.seconds:,.0f} s",
+        f"{why}: the connection is closed and opened anew all the time",
         "each new connection costs time, with TLS a lot of it; nothing is lost by it",
-        WayOut("set it so that a connection lives for minutes, or to -1", "rebindinterval"),
+        way,
     )
 
 

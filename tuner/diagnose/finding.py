@@ -54,6 +54,10 @@ class Cause(Enum):
     REBINDS = "output reconnects all the time"
     RESTARTS = "rsyslogd starts again and again"
     OPEN_FILES = "open files at a usual limit"
+    MEMORY = "memory that grows"
+    IDLE_INPUT = "input idle although senders are connected"
+    STOPPED_FILE = "file that imfile stopped at"
+    UDP_BUFFER = "UDP receive buffer overflows"
     COUNTERS_DELAYED = "counters delayed or lost"
 
 

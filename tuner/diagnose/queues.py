@@ -99,9 +99,17 @@ class QueueCourse:
     @cached_property
     def late_steps(self) -> tuple[int, ...]:
         """The numbers of the steps in which events waited long, or found no room: of those where
-        several follow one another, a moment says nothing."""
-        waits = zip(self.waits_s, self.full, strict=True)
-        return lasting(self.course, [wait >= _WAITS_S or full > 0 for wait, full in waits])
+        several follow one another, a moment says nothing.  Where only the part on disk holds
+        events and they leave, that is what is slow."""
+        memory = self.series.level.get("size", self.course.nothing)
+        held = zip(self.waits_s, self.full, memory, self.size, strict=True)
+        return lasting(
+            self.course,
+            [
+                full > 0 or wait == _FOREVER or wait * of_memory >= _WAITS_S * size > 0
+                for wait, full, of_memory, size in held
+            ],
+        )
 
     @cached_property
     def full(self) -> tuple[float, ...]:
@@ -381,14 +389,17 @@ def _on_disk(one: QueueCourse) -> Iterator[ProductionFinding]:
     if not steps:
         return
     seconds = one.course.lasted(steps)
-    came = round(sum(one.part.growth["enqueued"][n] for n in steps))
-    left = max(0, came - round(sizes[-1]))
+    grown = one.part.growth.get("enqueued", one.course.nothing)
+    came = round(sum(grown[n] for n in steps))
+    # What it held when the log began went there before.
+    before = max(0, round(sizes[0] - grown[0])) if not steps[0] else 0
+    left = max(0, before + came - round(sizes[-1]))
     ends = "it still does" if sizes[-1] else "it is empty again"
     yield ProductionFinding(
         Cause.ON_DISK,
         one.part.name,
         EventEffect.LATE,
-        Events(came),
+        Events(before + came),
         one.course.span(steps),
         f"{one.part.name} held up to {max(sizes):,.0f} events for {seconds:,.0f} s; {came:,} went "
         f"to disk, {left:,} came back, {left / max(seconds, 1):,.0f} a second; {ends}",

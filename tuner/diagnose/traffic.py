@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tuner.diagnose.course import CounterCourse
 from tuner.diagnose.diagnosis import Diagnosed
+from tuner.diagnose.inputs import open_sessions
 
 # What a profile's workload takes.
 _BYTES, _CONNECTIONS = (120, 8000), 512
@@ -40,11 +40,9 @@ def traffic_of(host: Diagnosed) -> ProductionTraffic:
     ]  # fmt: skip
     events = sum(one.total("submitted") for one in sized)
     received = sum(one.total("bytes.received") for one in sized)
-    listeners = [
-        one for one in course.objects.values()
-        if {"sessions.opened", "sessions.closed"} <= one.growth.keys()
-    ]  # fmt: skip
-    sessions = [_most_open(course, one.growth) for one in listeners]
+    sessions = [
+        round(max(held)) for one in course.objects.values() if (held := open_sessions(course, one))
+    ]
     return ProductionTraffic(
         p50=_below(timed, 0.5),
         p95=_below(timed, 0.95),
@@ -63,17 +61,6 @@ def _below(timed: Sequence[tuple[float, float]], part: float) -> float:
         if left <= 0:
             return rate
     return timed[-1][0] if timed else 0.0
-
-
-def _most_open(course: CounterCourse, growth: Mapping[str, Sequence[float]]) -> int:
-    """The most sessions at a time; those that were open before the log began show when they
-    close."""
-    now = least = most = 0.0
-    both = zip(growth["sessions.opened"], growth["sessions.closed"], strict=True)
-    for (opened, closed), step in zip(both, course.steps, strict=True):
-        now = (0.0 if step.has_start else now) + opened - closed
-        least, most = min(least, now), max(most, now)
-    return round(most - least)
 
 
 def workload_changes(traffic: ProductionTraffic) -> Mapping[str, object]:

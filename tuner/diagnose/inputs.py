@@ -1,0 +1,234 @@
+"""What comes in: events by input, sessions that are open, and what is wrong there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from tuner.diagnose.course import CounterCourse, StatsSeries
+from tuner.diagnose.finding import (
+    Cause,
+    Certainty,
+    EventEffect,
+    Events,
+    ProductionFinding,
+    WayOut,
+    nonzero,
+)
+from tuner.diagnose.queues import QueueCourse
+
+_INPUTS = ("imtcp", "imptcp", "imudp", "imrelp", "imfile", "imuxsock", "imjournal", "imkafka")
+# imfile has an object for each file, in 8.2606 and later.
+_EVENTS = ("submitted", "lines.processed")
+# Inputs hold up to 1024 events back before they hand them over.
+_HELD_BACK, _HELD_SHARE = 2048, 0.02
+# An input that is silent so long, in so many steps, after it was busy in nearly all of as much
+# time, and missed so many events by what came before.
+_SILENT_S, _SILENT_STEPS, _MISSED = 300.0, 5, 1000
+_BUSY_PART = 0.95
+_LIMIT = WayOut(
+    "raise the burst, or set the interval to 0, which lets all through", "rateLimit.burst", "RT224"
+)
+
+
+@dataclass(frozen=True)
+class InputCourse:
+    """What came in by one input, or from one file of imfile: events step by step."""
+
+    series: StatsSeries
+    events: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        """What the counters call it."""
+        return self.series.name
+
+    @property
+    def origin(self) -> str:
+        """Its module."""
+        return self.series.origin
+
+
+def inputs_of(course: CounterCourse) -> tuple[InputCourse, ...]:
+    """The inputs that count the events they submit."""
+    return tuple(
+        InputCourse(one, one.growth[name])
+        for origin in _INPUTS
+        for one in course.of(origin)
+        for name in _EVENTS
+        if name in one.growth
+    )
+
+
+def open_sessions(course: CounterCourse, one: StatsSeries) -> tuple[float, ...]:
+    """How many sessions an input had open after each step, as far as its counters show: those that
+    were open before the log began show when they close, or by counts that nothing resets.  Empty
+    where it counts none."""
+    opened, closed = one.growth.get("sessions.opened"), one.growth.get("sessions.closed")
+    if opened is None or closed is None:
+        return ()
+    now = float(one.begin.get("sessions.opened", 0) - one.begin.get("sessions.closed", 0))
+    least, held = now, []
+    for more, fewer, step in zip(opened, closed, course.steps, strict=True):
+        now = (0.0 if step.has_start else now) + more - fewer
+        least = min(least, now)
+        held.append(now)
+    missed = min(0.0, least)
+    return tuple(count - missed for count in held)
+
+
+def input_findings(
+    course: CounterCourse, every: Sequence[QueueCourse], told: int
+) -> Iterator[ProductionFinding]:
+    """All that the counters say of inputs, with all queues; `told` events were dropped by counters
+    that say so themselves."""
+    inputs = inputs_of(course)
+    yield from _before_queues(course, inputs, every, told)
+    for one in inputs:
+        yield from _silent(course, one, inputs, every)
+
+
+def _before_queues(
+    course: CounterCourse,
+    inputs: Sequence[InputCourse],
+    every: Sequence[QueueCourse],
+    told: int,
+) -> Iterator[ProductionFinding]:
+    """Events that inputs counted and no queue ever saw: a rate limit drops them in between, and
+    imuxsock of 8.2302 counts them nowhere else."""
+    entries = [one for one in every if one.action is None]
+    if not inputs or not entries:
+        return
+    came = [sum(one.events[n] for one in inputs) for n in range(len(course.steps))]
+    queued = sum(one.series.total("enqueued") for one in entries)
+    missing = round(sum(came)) - queued - told
+    if missing <= max(_HELD_BACK, _HELD_SHARE * sum(came)):
+        return
+    is_quiet = not came[0] and not came[-1]
+    yield ProductionFinding(
+        Cause.RATE_LIMIT,
+        ", ".join(one.name for one in inputs[:3]),
+        EventEffect.LOST,
+        Events(missing if is_quiet else missing - _HELD_BACK, missing),
+        nonzero(course, tuple(came)),
+        f"inputs counted {sum(came):,.0f} events, and the queues behind them {queued:,}",
+        "a rate limit of the input drops events after they are counted; or a ruleset has a Direct "
+        "queue, which counts nothing",
+        "these events are lost, unless a Direct queue took them",
+        _LIMIT,
+        Certainty.LIKELY,
+    )
+
+
+def _silent(
+    course: CounterCourse,
+    one: InputCourse,
+    inputs: Sequence[InputCourse],
+    every: Sequence[QueueCourse],
+) -> Iterator[ProductionFinding]:
+    """An input that was always busy and stopped, although its senders are still connected; or a
+    file that imfile reads no more, while other inputs go on."""
+    steps = _silence(course, one.events)
+    if not steps or _waits_for_room(every, steps):
+        return
+    before = range(steps[0])
+    rate = sum(one.events[n] for n in before) / course.lasted(before)
+    seen = f"{one.name} had no event for {course.lasted(steps):,.0f} s, before {rate:,.0f} a second"
+    if one.origin == "imfile":
+        others = sum(each.events[n] for each in inputs if each is not one for n in steps)
+        if others:
+            yield _stopped_file(course, one, steps, f"{seen}; other inputs went on")
+        return
+    sessions = open_sessions(course, one.series)
+    still_open = min((sessions[n] for n in steps), default=0.0) if sessions else 0.0
+    if still_open > 0:
+        seen += f", while {still_open:,.0f} sessions were open"
+        yield _idle_input(course, one, steps, seen)
+
+
+def _silence(course: CounterCourse, events: Sequence[float]) -> tuple[int, ...]:
+    """The numbers of the steps of the longest silence after an input was always busy; empty where
+    it is not long enough, or not unusual."""
+    runs = [
+        tuple(run) for is_none, run in groupby(range(len(events)), key=lambda n: not events[n])
+        if is_none
+    ]  # fmt: skip
+    steps = max(runs, key=course.lasted, default=())
+    seconds = course.lasted(steps)
+    if len(steps) < _SILENT_STEPS or seconds < _SILENT_S:
+        return ()
+    first = next((n for n, count in enumerate(events) if count), steps[0])
+    busy = range(first, steps[0])
+    before_s = course.lasted(busy)
+    if before_s < seconds and before_s < 10 * _SILENT_S:
+        return ()
+    if course.lasted(n for n in busy if events[n]) < _BUSY_PART * before_s:
+        return ()
+    missed = sum(events[n] for n in busy) / before_s * seconds
+    return steps if missed >= _MISSED else ()
+
+
+def _waits_for_room(every: Sequence[QueueCourse], steps: Sequence[int]) -> bool:
+    """Whether events waited in a queue of inputs meanwhile: that is what holds an input up."""
+    silent = set(steps)
+    return any(silent & set(one.late_steps) for one in every if one.action is None)
+
+
+def _idle_input(
+    course: CounterCourse, one: InputCourse, steps: Sequence[int], seen: str
+) -> ProductionFinding:
+    received = one.series.growth.get("bytes.received", course.nothing)
+    arrived = sum(received[n] for n in steps)
+    if arrived:
+        seen += f"; {arrived:,.0f} bytes came"
+        why = "bytes come and make no event: senders frame otherwise than the input expects"
+        meaning = "what came waits in the input for an end that does not come"
+        way = WayOut("compare the framing of senders and input (a line feed, octet counts)",
+                     "SupportOctetCountedFraming")  # fmt: skip
+        certainty = Certainty.LIKELY
+    else:
+        why = (
+            "senders are silent; or the connections are dead on one side only, as after a firewall "
+            "dropped them; or the input's thread hangs"
+        )
+        meaning = "what senders meant to send is with them, or lost there"
+        way = WayOut(
+            "see with `ss -tn` whether bytes wait in Recv-Q; KeepAlive finds dead connections",
+            "KeepAlive",
+        )
+        certainty = Certainty.POSSIBLE
+    return ProductionFinding(
+        Cause.IDLE_INPUT,
+        one.name,
+        EventEffect.AT_RISK,
+        Events(),
+        course.span(steps),
+        seen,
+        why,
+        meaning,
+        way,
+        certainty,
+    )
+
+
+def _stopped_file(
+    course: CounterCourse, one: InputCourse, steps: Sequence[int], seen: str
+) -> ProductionFinding:
+    return ProductionFinding(
+        Cause.STOPPED_FILE,
+        one.name,
+        EventEffect.AT_RISK,
+        Events(),
+        course.span(steps),
+        seen,
+        "nobody writes to the file; or imfile lost it when it was rotated, or for want of inotify "
+        "watches",
+        "if lines are still written there, they are not read",
+        WayOut(
+            "see whether the file grows; rotate by renaming rather than by copytruncate, and raise "
+            "fs.inotify.max_user_watches",
+            "reopenOnTruncate",
+        ),
+        Certainty.POSSIBLE,
+    )
