@@ -21,6 +21,7 @@ from tuner.diagnose.diagnosis import diagnose as diagnose_courses
 from tuner.diagnose.diagnosis import worst
 from tuner.diagnose.files import in_order, last_written, lines_of
 from tuner.diagnose.finding import EventEffect
+from tuner.diagnose.kernel import KernelCounts
 from tuner.diagnose.settings import Settings, of_base, of_profile
 from tuner.diagnose.traffic import traffic_of, workload_changes
 from tuner.errors import BadUsage, DifferencesFound, JobFailed
@@ -30,7 +31,6 @@ from tuner.modules.stats_rounds import (
     StatsRound,
     Unreadable,
     UnreadLine,
-    numbered,
     read_rounds,
 )
 from tuner.profile.edit import edit
@@ -43,6 +43,8 @@ from tuner.report.figures import counted
 from tuner.report.page import page as html
 
 _NAMED = 20
+# The clock of a host may go ahead.
+_A_DAY = timedelta(days=1)
 
 
 class FailOn(Enum):
@@ -217,6 +219,7 @@ def _diagnosis(
     latest: datetime,
     tally: _Tally,
     settings: Settings,
+    kernel: KernelCounts | None = None,
 ) -> FilesDiagnosis:
     def rounds() -> Iterator[StatsRound]:
         for one in read_rounds(lines, latest):
@@ -225,7 +228,7 @@ def _diagnosis(
             else:
                 tally.take(one)
 
-    hosts = diagnose_courses(courses(rounds()), settings)
+    hosts = diagnose_courses(courses(rounds()), settings, kernel)
     return FilesDiagnosis(names, hosts, tally.lines(), tuple(tally.remarks))
 
 
@@ -236,10 +239,17 @@ def _of_host(
     duration: str | None,
     settings: Settings,
 ) -> FilesDiagnosis:
-    """What a host's file of counters says, and its configuration of the settings, unless others are
-    named."""
+    """What a host's files of counters say, and its kernel, and its configuration of the settings,
+    unless others are named."""
     # Hosts are reached by what others do not need.
-    from tuner.deploy.counters import counters_file, counters_text
+    from tuner.deploy.counters import (
+        counters_file,
+        counters_logs,
+        grown,
+        kernel_counts,
+        lines_of_logs,
+        udp_ports,
+    )
     from tuner.deploy.files import HostFiles
     from tuner.deploy.target import RemoteHost
 
@@ -247,9 +257,10 @@ def _of_host(
         raise BadUsage("on a host, name one file by its whole path, or none")
     for_s = None if duration is None else duration_s(duration)
     machine = machines_of([name], inventory, None)[0]
+    tally = _Tally()
     with working(f"reading the counters of {machine.name}"):
-        there = RemoteHost(machine).host
-        read_files = configuration([Path(machine.paths.configuration)], HostFiles(there))
+        there = RemoteHost(machine)
+        read_files = configuration([Path(machine.paths.configuration)], HostFiles(there.host))
         base = base_of(read_files)
         path = files[0] if files else Path(counters_file(base) or "")
         if not path.is_absolute():
@@ -257,12 +268,20 @@ def _of_host(
                 f"{machine.name}: its configuration has impstats write no file: load it with "
                 "log.file, or name the file"
             )
-        text = counters_text(there, path, for_s)
-    known = settings if settings.queues else of_base(base)
-    where, tally = f"{machine.name}:{path}", _Tally()
-    lines = ((where, number, line) for _, number, line in numbered(text))
-    latest = datetime.now() + timedelta(days=1)
-    return _diagnosis((where,), lines, latest, tally, known)
+        ports = udp_ports(base)
+        first = kernel_counts(there, ports)
+        if for_s is None:
+            logs = counters_logs(there.host, path, tally.remarks.append)
+            names = tuple(f"{machine.name}:{one.path}" for one in logs)
+            lines = lines_of_logs(there.host, logs, tally.remarks.append)
+            kernel = first
+        else:
+            names = (f"{machine.name}:{path}",)
+            lines = iter(tuple(grown(there.host, path, for_s)))
+            last = kernel_counts(there, ports)
+            kernel = last if first is None or last is None else last.since(first)
+        known = settings if settings.queues else of_base(base)
+        return _diagnosis(names, lines, datetime.now() + _A_DAY, tally, known, kernel)
 
 
 def _write_workload(path: Path, made: FilesDiagnosis) -> None:

@@ -125,16 +125,39 @@ is_newer() { # is_newer NUMBER PATH: it changed after $started; the clock may ha
     [ ! -f "$2" ] || [ "$started" -ge "$(($(stat -c %Y "$2") - 5))" ] || say "stale $2"
 }
 
+started_at() { # When $pid began, in seconds since 1970.
+    booted=$(sed -n 's/^btime //p' /proc/stat)
+    # The name of a process may hold blanks: field 22 is the 20th behind it.
+    ticks=$(sed 's/.*) //' "/proc/$pid/stat" | cut -d ' ' -f 20)
+    say "$((booted + ticks / $(getconf CLK_TCK)))"
+}
+
+most_files() { # How many files $pid may have open.
+    sed -n 's/^Max open files *\([0-9a-z]*\).*/\1/p' "/proc/$pid/limits"
+}
+
+counted() { # What the kernel counts of rsyslogd, and of sockets on the UDP ports $ports; reads only.
+    pid=$(pid_now)
+    say "now $(date +%s)"
+    if [ -n "$pid" ]; then
+        say "started $(started_at)"
+        say "files $(most_files)"
+    fi
+    for port in $ports; do
+        say "drops $port $(
+            awk -v at=":$(printf %04X "$port")\$" '$2 ~ at { sum += $13 } END { print sum + 0 }' \
+                /proc/net/udp /proc/net/udp6 2>/dev/null
+        )"
+    done
+}
+
 examine() { # What verify asks beside: whether what runs is what is there, and what it needs.
     if rsyslogd -N1 -f "$main" >/dev/null 2>&1; then say "accepted yes"; fi
     if grep -qs "$folder/" "$main"; then say "includes yes"; fi
     if [ -n "$pid" ]; then
-        booted=$(sed -n 's/^btime //p' /proc/stat)
-        # The name of a process may hold blanks: field 22 is the 20th behind it.
-        ticks=$(sed 's/.*) //' "/proc/$pid/stat" | cut -d ' ' -f 20)
-        started=$((booted + ticks / $(getconf CLK_TCK)))
+        started=$(started_at)
         each_file is_newer
-        say "files $(sed -n 's/^Max open files *\([0-9a-z]*\).*/\1/p' "/proc/$pid/limits")"
+        say "files $(most_files)"
         say "uid $(stat -c %u "/proc/$pid")"
     fi
     say "rmem $(cat /proc/sys/net/core/rmem_max 2>/dev/null || say 0)"

@@ -89,6 +89,17 @@ class Examined:
 
 
 @dataclass(frozen=True)
+class Counted:
+    """What a host's kernel counts just `now` (seconds since 1970): when rsyslogd started, None
+    where none runs, its limit of open files (None: no limit), drops by UDP port."""
+
+    now: float
+    started: float | None
+    open_files: int | None
+    udp_drops: Mapping[int, int]
+
+
+@dataclass(frozen=True)
 class Candidate:
     """A configuration for a host: files by path with their texts, the mode of a new one, the
     sockets that it opens."""
@@ -121,6 +132,11 @@ class RemoteHost:
         with self._read_as_ours():
             pairs = self._pairs("inspect; examine", settings)
             return _examined(pairs, self.paths, asked)
+
+    def counted(self, ports: tuple[int, ...]) -> Counted:
+        """What the kernel counts of rsyslogd, and of sockets on these UDP ports."""
+        with self._read_as_ours():
+            return _counted(self._pairs("counted", {"ports": " ".join(map(str, ports))}), ports)
 
     def _pairs(self, call: str, settings: Mapping[str, str]) -> list[tuple[str, str]]:
         """What the script says, a fact a line: its name and the rest."""
@@ -249,14 +265,13 @@ def _examined(
         return tuple(_asked(rest, asked) for word, rest in pairs if word == kind)
 
     modes = (rest.partition(" ") for word, rest in pairs if word == "mode")
-    limit = said.get("files", "")
     return Examined(
         facts=_facts(pairs, paths),
         accepted="accepted" in said,
         included="includes" in said,
         stale=paths_of("stale"),
         uid=int(_like(r"[0-9]{1,10}", said.get("uid", "0"))),
-        open_files=int(limit) if re.fullmatch(r"[0-9]{1,20}", limit) else None,
+        open_files=_file_limit(said),
         rmem_bytes=int(_like(r"[0-9]{1,20}", said.get("rmem", "0"))),
         missing=paths_of("missing"),
         ends=paths_of("ends"),
@@ -264,7 +279,32 @@ def _examined(
     )
 
 
+def _counted(pairs: list[tuple[str, str]], ports: Container[int]) -> Counted:
+    """The same."""
+    said = dict(pairs)
+    drops = {}
+    for word, rest in pairs:
+        if word == "drops":
+            port, _, count = rest.partition(" ")
+            number = int(_like(r"[0-9]{1,5}", port))
+            if number not in ports:
+                raise ValueError(port)
+            drops[number] = int(_like(r"[0-9]{1,20}", count))
+    return Counted(
+        now=int(_like(_SECONDS, said["now"])),
+        started=int(_like(_SECONDS, said["started"])) if "started" in said else None,
+        open_files=_file_limit(said),
+        udp_drops=drops,
+    )
+
+
+def _file_limit(said: Mapping[str, str]) -> int | None:
+    limit = said.get("files", "")
+    return int(limit) if re.fullmatch(r"[0-9]{1,20}", limit) else None
+
+
 _MODE = r"[0-7]{1,5}"
+_SECONDS = r"[0-9]{1,12}"
 
 
 def _live_file(mode: str = "", owner: str = "", content: str = "") -> LiveFile:

@@ -66,9 +66,10 @@ def dropped_events(course: CounterCourse) -> int:
 
 
 def collector_findings(
-    course: CounterCourse, every: Sequence[QueueCourse]
+    course: CounterCourse, every: Sequence[QueueCourse], file_limit: int | None
 ) -> Iterator[ProductionFinding]:
-    """All that the counters say of rsyslogd itself, with all its queues."""
+    """All that the counters say of rsyslogd itself, with all its queues; the limit of its open
+    files where that is known."""
     for one in every:
         yield from _full(course, one)
         yield from _less_severe(course, one)
@@ -79,7 +80,7 @@ def collector_findings(
         yield from _dynafiles(course, series)
     yield from _restarts(course, every)
     yield from _memory(course, every)
-    yield from _open_files(course)
+    yield from _open_files(course, file_limit)
     yield from _delayed(course)
 
 
@@ -290,24 +291,26 @@ def _in_parts(steps: range) -> tuple[int, ...]:
     return tuple(kept[(len(kept) - 1) * part // _PARTS] for part in range(_PARTS + 1))
 
 
-def _open_files(course: CounterCourse) -> Iterator[ProductionFinding]:
+def _open_files(course: CounterCourse, known: int | None) -> Iterator[ProductionFinding]:
     usage = course.objects.get(("impstats", "resource-usage"))
     most = 0 if usage is None else usage.highest("openfiles")
-    limit = next((one for one in _FILE_LIMITS if one - _NEAR_FILES <= most <= one), None)
+    limits = _FILE_LIMITS if known is None else (known,)
+    limit = next((one for one in limits if one - _NEAR_FILES <= most <= one), None)
     if usage is None or limit is None:
         return
     steps = [n for n, held in enumerate(usage.peak["openfiles"]) if held >= limit - _NEAR_FILES]
+    what = "is a usual limit" if known is None else "is the limit of this process"
     yield ProductionFinding(
         Cause.OPEN_FILES,
         "rsyslogd",
         EventEffect.AT_RISK,
         Events(),
         course.span(steps),
-        f"{most:,} files and sockets were open, and {limit:,} is a usual limit",
+        f"{most:,} files and sockets were open, and {limit:,} {what}",
         "every connection and every file of omfile takes one; at the limit new ones fail",
         "senders cannot connect, and files cannot be opened",
         WayOut("raise LimitNOFILE of the service, or global maxOpenFiles", "$MaxOpenFiles"),
-        Certainty.POSSIBLE,
+        Certainty.POSSIBLE if known is None else Certainty.CERTAIN,
     )
 
 

@@ -11,19 +11,22 @@ from tuner.diagnose.course import CounterCourse
 from tuner.diagnose.engine import engine_findings, is_away
 from tuner.diagnose.finding import EventEffect, ProductionFinding
 from tuner.diagnose.inputs import InputCourse, input_findings, inputs_of
+from tuner.diagnose.kernel import KernelCounts, kernel_findings
 from tuner.diagnose.queues import QueueCourse, late_findings, queues_of
 from tuner.diagnose.settings import ENGINE_OUTPUT, Settings
 
 
 @dataclass(frozen=True)
 class Diagnosed:
-    """One rsyslogd: its course, its queues, its inputs, what is wrong, and what cannot be told."""
+    """One rsyslogd: its course, queues and inputs, what is wrong, what cannot be told, and what the
+    kernel of its host counts where that is known."""
 
     course: CounterCourse
     queues: tuple[QueueCourse, ...]
     inputs: tuple[InputCourse, ...]
     findings: tuple[ProductionFinding, ...]
     untold: tuple[str, ...]
+    kernel: KernelCounts | None = None
 
     @property
     def came(self) -> tuple[float, ...]:
@@ -40,15 +43,19 @@ class Diagnosed:
         return max(self.course.rates(self.came), default=0.0)
 
 
-def diagnose(courses: Iterable[CounterCourse], settings: Settings) -> tuple[Diagnosed, ...]:
-    """What is wrong with each rsyslogd, by its counters and, where they are known, its settings."""
-    return tuple(_diagnosed(course, settings) for course in courses)
+def diagnose(
+    courses: Iterable[CounterCourse], settings: Settings, kernel: KernelCounts | None = None
+) -> tuple[Diagnosed, ...]:
+    """What is wrong with each rsyslogd, by its counters and, where they are known, its settings and
+    what the kernel of the host counts."""
+    return tuple(_diagnosed(course, settings, kernel) for course in courses)
 
 
-def _diagnosed(course: CounterCourse, settings: Settings) -> Diagnosed:
+def _diagnosed(course: CounterCourse, settings: Settings, kernel: KernelCounts | None) -> Diagnosed:
     queues = queues_of(course, settings)
     found = (
-        *collector_findings(course, queues),
+        *(() if kernel is None else kernel_findings(kernel)),
+        *collector_findings(course, queues, None if kernel is None else kernel.file_limit),
         *input_findings(course, queues, dropped_events(course)),
         *engine_findings(course, settings, queues),
         *late_findings(queues, settings, is_away(course)),
@@ -59,7 +66,8 @@ def _diagnosed(course: CounterCourse, settings: Settings) -> Diagnosed:
         queues,
         inputs_of(course),
         tuple(replace(one, host=course.host) for one in ordered),
-        tuple(_untold(course, settings)),
+        tuple(_untold(course, settings, kernel is not None)),
+        kernel,
     )
 
 
@@ -73,7 +81,7 @@ def worst(diagnosed: Iterable[Diagnosed]) -> EventEffect | None:
     return min(effects, key=lambda effect: effect.rank, default=None)
 
 
-def _untold(course: CounterCourse, settings: Settings) -> Iterator[str]:
+def _untold(course: CounterCourse, settings: Settings, has_kernel: bool) -> Iterator[str]:
     """What the counters there are do not say."""
     engine = course.objects.get((ENGINE_OUTPUT, ENGINE_OUTPUT))
     if engine is not None and not engine.total("response.success"):
@@ -88,8 +96,8 @@ def _untold(course: CounterCourse, settings: Settings) -> Iterator[str]:
             "how full queues were, at which marks, and which workers and batches are set: name the "
             "settings with --conf or --profile"
         )
-    if course.of("imudp"):
-        yield "what the kernel dropped before imudp read it: see /proc/net/udp (RT222)"
+    if course.of("imudp") and not has_kernel:
+        yield "what the kernel dropped before imudp read it: see /proc/net/udp, or use --host"
     if not any("batchesprocessed" in one.growth for one in course.of("core.action")):
         yield "the size of batches, which rsyslog 8.2602 and later count"
     if not course.of("imfile"):

@@ -53,7 +53,7 @@ class Cause(Enum):
     DYNAFILES = "dynaFile cache too small"
     REBINDS = "output reconnects all the time"
     RESTARTS = "rsyslogd starts again and again"
-    OPEN_FILES = "open files at a usual limit"
+    OPEN_FILES = "open files at their limit"
     MEMORY = "memory that grows"
     IDLE_INPUT = "input idle although senders are connected"
     STOPPED_FILE = "file that imfile stopped at"
