@@ -10,9 +10,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.diagnose.logged import LOGS, text_of
+from tests.engine.answers import answering
 from tests.profile.examples import SMALL
 from tuner.cli.commands import app
-from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed
+from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Unreachable
 from tuner.lint.load import load_profile
 
 RUN = CliRunner(env={"COLUMNS": "80"})
@@ -161,8 +162,33 @@ def test_a_page_is_written_beside_the_result(tmp_path: Path) -> None:
         ("--host", "local://", "impstats.log"),
         ("--host", "local://", "/a.log", "/b.log"),
         ("--host", "local://", "--for", "soon"),
+        ("--elasticsearch", "http://127.0.0.1:9"),
+        ("--index", "stats-*", HEALTHY),
+        ("--elasticsearch", "http://127.0.0.1:9", "--index", "stats-*", HEALTHY),
+        ("--elasticsearch", "http://127.0.0.1:9", "--index", "stats-*", "--host", "local://"),
     ],
     ids=str,
 )
 def test_what_contradicts_itself_is_refused(arguments: tuple[object, ...]) -> None:
     assert isinstance(run(*arguments).exception, BadUsage)
+
+
+def test_an_index_is_read_where_one_is_named() -> None:
+    """A recorded engine that holds two rounds; one page has them all."""
+    hits = [
+        {"_source": {"@timestamp": f"2026-11-26T00:00:{at}0Z", "origin": "core.queue",
+                     "name": "main Q", "size": 3, "enqueued": at * 70, "discarded.full": at * 4}}
+        for at in (1, 2, 3)
+    ]  # fmt: skip
+    page = {"hits": {"hits": hits}, "_scroll_id": "one"}
+    one = {"hits": {"hits": hits[-1:]}}
+    answers = [one, one, page]
+    with answering({"/stats/_count": {"count": 3}, "/_search/scroll": {}}) as engine:
+        engine.answers["/stats/_search"] = answers
+        shown = run("--elasticsearch", engine.url, "--index", "stats", "--output", "json")
+    assert isinstance(shown.exception, DifferencesFound)
+    made = json.loads(shown.stdout)
+    assert made["files"] == [f"{engine.url}/stats"]
+    assert made["hosts"][0]["findings"][0]["events"] == {"least": 8, "most": 8}
+    gone = run("--elasticsearch", engine.url, "--index", "stats")
+    assert isinstance(gone.exception, Unreachable)

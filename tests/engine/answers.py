@@ -33,7 +33,8 @@ class Refusal:
 @dataclass
 class Recorded:
     """An engine of recorded answers, by path without its query; a number is a status without an
-    answer.  `requests` are what came: method and path, and the header Authorization."""
+    answer, of a list the first is next, and gone.  `requests` are what came: method and path, and
+    the header Authorization."""
 
     answers: dict[str, object]
     url: str = ""
@@ -52,6 +53,8 @@ def answering(answers: Mapping[str, object]) -> Iterator[Recorded]:
             recorded.requests.append((self.command, self.path, self.headers.get("Authorization")))
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
             answer = recorded.answers.get(self.path.partition("?")[0], NOT_THERE)
+            if isinstance(answer, list):
+                answer = answer.pop(0)
             status = 200
             if isinstance(answer, int):
                 status, answer = answer, {"error": {"reason": "no such thing"}}

@@ -3,6 +3,7 @@ in; the logs of all cases are in tests/diagnose."""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from dataclasses import replace
@@ -11,8 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.diagnose.logged import diagnosed
+from tests.engine.test_stats_index import documents
+from tests.live.conftest import tune
 from tests.live.production import CASES, Case, play
 from tuner.diagnose.finding import Cause, ProductionFinding
+from tuner.engine.client import EngineClient
 from tuner.host.programs import rsyslog_version
 from tuner.lab.scratch import scratch, subfolder
 
@@ -53,3 +57,22 @@ def test_nothing_is_found_where_nothing_is_wrong(tmp_path: Path) -> None:
     findings, lost = found(replace(CASES["healthy"], seconds=5.0), tmp_path)
     assert lost == 0
     assert findings == {}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("shape", ["with-marks", "text"])
+def test_an_index_of_an_engine_says_what_the_file_says(
+    shape: str, elasticsearch: EngineClient, tmp_path: Path
+) -> None:
+    """The documents of a real log: fields as json-elasticsearch names them, or a text and a tag."""
+    name = f"impstats-{shape}"
+    try:
+        for one in documents("queue-full", shape):
+            elasticsearch.request("POST", f"/{name}/_doc", one)
+        elasticsearch.request("POST", f"/{name}/_refresh")
+        asked = ("--elasticsearch", elasticsearch.url, "--index", f"{name}*", "--output", "json")
+        done = tune("diagnose", *asked, folder=tmp_path)
+    finally:
+        elasticsearch.request("DELETE", f"/{name}")
+    assert done.code == 2, done.err
+    assert json.loads(done.out)["hosts"][0]["findings"][0]["events"]["least"] == 6165

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum
@@ -24,6 +25,9 @@ from tuner.diagnose.finding import EventEffect
 from tuner.diagnose.kernel import KernelCounts
 from tuner.diagnose.settings import Settings, of_base, of_profile
 from tuner.diagnose.traffic import traffic_of, workload_changes
+from tuner.engine.access import client_for
+from tuner.engine.client import EngineClient
+from tuner.engine.stats_index import stats_index, stats_lines
 from tuner.errors import BadUsage, DifferencesFound, JobFailed
 from tuner.lint.load import load_profile, parse_profile, text_of
 from tuner.modules.stats_rounds import (
@@ -34,6 +38,7 @@ from tuner.modules.stats_rounds import (
     read_rounds,
 )
 from tuner.profile.edit import edit
+from tuner.profile.model import Profile
 from tuner.rainerscript.configuration import configuration
 from tuner.rainerscript.objects import base_of
 from tuner.render.tree import write_whole
@@ -93,6 +98,20 @@ HostOption = Annotated[
         "ssh://USER@HOST. Only reads.",
     ),
 ]
+EngineOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Read the newest day of counters from an index of this Elasticsearch or OpenSearch; "
+        "--profile says how to log in. Only reads.",
+    ),
+]
+IndexOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="With --elasticsearch: the index, data stream or pattern with them."
+    ),
+]
 ForOption = Annotated[
     str | None,
     typer.Option(
@@ -130,6 +149,8 @@ def diagnose(
     host: HostOption = None,
     inventory: InventoryOption = None,
     duration: ForOption = None,
+    elasticsearch: EngineOption = None,
+    index: IndexOption = None,
     fail_on: FailOnOption = FailOn.ANY,
     write_workload: WorkloadOption = None,
     page: PageOption = None,
@@ -138,21 +159,16 @@ def diagnose(
     """Diagnose a production rsyslogd from the counters that impstats writes: what is lost or late,
     why, and what to change.
 
-    It reads every format, with syslog heads or not, of files in any order.  It changes nothing and
-    needs no rsyslogd.  Exit code 0: nothing found; 2: findings; 1: no counters in the files.
+    It reads every format, with syslog heads or not, of files in any order, or of an index.  It
+    changes nothing and needs no rsyslogd.  Exit code 0: nothing found; 2: findings; 1: no counters
+    there.
     """
     if profile is not None and conf is not None:
         raise BadUsage("--profile and --conf cannot be combined: name one of them")
-    if host is not None:
-        made = _of_host(host, inventory, files or [], duration, _settings(profile, conf))
-    else:
-        if inventory is not None or duration is not None:
-            raise BadUsage("--inventory and --for need --host")
-        if not files:
-            raise BadUsage("name the files that impstats wrote, or a --host")
-        ordered = in_order(files)
-        with say_when_slow("reading the counters"):
-            made = read(ordered, _settings(profile, conf))
+    asked = _Asked(files or [], host, inventory, duration, elasticsearch, index)
+    asked.check()
+    loaded = None if profile is None else load_profile(profile).profile
+    made = asked.read(loaded, _settings(loaded, conf))
     if not made.hosts:
         raise JobFailed(_nothing(made))
     if output is OutputFormat.JSON:
@@ -169,10 +185,43 @@ def diagnose(
         raise DifferencesFound(counted(len(made.findings), "finding"))
 
 
-def _settings(profile: Path | None, conf: Path | None) -> Settings:
-    """The settings that were named; raises BadProfile."""
+@dataclass(frozen=True)
+class _Asked:
+    """Where the counters are."""
+
+    files: Sequence[Path]
+    host: str | None
+    inventory: Path | None
+    duration: str | None
+    elasticsearch: str | None
+    index: str | None
+
+    def check(self) -> None:
+        """Raise BadUsage where the options do not go together."""
+        if self.host is None and (self.inventory is not None or self.duration is not None):
+            raise BadUsage("--inventory and --for need --host")
+        if (self.elasticsearch is None) != (self.index is None):
+            raise BadUsage("--elasticsearch and --index belong together: name both")
+        if self.index is not None and (self.host is not None or self.files):
+            raise BadUsage("--elasticsearch cannot be combined with files or --host")
+        if self.index is None and self.host is None and not self.files:
+            raise BadUsage("name the files that impstats wrote, a --host, or --elasticsearch")
+
+    def read(self, profile: Profile | None, known: Settings) -> FilesDiagnosis:
+        """What they say, with these settings and the login of this profile."""
+        if self.host is not None:
+            return _of_host(self.host, self.inventory, self.files, self.duration, known)
+        if self.elasticsearch is not None and self.index is not None:
+            return _of_index(self.elasticsearch, self.index, profile, known)
+        ordered = in_order(self.files)
+        with say_when_slow("reading the counters"):
+            return read(ordered, known)
+
+
+def _settings(profile: Profile | None, conf: Path | None) -> Settings:
+    """The settings that were named."""
     if profile is not None:
-        return of_profile(load_profile(profile).profile)
+        return of_profile(profile)
     if conf is None:
         return Settings()
     read_files = configuration([conf])
@@ -230,6 +279,21 @@ def _diagnosis(
 
     hosts = diagnose_courses(courses(rounds()), settings, kernel)
     return FilesDiagnosis(names, hosts, tally.lines(), tuple(tally.remarks))
+
+
+def _of_index(url: str, name: str, profile: Profile | None, known: Settings) -> FilesDiagnosis:
+    """What the documents of an index say."""
+    tally, where = _Tally(), f"{url.rstrip('/')}/{name}"
+    client = EngineClient(url) if profile is None else client_for(url, profile)
+    with working(f"reading {where}"), closing(client):
+        found = stats_index(client, name)
+        if found.is_part:
+            begin = found.begin.astimezone().strftime("%Y-%m-%d %H:%M")
+            tally.remarks.append(
+                f"{where}: read from {begin} on; a whole day has too many counters"
+            )
+        lines = stats_lines(client, found)
+        return _diagnosis((where,), lines, datetime.now() + _A_DAY, tally, known)
 
 
 def _of_host(
