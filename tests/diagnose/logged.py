@@ -1,5 +1,6 @@
 """Counters that a real rsyslogd 8.2302 wrote, in `logs/` with the configuration that ran and what
-really happened; `python -m tests.live.production` makes them.
+really happened; `python -m tests.live.production` makes them.  Those of other releases are in
+folders of their own, `8.2610/queue-full`.
 
 What a queue still held when its rsyslogd was stopped is among the lost in `disk-queue`,
 `frozen-engine` and `in-band`; in `engine-away` and the like, where the sink was gone for a while,
@@ -37,7 +38,8 @@ def rounds_in(text: str) -> Iterator[StatsRound]:
 
 @cache
 def settings_of(name: str) -> Settings:
-    return of_base(base_of(configuration([LOGS / f"{name}.conf"])))
+    case = name.rpartition("/")[2]
+    return of_base(base_of(configuration([LOGS / f"{case}.conf"])))
 
 
 def course_of(text: str) -> CounterCourse:

@@ -52,7 +52,7 @@ _STARTS, _WITHIN_S = 3, 3600.0
 _PARTS, _GROWING_PARTS, _GROWS_S = 8, 7, 1800.0
 _GROWN_SHARE, _GROWN_KIB, _LIMITERS = 0.1, 16 * 1024, 1000
 # dynaFile: an event in so many finds its file closed, and so many must be looked up.
-_MISSED, _REQUESTS = 0.1, 100
+_MISSED, _REQUESTS = 0.05, 100
 # Soft limits that distributions and systemd units set; within this of one.
 _FILE_LIMITS = (1024, 4096, 16384)
 _NEAR_FILES = 4

@@ -23,8 +23,8 @@ _FAILURES = ("failed.http", "failed.httprequests", "failed.checkConn")
 # After failures, a retry a moment later still belongs to them.
 _AROUND = 1
 _REBINDS_S = 10.0
-# Batches that are this part of what is configured, while more events wait.
-_SMALL = 0.1
+# Batches that are this part of what is configured, while more events wait; fewer say nothing.
+_SMALL, _BATCHES = 0.1, 10
 
 
 def is_away(course: CounterCourse) -> tuple[bool, ...]:
@@ -262,7 +262,8 @@ def _away(
         Events(),
         nonzero(course, *growths, *(one.growth["suspended"] for one in suspended)),
         ", ".join(evidence),
-        "no connection, a reset, a timeout, or an answer that is not the receiver's"
+        "no connection, a reset, a timeout, or an answer that is not the receiver's; in 8.2606 and "
+        "later also one that refuses a whole bulk (429, 5xx)"
         if told
         else "the output reported a failure, and rsyslog waits before it tries again",
         f"events wait until the receiver is back{again}",
@@ -350,8 +351,8 @@ def _small_batches(
         if batches is None:
             continue
         sent = sum(batches[n] for n in one.late_steps)
-        mean = sum(one.left[n] for n in one.late_steps) / sent if sent else wanted
-        if mean < _SMALL * wanted:
+        mean = sum(one.left[n] for n in one.late_steps) / max(sent, 1)
+        if sent >= _BATCHES and mean < _SMALL * wanted:
             yield ProductionFinding(
                 Cause.SMALL_BATCHES,
                 one.name,

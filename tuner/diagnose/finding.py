@@ -38,6 +38,7 @@ class Cause(Enum):
     REFUSED_BULKS = "engine refuses bulks"
     REFUSED_DOCUMENTS = "engine refuses documents"
     RATE_LIMIT = "rate limit drops events"
+    UDP_BUFFER = "UDP receive buffer overflows"
     NOT_ALLOWED = "senders not allowed"
     SENT_AGAIN = "events sent again one by one"
     UNREACHABLE = "receiver not reachable"
@@ -53,11 +54,10 @@ class Cause(Enum):
     DYNAFILES = "dynaFile cache too small"
     REBINDS = "output reconnects all the time"
     RESTARTS = "rsyslogd starts again and again"
-    OPEN_FILES = "open files at their limit"
     MEMORY = "memory that grows"
     IDLE_INPUT = "input idle although senders are connected"
     STOPPED_FILE = "file that imfile stopped at"
-    UDP_BUFFER = "UDP receive buffer overflows"
+    OPEN_FILES = "open files at their limit"
     COUNTERS_DELAYED = "counters delayed or lost"
 
 

@@ -99,17 +99,15 @@ class QueueCourse:
     @cached_property
     def late_steps(self) -> tuple[int, ...]:
         """The numbers of the steps in which events waited long, or found no room: of those where
-        several follow one another, a moment says nothing.  Where only the part on disk holds
-        events and they leave, that is what is slow."""
-        memory = self.series.level.get("size", self.course.nothing)
-        held = zip(self.waits_s, self.full, memory, self.size, strict=True)
-        return lasting(
-            self.course,
-            [
-                full > 0 or wait == _FOREVER or wait * of_memory >= _WAITS_S * size > 0
-                for wait, full, of_memory, size in held
-            ],
-        )
+        several follow one another, a moment says nothing."""
+        waits = zip(self.waits_s, self.full, strict=True)
+        return lasting(self.course, [wait >= _WAITS_S or full > 0 for wait, full in waits])
+
+    def grows(self, steps: Sequence[int]) -> bool:
+        """Whether more came than left in several of these steps, or found no room: what only
+        drains was late before.  What left in the first step of all is not known."""
+        more = [n for n in steps if self.came[n] > self.left[n] or self.full[n]]
+        return len(more) >= _STEPS - 1
 
     @cached_property
     def full(self) -> tuple[float, ...]:
@@ -159,12 +157,12 @@ def late_findings(
     for one in of_actions:
         steps = [n for n in one.late_steps if not is_away[n]]
         if len(steps) >= _STEPS:
-            yield _late_action(one, steps)
+            yield from _late_action(one, steps)
     blocked = {n for one in of_actions for n, full in enumerate(one.full) if full}
     for one in every:
         steps = [n for n in one.late_steps if n not in blocked and not is_away[n]]
         if one.action is None and len(steps) >= _STEPS and len(steps) * 2 > len(one.late_steps):
-            yield _late_entry(one, steps, settings)
+            yield from _late_entry(one, steps, settings)
     for one in every:
         yield from _slowed(one)
         yield from _on_disk(one)
@@ -188,10 +186,13 @@ def _figures(one: QueueCourse, steps: Sequence[int]) -> str:
     )
 
 
-def _late_action(one: QueueCourse, steps: Sequence[int]) -> ProductionFinding:
+def _late_action(one: QueueCourse, steps: Sequence[int]) -> Iterator[ProductionFinding]:
     idle = [n for n in steps if one.left[n] == 0]
     if _stands(one, idle, steps):
-        return _still(one, idle)
+        yield _still(one, idle)
+        return
+    if not one.grows(steps):
+        return
     # Those that were discarded did not wait long.
     waits = sum(one.full[n] - one.discarded[n] for n in steps)
     is_disk = one.settings is not None and one.settings.queue.type is QueueType.DISK
@@ -199,7 +200,7 @@ def _late_action(one: QueueCourse, steps: Sequence[int]) -> ProductionFinding:
     if is_disk:
         what = "its files are written and read one event after the other, by one worker"
     stopped = f"; it was full {waits:,.0f} times, and what feeds it had to wait" if waits else ""
-    return ProductionFinding(
+    yield ProductionFinding(
         Cause.SLOW_OUTPUT,
         one.name,
         EventEffect.LATE,
@@ -235,6 +236,8 @@ def _stands(one: QueueCourse, idle: Sequence[int], steps: Sequence[int]) -> bool
 
 def _still(one: QueueCourse, idle: Sequence[int]) -> ProductionFinding:
     seconds = one.course.lasted(idle)
+    memory = one.series.level.get("size", one.course.nothing)
+    is_on_disk = not any(memory[n] for n in idle)
     return ProductionFinding(
         Cause.STANDS_STILL,
         one.name,
@@ -243,10 +246,15 @@ def _still(one: QueueCourse, idle: Sequence[int]) -> ProductionFinding:
         one.course.span(idle),
         f"nothing left {one.name} for {seconds:,.0f} s, while it held up to "
         f"{max(one.size[n] for n in idle):,.0f} events",
-        f"every worker of {one.action or one.name} waits for an answer that does not come, or for "
-        "a retry",
+        "its part on disk is not read: while the part in memory is empty, some releases start no "
+        "worker for it; or its files are damaged"
+        if is_on_disk
+        else f"every worker of {one.action or one.name} waits for an answer that does not come, or "
+        "for a retry",
         "events wait; once the queue is full, they are lost or their senders wait",
-        WayOut(
+        WayOut("restart rsyslogd, and read its messages about the files of the queue")
+        if is_on_disk
+        else WayOut(
             "look at the receiver: is it reached, does it answer? Of omelasticsearch, indexTimeout "
             "ends a request that hangs", "", "RT213",
         ),
@@ -254,15 +262,20 @@ def _still(one: QueueCourse, idle: Sequence[int]) -> ProductionFinding:
     )  # fmt: skip
 
 
-def _late_entry(one: QueueCourse, steps: Sequence[int], settings: Settings) -> ProductionFinding:
+def _late_entry(
+    one: QueueCourse, steps: Sequence[int], settings: Settings
+) -> Iterator[ProductionFinding]:
     """Events that wait before a queue's workers, with room in the queues behind them."""
     idle = [n for n in steps if not one.left[n] and not _handed_on(one.course, n)]
     if _stands(one, idle, steps):
-        return _still(one, idle)
+        yield _still(one, idle)
+        return
+    if not one.grows(steps):
+        return
     cpu = _cpu(one.course, steps)
     used = "" if cpu is None else f"; rsyslogd used {cpu:.0%} of a core"
     cause, why, way, certainty = _slow_workers(one, steps, settings, cpu)
-    return ProductionFinding(
+    yield ProductionFinding(
         cause,
         one.name,
         EventEffect.LATE,
