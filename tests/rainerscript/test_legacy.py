@@ -28,3 +28,19 @@ def test_the_default_ruleset_may_be_rsyslogs_own_again() -> None:
     lines = today("$DefaultRuleset local\n$DefaultRuleset RSYSLOG_DefaultRuleset\n*.* /var/log/x\n")
     assert "call local" not in lines
     assert any("/var/log/x" in one for one in lines)
+
+
+def test_a_property_filter_asks_for_the_name_of_a_priority_alone() -> None:
+    """In an expression rsyslogd takes other names for it too, and refuses those that are none."""
+    lines = today(
+        ':syslogseverity-text, isequal, "err" /var/log/a\n'
+        ':syslogseverity-text, isequal, "error" /var/log/b\n'
+        ':syslogfacility-text, !isequal, "app" /var/log/c\n'
+        ':syslogpriority, isequal, "info" /var/log/d\n:syslogseverity, isequal, "6" /var/log/e\n'
+        ':syslogseverity-text, isempty, "" /var/log/f\n:msg, isempty, "" /var/log/g\n'
+    )
+    assert [one.removesuffix(" then {") for one in lines if one.startswith("if ")] == [
+        'if $syslogseverity-text == "err"', 'if prifilt("*.none")', 'if not prifilt("*.none")',
+        'if prifilt("*.none")', 'if $syslogseverity == "6"', 'if prifilt("*.none")',
+        'if $msg == ""',
+    ]  # fmt: skip

@@ -399,6 +399,9 @@ def _property(one: TemplateProperty, member: Member, gaps: Gaps) -> dict[str, ob
     data = _source(name, one)
     data |= _date(name, options, one, gaps)
     data |= _cut(options, one)
+    if "split" in data:
+        what = "where there are fewer pieces the profile writes none of **FIELD NOT FOUND**"
+        gaps.change(one.origin, f"{one.name}: {what}")
     on_empty = options.pop("onempty", None)
     if on_empty is not None:
         data["onEmpty"] = {"keep": "blank"}.get(on_empty.lower(), on_empty.lower())

@@ -253,11 +253,15 @@ class Outputs(Surrounding):
             return {"template": _BUILTIN[text]}
         template = self._template(one)
         try:
-            return {"document": template_fields(template, self)}
+            fields = template_fields(template, self)
         except Inexpressible:
             if kind != "omfile":
                 raise
             return line_of_template(template, self.gaps)
+        if _MODELS[kind].ends_lines and not template.ends_line:
+            what = f"template {template.name} ends no line: the profile writes one document a line"
+            self.gaps.change(template.origin, what)
+        return {"document": fields}
 
     def _template(self, one: Parameter) -> Template:
         template = self.parts.template(one.text)

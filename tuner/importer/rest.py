@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, groupby
+from itertools import chain, count, groupby
 
 from tuner.importer.flow import Reached, negated
 from tuner.importer.secrets import (
@@ -21,6 +21,7 @@ from tuner.rainerscript.configuration import Parts, is_module
 from tuner.rainerscript.gaps import Gap, Gaps
 from tuner.rainerscript.script import (
     BUILT_IN,
+    QUEUE,
     Array,
     Block,
     Call,
@@ -55,6 +56,7 @@ _DYNAMIC = {
     "dynbulkid": "bulkid", "dynpipelinename": "pipelinename", "dynatopic": "topic",
     "dynrestpath": "restpath",
 }  # fmt: skip
+_FILENAME = f"{QUEUE}filename"
 # The first version of the engine of which omelasticsearch knows that it makes ids.
 _MAKES_IDS = 8
 
@@ -212,9 +214,12 @@ class Rest:
         asks = (isinstance(one, ScriptObject) and one.kind == "parser" for one in self.start)
         return len(module.parameters) == 1 and not any(asks)
 
-    def files(self, loaded: Collection[str]) -> Iterator[tuple[str, str | None, str]]:
+    def files(
+        self, loaded: Collection[str], queue_files: Iterable[tuple[str, str]]
+    ) -> Iterator[tuple[str, str | None, str]]:
         """The snippets that are not empty, each with its place among those of the profile, or with
-        its stream; modules in `loaded` are the rendered configuration's."""
+        its stream; modules in `loaded` are the rendered configuration's, as are the queues with the
+        folders and names `queue_files`."""
         start: list[Statement] = [one for one in self._modules(loaded) if not self._is_late(one)]
         start += dict.fromkeys(one for one in self.start if not is_module(one))
         own = _nested(self.bodies.get(None, []), 0)
@@ -224,9 +229,30 @@ class Rest:
         for stream, kept in self.bodies.items():
             if stream is not None:
                 bodies["snippets", stream] = [*_nested(kept, 0)]
+        taken = set(queue_files)
+
+        def own_files(one: Statement) -> Iterator[Statement]:
+            yield self._with_own_files(one, taken)
+
         for (place, of), body in bodies.items():
-            if text := printed(tuple(body)):
+            if text := printed(rewritten(tuple(body), own_files)):
                 yield place, of, text
+
+    def _with_own_files(self, one: Statement, taken: set[tuple[str, str]]) -> Statement:
+        """A statement whose queue has files that no other has, as one that several rulesets lead to
+        stands in each: rsyslogd refuses the second."""
+        name = one.text(_FILENAME) if isinstance(one, ScriptObject) else None
+        if not isinstance(one, ScriptObject) or not name:
+            return one
+        folder = one.text(f"{QUEUE}spoolDirectory") or ""
+        names = (name if number == 1 else f"{name}-{number}" for number in count(1))
+        own = next(each for each in names if (folder, each) not in taken)
+        taken.add((folder, own))
+        if own == name:
+            return one
+        what = f"{_FILENAME} {name}: several queues are made of this one, another is called {own}"
+        self.gaps.change(one.origin, what)
+        return one.with_values({_FILENAME: own})
 
     def _without_secrets(self, one: Statement) -> Iterator[Statement]:
         """A statement that reads its secrets from files when rsyslogd starts."""

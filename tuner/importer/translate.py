@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast, get_args
 
@@ -18,10 +18,12 @@ from tuner.importer.outputs import Outputs
 from tuner.importer.rest import Rest
 from tuner.importer.written import Comments, Imported
 from tuner.lint.lint import Finding, lint
+from tuner.lint.rules.releases import TOO_NEW
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Parsers
 from tuner.modules.ratelimit import LIMIT_NAME, RateLimitPolicy
 from tuner.profile.model import Global, Profile
+from tuner.profile.source import at
 from tuner.rainerscript.configuration import Configuration, Parts, parts_of
 from tuner.rainerscript.gaps import Gap, Gaps
 from tuner.rainerscript.legacy import DEFAULT_RULESET, modern
@@ -134,10 +136,32 @@ class _Translation:
             self.data["outputs"] = [data for data, _ in outputs.made]
             self.data |= self.shared_settings()
             snippets = self.snippets()
-            refused = self.fit()
-            if not refused:
+            errors = self.fit()
+            refused = {
+                int(one.path[1]): f"{one.message} [{one.code}]"
+                for one in errors
+                if one.path[0] == "outputs" and len(one.path) > 1
+            }
+            if not [one for one in errors if self.is_left_out(one)] and not refused:
                 return snippets
             outputs.keep_refused(refused)
+
+    def is_left_out(self, refused: Finding) -> bool:
+        """Whether what lint refuses were parameters of a queue that inputs hand events to, which are
+        left out: rsyslogd takes them, and a profile would not load with them."""
+        *path, key = refused.path
+        queue = at(self.data, tuple(path))
+        if path[-1:] not in (["main_queue"], ["queue"]) or path[0] == "outputs":
+            return False
+        own = queue if isinstance(queue, dict) else {}
+        wrong = [key] if key in own else [each for each in own if each in refused.message]
+        for each in wrong:
+            del own[each]
+        if wrong:
+            origin = self.comments.get(tuple(path[:2]), self.beginning)
+            where = ".".join(map(str, path))
+            self.gaps.miss(origin, f"{where}: {refused.message} [{refused.code}]")
+        return bool(wrong)
 
     def shared_settings(self) -> dict[str, object]:
         """The `global` of the profile, with a folder for files that have none, and with the names
@@ -145,8 +169,7 @@ class _Translation:
         but for the host of messages that name none."""
         given = cast(dict[str, object], self.data.get("global", {}))
         settings: dict[str, object] = {"net.enableDNS": True} | given
-        queues = [self.data.get("main_queue")]
-        queues += [one.get("queue") for one in (*self.listed("outputs"), *self.streams.values())]
+        queues = self.queues()
         # In the profile, or in a snippet.
         reads_files = any(one.type == "imfile" for one in self.parts.inputs)
         if "workDirectory" not in settings and (reads_files or any(map(_has_files, queues))):
@@ -155,32 +178,37 @@ class _Translation:
             self.gaps.change(self.beginning, what)
         return {"global": settings}
 
-    def fit(self) -> dict[int, str]:
-        """Give the profile the oldest release that knows all of its parameters, where that is newer
-        than its own; a secret that crosses the network in the clear is kept, and said.
+    def queues(self) -> list[object]:
+        """The queues of the profile, None where something has none."""
+        own = (one.get("queue") for one in (*self.listed("outputs"), *self.streams.values()))
+        return [self.data.get("main_queue"), *own]
 
-        The outputs are returned that lint refuses all the same although rsyslogd takes them, by
-        number, each with the reason.
-        """
+    def queue_files(self) -> Iterator[tuple[str, str]]:
+        """The folder and the name of the files of each queue of the profile."""
+        for one in self.queues():
+            if isinstance(one, dict) and "filename" in one:
+                yield str(one.get("spoolDirectory", "")), str(one["filename"])
+
+    def fit(self) -> list[Finding]:
+        """Give the profile the oldest release that knows all of its parameters, where that is newer
+        than its own; a secret that crosses the network in the clear is kept, and said.  What lint
+        refuses all the same although rsyslogd takes it is returned."""
         if any(map(_in_clear, self.listed("outputs"))):
             self.data["guardrails"] = {"secrets_in_clear": True}
         else:
             self.data.pop("guardrails", None)
         profile = _profile(self.data)
         errors = [] if profile is None else _errors(profile)
-        if profile is not None and errors:
-            release = _newer_release(profile, len(errors))
+        too_new = sum(one.code in TOO_NEW for one in errors)
+        if profile is not None and too_new:
+            release = _newer_release(profile, too_new)
             if release != profile.release.rsyslog_number:
                 profile = _of_release(profile, release)
                 self.data["release"] = profile.release.model_dump(exclude_none=True)
                 what = f"parameters that older rsyslogs refuse: release.rsyslog is 8.{release}"
                 self.gaps.change(self.beginning, what)
                 errors = _errors(profile)
-        return {
-            int(one.path[1]): f"{one.message} [{one.code}]"
-            for one in errors
-            if one.path[0] == "outputs" and len(one.path) > 1
-        }
+        return errors
 
     @property
     def beginning(self) -> ScriptPosition:
@@ -390,7 +418,7 @@ class _Translation:
         late = self.rest.late_modules(loaded)
         own: dict[str, object] = {"modules": late} if late else {}
         texts: dict[str, str] = {}
-        for place, stream, text in self.rest.files(loaded):
+        for place, stream, text in self.rest.files(loaded, self.queue_files()):
             section = own if stream is None else self.streams[stream]
             is_taken = stream in {"start", "outputs", "end"}
             file = f"{self.name}-{stream or place}{'-stream' if is_taken else ''}.conf"
@@ -424,17 +452,21 @@ def _errors(profile: Profile) -> list[Finding]:
     return [one for one in lint(profile) if one.severity is Severity.ERROR]
 
 
-def _newer_release(profile: Profile, errors: int) -> int:
-    """The oldest release with the fewest errors: a newer one knows the parameters of those before
-    it."""
+def _newer_release(profile: Profile, unknown: int) -> int:
+    """The oldest release that does not know the fewest parameters, of which `unknown` are too new
+    for the profile's own: a newer one knows those of the releases before it."""
     own = profile.release.rsyslog_number
-    fewest = len(_errors(_of_release(profile, NEWEST_READ)))
-    if fewest >= errors:
+
+    def not_known(number: int) -> int:
+        return sum(one.code in TOO_NEW for one in _errors(_of_release(profile, number)))
+
+    fewest = not_known(NEWEST_READ)
+    if fewest >= unknown:
         return own
     later = [number for number in _RELEASES if number > own]
 
     def knows_all(number: int) -> bool:
-        return len(_errors(_of_release(profile, number))) <= fewest
+        return not_known(number) <= fewest
 
     return later[bisect_left(later, True, key=knows_all)]
 

@@ -18,26 +18,21 @@ from tuner.rainerscript.script import (
     Block,
     Call,
     Directive,
-    Expression,
-    FunctionCall,
     If,
     Include,
     LegacyAction,
-    Operation,
     Parameter,
     PropertyFilter,
-    Quoted,
     ScriptObject,
     ScriptPosition,
     SelectorFilter,
     Statement,
-    Variable,
     Word,
     loading,
     module_name,
     with_inner,
 )
-from tuner.rainerscript.template import extended
+from tuner.rainerscript.selectors import condition_of
 
 DEFAULT_RULESET = "RSYSLOG_DefaultRuleset"
 _NOT_USED = f"{DEFAULT_RULESET}, not used"
@@ -167,27 +162,6 @@ OLD_MAIN_QUEUE = {
     "size": "100000", "dequeueBatchSize": "256", "workerThreads": "2",
     "workerThreadMinimumMessages": "40000",
 }  # fmt: skip
-
-
-def condition_of(one: SelectorFilter | PropertyFilter) -> Expression:
-    """The condition that stands for it."""
-    if isinstance(one, SelectorFilter):
-        return FunctionCall("prifilt", (Quoted(one.text, one.origin),), one.origin)
-    name, operation, text = (part.strip() for part in one.text.removeprefix(":").split(",", 2))
-    negate, operation = operation.startswith("!"), operation.removeprefix("!").strip().lower()
-    variable = Variable(f"${name.removeprefix('$')}", one.origin)
-    # Only quotes and backslashes are escaped here (runtime/stringbuf.c, parsQuotedCStr).
-    wanted = text[1:-1].replace('\\"', '"').replace("\\\\", "\\")
-    value = Quoted(extended(wanted) if operation == "regex" else wanted, one.origin)
-    condition: Expression
-    if operation == "isempty":
-        condition = Operation("==", (variable, Quoted("", one.origin)), one.origin)
-    elif operation in {"regex", "ereregex"}:
-        condition = FunctionCall("re_match", (variable, value), one.origin)
-    else:
-        operator = "==" if operation == "isequal" else operation
-        condition = Operation(operator, (variable, value), one.origin)
-    return Operation("not", (condition,), one.origin) if negate else condition
 
 
 _PORT = "514"
@@ -340,6 +314,8 @@ class _Modernised:
                 yield from self.directive(statement)
             case LegacyAction():
                 yield self.action(statement)
+            case ScriptObject(kind="action"):
+                yield self.with_template(statement)
             case SelectorFilter() | PropertyFilter():
                 body = self.inner(statement.body)
                 yield If(condition_of(statement), body, (), statement.origin)
@@ -417,6 +393,13 @@ class _Modernised:
         for key in used:
             waiting.pop(key, None)
         return ScriptObject("input", tuple(parameters.values()), one.origin)
+
+    def with_template(self, one: ScriptObject) -> ScriptObject:
+        """An action of the new form with the template that a directive before it names: of all that
+        directives say only this holds for it (getDfltTpl() of omfile.c and omfwd.c)."""
+        named = self.lasting.get(one.type.removeprefix("builtin:"), {}).get("template")
+        has_one = named is None or one.get("template") is not None
+        return one if has_one else replace(one, parameters=(*one.parameters, named))
 
     def action(self, one: LegacyAction) -> Statement:
         """The action of an old line, with all that waited for it."""

@@ -73,6 +73,10 @@ def input_of(
     return data | {**defaults, **known(model, parameters, what, gaps)}
 
 
+# What a queue of inputs hands over at once unless told otherwise (runtime/queue.c).
+_BATCH = 1024
+
+
 def queue_of(one: ScriptObject, what: str, gaps: Gaps) -> dict[str, object]:
     """The queue of an object."""
     inner = [replace(each, name=each.name[len(QUEUE) :]) for each in one.queue]
@@ -90,6 +94,11 @@ def entry_queue_of(one: ScriptObject, what: str, gaps: Gaps) -> dict[str, object
     queue = queue_of(one, what, noted)
     if queue.get("type") != "Direct":
         gaps.take(noted)
+        size, batch = queue.get("size"), queue.get("dequeueBatchSize", _BATCH)
+        if isinstance(size, int) and isinstance(batch, int) and batch > size:
+            queue["dequeueBatchSize"] = size
+            said = f"{what}: rsyslog lowers its batch of {batch} to the size of the queue, {size}"
+            gaps.change(one.origin, said)
         return queue
     gaps.change(
         one.origin,

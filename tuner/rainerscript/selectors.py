@@ -1,12 +1,24 @@
-"""Selectors of the form before version 6, such as `mail.info;auth.none`, as priorities."""
+"""Selectors of the form before version 6, such as `mail.info;auth.none`, as priorities; and what an
+expression says instead of these and of property filters."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from tuner.modules.priorities import FACILITIES, SEVERITIES
 from tuner.rainerscript.gaps import Inexpressible
-from tuner.rainerscript.script import ScriptPosition
+from tuner.rainerscript.script import (
+    Expression,
+    FunctionCall,
+    Operation,
+    PropertyFilter,
+    Quoted,
+    ScriptPosition,
+    SelectorFilter,
+    Variable,
+)
+from tuner.rainerscript.template import extended
 
 Priorities = frozenset[tuple[int, int]]
 """Pairs of a facility's and a severity's code."""
@@ -67,3 +79,40 @@ def _severities(level: str, origin: ScriptPosition) -> range:
         raise Inexpressible(origin, f"rsyslogd knows no severity {word}")
     code = SEVERITIES.index(word)
     return range(code, code + 1) if exact else range(code + 1)
+
+
+# What the properties of a priority are equal to.
+_NAMES: dict[str, Collection[str]] = {
+    "syslogfacility-text": FACILITIES,
+    "syslogseverity-text": SEVERITIES,
+    "syslogpriority-text": SEVERITIES,
+    "syslogfacility": [str(number) for number in range(len(FACILITIES))],
+    "syslogseverity": [str(number) for number in range(len(SEVERITIES))],
+    "syslogpriority": [str(number) for number in range(len(SEVERITIES))],
+}
+
+
+def condition_of(one: SelectorFilter | PropertyFilter) -> Expression:
+    """The condition that stands for it."""
+    if isinstance(one, SelectorFilter):
+        return FunctionCall("prifilt", (Quoted(one.text, one.origin),), one.origin)
+    name, operation, text = (part.strip() for part in one.text.removeprefix(":").split(",", 2))
+    negate, operation = operation.startswith("!"), operation.removeprefix("!").strip().lower()
+    variable = Variable(f"${name.removeprefix('$')}", one.origin)
+    # Only quotes and backslashes are escaped here (runtime/stringbuf.c, parsQuotedCStr).
+    wanted = text[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+    value = Quoted(extended(wanted) if operation == "regex" else wanted, one.origin)
+    condition: Expression
+    names = _NAMES.get(name.lower())
+    never = operation == "isempty" or (operation == "isequal" and wanted not in (names or ()))
+    if names is not None and never:
+        # It compares texts alone, where == takes other names too, and refuses those that are none.
+        condition = FunctionCall("prifilt", (Quoted("*.none", one.origin),), one.origin)
+    elif operation == "isempty":
+        condition = Operation("==", (variable, Quoted("", one.origin)), one.origin)
+    elif operation in {"regex", "ereregex"}:
+        condition = FunctionCall("re_match", (variable, value), one.origin)
+    else:
+        operator = "==" if operation == "isequal" else operation
+        condition = Operation(operator, (variable, value), one.origin)
+    return Operation("not", (condition,), one.origin) if negate else condition

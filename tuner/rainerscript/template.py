@@ -62,6 +62,13 @@ class Template:
     subtree: str | None = None
     options: frozenset[str] = frozenset()
 
+    @property
+    def ends_line(self) -> bool:
+        """Whether what it writes ends a line; rsyslog ends the objects that it makes itself."""
+        last = self.pieces[-1] if self.pieces else ""
+        is_ended = isinstance(last, str) and last.endswith("\n")
+        return is_ended or bool(self.options & {"jsonf", "jsonftree"})
+
 
 def template_of(one: ScriptObject) -> Template:
     """What a template() says.  Raises Inexpressible."""

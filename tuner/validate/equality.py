@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -13,6 +14,7 @@ from tuner.validate.varied import EVENTS, number_in
 # What a clock says while the two run apart; an id that rsyslog makes.
 _APART = timedelta(minutes=10)
 _UUID_LENGTH = 32
+_SECONDS_LENGTH = 10
 
 
 @dataclass(frozen=True)
@@ -175,29 +177,37 @@ def _lines(one: Arrival, other: Arrival) -> Iterator[tuple[str, str]]:
         yield one.place, f"{one.text[:200]} and {other.text[:200]}"
 
 
-# Times as lines have them, in the formats of RFC 3339 and RFC 3164.
+# Times as rsyslog writes them: RFC 3339, RFC 3164, for PostgreSQL, for MySQL, and as seconds.
 _TIME = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
-    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
+    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+    r"|\b\d{14}\b|\b\d{10}\b"
 )
+_FORMATS = ("%Y %b %d %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y%m%d%H%M%S")
 
 
-def _without_now(line: str) -> str:
-    """A line with the times at which it came to rsyslogd all alike."""
-    return _TIME.sub(lambda found: "now" if _is_now(found[0]) else found[0], line)
+def _without_now(text: str) -> str:
+    """A text with the times at which it came to rsyslogd all alike, each in its own format."""
+    return _TIME.sub(lambda found: _shape(found[0]) if _is_now(found[0]) else found[0], text)
+
+
+def _shape(time: str) -> str:
+    return re.sub("[A-Z][a-z]{2}", "Mon", re.sub(r"\d", "0", time.replace("  ", " 0")))
 
 
 def _is_now(text: str) -> bool:
     now = datetime.now(UTC).astimezone()
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        try:
-            time = datetime.strptime(f"{now.year} {text}", "%Y %b %d %H:%M:%S")
-        except ValueError:
-            return False
-        time = time.replace(tzinfo=now.tzinfo)
-    return abs(time - now) < _APART
+    if len(text) == _SECONDS_LENGTH and text.isdecimal():
+        return abs(int(text) - now.timestamp()) < _APART.total_seconds()
+    with suppress(ValueError):
+        if "T" in text:
+            return abs(datetime.fromisoformat(text) - now) < _APART
+    dated = text if text[0].isdecimal() else f"{now.year} {text}"
+    for written in _FORMATS:
+        with suppress(ValueError):
+            time = datetime.strptime(dated, written).replace(tzinfo=now.tzinfo)
+            return abs(time - now) < _APART
+    return False
 
 
 _MISSING = object()
@@ -215,7 +225,10 @@ def _same(one: object, other: object) -> bool:
         return True
     times = [_moment(one), _moment(other)]
     now = datetime.now(UTC)
-    return all(time is not None and abs(time - now) < _APART for time in times)
+    if all(time is not None and abs(time - now) < _APART for time in times):
+        return True
+    is_time = type(one) is type(other) and isinstance(one, str | int)
+    return is_time and _without_now(str(one)) == _without_now(str(other))
 
 
 def _moment(value: object) -> datetime | None:

@@ -7,7 +7,6 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from tuner.rainerscript.legacy import condition_of
 from tuner.rainerscript.script import (
     Array,
     Block,
@@ -20,6 +19,7 @@ from tuner.rainerscript.script import (
     Variable,
     every,
 )
+from tuner.rainerscript.selectors import condition_of
 
 EVENTS = 300
 _SEED = 20
