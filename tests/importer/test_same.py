@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.importer.test_import import DOCUMENT, imported, listed
 from tuner.importer.written import Imported, profile_text
 from tuner.lint.load import parse_profile
@@ -56,6 +58,7 @@ def test_a_queue_that_several_rulesets_lead_to_has_files_of_its_own_in_each(
     made = imported(text, tmp_path)
     names = re.findall('queue.filename="(.*?)"', "".join(made.snippets.values()))
     assert names == ["q-2"], "the other is an output of the profile"
+    assert any(one.message.startswith("/var/log/a: several rulesets lead") for one in made.changed)
     (said,) = (one.message for one in made.changed if "queue.filename" in one.message)
     assert said == "queue.filename q: several queues are made of this one, another is called q-2"
 
@@ -103,3 +106,55 @@ def test_a_piece_that_is_not_there_is_said_to_be_empty(tmp_path: Path) -> None:
     into = 'action(type="omelasticsearch" template="d")\n'
     (said,) = (one for one in _changed(text + into, tmp_path) if "FIELD NOT FOUND" in one)
     assert said == "msg: where there are fewer pieces the profile writes none of **FIELD NOT FOUND**"
+
+
+def test_events_without_json_are_said_to_become_empty_objects(tmp_path: Path) -> None:
+    text = (
+        'module(load="imtcp") input(type="imtcp" port="10514")\n'
+        'template(name="d" type="subtree" subtree="$!")\naction(type="mmjsonparse")\n'
+        'action(type="omelasticsearch" bulkmode="on" template="d")\n'
+    )
+    what = "an event without JSON becomes {}; rsyslog writes nothing, which is no document"
+    assert f"template d: {what}" in _changed(text, tmp_path)
+
+
+def test_the_address_of_old_udp_listeners_holds_until_another_one(tmp_path: Path) -> None:
+    made = imported(
+        "$ModLoad imudp\n$UDPServerRun 1001\n$UDPServerAddress 127.0.0.1\n$UDPServerRun 1002\n"
+        "$UDPServerRun 1003\n$UDPServerAddress *\n$UDPServerRun 1004\n*.* /var/log/all\n",
+        tmp_path,
+    )
+    addresses = [one["address"] for one in listed(made, "inputs")]
+    assert addresses == ["*", "127.0.0.1", "127.0.0.1", "*"]
+
+
+@pytest.mark.parametrize("asks", ['if $inputname == "x" then ', ""])
+def test_an_input_keeps_a_name_that_is_asked_for(asks: str, tmp_path: Path) -> None:
+    made = imported(
+        f'{DOCUMENT}input(type="imtcp" port="10515" name="x")\n'
+        f'{asks}action(type="omfile" file="/var/log/all")\n',
+        tmp_path,
+    )
+    assert len(listed(made, "inputs")) == (1 if asks else 2)
+    assert ('name="x"' in "".join(made.snippets.values())) is bool(asks)
+
+
+def test_events_that_nothing_is_done_with_are_still_dropped(tmp_path: Path) -> None:
+    text = 'module(load="imtcp") input(type="imtcp" port="10514")\n*.* ~\n*.* /var/log/all\n'
+    made = imported(text, tmp_path)
+    assert "prifilt" in "".join(made.snippets.values())
+    parse_profile(profile_text(made, ["rsyslog.conf"]), "site.yaml")
+
+
+def test_single_requests_have_neither_ids_nor_another_operation(tmp_path: Path) -> None:
+    """rsyslogd writes them into bulks alone."""
+    text = (
+        f'{DOCUMENT}template(name="id" type="string" string="%uuid%")\n'
+        'action(type="omelasticsearch" template="d" bulkid="id" dynbulkid="on" '
+        'writeOperation="create")\n'
+    )
+    made = imported(text, tmp_path)
+    assert not {"bulkid", "writeoperation"} & listed(made, "outputs")[0].keys()
+    said = [one.message for one in made.changed]
+    assert "rsyslog ignores bulkid without bulkmode: left out" in said
+    assert "rsyslog ignores writeOperation without bulkmode: left out" in said

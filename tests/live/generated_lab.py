@@ -118,16 +118,12 @@ def _engine(wire: Wire) -> type[BaseHTTPRequestHandler]:
                 wire.arrivals.append(_document(where, words, query, body))
                 self._answer({"_index": words[0], "result": "created", "status": 201}, 201)
                 return
-            lines = iter([line for line in body.split(b"\n") if line.strip()])
             items: list[object] = []
-            for line in lines:
+            for line, text in _pairs(body):
                 verb, meta = next(iter(json.loads(line).items()))
-                text = next(lines, b"").decode("utf-8", "replace")
-                named = meta.get("_id")
+                index = f"{meta.get('_index')} {'' if verb == 'index' else f'{verb} '}{where}"
                 pipeline = meta.get("pipeline", query.get("pipeline"))
-                wire.arrivals.append(
-                    Arrival(f"{meta.get('_index')} {verb} {meta.get('_parent', '')} {where}".replace(" index ", " ").replace("  ", " "), named, text, pipeline)
-                )
+                wire.arrivals.append(Arrival(index, meta.get("_id"), text, pipeline))
                 items.append({verb: {"_index": meta.get("_index"), "_id": "1", "status": 201}})
             self._answer({"took": 1, "errors": False, "items": items})
 
@@ -143,6 +139,21 @@ def _engine(wire: Wire) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(raw)
 
     return Handler
+
+
+def _pairs(body: bytes) -> Iterator[tuple[bytes, str]]:
+    """The actions of a bulk, each with its document, which may be empty, or end a line itself."""
+    action = None
+    for line in filter(None, (one.strip() for one in body.split(b"\n"))):
+        if line.startswith((b'{"index":{', b'{"create":{', b'{"index": {', b'{"create": {')):
+            if action is not None:
+                yield action, ""
+            action = line
+        elif action is not None:
+            yield action, line.decode("utf-8", "replace")
+            action = None
+    if action is not None:
+        yield action, ""
 
 
 def _document(where: str, words: Sequence[str], query: dict[str, str], body: bytes) -> Arrival:
@@ -168,12 +179,18 @@ class GeneratedLab:
     home: Path
     wire: Wire = field(default_factory=Wire)
 
+    def written(self, path: Path, content: str) -> Path:
+        """A file with the folder of the lab in its text, written."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content.replace(FILES, str(self.home)), encoding="utf-8")
+        return path
+
     def run(self, text: str, case: Generated, events: Sequence[bytes]) -> Ran:
         """Run a configuration with the events, which are dealt out to its entries."""
         shutil.rmtree(self.home, ignore_errors=True)
-        (self.home / "spool").mkdir(parents=True)
         for name, content in case.files.items():
-            (self.home / name).write_text(content.replace(FILES, str(self.home)), encoding="utf-8")
+            self.written(self.home / name, content)
+        (self.home / "spool").mkdir(parents=True)
         conf = self.home.with_suffix(".conf")
         conf.write_text(text + _SILENT, encoding="utf-8", errors="surrogateescape")
         log = self.home.with_suffix(".log")

@@ -283,6 +283,8 @@ def fields_of_template(
     if template.subtree is not None:
         if template.subtree not in {"$!", ""}:
             raise Inexpressible(template.origin, f"template {template.name} is a part of the JSON")
+        what = "an event without JSON becomes {}; rsyslog writes nothing, which is no document"
+        gaps.change(template.origin, f"template {template.name}: {what}")
         return [whole_json(template)]
     only = template.pieces[0] if len(template.pieces) == 1 else None
     if isinstance(only, TemplateProperty) and only.name.lower() in WHOLE_JSON:
@@ -406,7 +408,7 @@ def _property(one: TemplateProperty, member: Member, gaps: Gaps) -> dict[str, ob
     if on_empty is not None:
         data["onEmpty"] = {"keep": "blank"}.get(on_empty.lower(), on_empty.lower())
     if options.pop("droplastlf", None) or options.pop("compressspace", None):
-        gaps.change(one.origin, f"{member.name}: the profile does not drop blanks or line ends")
+        gaps.change(one.origin, f"{one.name}: the profile does not drop blanks or line ends")
     if options:
         raise Inexpressible(one.origin, f"the option {', '.join(options)}")
     return data

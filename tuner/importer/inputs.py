@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tuner.importer.conditions import variables
 from tuner.importer.secrets import embedded, is_secret
 from tuner.modules.input import Input, Listener
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gaps
 from tuner.rainerscript.parameters import INPUT_MODELS, certificates, input_of, keys_of_model
-from tuner.rainerscript.script import OFF, Parameter, ScriptObject, module_name
+from tuner.rainerscript.script import (
+    OFF,
+    If,
+    Parameter,
+    ScriptObject,
+    SetVariable,
+    module_name,
+)
+from tuner.rainerscript.template import TemplateProperty
 from tuner.schema.parameter import of_module
 
 # rsyslog's defaults where a profile's are others.
@@ -23,6 +32,7 @@ _LOCAL = frozenset({"imuxsock", "imklog", "imkmsg", "imjournal", "immark"})
 # What the profile decides by itself, or what only names things.
 _ELSEWHERE = frozenset({"type", "ruleset", "name", "load", "syssock.use"})
 _STATE_FILE = "statefile"
+_INPUT_NAME = "inputname"
 # The same in another spelling (imuxsock.c, imudp.c).
 _SPELLED = {
     "ratelimitinterval": "rateLimit.interval", "ratelimitburst": "rateLimit.burst",
@@ -59,6 +69,8 @@ def read_input(one: ScriptObject, parts: Parts, gaps: Gaps) -> dict[str, object]
     if kind == "imfile" and one.get(_STATE_FILE) is not None:
         one = one.without({_STATE_FILE})
         gaps.change(one.origin, "imfile ignores stateFile, and names that file itself: left out")
+    if not is_local(one) and one.get("name") is not None and _is_asked_for(_INPUT_NAME, parts):
+        gaps.miss(one.origin, f"input {kind}: its name, which {_INPUT_NAME} is asked for")
     own = [_spelled(each) for each in one.parameters if each.key not in _ELSEWHERE]
     # Those of a module that is a source itself are not for its other inputs.
     if not is_local(one) and kind not in _LOCAL:
@@ -72,6 +84,19 @@ def read_input(one: ScriptObject, parts: Parts, gaps: Gaps) -> dict[str, object]
         gaps.miss(one.origin, f"input {kind} without one port")
         return None
     return data
+
+
+def _is_asked_for(name: str, parts: Parts) -> bool:
+    """Whether a template or a condition has a property."""
+    pieces = (piece for one in parts.templates.values() for piece in one.pieces)
+    if any(isinstance(piece, TemplateProperty) and piece.lowered == name for piece in pieces):
+        return True
+    for one in parts.statements:
+        asked = one.condition if isinstance(one, If) else None
+        asked = one.value if isinstance(one, SetVariable) else asked
+        if asked is not None and f"${name}" in variables(asked):
+            return True
+    return False
 
 
 def _spelled(one: Parameter) -> Parameter:

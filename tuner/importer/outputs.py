@@ -76,6 +76,9 @@ class Outputs(Surrounding):
         walk.block(body, ())
         self.visited |= walk.visited
         self._begin(stream, walk)
+        if body and not any(_place(one.statement, None) == OUTPUT for one in walk.reached):
+            self.rest.keep_block(stream, body, Gap(body[0].origin, "events end here unsent"))
+            return {}
         before, section = len(self.made), dict[str, Any]()
         places, kept = [], list[tuple[Reached, Gap]]()
         for one in walk.reached:

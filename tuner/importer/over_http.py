@@ -76,6 +76,8 @@ class Surrounding:
 def engine_output(action: ScriptObject, name: str, around: Surrounding) -> dict[str, object]:
     """The keys of the output, without its name, filter and queue.  Raises Inexpressible."""
     gaps = around.gaps
+    if not action.is_on("bulkmode"):
+        action = _without_ids(action, gaps)
     servers, data = _connection(action, name, Tls, "9200", action.is_on("usehttps"), gaps)
     data = {"servers": servers, **data, "document": _document(action, around)}
     plain = [one for one in action.parameters if one.key not in _DERIVED]
@@ -270,6 +272,17 @@ def no_template(given: Parameter) -> str:
         return "the template is known only when rsyslogd starts"
     is_own = given.text.lower().startswith("rsyslog_")
     return f"a profile has no template {given.text}" if is_own else f"no template {given.text}"
+
+
+_IN_BULKS = frozenset({"bulkid", "dynbulkid", "writeoperation"})
+
+
+def _without_ids(action: ScriptObject, gaps: Gaps) -> ScriptObject:
+    """An action that sends no bulks without what rsyslogd writes into bulks alone."""
+    for one in action.parameters:
+        if one.key in _IN_BULKS - {"dynbulkid"}:
+            gaps.change(one.origin, f"rsyslog ignores {one.name} without bulkmode: left out")
+    return action.without(_IN_BULKS)
 
 
 def _ids(action: ScriptObject, around: Surrounding) -> dict[str, object]:

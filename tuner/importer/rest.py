@@ -215,11 +215,14 @@ class Rest:
         return len(module.parameters) == 1 and not any(asks)
 
     def files(
-        self, loaded: Collection[str], queue_files: Iterable[tuple[str, str]]
+        self,
+        loaded: Collection[str],
+        queue_files: Iterable[tuple[str, str]],
+        outputs: Iterable[Statement],
     ) -> Iterator[tuple[str, str | None, str]]:
         """The snippets that are not empty, each with its place among those of the profile, or with
         its stream; modules in `loaded` are the rendered configuration's, as are the queues with the
-        folders and names `queue_files`."""
+        folders and names `queue_files`, and actions are `outputs` of the profile."""
         start: list[Statement] = [one for one in self._modules(loaded) if not self._is_late(one)]
         start += dict.fromkeys(one for one in self.start if not is_module(one))
         own = _nested(self.bodies.get(None, []), 0)
@@ -230,13 +233,24 @@ class Rest:
             if stream is not None:
                 bodies["snippets", stream] = [*_nested(kept, 0)]
         taken = set(queue_files)
+        written = {one.origin for one in outputs}
 
         def own_files(one: Statement) -> Iterator[Statement]:
+            self._say_what_is_torn(one, written)
             yield self._with_own_files(one, taken)
 
         for (place, of), body in bodies.items():
             if text := printed(rewritten(tuple(body), own_files)):
                 yield place, of, text
+
+    def _say_what_is_torn(self, one: Statement, written: set[ScriptPosition]) -> None:
+        """Say which file is written by several actions that were one: `written` are those so far."""
+        file = one.text("file") if isinstance(one, ScriptObject) and one.kind == "action" else None
+        if file is not None and one.origin in written:
+            what = "several rulesets lead here, each with an action of its own in the profile: lines"
+            self.gaps.change(one.origin, f"{file}: {what} of large batches may be torn")
+        elif file is not None:
+            written.add(one.origin)
 
     def _with_own_files(self, one: Statement, taken: set[tuple[str, str]]) -> Statement:
         """A statement whose queue has files that no other has, as one that several rulesets lead to

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast, get_args
 
@@ -39,6 +39,7 @@ from tuner.rainerscript.script import (
     Parameter,
     ScriptObject,
     ScriptPosition,
+    Statement,
 )
 from tuner.render.script import script
 from tuner.schema.scalars import as_name
@@ -135,7 +136,7 @@ class _Translation:
         while True:
             self.data["outputs"] = [data for data, _ in outputs.made]
             self.data |= self.shared_settings()
-            snippets = self.snippets()
+            snippets = self.snippets([one.statement for _, one in outputs.made])
             errors = self.fit()
             refused = {
                 int(one.path[1]): f"{one.message} [{one.code}]"
@@ -147,8 +148,8 @@ class _Translation:
             outputs.keep_refused(refused)
 
     def is_left_out(self, refused: Finding) -> bool:
-        """Whether what lint refuses were parameters of a queue that inputs hand events to, which are
-        left out: rsyslogd takes them, and a profile would not load with them."""
+        """Whether what lint refuses are parameters of a queue that inputs hand events to: they are
+        left out, as rsyslogd takes them, and a profile would not load with them."""
         *path, key = refused.path
         queue = at(self.data, tuple(path))
         if path[-1:] not in (["main_queue"], ["queue"]) or path[0] == "outputs":
@@ -410,15 +411,15 @@ class _Translation:
         self.comments["ratelimits", name] = one.origin
         return True
 
-    def snippets(self) -> Mapping[str, str]:
-        """The snippets, named in the profile."""
+    def snippets(self, outputs: Sequence[Statement]) -> Mapping[str, str]:
+        """The snippets, named in the profile, which has these actions as outputs."""
         profile = _profile({key: value for key, value in self.data.items() if key != "snippets"})
         loaded = {"impstats"} if "impstats" in self.data else set[str]()
         loaded |= set() if profile is None else {one.name for one in script(profile).modules}
         late = self.rest.late_modules(loaded)
         own: dict[str, object] = {"modules": late} if late else {}
         texts: dict[str, str] = {}
-        for place, stream, text in self.rest.files(loaded, self.queue_files()):
+        for place, stream, text in self.rest.files(loaded, self.queue_files(), outputs):
             section = own if stream is None else self.streams[stream]
             is_taken = stream in {"start", "outputs", "end"}
             file = f"{self.name}-{stream or place}{'-stream' if is_taken else ''}.conf"

@@ -104,7 +104,7 @@ RUNS = {
     "inputtcpserverrun": ("imtcp", "port", ()),
     "inputptcpserverrun": ("imptcp", "port", ()),
     "inputrelpserverrun": ("imrelp", "port", ()),
-    "udpserverrun": ("imudp", "port", ("address",)),
+    "udpserverrun": ("imudp", "port", ()),
     "addunixlistensocket": ("imuxsock", "socket", ("hostName",)),
     "inputrunfilemonitor": ("imfile", "", ("file", "tag")),
 }
