@@ -117,7 +117,7 @@ mutants: setup
 	$(BIN)/python -m tests.mutants
 
 # Hours, too: hostile profiles, and configurations of a grammar that import must not change
-# (RSYSLOG_TUNE_GENERATED says how many).
+# (tests/live/test_generated.py says how many, and keeps what they showed).
 fuzz: $(VENV)/.ready
 	$(BIN)/pytest -m fuzz
 

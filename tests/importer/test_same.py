@@ -105,7 +105,9 @@ def test_a_piece_that_is_not_there_is_said_to_be_empty(tmp_path: Path) -> None:
     text = DOCUMENT.replace("%msg:::json%", "%msg:F,58:2:json%")
     into = 'action(type="omelasticsearch" template="d")\n'
     (said,) = (one for one in _changed(text + into, tmp_path) if "FIELD NOT FOUND" in one)
-    assert said == "msg: where there are fewer pieces the profile writes none of **FIELD NOT FOUND**"
+    assert (
+        said == "msg: where there are fewer pieces the profile writes none of **FIELD NOT FOUND**"
+    )
 
 
 def test_events_without_json_are_said_to_become_empty_objects(tmp_path: Path) -> None:

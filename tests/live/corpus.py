@@ -25,7 +25,7 @@ from pathlib import Path
 from subprocess import run
 from typing import Any
 
-from tests.live.generated import FILES, Grammar
+from tests.live.generated import Grammar
 from tests.live.generated_lab import GeneratedLab, dealt
 from tuner.errors import BadProfile
 from tuner.host.programs import rsyslog_version
@@ -45,6 +45,7 @@ REJECTED, SAME, NOTHING, DIFFERS, SAID = (
     "rejected by rsyslogd", "same", "nothing arrived", "differs", "differs as said",
 )  # fmt: skip
 GOOD = frozenset({REJECTED, SAME, NOTHING, SAID})
+_BUGS = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 # Events that queued actions share with what changes them differ from run to run by themselves.
 _MOST_RUNS = 2
 # What import lists as changed or left out, and the differences that this explains.
@@ -78,7 +79,7 @@ def one_case(number: int, lab: GeneratedLab) -> Case:
         rendered, listed = _rendered(read)
     except BadProfile as bad:
         return found | {"state": "profile does not load", "why": [str(one) for one in bad.problems]}
-    except Exception:
+    except _BUGS:
         return found | {"state": "crash", "why": traceback.format_exc()}
     found |= listed
     lab.written(folder / "rendered.conf", rendered)
@@ -114,7 +115,7 @@ def _base(path: Path) -> str:
         files = {} if base is None else base_files(base.kept)
     except BadProfile as bad:
         return "; ".join(map(str, bad.problems))
-    except Exception:
+    except _BUGS:
         return traceback.format_exc()
     given = {name: Path(name).read_bytes() for name in files}
     is_same = given == {name: one.text.encode("utf-8", SURROGATES) for name, one in files.items()}
@@ -160,18 +161,18 @@ def table(cases: Mapping[int, Case]) -> Iterator[str]:
     yield f"{sum(one.get('arrived', 0) for one in taken):6,} documents and lines compared"
 
 
-def _inside(words: Sequence[str]) -> None:
-    """Start again in a network of our own."""
-    own = ["-n"] if os.geteuid() == 0 else ["-cn", "--keep-caps"]
-    os.environ[_INSIDE] = "1"
-    os.execvp("unshare", ["unshare", *own, sys.executable, "-m", "tests.live.corpus", *words])
-
-
 _INSIDE = "RSYSLOG_TUNE_CORPUS_INSIDE"
 
 
-def main(words: Sequence[str]) -> None:
-    """Run what is asked for; print the table."""
+def _inside(words: Sequence[str]) -> int:
+    """The same in a network of our own."""
+    own = ["-n"] if os.geteuid() == 0 else ["-cn", "--keep-caps"]
+    command = ["unshare", *own, sys.executable, "-m", "tests.live.corpus", *words]
+    return run(command, check=False, env={**os.environ, _INSIDE: "1"}).returncode
+
+
+def main(words: Sequence[str]) -> int:
+    """Run what is asked for, and print the table; 1 where something differs, or worse."""
     parser = ArgumentParser(prog="python -m tests.live.corpus")
     parser.add_argument("log", type=Path)
     parser.add_argument("count", type=int, nargs="?", default=0)
@@ -184,7 +185,7 @@ def main(words: Sequence[str]) -> None:
     wanted = range(asked.first, asked.first + asked.count)
     numbers = [] if asked.table else only or [one for one in wanted if one not in done]
     if numbers and _INSIDE not in os.environ:
-        _inside(words)
+        return _inside(words)
     if numbers:
         run(["ip", "link", "set", "lo", "up"], check=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -196,9 +197,12 @@ def main(words: Sequence[str]) -> None:
             with asked.log.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(done[number]) + "\n")
             if only:
-                sys.stdout.write(f"{state_of(done[number])}: {json.dumps(done[number], indent=1)}\n")
+                sys.stdout.write(
+                    f"{state_of(done[number])}: {json.dumps(done[number], indent=1)}\n"
+                )
     sys.stdout.write("\n".join(table(done)) + "\n")
+    return int(any(state_of(one) not in GOOD for one in done.values()))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

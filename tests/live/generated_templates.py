@@ -17,6 +17,20 @@ _BUILTIN = (
     "RSYSLOG_FileFormat", "RSYSLOG_TraditionalFileFormat", "RSYSLOG_ForwardFormat",
     "RSYSLOG_TraditionalForwardFormat", "RSYSLOG_SyslogProtocol23Format", "RSYSLOG_DebugFormat",
 )  # fmt: skip
+_STAMPS = (
+    "%timegenerated%", "%timestamp:::date-rfc3339%", "%timereported:::date-mysql%", "%$now%",
+    "%timestamp:8:15%",
+)  # fmt: skip
+_REPLACERS = (
+    ":::drop-last-lf", ":::sp-if-no-1st-sp", ":::sp-if-no-1st-sp", ":::lowercase", ":::uppercase",
+    ":2:$", ":1:10", ":::secpath-replace", ":F,32:2", ":F,58:1", ":::escape-cc", ":::space-cc",
+    ":::drop-cc", ":::csv", ":::json", ":R,ERE,1,BLANK:([a-z]+)--end",
+    ":R,ERE,0,DFLT:[0-9]+--end", ":::compressspace", ":2:4:uppercase",
+)  # fmt: skip
+_DATES = (
+    ("year", "month", "day"), ("year", "month"), ("year", "month", "day", "hour"),
+    ("year", "week"),
+)  # fmt: skip
 
 
 class Templates:
@@ -105,19 +119,21 @@ class Templates:
                 return self._string_document(name, end)
             case _:
                 self._use("subtree template")
-                return f'template(name="{name}" type="subtree" subtree="{self.random.choice(("$!", "$!deep", "$!"))}")'
+                subtree = self.random.choice(("$!", "$!deep", "$!"))
+                return f'template(name="{name}" type="subtree" subtree="{subtree}")'
 
     def _list_document(self, name: str, line_end: str) -> str:
         self._use("list template")
-        members = [(one.strip("$!."), self._value(one)) for one in self._names(5)]
+        members = [(self._key(one), self._value(one)) for one in self._names(5)]
         time = self.random.choice(_TIMES)
         members.append((time, f'property(name="{time}" {self._date()})'))
         parts, before = [], "{"
         for key, value in members:
-            key = key.replace("!", "_")
             if self._chance(0.07):
                 self._use("nested document")
-                parts.append(f'    constant(value="{before}\\"in-{key}\\":{{\\"{key}\\":\\"") {value}')
+                parts.append(
+                    f'    constant(value="{before}\\"in-{key}\\":{{\\"{key}\\":\\"") {value}'
+                )
                 before = '\\"},'
             else:
                 parts.append(f'    constant(value="{before}\\"{key}\\":\\"") {value}')
@@ -127,7 +143,7 @@ class Templates:
             parts.append(f'    constant(value="{before}\\"kind\\":\\"x")')
             before = '\\",'
         end = before.removesuffix(",") + "}" + line_end
-        return "\n".join([f'template(name="{name}" type="list") {{', *parts, f'    constant(value="{end}")', "}"])
+        return self._list(name, [*parts, f'    constant(value="{end}")'])
 
     def _value(self, name: str) -> str:
         """A property of a document, escaped."""
@@ -143,7 +159,8 @@ class Templates:
             'position.from="1" position.to="-2"',
             'field.number="1" field.delimiter="32"', 'field.number="2" field.delimiter="58"',
             'regex.expression="[a-z]+" regex.type="ERE" regex.nomatchmode="BLANK"',
-            'regex.expression="([a-z]+)=" regex.type="ERE" regex.submatch="1" regex.nomatchmode="FIELD"',
+            'regex.expression="([a-z]+)=" regex.type="ERE" regex.submatch="1" '
+            'regex.nomatchmode="FIELD"',
             'regex.expression="n[0-9]*" regex.nomatchmode="DFLT"',
             'controlCharacters="escape"', 'controlCharacters="drop"', 'controlCharacters="space"',
             'dropLastLf="on"', 'compressSpace="on"', 'spifno1stsp="on"',
@@ -166,8 +183,8 @@ class Templates:
         members = []
         escape = self.random.choice(("json", "json", "json", "option", ""))
         for one in self._names(5):
-            key = one.strip("$!.").replace("!", "_")
-            members.append(f'\\"{key}\\":\\"%{one}:::json%\\"' if escape == "json" else f'\\"{key}\\":\\"%{one}%\\"')
+            key = self._key(one)
+            members.append(f'\\"{key}\\":\\"%{one}{":::json" if escape == "json" else ""}%\\"')
         if self._chance(0.6):
             members.append('\\"time\\":\\"%timereported:::date-rfc3339%\\"')
         if self._chance(0.2):
@@ -184,18 +201,27 @@ class Templates:
         """A list whose properties bring their names."""
         if self._chance(0.5) and not end:
             self._use("option.jsonf")
-            parts = [f'    property(outname="{self._key(one)}" name="{one}" format="jsonf")' for one in self._names(4)]
-            parts.append('    property(outname="@timestamp" name="timereported" dateFormat="rfc3339" format="jsonf")')
-            parts += ['    constant(outname="kind" value="x" format="jsonf")'] if self._chance(0.4) else []
-            return "\n".join([f'template(name="{name}" type="list" option.jsonf="on") {{', *parts, "}"])
+            parts = [f"    {self._named(one)})" for one in self._names(4)]
+            time = 'outname="@timestamp" name="timereported" dateFormat="rfc3339" format="jsonf"'
+            parts.append(f"    property({time})")
+            kind = ['    constant(outname="kind" value="x" format="jsonf")']
+            parts += kind if self._chance(0.4) else []
+            return "\n".join(
+                [f'template(name="{name}" type="list" option.jsonf="on") {{', *parts, "}"]
+            )
         self._use("jsonf by hand")
         parts, before = [], "{"
         for one in self._names(4):
-            more = self.random.choice(("", "", ' onEmpty="skip"', ' onEmpty="null"', ' mandatory="on"'))
-            more = more if "onEmpty" not in more else ""
-            parts.append(f'    constant(value="{before}") property(outname="{self._key(one)}" name="{one}" format="jsonf"{more})')
+            more = self.random.choice(("", "", "", "", ' mandatory="on"'))
+            parts.append(f'    constant(value="{before}") {self._named(one)}{more})')
             before = ","
-        return "\n".join([f'template(name="{name}" type="list") {{', *parts, f'    constant(value="}}{end}")', "}"])
+        return self._list(name, [*parts, f'    constant(value="}}{end}")'])
+
+    def _named(self, name: str) -> str:
+        return f'property(outname="{self._key(name)}" name="{name}" format="jsonf"'
+
+    def _list(self, name: str, parts: list[str]) -> str:
+        return "\n".join([f'template(name="{name}" type="list") {{', *parts, "}"])
 
     def _key(self, name: str) -> str:
         return name.strip("$!.").replace("!", "_")
@@ -208,29 +234,26 @@ class Templates:
             return self._document(name, end)
         if self._chance(0.5):
             self._use("list of a line")
-            parts = []
-            for one in self._names(4):
-                parts.append(f'    property(name="{one}"{self._options()}) constant(value="{self.random.choice((" ", ": ", " | ", ""))}")')
+            parts = [self._with_blank(one) for one in self._names(4)]
             if self._chance(0.5):
-                parts.insert(0, f'    property(name="{self.random.choice(_TIMES)}" {self._date()}) constant(value=" ")')
-            return "\n".join([f'template(name="{name}" type="list") {{', *parts, f'    constant(value="{end}")', "}"])
+                time = f'property(name="{self.random.choice(_TIMES)}" {self._date()})'
+                parts.insert(0, f'    {time} constant(value=" ")')
+            return self._list(name, [*parts, f'    constant(value="{end}")'])
         words = self._names(4)
         replaced = [f"%{one}{self._replacer()}%" for one in words]
         if self._chance(0.4):
-            replaced.insert(0, self.random.choice(("%timegenerated%", "%timestamp:::date-rfc3339%", "%timereported:::date-mysql%", "%$now%", "%timestamp:8:15%")))
+            replaced.insert(0, self.random.choice(_STAMPS))
         text = self.random.choice((" ", " ", "|", ": ")).join(replaced)
         return self._string(name, f"{text}{end}")
+
+    def _with_blank(self, name: str) -> str:
+        before = f'    property(name="{name}"{self._options()})'
+        return f'{before} constant(value="{self.random.choice((" ", ": ", " | ", ""))}")'
 
     def _replacer(self) -> str:
         if self._chance(0.5):
             return ""
-        option = self.random.choice((
-            ":::drop-last-lf", ":::sp-if-no-1st-sp", ":::sp-if-no-1st-sp%%{}:::drop-last-lf", ":::lowercase",
-            ":::uppercase", ":2:$", ":1:10", ":::secpath-replace", ":F,32:2", ":F,58:1", ":::escape-cc",
-            ":::space-cc", ":::drop-cc", ":::csv", ":::json", ":R,ERE,1,BLANK:([a-z]+)--end",
-            ":R,ERE,0,DFLT:[0-9]+--end", ":::compressspace", ":2:4:uppercase",
-        ))  # fmt: skip
-        option = ":::sp-if-no-1st-sp" if "{}" in option else option
+        option = self.random.choice(_REPLACERS)
         self._use(f"replacer {option}")
         return option
 
@@ -240,8 +263,9 @@ class Templates:
         self._use("path template")
         path = self.random.choice((
             "by/%hostname%.log", "by/%hostname:::secpath-replace%.log", "by/%programname%.log",
-            "by/%fromhost-ip%/all.log", "by/%hostname%/%programname%.log", "by/%syslogfacility-text%.log",
-            "by/%$year%-%$month%-%$day%.log", "by/%hostname%-%$now%.log", "by/%syslogseverity-text%",
+            "by/%fromhost-ip%/all.log", "by/%hostname%/%programname%.log",
+            "by/%syslogfacility-text%.log", "by/%$year%-%$month%-%$day%.log",
+            "by/%hostname%-%$now%.log", "by/%syslogseverity-text%",
             "by/%timereported:::date-year%%timereported:::date-month%.log", "by/%fromhost%.log",
             "by/%$!own%.log", "by/%programname:::lowercase%.log", "by/all.log",
             "by/%timegenerated:::date-year%/%timegenerated:::date-month%/%hostname%.log",
@@ -253,20 +277,24 @@ class Templates:
         kind = self.random.randrange(10)
         if kind < 3:
             time, separator = self.random.choice(_TIMES), self.random.choice((".", "-", "_"))
-            parts = self.random.choice((("year", "month", "day"), ("year", "month"), ("year", "month", "day", "hour"), ("year", "week")))
+            parts = self.random.choice(_DATES)
             utc = ' date.inUTC="on"' if self._chance(0.2) else ""
             lines = ['    constant(value="logs-")']
             for number, part in enumerate(parts):
                 lines += [f'    constant(value="{separator}")'] if number else []
                 lines.append(f'    property(name="{time}" dateFormat="{part}"{utc})')
-            return "\n".join([f'template(name="{name}" type="list") {{', *lines, "}"])
+            return self._list(name, lines)
         return self._string(name, self.random.choice((
             "logs-%$YEAR%.%$MONTH%.%$DAY%", "logs-%timereported:1:10:date-rfc3339%", "fixed-name",
             "logs-%programname%", "logs-%programname%-%$year%.%$month%", "logs-%$now%",
-            "logstash-%timereported:::date-year%.%timereported:::date-month%.%timereported:::date-day%",
+            "logstash-%timereported:::date-year%.%timereported:::date-month%."
+            "%timereported:::date-day%",
             "logs-%$!own%", "syslog-%$now-utc%", "%$year%-logs", "logs-%syslogfacility-text%",
         )))  # fmt: skip
 
     def _identity(self, name: str) -> str:
         self._use("id template")
-        return self._string(name, self.random.choice(("%uuid%", "%msgid%", "%$!own%", "%hostname%-%procid%", "%$.loc%")))
+        return self._string(
+            name,
+            self.random.choice(("%uuid%", "%msgid%", "%$!own%", "%hostname%-%procid%", "%$.loc%")),
+        )

@@ -327,7 +327,7 @@ def line_of_template(template: Template, gaps: Gaps) -> dict[str, object]:
             options = {k: v for k, v in piece.options.items() if k != "droplastlf"}
             controls.add(options.pop("controlcharacters", "keep").lower())
             plain = replace(piece, options=options)
-            texts.append(_property(plain, Member((), (), True, piece.origin), gaps))
+            texts.append(_property(plain, gaps))
         elif piece:
             texts.append({"constant": piece})
     if len(controls) > 1:
@@ -365,7 +365,7 @@ def _field(member: Member, statements: Collection[Statement], gaps: Gaps) -> dic
         data = _constant(only, member)
         kind = _KINDS.get(type(data["constant"]))
     else:
-        data = _property(only, member, gaps)
+        data = _property(only, gaps)
         if "position" in data:
             what = f"{member.name}: a character of UTF-8 that its position cuts in two is left out"
             gaps.change(member.origin, what)
@@ -392,7 +392,7 @@ def _constant(text: str, member: Member) -> dict[str, object]:
 _KINDS: dict[type, str] = {bool: "boolean", int: "integer", float: "float"}
 
 
-def _property(one: TemplateProperty, member: Member, gaps: Gaps) -> dict[str, object]:
+def _property(one: TemplateProperty, gaps: Gaps) -> dict[str, object]:
     """The source of a field and its options."""
     options = {key: value for key, value in one.options.items() if key not in _IDLE}
     name = PROPERTY_ALIASES.get(one.lowered, one.lowered)

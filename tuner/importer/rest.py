@@ -244,10 +244,12 @@ class Rest:
                 yield place, of, text
 
     def _say_what_is_torn(self, one: Statement, written: set[ScriptPosition]) -> None:
-        """Say which file is written by several actions that were one: `written` are those so far."""
+        """Say which file several actions write that were one: `written` are those so far."""
         file = one.text("file") if isinstance(one, ScriptObject) and one.kind == "action" else None
         if file is not None and one.origin in written:
-            what = "several rulesets lead here, each with an action of its own in the profile: lines"
+            what = (
+                "several rulesets lead here, each with an action of its own in the profile: lines"
+            )
             self.gaps.change(one.origin, f"{file}: {what} of large batches may be torn")
         elif file is not None:
             written.add(one.origin)
