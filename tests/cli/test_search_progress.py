@@ -170,3 +170,12 @@ def test_doubts_and_verdicts_are_gathered() -> None:
     assert found is not None
     assert found.bottleneck is Bottleneck.DISK
     assert progress.verdict(CHANGED) is None
+
+
+def test_runs_that_take_the_winner_apart_are_in_blocks_and_compared_with_the_profile() -> None:
+    written = trial(measured(40_000.0), BASELINE, Phase.CALIBRATE, 0)
+    apart = trial(measured(50_000.0), CHANGED, Phase.EFFECTS, 5, 1, "to see what each change gives")
+    shown = lines(written, apart)[1]
+    assert "block 1" in shown
+    assert "+25.0 %" in shown
+    assert "this pair" not in shown

@@ -91,7 +91,8 @@ def test_the_status_has_its_numbers_whole_in_every_phase(
     text = " ".join([first.removesuffix("28 min 20 s left").strip(), *others])
     assert "trial 113 of about 40" in text
     assert f"{stage} 42 s" in text
-    assert pair is None or f"pair {pair}" in text
+    what = "block" if phase is Phase.EFFECTS else "pair"
+    assert pair is None or f"{what} {pair}" in text
 
 
 def test_what_limits_both_sides_stands_there_whole() -> None:

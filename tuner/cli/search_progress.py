@@ -223,7 +223,13 @@ def _name(row: TrialRow) -> str:
     if trial.phase is Phase.WARM_UP:
         return "warm-up      "
     name = f"trial {trial.number:>3}/~{row.expected:<3}"
-    return name if trial.pair is None else f"{name} pair {trial.pair}"
+    return f"{name} {pair_name(trial)}".rstrip()
+
+
+def pair_name(of: Trial | Running) -> str:
+    """The pair that a trial is of, or the block of those that take the winner apart: `pair 3`."""
+    what = "block" if of.phase is Phase.EFFECTS else "pair"
+    return "" if of.pair is None else f"{what} {of.pair}"
 
 
 def _outcome(row: TrialRow) -> str:
@@ -233,7 +239,7 @@ def _outcome(row: TrialRow) -> str:
     rate = f"{eps(outcome.eps):>9} EPS"
     if isinstance(outcome, PacedMeasurement):
         return f"{rate}{freshness(outcome)}"
-    if row.trial.pair is not None:
+    if row.trial.phase is Phase.CONFIRM:
         return rate if row.ratio is None else f"{rate}, this pair {percent(row.ratio)}"
     if row.ratio is None or row.best_eps is None:
         return rate

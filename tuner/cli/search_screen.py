@@ -26,6 +26,7 @@ from tuner.cli.search_progress import (
     TrialRow,
     detail_lines,
     freshness,
+    pair_name,
     stage_line,
     trial_line,
     trial_name,
@@ -74,8 +75,8 @@ def trial_row(row: TrialRow, progress: Progress) -> Table:
     """A trial among others on a terminal: number, rate, change, and what it was; below that why it
     failed."""
     trial, outcome = row.trial, row.trial.outcome
-    pair = "" if trial.pair is None else f"pair {trial.pair}: "
-    said = Text(_one_line(f"{pair}{what(row, progress)}"))
+    pair = pair_name(trial)
+    said = Text(_one_line(f"{pair}{': ' * bool(pair)}{what(row, progress)}"))
     rate, change = Text("failed", style="red"), Text()
     if isinstance(outcome, Failure):
         reason = textwrap.shorten(_one_line(str(outcome)), _REASON, placeholder=" ...")
@@ -112,7 +113,7 @@ def _status(progress: Progress, now_s: float) -> RenderableType:
     if progress.rows and running.phase is not Phase.WARM_UP:
         name += f" of about {progress.rows[-1].expected}"
     if running.pair is not None:
-        name += f", pair {running.pair}"
+        name += f", {pair_name(running)}"
     stage = f"{_one_line(running.stage)} {max(0.0, now_s - running.since_s):.0f} s"
     left_s = progress.budget_s - now_s
     left = f"{seconds(left_s)} left" if left_s > 0 else f"{seconds(-left_s)} beyond the budget"

@@ -324,8 +324,9 @@ class StudyResult:
             together = EffectRatio(paid.ratio, paid.low, paid.high)
             tuned = self.tuning(verdict.changes)
             return (EffectGroup(tuned, together),) if tuned else ()
+        kept = {*verdict.confirmed}
         groups = [
-            EffectGroup(group, found.of(at), at in found.taken_back)
+            EffectGroup(group, found.of(at), not {*group} <= kept)
             for at, group in enumerate(found.groups)
         ]
         measured = {one for group in found.groups for one in group}

@@ -24,7 +24,7 @@ from scipy.special import stdtrit
 
 from tuner.search.calibration import adjustment_of, calibrating
 from tuner.search.space import Floats
-from tuner.search.study import Changes, Phase, Trial
+from tuner.search.study import SCORED, Changes, Phase, Trial
 from tuner.space.knob import Cost, Knob
 
 TOLERATED = 0.01
@@ -196,6 +196,13 @@ class Effects:
             back.append(at)
         return tuple(back)
 
+    def holds(self, changes: Changes) -> bool:
+        """Whether these changes are some of those groups, with what they were all measured with."""
+        others = {*self.chosen}.difference(*self.groups)
+        return all(
+            {*group} <= {*changes} or not {*group} & {*changes} for group in self.groups
+        ) and (others <= {*changes} <= {*self.chosen})
+
     @property
     def left(self) -> Changes:
         """What is handed over: the winner without what is taken back."""
@@ -211,6 +218,8 @@ def effects_of(trials: Sequence[Trial], winner: Changes) -> Effects | None:
     which have the same plan.  Logarithms of rates are those without what the machine's speed
     explains.  By tests/benchmarks/design_effects.py the intervals cover in 93 % or more.
     """
+    # What came after the choice tells nothing of it.
+    trials = [one for one in trials if one.phase in SCORED]
     blocks = list(_complete(trials, winner))
     if not blocks:
         return None

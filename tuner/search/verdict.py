@@ -102,7 +102,7 @@ def judge(study: Study) -> Verdict:
         compared(pairs, lambda run: run.shipper_rss_bytes, machines, by_speed=False),
         compared(pairs, _bulk_p50_ms, machines),
         confirmed=candidate,
-        effects=next((one for one in experiments(study.trials) if one.left == candidate), None),
+        effects=next((one for one in experiments(study.trials) if one.holds(candidate)), None),
     )
 
 

@@ -261,9 +261,8 @@ def concessions(
             later = f"searchable after {_text(after)} at most (was {_text(before)})"
             yield Concession(later, f"{change}: events are {later}")
         if "index.mapping" in knob.keys and level == "explicit":
-            lost = "no .keyword fields, and only the searches that `uses` names"
-            yield Concession(lost.replace("`", ""), f"{change}: {lost}; dashboards that use others "
-                             "must change")  # fmt: skip
+            lost = "no .keyword fields, no searches beyond the uses of each field"
+            yield Concession(lost, f"{change}: {lost}; dashboards that need others must change")
     yield from _for_an_outage(written, changed, turned, per_second)
     reordering = [
         f"{knob.path} {_text(knob.current)} -> {_text(level)}"
