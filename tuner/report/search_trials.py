@@ -92,7 +92,8 @@ def _word(failure: Failure) -> str:
 
 def _row(trial: Trial, settings: str) -> tuple[Cell, ...]:
     number = "-" if trial.number < 0 else str(trial.number)
-    phase = trial.phase.value if trial.pair is None else f"{trial.phase.value}, pair {trial.pair}"
+    what = "block" if trial.phase is Phase.EFFECTS else "pair"
+    phase = trial.phase.value + (f", {what} {trial.pair}" if trial.pair is not None else "")
     outcome, start = trial.outcome, (number, phase, settings)
     if isinstance(outcome, Failure):
         return (*start, *run_cells(outcome), (_word(outcome), str(outcome)))
