@@ -85,9 +85,8 @@ def test_a_level_that_is_not_there_is_the_nearest_one() -> None:
 
 
 def test_each_recipe_fits_some_machine_but_those_that_restart_nodes() -> None:
-    fit = {
-        fitting(cores, is_local=is_local).name for cores in (1, 2, 8) for is_local in (False, True)
-    }
+    machines = ((cores, local) for cores in (0.4, 2, 8) for local in (False, True))
+    fit = {fitting(cores, is_local=local).name for cores, local in machines}
     assert fit == {RECIPES[0].name, RECIPES[2].name}
     assert [one.restarts_nodes for one in RECIPES] == [False, False, False, True]
 

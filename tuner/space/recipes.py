@@ -56,7 +56,7 @@ class Recipe:
     name: str
     source: str
     settings: Mapping[str, Level]
-    shared_cores: float = 1
+    shared_cores: float = 0
 
     @property
     def restarts_nodes(self) -> bool:
