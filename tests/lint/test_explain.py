@@ -6,6 +6,7 @@ import pytest
 
 from tuner.errors import BadUsage
 from tuner.lint.explain import explain
+from tuner.modules.field import Use
 from tuner.profile.facts import fact_name, fact_of, facts
 from tuner.profile.schema import every_key
 from tuner.profile.wording import SPELLINGS
@@ -139,3 +140,11 @@ def test_a_guarantee_says_what_opens_it_and_what_it_gives_up(key: str, word: str
 def test_knobs_of_other_engines_and_inputs_are_told_too(key: str) -> None:
     (found,) = explain(key)
     assert found.search[0].startswith("tries ")
+
+
+def test_what_each_use_of_a_field_means_and_how_an_index_says_it() -> None:
+    (found, *_) = explain("uses")
+    for use in Use:
+        assert use.value in found.does
+    assert any("GET INDEX/_mapping" in trap for trap in found.traps)
+    assert "Elasticsearch" in found.source

@@ -165,6 +165,18 @@ def test_the_time_of_arrival_is_no_difference_in_any_format_of_a_date_and_its_fo
     assert differing(*([line(f"n00001 {one}")] for one in others)) == {"/var/log/all": 1}
 
 
+def test_lines_of_one_event_are_compared_in_the_order_in_which_they_came_by_neither() -> None:
+    """By a socket and a port it came at two seconds, which stand before what else differs."""
+    now = datetime.now().astimezone()
+    before, after = (f"{now - timedelta(seconds=ago):%b %e %H:%M:%S}" for ago in (9, 0))
+    lines = [
+        [Arrival("f", None, f"{one} vm n00001 x", place="f"),
+         Arrival("f", None, f"{other} n00001 x", place="f")]
+        for one, other in ((before, after), (after, before))
+    ]  # fmt: skip
+    assert differing(*lines) == {}
+
+
 def test_no_more_events_differ_than_there_are() -> None:
     ours = [arrival(number, v=1, index=index) for number in range(3) for index in ("a", "b")]
     theirs = [arrival(number, v=2, index=index) for number in range(3) for index in ("a", "b")]

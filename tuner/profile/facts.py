@@ -35,6 +35,7 @@ _SOURCES = (
     ("settings.", _ENGINE),
     ("node.", _ENGINE),
     ("outputs[].index.", _ENGINE),
+    ("outputs[].document[].uses", _ENGINE),
     ("outputs[].action.", f"{_MANUAL}: configuration/actions, action.c"),
     ("outputs[].filter", f"{_MANUAL}: configuration/filters, rainerscript/expressions"),
     ("outputs[].dynaFile.", f"{_MANUAL}: omfile, configuration/templates, msg.c"),

@@ -136,12 +136,16 @@ def _compared(
 
 
 def _by_event(arrivals: Sequence[Arrival]) -> dict[object, list[Arrival]]:
-    """The documents of each event, in a fixed order."""
+    """The documents of each event, in an order that does not depend on when they came."""
     found: dict[object, list[Arrival]] = {}
     for one in arrivals:
         number = number_in(one.text)
         found.setdefault(one.index if number is None else number, []).append(one)
-    return {key: sorted(ones, key=lambda o: (o.index, o.text)) for key, ones in found.items()}
+    # By each input an event came at another second.
+    return {
+        key: sorted(ones, key=lambda one: (one.index, _without_now(one.text)))
+        for key, ones in found.items()
+    }
 
 
 def _pair(one: Arrival, other: Arrival) -> Iterator[tuple[str, str]]:
