@@ -74,3 +74,9 @@ def test_it_takes_a_port_that_it_is_told() -> None:
     with Sink(port) as sink:
         assert sink.url == f"http://127.0.0.1:{port}"
         assert answers(sink)
+
+
+def test_one_that_takes_too_long_to_start_is_told_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuner.lab.sink.START_TIMEOUT_S", 0.0)
+    with pytest.raises(JobFailed, match="did not start within 0 s: this machine is very busy"):
+        Sink()

@@ -68,8 +68,11 @@ class Sink:
     def _first_port(self) -> int:
         """Read the port that the process announces."""
         stdout = self._child.stdout
-        if select.select([stdout], [], [], START_TIMEOUT_S)[0]:
-            line = stdout.readline()
-            if line:
-                return int(json.loads(line)["port"])
+        if not select.select([stdout], [], [], START_TIMEOUT_S)[0]:
+            raise JobFailed(
+                f"the sink did not start within {START_TIMEOUT_S:g} s: this machine is very busy"
+            )
+        line = stdout.readline()
+        if line:
+            return int(json.loads(line)["port"])
         raise JobFailed(f"the sink did not start: {self._child.complaint()}")

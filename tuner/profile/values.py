@@ -27,7 +27,7 @@ SHAPES: dict[str, str] = {
     r'^[^\x00-\x1f\x7f`"\\]{1,255}$': "the end of a path, without quotes and backslashes",
     r"^0[0-7]{3}$": 'a mode in octal and in quotes such as "0640"',
     r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$": "the name of a user or group of the system",
-    r"^[^\x00-\x1f\x7f]+$": "the path of another profile, such as base.yaml",
+    r"^[^\x00-\x1f\x7f]+$": "a path, such as site.yaml",
     r"^[^\x00]+$": "a text that is not empty and has no NUL in it",
     r"^[^\x00]*$": "a text that has no NUL in it",
     r"^[1-9][0-9]{0,3}s$": "whole seconds such as 10s",
