@@ -54,6 +54,10 @@ _OF_RELEASES: Mapping[str, set[Cause]] = {
     "8.2610/refused-bulks": {Cause.UNREACHABLE, Cause.SENT_AGAIN},
     # 55 events found the queue full before it began to write to disk.
     "8.2102/to-disk": {Cause.QUEUE_FULL, Cause.SLOW_OUTPUT, Cause.ON_DISK},
+    # Its limit dropped nothing, the sink has all 5,000 events.
+    "8.2102/local-socket-limit": set(),
+    # So little came to the queue on disk that nothing waited in it, but before it.
+    "8.2504/disk-queue": {Cause.DISK_QUEUE},
 }
 
 OF_PUBLIC: Mapping[str, set[Cause]] = {

@@ -97,6 +97,11 @@ CASES: Mapping[str, Case] = {
         more='ruleset(name="again") {{ stop }}', rate=500, seconds=150,
         stats='format="json-elasticsearch" interval="5" log.syslog="off"',
     ),
+    # rsyslogd's counters of 10 minutes, every 10 s, as in production.
+    "healthy-ten-minutes": Case(
+        HEALTHY, rate=2000, seconds=600, rest_s=21,
+        stats='format="json" bracketing="on" interval="10" resetCounters="off" log.syslog="off"',
+    ),
     "slow-engine": Case(
         engine(MEMORY.format(2000, 100, 1, FOREVER), **KEEPS), faults=SLOW, rate=800, rest_s=14
     ),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tests.diagnose.logged import diagnosed, settings_of, text_of
 from tuner.diagnose.finding import Events
+from tuner.diagnose.kernel import KernelCounts
 from tuner.modules.stats_rounds import Unreadable
 from tuner.report.diagnosis import (
     FilesDiagnosis,
@@ -15,6 +16,7 @@ from tuner.report.diagnosis import (
     diagnosis_blocks,
     diagnosis_json,
     events_text,
+    output_rows,
 )
 from tuner.report.diagnosis_page import diagnosis_report
 from tuner.report.page import page
@@ -57,6 +59,32 @@ def test_a_log_of_many_queues_shows_the_busiest() -> None:
     assert names[-1] == "16 more, which had less to do"
 
 
+def test_outputs_show_batches_failures_and_what_the_engine_answered() -> None:
+    rows = {row[0]: row for row in output_rows(made("8.2610/refused-bulks").hosts[0].course)}
+    # 8.2602 counts batches, 8.2610 requests.
+    assert rows["es"][1] == "16,000"
+    assert 1 <= int(rows["es"][2].replace(",", "")) <= 1000
+    answers = rows["omelasticsearch"][-1]
+    assert "requests, " in answers
+    assert "ms each" in answers
+    assert "failed.http 26" in answers
+    (es, engine) = output_rows(made("retried-items").hosts[0].course)
+    assert es[2] == ""
+    assert "response.badargument" in engine[-1]
+    (away, _) = output_rows(made("engine-away-gives-up").hosts[0].course)
+    assert away[4].endswith(" s")
+
+
+def test_the_limit_of_open_files_is_shown_where_it_is_known() -> None:
+    one = made("healthy")
+    (host,) = one.hosts
+    known = replace(host, kernel=KernelCounts(0.0, 1.0, {}, 1024))
+    for each, shows in ((host, False), (known, True)):
+        blocks = diagnosis_blocks(replace(one, hosts=(each,)))
+        (table,) = [one for one in blocks if isinstance(one, Table) and one.name == "Process"]
+        assert table.rows[-1][1].endswith(" of 1,024") is shows
+
+
 def test_json_is_json_whatever_was_found() -> None:
     for name in ("frozen-engine", "restarts", "in-band"):
         text = json.dumps(diagnosis_json(made(name)), allow_nan=False)
@@ -70,7 +98,7 @@ def test_a_page_shades_the_time_of_findings_and_is_the_same_every_time() -> None
     assert "Nothing wrong" in healthy
     shaded = "BAD" if "BAD" in slow else "bad"
     assert slow.count(shaded) > healthy.count(shaded)
-    for heading in ("Events that came in", "es queue", "CPU of rsyslogd"):
+    for heading in ("Events that came in", "es queue", "CPU of rsyslogd", "Memory of rsyslogd"):
         assert heading in slow
 
 

@@ -149,10 +149,10 @@ class _Track:
             self.raw.extend([kept] * missing)
 
     def take(self, value: int, steps: int) -> bool:
-        """The value at the end of step number `steps`; whether a count began at 0 again."""
+        """The value at the end of step number `steps`, another than before or not 0; whether a
+        count began at 0 again."""
         before, self.last = self.last, value
-        # What stands still is written by `pad`.
-        if not steps or (value == before and (self.is_level or not value)):
+        if not steps:
             return False
         if len(self.growth) != steps:
             self.last = before
@@ -268,6 +268,9 @@ class Recorder:
                     # New since a whole round, it counts from 0.
                     last = 0 if steps and self._was_whole else value
                     track = tracks[name] = _Track(name in LEVELS, max(0, steps - 1), last)
+                if value == track.last and (track.is_level or not value):
+                    # Most stand still; `pad` writes that.
+                    continue
                 if name in _NEVER_RESET:
                     track.take(value, steps)
                 else:

@@ -96,12 +96,14 @@ def _untold(course: CounterCourse, settings: Settings, has_kernel: bool) -> Iter
             "how full queues were, at which marks, and which workers and batches are set: name the "
             "settings with --conf or --profile"
         )
+    if course.of("imuxsock"):
+        yield "what local programs could not send because the socket of imuxsock was full"
     if course.of("imudp") and not has_kernel:
         yield "what the kernel dropped before imudp read it: see /proc/net/udp, or use --host"
     if not any("batchesprocessed" in one.growth for one in course.of("core.action")):
         yield "the size of batches, which rsyslog 8.2602 and later count"
     if not course.of("imfile"):
         yield "files that imfile does not read, which rsyslog 8.2606 and later count"
-    yield "time lost to name resolution, refused connections, and single threads: no counter does"
+    yield "time lost to name resolution, refused connections, and what single threads do"
     if course.left_out:
         yield "objects beyond the first 1,500"

@@ -33,6 +33,7 @@ _HELP = re.compile(r'# HELP (\S+) rsyslog stats: origin="(.*?)" object="(.*)", c
 # A field of `journalctl -o export`.
 _JOURNAL = re.compile(r"(_*[A-Z][A-Z0-9_]*)=(.*)", re.DOTALL)
 _HIGHEST = 2**64
+_DECODE = json.JSONDecoder().raw_decode
 
 
 @dataclass(frozen=True)
@@ -303,8 +304,10 @@ def _ctime(head: str) -> float | None:
 def _of_json(content: str, at: float | None, host: str) -> _Line | Unreadable:
     """The object on a line, or all of a round (zabbix)."""
     try:
-        parsed = json.loads(content)
+        parsed, end = _DECODE(content)
     except (ValueError, RecursionError):
+        return Unreadable.CUT
+    if end != len(content):
         return Unreadable.CUT
     if "origin" in parsed:
         return _Line(at, host, (_object(parsed),))
@@ -322,11 +325,9 @@ def _object(parsed: Mapping[str, object]) -> StatsObject:
     """Numbers of dynamic statistics stand one deeper; json-elasticsearch has ! for dots."""
     inner = parsed.get("values")
     every = {**parsed, **inner} if isinstance(inner, dict) and inner else parsed
-    counters = {
-        key: value
-        for key, value in every.items()
-        if type(value) is int and -_HIGHEST < value < _HIGHEST
-    }
-    if any("!" in key for key in counters):
+    counters = {key: value for key, value in every.items() if type(value) is int}
+    if counters and not -_HIGHEST < min(counters.values()) <= max(counters.values()) < _HIGHEST:
+        counters = {key: value for key, value in counters.items() if -_HIGHEST < value < _HIGHEST}
+    if "!" in "".join(counters):
         counters = {key.replace("!", "."): value for key, value in counters.items()}
     return StatsObject(str(parsed.get("origin")), str(parsed.get("name")), counters)

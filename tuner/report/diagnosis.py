@@ -11,6 +11,7 @@ from tuner.diagnose.course import CounterCourse
 from tuner.diagnose.diagnosis import Diagnosed
 from tuner.diagnose.finding import EventEffect, Events, ProductionFinding
 from tuner.diagnose.queues import QueueCourse
+from tuner.diagnose.settings import ENGINE_OUTPUT
 from tuner.diagnose.traffic import ProductionTraffic, traffic_of
 from tuner.modules.stats_rounds import Unreadable
 from tuner.report.figures import counted, eps, mebibytes, seconds, share
@@ -77,7 +78,10 @@ def _host(host: Diagnosed) -> Iterator[PlainBlock | Caution]:
         ("over time", "events", "peak/s", "held", "lost", "chart"),
         tuple(_rows(host)),
     )
-    used = tuple(_used(course))
+    sent = tuple(output_rows(course))
+    if sent:
+        yield Table("Outputs", OUTPUT_HEADER, sent)
+    used = tuple(_used(host))
     if used:
         yield Table("Process", ("rsyslogd", "most", "chart"), used)
     yield Paragraph(traffic_text(traffic_of(host)))
@@ -95,9 +99,9 @@ def traffic_text(traffic: ProductionTraffic) -> str:
         else f"; {counted(traffic.sessions, 'session')} seen at a time"
     )
     return (
-        f"Traffic: {eps(traffic.p50)} events per second or less half of the time, "
-        f"{eps(traffic.p95)} or less 95 % of it, {eps(traffic.peak)} in the busiest "
-        f"{traffic.step_s:g} s{sized}{senders}."
+        f"Traffic, events per second: half of the time at most {eps(traffic.p50)}, 95 % of it at "
+        f"most {eps(traffic.p95)}, in the busiest {traffic.step_s:g} s {eps(traffic.peak)}"
+        f"{sized}{senders}."
     )
 
 
@@ -197,8 +201,39 @@ def _rows(host: Diagnosed) -> Iterator[tuple[str, ...]]:
         yield f"{left_out:,} more, which had less to do", "", "", "", "", ""
 
 
-def _used(course: CounterCourse) -> Iterator[tuple[str, ...]]:
+OUTPUT_HEADER = ("output", "events", "batch", "failed", "suspended", "answers")
+
+
+def output_rows(course: CounterCourse) -> Iterator[tuple[str, ...]]:
+    """The busiest actions with the mean of their batches, where that is counted, and how often and
+    how long they were suspended; then all that omelasticsearch counts of the engine."""
+    actions = sorted(course.of("core.action"), key=lambda one: -one.total("processed"))
+    for one in actions[:_MOST_ROWS]:
+        events, batches = one.total("processed"), one.total("batchesprocessed")
+        times, long_s = one.total("suspended"), one.total("suspended.duration")
+        yield (
+            one.name,
+            f"{events:,}",
+            f"{events / batches:,.0f}" if batches else "",
+            f"{one.total('failed'):,}",
+            f"{times:,}, {long_s:,} s" if times else "",
+            "",
+        )
+    for one in course.of(ENGINE_OUTPUT):
+        counts = {key: one.total(key) for key in one.growth if key not in _OF_REQUESTS}
+        told = [f"{key} {count:,}" for key, count in counts.items() if count and key != "submitted"]
+        requests, spent_ms = one.total("requests.count"), one.total("requests.time_ms")
+        if requests:
+            told.insert(0, f"{requests:,} requests, {spent_ms / requests:,.0f} ms each")
+        yield one.name, f"{one.total('submitted'):,}", "", "", "", ", ".join(told)
+
+
+_OF_REQUESTS = ("requests.count", "requests.time_ms")
+
+
+def _used(host: Diagnosed) -> Iterator[tuple[str, ...]]:
     """What the process used, step by step."""
+    course, kernel = host.course, host.kernel
     usage = course.objects.get(("impstats", "resource-usage"))
     if usage is None or not {"utime", "stime"} <= usage.growth.keys():
         return
@@ -208,7 +243,10 @@ def _used(course: CounterCourse) -> Iterator[tuple[str, ...]]:
     for name, label in (("maxrss", "memory, peak"), ("openfiles", "open files")):
         if name in usage.level:
             most = usage.highest(name)
-            shown = mebibytes(most * 1024) if name == "maxrss" else f"{most:,}"
+            limit = (
+                "" if kernel is None or kernel.file_limit is None else f" of {kernel.file_limit:,}"
+            )
+            shown = mebibytes(most * 1024) if name == "maxrss" else f"{most:,}{limit}"
             yield label, shown, chart(usage.peak[name])
 
 

@@ -13,10 +13,12 @@ from tuner.diagnose.finding import EventEffect
 from tuner.diagnose.queues import QueueCourse
 from tuner.diagnose.traffic import traffic_of
 from tuner.report.diagnosis import (
+    OUTPUT_HEADER,
     FilesDiagnosis,
     finding_lines,
     headline,
     local_time,
+    output_rows,
     traffic_text,
     unread_text,
     verdict,
@@ -34,6 +36,7 @@ from tuner.report.sections import (
     Report,
     ReportSection,
     Subheading,
+    Table,
     beside_one_another,
     bullets,
 )
@@ -96,7 +99,9 @@ def _sections(number: int, host: Diagnosed) -> Iterator[ReportSection]:
     told = findings or [Paragraph(verdict(host))]
     yield ReportSection(f"findings-{number}", f"Findings{of}", tuple(told), "findings")
     plots = tuple(beside_one_another(*_plots(number, host)))
-    yield ReportSection(f"course-{number}", f"Over time{of}", plots, "over time")
+    rows = tuple(output_rows(host.course))
+    sent = (Table("Outputs", OUTPUT_HEADER, rows),) if rows else ()
+    yield ReportSection(f"course-{number}", f"Over time{of}", (*plots, *sent), "over time")
     untold = (*bullets(host.untold),)
     yield ReportSection(
         f"untold-{number}", f"What these counters do not tell{of}", untold, "untold"
@@ -112,6 +117,8 @@ def _plots(number: int, host: Diagnosed) -> Iterator[Plot]:
         spans = tuple(one.span for one in host.findings if one.where.startswith(queue.name))
         room = f" of {queue.room:,}" if queue.room else ""
         says = f"held at most {queue.highest:,}{room} events"
+        if queue.part is not None:
+            says += f" in memory, {queue.part.highest('size'):,} on disk"
         held = _Curve(times, queue.size, spans)
         yield _plot(f"queue-{number}-{place}", queue.name, says, held)
     usage = course.objects.get(("impstats", "resource-usage"))
@@ -120,6 +127,9 @@ def _plots(number: int, host: Diagnosed) -> Iterator[Plot]:
         used = course.rates(tuple(sum(pair) / 1e4 for pair in both))
         line = _Curve(times, used)
         yield _plot(f"cpu-{number}", "CPU of rsyslogd", "percent of a core", line)
+    if usage is not None and "maxrss" in usage.peak:
+        most = _Curve(times, tuple(kib / 1024 for kib in usage.peak["maxrss"]))
+        yield _plot(f"memory-{number}", "Memory of rsyslogd", "most so far, in MiB", most)
 
 
 def _weight(queue: QueueCourse) -> tuple[bool, float]:
