@@ -131,20 +131,18 @@ def test_the_address_of_old_udp_listeners_holds_until_another_one(tmp_path: Path
 
 
 @pytest.mark.parametrize("asks", ['if $inputname == "x" then ', ""])
-def test_an_input_keeps_a_name_that_is_asked_for(asks: str, tmp_path: Path) -> None:
-    made = imported(
+def test_a_name_of_an_input_that_is_asked_for_is_said_to_go(asks: str, tmp_path: Path) -> None:
+    said = _changed(
         f'{DOCUMENT}input(type="imtcp" port="10515" name="x")\n'
         f'{asks}action(type="omfile" file="/var/log/all")\n',
         tmp_path,
     )
-    assert len(listed(made, "inputs")) == (1 if asks else 2)
-    assert ('name="x"' in "".join(made.snippets.values())) is bool(asks)
+    assert any("inputname of its events becomes imtcp" in one for one in said) is bool(asks)
 
 
 def test_events_that_nothing_is_done_with_are_still_dropped(tmp_path: Path) -> None:
-    text = 'module(load="imtcp") input(type="imtcp" port="10514")\n*.* ~\n*.* /var/log/all\n'
-    made = imported(text, tmp_path)
-    assert "prifilt" in "".join(made.snippets.values())
+    made = imported('module(load="imtcp") input(type="imtcp" port="10514")\n*.* ~\n', tmp_path)
+    assert [one.message for one in made.kept] == ["events end here unsent"]
     parse_profile(profile_text(made, ["rsyslog.conf"]), "site.yaml")
 
 
@@ -160,3 +158,20 @@ def test_single_requests_have_neither_ids_nor_another_operation(tmp_path: Path) 
     said = [one.message for one in made.changed]
     assert "rsyslog ignores bulkid without bulkmode: left out" in said
     assert "rsyslog ignores writeOperation without bulkmode: left out" in said
+
+
+@pytest.mark.parametrize(
+    ("around", "is_said"),
+    [
+        ("", False),
+        ('global(parser.escapeControlCharactersOnReceive="off")\n', True),
+        ('module(load="imfile") input(type="imfile" file="/srv/a" tag="a:")\n', True),
+    ],
+)
+def test_control_characters_that_broke_documents_are_said_to_be_escaped(
+    around: str, is_said: bool, tmp_path: Path
+) -> None:
+    text = DOCUMENT.replace(":::json%", "%").replace('}")', '}" option.json="on")')
+    into = 'action(type="omelasticsearch" bulkmode="on" template="d")\n'
+    said = _changed(around + text + into, tmp_path)
+    assert any("control characters (option.json)" in one for one in said) is is_said

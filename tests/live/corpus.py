@@ -56,6 +56,8 @@ _EXPLAINS = {
     "does not drop blanks or line ends": "",
     "FIELD NOT FOUND": r"\*\*FIELD NOT FOUND\*\*",
     "an event without JSON": "^(JSON|documents) ",
+    "inputname of its events becomes": "",
+    "does not escape control characters": "^JSON ",
     "of large batches may be torn": "^/",
     "with its own offset instead of UTC": r"T\d\d:\d\d:\d\d",
 }

@@ -99,7 +99,7 @@ class Grammar(Inputs):
         kinds += ["if"] * 4 + ["selector"] * 2 + ["filter"] * 2 if depth else []
         kinds += ["call"] * 2 if self.callable else []
         kinds += ["change"]
-        make = {
+        make: dict[str, Callable[[], str]] = {
             "if": lambda: self.condition_block(depth),
             "selector": lambda: self.rule_of("selector", self.selector),
             "filter": lambda: self.rule_of("property filter", self.property_filter),

@@ -75,9 +75,10 @@ class GeneratedLab:
                 _START_S,
             )
             sockets, refused = _sockets() - before, _refused(log, running)
+            for number, entry in enumerate(case.entries) if not refused else ():
+                if not _sent(entry, events[number :: len(case.entries)]):
+                    refused = f"nothing listens on {entry.host}, {entry.kind} port {entry.port}"
             if not refused:
-                for number, entry in enumerate(case.entries):
-                    _send(entry, events[number :: len(case.entries)])
                 self._await_calm(running)
             running.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -159,19 +160,30 @@ def _kinds(sockets: set[str]) -> set[str]:
     return {f"{one.partition(' ')[0]}{one.rpartition(':')[2]}" for one in sockets}
 
 
-def _send(entry: Entry, messages: Sequence[bytes]) -> None:
+def _sent(entry: Entry, messages: Sequence[bytes]) -> bool:
+    """Whether messages were taken there."""
     where = (entry.host, entry.port)
     if entry.kind == "udp":
         family = socket.AF_INET6 if ":" in entry.host else socket.AF_INET
         with socket.socket(family, socket.SOCK_DGRAM) as sender:
             for message in messages:
                 sender.sendto(message, where)
-        return
-    with socket.create_connection(where, _START_S) as connection, suppress(OSError):
+        return True
+    opened: list[socket.socket] = []
+
+    def is_open() -> bool:
+        with suppress(ConnectionRefusedError):
+            opened.append(socket.create_connection(where, _START_S))
+        return bool(opened)
+
+    if not wait_until(is_open, _START_S):
+        return False
+    with opened[0] as connection, suppress(OSError):
         connection.sendall(b"".join(message + b"\n" for message in messages))
         connection.shutdown(socket.SHUT_WR)
         while connection.recv(_LONG_BYTES):
             pass
+    return True
 
 
 def dealt(events: Sequence[bytes], number: int, count: int = 60) -> list[bytes]:

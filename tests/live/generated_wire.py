@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import BinaryIO, ClassVar
+from io import BufferedRWPair
+from typing import ClassVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.live.generated import ENGINES, RELP, TARGETS
@@ -53,7 +54,7 @@ class Wire:
             self.add(place, udp.recv(_MOST_BYTES))
 
     def listen(
-        self, listener: socket.socket, place: str, serve: Callable[[BinaryIO, str], None]
+        self, listener: socket.socket, place: str, serve: Callable[[BufferedRWPair, str], None]
     ) -> None:
         """Take connections."""
 
@@ -68,12 +69,12 @@ class Wire:
 
         _started(accept)
 
-    def lines(self, both: BinaryIO, place: str) -> None:
+    def lines(self, both: BufferedRWPair, place: str) -> None:
         """Take a line each."""
         for line in both:
             self.add(place, line.rstrip(b"\n"))
 
-    def relp(self, both: BinaryIO, place: str) -> None:
+    def relp(self, both: BufferedRWPair, place: str) -> None:
         """Take RELP: `NUMBER COMMAND LENGTH DATA`, each acknowledged."""
         while number := _word(both):
             command, size = _word(both), b""
@@ -93,7 +94,7 @@ def _started(what: Callable[[], None]) -> None:
     threading.Thread(target=what, daemon=True).start()
 
 
-def _word(file: BinaryIO) -> bytes:
+def _word(file: BufferedRWPair) -> bytes:
     found = b""
     while (one := file.read(1)) not in {b"", b" "}:
         found += one
@@ -122,7 +123,7 @@ class _Engine(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         asked = urlsplit(self.path)
         pipeline = parse_qs(asked.query).get("pipeline", [None])[0]
-        where = f"http {self.server.server_address[0]!s}"
+        where = f"http {self.connection.getsockname()[0]}"
         words = [unquote(one) for one in asked.path.strip("/").split("/")]
         if words[-1] != "_bulk":
             self.arrivals.append(_single(where, words, body, pipeline))

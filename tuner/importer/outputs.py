@@ -40,7 +40,7 @@ from tuner.importer.rest import Rest, refuses_create
 from tuner.importer.secrets import FoundSecret, secrets_in, secrets_of
 from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
-from tuner.modules.output import BuiltinTemplate
+from tuner.modules.output import BuiltinTemplate, Lines
 from tuner.modules.registry import OUTPUTS, name_of
 from tuner.profile.source import at
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
@@ -261,7 +261,8 @@ class Outputs(Surrounding):
             if kind != "omfile":
                 raise
             return line_of_template(template, self.gaps)
-        if _MODELS[kind].ends_lines and not template.ends_line:
+        model = _MODELS[kind]
+        if issubclass(model, Lines) and model.ends_lines and not template.ends_line:
             what = f"template {template.name} ends no line: the profile writes one document a line"
             self.gaps.change(template.origin, what)
         return {"document": fields}

@@ -26,6 +26,7 @@ from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
 from tuner.rainerscript.parameters import keys_of_model, known
 from tuner.rainerscript.script import (
+    OFF,
     QUEUE,
     Array,
     Parameter,
@@ -238,9 +239,24 @@ def template_fields(template: Template, around: Surrounding) -> list[dict[str, o
         what = f"more than {Surrounding.characters_left:,} characters of templates"
         raise Inexpressible(template.origin, what)
     fields = fields_of_template(template, around.parts.statements, around.gaps)
+    if "json" in template.options and _has_control_characters(around.parts):
+        around.gaps.change(
+            template.origin,
+            f"template {template.name} does not escape control characters (option.json), and one "
+            "in an event breaks the document: the profile escapes them",
+        )
     if merges_message(template):
         _parse_messages(template, around)
     return fields
+
+
+def _has_control_characters(parts: Parts) -> bool:
+    """Whether events may have control characters: what is read from files is not parsed, and what
+    is parsed has them escaped unless that is switched off."""
+    return any(one.type == "imfile" for one in parts.inputs) or any(
+        one.key == "parser.escapecontrolcharactersonreceive" and (one.text or "").lower() in OFF
+        for one in parts.globals
+    )
 
 
 def _parse_messages(template: Template, around: Surrounding) -> None:

@@ -398,8 +398,9 @@ class _Modernised:
         """An action of the new form with the template that a directive before it names: of all that
         directives say only this holds for it (getDfltTpl() of omfile.c and omfwd.c)."""
         named = self.lasting.get(one.type.removeprefix("builtin:"), {}).get("template")
-        has_one = named is None or one.get("template") is not None
-        return one if has_one else replace(one, parameters=(*one.parameters, named))
+        if named is None or one.get("template") is not None:
+            return one
+        return replace(one, parameters=(*one.parameters, named))
 
     def action(self, one: LegacyAction) -> Statement:
         """The action of an old line, with all that waited for it."""
