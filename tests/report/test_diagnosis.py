@@ -82,7 +82,7 @@ def test_the_limit_of_open_files_is_shown_where_it_is_known() -> None:
     for each, shows in ((host, False), (known, True)):
         blocks = diagnosis_blocks(replace(one, hosts=(each,)))
         (table,) = [one for one in blocks if isinstance(one, Table) and one.name == "Process"]
-        assert table.rows[-1][1].endswith(" of 1,024") is shows
+        assert str(table.rows[-1][1]).endswith(" of 1,024") is shows
 
 
 def test_json_is_json_whatever_was_found() -> None:

@@ -144,10 +144,11 @@ class _Files:
 
     def file(self, path: str, asked: ScriptPosition) -> Block:
         """The statements of one file, those of included ones in their places."""
-        if normpath(path) in self.under_way:
-            return self._refuse(asked, f"{path} includes itself")
-        if len(self.under_way) >= _DEEPEST or len(self.files) >= _MOST_FILES:
-            return self._refuse(asked, f"{path} is not read: too many or too deep includes")
+        includes_itself = normpath(path) in self.under_way
+        if includes_itself or len(self.under_way) >= _DEEPEST or len(self.files) >= _MOST_FILES:
+            too_many = "is not read: too many or too deep includes"
+            why = "includes itself" if includes_itself else too_many
+            return self._refuse(asked, f"{path} {why}")
         try:
             raw = self.store.read(path)
             text = self._text(raw)

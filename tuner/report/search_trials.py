@@ -10,7 +10,7 @@ from tuner.report.result import StudyResult
 from tuner.report.runs import run_cells
 from tuner.report.sections import Block, Cell, Folded, PaperNote, ReportSection, RowMark, Table
 from tuner.schema.path import short_names
-from tuner.search.study import BASELINE, Changes, Trial
+from tuner.search.study import BASELINE, Changes, Phase, Trial
 from tuner.search.verdict import Loss
 
 _HEADER = ("trial", "phase", "what it changed", "EPS", "sent", "indexed", "rsyslogd us/event",

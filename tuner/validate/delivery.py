@@ -86,7 +86,7 @@ def _entrance(one: Entry) -> EventSource:
 def _files(entries: Sequence[Entry]) -> Iterator[dict[str, BinaryIO]]:
     """The files to be read, open before the folder is given away."""
     with ExitStack() as opened:
-        files = {}
+        files: dict[str, BinaryIO] = {}
         for one in entries:
             if one.kind == "imfile":
                 path = Path(one.path)
