@@ -451,7 +451,7 @@ def test_a_message_without_its_blank_is_a_text(tmp_path: Path) -> None:
     ]
 
 
-IDS = 'action(type="omelasticsearch" template="d" bulkid="i" dynBulkId="on" {})\n'
+IDS = 'action(type="omelasticsearch" template="d" bulkmode="on" bulkid="i" dynBulkId="on" {})\n'
 
 
 @pytest.mark.parametrize(
