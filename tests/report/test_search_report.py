@@ -136,6 +136,17 @@ def test_the_overhead_comes_with_its_items_and_the_number_of_trials(study: Study
         assert re.search(rf"{item} \d+\.\d s", text)
 
 
+def test_it_is_said_whether_the_climb_went_beyond_the_recipes(study: Study) -> None:
+    chosen = judge(study).chosen
+    first = next(one for one in study.of(Phase.SEARCH) if one.changes == chosen)
+    said = f"the best point is that of trial {first.number} ({first.why}), better than every recipe"
+    assert said in section(markdown(study), "The search")
+    recipe = replace(first, why="recipe: large bulks")
+    trials = tuple(recipe if one is first else one for one in study.trials)
+    text = section(markdown(replace(study, trials=trials)), "The search")
+    assert "(recipe: large bulks): none of the " in text
+
+
 def test_the_share_of_measuring_is_that_of_the_budget(study: Study) -> None:
     text = section(markdown(study), "The search")
     assert f"{times(study).measuring * 100:.1f} % of the budget of 16 min 40 s" in text

@@ -369,9 +369,29 @@ def open_questions(result: StudyResult) -> ReportSection:
 def course(result: StudyResult) -> ReportSection:
     """Every trial as a plot, and the seconds of each phase."""
     blocks = beside_one_another(course_plot(result), time_plot(result))
+    lines = [*_found_by(result)]
     if result.times.total_s > 0:
-        blocks += bullets(list(_time_notes(result.times, result.study.header.budget_s)))
+        lines += _time_notes(result.times, result.study.header.budget_s)
+    blocks += bullets(lines)
     return ReportSection("course", "The search", tuple(blocks))
+
+
+_RECIPE = "recipe: "
+
+
+def _found_by(result: StudyResult) -> Iterator[str]:
+    """Where the point comes from that was confirmed, and whether the climb went beyond recipes."""
+    chosen, tried = result.verdict.chosen, result.study.of(Phase.SEARCH)
+    first = next((one for one in tried if chosen and one.changes == chosen), None)
+    if first is None:
+        return
+    others = sum(not one.why.startswith(_RECIPE) for one in tried)
+    beyond = (
+        f": none of the {others} other points that were tried was better"
+        if first.why.startswith(_RECIPE)
+        else ", better than every recipe that was tried first"
+    )
+    yield f"the best point is that of trial {first.number} ({first.why}){beyond}"
 
 
 def _time_notes(times: Times, budget_s: float) -> Iterator[str]:
