@@ -36,8 +36,7 @@ _HIGHEST = 2**64
 _DECODE = json.JSONDecoder().raw_decode
 
 
-@dataclass(frozen=True)
-class StatsObject:
+class StatsObject(NamedTuple):
     """One object that counts: `core.queue`, `core.action`, a module, by its name; its counters by
     the names that the format json has for them."""
 
