@@ -177,6 +177,21 @@ def test_lines_of_one_event_are_compared_in_the_order_in_which_they_came_by_neit
     assert differing(*lines) == {}
 
 
+def test_documents_that_are_no_json_differ_where_they_differ_and_not_in_their_time() -> None:
+    now = datetime.now(UTC)
+    broken = '{"m":"n00001 "x" ' + "y" * 300 + '","at":"%s","tag":"%s"}'
+    made = [
+        Arrival("i", None, broken % ((now - timedelta(seconds=ago)).isoformat(), tag))
+        for ago, tag in ((5, "one"), (0, "one"), (0, "two"))
+    ]
+    assert differing(made[:1], made[1:2]) == {}
+    (found,) = found_in(made[:1], made[2:])
+    assert found.what == "JSON"
+    assert 'yy","at":"0000-00-00T' in found.example
+    assert '"tag":"one"} and ...' in found.example
+    assert found.example.endswith('"tag":"two"}')
+
+
 def test_no_more_events_differ_than_there_are() -> None:
     ours = [arrival(number, v=1, index=index) for number in range(3) for index in ("a", "b")]
     theirs = [arrival(number, v=2, index=index) for number in range(3) for index in ("a", "b")]

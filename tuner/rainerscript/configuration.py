@@ -93,16 +93,21 @@ _FIRST_LINE = re.compile(r"(?:[ \t\r]*(?:#.*|---.*|%.*)?\n)*([^\n]*)")
 _KEY = re.compile(r"[A-Za-z_][\w-]*:(?:\s|$)")
 
 
-_NOT_ITS_YAML = (
-    "is YAML: rsyslogd reads that only from a file whose name ends in .yaml or .yml, and else as "
-    "RainerScript: rename it"
-)
-
-
 def _is_yaml(text: str) -> bool:
     """Whether a file begins as YAML does, with a key: no statement of rsyslog does."""
     first = _FIRST_LINE.match(text)
     return first is not None and _KEY.match(first[1]) is not None
+
+
+def _said_of_yaml(path: str) -> str:
+    """What to do with a file in YAML."""
+    if is_native_yaml(path):
+        way = f"rsyslogd -N1 -F rainerscript -o rsyslog.conf -f {path}"
+        return f"is rsyslog's own YAML: run {way}, and import the file that it writes"
+    return (
+        "is YAML: rsyslogd reads that only from a file whose name ends in .yaml or .yml, and else "
+        "as RainerScript: rename it"
+    )
 
 
 def configuration(
@@ -158,14 +163,10 @@ class _Files:
         except OSError as bad:
             return self._refuse(asked, f"{path} cannot be read: {bad.strerror or bad}")
         name = path
-        if is_native_yaml(path):
-            if self.translate is None:
-                way = f"rsyslogd -N1 -F rainerscript -o rsyslog.conf -f {path}"
-                return self._refuse(asked, f"{path} is rsyslog's own YAML: run {way}, and import "
-                                    "the file that it writes")  # fmt: skip
+        if is_native_yaml(path) and self.translate is not None:
             text, name = self.translate(path), f"{path} as RainerScript"
-        elif _is_yaml(text):
-            return self._refuse(asked, f"{path} {_NOT_ITS_YAML}")
+        elif is_native_yaml(path) or _is_yaml(text):
+            return self._refuse(asked, f"{path} {_said_of_yaml(path)}")
         else:
             self.sources[path] = raw
         self.files.append(name)

@@ -15,6 +15,8 @@ from tuner.validate.varied import EVENTS, number_in
 _APART = timedelta(minutes=10)
 _UUID_LENGTH = 32
 _SECONDS_LENGTH = 10
+# So much of what two texts have in common is shown.
+_BEFORE = 100
 
 
 @dataclass(frozen=True)
@@ -158,8 +160,8 @@ def _pair(one: Arrival, other: Arrival) -> Iterator[tuple[str, str]]:
         yield "pipeline", f"{one.pipeline} and {other.pipeline}"
     left, right = one.fields, other.fields
     if left is None or right is None:
-        if one.text != other.text:
-            yield "JSON", f"{one.text[:200]} and {other.text[:200]}"
+        if _without_now(one.text) != _without_now(other.text):
+            yield "JSON", _side_by_side(one.text, other.text)
         return
     yield from _members(left, right)
 
@@ -178,7 +180,16 @@ def _lines(one: Arrival, other: Arrival) -> Iterator[tuple[str, str]]:
     if left is not None and right is not None:
         yield from ((one.place, f"{name} {example}") for name, example in _members(left, right))
     elif _without_now(one.text) != _without_now(other.text):
-        yield one.place, f"{one.text[:200]} and {other.text[:200]}"
+        yield one.place, _side_by_side(one.text, other.text)
+
+
+def _side_by_side(one: str, other: str) -> str:
+    """Two texts, from a little before they differ on."""
+    sides = [_without_now(one), _without_now(other)]
+    pairs = enumerate(zip(*sides, strict=False))
+    differs = next((at for at, (left, right) in pairs if left != right), min(map(len, sides)))
+    begin = max(0, differs - _BEFORE)
+    return " and ".join(("..." if begin else "") + side[begin:][:200] for side in sides)
 
 
 # Times as rsyslog writes them: RFC 3339, RFC 3164, for PostgreSQL, for MySQL, and as seconds.
