@@ -54,7 +54,9 @@ def its_tests(collector: SshHost, repository: Path) -> subprocess.CompletedProce
     )  # fmt: skip
 
 
-def test_the_ci_job_passes_and_sees_what_was_not_rendered_again(repository: Path) -> None:
+def test_the_ci_job_passes_and_sees_cases_that_fail_and_stale_files(
+    repository: Path,
+) -> None:
     environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
 
     def job() -> subprocess.CompletedProcess[str]:
@@ -67,7 +69,19 @@ def test_the_ci_job_passes_and_sees_what_was_not_rendered_again(repository: Path
             check=False,
         )
 
-    assert "rsyslogd -N1   ok" in passed(job())
+    said = passed(job())
+    assert "rsyslogd -N1   ok" in said
+    assert "2 cases passed" in said
+    cases = repository / "cases/prod.yaml"
+    right = cases.read_text(encoding="utf-8")
+    cases.write_text(right.replace("host.name: web1", "host.name: web2"), encoding="utf-8")
+    wrong = job()
+    assert wrong.returncode == 2
+    assert (
+        'cases/prod.yaml:13:22: error: a failed login: logs: host.name should be "web2", is "web1"'
+        in (wrong.stdout)
+    )
+    cases.write_text(right, encoding="utf-8")
     profile = repository / "profiles/prod.yaml"
     text = profile.read_text(encoding="utf-8").replace("threads: 2", "threads: 4")
     profile.write_text(text, encoding="utf-8")

@@ -42,6 +42,7 @@ from tests.live.tested import AREAS, ENGINES, table_in
 from tests.measure.factory import measured
 from tests.search.simulated import START_S, World, search
 from tests.shipped import PROFILES
+from tuner.cases.load import load_cases
 from tuner.cli.cluster import app as cluster
 from tuner.cli.commands import HELP, app, command
 from tuner.cli.lab import app as lab
@@ -87,6 +88,7 @@ LIVE = {
     "verify",
     "recover",
     "cluster",
+    "test",
 }
 EVERY = commands()
 CONFIGURATION = ROOT / "tests/importer/golden/modern.conf"
@@ -207,6 +209,10 @@ def test_a_yaml_block_is_what_the_tool_takes(block: Block, folder: Path) -> None
     """A profile, a layer, an experiment, or sections that fit into the profile of README.md."""
     written = yaml.safe_load(block.text)
     if "repos" in written:
+        return
+    if "cases" in written:
+        (folder / "tests.yaml").write_text(block.text, encoding="utf-8")
+        assert load_cases(folder / "tests.yaml").cases.cases
         return
     if "hosts" in written:
         (folder / "hosts.yaml").write_text(block.text, encoding="utf-8")

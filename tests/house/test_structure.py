@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[2] / "tuner"
 ROOMS = (
     "errors", "rule", "schema", "engines", "modules", "traffic", "rainerscript", "profile",
     "space", "lint", "render", "importer",
-    "host", "engine", "lab", "flood", "measure", "validate",
+    "host", "engine", "lab", "flood", "measure", "validate", "cases",
     "diagnose", "search", "plan", "deploy", "cluster", "report", "cli", "testing",
 )  # fmt: skip
 
@@ -32,7 +32,9 @@ OWNERS = {
     "platformdirs": {"host", "lab"},
     "prometheus_client": {"report"},
     "psutil": {"host"},
-    "pydantic": {*PURE, "rainerscript", "importer", "lab", "search", "deploy", "cluster", "report"},
+    "pydantic": {
+        *PURE, "rainerscript", "importer", "lab", "cases", "search", "deploy", "cluster", "report"
+    },
     "requests": {"engine"},
     "rich": {"cli"},
     "scipy": {"measure", "plan", "search"},
@@ -42,7 +44,7 @@ OWNERS = {
     "typer": {"cli"},
     "yaml": {"profile"},
     "zstandard": {"lab", "traffic"},
-}
+}  # fmt: skip
 
 LONGEST_MODULE = 500
 LONGEST_FUNCTION = 80

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.profile.examples import small
+from tuner.host.process import own_environment
 from tuner.lab.entrances import TcpPort
 from tuner.lab.lab import new_run_id, sink_lab
 from tuner.lab.ports import free_port
@@ -103,7 +104,8 @@ def test_a_secret_in_the_environment_reaches_rsyslogd(
             }
         )
         entrances = [TcpPort(port)]
-        rsyslogd = Rsyslogd(rsyslog_conf(profile), folder, entrances, profile.secret_variables)
+        environment = own_environment(*profile.secret_variables)
+        rsyslogd = Rsyslogd(rsyslog_conf(profile), folder, entrances, environment)
         try:
             with socket.create_connection(("127.0.0.1", port), 5) as sender:
                 sender.sendall(b"<13>Nov 21 06:30:00 web1 app: event\n")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.flood.receiver import Receiver
-from tests.house.pages import ROOT, Command, commands, profile_block
+from tests.house.pages import ROOT, Command, blocks, commands, profile_block
 from tests.live.conftest import tune, tune_and_signal
 from tuner.engine.client import EngineClient
 from tuner.profile.edit import edit
@@ -112,3 +112,19 @@ def test_a_cluster_without_the_templates_differs(
     done = tune(*words, folder=folder)
     assert done.code == 2, done.err
     assert "index template syslog (missing)" in done.err
+
+
+def test_the_cases_of_a_page_pass_and_new_ones_are_recorded(folder: Path) -> None:
+    (text,) = (b.text for b in blocks(ROOT / "docs/test.md") if b.language == "yaml")
+    (folder / "tests.yaml").write_text(text, encoding="utf-8")
+    (folder / "sample.log").write_text("<38>1 - web1 sshd 42 - - hello\n", encoding="utf-8")
+    record, plain = sorted(of("test"), key=lambda one: "--record" not in one.words)
+    done = tune(*plain.words, folder=folder)
+    assert done.code == 0, done.err
+    assert done.out == "2 cases passed\n"
+    (folder / "tests.yaml").unlink()
+    words = (one.replace("/etc/rsyslog.conf", "rsyslog.conf") for one in record.words)
+    assert tune(*words, folder=folder).code == 0
+    done = tune(*plain.words, folder=folder)
+    assert done.code == 0, done.err
+    assert done.out == "1 case passed\n"

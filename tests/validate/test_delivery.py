@@ -35,7 +35,7 @@ class Lab:
         self.sent: list[tuple[Any, ...]] = []
         for name, stand_in in {
             "Sink": self.sink, "Rsyslogd": self.rsyslogd, "EngineClient": self.client,
-            "send": lambda *given: self.sent.append(given), "await_quiet": lambda *_: None,
+            "send": lambda *given: self.sent.append(given[:4]), "await_quiet": lambda *_: None,
             "send_local": lambda path, events: self.sent.append(("socket", path, events)),
             "_append": lambda _, path, events, __: self.sent.append(("file", path, events)),
             "has_ipv6": lambda: self.has_ipv6,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 import traceback
 from importlib import import_module
-from keyword import iskeyword
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,6 +32,8 @@ HELP = {
     "and the recipe of a search that fits it.",
     "validate": "Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered "
     "configuration.",
+    "test": "Test what messages become: documents with their index and fields, lines in files, or "
+    "nothing.",
     "explain": "Explain a key of a profile: what it does, its default, range and pitfalls; an "
     "rsyslog module and its keys; or a lint rule, by the code at the end of its messages.",
     "schema": "Print the JSON Schema of a profile, for editors that complete and check YAML.",
@@ -68,8 +69,12 @@ HELP = {
 }
 
 
+# Commands whose name is a word of Python's, or of pytest's.
+_SPELLED = {"import": "import_", "test": "run_cases"}
 # Commands that stand in the module of another one.
-_MODULES = {"confirm": "apply", "verify": "apply", "recover": "apply", "schema": "explain"}
+_MODULES = {
+    "confirm": "apply", "verify": "apply", "recover": "apply", "schema": "explain", "test": "cases"
+}  # fmt: skip
 
 
 class Commands(TyperGroup):
@@ -85,7 +90,7 @@ class Commands(TyperGroup):
 
 def command(name: str) -> Command:
     """The command called `name`, from its module."""
-    spelled = f"{name}_" if iskeyword(name) else name
+    spelled = _SPELLED.get(name, name)
     module = import_module(f"tuner.cli.{_MODULES.get(name, spelled)}")
     around = typer.Typer(add_completion=False)
     if hasattr(module, "app"):
@@ -112,8 +117,8 @@ _EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 differences found, 3 warnings under --strict, 4 unreachable, "
     "5 refused, 6 guardrail breached or delivery incomplete, 7 no improvement under "
     "--require-gain or below the bar of --fail-below, 64 usage, 69 a program is missing, 70 a bug, "
-    "75 locked by another run, 78 bad profile or template, 129 its terminal was closed, "
-    "130 interrupted, 143 terminated."
+    "75 locked by another run, 78 bad profile, template or file of cases, 129 its terminal was "
+    "closed, 130 interrupted, 143 terminated."
 )
 
 app = typer.Typer(

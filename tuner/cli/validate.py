@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from enum import Enum
 from pathlib import Path
 from posixpath import abspath
 from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, say, say_when_slow, working
+from tuner.cli.annotations import ProblemFormat, plain, show_to_program
+from tuner.cli.console import result, say, say_when_slow, working
 from tuner.cli.options import (
     CONFIGURATION,
     LOCAL,
@@ -47,16 +45,6 @@ from tuner.render.templates import Templates
 from tuner.render.tree import raw_of, require_writable, write_whole
 from tuner.rule import Rank
 from tuner.validate.layers import Layer, layers
-
-
-class ProblemFormat(Enum):
-    """How the problems and the layers are written."""
-
-    TEXT = "text"
-    JSON = "json"
-    GITHUB = "github"
-    GITLAB = "gitlab"
-
 
 _Mends = Sequence[Mend] | None
 _Output = Annotated[
@@ -291,57 +279,12 @@ def _show(
 def _show_to_program(
     found: list[Layer], problems: Sequence[Problem], output: ProblemFormat, mends: _Mends
 ) -> None:
-    if output is ProblemFormat.GITLAB:
-        result_json(list(gitlab(problems)))
-    elif output is ProblemFormat.GITHUB:
-        if problems:
-            result(github(problems))
-    else:
-        # A layer's problems stand with all others.
-        shown = [
-            {key: value for key, value in asdict(layer).items() if key != "problems"}
-            for layer in found
-        ]
-        told = [asdict(one) | {"severity": one.severity.value} for one in problems]
-        data = {"schema": 1, "kind": "validate", "layers": shown, "problems": told}
-        if mends is not None:
-            data["repaired"] = [asdict(one) for one in mends]
-        result_json(data)
-
-
-# https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions, with the
-# escapes of actions/toolkit, packages/core/src/command.ts: the message first, then properties too.
-_MESSAGE = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
-_PROPERTY = _MESSAGE | str.maketrans({":": "%3A", ",": "%2C"})
-
-
-def github(problems: Iterable[Problem]) -> str:
-    """A workflow command of GitHub Actions for each problem, one a line."""
-    lines = []
-    for one in problems:
-        place = {"file": one.file, "line": one.line, "col": one.column, "title": one.code}
-        named = (f"{name}={str(value).translate(_PROPERTY)}" for name, value in place.items())
-        text = one.message.translate(_MESSAGE)
-        lines.append(f"::{one.severity.value} {','.join(named)}::{text}")
-    return "\n".join(lines)
-
-
-# https://docs.gitlab.com/ci/testing/code_quality/: info, minor, major, critical or blocker.
-_SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor"}
-
-
-def gitlab(problems: Iterable[Problem]) -> Iterator[dict[str, object]]:
-    """The entries of a code quality report of GitLab.  A fingerprint stays when its problem moves
-    in its file; those that say the same are told apart by their number."""
-    before: Counter[tuple[str, str, str]] = Counter()
-    for one in problems:
-        what = (one.file, one.code, one.message)
-        text = "\0".join((*what, str(before[what])))
-        before[what] += 1
-        yield {
-            "description": one.message,
-            "check_name": one.code,
-            "fingerprint": hashlib.sha256(text.encode()).hexdigest()[:32],
-            "severity": _SEVERITIES[one.severity],
-            "location": {"path": one.file, "lines": {"begin": one.line}},
-        }
+    # A layer's problems stand with all others.
+    shown = [
+        {key: value for key, value in asdict(layer).items() if key != "problems"} for layer in found
+    ]
+    data: dict[str, object] = {"schema": 1, "kind": "validate", "layers": shown}
+    data["problems"] = list(map(plain, problems))
+    if mends is not None:
+        data["repaired"] = [asdict(one) for one in mends]
+    show_to_program(output, problems, data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal
 
 from tuner.modules.input import LOOPBACK
@@ -15,19 +16,27 @@ _PAUSE_S = 0.002
 
 
 def send(
-    kind: Literal["tcp", "udp"], port: int, messages: Sequence[bytes], address: str = LOOPBACK
+    kind: Literal["tcp", "udp"],
+    port: int,
+    messages: Sequence[bytes],
+    address: str = LOOPBACK,
+    sender: str | None = None,
 ) -> None:
-    """Each message once, to a port of this machine: over TCP a line each, until the receiver has
-    read them all, over UDP slowly, as datagrams that nobody reads are lost."""
+    """Each message once, to a port of this machine, from one of its addresses: over TCP a line
+    each, with its length where it has several, until the receiver has read them all, over UDP
+    slowly, as datagrams that nobody reads are lost."""
     if kind == "udp":
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        with socket.socket(family, socket.SOCK_DGRAM) as sender:
+        with socket.socket(family, socket.SOCK_DGRAM) as datagrams:
+            if sender is not None:
+                datagrams.bind((sender, 0))
             for message in messages:
-                sender.sendto(message, (address, port))
+                datagrams.sendto(message, (address, port))
                 time.sleep(_PAUSE_S)
         return
-    with socket.create_connection((address, port), _TIMEOUT_S) as connection:
-        connection.sendall(b"".join(message + b"\n" for message in messages))
+    source = None if sender is None else (sender, 0)
+    with socket.create_connection((address, port), _TIMEOUT_S, source) as connection:
+        connection.sendall(b"".join(map(_framed, messages)))
         connection.shutdown(socket.SHUT_WR)
         while connection.recv(4096):
             pass
@@ -40,3 +49,15 @@ def send_local(path: str, messages: Sequence[bytes]) -> None:
         sender.connect(path)
         for message in messages:
             sender.send(message)
+
+
+def has_address(address: str) -> bool:
+    """Whether messages can be sent from that address, of IPv4, on this machine."""
+    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as tried:
+        tried.bind((address, 0))
+        return True
+    return False
+
+
+def _framed(message: bytes) -> bytes:
+    return b"%d %b" % (len(message), message) if b"\n" in message else message + b"\n"

@@ -58,7 +58,7 @@ def _section(key: str, value: object, comments: Comments) -> Iterator[str]:
     for number, item in enumerate(value):
         if (key, number) in comments:
             yield f"  {_comment(comments, (key, number))}"
-        yield from _item(item, "  ")
+        yield from item_lines(item, "  ")
 
 
 def _comment(comments: Comments, path: tuple[str | int, ...]) -> str:
@@ -66,7 +66,7 @@ def _comment(comments: Comments, path: tuple[str | int, ...]) -> str:
     return f"# {_printable(origin.file)}:{origin.line}"
 
 
-def _item(item: object, indent: str) -> Iterator[str]:
+def item_lines(item: object, indent: str) -> Iterator[str]:
     """An item of a list: on one line where it fits."""
     short = f"{indent}- {flow(item)}"
     inner = item.values() if isinstance(item, Mapping) else ()
@@ -96,7 +96,7 @@ def _entry(key: str, value: object, indent: str) -> Iterator[str]:
                 yield from _entry(inner, one, f"{indent}  ")
         else:
             for one in value:
-                yield from _item(one, f"{indent}  ")
+                yield from item_lines(one, f"{indent}  ")
 
 
 def _holds_sections(value: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tuner.errors import JobFailed
@@ -57,9 +57,9 @@ class RsyslogdDied(JobFailed):
 class Rsyslogd:
     """A running rsyslogd that takes events at all of `entrances`; `stop` ends it.
 
-    It gets `folder`, which is new, for its own; of our environment the variables `inherits`, which
-    hold secrets that `config` refers to.  It may wait `start_checks_s` for servers that do not
-    answer before it opens an entrance.
+    It gets `folder`, which is new, for its own, and the usual environment, or one with secrets that
+    `config` refers to, or with another time zone.  It may wait `start_checks_s` for servers that do
+    not answer before it opens an entrance.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Rsyslogd:
         config: str,
         folder: Path,
         entrances: Sequence[EventSource],
-        inherits: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
         dies_with_us: bool = True,
         start_checks_s: float = 0.0,
     ) -> None:
@@ -81,7 +81,7 @@ class Rsyslogd:
                 arguments=[rsyslogd(), "-n", "-f", str(path), "-i", str(folder / "rsyslogd.pid")],
                 log=folder / "rsyslogd.log",
                 folder=folder,
-                environment=own_environment(*inherits),
+                environment=own_environment() if environment is None else environment,
                 dies_with_us=dies_with_us,
             )
         )

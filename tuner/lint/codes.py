@@ -107,6 +107,11 @@ _OF_SCHEMA: dict[str, tuple[str, str]] = {
         "sent.",
         _OURS,
     ),
+    "RT021": (
+        "A case of `rsyslog-tune test` names an input, an output or a sender that is not there: it "
+        "could only fail.",
+        _OURS,
+    ),
 }
 _OF_ENGINE: dict[str, tuple[str, str]] = {
     "RT501": (
@@ -157,6 +162,14 @@ _OF_THIS_MACHINE = (
         "rsyslog-tune's own: docs/profiles.md",
     ),
 )
+_OF_TESTS = CodeExplanation(
+    "RT022",
+    "test",
+    "error",
+    "What came of a message on a real rsyslogd is not what its case expects: either the "
+    "configuration or the case is wrong.",
+    "rsyslog-tune's own: docs/test.md",
+)
 # Of a base, whose actions no section of a profile is.
 _OF_BASE = (
     CodeExplanation(
@@ -202,6 +215,7 @@ def explained_codes() -> Iterator[CodeExplanation]:
         for code, (why, source) in reasons.items():
             yield CodeExplanation(code, layer, "error", why, source)
     yield from _OF_THIS_MACHINE
+    yield _OF_TESTS
     yield from _OF_BASE
     yield from (_of_rule(rule.about) for rule in RULES)
 

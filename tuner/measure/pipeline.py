@@ -15,6 +15,7 @@ from tuner.engine.owned import Owner, create_index, put_template, remove
 from tuner.errors import Unreachable
 from tuner.flood.heads import NUMBER_DIGITS
 from tuner.flood.workload import format_for
+from tuner.host.process import own_environment
 from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import Lab
 from tuner.lab.receiver import Receiver, receiver_for
@@ -78,7 +79,7 @@ def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
             config + impstats_section(stats),
             folder,
             entrances(bound),
-            bound.secret_variables,
+            own_environment(*bound.secret_variables),
             start_checks_s=bound.start_checks_s,
         )
         try:

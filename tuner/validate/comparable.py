@@ -59,7 +59,7 @@ _OF_FILES = frozenset({"mode", "pollinginterval", "freshstarttail"})
 _LIMITS = ("ratelimit.", "syssock.ratelimit.", "systemlogratelimit", "imuxsockratelimit")
 _SYSTEM_SOCKET = "/dev/log"
 _WILDCARDS = re.compile(r"[*?\[\]]")
-_PATH, _LINE = "$.rsyslogtunepath", "$.rsyslogtuneline"
+PATH, _LINE = "$.rsyslogtunepath", "$.rsyslogtuneline"
 # What sends or writes events elsewhere, with the template that it has without one; omfile's is
 # that of omfile here too.
 _LINES = {
@@ -145,6 +145,8 @@ class ComparableScript:
             case "module" if module_name(one) == "omfile":
                 template = (each for each in one.parameters if each.key in {"load", "template"})
                 yield replace(one, parameters=tuple(template))
+            case "module" if module_name(one) in LISTENERS:
+                yield _without_tls(one)
             case "module" if module_name(one) == "imfile":
                 yield one.without(_OF_FILES)
             case "module" if module_name(one) == "imuxsock":
@@ -242,15 +244,15 @@ class ComparableScript:
         template, named, made = one.text("template"), _dynamic(one, kind), dict[str, str]()
         if kind != "omfile":
             # Without a line end of their own they would be one line.
-            yield _worked_out(_LINE, template or _LINES[kind])
+            yield worked_out(_LINE, template or _LINES[kind])
             template = self.template(_LINE, "", "\n")
         if template:
             made["template"] = template
         if named is None:
             return {**made, "file": self.path(one, kind)}
-        yield _worked_out(_PATH, named)
+        yield worked_out(PATH, named)
         before = f"{self.files}/" if kind == "omfile" else f"{self.sent}/{kind}:"
-        return {**made, "dynaFile": self.template(_PATH, before, "")}
+        return {**made, "dynaFile": self.template(PATH, before, "")}
 
     def path(self, one: ScriptObject, kind: str) -> str:
         """The file in the lab of what goes to one place."""
@@ -317,7 +319,7 @@ class ComparableScript:
                 yield one
 
 
-def _worked_out(variable: str, template: str) -> SetVariable:
+def worked_out(variable: str, template: str) -> SetVariable:
     """What puts a text that a template writes into a variable."""
     value = FunctionCall("exec_template", (Quoted(template, HERE),), HERE)
     return SetVariable("set", variable, value, HERE)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -50,17 +50,12 @@ def delivered(block: Block, events: Sequence[bytes]) -> Delivered:
                 "nothing can be sent to it: compare a configuration with an input of type "
                 f"{', '.join(ENTERED)}"
             )
-        files = stack.enter_context(_files(entries))
-        running = Rsyslogd(text, here, [_entrance(one) for one in entries])
+        files = stack.enter_context(opened(entries))
+        running = Rsyslogd(text, here, [entrance(one) for one in entries])
         client = EngineClient(sink.url)
         try:
             for one in entries:
-                if one.kind in LISTENERS:
-                    send(LISTENERS[one.kind], one.port, events, one.address)
-                elif one.kind == "imuxsock":
-                    send_local(one.path, events)
-                else:
-                    _append(files[one.path], one.path, events, running)
+                enter(one, files, events, running)
             await_quiet(client, running.check, _QUIET_S)
             _await_quiet(here)
             running.stop(_FINISH_S)
@@ -70,12 +65,12 @@ def delivered(block: Block, events: Sequence[bytes]) -> Delivered:
             running.stop()
             client.close()
         written = [*_written(Path(changing.files), "/"), *_written(Path(changing.sent), "")]
-    arrivals = tuple(_outside(one, changing.read) for one in (*_arrivals(lines), *written))
+    came = tuple(outside(one, changing.read) for one in (*arrivals(lines), *written))
     servers, local = frozenset(_servers(block)), frozenset(changing.local)
-    return Delivered(arrivals, servers, _listening(block), local)
+    return Delivered(came, servers, _listening(block), local)
 
 
-def _entrance(one: Entry) -> EventSource:
+def entrance(one: Entry) -> EventSource:
     """What must be there before events are sent."""
     if one.kind in LISTENERS:
         return (UdpPort if LISTENERS[one.kind] == "udp" else TcpPort)(one.port)
@@ -83,16 +78,33 @@ def _entrance(one: Entry) -> EventSource:
 
 
 @contextmanager
-def _files(entries: Sequence[Entry]) -> Iterator[dict[str, BinaryIO]]:
+def opened(entries: Sequence[Entry]) -> Iterator[dict[str, BinaryIO]]:
     """The files to be read, open before the folder is given away."""
-    with ExitStack() as opened:
+    with ExitStack() as stack:
         files: dict[str, BinaryIO] = {}
         for one in entries:
             if one.kind == "imfile":
                 path = Path(one.path)
                 path.parent.mkdir(parents=True, exist_ok=True)
-                files[one.path] = opened.enter_context(path.open("xb"))
+                files[one.path] = stack.enter_context(path.open("xb"))
         yield files
+
+
+def enter(
+    one: Entry,
+    files: Mapping[str, BinaryIO],
+    events: Sequence[bytes],
+    running: Rsyslogd,
+    sender: str | None = None,
+) -> None:
+    """Send each event once by an entry, of which a file is open, from an address of this machine
+    where it is a port."""
+    if one.kind in LISTENERS:
+        send(LISTENERS[one.kind], one.port, events, one.address, sender)
+    elif one.kind == "imuxsock":
+        send_local(one.path, events)
+    else:
+        _append(files[one.path], one.path, events, running)
 
 
 def _append(file: BinaryIO, path: str, events: Sequence[bytes], running: Rsyslogd) -> None:
@@ -103,7 +115,7 @@ def _append(file: BinaryIO, path: str, events: Sequence[bytes], running: Rsyslog
     wait_until(lambda: (read.position(running.pid) or 0) >= file.tell(), _PATIENCE_S)
 
 
-def _outside(one: Arrival, folder: str) -> Arrival:
+def outside(one: Arrival, folder: str) -> Arrival:
     """What names a file that is read names it as the configuration does; JSON may escape it."""
     text = one.text.replace(folder, "").replace(folder.replace("/", "\\/"), "")
     return replace(one, text=text)
@@ -120,7 +132,7 @@ def _await_quiet(folder: Path) -> None:
         time.sleep(_QUIET_S / 2)
 
 
-def _arrivals(lines: bytes) -> Iterator[Arrival]:
+def arrivals(lines: bytes) -> Iterator[Arrival]:
     """Pairs of an action and a document; a template may end in a line end of its own."""
     waiting = iter(line for line in lines.split(b"\n") if line.strip())
     for line in waiting:

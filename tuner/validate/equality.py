@@ -193,7 +193,7 @@ def _side_by_side(one: str, other: str) -> str:
 
 
 # Times as rsyslog writes them: RFC 3339, RFC 3164, for PostgreSQL, for MySQL, and as seconds.
-_TIME = re.compile(
+TIME = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
     r"|\b\d{14}\b|\b\d{10}\b"
@@ -203,14 +203,15 @@ _FORMATS = ("%Y %b %d %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y%m%d%H%M%S")
 
 def _without_now(text: str) -> str:
     """A text with the times at which it came to rsyslogd all alike, each in its own format."""
-    return _TIME.sub(lambda found: _shape(found[0]) if _is_now(found[0]) else found[0], text)
+    return TIME.sub(lambda found: _shape(found[0]) if is_now(found[0]) else found[0], text)
 
 
 def _shape(time: str) -> str:
     return re.sub("[A-Z][a-z]{2}", "Mon", re.sub(r"\d", "0", time.replace("  ", " 0")))
 
 
-def _is_now(text: str) -> bool:
+def is_now(text: str) -> bool:
+    """Whether a time is that of a clock today, while two events come."""
     now = datetime.now(UTC).astimezone()
     if len(text) == _SECONDS_LENGTH and text.isdecimal():
         return abs(int(text) - now.timestamp()) < _APART.total_seconds()

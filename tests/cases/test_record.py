@@ -1,0 +1,105 @@
+"""Cases from sample lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.cases.factory import cases_of, document, line
+from tuner.cases.judge import judged
+from tuner.cases.model import ExpectedArrival, FieldRule
+from tuner.cases.record import recorded
+from tuner.cases.run import Came
+
+NOW = datetime.now(UTC)
+ID, OTHER = "03AC3025AE1C453BB7DD10B988562BDC", "90BF51F161BA4C76806BD3C1ABECFFA2"
+
+
+def expected(sent: str, first: Came, again: Came, folder: Path) -> ExpectedArrival:
+    """What is recorded of a line, read again; what came then passes."""
+    text = recorded({"conf": "a.conf"}, [sent], [[first], [again]], NOW.date())
+    loaded = cases_of(text, folder)
+    for came in (first, again):
+        (done,) = judged(loaded, [[came]])
+        assert done.passed, done.problems
+    (case,) = loaded.cases.cases
+    assert case.line == sent
+    assert case.outputs == (first.output,)
+    (one,) = case.expect
+    return one
+
+
+def test_what_stays_is_exact(tmp_path: Path) -> None:
+    value = {"message": 'a "q" \\ \t\u00e9\U0001f418 *', "n": 7, "ok": True, "none": None, "l": [1]}
+    one = expected("x", document(value, "logs", "7"), document(value, "logs", "7"), tmp_path)
+    assert one.fields == value
+    assert (one.index, one.id) == ("logs", "7")
+
+
+@pytest.mark.parametrize(
+    ("text", "sent", "pattern"),
+    [
+        (NOW.isoformat(), "x", ".+"),
+        (f"{NOW.year}-01-02T03:04:05+00:00", "Jan  2 03:04:05", r"\d{4}-01-02T03:04:05\+00:00"),
+        (f"{NOW.year}-01-02T03:04:05+00:00", f"<13>1 {NOW.year}-01-02T03:04:05Z", None),
+        ("1999-01-02T03:04:05+00:00", "x", None),
+        (f"at {NOW.isoformat()} (*)", "x", r"at .+ \(\*\)"),
+        (f"{NOW.timestamp():.0f}", "x", ".+"),
+        ("1234567890", "x", None),
+    ],
+)
+def test_times_of_today_and_years_that_no_line_says_are_patterns(
+    text: str, sent: str, pattern: str | None, tmp_path: Path
+) -> None:
+    came = document({"time": text})
+    wanted = text if pattern is None else FieldRule(pattern=pattern)
+    assert expected(sent, came, came, tmp_path).fields == {"time": wanted}
+
+
+@pytest.mark.parametrize(
+    ("index", "pattern"),
+    [
+        (f"logs-{NOW:%Y.%m.%d}", "logs-.+"),
+        (f"logs-{NOW.year}.01.02", r"logs-\d{4}\.01\.02"),
+        ("logs-1999.01.02", None),
+    ],
+)
+def test_so_are_dates_in_names(index: str, pattern: str | None, tmp_path: Path) -> None:
+    if index.endswith(f"{NOW:%m.%d}") and pattern != "logs-.+":
+        pytest.skip("today is that day")
+    one = expected("x", document({"a": 1}, index), document({"a": 1}, index), tmp_path)
+    assert one.index == index if pattern is None else getattr(one.index, "pattern", "") == pattern
+
+
+def test_a_number_that_is_a_time_of_today_is_no_number_to_expect(tmp_path: Path) -> None:
+    came = document({"at": int(NOW.timestamp()), "ms": NOW.timestamp() * 1000, "n": 1234567890})
+    rule = FieldRule(pattern=".+")
+    assert expected("x", came, came, tmp_path).fields == {"at": rule, "ms": rule, "n": 1234567890}
+
+
+def test_what_differs_each_time_is_anything(tmp_path: Path) -> None:
+    first, again = document({"a": 1, "b": "x"}, "l", ID), document({"a": 2, "b": "y"}, "l", OTHER)
+    one = expected("x", first, again, tmp_path)
+    assert one.fields == {"a": FieldRule(pattern=".+"), "b": FieldRule(pattern=".+")}
+    assert getattr(one.id, "pattern", "") == "[0-9A-F]{32}"
+
+
+def test_lines_have_their_file(tmp_path: Path) -> None:
+    one = expected("x", line("a b"), line("a b"), tmp_path)
+    assert (one.output, one.file, one.line) == ("file", "/var/log/all", "a b")
+
+
+def names(lines: Sequence[str], folder: Path) -> list[str]:
+    text = recorded({"profile": "p.yaml"}, lines, [[] for _ in range(2 * len(lines))], NOW.date())
+    loaded = cases_of(text, folder)
+    assert all(one.outputs == () for one in loaded.cases.cases)
+    return [one.name for one in loaded.cases.cases]
+
+
+def test_cases_are_called_by_their_lines(tmp_path: Path) -> None:
+    assert names(["a\tb", "c" * 99, "c" * 80, "\x00"], tmp_path) == [
+        "a?b", "c" * 60, f"{'c' * 60} (2)", "?"
+    ]  # fmt: skip

@@ -1,0 +1,130 @@
+"""A configuration as it runs to be tested."""
+
+from __future__ import annotations
+
+from tuner.cases.run import Surface, surface
+from tuner.cases.script import CaseScript
+from tuner.rainerscript.legacy import modern
+from tuner.rainerscript.parser import parse
+from tuner.validate.comparable import Entry
+
+TEXT = """\
+module(load="imtcp" streamDriver.mode="1" threads="4")
+module(load="imudp" threads="2" timeRequery="4")
+module(load="imrelp")
+module(load="imfile" mode="polling")
+module(load="imuxsock" sysSock.annotate="on")
+module(load="imklog")
+global(workDirectory="/var/spool/rsyslog" defaultNetstreamDriver="gtls" maxMessageSize="16k")
+main_queue(queue.type="Disk" queue.filename="main")
+input(type="imtcp" port="601" ruleset="in")
+input(type="imudp" port="602" allowedSender="10.0.0.0/8")
+input(type="imrelp" port="603" tls="on" ruleset="in")
+input(type="imfile" file="/var/log/apps/*.log" tag="app:")
+input(type="imfile" file="/var/log/java" startmsg.regex="^[0-9]")
+ruleset(name="in" queue.type="Disk" queue.filename="in" queue.minDequeueBatchSize="500") {
+    action(name="es" type="omelasticsearch" searchIndex="name" dynSearchIndex="on" template="d"
+           server="far.example" queue.type="LinkedList" queue.filename="es")
+    action(type="omelasticsearch" template="d")
+    action(name="all" type="omfile" file="/var/log/all")
+    action(name="mail" type="ommail")
+    action(name="fix" type="mmutf8fix" queue.type="Direct")
+}
+action(name="far" type="omfwd" target="far.example" port="514")
+"""
+
+
+def fitted(text: str) -> tuple[CaseScript, str]:
+    block, refused = parse(text, "rsyslog.conf")
+    assert not refused
+    script = CaseScript("http://127.0.0.1:65001", "/lab", mark="#m#")
+    return script, script.text(modern(block))
+
+
+def seen(text: str) -> Surface:
+    return surface(modern(parse(text, "rsyslog.conf")[0]))
+
+
+def test_inputs_and_outputs_are_called_as_they_are_written() -> None:
+    found = seen(TEXT)
+    assert found.inputs == {
+        "imuxsock": "imuxsock", "imtcp:601": "imtcp", "imudp:602": "imudp", "imrelp:603": "imptcp",
+        "imfile:/var/log/apps/*.log": "imfile",
+    }  # fmt: skip
+    assert found.outputs == ("es", "action[2]", "all", "far")
+    assert [one.message for one in found.gaps] == [
+        "imrelp:603: an imptcp stands for it",
+        "input imfile:/var/log/java: no test sends to it",
+        "output mail: ommail is not tested",
+    ]
+
+
+def test_what_becomes_of_messages_stays_and_nothing_leaves_the_lab() -> None:
+    _, text = fitted(TEXT)
+    for kept in (
+        'timeRequery="4"', 'maxMessageSize="16k"', 'template="d"', 'exec_template("name")',
+        'tag="app:"', 'type="mmutf8fix"', 'annotate="on"',
+    ):  # fmt: skip
+        assert kept in text
+    for gone in (
+        '"far.example"', "threads=", "polling", "imklog", "gtls", "/var/spool", "imrelp",
+        "ommail", "9200",
+        '"/var/log', '"Disk"', "minDequeueBatchSize", "queue.filename", "allowedSender",
+        "streamDriver",
+    ):  # fmt: skip
+        assert gone not in text
+    assert 'sysSock.name="/lab/socket0"' in text
+
+
+def test_one_worker_keeps_the_order_of_each_queue() -> None:
+    _, text = fitted(TEXT)
+    queue = 'queue.type="LinkedList" queue.workerThreads="1" queue.timeoutShutdown="10000"'
+    assert f"main_queue({queue})" in text
+    assert f'ruleset(name="in" {queue})' in text
+    assert text.count("queue.type") == 2
+
+
+def test_each_ruleset_begins_with_the_number_of_the_case() -> None:
+    _, text = fitted(TEXT)
+    entrance = 'if $rawmsg contains "#m#" then {\n'
+    assert text.count(entrance) == 2
+    assert text.index(entrance) < text.index("RSYSLOG_TraditionalForwardFormat")
+    after = text.partition('ruleset(name="in"')[2]
+    assert after.partition("\n")[2].lstrip().startswith(entrance)
+
+
+def test_documents_and_files_are_named_for_case_and_output() -> None:
+    _, text = fitted(TEXT)
+    flat = " ".join(text.split())
+    case = 'property(name="$.rsyslogtunecase")'
+    for parts in (
+        f'constant(value="c") {case} constant(value="/0/") property(name="$.rsyslogtuneindex")',
+        f'constant(value="c") {case} constant(value="/1/") constant(value="system")',
+        f'constant(value="/lab/written/c") {case} constant(value="/2/") '
+        'constant(value="/files/var/log/all")',
+        f'constant(value="/lab/written/c") {case} constant(value="/5/") '
+        'constant(value="/sent/omfwd:udp:far.example:514")',
+    ):
+        assert parts in flat, parts
+
+
+def test_messages_enter_where_the_input_is_in_the_lab() -> None:
+    script, text = fitted(TEXT)
+    assert script.ways["imuxsock"] == Entry("imuxsock", path="/lab/socket0")
+    path = "/lab/read/var/log/apps/x.log"
+    assert script.ways["imfile:/var/log/apps/*.log"] == Entry("imfile", path=path)
+    assert f'File="{path}"' in text
+    port = script.ways["imrelp:603"].port
+    assert f'input(ruleset="in" type="imptcp" address="127.0.0.1" port="{port}")' in text
+
+
+def test_without_an_input_that_a_test_can_send_to_a_socket_stands_for_one() -> None:
+    found = seen('module(load="imklog")\naction(type="omfile" file="/var/log/all")\n')
+    assert found.inputs == {"imuxsock": "imuxsock"}
+    assert found.outputs == ("action[1]",)
+
+
+def test_the_form_before_version_6_is_tested_too() -> None:
+    found = seen("$ModLoad imudp\n$UDPServerRun 514\n*.* /var/log/all\n*.* @@far.example\n")
+    assert found.inputs == {"imudp:514": "imudp"}
+    assert found.outputs == ("action[1]", "action[2]")

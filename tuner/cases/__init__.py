@@ -1,0 +1,1 @@
+"""Unit tests of a pipeline: what messages become, run on a real rsyslogd and compared."""

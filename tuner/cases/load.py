@@ -1,0 +1,140 @@
+"""A file of cases: read, validated, held against what the configuration has; all problems come at
+once."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from pydantic import ValidationError
+
+from tuner.cases.event import message_of
+from tuner.cases.model import Case, Cases
+from tuner.cases.run import Sent, Surface
+from tuner.errors import BadProfile, KeyPath, Problem
+from tuner.flood.verbatim import has_address
+from tuner.lint.load import text_of
+from tuner.profile.source import Source, problem_at, read
+from tuner.profile.wording import WRONG_VALUE, problems_of
+from tuner.validate.comparable import LISTENERS
+
+NO_SUCH_NAME = "RT021"
+
+
+@dataclass(frozen=True)
+class LoadedCases:
+    """Valid cases, and where they stand in their file."""
+
+    cases: Cases
+    source: Source
+
+    @property
+    def time_zone(self) -> tzinfo | None:
+        """That of rsyslogd; None is this machine's."""
+        return None if self.cases.timezone is None else ZoneInfo(self.cases.timezone)
+
+    def beside(self, name: str) -> Path:
+        """A file that the cases name, whose path is relative to theirs."""
+        return Path(self.source.name).parent / name
+
+    def problem(self, path: KeyPath, message: str, code: str) -> Problem:
+        """What is wrong at a place of the file."""
+        return problem_at(self.source.name, self.source.position(path), message, code)
+
+
+def load_cases(path: Path) -> LoadedCases:
+    """The cases in a file; raises BadProfile with every problem found."""
+    source = read(text_of(path), str(path))
+    try:
+        cases = Cases.model_validate(source.data or {}, by_alias=True, by_name=False)
+    except ValidationError as error:
+        raise BadProfile(source.problems + problems_of(error, source, Cases)) from None
+    loaded = LoadedCases(cases, source)
+    problems = (*source.problems, *_twice(loaded))
+    if problems:
+        raise BadProfile(problems)
+    return loaded
+
+
+def _twice(loaded: LoadedCases) -> Iterator[Problem]:
+    """What a file says twice."""
+    source, seen = loaded.source, set[str]()
+    if loaded.cases.profile is not None and loaded.cases.conf is not None:
+        where, text = source.key_position(("conf",)), "write profile or conf, not both"
+        yield problem_at(source.name, where, text, WRONG_VALUE)
+    for number, name in enumerate(one.name for one in loaded.cases.cases):
+        if name in seen:
+            text = f"two cases are called {name}: give each a name of its own"
+            yield loaded.problem(("cases", number, "name"), text, WRONG_VALUE)
+        seen.add(name)
+
+
+def messages(loaded: LoadedCases, surface: Surface) -> tuple[Sent, ...]:
+    """What is sent for each case; raises BadProfile with every name that the configuration does not
+    have."""
+    problems = list(_problems(loaded, surface))
+    if problems:
+        raise BadProfile(tuple(problems))
+    now = datetime.now(loaded.time_zone).astimezone(loaded.time_zone)
+    return tuple(
+        Sent(name, message_of(one, surface.inputs[name], now), one.sender)
+        for one in loaded.cases.cases
+        for name in inputs_called(one.input, surface)[:1]
+    )
+
+
+def inputs_called(name: str | None, surface: Surface) -> tuple[str, ...]:
+    """The inputs of that name, or type; without one the first."""
+    if name is None:
+        return tuple(surface.inputs)[:1]
+    found = [one for one in surface.inputs if name == one]
+    return tuple(found or (one for one in surface.inputs if name == one.partition(":")[0]))
+
+
+def _problems(loaded: LoadedCases, surface: Surface) -> Iterator[Problem]:
+    for number, one in enumerate(loaded.cases.cases):
+        here: KeyPath = ("cases", number)
+        yield from _of_input(loaded, one, here, surface)
+        for place, name in _outputs(one, here):
+            if name not in surface.outputs:
+                text = f"no output {name} is tested: {_instead(name, tuple(surface.outputs))}"
+                yield loaded.problem(place, text, NO_SUCH_NAME)
+
+
+def _of_input(loaded: LoadedCases, one: Case, here: KeyPath, surface: Surface) -> Iterator[Problem]:
+    found = inputs_called(one.input, surface)
+    if not found:
+        text = f"no input {one.input} is tested: {_instead(one.input or '', tuple(surface.inputs))}"
+        yield loaded.problem((*here, "input"), text, NO_SUCH_NAME)
+    elif len(found) > 1:
+        text = f"several inputs are {one.input}: write {' or '.join(found)}"
+        yield loaded.problem((*here, "input"), text, NO_SUCH_NAME)
+    elif surface.inputs[found[0]] not in LISTENERS and "sender" in one.model_fields_set:
+        text = f"{found[0]} takes nothing from other machines: remove sender"
+        yield loaded.problem((*here, "sender"), text, NO_SUCH_NAME)
+    elif not has_address(one.sender):
+        text = (
+            f"this machine has no address {one.sender} to send from: use one of 127.0.0.0/8, or "
+            f"give it one first (ip address add {one.sender}/32 dev lo)"
+        )
+        yield loaded.problem((*here, "sender"), text, NO_SUCH_NAME)
+
+
+def _outputs(one: Case, here: KeyPath) -> Iterator[tuple[KeyPath, str]]:
+    """The outputs that a case names, and where."""
+    for number, name in enumerate(one.outputs or ()):
+        yield (*here, "outputs", number), name
+    for number, expected in enumerate(one.expect):
+        if expected.output is not None:
+            yield (*here, "expect", number, "output"), expected.output
+
+
+def _instead(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, 1)
+    if near:
+        return f"did you mean {near[0]}?"
+    return f"there are {', '.join(known)}" if known else "the configuration has none"

@@ -1,0 +1,119 @@
+"""Cases from sample lines: what came of each, which is then what it must become; pure.
+
+Each line was sent twice: what differs, and times of today, become patterns; so does a year that the
+line itself does not say.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+
+from tuner.cases.run import Came
+from tuner.importer.written import item_lines
+from tuner.profile.edit.splice import flow
+from tuner.validate.equality import TIME, is_now
+
+TIME_ZONE = "UTC"
+"""In which cases are recorded, so that they hold on every machine."""
+_ANY, _YEAR, _UUID = ".+", r"\d{4}", r"[0-9A-F]{32}"
+_LONGEST_NAME = 60
+_UNIX = r"(?<!\d)\d{10}(?:\d{3})?(?!\d)"
+_TODAY_S = 600
+_DATE = r"(?:[._/-]?\d\d)+"
+
+
+def recorded(
+    about: Mapping[str, str], lines: Sequence[str], came: Sequence[Sequence[Came]], today: date
+) -> str:
+    """The text of a file of cases `about` a profile or a configuration; of each line `came` has
+    what it became, twice."""
+    head = [f"{flow(key)}: {flow(value)}" for key, value in about.items()]
+    cases = [
+        _case(name, line, came[2 * number], came[2 * number + 1], today)
+        for number, (name, line) in enumerate(zip(_names(lines), lines, strict=True))
+    ]
+    listed = [each for one in cases for each in item_lines(one, "  ")]
+    return "\n".join([*head, f"timezone: {TIME_ZONE}", "cases:", *listed]) + "\n"
+
+
+def _names(lines: Sequence[str]) -> Iterator[str]:
+    """The beginning of each line, with a number where several begin so."""
+    seen = Counter[str]()
+    for line in lines:
+        shown = "".join(one if one.isprintable() else "?" for one in line).strip()
+        name = shown[:_LONGEST_NAME] or "an empty line"
+        seen[name] += 1
+        yield name if seen[name] == 1 else f"{name} ({seen[name]})"
+
+
+def _case(
+    name: str, line: str, first: Sequence[Came], again: Sequence[Came], today: date
+) -> dict[str, object]:
+    # A year that the line says will not change.
+    day = None if str(today.year) in line else today
+    pairs = zip(first, again, strict=False)
+    expect = [_arrival(one, other, day) for one, other in pairs if one.output == other.output]
+    outputs = list(dict.fromkeys(one.output for one in first))
+    return {"name": name, "line": line, "outputs": outputs} | ({"expect": expect} if expect else {})
+
+
+def _arrival(came: Came, again: Came, day: date | None) -> dict[str, object]:
+    one, other = came.arrival, again.arrival
+    found: dict[str, object] = {"output": came.output}
+    if one.place:
+        found["file"] = _text(one.place, other.place, day)
+        found["line"] = _text(one.text, other.text, day)
+        return found
+    found["index"] = _text(one.index, other.index, day)
+    if one.document_id is not None:
+        is_made = one.document_id != other.document_id
+        found["id"] = {"pattern": _UUID} if is_made else one.document_id
+    fields, others = one.fields or {}, other.fields or {}
+    told = {name: _value(value, others.get(name), day) for name, value in fields.items()}
+    # An object without members is no value that a case can name.
+    found["fields"] = {name: value for name, value in told.items() if value != {}}
+    return found
+
+
+def _value(value: object, again: object, day: date | None) -> object:
+    if isinstance(value, str):
+        return _text(value, again if isinstance(again, str) else "", day)
+    is_time = isinstance(value, int | float) and _is_unix_now(value)
+    return value if value == again and not is_time else {"pattern": _ANY}
+
+
+def _is_unix_now(number: float) -> bool:
+    """Whether a number is a time of today, in seconds or milliseconds since 1970."""
+    return any(abs(number / unit - time.time()) < _TODAY_S for unit in (1, 1000))
+
+
+def _text(text: str, again: str, day: date | None) -> object:
+    """A text that is the same each time, or the pattern of one that is not; without a day no year
+    is one."""
+    dates = "(?!)" if day is None else rf"(?<!\d){day.year}{_DATE}"
+    pattern, end = "", 0
+    for found in re.finditer(f"(?:{TIME.pattern})|{_UNIX}|{dates}", text):
+        pattern += _escaped(text[end : found.start()])
+        end = found.end()
+        digits = re.sub(r"\D", "", found[0])
+        is_unix = digits == found[0] and _is_unix_now(int(digits))
+        if is_now(found[0]) or is_unix or (day and digits[:8] == f"{day:%Y%m%d}"):
+            pattern += _ANY
+        elif day and found[0].startswith(str(day.year)):
+            pattern += _YEAR + _escaped(found[0].removeprefix(str(day.year)))
+        else:
+            pattern += _escaped(found[0])
+    pattern += _escaped(text[end:])
+    if pattern == _escaped(text) and text == again:
+        return text
+    fits = re.fullmatch(pattern, again, re.DOTALL) is not None
+    return {"pattern": pattern if fits else _ANY}
+
+
+def _escaped(text: str) -> str:
+    """A pattern of a text that people can read: re.escape escapes blanks and hyphens too."""
+    return re.sub(r"[][.^$*+?{}\\|()]", r"\\\g<0>", text)

@@ -1,0 +1,272 @@
+"""`rsyslog-tune test`: unit tests of a pipeline: what messages become."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from tuner.cases.judge import JudgedCase, judged
+from tuner.cases.load import LoadedCases, load_cases, messages
+from tuner.cases.record import TIME_ZONE, recorded
+from tuner.cases.run import Sent, Surface, run, surface
+from tuner.cli.annotations import ProblemFormat, plain, show_to_program
+from tuner.cli.console import result, say, working
+from tuner.cli.options import (
+    CONFIGURATION,
+    LOCAL,
+    RsyslogdOption,
+    TemplatesOption,
+    read_profile,
+    templates_of,
+)
+from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Problem, Refused
+from tuner.host.programs import choose_rsyslogd, rsyslog_version
+from tuner.lint.load import snippets_of
+from tuner.rainerscript.parser import parse
+from tuner.rainerscript.script import Block
+from tuner.render.artefacts import rsyslog_conf
+from tuner.render.form import Form
+from tuner.render.templates import Templates
+from tuner.render.tree import require_writable, write_whole
+from tuner.report.junit import junit_xml
+
+_MOST_LINES = 500
+_Tests = Annotated[
+    list[Path],
+    typer.Argument(metavar="TESTS...", help="Files of cases, in YAML; see docs/test.md."),
+]
+_Profile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PROFILE",
+        help=f"The profile to test, in place of the one that TESTS name; by default {LOCAL}.",
+    ),
+]
+_Conf = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="The configuration of rsyslog to test, such as /etc/rsyslog.conf, in place of a "
+        "profile.",
+    ),
+]
+_Record = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="LOG",
+        help="Write TESTS, which must not exist yet: a case for each line of LOG that expects "
+        "what comes of it today.",
+    ),
+]
+_Junit = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the results as JUnit XML too, for CI servers."),
+]
+_Output = Annotated[
+    ProblemFormat,
+    typer.Option(
+        help="Format on stdout; github: only differences, as GitHub Actions annotations; "
+        "gitlab: as a GitLab code quality report."
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is tested: its statements, and what cases can name of it."""
+
+    block: Block
+    surface: Surface
+
+
+@dataclass(frozen=True)
+class _TestedFile:
+    """The cases of a file as they were judged, what is not tested, and the seconds it took."""
+
+    path: str
+    cases: tuple[JudgedCase, ...]
+    untested: tuple[str, ...]
+    took_s: float
+
+
+def run_cases(
+    tests: _Tests,
+    profile: _Profile = None,
+    conf: _Conf = None,
+    record: _Record = None,
+    junit: _Junit = None,
+    templates: TemplatesOption = None,
+    rsyslogd: RsyslogdOption = None,
+    output: _Output = ProblemFormat.TEXT,
+) -> None:
+    """Test what messages become: documents with their index and fields, lines in files, or
+    nothing.
+
+    The rendered profile, or a configuration of rsyslog, runs on a real rsyslogd on loopback.  It
+    gets the message of each case; the built-in sink stands for the engine, files for all other
+    places.  What comes of a message is compared with what its case expects, field by field.
+
+    Exits with 2 when a case fails, with 78 when TESTS or the profile is wrong, with 1 when rsyslogd
+    rejects the configuration, with 69 when rsyslogd or a module of it is missing.
+    """
+    choose_rsyslogd(rsyslogd)
+    if profile is not None and conf is not None:
+        raise BadUsage("--profile and --conf cannot be combined")
+    site = templates_of(templates)
+    if record is not None:
+        _record(tests, record, profile or conf, junit, site)
+        return
+    if junit is not None:
+        require_writable(junit)
+    try:
+        loaded = _of_all(load_cases, tests)
+        ready = _of_all(lambda one: _ready(one, profile or conf, site), loaded)
+    except BadProfile as bad:
+        if output is not ProblemFormat.TEXT:
+            show_to_program(output, bad.problems, _json((), bad.problems))
+        raise
+    files = [
+        _tested(one, subject, sent) for one, (subject, sent) in zip(loaded, ready, strict=True)
+    ]
+    if junit is not None:
+        write_whole(junit, junit_xml([(one.path, one.cases, one.took_s) for one in files]))
+    _show(files, output)
+
+
+_One = TypeVar("_One")
+_Made = TypeVar("_Made")
+
+
+def _of_all(make: Callable[[_One], _Made], ones: Iterable[_One]) -> list[_Made]:
+    """What is made of each; raises BadProfile with the problems of all."""
+    made, problems = list[_Made](), list[Problem]()
+    for one in ones:
+        try:
+            made.append(make(one))
+        except BadProfile as bad:
+            problems += bad.problems
+    if problems:
+        raise BadProfile(tuple(dict.fromkeys(problems)))
+    return made
+
+
+def _ready(
+    loaded: LoadedCases, given: Path | None, site: Templates | None
+) -> tuple[Subject, tuple[Sent, ...]]:
+    """What cases are of, and what is sent; raises BadProfile."""
+    named = loaded.cases.profile or loaded.cases.conf
+    subject = subject_of(given or (LOCAL if named is None else loaded.beside(named)), site)
+    return subject, messages(loaded, subject.surface)
+
+
+def subject_of(path: Path, site: Templates | None) -> Subject:
+    """The statements of a profile or a configuration; raises BadProfile and JobFailed."""
+    loaded = read_profile(path)
+    base = loaded.profile.base
+    if base is not None:
+        block = base.kept.changed.block
+    else:
+        form = Form(snippets_of(loaded))
+        text = rsyslog_conf(loaded.profile, templates=site, form=form)
+        block, refused = parse(text, "rendered rsyslog.conf")
+        if refused:
+            raise JobFailed("; ".join(map(str, refused)))
+    return Subject(block, surface(block))
+
+
+def _tested(loaded: LoadedCases, subject: Subject, sent: Sequence[Sent]) -> _TestedFile:
+    """Run the cases of a file."""
+    name, began_s = loaded.source.name, time.monotonic()
+    with working(f"testing {name} on rsyslogd {rsyslog_version()}"):
+        came = run(subject.block, sent, loaded.cases.timezone)
+    untested = tuple(f"{one.origin}: not tested: {one.message}" for one in subject.surface.gaps)
+    return _TestedFile(name, judged(loaded, came), untested, time.monotonic() - began_s)
+
+
+def _show(files: Sequence[_TestedFile], output: ProblemFormat) -> None:
+    """The results; raises DifferencesFound where a case failed."""
+    every = [one for file in files for one in file.cases]
+    problems = [problem for one in every for problem in one.problems]
+    for line in dict.fromkeys(line for file in files for line in file.untested):
+        say(line)
+    if output is not ProblemFormat.TEXT:
+        show_to_program(output, problems, _json(files, problems))
+    else:
+        for problem in problems:
+            result(str(problem))
+    failed, number = sum(not one.passed for one in every), len(every)
+    if failed:
+        raise DifferencesFound(f"{failed} of {_counted(number)} failed")
+    if output is ProblemFormat.TEXT:
+        result(f"{_counted(number)} passed")
+
+
+def _counted(number: int) -> str:
+    return "1 case" if number == 1 else f"{number} cases"
+
+
+def _json(files: Sequence[_TestedFile], problems: Sequence[Problem]) -> dict[str, object]:
+    told = [
+        {
+            "file": one.path,
+            "seconds": round(one.took_s, 3),
+            "untested": one.untested,
+            "cases": [
+                {"name": case.name, "passed": case.passed, "came": [asdict(c) for c in case.came]}
+                for case in one.cases
+            ],
+        }
+        for one in files
+    ]
+    return {"schema": 1, "kind": "test", "files": told, "problems": list(map(plain, problems))}
+
+
+def _record(
+    tests: Sequence[Path],
+    log: Path,
+    given: Path | None,
+    junit: Path | None,
+    site: Templates | None,
+) -> None:
+    """Write a file of cases from sample lines."""
+    if len(tests) != 1 or junit is not None:
+        raise BadUsage("--record writes one file of cases, and tests nothing: remove the others")
+    (path,) = tests
+    if path.exists() or path.is_symlink():
+        raise Refused(f"{path} exists: name another file, or move it")
+    require_writable(path)
+    lines = _lines(log)
+    subject_path = given or LOCAL
+    subject = subject_of(subject_path, site)
+    way = next(iter(subject.surface.inputs))
+    with working(f"recording what becomes of {len(lines)} lines"):
+        sent = [Sent(way, line.encode()) for line in lines for _ in range(2)]
+        came = run(subject.block, sent, TIME_ZONE)
+    key = "conf" if subject_path.suffix == CONFIGURATION else "profile"
+    beside = os.path.relpath(subject_path, path.parent)
+    about = {key: str(subject_path) if subject_path.is_absolute() else beside}
+    write_whole(path, recorded(about, lines, came, datetime.now(UTC).date()))
+    for gap in subject.surface.gaps:
+        say(f"{gap.origin}: not tested: {gap.message}")
+    result(f"{path}: {_counted(len(lines))}, by {way}: read what was recorded, then keep it")
+
+
+def _lines(log: Path) -> list[str]:
+    """The lines of a sample that say something; raises JobFailed and BadUsage."""
+    try:
+        text = log.read_bytes().decode()
+    except OSError as error:
+        raise JobFailed(f"{log} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise JobFailed(f"{log} is no text in UTF-8, as a file of cases is") from None
+    lines = [line for line in text.split("\n") if line.strip()]
+    if not 1 <= len(lines) <= _MOST_LINES:
+        raise BadUsage(f"{log} has {len(lines)} lines: record 1 to {_MOST_LINES}")
+    return lines
