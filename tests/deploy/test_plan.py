@@ -30,7 +30,8 @@ from tuner.errors import BadUsage, Refused
 from tuner.lint.load import parse_profile
 from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
-from tuner.render.artefacts import configuration, masked
+from tuner.rainerscript.secrets import hidden
+from tuner.render.artefacts import configuration
 from tuner.render.form import WHOLE, Form
 from tuner.validate.difference import ClusterObject
 
@@ -178,7 +179,7 @@ def test_a_change_shows_no_password_and_knows_what_it_was_planned_for() -> None:
 
 def test_a_secret_that_only_refers_to_its_place_is_shown() -> None:
     line = "action(pwd=`echo $PASSWORD`)\n"
-    assert masked(line) == line
+    assert hidden(line) == line
 
 
 def test_a_plan_is_read_as_it_was_saved() -> None:

@@ -3,6 +3,8 @@ deep something stands in something else is limited by a number, never by Python'
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import resource
 import subprocess
@@ -15,15 +17,25 @@ from typing import Final
 import pytest
 
 from tests.importer.test_import import DOCUMENT, imported, listed
+from tuner.errors import BadProfile
 from tuner.importer.translate import translate
 from tuner.importer.wanted import wanted_by
-from tuner.rainerscript.configuration import Configuration, ConfigurationFiles, configuration
+from tuner.importer.written import profile_text
+from tuner.lint.load import parse_profile
+from tuner.rainerscript.configuration import (
+    Configuration,
+    ConfigurationFiles,
+    configuration,
+    parts_of,
+)
 from tuner.rainerscript.objects import base_of
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import If, Operation
 from tuner.rainerscript.template import extended
 from tuner.rainerscript.tokens import ReadAllowance
 from tuner.rainerscript.view import view_of
+from tuner.validate.layers import original_layer
+from tuner.validate.rsyslogd import Check
 
 INPUT: Final = 'module(load="imtcp")\ninput(type="imtcp" port="514")\n'
 ENGINE: Final = 'action(type="omelasticsearch" server="127.0.0.1")\n'
@@ -35,10 +47,13 @@ class _Files(ConfigurationFiles):
     contents: Mapping[str, str]
 
     def read(self, path: str) -> bytes:
+        if path not in self.contents:
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory")
         return self.contents[path].encode()
 
     def listed(self, folder: str) -> Mapping[str, bool]:
-        return dict.fromkeys((path.rpartition("/")[2] for path in self.contents), True)
+        paths = (path.rpartition("/") for path in self.contents)
+        return {name: True for above, _, name in paths if (above or "/") == folder}
 
 
 def read(text: str, **others: str) -> Configuration:
@@ -57,6 +72,12 @@ def everything(text: str) -> None:
     view_of(base, None)
     wanted_by(base, 200)
     translate(found, "site", "8.2302")
+
+
+def loaded(found: Configuration) -> None:
+    """Load the profile that is made of a configuration, as the command does."""
+    with contextlib.suppress(BadProfile):
+        parse_profile(profile_text(translate(found, "site", "8.2302"), ["x.conf"]), "x.yaml")
 
 
 def chained(number: int) -> str:
@@ -124,6 +145,30 @@ def test_files_in_files_and_what_stands_in_them_have_one_limit() -> None:
     files = {f"f{one}": f'{opened}include(file="/f{one + 1}.conf")\n{closed}' for one in range(10)}
     said = refused('include(file="/f0.conf")\n', **files)
     assert any("more than 200 levels deep" in one for one in said)
+
+
+def test_the_first_of_many_modules_of_a_name_counts_as_for_rsyslogd() -> None:
+    more = 'module(load="imtcp" maxSessions="7")\n'
+    found = parts_of(read(INPUT + more * 50).block)
+    assert [one.name for one in found.modules["imtcp"]] == ["load"]
+    everything(INPUT * 1_500 + ENGINE)
+
+
+def test_rsyslogd_is_not_asked_about_what_is_longer_than_what_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def asked(*_: object) -> Check:
+        return Check(True, ())
+
+    monkeypatch.setattr("tuner.validate.layers.check_files", asked)
+    long = original_layer(read("stop\n" * 6_000), ["/x.conf"])
+    assert (long.passed, long.remark) == (None, "it is longer than what is read of it")
+    for text in ("stop\n", "stop {\n", "$a" * 50):
+        assert original_layer(read(text), ["/x.conf"]).passed
+
+
+def test_a_drop_in_that_loads_every_input_and_has_none_gets_one() -> None:
+    everything(f'module(load="imtcp")\nmodule(load="imptcp")\n{ENGINE}')
 
 
 def test_operands_are_read_once_each() -> None:

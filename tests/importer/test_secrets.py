@@ -12,10 +12,11 @@ from typer.testing import CliRunner
 from tests.importer.test_import import DOCUMENT, imported, listed
 from tuner.cli.commands import app
 from tuner.errors import BadUsage, DifferencesFound
-from tuner.importer.secrets import form_of_secret
 from tuner.importer.translate import translate
 from tuner.importer.written import profile_text
 from tuner.rainerscript.configuration import configuration
+from tuner.rainerscript.script import Parameter, ScriptPosition
+from tuner.rainerscript.secrets import embedded, form_of_secret, hidden, secret_header
 
 CANARY = "Zk9dQ2mX7vT4bR8nLw3c"
 UUID = "9f8b1c2d-3e4f-4a5b-8c6d-7e8f9a0b1c2d"
@@ -130,6 +131,14 @@ def test_a_secret_that_is_left_out_is_copied_on_request_for_its_owner_alone(
     for name in ("site-outputs.conf", "site-start.conf"):
         assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
     assert CANARY in (tmp_path / "site-outputs.conf").read_text(encoding="utf-8")
+    for is_private in (True, False):
+        if not is_private:
+            (tmp_path / "site-outputs.conf").write_text('action(type="omfile" file="/a")\n')
+        out = tmp_path / f"out-{is_private}"
+        rendered = CliRunner().invoke(app, ["render", str(profile), "-o", str(out)])
+        assert rendered.exit_code == 0, rendered.output
+        assert CANARY not in rendered.output
+        assert ((out / "rsyslog.conf").stat().st_mode & 0o777 == 0o600) is is_private
 
 
 def test_without_that_the_command_says_where_it_stood(tmp_path: Path) -> None:
@@ -144,6 +153,36 @@ def test_without_that_the_command_says_where_it_stood(tmp_path: Path) -> None:
     assert "--with-secrets copies it" in line
 
 
+# What stands there without quotes is not told from other text.
+UNQUOTED = {"an old line", "a word that does not fit"}
+
+
+@pytest.mark.parametrize("what", sorted(CANARIES.keys() - UNQUOTED))
+def test_no_secret_is_shown_where_files_differ(what: str) -> None:
+    text, _ = CANARIES[what]
+    shown = hidden(text)
+    for secret in (CANARY, UUID, CANARY[:6]):
+        assert secret not in shown
+    assert hidden(DOCUMENT) == DOCUMENT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pass" * 250_000, f'"{"passw" * 20_000}"', "a=" * 100_000, "\"'" * 100_000,
+        'pwd="' * 60_000, f"a {' ' * 200_000}", f'"{"Basic " * 15_000}"', f'"{"//a:" * 25_000}"',
+        f'"{" -passw" * 10_000}"', f'"{"eyJ" * 30_000}"', "-" * 200_000,
+    ],
+    ids=range(11),
+)  # fmt: skip
+def test_secrets_are_looked_for_in_time_that_grows_with_the_text(text: str) -> None:
+    """Each of these took time that grew with its square, which is hours."""
+    hidden(text)
+    form_of_secret(text[:100_000])
+    embedded("omprog", Parameter.of("binary", text[:100_000], ScriptPosition("f", 1, 1)))
+    secret_header("omhttp", Parameter.of("httpheaders", "x", ScriptPosition("f", 1, 1)), text)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -153,7 +192,8 @@ def test_without_that_the_command_says_where_it_stood(tmp_path: Path) -> None:
         "<%PRI%>%TIMESTAMP:::date-rfc3339% %HOSTNAME%", "https://es.example:9200/logs",
         "%$year%.%$month%", "a@b.example", "/var/lib/kubelet/pods", '"origin":{"name":"', "user:",
         "$!pwd", "key: value",
-        "Certificate invalid. (authority or date)", "x: password", "^[0-9a-f]{40}$",
+        "parseAndSendToElasticSearch", "Certificate invalid. (authority or date)", "x: password",
+        "^[0-9a-f]{40}$",
     ],
 )  # fmt: skip
 def test_plain_texts_are_no_secrets(text: str) -> None:

@@ -42,7 +42,8 @@ from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.objects import SURROGATES
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import Block
-from tuner.render.artefacts import masked, rsyslog_conf
+from tuner.rainerscript.secrets import hidden
+from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
 from tuner.render.tree import raw_of
 from tuner.validate.delivery import delivered
@@ -251,7 +252,7 @@ def _on_top(
     beside = [(str(path.absolute()), each) for path, each in kept.items()] or None
     loaded = parse_profile(text, str(profile or "the profile"), beside=beside)
     if profile is not None:
-        private = {path for path, each in kept.items() if masked(each) != each}
+        private = {path for path, each in kept.items() if hidden(each) != each}
         _write({**kept, profile: text}, private)
         for path in sorted(private):
             say(f"{path} holds a password or a key: only you may read it; keep it out of the "

@@ -28,7 +28,8 @@ from tuner.errors import BadUsage, Refused
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
-from tuner.render.artefacts import RSYSLOG, mark_of, masked
+from tuner.rainerscript.secrets import hidden
+from tuner.render.artefacts import RSYSLOG, mark_of
 from tuner.render.templates import Templates
 from tuner.render.tree import raw_of, unified
 from tuner.validate.difference import ClusterObject, compare
@@ -127,7 +128,7 @@ def host_change(own: HostProfile, facts: Facts) -> HostChange:
         machine=own.machine,
         candidate=Candidate(tuple(new.items()), own.mode, sockets_of(own.profile)),
         before=tuple(digest_of(live[path]) for path in new),
-        diff="".join(masked(line) for diff in diffs for line in diff),
+        diff="".join(hidden(line) for diff in diffs for line in diff),
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tuner.importer.conditions import variables
-from tuner.importer.secrets import embedded, is_secret
 from tuner.modules.input import Input, Listener
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gaps
@@ -19,6 +18,7 @@ from tuner.rainerscript.script import (
     SetVariable,
     module_name,
 )
+from tuner.rainerscript.secrets import embedded, is_secret
 from tuner.rainerscript.template import TemplateProperty
 from tuner.schema.parameter import of_module
 

@@ -37,7 +37,6 @@ from tuner.importer.over_http import (
     without_unknown,
 )
 from tuner.importer.rest import Rest, refuses_create
-from tuner.importer.secrets import FoundSecret, secrets_in, secrets_of
 from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.output import BuiltinTemplate, Lines
@@ -46,6 +45,7 @@ from tuner.profile.source import at
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
 from tuner.rainerscript.parameters import certificates, known, misfit, queue_of
 from tuner.rainerscript.script import QUEUE, Block, Parameter, ScriptObject, Statement
+from tuner.rainerscript.secrets import FoundSecret, secrets_in, secrets_of
 from tuner.rainerscript.template import Template
 from tuner.schema.scalars import as_name
 

@@ -17,7 +17,6 @@ from tuner.importer.document import (
     whole_json,
 )
 from tuner.importer.index_name import index_of
-from tuner.importer.secrets import secret_header
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omhttp import Header, OmhttpOutput
 from tuner.modules.queue import Queue
@@ -35,6 +34,7 @@ from tuner.rainerscript.script import (
     Statement,
     every,
 )
+from tuner.rainerscript.secrets import secret_header
 from tuner.rainerscript.template import Template, TemplateProperty
 
 _TLS = {

@@ -8,14 +8,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count, groupby
 
 from tuner.importer.flow import Reached, negated
-from tuner.importer.secrets import (
-    FoundSecret,
-    is_secret,
-    owner_of,
-    secret_header,
-    secrets_in,
-    secrets_of,
-)
 from tuner.modules.omelasticsearch import ASKS_AT_START
 from tuner.rainerscript.configuration import Parts, is_module
 from tuner.rainerscript.gaps import Gap, Gaps
@@ -40,6 +32,14 @@ from tuner.rainerscript.script import (
     module_name,
     printed,
     rewritten,
+)
+from tuner.rainerscript.secrets import (
+    FoundSecret,
+    is_secret,
+    owner_of,
+    secret_header,
+    secrets_in,
+    secrets_of,
 )
 
 # What rsyslogd 8.2302 names itself (tools/syslogd.c).

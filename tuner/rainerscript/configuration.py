@@ -42,12 +42,14 @@ DEEPEST_STATEMENT = 200
 @dataclass(frozen=True)
 class Configuration:
     """All statements of some files and of what they include, in rsyslogd's order; `refused` is
-    what could not be read, `sources` the files as they are."""
+    what could not be read, `sources` the files as they are.  It is not whole where there is more
+    than is read."""
 
     files: tuple[str, ...]
     block: Block
     refused: tuple[Gap, ...]
     sources: Mapping[str, bytes]
+    is_whole: bool = True
 
 
 class ConfigurationFiles(Protocol):
@@ -129,7 +131,9 @@ def configuration(
         raise Unreachable(
             f"{'; '.join(map(str, reader.denied))}: run this as root, or as a user who may read it"
         )
-    return Configuration(tuple(reader.files), block, tuple(reader.refused), dict(reader.sources))
+    left = reader.allowance.lines, reader.allowance.words, reader.statements_left
+    refused, sources = tuple(reader.refused), dict(reader.sources)
+    return Configuration(tuple(reader.files), block, refused, sources, min(left) >= 0)
 
 
 @dataclass
@@ -149,10 +153,10 @@ class _Files:
 
     def file(self, path: str, asked: ScriptPosition) -> Block:
         """The statements of one file, those of included ones in their places."""
-        includes_itself = normpath(path) in self.under_way
-        if includes_itself or len(self.under_way) >= _DEEPEST or len(self.files) >= _MOST_FILES:
-            too_many = "is not read: too many or too deep includes"
-            why = "includes itself" if includes_itself else too_many
+        if normpath(path) in self.under_way or self._is_full:
+            why = (
+                "is not read: too many or too deep includes" if self._is_full else "includes itself"
+            )
             return self._refuse(asked, f"{path} {why}")
         try:
             raw = self.store.read(path)
@@ -176,6 +180,10 @@ class _Files:
         block = self._block(block)
         self.under_way.pop()
         return block
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self.under_way) >= _DEEPEST or len(self.files) >= _MOST_FILES
 
     def _text(self, raw: bytes) -> str:
         """The text of a file in UTF-8, or in Latin-1 where it is not.  Raises OSError."""
@@ -345,9 +353,9 @@ class Parts:
             case "global":
                 self.globals.extend(one.parameters)
             case "module":
-                kind = module_name(one)
-                self.modules[kind] = (*self.modules.get(kind, ()), *one.parameters)
-                self.module_objects.setdefault(kind, one)
+                # rsyslogd loads a module once, and ignores what a second module() says.
+                self.modules.setdefault(module_name(one), one.parameters)
+                self.module_objects.setdefault(module_name(one), one)
             case "template":
                 self._template(one)
             case "ruleset" if one.name == DEFAULT_RULESET:

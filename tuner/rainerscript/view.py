@@ -253,7 +253,7 @@ class _Viewing:
         to as many others as can be."""
         statements = [one for one in every(self.base.block) if isinstance(one, ScriptObject)]
         loaded = {module_name(one) for one in statements if one.kind == "module"}
-        kind = next(one for one in (*_STAND_INS, _STAND_INS[0]) if one not in loaded)
+        kind = next((one for one in _STAND_INS if one not in loaded), _STAND_INS[0])
         bound = [one.text("ruleset") for one in statements if one.kind in {"input", "module"}]
         rulesets = [of.name for _, of in self.base.of_kind("ruleset")]
         names = list(dict.fromkeys(["", *filter(None, bound), *rulesets]))

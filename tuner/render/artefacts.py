@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from posixpath import abspath, basename
@@ -16,6 +15,7 @@ from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
 from tuner.profile.model import Profile
 from tuner.rainerscript.quoting import fold
+from tuner.rainerscript.secrets import hidden
 from tuner.render.document import Identity
 from tuner.render.engine_files import (
     COMPONENTS,
@@ -51,9 +51,6 @@ OPTIONAL = (
 )  # fmt: skip
 OURS = "rsyslog-tune"
 # Passwords and keys that others wrote into a configuration: of ours none holds one.
-_SECRET = re.compile(
-    r"""((?:pwd|pass\w*|apikey|secret|token|key)\s*=\s*)(["'])(?!`).*?\2""", re.IGNORECASE
-)
 _HEADER = "Rendered by rsyslog-tune"
 
 
@@ -99,13 +96,8 @@ def base_files(kept: KeptBase) -> dict[str, Artefact]:
         whole = PurePosixPath(abspath(kept.on_its_host(path)))
         below = whole.relative_to(home) if whole.is_relative_to(home) else whole
         text = file.portable
-        made[path] = Artefact(str(below).lstrip("/"), text, private=masked(text) != text)
+        made[path] = Artefact(str(below).lstrip("/"), text, private=hidden(text) != text)
     return made
-
-
-def masked(text: str) -> str:
-    """Lines of a configuration without the values of passwords and keys."""
-    return _SECRET.sub(r"\1\2***\2", text)
 
 
 def engine_artefacts(profile: Profile, templates: Templates | None = None) -> tuple[Artefact, ...]:
@@ -125,7 +117,8 @@ def configuration(
         Artefact(
             fragment_path(profile) if form.is_fragment else RSYSLOG,
             rsyslog_conf(profile, templates=templates, form=form),
-            private=any(output.has_secrets for output in profile.indexed),
+            private=any(output.has_secrets for output in profile.indexed)
+            or any(hidden(text) != text for text in form.snippets.values()),
         )
     )
 

@@ -18,7 +18,8 @@ from tuner.rainerscript.configuration import Configuration
 from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.quoting import quote, secret
 from tuner.rainerscript.script import printed
-from tuner.render.artefacts import fragment_path, masked, rsyslog_conf
+from tuner.rainerscript.secrets import hidden
+from tuner.render.artefacts import fragment_path, rsyslog_conf
 from tuner.render.form import WHOLE, Form
 from tuner.render.templates import Templates
 from tuner.validate.rsyslogd import (
@@ -160,7 +161,9 @@ def _why_not(loaded: LoadedProfile) -> tuple[bool | None, str] | None:
 
 def original_layer(read: Configuration, paths: Sequence[str] = ()) -> Layer:
     """What rsyslogd says of a configuration in these files; without them, as those of another host,
-    of what was read of it."""
+    of what was read of it.  It takes gigabytes for some that are longer than anybody writes."""
+    if not read.is_whole:
+        return Layer(RSYSLOGD, None, "it is longer than what is read of it")
     try:
         if paths:
             texts = (raw.decode("latin-1") for raw in read.sources.values())
@@ -169,7 +172,7 @@ def original_layer(read: Configuration, paths: Sequence[str] = ()) -> Layer:
             verdict = check_text(printed(read.block))
     except (ProgramMissing, Refused, JobFailed) as cannot:
         return Layer(RSYSLOGD, None, str(cannot))
-    return Layer(RSYSLOGD, verdict.accepted, masked("; ".join(verdict.complaints)))
+    return Layer(RSYSLOGD, verdict.accepted, hidden("; ".join(verdict.complaints)))
 
 
 def rsyslogd_layer(

@@ -44,15 +44,18 @@ _PATHS = {"omhttp": frozenset({"restpath", "checkpath"})}
 # Parameters that the action of an old line has, and no other.
 _OLD_LINES = frozenset({"legacy", "program"})
 
-_KEY = (
-    r"[\w.-]*(?:passw|passphrase|pwd|secret|token|api[-_.]?key|access[-_.]?key|private[-_.]?key"
-    r"|key\.pem|jaas|credential)[\w.-]*"
+_KEY = re.compile(
+    r"passw|passphrase|pwd|secret|token|api[-_.]?key|access[-_.]?key|private[-_.]?key|key\.pem|jaas"
+    r"|credential",
+    re.IGNORECASE,
 )
-_OPTION = re.compile(rf"(?:^|\s)--?{_KEY}[= ]\s*\S", re.IGNORECASE)
+# Words are found whole first, and then asked for such keys: that takes no longer than they are.
+_OPTION = re.compile(r"(?:^|\s)--?([\w.-]++)(?=[= ]\s*\S)")
 _LOGIN = re.compile(r"(?:^|\s)(?:-u|--user)[= ]?[^\s:]+:\S")
-_HEADER = re.compile(
-    r"[\w-]*(?:key|token|secret|auth|cookie|passw|credential|signature)[\w-]*:", re.IGNORECASE
-)
+_HEADER_NAME = re.compile(r"([\w-]++):")
+_HEADER = re.compile(r"key|token|secret|auth|cookie|passw|credential|signature", re.IGNORECASE)
+# A placeholder for a property of the event is no secret.
+_ASSIGNED = re.compile(r"(?<![\w.-])([\w.-]++)(?=[\"']?\s*+[=:]\s*+[\"']?(?![%$\"'\s,;:)}\]])\S)")
 _FORMS = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY"), "a private key"),
     (re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}"), "a JSON web token"),
@@ -63,18 +66,12 @@ _FORMS = (
     ),
     (re.compile(r"(?:^|//)[^/@\s:]+:[^/@\s]+@"), "a user and a password before a host"),
     (re.compile(r"\[[^\[\]\s@%]{16,}@\d+"), "a token before a private enterprise number"),
-    (
-        # A placeholder for a property of the event is no secret.
-        re.compile(
-            rf"(?<![\w.-]){_KEY}[\"']?\s*[=:]\s*[\"']?(?![%$\"'\s,;:)}}\]])\S", re.IGNORECASE
-        ),
-        "a key such as password= or token:",
-    ),
 )
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
 _RUN = re.compile(r"[A-Za-z0-9]{20,}|[A-Za-z0-9_-]{40,}")
 _CHANGES = re.compile(r"(?<=[A-Za-z])[0-9]|(?<=[0-9])[A-Za-z]|(?<=[a-z])[A-Z]")
 _FEW = 5
+_LONGEST_NAME = 100
 
 
 class FoundSecret(NamedTuple):
@@ -98,7 +95,9 @@ def secret_header(owner: str, one: Parameter, text: str) -> bool:
     """Whether a text of a parameter is a header of requests with a secret."""
     if one.key not in _HEADERS.get(owner, ()):
         return False
-    return _HEADER.match(text) is not None or form_of_secret(text) is not None
+    name = _HEADER_NAME.match(text)
+    is_named = name is not None and _HEADER.search(name[1]) is not None
+    return is_named or form_of_secret(text) is not None
 
 
 def form_of_secret(text: str, *, is_file: bool = False) -> str | None:
@@ -106,6 +105,8 @@ def form_of_secret(text: str, *, is_file: bool = False) -> str | None:
     for pattern, how in _FORMS:
         if pattern.search(text):
             return how
+    if any(map(_KEY.search, _ASSIGNED.findall(text))):
+        return "a key such as password= or token:"
     if is_file:
         return None
     if _UUID.search(text) or any(map(_is_random, _RUN.findall(text))):
@@ -114,7 +115,38 @@ def form_of_secret(text: str, *, is_file: bool = False) -> str | None:
 
 
 def _is_random(run: str) -> bool:
-    return len(_CHANGES.findall(run)) >= _FEW
+    """Words that are joined change from small letters to capitals as often, and have no digits."""
+    return any(map(str.isdigit, run)) and len(_CHANGES.findall(run)) >= _FEW
+
+
+def _hands_over(text: str) -> bool:
+    """Whether a command has a secret as one of its options."""
+    return any(map(_KEY.search, _OPTION.findall(text)))
+
+
+def hidden(text: str) -> str:
+    """A text of a configuration without the values of passwords and keys, and without the texts in
+    quotes that have the form of a secret."""
+    return _TEXT.sub(_without_secret, _VALUE.sub(_without_value, text))
+
+
+_VALUE = re.compile(r"""(?<![\w.-])([\w.-]++)(\s*+=\s*+)(["'])(?!`).*?\3""")
+_VALUE_NAME = re.compile(r"(?:pwd|pass\w*|apikey|secret|token|key)$", re.IGNORECASE)
+_TEXT = re.compile(r"""(["'])((?:(?!\1)[^\\\n]|\\.)*+)\1""")
+
+
+def _without_value(found: re.Match[str]) -> str:
+    name, equals, quote = found.groups()
+    is_named = _VALUE_NAME.search(name[-_LONGEST_NAME:]) is not None
+    return f"{name}{equals}{quote}***{quote}" if is_named else found[0]
+
+
+def _without_secret(found: re.Match[str]) -> str:
+    quote, text = found.groups()
+    is_file = re.fullmatch(r"/\S*", text) is not None
+    is_secret_text = form_of_secret(text, is_file=is_file) is not None
+    is_login = _hands_over(text) or _LOGIN.search(text) is not None
+    return f"{quote}***{quote}" if is_secret_text or is_login else found[0]
 
 
 def embedded(owner: str, one: Parameter) -> FoundSecret | None:
@@ -128,7 +160,7 @@ def embedded(owner: str, one: Parameter) -> FoundSecret | None:
         is_file = is_file and one.key not in _PATHS.get(owner, ())
         how = form_of_secret(text, is_file=is_file)
         is_command = one.key in _COMMANDS.get(owner, ())
-        if _OPTION.search(text) or (is_command and _LOGIN.search(text)):
+        if _hands_over(text) or (is_command and _LOGIN.search(text)):
             how = "an argument of a program"
         if how is not None and not secret_header(owner, one, text):
             return FoundSecret(one.origin, f"{how}, {one.name}")
