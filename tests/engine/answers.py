@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -30,6 +32,19 @@ class Refusal:
     error: Mapping[str, object]
 
 
+@dataclass(frozen=True)
+class Raw:
+    """What is sent as it is, piece by piece with pauses, with a status; without end where
+    `endless`, and with a length where one is said."""
+
+    pieces: tuple[bytes, ...]
+    status: int = 200
+    endless: bool = False
+    location: str | None = None
+    pause_s: float = 0.0
+    length: int | None = None
+
+
 @dataclass
 class Recorded:
     """An engine of recorded answers, by path without its query; a number is a status without an
@@ -39,6 +54,30 @@ class Recorded:
     answers: dict[str, object]
     url: str = ""
     requests: list[tuple[str, str, str | None]] = field(default_factory=list)
+
+
+def _raw(answer: object) -> Raw:
+    """What is sent of an answer."""
+    status = 200
+    if isinstance(answer, int):
+        status, answer = answer, {"error": {"reason": "no such thing"}}
+    elif isinstance(answer, Refusal):
+        status, answer = 400, {"error": answer.error}
+    body = json.dumps(answer).encode()
+    return Raw((body,), status, length=len(body))
+
+
+def _send(handler: BaseHTTPRequestHandler, answer: Raw) -> None:
+    handler.send_response(answer.status)
+    if answer.location is not None:
+        handler.send_header("Location", answer.location)
+    if answer.length is not None:
+        handler.send_header("Content-Length", str(answer.length))
+    handler.end_headers()
+    with contextlib.suppress(ConnectionError):
+        for piece in itertools.cycle(answer.pieces) if answer.endless else answer.pieces:
+            handler.wfile.write(piece)
+            time.sleep(answer.pause_s)
 
 
 @contextlib.contextmanager
@@ -55,16 +94,7 @@ def answering(answers: Mapping[str, object]) -> Iterator[Recorded]:
             answer = recorded.answers.get(self.path.partition("?")[0], NOT_THERE)
             if isinstance(answer, list):
                 answer = answer.pop(0)
-            status = 200
-            if isinstance(answer, int):
-                status, answer = answer, {"error": {"reason": "no such thing"}}
-            elif isinstance(answer, Refusal):
-                status, answer = 400, {"error": answer.error}
-            body = json.dumps(answer)
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body.encode())
+            _send(self, answer if isinstance(answer, Raw) else _raw(answer))
 
         do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815
 

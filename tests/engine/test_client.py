@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.answers import Refusal, answering
-from tuner.engine.client import Access, EngineClient, EngineRefused
+from tests.engine.answers import Raw, Refusal, answering
+from tuner.engine.client import Access, EngineClient, EngineRefused, NoAnswer
 from tuner.engine.installed import alias_writes, component_template, lifecycle_policy, open_indices
 from tuner.engine.owned import Owner, create_index
 from tuner.engine.probe import EngineLimits, has, limits, lost_shards
@@ -106,6 +106,53 @@ def _certificate(folder: Path) -> tuple[Path, Path]:
     return key, certificate
 
 
+HOSTILE: dict[str, tuple[Raw, str]] = {
+    "no end": (Raw((b'{"a":"' + b"x" * 65536,), endless=True), "answers with more than 1 MiB"),
+    "junk": (Raw((b"\xff\xfe{]",)), "answered with something that is not JSON"),
+    "HTML": (Raw((b"<html>Welcome</html>",)), "answered with something that is not JSON"),
+    "nothing": (Raw(()), "answered with something that is not JSON"),
+    "depth": (Raw((b"[" * 500_000,)), "answered with something that is not JSON"),
+    "digits": (Raw((b'{"a":' + b"9" * 5000 + b"}",)), "answered with something that is not JSON"),
+    "a list": (Raw((b"[1]",)), "answered with JSON that is not an object"),
+    "another place": (Raw((b"",), 302, location="http://127.0.0.1:9/"), "failed with HTTP 302"),
+    "an error without words": (Raw((b'{"error":{"caused_by":{}}}',), 500), "failed with HTTP 500"),
+    "a long error": (Raw((b"x" * 100_000,), 503), "failed with HTTP 503: xxx"),
+    "a list of errors": (Raw((b"[[]]",), 400), "failed with HTTP 400: [[]]"),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_answer_ends_in_one_short_message(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuner.engine.client.MOST_BYTES", 1 << 20)
+    answer, says = HOSTILE[kind]
+    with answering({"/x": answer}) as engine:
+        client = EngineClient(engine.url)
+        with pytest.raises(JobFailed) as caught:
+            client.get("/x")
+        client.close()
+    assert says in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("pause_s", [0.01, 5.0], ids=["drips", "stops"])
+def test_an_answer_that_does_not_end_is_not_waited_for(pause_s: float) -> None:
+    with answering({"/x": Raw((b" ",), endless=True, pause_s=pause_s)}) as engine:
+        client = EngineClient(engine.url, timeout_s=0.2)
+        with pytest.raises(NoAnswer, match=r"does not answer within 0\.2 s"):
+            client.get("/x")
+        client.close()
+
+
+def test_an_answer_that_is_cut_off_is_none() -> None:
+    with answering({"/x": Raw((b"{",), length=100)}) as engine:
+        client = EngineClient(engine.url)
+        with pytest.raises(Unreachable, match="does not answer: "):
+            client.get("/x")
+        client.close()
+
+
 def test_a_cluster_says_of_how_many_shards_no_copy_is_left() -> None:
     index = {"i": {"number_of_shards": 3}}
     red = {"active_primary_shards": 2, "indices": index}
@@ -189,6 +236,19 @@ def test_what_is_not_there_is_none() -> None:
             assert open_indices(client, "a") == ()
             assert alias_writes(client, "a") is None
             client.close()
+
+
+@pytest.mark.parametrize(
+    "answer", [{"a": 5}, {"a": []}, {"../_cluster": {"settings": {}}}, {"a b": {"settings": {}}}]
+)
+def test_what_is_no_index_is_not_taken_for_one(answer: dict[str, object]) -> None:
+    good = {"a-1": {"settings": {"index.x": "1"}, "defaults": {}}}
+    with answering({"/a/_settings": {**good, **answer}, "/b/_settings": good}) as engine:
+        client = EngineClient(engine.url)
+        with pytest.raises(JobFailed, match="not like Elasticsearch or OpenSearch"):
+            open_indices(client, "a")
+        assert [one.name for one in open_indices(client, "b")] == ["a-1"]
+        client.close()
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ OWNERS = {
     "subprocess": {"host"},
     "testinfra": {"host", "testing"},
     "typer": {"cli"},
+    "urllib3": {"engine"},
     "yaml": {"profile"},
     "zstandard": {"lab", "traffic"},
 }  # fmt: skip

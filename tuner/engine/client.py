@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import math
 import ssl
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import requests
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from tuner.errors import JobFailed, Unreachable
 
 JSON = dict[str, object]
+
+MOST_BYTES = 16 << 20
+"""The longest answer that is read: no engine that does what it is asked for sends more."""
+_PIECE_BYTES = 1 << 16
+_MOST_SHOWN = 200
 
 
 class NoAnswer(Unreachable):
@@ -44,6 +53,23 @@ class Access:
     def has_secret(self) -> bool:
         """Whether every request carries a password or a key."""
         return self.credentials is not None or self.apikey is not None
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What an engine answered, whole."""
+
+    status: int
+    body: bytes
+
+    @property
+    def parsed(self) -> object:
+        """The JSON of it.  Raises ValueError."""
+        try:
+            parsed: object = json.loads(self.body)
+        except RecursionError:
+            raise ValueError("nested too deep") from None
+        return parsed
 
 
 ANYONE = Access()
@@ -110,37 +136,44 @@ class EngineClient:
     ) -> object:
         """Send one request and return its JSON; `timeout_s` is a shorter patience than usual.
 
-        Raises Unreachable when nothing answers (NoAnswer when that took the whole time limit) and
-        EngineRefused on a status of 400 or more.
+        Raises Unreachable when nothing answers (NoAnswer when that took the whole time limit),
+        EngineRefused on a status of 300 or more, and JobFailed for an answer above MOST_BYTES or of
+        another form.
         """
-        response = self._response(method, path, body, timeout_s or self._timeout_s)
-        if response.status_code >= 400:
-            reason = _reason(response)
-            message = f"{method} {self.url}{path} failed with HTTP {response.status_code}: {reason}"
-            raise EngineRefused(message, response.status_code, reason)
+        answer = self._answer(method, path, body, timeout_s or self._timeout_s)
+        if answer.status >= 300:
+            reason = _reason(answer)
+            message = f"{method} {self.url}{path} failed with HTTP {answer.status}: {reason}"
+            raise EngineRefused(message, answer.status, reason)
         try:
-            parsed: object = response.json()
+            return answer.parsed
         except ValueError:
             raise JobFailed(f"{self.url}{path} answered with something that is not JSON") from None
-        return parsed
 
-    def _response(
-        self, method: str, path: str, body: JSON | None, limit_s: float
-    ) -> requests.Response:
+    def _answer(self, method: str, path: str, body: JSON | None, limit_s: float) -> _Answer:
         """The answer of the address that answered last, else of the first other that does."""
         here = self.urls.index(self.url)
         gone: list[str] = []
         for url in (*self.urls[here:], *self.urls[:here]):
             try:
-                response = self._session.request(method, url + path, json=body, timeout=limit_s)
-            except requests.Timeout:
+                answer = self._whole(method, url + path, body, limit_s)
+            except (requests.Timeout, TimeoutError):
                 raise NoAnswer(f"{url} does not answer within {limit_s:g} s: timed out") from None
             except requests.RequestException as error:
                 gone.append(f"{url} does not answer: {_cause(error)}")
                 continue
             self.url = url
-            return response
+            return answer
         raise Unreachable("; ".join(gone))
+
+    def _whole(self, method: str, url: str, body: JSON | None, limit_s: float) -> _Answer:
+        """An answer up to its end, of this address and no other.  Raises TimeoutError, JobFailed,
+        and what requests does."""
+        deadline = time.monotonic() + limit_s
+        with self._session.request(
+            method, url, json=body, timeout=limit_s, stream=True, allow_redirects=False
+        ) as response:
+            return _Answer(response.status_code, whole_body(response, deadline))
 
     def close(self) -> None:
         """Close the connection."""
@@ -153,6 +186,25 @@ _NOT_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQU
 
 # X509_V_ERR_HOSTNAME_MISMATCH and X509_V_ERR_IP_ADDRESS_MISMATCH.
 _WRONG_NAME = frozenset({62, 64})
+
+
+def whole_body(response: requests.Response, deadline: float) -> bytes:
+    """The body of an answer that is read as it comes, however slowly.  Raises JobFailed where that
+    is longer than MOST_BYTES, TimeoutError where it has not ended by the deadline (monotonic
+    seconds), and requests.ConnectionError where it breaks off."""
+    body = bytearray()
+    try:
+        while piece := response.raw.read1(_PIECE_BYTES, decode_content=True):
+            body += piece
+            if len(body) > MOST_BYTES:
+                raise JobFailed(f"{response.url} answers with more than {MOST_BYTES >> 20} MiB")
+            if time.monotonic() > deadline:
+                raise TimeoutError
+    except ReadTimeoutError:
+        raise TimeoutError from None
+    except HTTPError as error:
+        raise requests.ConnectionError(error) from None
+    return bytes(body)
 
 
 def _cause(error: Exception) -> str:
@@ -180,16 +232,18 @@ def _innermost(error: BaseException) -> BaseException:
     return error if inner is None else _innermost(inner)
 
 
-def _reason(response: requests.Response) -> str:
+def _reason(answer: _Answer) -> str:
     """The engine's own words, from `error.reason` or `error`, else the start of the body.
 
     That something is invalid says little, so what caused it is added: engines give a chain of
     causes, of which the outer ones mostly hold the inner ones.
     """
     try:
-        error = response.json()["error"]
-    except (ValueError, KeyError, TypeError):
-        return response.text[:200]
+        error = at(answer.parsed, "error")
+    except ValueError:
+        error = None
+    if error is None:
+        return answer.body[:_MOST_SHOWN].decode(errors="replace")
     if not isinstance(error, dict):
         return str(error)[:500]
     chain = [str(error.get("reason", error))]
@@ -226,6 +280,9 @@ def number_at(answer: object, *keys: str) -> int:
     value = at(answer, *keys)
     if value is None:
         return 0
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise JobFailed(f"the engine answered {'.'.join(keys)} = {value!r}, not a number")
-    return int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return int(value)
+    shown = repr(value)[:_MOST_SHOWN]
+    raise JobFailed(f"the engine answered {'.'.join(keys)} = {shown}, not a number")

@@ -12,7 +12,8 @@ from typing import Self
 
 import requests
 
-from tuner.engine.client import EngineClient, EngineRefused, at, list_at, number_at
+from tuner.engine.client import EngineClient, EngineRefused, at, list_at, number_at, whole_body
+from tuner.errors import JobFailed
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 
 MOST_BULK_BYTES = 100 * 1024**2
@@ -171,12 +172,13 @@ class _Worker(threading.Thread):
     def _send(self, bulk: Bulk) -> str | None:
         self.sent += bulk.documents
         try:
-            response = self._session.post(
-                self._url, data=bulk.body, headers=_HEADERS, timeout=_TIMEOUT_S
-            )
-        except requests.RequestException as error:
-            return f"{self._url}: {error}"
-        fault = fault_in(response.status_code, response.content)
+            with self._session.post(
+                self._url, data=bulk.body, headers=_HEADERS, timeout=_TIMEOUT_S, stream=True
+            ) as response:
+                body = whole_body(response, time.monotonic() + _TIMEOUT_S)
+        except (requests.RequestException, TimeoutError, JobFailed) as error:
+            return f"{self._url}: {str(error) or 'its answer does not end'}"
+        fault = fault_in(response.status_code, body)
         if fault is None:
             self.acknowledged += bulk.documents
         return fault

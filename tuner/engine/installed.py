@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 
 from tuner.engine.client import JSON, EngineClient, at, list_at, number_at, object_at
 from tuner.engines.release import Engine
+from tuner.errors import JobFailed
 
 # Where nothing is, and where a minimal distribution has no such thing at all.
 _ABSENT = frozenset({400, 404, 405})
@@ -32,11 +33,19 @@ def component_template(client: EngineClient, name: str) -> JSON | None:
     return next((object_at(one, "component_template") for one in named), None)
 
 
+# What no name of an index has.
+_NO_NAME = re.compile(r"[\s\\/*?\"<>|,#\x00-\x1f\x7f]")
+
+
 def open_indices(client: EngineClient, pattern: str) -> tuple[OpenIndex, ...]:
-    """The open indices that a pattern, an alias or a data stream stands for, sorted by name."""
+    """The open indices that a pattern, an alias or a data stream stands for, sorted by name.
+    Raises JobFailed for an answer of another form: settings are put where a name says."""
     choice = "expand_wildcards=open&ignore_unavailable=true&allow_no_indices=true"
     form = "flat_settings=true&include_defaults=true"
     answer = client.find(f"/{pattern}/_settings?{choice}&{form}", _ABSENT)
+    forms = (isinstance(at(answer, name, "settings"), dict) for name in answer)
+    if not all(forms) or any(map(_NO_NAME.search, answer)):
+        raise JobFailed(f"{client.url} answers, but not like Elasticsearch or OpenSearch")
     indices = (
         OpenIndex(name, object_at(one, "settings"), object_at(one, "defaults"))
         for name, one in answer.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ from tuner.engine.client import EngineClient, EngineRefused, at, number_at, obje
 from tuner.errors import JobFailed, Unreachable
 
 _POLL_S = 0.25
+_VERSION = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}[0-9A-Za-z.+_-]{0,30}")
+_LONGEST_NAME = 40
 SILENCE_S = 3.0
 """So long may an engine at work take to answer a short question."""
 
@@ -31,9 +34,9 @@ def facts(client: EngineClient) -> EngineFacts:
     comes from `_nodes/_local`; only OpenSearch names itself under `GET /`.
     """
     nodes = object_at(client.get("/_nodes/_local?filter_path=nodes.*.version"), "nodes")
-    if not nodes:
+    version = str(at(next(iter(nodes.values()), None), "version"))
+    if _VERSION.fullmatch(version) is None:
         raise JobFailed(f"{client.url} answers, but not like Elasticsearch or OpenSearch")
-    version = str(at(next(iter(nodes.values())), "version"))
     try:
         distribution = at(client.get("/"), "version", "distribution")
     except EngineRefused:
@@ -42,7 +45,7 @@ def facts(client: EngineClient) -> EngineFacts:
     answer = client.get("/_nodes/os?filter_path=nodes.*.os.allocated_processors")
     each = object_at(answer, "nodes").values()
     return EngineFacts(
-        distribution=str(distribution or "elasticsearch"),
+        distribution=str(distribution or "elasticsearch")[:_LONGEST_NAME],
         version=version,
         data_nodes=number_at(health, "number_of_data_nodes"),
         processors=sum(number_at(node, "os", "allocated_processors") for node in each),
