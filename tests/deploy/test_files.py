@@ -5,14 +5,16 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from tuner.deploy.files import HostFiles
-from tuner.errors import JobFailed
-from tuner.host.remote import Answer, Host, connect
+from tuner.errors import JobFailed, Unreachable
+from tuner.host.remote import connect
 from tuner.rainerscript.configuration import MAX_BYTES
+
+BEGIN = b"rsyslog-tune begins\n"
 
 
 @pytest.fixture
@@ -36,9 +38,8 @@ def test_a_file_is_read_to_just_beyond_the_most_that_a_configuration_may_have(
      ("", "Input/output error")],
 )  # fmt: skip
 def test_a_file_that_cannot_be_read_is_told_in_the_words_of_the_host(said: str, why: str) -> None:
-    host = SimpleNamespace(run=lambda _: Answer(1, b"half", said))
     with pytest.raises(OSError, match=why) as refused:
-        HostFiles(cast(Host, host)).read("/x")
+        HostFiles(host(BEGIN + b"half", 1, said)).read("/x")
     assert (refused.value.errno, refused.value.strerror) == (errno.EIO, why)
 
 
@@ -70,5 +71,19 @@ def test_what_is_no_name_in_a_folder_is_refused(name: bytes) -> None:
 
 def test_the_reason_of_a_host_is_cut() -> None:
     with pytest.raises(OSError, match=r"x{300}") as caught:
-        HostFiles(host(b"", 1, "x" * 100_000)).read("/etc/rsyslog.conf")
+        HostFiles(host(BEGIN, 1, "x" * 100_000)).read("/etc/rsyslog.conf")
     assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("out", "code"), [(b"", 0), (b"", 1), (b"This account is not available.\n", 1)]
+)
+def test_a_login_shell_that_runs_nothing_has_no_empty_file(out: bytes, code: int) -> None:
+    with pytest.raises(Unreachable, match=r"a: sh did not begin there.*/bin/false"):
+        HostFiles(host(out, code)).read("/etc/rsyslog.conf")
+
+
+def test_a_file_that_breaks_off_is_none() -> None:
+    with pytest.raises(JobFailed, match="a: its answer has no end"):
+        HostFiles(host(BEGIN + b"*.* /var/lo")).read("/etc/rsyslog.conf")
+    assert HostFiles(host(b"hello\n" + BEGIN + b"x\nrsyslog-tune ends\n")).read("/x") == b"x\n"

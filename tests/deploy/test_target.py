@@ -116,7 +116,7 @@ def test_what_a_host_refuses_is_told_with_the_last_words_first(
     with pytest.raises(kind, match=r"a: it did not work$"):
         brief.keep("r1")
     silent, _ = reached(code=code)
-    with pytest.raises(kind, match="a: no reason"):
+    with pytest.raises(kind, match=f"a: its answer breaks off, with exit code {code}"):
         silent.keep("r1")
 
 

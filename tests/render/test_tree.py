@@ -11,7 +11,7 @@ import pytest
 from tests.profile.examples import small
 from tuner.errors import JobFailed, Refused
 from tuner.render.artefacts import Artefact, render, rsyslog_conf
-from tuner.render.tree import Status, diff, require_writable, stale, write, write_whole
+from tuner.render.tree import Status, diff, require_writable, stale, unified, write, write_whole
 
 NODE = {"node.indices.memory.index_buffer_size": "30%"}
 
@@ -166,3 +166,15 @@ def test_whether_a_file_could_be_written_is_known_before_and_leaves_nothing(tmp_
     for path in (tmp_path, tmp_path / "missing" / "it"):
         with pytest.raises(JobFailed, match="cannot write"):
             require_writable(path)
+
+
+@pytest.mark.parametrize("ends", ["\n", "}\n"])
+def test_more_lines_than_anybody_writes_are_counted_and_not_compared(ends: str) -> None:
+    """A host may have any file in the place of a configuration."""
+    shown = list(unified("x", ends * 300_000, "a\n}\n" * 50))
+    assert shown == [
+        "--- a/x\n", "+++ b/x\n", "@@ 300,000 lines, now 100: too many to compare them @@\n"
+    ]  # fmt: skip
+    assert list(unified("x", ends * 300_000, ends * 300_000)) == []
+    other = list(unified("x", None, "a\x0bb\x85c\u2028d\n"))
+    assert other[-1] == "+a\x0bb\x85c\u2028d\n"

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, print_result, printable, result, say, working
+from tuner.cli.console import OutputFormat, print_result, result, say, working
 from tuner.cli.hosts import (
     EngineUrlOption,
     HostsOption,
@@ -240,7 +240,7 @@ def _show(plan: DeployPlan, diff: bool, output: OutputFormat) -> None:
     changes += [(one.name, one.diff) for one in plan.objects]
     each = [{"name": name, "diff": text} for name, text in changes]
     fields = {"differs": bool(plan.diff), "changes": each}
-    print_result(output, "apply-check", fields, printable(plan.diff.rstrip()) if diff else "")
+    print_result(output, "apply-check", fields, plan.diff.rstrip() if diff else "")
 
 
 def _conclude(plan: DeployPlan, plan_out: Path | None) -> None:
@@ -259,7 +259,7 @@ def _conclude(plan: DeployPlan, plan_out: Path | None) -> None:
 def _ask(plan: DeployPlan, yes: bool, output: OutputFormat) -> None:
     """Show what changes, and have somebody agree."""
     if not yes and output is OutputFormat.TEXT:
-        result(printable(plan.diff.rstrip()))
+        result(plan.diff.rstrip())
     if yes:
         return
     if output is OutputFormat.JSON or not sys.stdin.isatty():
@@ -343,7 +343,7 @@ def verify(
                 found += engine_drift(loaded.profile, client, site)
     fields = {"drift": [asdict(one) for one in found], "notes": notes}
     texts = [f"{one.where}: {one.what}\n{one.diff}".rstrip() for one in found]
-    print_result(output, "verify", fields, printable("\n".join(texts)))
+    print_result(output, "verify", fields, "\n".join(texts))
     for note in notes:
         say(note)
     if found:

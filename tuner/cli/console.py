@@ -51,8 +51,8 @@ def printable(text: str) -> str:
 
 
 def result(text: str) -> None:
-    """What the user asked for, on stdout."""
-    typer.echo(text)
+    """What the user asked for, on stdout, where no host's or engine's words steer a terminal."""
+    typer.echo(printable(text))
 
 
 def show(*parts: RenderableType) -> None:

@@ -17,8 +17,8 @@ from enum import Enum
 from importlib.resources import files
 
 from tuner.deploy.inventory import InventoryHost
-from tuner.errors import JobFailed, Locked, Refused, Unreachable
-from tuner.host.remote import MOST_SHOWN, Host, connect, script_of
+from tuner.errors import JobFailed, Locked, Refused
+from tuner.host.remote import MOST_SHOWN, Host, connect, last_words, not_begun, script_of
 from tuner.rainerscript.configuration import MAX_BYTES
 from tuner.render.tree import raw_of
 
@@ -198,14 +198,11 @@ class RemoteHost:
         lines = answer.out.decode(errors="replace").splitlines()
         name = self.machine.name
         if _BEGIN not in lines:
-            said = f": {_sentence(answer.err)}" if answer.err.strip() else ""
-            raise Unreachable(
-                f"{name}: sh did not begin there, which ended with {answer.code}{said}; is the "
-                "login shell of the user one that runs nothing, such as /bin/false?"
-            )
+            raise not_begun(name, answer)
         if answer.code != 0:
             kind = _KINDS.get(answer.code, JobFailed)
-            raise kind(f"{name}: {_sentence(answer.err)}")
+            gone = f"its answer breaks off, with exit code {answer.code}"
+            raise kind(f"{name}: {last_words(answer.err) if answer.err.strip() else gone}")
         if _END not in lines:
             raise JobFailed(f"{name}: its answer has no end")
         said_lines = lines[lines.index(_BEGIN) + 1 : lines.index(_END)]
@@ -324,10 +321,3 @@ def _asked(path: str, asked: Container[str]) -> str:
     if path not in asked:
         raise ValueError(path)
     return path
-
-
-def _sentence(err: str) -> str:
-    """The last words of the script first: they say what failed, the lines before say why."""
-    lines = [line.strip()[:MOST_SHOWN] for line in err.splitlines() if line.strip()]
-    *before, last = lines or ["no reason"]
-    return f"{last}: {'; '.join(before[-6:])}" if before else last

@@ -60,6 +60,22 @@ class Answer:
     err: str
 
 
+def not_begun(name: str, answer: Answer) -> Unreachable:
+    """What is wrong with a host where our script did not even say that it begins."""
+    said = f": {last_words(answer.err)}" if answer.err.strip() else ""
+    return Unreachable(
+        f"{name}: sh did not begin there, which ended with {answer.code}{said}; is the login shell "
+        "of the user one that runs nothing, such as /bin/false?"
+    )
+
+
+def last_words(err: str) -> str:
+    """The last words of a script that said any first: they say what failed, the lines before say
+    why."""
+    *before, last = [line.strip()[:MOST_SHOWN] for line in err.splitlines() if line.strip()]
+    return f"{last}: {'; '.join(before[-6:])}" if before else last
+
+
 class Host(Protocol):
     """A machine."""
 

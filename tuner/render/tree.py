@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
+import re
 import secrets
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 
 from tuner.errors import JobFailed, Refused
+from tuner.rainerscript.tokens import ReadAllowance
 from tuner.render.artefacts import HOSTS, OPTIONAL, OURS, Artefact, mark_of
 from tuner.render.export import FILES
 
 _PRIVATE, _PUBLIC = 0o600, 0o644
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class Status(Enum):
@@ -82,14 +85,19 @@ def diff(artefacts: Iterable[Artefact], directory: Path) -> str:
 
 
 def unified(path: str, old: str | None, new: str | None) -> Iterator[str]:
-    """The lines of a unified diff of one file, None where there is none; each ends its line."""
-    lines = difflib.unified_diff(
-        (old or "").splitlines(keepends=True),
-        (new or "").splitlines(keepends=True),
+    """The lines of a unified diff of one file, None where there is none; each ends its line.  Of
+    more lines than anybody writes it says only how many there are."""
+    before, after = (
         "/dev/null" if old is None else f"a/{path}",
         "/dev/null" if new is None else f"b/{path}",
     )
-    for line in lines:
+    counts = [(text or "").count("\n") for text in (old, new)]
+    if max(counts) > ReadAllowance().lines and old != new:
+        yield from (f"--- {before}\n", f"+++ {after}\n")
+        yield f"@@ {counts[0]:,} lines, now {counts[1]:,}: too many to compare them @@\n"
+        return
+    olds, news = (_LINE.findall(text or "") for text in (old, new))
+    for line in difflib.unified_diff(olds, news, before, after):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
