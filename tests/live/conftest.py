@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -24,6 +25,8 @@ from tuner.lab.distribution import fetch
 from tuner.lab.node import NodePlan
 from tuner.lab.nodes import Nodes, nodes_here
 from tuner.lab.scratch import scratch
+from tuner.measure.content import Content
+from tuner.measure.settle import Settled, settle
 
 COMMAND = (str(Path(sys.executable).with_name("rsyslog-tune")),)
 QUICK = (sys.executable, str(Path(__file__).with_name("quick.py")))
@@ -162,3 +165,17 @@ def nothing_left_behind() -> Iterator[None]:
     while (left := daemons() - before) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not left, [psutil.Process(pid).cmdline() for pid in left]
+
+
+@pytest.fixture
+def contents(monkeypatch: pytest.MonkeyPatch) -> list[Content]:
+    """What the documents of each trial that comes to its end held, against what was sent."""
+    kept: list[Content] = []
+
+    def keeping(*given: Any, **more: Any) -> Settled:
+        settled = settle(*given, **more)
+        kept.append(settled.content)
+        return settled
+
+    monkeypatch.setattr("tuner.measure.trial.settle", keeping)
+    return kept

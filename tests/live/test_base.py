@@ -12,6 +12,7 @@ from tuner.engine.client import EngineClient
 from tuner.engines.release import Release
 from tuner.lab.lab import Lab, attached_lab, new_run_id
 from tuner.lab.scratch import scratch
+from tuner.measure.content import Content
 from tuner.measure.learning import learnt
 from tuner.measure.measurement import Failure, Measurement, Outcome
 from tuner.measure.trial import run_trial
@@ -93,7 +94,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_event_is_accounted_for(case: str, tmp_path: Path) -> None:
+def test_every_event_is_accounted_for(case: str, tmp_path: Path, contents: list[Content]) -> None:
     profile = loaded(tmp_path, conf=CONFIGURATIONS[case]).profile
     labs = tmp_path / "labs"
     labs.mkdir()
@@ -105,6 +106,9 @@ def test_every_event_is_accounted_for(case: str, tmp_path: Path) -> None:
         per_event = learnt(lab, profile).expectation.per_event
     assert (per_event < 1) == (case in FILTERED)
     assert (per_event > 1) == (case == "two outputs into one index")
+    (content,) = contents
+    assert content == Content(compared=content.compared)
+    assert content.compared > 200
 
 
 @pytest.mark.full

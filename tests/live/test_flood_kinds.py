@@ -10,8 +10,10 @@ from tests.profile.examples import at_hand
 from tests.shipped import ROOT
 from tests.shipped import at_hand as shipped_at_hand
 from tuner.engine.client import EngineClient
+from tuner.engine.sampled import SAMPLE
 from tuner.lab.lab import Lab, attached_lab, new_run_id, sink_lab
 from tuner.lab.scratch import scratch
+from tuner.measure.content import Content
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
 from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
@@ -81,16 +83,19 @@ def measured(lab: Lab, profile: Profile) -> Measurement:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_event_is_accounted_for_on_the_sink(tmp_path: Path, kind: str) -> None:
+def test_every_event_is_accounted_for_on_the_sink(
+    tmp_path: Path, kind: str, contents: list[Content]
+) -> None:
     with scratch(tmp_path) as folder, sink_lab(folder, new_run_id()) as lab:
         outcome = measured(lab, profile_of(kind))
     assert outcome.delivery.exact, outcome.delivery
     assert outcome.delivery.sent > 1000
+    assert contents == [Content(compared=0 if kind == "imfile-parsed" else SAMPLE)]
 
 
 @pytest.mark.parametrize("kind", ["imtcp-tls", "imudp", "imuxsock", "imfile", "imrelp"])
 def test_every_event_is_accounted_for_by_its_number_in_a_real_engine(
-    tmp_path: Path, elasticsearch: EngineClient, kind: str
+    tmp_path: Path, elasticsearch: EngineClient, kind: str, contents: list[Content]
 ) -> None:
     """Documents carry the number only when it was found at its place in the text."""
     # attached_lab closes the client that it is given, and the engine's is everybody's.
@@ -101,6 +106,7 @@ def test_every_event_is_accounted_for_by_its_number_in_a_real_engine(
     ):
         outcome = measured(lab, profile_of(kind))
     assert outcome.delivery.exact, outcome.delivery
+    assert contents == [Content(compared=SAMPLE)]
 
 
 @pytest.mark.parametrize("name", ["durable", "edge-udp"])

@@ -11,6 +11,7 @@ import requests
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import FIELD, MAPPING, check_by_identity
 from tuner.engine.numbering import SentEvents
+from tuner.engine.sampled import SAMPLE, sampled
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
 
@@ -80,3 +81,13 @@ def test_a_number_that_nobody_sent_does_not_make_up_for_a_loss(index: EngineClie
     store(index, [*NUMBERS[:-1], OF_TWO.end + 500])
     found = check_by_identity(index, INDEX, OF_TWO, shards=1)
     assert (found.lost, found.missing) == (1, (NUMBERS[-1],))
+
+
+def test_a_sample_is_drawn_from_all_documents_as_they_are(index: EngineClient) -> None:
+    store(index, range(EVENTS))
+    found = sampled(index, f"{INDEX}*", EVENTS)
+    numbers = sorted(int(str(one[FIELD])) for one in found if one is not None)
+    assert len(set(numbers)) == SAMPLE
+    assert 0.35 * EVENTS < sum(numbers) / SAMPLE < 0.65 * EVENTS
+    assert found == sampled(index, f"{INDEX}*", EVENTS)
+    assert found != sampled(index, f"{INDEX}*", EVENTS + 1)

@@ -105,7 +105,7 @@ def test_what_a_base_makes_of_each_message_is_learnt_once_from_two_rounds(
 
     def seen(_lab: object, profile: object, _base: object) -> Seen:
         asked.append(profile)
-        return Seen(rounds, ("it",), ())
+        return Seen(rounds, ("it",), (), b"", "1700000")
 
     monkeypatch.setattr("tuner.measure.learning._seen", seen)
     here = lab()
@@ -131,7 +131,7 @@ def test_what_a_base_makes_of_each_message_is_learnt_once_from_two_rounds(
 def test_a_base_of_which_nothing_can_be_expected_is_not_measured(
     rounds: list[list[int]], why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tuner.measure.learning._seen", lambda *_: Seen(rounds, (), ()))
+    monkeypatch.setattr("tuner.measure.learning._seen", lambda *_: Seen(rounds, (), (), b"", "1"))
     with pytest.raises(Refused, match=why):
         learnt(lab(), base("one"))
 

@@ -69,6 +69,7 @@ class Paced(Course):
         self.patch.setattr("tuner.measure.watch.counters_now", lambda *_: self.counters())
         engine = SimpleNamespace(
             stand_in=None, check_delivery=counted, facts=SimpleNamespace(processors=2),
+            sampled=lambda *_: (),
             refresh_s=lambda _: self.refreshes_s, tells_apart=lambda _: True,
             refreshes=lambda *_: self.round(), searchable=self.searchable, turns=tuple,
         )  # fmt: skip

@@ -11,9 +11,15 @@ from typing import cast
 import pytest
 
 from tests.measure.test_watch import ALL_THERE, SENT, Run, Script, counted, watching
+from tuner.engine.delivery import FIELD, DeliveryCheck, Expectation
 from tuner.engine.numbering import SentEvents
+from tuner.engine.sampled import learnt_documents
+from tuner.flood.spread import Traffic
+from tuner.flood.workload import flood_spec
 from tuner.host.usage import Usage
+from tuner.lab.lab import Lab, Learnt
 from tuner.lab.rsyslogd import Rsyslogd
+from tuner.measure.content import Content
 from tuner.measure.measurement import FailureKind
 from tuner.measure.settle import Settled, after_loss, settle
 from tuner.modules.pstats import ElasticsearchCounters, QueueCounters, ResourceUsage, Snapshot
@@ -86,6 +92,53 @@ def test_what_rsyslogd_and_the_engine_used_and_said_is_handed_on(
     assert (settled.shipper, settled.complaint) == (Usage(3.0, 4096), "it broke")
     assert settled.engine_cpu_ms == 700
     assert settled.delivery.exact
+
+
+@pytest.mark.parametrize("is_exact", [True, False])
+def test_a_sample_of_the_documents_is_compared_once_all_are_there(
+    watching: Callable[..., Run], is_exact: bool
+) -> None:
+    asked: list[object] = []
+
+    def sampled(*given: object) -> object:
+        asked.append(given)
+        return ({FIELD: "000000000000", "message": "another"},)
+
+    def check(*_: object) -> DeliveryCheck:
+        return DeliveryCheck(int(not is_exact), 0, (), ())
+
+    run = watching(script(), check_delivery=check, sampled=sampled)
+    spec = flood_spec(run.watch.pipe.profile, "0a1b2c3d")
+    flood = cast(Traffic, SimpleNamespace(progress=run.script.progress, spec=spec))
+    settled = settle(replace(run.watch, flood=flood), EVENTS)
+    assert asked == ([("syslog*", SENT)] if is_exact else [])
+    assert (settled.content.compared, settled.content.different) == (is_exact, is_exact)
+    assert all("message" in one for one in settled.content.first)
+
+
+def test_of_a_base_the_documents_are_compared_with_those_that_were_learnt(
+    watching: Callable[..., Run],
+) -> None:
+    run = watching(script(), check_delivery=counted)
+    lines = b"".join(
+        b'{}\n{"m":"%d","%b":%d}\n' % (number % 2, FIELD.encode(), 10**17 + 17 * 10**14 + number)
+        for number in range(4)
+    )
+    expectation = Expectation(((1, 1),))
+    learnt = Learnt(expectation, learnt_documents(lines, "1700000", expectation), ())
+    wrong = {"m": "1", FIELD: 10**17 + 17 * 10**14 + 6}
+    engine = SimpleNamespace(
+        check_expected=lambda *_: DeliveryCheck(0, 0, (), ()), sampled=lambda *_: (wrong,)
+    )
+    pipe = replace(
+        run.watch.pipe, learnt=learnt, lab=cast(Lab, SimpleNamespace(
+            client=run.watch.pipe.client, loss=run.script.loss, engine=engine,
+        )),
+    )  # fmt: skip
+    spec = SimpleNamespace(stamped_run="1700000")
+    flood = cast(Traffic, SimpleNamespace(progress=run.script.progress, spec=spec))
+    settled = settle(replace(run.watch, pipe=pipe, flood=flood), EVENTS)
+    assert settled.content == Content(1, 1, ("event 6: m",))
 
 
 def test_after_the_loss_of_a_node_the_account_waits_for_what_rsyslogd_still_holds(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
@@ -10,6 +11,7 @@ import pytest
 
 from tests.measure.test_doubts import AT_FIRST, INDEX
 from tests.profile.examples import small
+from tests.profile.test_base import loaded
 from tuner.flood.spec import FloodProgress
 from tuner.host.machine import CoreTime
 from tuner.host.usage import Usage
@@ -17,8 +19,16 @@ from tuner.lab.lab import Lab
 from tuner.lab.loads import LoadCounts
 from tuner.lab.written import WrittenFile
 from tuner.measure.bottleneck import verdict_of
+from tuner.measure.content import Content
 from tuner.measure.counters import Window
-from tuner.measure.measurement import Delivery, DoubtKind, Failure, FailureKind, Measurement
+from tuner.measure.measurement import (
+    Consequence,
+    Delivery,
+    DoubtKind,
+    Failure,
+    FailureKind,
+    Measurement,
+)
 from tuner.measure.settle import Settled
 from tuner.measure.summary import Observed, core_use, summarise
 from tuner.measure.window import Poll
@@ -210,3 +220,25 @@ def test_events_that_no_number_tells_apart_are_said_to_be_counted() -> None:
     assert str(Delivery(SENT, SENT, SENT, 0, 0, identified=False)) == (
         f"{known} (counted, not identified)"
     )
+
+
+OTHERS = replace(SETTLED, content=Content(300, 2, ("event 17: message", "event 18: message")))
+
+
+def test_documents_that_hold_something_else_than_was_sent_give_no_number() -> None:
+    failure = failed(replace(SEEN, settled=OTHERS))
+    assert failure.kind is FailureKind.DELIVERY
+    assert failure.reason == (
+        "2 of 300 documents compared hold something else than was sent: event 17: message; "
+        "event 18: message"
+    )
+    assert failure.delivery == SETTLED.delivery
+
+
+def test_of_a_base_that_is_a_doubt(tmp_path: Path) -> None:
+    base = loaded(tmp_path).profile
+    outcome = summarise(replace(SEEN, settled=OTHERS), ELSEWHERE, base)
+    assert isinstance(outcome, Measurement)
+    (doubt,) = [one for one in outcome.doubts if one.kind is DoubtKind.CONTENT_DIFFERS]
+    assert doubt.figure == str(OTHERS.content)
+    assert doubt.kind.consequence is Consequence.QUESTIONS

@@ -79,7 +79,9 @@ class Course:
         self.patch.setattr("tuner.measure.watch.counters_now", lambda *_: self.counters())
         self.patch.setattr("tuner.measure.watch.refreshing", self.refreshing)
         facts = SimpleNamespace(processors=2)
-        engine = SimpleNamespace(stand_in=self.stand_in, check_delivery=counted, facts=facts)
+        engine = SimpleNamespace(
+            stand_in=self.stand_in, check_delivery=counted, facts=facts, sampled=lambda *_: ()
+        )
         lab = SimpleNamespace(
             client=Engine(script), loss=script.loss, engine=engine, check=lambda: None,
             loads=lambda: (), is_ours=False, is_here=False,

@@ -19,11 +19,12 @@ from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.engine.delivery import DeliveryCheck, Expectation
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S
+from tuner.engine.sampled import LearntDocuments
 from tuner.errors import JobFailed, Unreachable
 from tuner.flood.spec import FloodProgress
 from tuner.flood.spread import Traffic
 from tuner.host.usage import Usage
-from tuner.lab.lab import Lab
+from tuner.lab.lab import Lab, Learnt
 from tuner.lab.rsyslogd import Rsyslogd, RsyslogdDied
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.settle import settle
@@ -123,9 +124,13 @@ class Engine(EngineClient):
         return {"_all": {"primaries": {"indexing": {"index_total": counted}}}, "count": counted}
 
 
+NO_SAMPLE: dict[str, object] = {"sampled": lambda *_: ()}
+"""An engine that keeps no documents."""
+
+
 def lab_of(script: Script, **engine: object) -> Lab:
     made = SimpleNamespace(
-        client=Engine(script), loss=script.loss, engine=SimpleNamespace(**engine)
+        client=Engine(script), loss=script.loss, engine=SimpleNamespace(**NO_SAMPLE | engine)
     )
     return cast(Lab, made)
 
@@ -332,7 +337,8 @@ def based(run: Run) -> Watch:
     flood = SimpleNamespace(
         progress=run.script.progress, spec=SimpleNamespace(stamped_run="1700000")
     )
-    pipe = replace(run.watch.pipe, expectation=OF_A_BASE)
+    learnt = Learnt(OF_A_BASE, LearntDocuments((), (), 2), ())
+    pipe = replace(run.watch.pipe, learnt=learnt)
     return replace(run.watch, pipe=pipe, flood=cast(Traffic, flood))
 
 

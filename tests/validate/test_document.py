@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tuner.measure.content import Span, differences
 from tuner.modules.field import DocumentField, FieldType
 from tuner.profile.documents import ECS, mapping_of
-from tuner.validate.smoke import Span, differences, mapping_differences
+from tuner.validate.smoke import mapping_differences
 
 SPAN = Span(datetime(2026, 11, 1, 1, 2, 3, tzinfo=UTC), datetime(2026, 11, 1, 1, 2, 9, tzinfo=UTC))
 EVENT = {

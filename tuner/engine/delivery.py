@@ -173,8 +173,8 @@ FIRST_OUTPUT = 10
 no numbers that begin with a zero.  Then come the microseconds since 1970 that the event has."""
 
 MICRO_DIGITS = 16
-# A run begins with a multiple of a thousand seconds, and is called by the thousands.
-_RUN_MICROS = 1_000 * 1_000_000
+RUN_MICROS = 1_000 * 1_000_000
+"""A run begins with a multiple of a thousand seconds, and is called by the thousands."""
 
 _PARTITION = 10_000
 _NAMED = 10
@@ -213,7 +213,7 @@ def check_expected_by_identity(
         return DeliveryCheck(0, 0, (), ())
     outputs = range(len(expectation.outputs))
     arrivals = np.zeros((len(outputs), sent.end), dtype=np.int64)
-    first, width = int(run) * _RUN_MICROS, 10**MICRO_DIGITS
+    first, width = int(run) * RUN_MICROS, 10**MICRO_DIGITS
     for value, times in _counts(client, pattern, expectation.documents(sent)):
         output, micros = divmod(value, width)
         number = micros - first
@@ -235,7 +235,7 @@ def _adds_up(
     for output in range(len(expectation.outputs)):
         at_each = np.zeros(sent.end, dtype=np.int64)
         at_each[sent.numbers] = expectation.of_events(output, sent)
-        base = (FIRST_OUTPUT + output) * 10**MICRO_DIGITS + int(run) * _RUN_MICROS
+        base = (FIRST_OUTPUT + output) * 10**MICRO_DIGITS + int(run) * RUN_MICROS
         for begin, end in itertools.pairwise(map(int, edges)):
             wanted.append(int(at_each[begin:end].sum()))
             within.append({"range": {FIELD: {"gte": base + begin, "lt": base + end}}})

@@ -47,6 +47,7 @@ class Messages:
         pool = pool_for(spec)
         self._sender, self._senders = spec.sender, spec.senders
         self._ways = [way_of(place, len(spec.transports)) for place in range(len(pool.frames))]
+        self._framings = [spec.framing_of(one) for one in spec.transports]
         places = np.arange(len(self._ways))
         turns = np.append(np.flatnonzero(np.diff(self._ways)) + 1, len(places))
         self._turn_ends = turns[np.searchsorted(turns, places, side="right")]
@@ -100,6 +101,14 @@ class Messages:
         block = Block(self._view[begin:end], self._ends[start : start + count] - begin, self.taken)
         self.taken += count
         return block
+
+    def message(self, event: int, epoch_s: float) -> bytes:
+        """The message that is that event of its sender, counted from 0, without its framing."""
+        self.taken = event
+        framing, frame = self._framings[self.way], bytes(self.take(1, epoch_s).data)
+        if framing == "octet-counted":
+            return frame.partition(b" ")[2]
+        return frame.removesuffix(b"\n") if framing == "lf" else frame
 
     def _freshen(self, first: int, end: int) -> None:
         """Other digits in the values of a range of the pool that never come twice."""

@@ -18,6 +18,7 @@ from tuner.engine.delivery import (
 )
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import EngineFacts, answers, facts
+from tuner.engine.sampled import StoredDocument, sampled, sampled_by_sink
 from tuner.engine.searchable import counted, refreshes, searchable
 from tuner.engines.node import fitting_heap
 from tuner.errors import JobFailed, Unreachable
@@ -139,6 +140,11 @@ class LabEngine(ABC):
     ) -> DeliveryCheck:
         """What became of the events of a run through a base."""
 
+    @abstractmethod
+    def sampled(self, pattern: str, seed: int, /) -> tuple[StoredDocument | None, ...]:
+        """A few hundred documents of the indices of a pattern, as they are; None for one that is no
+        JSON object."""
+
 
 class StoringEngine(LabEngine):
     """An Elasticsearch or OpenSearch, whose documents can be searched and counted."""
@@ -190,6 +196,10 @@ class StoringEngine(LabEngine):
     ) -> DeliveryCheck:
         """By the numbers in the documents."""
         return check_expected_by_identity(self.client, pattern, sent, run, expectation)
+
+    def sampled(self, pattern: str, seed: int, /) -> tuple[StoredDocument | None, ...]:
+        """Those that a seed draws; none where the engine keeps none."""
+        return sampled(self.client, pattern, seed)
 
 
 class AttachedEngine(StoringEngine):
@@ -305,3 +315,7 @@ class SinkEngine(LabEngine):
     ) -> DeliveryCheck:
         """As the sink counted them."""
         return check_expected_by_sink(self.client, pattern, sent, run, expectation)
+
+    def sampled(self, pattern: str, _seed: int, /) -> tuple[StoredDocument | None, ...]:
+        """Those that the sink drew as they came."""
+        return sampled_by_sink(self.client, pattern)

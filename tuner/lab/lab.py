@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import Expectation
 from tuner.engine.owned import Owner, remove, settle
+from tuner.engine.sampled import LearntDocuments
 from tuner.engines.release import Engine
 from tuner.errors import TuneError, Unreachable
 from tuner.host.programs import rsyslog_version
@@ -35,9 +36,11 @@ from tuner.schema.scalars import is_loopback
 
 @dataclass(frozen=True)
 class Learnt:
-    """What a base makes of the messages of a flood, and what of it they do not test."""
+    """What a base makes of the messages of a flood, how many documents and which, and what of it
+    they do not test."""
 
     expectation: Expectation
+    documents: LearntDocuments
     untested: tuple[str, ...]
 
 

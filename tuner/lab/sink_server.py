@@ -242,6 +242,11 @@ def _arrived(store: Store, request: HttpRequest, name: str) -> Reply:
     return json_reply({"arrived": store.arrived(name, request.query["run"], output, count)})
 
 
+def _sample(store: Store, _request: HttpRequest, name: str) -> Reply:
+    documents = [one.decode("utf-8", "replace") for one in store.sample(name)]
+    return json_reply({"documents": documents})
+
+
 def _numbers(store: Store, request: HttpRequest, name: str) -> Reply:
     width = max(1, int(request.query.get("width", "1")))
     blocks = store.numbers(name, width)
@@ -282,6 +287,7 @@ _ROUTES = (
     _route("POST", "/_sink/NAME/account", _check_expected),
     _route("GET", "/_sink/NAME/arrived", _arrived),
     _route("GET", "/_sink/NAME/numbers", _numbers),
+    _route("GET", "/_sink/NAME/sample", _sample),
     _route("GET", "/_sink/kept", _kept),
     _route("GET", "/_sink/faults", _faults),
     _route("GET", "/_sink/books", _arrivals),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from tuner.engine.delivery import FIRST_OUTPUT, DeliveryCheck, Expectation
 from tuner.engine.numbering import SentEvents
+from tuner.engine.sampled import SAMPLE
 from tuner.lab.faults import Fault
 from tuner.lab.sink_delivery import (
     Tally,
@@ -116,6 +120,36 @@ def _fitting(body: bytes, documents: int, most_bytes: int) -> tuple[int, int]:
     return end, documents
 
 
+class Drawn:
+    """A sample of all documents that came, each as likely in it as any other; the place of the next
+    one to take is drawn beforehand (algorithm L), so that the others cost nothing."""
+
+    def __init__(self, size: int = SAMPLE) -> None:
+        self.documents: list[bytes] = []
+        self._size, self._came, self._next, self._weight = size, 0, size - 1, 1.0
+        self._random = np.random.default_rng(0)
+
+    def add(self, documents: Sequence[bytes]) -> None:
+        """Take some of these, or none."""
+        first = self._came
+        self._came += len(documents)
+        if len(self.documents) < self._size:
+            self.documents += documents[: self._size - len(self.documents)]
+            if len(self.documents) < self._size:
+                return
+            if self._weight == 1.0:
+                self._skip()
+        while self._next < self._came:
+            place = int(self._random.integers(self._size))
+            self.documents[place] = documents[self._next - first]
+            self._skip()
+
+    def _skip(self) -> None:
+        chances = 1.0 - self._random.random(2)
+        self._weight *= math.exp(math.log(chances[0]) / self._size)
+        self._next += math.floor(math.log(chances[1]) / math.log1p(-self._weight)) + 1
+
+
 JSON = dict[str, object]
 
 
@@ -151,6 +185,7 @@ class SinkIndex:
         self.body = body
         self.documents = 0
         self.tallies: dict[bytes, Tally] = {}
+        self.drawn = Drawn()
         self.created: set[str] = set()
 
 
@@ -181,6 +216,7 @@ class Store:
             index = self._indices.get(name) or self._create(name, {})
             before = index.documents
             index.documents += len(documents)
+            index.drawn.add(documents)
             for run, arrived in numbers_by_run.items():
                 numbers = self.injector.tampered(arrived)
                 index.documents += len(numbers) - len(arrived)
@@ -253,6 +289,13 @@ class Store:
         name = f"{FIRST_OUTPUT + output}{run}".encode()
         every = (one for one in self._indices.values() if matches(one.name, pattern))
         return [one.tallies[name] for one in every if name in one.tallies]
+
+    def sample(self, pattern: str) -> list[bytes]:
+        """Documents of the indices of a pattern, drawn as they came; equally many of each."""
+        indices = self.indices(pattern)
+        with self._lock:
+            every = [document for index in indices for document in index.drawn.documents]
+        return every[:: max(1, math.ceil(len(every) / SAMPLE))]
 
     def numbers(self, pattern: str, width: int) -> dict[int, int]:
         """Different events that arrived of the run of most documents, in blocks of `width`."""

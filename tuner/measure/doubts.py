@@ -78,6 +78,8 @@ def of_end(window: Window, settled: Settled, profile: Profile) -> Iterator[Doubt
     drained_epoch_s = window.after.epoch_s + (settled.drained_at_s - window.after.at_s)
     after = [one for one in settled.snapshots if one.at > drained_epoch_s]
     yield from _counted(after[-1], settled.delivery.sent, profile) if after else ()
+    if settled.content.different:
+        yield Doubt(DoubtKind.CONTENT_DIFFERS, str(settled.content))
 
 
 def _counted(last: Snapshot, sent: int, profile: Profile) -> Iterator[Doubt]:

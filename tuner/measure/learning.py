@@ -18,6 +18,7 @@ from tuner.engine.client import EngineClient
 from tuner.engine.counters import await_quiet
 from tuner.engine.delivery import FIELD, FIRST_OUTPUT, Expectation
 from tuner.engine.feed import kept as kept_by
+from tuner.engine.sampled import learnt_documents
 from tuner.errors import JobFailed, Refused
 from tuner.flood.messages import pool_size
 from tuner.flood.schedule import fixed
@@ -108,7 +109,9 @@ def _learn(lab: Lab, profile: Profile, base: BaseFiles) -> Learnt:
         untested.append(
             f"the documents of {unsure} of {messages} messages, which differ from time to time"
         )
-    return Learnt(Expectation(outputs), tuple(untested))
+    expectation = Expectation(outputs)
+    documents = learnt_documents(seen.lines, seen.run, expectation)
+    return Learnt(expectation, documents, tuple(untested))
 
 
 def _halves(numbers: list[int]) -> tuple[list[int], list[int]]:
@@ -118,11 +121,13 @@ def _halves(numbers: list[int]) -> tuple[list[int], list[int]]:
 @dataclass(frozen=True)
 class Seen:
     """How many documents of each output each message of two rounds of the pool gave, what of the
-    base they do not test, and which documents an engine would refuse."""
+    base they do not test, which documents an engine would refuse, and the bulks of that run."""
 
     documents: list[list[int]]
     untested: tuple[str, ...]
     no_json: tuple[str, ...]
+    lines: bytes
+    run: str
 
 
 def _seen(lab: Lab, profile: Profile, base: BaseFiles) -> Seen:
@@ -153,7 +158,8 @@ def _seen(lab: Lab, profile: Profile, base: BaseFiles) -> Seen:
                 *unreached(base.kept, actions, counted), *_missed(actions, counted, received),
                 *seldom(documents, written),
             )  # fmt: skip
-            return Seen(documents, untested, tuple(no_json(lines, written)))
+            refused = tuple(no_json(lines, written))
+            return Seen(documents, untested, refused, lines, spec.stamped_run)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

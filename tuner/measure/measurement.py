@@ -184,6 +184,7 @@ class DoubtKind(Enum):
     COUNTERS_DISAGREE = "counters disagree"
     CLOCK = "clock trouble"
     UNMERGED = "unmerged"
+    CONTENT_DIFFERS = "content differs"
 
     @property
     def consequence(self) -> Consequence:
@@ -208,6 +209,7 @@ _CONSEQUENCES = {
     DoubtKind.CARRIED_OVER: Consequence.QUESTIONS,
     DoubtKind.UNMERGED: Consequence.QUESTIONS,
     DoubtKind.PACE_MISSED: Consequence.QUESTIONS,
+    DoubtKind.CONTENT_DIFFERS: Consequence.QUESTIONS,
     DoubtKind.DISTURBED: Consequence.WIDENS,
     DoubtKind.UNSTEADY: Consequence.WIDENS,
     DoubtKind.FEW_SAMPLES: Consequence.WIDENS,
@@ -230,6 +232,8 @@ _ADVICE = {
     "cannot be matched: rates are right, they use a clock of their own",
     DoubtKind.UNMERGED: "merges had not ended long after the last event: "
     "the rate until merged is not known, and the disk space is too large",
+    DoubtKind.CONTENT_DIFFERS: "documents hold something else than the base wrote of the same "
+    "messages in the slow pass before: look at how it writes these fields, it may depend on load",
     DoubtKind.DISTURBED: "something else used a fifth of this machine's cores or more: "
     "measure on a quiet machine",
     DoubtKind.FEW_SAMPLES: "fewer than 20 samples in the window: measure longer",

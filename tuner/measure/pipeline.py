@@ -17,7 +17,7 @@ from tuner.flood.heads import NUMBER_DIGITS
 from tuner.flood.workload import format_for
 from tuner.host.process import own_environment
 from tuner.lab.entrances import entrances, furnish
-from tuner.lab.lab import Lab
+from tuner.lab.lab import Lab, Learnt
 from tuner.lab.receiver import Receiver, receiver_for
 from tuner.lab.rsyslogd import Rsyslogd, impstats_section
 from tuner.lab.scratch import subfolder
@@ -38,14 +38,15 @@ _ABOVE_PRODUCTION = 500
 class Pipeline:
     """rsyslogd in a lab, taking what a flood of `profile`, as bound to that, sends, and writing its
     own counters to `stats` once a second; what it measures goes to the indices of `pattern`.  With
-    an `expectation` not every event is one document; the `receiver` takes what is forwarded."""
+    what was `learnt` of a base not every event is one document; the `receiver` takes what is
+    forwarded."""
 
     lab: Lab
     profile: Profile
     rsyslogd: Rsyslogd
     stats: Path
     pattern: str
-    expectation: Expectation | None = None
+    learnt: Learnt | None = None
     receiver: Receiver | None = None
 
     @property
@@ -53,13 +54,18 @@ class Pipeline:
         """The connection to the engine."""
         return self.lab.client
 
+    @property
+    def expectation(self) -> Expectation | None:
+        """How many documents each event gives, where not each is one."""
+        return None if self.learnt is None else self.learnt.expectation
+
 
 @contextlib.contextmanager
 def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
     """Start what `profile` describes, on the engine as it wants it, under names of this trial; all
     of it is gone afterwards.  Raises Unreachable, Refused and JobFailed."""
     lab.engine.run_with(profile)
-    expectation = None if profile.base is None else learnt(lab, profile).expectation
+    of_base = None if profile.base is None else learnt(lab, profile)
     fitted = lab.bind(profile, name)
     bound, prefix = fitted.profile, f"{lab.owner.prefix}{name}-"
     folder = subfolder(lab.folder, lab.trial_folder(name).name)
@@ -83,7 +89,7 @@ def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
             start_checks_s=bound.start_checks_s,
         )
         try:
-            yield Pipeline(lab, bound, rsyslogd, stats, pattern, expectation, receiver)
+            yield Pipeline(lab, bound, rsyslogd, stats, pattern, of_base, receiver)
         finally:
             rsyslogd.stop()
 

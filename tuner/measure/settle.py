@@ -18,9 +18,11 @@ from tuner.engine.counters import (
 from tuner.engine.delivery import DeliveryCheck
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S, lost_shards
+from tuner.engine.sampled import StoredDocument
 from tuner.host.process import wait_until
 from tuner.host.usage import Usage
 from tuner.lab.rsyslogd import read
+from tuner.measure.content import NOT_COMPARED, Content, content_of_base, content_of_outputs
 from tuner.measure.measurement import Delivery, Failure, FailureKind
 from tuner.measure.watch import STALL_S, Watch
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -39,7 +41,7 @@ class Settled:
 
     `engine_cpu_ms` is what the engine had used by then since it started, `snapshots` are all rounds
     of rsyslogd's own counters; `complaint` is what it said of a request that failed, None when it
-    said nothing.
+    said nothing.  `content` is of a sample of the documents, where all are there.
     """
 
     drained_at_s: float
@@ -51,6 +53,7 @@ class Settled:
     delivery: Delivery
     snapshots: tuple[Snapshot, ...]
     complaint: str | None
+    content: Content = NOT_COMPARED
 
 
 def settle(
@@ -76,6 +79,7 @@ def settle(
     shipper = watch.pipe.rsyslogd.usage()
     # As long as rsyslogd runs it may repeat a batch that is counted already.
     complaint = watch.pipe.rsyslogd.finish(_END_S)
+    delivery = _delivery(watch, sent)
     return Settled(
         drained_at_s=drained_at,
         durable_at_s=durable_at,
@@ -83,10 +87,27 @@ def settle(
         engine_cpu_ms=engine_cpu_ms,
         shipper=shipper,
         index=index_counters(client, pattern),
-        delivery=_delivery(watch, sent),
+        delivery=delivery,
         snapshots=read(watch.pipe.stats),
         complaint=complaint,
+        content=_content(watch, sent) if delivery.exact else NOT_COMPARED,
     )
+
+
+def _content(watch: Watch, sent: SentEvents) -> Content:
+    """What a sample of the documents holds, against what the flood sent."""
+    pipe, senders = watch.pipe, len(sent.counts)
+
+    def sampled(pattern: str) -> tuple[StoredDocument | None, ...]:
+        return pipe.lab.engine.sampled(pattern, sent.total)
+
+    if pipe.learnt is not None:
+        learnt, found = pipe.learnt.documents, sampled(pipe.pattern)
+        return content_of_base(learnt, watch.flood.spec.stamped_run, senders, found)
+    samples = {one.name: sampled(one.index.pattern) for one in pipe.profile.indexed}
+    if not any(samples.values()):
+        return NOT_COMPARED
+    return content_of_outputs(pipe.profile, watch.flood.spec, senders, samples)
 
 
 def _delivery(watch: Watch, sent: SentEvents) -> Delivery:

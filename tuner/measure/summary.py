@@ -117,11 +117,14 @@ def summarise(observed: Observed, lab: Lab, profile: Profile) -> Outcome:
 
 
 def failure_of(settled: Settled, profile: Profile) -> Failure | None:
-    """Why a settled trial does not count as a measurement; None when every event is there once,
-    rsyslogd reported no error, and its memory kept within the guardrail."""
-    delivery = settled.delivery
+    """Why a settled trial does not count as a measurement; None when every event is there once, as
+    it was sent, rsyslogd reported no error, and its memory kept within the guardrail.  Of a base,
+    whose documents are compared with others of its own, another content is a doubt."""
+    delivery, content = settled.delivery, settled.content
     if not delivery.exact:
         return Failure.of(FailureKind.DELIVERY, str(delivery), delivery)
+    if content.different and profile.base is None:
+        return Failure.of(FailureKind.DELIVERY, str(content), delivery)
     if settled.complaint is not None:
         reason = f"rsyslogd reported: {settled.complaint}"
         return Failure.of(FailureKind.RSYSLOGD, reason, delivery)

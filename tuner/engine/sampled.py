@@ -1,0 +1,130 @@
+"""A sample of the documents of a flood, as an engine or our sink has them, and what of those of a
+base is known beforehand."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tuner.engine.client import JSON, EngineClient, EngineRefused, at, list_at
+from tuner.engine.delivery import FIELD, FIRST_OUTPUT, MICRO_DIGITS, RUN_MICROS, Expectation
+from tuner.engine.numbering import event_of
+
+SAMPLE = 300
+"""So many documents of an index: of what is so in 1 % of all, one is among them in 95 runs of
+100."""
+StoredDocument = Mapping[str, object]
+_STAMPED = re.compile(rb'"%b": ?"?(\d{%d})' % (FIELD.encode(), MICRO_DIGITS + 2))
+
+
+def sampled(client: EngineClient, pattern: str, seed: int) -> tuple[StoredDocument | None, ...]:
+    """Documents of an engine that are drawn at random; none where it keeps or gives none."""
+    score = {"random_score": {"seed": seed, "field": "_seq_no"}}
+    body: JSON = {"size": SAMPLE, "query": {"function_score": score}}
+    answer: object = None
+    with contextlib.suppress(EngineRefused):
+        answer = client.request("POST", f"/{pattern}/_search?request_cache=false", body)
+    sources = (at(one, "_source") for one in list_at(answer, "hits", "hits"))
+    return tuple(one for one in sources if isinstance(one, dict))
+
+
+def sampled_by_sink(client: EngineClient, pattern: str) -> tuple[StoredDocument | None, ...]:
+    """The same of our sink, which draws them as they come; None for one that is no JSON object."""
+    listed = list_at(client.get(f"/_sink/{pattern}/sample"), "documents")
+    return tuple(map(_document, map(str, listed)))
+
+
+def _document(text: str | bytes) -> StoredDocument | None:
+    try:
+        made = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return made if isinstance(made, dict) else None
+
+
+def leaves(document: StoredDocument, above: str = "") -> Iterator[tuple[str, str]]:
+    """What a document holds, by its dotted path; lists are texts."""
+    for key, value in document.items():
+        if isinstance(value, dict):
+            yield from leaves(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", json.dumps(value)
+
+
+@dataclass(frozen=True)
+class LearntDocuments:
+    """What a base wrote of each message of a pool, two times, for each output.
+
+    What is the same both times, and not in all documents of the output, must be so again: it tells
+    one message from another, and has nothing of the hour.  `telling` are the paths of that.
+    """
+
+    pairs: tuple[Mapping[int, tuple[bytes, bytes]], ...]
+    telling: tuple[frozenset[str], ...]
+    pool: int
+
+    def wrong(self, document: StoredDocument, run: str, senders: int) -> tuple[int, str] | None:
+        """The event that a document of a run is of, and which members are others than they should
+        be, "" for none; None where nothing is known of it."""
+        place = _place(str(document.get(FIELD, "")).encode(), run)
+        if place is None or place[0] >= len(self.pairs):
+            return None
+        output, number = place
+        pair = self.pairs[output].get(event_of(number, senders)[1] % self.pool)
+        known = {} if pair is None else _steady(pair)
+        found = dict(leaves(document))
+        compared = [path for path in known if path in self.telling[output]]
+        if not compared:
+            return None
+        return number, ", ".join(path for path in compared if found.get(path) != known[path])
+
+
+def learnt_documents(lines: bytes, run: str, expectation: Expectation) -> LearntDocuments:
+    """From the bulks of two rounds of a pool: of messages that give one document of an output."""
+    pool = len(expectation.outputs[0])
+    rounds: list[dict[int, dict[int, bytes]]] = [{} for _ in expectation.outputs]
+    for line in lines.split(b"\n")[1::2]:
+        digits = _STAMPED.search(line)
+        place = None if digits is None else _place(digits[1], run)
+        if place is None or place[0] >= len(rounds):
+            continue
+        turn, message = divmod(place[1], pool)
+        if expectation.outputs[place[0]][message] == 1:
+            rounds[place[0]].setdefault(message, {})[turn] = line
+    pairs = tuple(
+        {message: (each[0], each[1]) for message, each in output.items() if {0, 1} <= set(each)}
+        for output in rounds
+    )
+    return LearntDocuments(pairs, tuple(map(_telling, pairs)), pool)
+
+
+def _place(digits: bytes, run: str) -> tuple[int, int] | None:
+    """The output and the event of a number that a lab added; None for a number of another run."""
+    if re.fullmatch(rb"\d{18}", digits) is None:
+        return None
+    output, micros = divmod(int(digits), 10**MICRO_DIGITS)
+    number = micros - int(run) * RUN_MICROS
+    return (output - FIRST_OUTPUT, number) if output >= FIRST_OUTPUT and number >= 0 else None
+
+
+def _steady(pair: tuple[bytes, bytes]) -> dict[str, str]:
+    """What is the same in both, which both must be JSON objects for."""
+    first, again = map(_document, pair)
+    if first is None or again is None:
+        return {}
+    other = dict(leaves(again))
+    return {path: text for path, text in leaves(first) if other.get(path) == text}
+
+
+def _telling(pairs: Mapping[int, tuple[bytes, bytes]]) -> frozenset[str]:
+    """The members that differ from message to message."""
+    values: dict[str, str] = {}
+    telling: set[str] = set()
+    for pair in pairs.values():
+        for path, text in _steady(pair).items():
+            if values.setdefault(path, text) != text:
+                telling.add(path)
+    return frozenset(telling)

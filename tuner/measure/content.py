@@ -1,0 +1,321 @@
+"""What the documents of a flood hold against what was sent, field by field, in a sample."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+
+from tuner.engine.client import at
+from tuner.engine.delivery import FIELD
+from tuner.engine.numbering import event_of
+from tuner.engine.sampled import LearntDocuments, StoredDocument, leaves
+from tuner.errors import JobFailed
+from tuner.flood.messages import Messages
+from tuner.flood.spec import FloodSpec
+from tuner.modules.field import DocumentField, FieldType, has_options, is_json, merges
+from tuner.modules.imfile import ImfileInput
+from tuner.modules.input import Format, Input
+from tuner.modules.mmanon import MmanonStep
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.priorities import FACILITIES, SEVERITIES
+from tuner.modules.text_source import TIMES
+from tuner.profile.bind_inputs import flooded
+from tuner.profile.documents import fields_of
+from tuner.profile.model import Profile
+
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Content:
+    """How many documents of a sample were compared with what was sent, how many of them hold
+    something else, and the first of these: the event, and its fields."""
+
+    compared: int = 0
+    different: int = 0
+    first: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        more = "; ..." if self.different > len(self.first) else ""
+        return (
+            f"{self.different} of {self.compared} documents compared hold something else than was "
+            f"sent: {'; '.join(self.first)}{more}"
+        )
+
+
+NOT_COMPARED = Content()
+
+
+def _content(verdicts: Iterable[tuple[int, str] | None]) -> Content:
+    """From each document's event and the fields that are wrong."""
+    compared = [one for one in verdicts if one is not None]
+    wrong = [f"event {number}: {fields}" for number, fields in compared if fields]
+    return Content(len(compared), len(wrong), tuple(wrong[:_NAMED]))
+
+
+def content_of_base(
+    learnt: LearntDocuments,
+    run: str,
+    senders: int,
+    documents: Iterable[StoredDocument | None],
+) -> Content:
+    """Of the documents of a base, against those that it wrote of the same messages before."""
+    return _content(learnt.wrong(one, run, senders) for one in documents if one is not None)
+
+
+def content_of_outputs(
+    bound: Profile,
+    spec: FloodSpec,
+    senders: int,
+    samples: Mapping[str, Iterable[StoredDocument | None]],
+) -> Content:
+    """Of the documents of each output of a profile as bound to a lab, by its name, against the
+    messages of the flood.  What its parsers make of them is not worked out, nor what rsyslogd makes
+    of heads in files, where it looks for no host."""
+    stream, source = bound.stream(bound.measured_stream), flooded(bound)[0]
+    given = bound.global_.model_dump(exclude_none=True)
+    is_parsed_file = isinstance(source, ImfileInput) and source.need_parse is True
+    has_parsers = stream.parser is not None or any(name.startswith("parser_") for name in given)
+    if is_parsed_file or has_parsers:
+        return NOT_COMPARED
+    sent = SentMessages(bound, spec, senders)
+    return _content(
+        sent.wrong(output, one) for output in bound.indexed for one in samples[output.name]
+    )
+
+
+@dataclass(frozen=True)
+class SentMessages:
+    """The messages of a flood of a bound profile, by the numbers of their events."""
+
+    bound: Profile
+    spec: FloodSpec
+    senders: int
+
+    def wrong(
+        self, output: OmelasticsearchOutput, document: StoredDocument | None
+    ) -> tuple[int, str] | None:
+        """The event that a document is of, and which fields are others than they should be, "" for
+        none; None where that is not known."""
+        number = None if document is None else self._number_in(document)
+        if document is None or number is None:
+            return None
+        event = self._properties(number)
+        if event is None:
+            return None
+        wrong = _wrong_fields(fields_of(output), event, document, None)
+        return number, ", ".join(name for name, _ in wrong)
+
+    def _number_in(self, document: StoredDocument) -> int | None:
+        """That of the field for it, else that of the message's own text."""
+        digits = str(document.get(FIELD, ""))
+        if digits.isdecimal():
+            return int(digits)
+        for _, text in leaves(document):
+            found = self._identity.search(text)
+            if found is not None:
+                return int(found[1])
+        return None
+
+    @cached_property
+    def _identity(self) -> re.Pattern[str]:
+        return re.compile(rf"run={self.spec.run_id} seq=(\d{{12}})")
+
+    @cached_property
+    def _changes_text(self) -> bool:
+        """Whether a step writes addresses in messages anew."""
+        stream = self.bound.stream(self.bound.measured_stream)
+        return any(isinstance(step, MmanonStep) for step in stream.steps)
+
+    @cached_property
+    def _senders(self) -> tuple[Messages, ...]:
+        senders = range(self.senders)
+        parts = (replace(self.spec, sender=one, senders=self.senders) for one in senders)
+        return tuple(map(Messages, parts))
+
+    def _properties(self, number: int) -> Properties | None:
+        """Those of the event with that number; None where they are not known."""
+        sender, event = event_of(number, self.senders)
+        raw = self._senders[sender].message(event, 0.0)
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+        if len(raw) > self.bound.longest_message_bytes:
+            return None
+        known = self._known(text)
+        return {**known, "msg": None} if self._changes_text else known
+
+    def _known(self, text: str) -> Properties:
+        """Of heads like those of a sample nothing is read."""
+        written = self.spec.format
+        if self.spec.sample is None:
+            return read_as(text, written, flooded(self.bound)[0])
+        found = self._identity.search(text)
+        body = text if found is None else text[found.start() :]
+        return {"msg": f" {body}" if written in SPACED else body}
+
+
+SPACED = frozenset({"rfc3164", "local"})
+"""The formats whose messages begin with the blank after the tag."""
+
+
+Properties = Mapping[str, str | None]
+"""The text of each property; None where it depends on the machine or on the moment."""
+_SHAPES: dict[Format, re.Pattern[str]] = {
+    "rfc3164": re.compile(
+        r"<(?P<priority>\d+)>.{15} (?P<host>\S+) (?P<program>[^ \[]+)\[(?P<process>\d+)\]:"
+        r"(?P<msg> .*)"
+    ),
+    "local": re.compile(
+        r"<(?P<priority>\d+)>.{15} (?P<program>[^ \[]+)\[(?P<process>\d+)\]:(?P<msg> .*)"
+    ),
+    "rfc5424": re.compile(
+        r"<(?P<priority>\d+)>1 \S+ (?P<host>\S+) (?P<program>\S+) (?P<process>\S+) (?P<id>\S+) "
+        r"(-|\[[^\]]*\]) (?P<msg>.*)"
+    ),
+}
+_ANYTHING = dict.fromkeys(("rawmsg", "fromhost-ip", "timereported", "timegenerated"))
+
+
+def read_as(message: str, written: Format, source: Input) -> Properties:
+    """The properties of `message`, without its framing, as `source` must find them."""
+    if written == "bare":
+        return _line(message, source)
+    found = _SHAPES[written].fullmatch(message)
+    if found is None:
+        raise JobFailed(f"this is not a message in the format {written}: {message[:200]}")
+    parts = found.groupdict()
+    program, process = parts["program"], parts["process"]
+    colon = "" if written == "rfc5424" else ":"
+    return _head(divmod(int(parts["priority"]), 8), program) | {
+        "msg": parts["msg"],
+        "hostname": parts.get("host"),
+        "procid": process,
+        "msgid": parts.get("id", "-"),
+        "syslogtag": f"{program}[{process}]{colon}",
+    }
+
+
+def _line(line: str, source: Input) -> Properties:
+    """A line without a head, which the input makes up.  The program's name is the tag up to what
+    cannot be part of one."""
+    head = source.line_head
+    if head is None:
+        raise JobFailed(f"{source.type} takes no bare lines")
+    priority = (FACILITIES.index(head.facility), SEVERITIES.index(head.severity))
+    return _head(priority, re.split(r"[:\[/]", head.tag)[0]) | {
+        "msg": line,
+        "hostname": None,
+        "procid": None,
+        "msgid": "-",
+        "syslogtag": head.tag,
+    }
+
+
+def _head(priority: tuple[int, int], program: str) -> dict[str, str | None]:
+    """What depends on facility, severity and program alone."""
+    facility, severity = priority
+    return {
+        **_ANYTHING,
+        "syslogfacility": str(facility),
+        "syslogfacility-text": FACILITIES[facility],
+        "syslogseverity": str(severity),
+        "syslogseverity-text": SEVERITIES[severity],
+        "programname": program,
+        "app-name": program,
+    }
+
+
+_NUMBER = {
+    FieldType.INTEGER: re.compile(r"-?\d+"),
+    FieldType.FLOAT: re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?"),
+}
+_TYPES: dict[FieldType, tuple[type, ...]] = {
+    FieldType.STRING: (str,),
+    FieldType.DATE: (str,),
+    FieldType.INTEGER: (int,),
+    FieldType.FLOAT: (int, float),
+    FieldType.BOOLEAN: (bool,),
+}
+
+
+@dataclass(frozen=True)
+class Span:
+    """The time in which an event came into being, for those of its fields that hold a time."""
+
+    first: datetime
+    last: datetime
+
+
+def differences(
+    fields: tuple[DocumentField, ...],
+    event: Properties,
+    document: Mapping[str, object],
+    span: Span,
+) -> tuple[str, ...]:
+    """What is wrong with each field of a document; empty when it is as described."""
+    return tuple(f"{name} {text}" for name, text in _wrong_fields(fields, event, document, span))
+
+
+def _wrong_fields(
+    fields: tuple[DocumentField, ...],
+    event: Properties,
+    document: Mapping[str, object],
+    span: Span | None,
+) -> Iterator[tuple[str, str]]:
+    """The names of fields that are not as described, and why."""
+    for field in fields:
+        value = at(document, *field.name.split("."))
+        text = None if merges(field) else _wrong(field, event, value, span)
+        if text is not None:
+            yield field.name, text
+
+
+def _wrong(field: DocumentField, event: Properties, value: object, span: Span | None) -> str | None:
+    """What is wrong with one value, None when nothing is; what options make of a text is not
+    worked out."""
+    if is_json(field) or has_options(field):
+        return None
+    if field.property in TIMES:
+        return None if span is None else _wrong_time(value, span)
+    if field.constant is not None:
+        wanted: object = field.constant
+    else:
+        text = event.get(str(field.property))
+        if text is None:
+            return None if _fits(field.type, value) else f"is {value!r}, no {field.type.value}"
+        wanted = _typed(field.type, text)
+    if wanted == value and (wanted is None or _fits(field.type, value)):
+        return None
+    return f"should be {wanted!r} and is {value!r}"
+
+
+def _fits(kind: FieldType, value: object) -> bool:
+    """Python takes a bool for an int; JSON does not."""
+    is_bool = isinstance(value, bool)
+    return isinstance(value, _TYPES[kind]) and is_bool == (kind is FieldType.BOOLEAN)
+
+
+def _typed(kind: FieldType, text: str) -> object:
+    """The value of a text; None, which is null, where it is no value of the type."""
+    if kind is FieldType.BOOLEAN:
+        return {"true": True, "false": False}.get(text)
+    if kind not in _NUMBER:
+        return text
+    if _NUMBER[kind].fullmatch(text) is None:
+        return None
+    return int(text) if kind is FieldType.INTEGER else float(text)
+
+
+def _wrong_time(value: object, span: Span) -> str | None:
+    try:
+        moment = datetime.fromisoformat(str(value))
+        if span.first <= moment <= span.last:
+            return None
+    except (ValueError, TypeError):
+        return f"is {value!r}, not a time with an offset"
+    return f"is {value}, and the event was sent between {span.first} and {span.last}"
