@@ -19,7 +19,7 @@ _BUILTIN = (
 )  # fmt: skip
 _STAMPS = (
     "%timegenerated%", "%timestamp:::date-rfc3339%", "%timereported:::date-mysql%", "%$now%",
-    "%timestamp:8:15%",
+    "%timestamp:1:6%",
 )  # fmt: skip
 _REPLACERS = (
     ":::drop-last-lf", ":::sp-if-no-1st-sp", ":::sp-if-no-1st-sp", ":::lowercase", ":::uppercase",
