@@ -175,3 +175,15 @@ def test_control_characters_that_broke_documents_are_said_to_be_escaped(
     into = 'action(type="omelasticsearch" bulkmode="on" template="d")\n'
     said = _changed(around + text + into, tmp_path)
     assert any("control characters (option.json)" in one for one in said) is is_said
+
+
+@pytest.mark.parametrize(
+    ("value", "is_said"),
+    [("programname", True), ("hostname:::secpath-replace", False), ("fromhost-ip", False)],
+)
+def test_names_of_files_that_led_to_other_folders_are_said_not_to(
+    value: str, is_said: bool, tmp_path: Path
+) -> None:
+    text = f'template(name="p" type="string" string="/var/log/%{value}%.log")\n'
+    said = _changed(f"{DOCUMENT}{text}*.* ?p\n", tmp_path)
+    assert any("leads to no other folder" in one for one in said) is is_said

@@ -56,6 +56,7 @@ _EXPLAINS = {
     "does not drop blanks or line ends": "",
     "FIELD NOT FOUND": r"\*\*FIELD NOT FOUND\*\*",
     "an event without JSON": "^(JSON|documents) ",
+    "leads to no other folder": "^/",
     "inputname of its events becomes": "",
     "does not escape control characters": "^JSON ",
     "of large batches may be torn": "^/",

@@ -14,6 +14,9 @@ from tuner.rainerscript.parameters import misfit
 from tuner.rainerscript.script import ON, ScriptObject
 from tuner.rainerscript.template import Template, TemplatePiece, TemplateProperty
 
+# What has no slash, and is never empty.
+_HARMLESS = frozenset({"fromhost-ip", "syslogfacility-text", "syslogseverity-text"})
+
 
 def file_name_of(template: Template, gaps: Gaps) -> dict[str, object]:
     """The parts of a path: one property, a date, or one property and a date after it; raises
@@ -41,6 +44,7 @@ def file_name_of(template: Template, gaps: Gaps) -> dict[str, object]:
     data: dict[str, object] = {"before": before}
     if values:
         data["property"] = values[0][1].lowered
+        _say_where_it_leads(values[0][1], gaps)
     if dates:
         data |= _rotating(template, pieces[dates[0] : dates[-1] + 1], gaps)
         if between := _text(pieces[values[0][0] + 1 : dates[0]]) if values else "":
@@ -48,6 +52,14 @@ def file_name_of(template: Template, gaps: Gaps) -> dict[str, object]:
     if after := _text(pieces[places[-1] + 1 :]):
         data["after"] = after
     return data
+
+
+def _say_where_it_leads(value: TemplateProperty, gaps: Gaps) -> None:
+    """Say that a value in a path leads to no other folder, where it could."""
+    is_safe = value.options.get("securepath", "").lower() == "replace"
+    if not is_safe and value.lowered not in _HARMLESS:
+        what = "leads to no other folder: an underscore stands for each slash of it"
+        gaps.change(value.origin, f"%{value.name}% in the name of a file {what}")
 
 
 def _text(pieces: Sequence[TemplatePiece]) -> str:
