@@ -51,7 +51,7 @@ def _written() -> tuple[str, ...]:
 def case(number: int) -> str:
     """The configuration of that number: every third is one of the grammar, changed."""
     chance = random.Random(number)
-    text = chance.choice(_written()) if number % 3 else Grammar(number).text()
+    text = chance.choice(_written()) if number % 3 else Grammar(number).case().text
     return mutated(text, chance)
 
 
