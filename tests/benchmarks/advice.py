@@ -67,6 +67,11 @@ class Row:
         return f"| {self.name} | {self.changes} | {before} | {after} | {ratios} | {self.failed} |"
 
 
+def name_of(path: Path) -> str:
+    """What stands in the table: many configurations are called rsyslog.conf."""
+    return path.parent.name if path.suffix == ".conf" else path.stem
+
+
 def at_full_rate(loaded: LoadedProfile, file: Path) -> Path:
     """The profile in a file, flooded as fast as it takes events."""
     text = moved(read(loaded.text, str(loaded.path)), file.parent)
@@ -77,8 +82,7 @@ def at_full_rate(loaded: LoadedProfile, file: Path) -> Path:
 
 def row(path: Path, wanted: Wanted, options: CompareOptions, folder: Path) -> Row:
     """Measure a profile beside its advice."""
-    loaded = read_profile(path)
-    name = path.parent.name if path.suffix == ".conf" else path.stem
+    loaded, name = read_profile(path), name_of(path)
     advice = advise(loaded, cores(), memory_bytes())
     count = len(advice.settings)
     if not count:
@@ -113,7 +117,7 @@ def main() -> None:
             try:
                 rows.append(row(path, wanted, options, Path(folder)))
             except TuneError as error:
-                rows.append(Row(path.stem, 0, reason=f"not measured: {error}"))
+                rows.append(Row(name_of(path), 0, reason=f"not measured: {error}"))
             say(str(rows[-1]))
     rates = {one.name: one.rate for one in rows if one.rate is not None}
     slower = [name for name, rate in rates.items() if rate.high < SLOWEST]
