@@ -22,6 +22,7 @@ _OF_CASES: Mapping[str, set[Cause]] = {
     "healthy-legacy": set(),
     "healthy-reset": set(),
     "healthy-durable": set(),
+    "healthy-ten-minutes": set(),
     # The main queue reached its lightDelayMark for a moment.
     "burst": set(),
     "slow-engine": {Cause.SLOW_OUTPUT},

@@ -106,7 +106,9 @@ def test_events_that_were_given_up_are_counted_by_what_was_never_handed_over() -
 
 
 def test_a_healthy_log_says_what_was_carried() -> None:
-    for name in ("healthy", "healthy-legacy", "healthy-reset", "healthy-durable"):
+    for name in (
+        "healthy", "healthy-legacy", "healthy-reset", "healthy-durable", "healthy-ten-minutes"
+    ):  # fmt: skip
         made = diagnosed(text_of(name))
         assert made.findings == ()
         assert sum(made.came) == TRUTH[name]["sent"]
