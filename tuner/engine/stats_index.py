@@ -16,7 +16,8 @@ from tuner.modules.stats_rounds import TAG, Numbered
 # The newest day, and less of it where that is more than so many documents.
 _REACH = timedelta(days=1)
 _MOST = 2_000_000
-_PAGE = 5000
+# Other fields of a document may be long, and an answer is bounded.
+_PAGE = 1000
 _KEPT = "2m"
 _TIMES = ("@timestamp", "timestamp", "timegenerated", "timereported", "time")
 _HOSTS = ("host", "hostname", "fromhost")
