@@ -151,14 +151,16 @@ def test_the_time_at_which_a_line_was_written_is_no_difference() -> None:
 
 def test_the_time_of_arrival_is_no_difference_in_any_format_of_a_date_and_its_format_is() -> None:
     now = datetime.now().astimezone()
-    formats = ("%b %d %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y%m%d%H%M%S", "%s")
+    formats = (
+        "%b %d %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y%m%d%H%M%S", "%s", "%b %d %Y %H:%M:%S",
+    )  # fmt: skip
     soon, past = now + timedelta(seconds=9), now - timedelta(hours=3)
     written = [[f"{one:{each}}" for each in formats] for one in (now, soon, past)]
     for one, later, before in zip(*written, strict=True):
         assert differing([arrival(at=one)], [arrival(at=later)]) == {}
         assert differing([line(f"n00001 {one}")], [line(f"n00001 {later}")]) == {}
         assert differing([arrival(at=one)], [arrival(at=before)]) == {"at": 1}
-    seconds = [int(one[-1]) for one in written]
+    seconds = [int(one[3]) for one in written]
     assert differing([arrival(at=seconds[0])], [arrival(at=seconds[1])]) == {}
     assert differing([arrival(at=seconds[0])], [arrival(at=seconds[2])]) == {"at": 1}
     others = (written[0][0], now.isoformat(timespec="seconds"))

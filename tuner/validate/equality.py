@@ -14,7 +14,7 @@ from tuner.validate.varied import EVENTS, number_in
 # What a clock says while the two run apart; an id that rsyslog makes.
 _APART = timedelta(minutes=10)
 _UUID_LENGTH = 32
-_SECONDS_LENGTH = 10
+_SECONDS_LENGTH, _CLOCK_LENGTH = 10, 8
 # So much of what two texts have in common is shown.
 _BEFORE = 100
 
@@ -192,11 +192,12 @@ def _side_by_side(one: str, other: str) -> str:
     return " and ".join(("..." if begin else "") + side[begin:][:200] for side in sides)
 
 
-# Times as rsyslog writes them: RFC 3339, RFC 3164, for PostgreSQL, for MySQL, and as seconds.
+# Times as rsyslog writes them: RFC 3339, RFC 3164, for PostgreSQL, for MySQL, as seconds, and that of
+# the day alone, which templates put together with a date of their own.
 TIME = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
-    r"|\b\d{14}\b|\b\d{10}\b"
+    r"|\b\d{14}\b|\b\d{10}\b|\b\d\d:\d\d:\d\d\b"
 )
 _FORMATS = ("%Y %b %d %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y%m%d%H%M%S")
 
@@ -219,6 +220,8 @@ def is_now(text: str) -> bool:
         if "T" in text:
             return abs(datetime.fromisoformat(text) - now) < _APART
     dated = text if text[0].isdecimal() else f"{now.year} {text}"
+    if len(text) == _CLOCK_LENGTH and text[2] == ":":
+        dated = f"{now:%Y-%m-%d} {text}"
     for written in _FORMATS:
         with suppress(ValueError):
             time = datetime.strptime(dated, written).replace(tzinfo=now.tzinfo)
