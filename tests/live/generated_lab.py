@@ -30,6 +30,7 @@ _COMPLAINTS = ("error", "warnings occurred", "not accessible")
 _MOST_SAID = 1500
 # Longer ones are in every twentieth configuration only: rsyslogd cuts them into hundreds.
 _LONG_BYTES, _EACH_LONG = 2000, 20
+_EVENTS = 60
 
 
 @dataclass(frozen=True)
@@ -186,8 +187,9 @@ def _sent(entry: Entry, messages: Sequence[bytes]) -> bool:
     return True
 
 
-def dealt(events: Sequence[bytes], number: int, count: int = 60) -> list[bytes]:
+def dealt(events: Sequence[bytes], number: int, may_be_long: bool) -> list[bytes]:
     """Some of the events, others for each number."""
-    usual = [one for one in events if len(one) < _LONG_BYTES or number % _EACH_LONG == 0]
-    chosen = random.Random(number).sample(range(len(usual)), min(count, len(usual)))
+    has_long = may_be_long and number % _EACH_LONG == 0
+    usual = [one for one in events if len(one) < _LONG_BYTES or has_long]
+    chosen = random.Random(number).sample(range(len(usual)), min(_EVENTS, len(usual)))
     return [usual[one] for one in sorted(chosen)]
