@@ -50,6 +50,7 @@ def test_what_stays_is_exact(tmp_path: Path) -> None:
         (f"{NOW.timestamp():.0f}", "x", ".+"),
         ("1234567890", "x", None),
     ],
+    ids=["now", "no year said", "year said", "another year", "within", "seconds", "other seconds"],
 )
 def test_times_of_today_and_years_that_no_line_says_are_patterns(
     text: str, sent: str, pattern: str | None, tmp_path: Path
