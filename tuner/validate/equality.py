@@ -192,8 +192,8 @@ def _side_by_side(one: str, other: str) -> str:
     return " and ".join(("..." if begin else "") + side[begin:][:200] for side in sides)
 
 
-# Times as rsyslog writes them: RFC 3339, RFC 3164, for PostgreSQL, for MySQL, as seconds, and that of
-# the day alone, which templates put together with a date of their own.
+# Times as rsyslog writes them: RFC 3339, RFC 3164, for PostgreSQL, for MySQL, as seconds, and that
+# of the day alone, which templates put together with a date of their own.
 TIME = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
