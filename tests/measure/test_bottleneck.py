@@ -254,7 +254,7 @@ def test_threads_decide_alone_when_nobody_counted_the_queues() -> None:
 def test_the_figures_say_who_used_the_cores_and_how_many_workers_waited() -> None:
     figures = dict(judge(MACHINE).figures)
     assert figures["machine"] == ("99% of 2 cores: engine 45%, rsyslogd 50%, sender 2%, others 1%")
-    assert "waiting, which is 1.4 workers at any moment" in figures["action queue"]
+    assert "idle, which is 1.4 workers at any moment" in figures["action queue"]
 
 
 def test_imtcp_has_no_threads_to_choose() -> None:
