@@ -119,6 +119,10 @@ def test_local_sources_come_through_the_default_ruleset() -> None:
     assert "\ncall small\n" in text
     assert text.count("input(") == 1
     assert "\ncall " not in rsyslog_conf(small({}))
+    # rsyslog's own messages come to the default ruleset too, where its rules are to see them.
+    said = rsyslog_conf(small({"global": {"processInternalMessages": True}}))
+    assert "\ncall small\n" in said
+    assert "\ncall " not in rsyslog_conf(small({"global": {"processInternalMessages": False}}))
 
 
 def test_beside_the_hosts_configuration_local_sources_are_loaded_already() -> None:

@@ -73,8 +73,11 @@ def entrance(profile: Profile, stream: str | None, parsers: Parsers | None) -> s
 
 
 def local_ruleset(profile: Profile) -> str | None:
-    """The ruleset that takes what comes to the default one from local sources; None without."""
+    """The ruleset that takes what comes to the default one: events of local sources, and rsyslog's
+    own messages; None where none do."""
     streams = [one.stream for one in profile.inputs if not one.has_statement]
+    if profile.global_.process_internal_messages:
+        streams += [one.stream for one in profile.outputs if one.stream is None]
     return outputs_ruleset(profile, streams[0]) if streams else None
 
 
