@@ -102,7 +102,7 @@ def _text(text: str, again: str, day: date | None) -> object:
         digits = re.sub(r"\D", "", found[0])
         is_unix = digits == found[0] and _is_unix_now(int(digits))
         if is_now(found[0]) or is_unix or (day and digits[:8] == f"{day:%Y%m%d}"):
-            pattern += _ANY
+            pattern += _like(found[0])
         elif day and found[0].startswith(str(day.year)):
             pattern += _YEAR + _escaped(found[0].removeprefix(str(day.year)))
         else:
@@ -112,6 +112,12 @@ def _text(text: str, again: str, day: date | None) -> object:
         return text
     fits = re.fullmatch(pattern, again, re.DOTALL) is not None
     return {"pattern": pattern if fits else _ANY}
+
+
+def _like(time: str) -> str:
+    """The pattern of times that are written like one."""
+    digits = re.sub(r"\d+", r"\\d+", _escaped(time))
+    return re.sub("[A-Z][a-z]{2} +", "[A-Z][a-z]{2} +", digits)
 
 
 def _escaped(text: str) -> str:
