@@ -187,3 +187,12 @@ def test_names_of_files_that_led_to_other_folders_are_said_not_to(
     text = f'template(name="p" type="string" string="/var/log/%{value}%.log")\n'
     said = _changed(f"{DOCUMENT}{text}*.* ?p\n", tmp_path)
     assert any("leads to no other folder" in one for one in said) is is_said
+
+
+def test_messages_are_repaired_for_what_is_kept_too(tmp_path: Path) -> None:
+    fix, kept = 'action(type="mmutf8fix")\n', 'action(type="omusrmsg" users="root")\n'
+    file = 'action(type="omfile" file="/var/log/a" template="RSYSLOG_FileFormat")\n'
+    behind = imported(f"{DOCUMENT}{fix}{kept}{file}", tmp_path)
+    text = "".join(behind.snippets.values())
+    assert text.index("mmutf8fix") < text.index("omusrmsg")
+    assert listed(behind, "outputs")[0]["mmutf8fix"] is True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from pathlib import PurePosixPath
@@ -80,12 +80,11 @@ class Outputs(Surrounding):
             self.rest.keep_block(stream, body, Gap(body[0].origin, "events end here unsent"))
             return {}
         before, section = len(self.made), dict[str, Any]()
-        places, kept = [], list[tuple[Reached, Gap]]()
-        for one in walk.reached:
-            why = self._take(one, section)
-            places.append(_place(one.statement, why))
-            if why is not None:
-                kept.append((one, why))
+        whys = [self._take(one, section) for one in walk.reached]
+        whys = _with_repairs(walk.reached, whys)
+        places = [_place(one.statement, why) for one, why in zip(walk.reached, whys, strict=True)]
+        pairs = zip(walk.reached, whys, strict=True)
+        kept = [(one, why) for one, why in pairs if why is not None]
         if self.whole_message is not None:
             parse = {"format": "json", "cookie": ""}
             if section.setdefault("parse", parse) != parse:
@@ -286,6 +285,18 @@ _SHORT = {
     "omelasticsearch": "logs", "omfile": "file", "omfwd": "forward", "omrelp": "relp",
     "omkafka": "kafka", "omprog": "program", "omhttp": "http",
 }  # fmt: skip
+
+
+def _with_repairs(reached: Sequence[Reached], whys: Sequence[Gap | None]) -> Sequence[Gap | None]:
+    """Why statements are kept, where what repairs messages for a kept one is kept with it."""
+    last = max((number for number, why in enumerate(whys) if why is not None), default=0)
+    what = "action mmutf8fix: what is kept behind it needs it"
+    return [
+        Gap(one.statement.origin, what)
+        if why is None and kind_of(one.statement) == "mmutf8fix" and number < last
+        else why
+        for number, (one, why) in enumerate(zip(reached, whys, strict=True))
+    ]
 
 
 _MOST_AROUND = 300
