@@ -52,7 +52,7 @@ _UDP = frozenset({"omfwd", "old forward"})
 _MOST_RUNS = 2
 # What import lists as changed or left out, and the differences that this explains.
 _EXPLAINS = {
-    "does not escape": "^(JSON|documents) ",
+    "does not escape": "^(JSON|documents|/|tcp|udp|relp)",
     "becomes a new one": "^_id ",
     "in small letters in the index's name": "^(_index|documents) ",
     "does not drop blanks or line ends": "",
