@@ -80,8 +80,8 @@ class Outputs(Surrounding):
             self.rest.keep_block(stream, body, Gap(body[0].origin, "events end here unsent"))
             return {}
         before, section = len(self.made), dict[str, Any]()
-        whys = [self._take(one, section) for one in walk.reached]
-        whys = _with_repairs(walk.reached, whys)
+        taken = [self._take(one, section) for one in walk.reached]
+        whys = _with_repairs(walk.reached, taken)
         places = [_place(one.statement, why) for one, why in zip(walk.reached, whys, strict=True)]
         pairs = zip(walk.reached, whys, strict=True)
         kept = [(one, why) for one, why in pairs if why is not None]
