@@ -153,6 +153,7 @@ def test_the_time_of_arrival_is_no_difference_in_any_format_of_a_date_and_its_fo
     now = datetime.now().astimezone()
     formats = (
         "%b %d %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y%m%d%H%M%S", "%s", "%b %d %Y %H:%M:%S",
+        "%d-%b-%Y %H:%M:%S.7",
     )  # fmt: skip
     soon, past = now + timedelta(seconds=9), now - timedelta(hours=3)
     written = [[f"{one:{each}}" for each in formats] for one in (now, soon, past)]

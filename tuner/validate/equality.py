@@ -197,7 +197,7 @@ def _side_by_side(one: str, other: str) -> str:
 TIME = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
-    r"|\b\d{14}\b|\b\d{10}\b|\b\d\d:\d\d:\d\d\b"
+    r"|\b\d{14}\b|\b\d{10}\b|\b\d\d:\d\d:\d\d(?:\.\d+)?\b"
 )
 _FORMATS = ("%Y %b %d %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y%m%d%H%M%S")
 
@@ -220,8 +220,8 @@ def is_now(text: str) -> bool:
         if "T" in text:
             return abs(datetime.fromisoformat(text) - now) < _APART
     dated = text if text[0].isdecimal() else f"{now.year} {text}"
-    if len(text) == _CLOCK_LENGTH and text[2] == ":":
-        dated = f"{now:%Y-%m-%d} {text}"
+    if text[2] == ":":
+        dated = f"{now:%Y-%m-%d} {text[:_CLOCK_LENGTH]}"
     for written in _FORMATS:
         with suppress(ValueError):
             time = datetime.strptime(dated, written).replace(tzinfo=now.tzinfo)
