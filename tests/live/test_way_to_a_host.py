@@ -45,7 +45,7 @@ def test_what_a_host_runs_is_imported_tuned_and_brought_back(
         host.write("/etc/rsyslog.conf", here)
         passed(host.run("systemctl", "restart", "rsyslog"))
         known = inventory(tmp_path / "hosts.yaml", collector=host)
-        there = ("--inventory", known)
+        there: tuple[str | Path, ...] = ("--inventory", known)
         step(0, "import", *way, "--host", "collector", *there, "-o", "p.yaml")
         step(0, "search", "p.yaml", "--engine", "sink", "--budget", "60s", "--run-dir", "run")
         assert step(2, "diff", "p.yaml", "run/best.yaml").out
