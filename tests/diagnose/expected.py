@@ -59,6 +59,7 @@ _OF_RELEASES: Mapping[str, set[Cause]] = {
     "8.2102/local-socket-limit": set(),
     # So little came to the queue on disk that nothing waited in it, but before it.
     "8.2504/disk-queue": {Cause.DISK_QUEUE},
+    "8.2610/disk-queue": {Cause.DISK_QUEUE},
 }
 
 OF_PUBLIC: Mapping[str, set[Cause]] = {

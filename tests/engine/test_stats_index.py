@@ -139,7 +139,10 @@ def test_hosts_are_told_apart_by_their_names() -> None:
 def test_brackets_among_the_documents_do_not_cut_rounds() -> None:
     every = documents("queue-full")
     for at in {str(one["@timestamp"])[:19] for one in every}:
-        every += [{"@timestamp": f"{at}.500Z", "message": said} for said in ("BEGIN", "END")]
+        every += [
+            {"@timestamp": f"{at}.003Z", "host": "web1", "message": said}
+            for said in ("BEGIN", "END")
+        ]
     assert all(one.is_whole for one in rounds_of(Engine(every)))
 
 

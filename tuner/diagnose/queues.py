@@ -106,7 +106,9 @@ class QueueCourse:
     def grows(self, steps: Sequence[int]) -> bool:
         """Whether more came than left in several of these steps, or found no room: what only
         drains was late before.  What left in the first step of all is not known."""
-        more = [n for n in steps if self.came[n] > self.left[n] or self.full[n]]
+        severe = self.series.growth.get("discarded.nf", self.course.nothing)
+        refused = [full + less for full, less in zip(self.full, severe, strict=True)]
+        more = [n for n in steps if self.came[n] > self.left[n] or refused[n]]
         return len(more) >= _STEPS - 1
 
     @cached_property
