@@ -207,3 +207,12 @@ def test_of_a_base_what_says_nothing_of_a_message_is_not_compared() -> None:
     lines = bulks(*(of_base(0, n, m=str(n % 2)) for n in range(4)))
     learnt = learnt_documents(lines + b'{}\n{"m": broken', BASE_RUN, pool)
     assert content_of_base(learnt, BASE_RUN, 1, [of_base(0, 1, m="x")]) == NOT_COMPARED
+
+
+def test_of_a_line_that_has_its_number_in_the_text_the_rest_is_compared() -> None:
+    micros = 1_700_000_000_000_000
+    lines = bulks(*(of_base(0, n, m=f"{micros + n} {n % 2}") for n in range(4)))
+    learnt = learnt_documents(lines, BASE_RUN, Expectation(((1, 1),)))
+    some = [of_base(0, 6, m=f"{micros + 6} 0"), of_base(0, 7, m=f"{micros + 6} 1")]
+    found = content_of_base(learnt, BASE_RUN, 1, [*some, of_base(0, 8, m=f"{micros + 8} 1")])
+    assert found == Content(3, 2, ("event 7: m", "event 8: m"))

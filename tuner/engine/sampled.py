@@ -69,13 +69,15 @@ class LearntDocuments:
     def wrong(self, document: StoredDocument, run: str, senders: int) -> tuple[int, str] | None:
         """The event that a document of a run is of, and which members are others than they should
         be, "" for none; None where nothing is known of it."""
-        place = _place(str(document.get(FIELD, "")).encode(), run)
+        digits = str(document.get(FIELD, ""))
+        place = _place(digits.encode(), run)
         if place is None or place[0] >= len(self.pairs):
             return None
         output, number = place
         pair = self.pairs[output].get(event_of(number, senders)[1] % self.pool)
         known = {} if pair is None else _steady(pair)
-        found = dict(leaves(document))
+        # A line without a head has the number in its text.
+        found = {path: text.replace(digits[2:], "") for path, text in leaves(document)}
         compared = [path for path in known if path in self.telling[output]]
         if not compared:
             return None
@@ -89,11 +91,11 @@ def learnt_documents(lines: bytes, run: str, expectation: Expectation) -> Learnt
     for line in lines.split(b"\n")[1::2]:
         digits = _STAMPED.search(line)
         place = None if digits is None else _place(digits[1], run)
-        if place is None or place[0] >= len(rounds):
+        if digits is None or place is None or place[0] >= len(rounds):
             continue
         turn, message = divmod(place[1], pool)
         if expectation.outputs[place[0]][message] == 1:
-            rounds[place[0]].setdefault(message, {})[turn] = line
+            rounds[place[0]].setdefault(message, {})[turn] = line.replace(digits[1][2:], b"")
     pairs = tuple(
         {message: (each[0], each[1]) for message, each in output.items() if {0, 1} <= set(each)}
         for output in rounds
