@@ -136,6 +136,14 @@ def test_a_hostile_answer_ends_in_one_short_message(
     assert len(str(caught.value)) < 500
 
 
+def test_a_document_that_holds_no_utf_8_comes_back_all_the_same() -> None:
+    """Engines return the bytes of a document as they were sent."""
+    with answering({"/x": Raw((b'{"_source":{"host":"b\xffd"}}',))}) as engine:
+        client = EngineClient(engine.url)
+        assert client.get("/x") == {"_source": {"host": "b\ufffdd"}}
+        client.close()
+
+
 @pytest.mark.parametrize("pause_s", [0.01, 5.0], ids=["drips", "stops"])
 def test_an_answer_that_does_not_end_is_not_waited_for(pause_s: float) -> None:
     with answering({"/x": Raw((b" ",), endless=True, pause_s=pause_s)}) as engine:

@@ -272,10 +272,10 @@ def hostile(study: Study) -> Study:
         command=HOSTILE, machine=HOSTILE, engine=HOSTILE, started=HOSTILE, tool=HOSTILE,
         substitutions=(HOSTILE,),
     )  # fmt: skip
-    first, *rest = study.trials
-    broken = replace(rest[-1], outcome=failed(HOSTILE), why=HOSTILE)
-    return replace(study, header=header, trials=(first, *rest[:-1], broken),
-                   notes=(Note(HOSTILE, 1.0),))  # fmt: skip
+    tried = study.of(Phase.SEARCH)[-1]
+    broken = replace(tried, outcome=failed(HOSTILE), why=HOSTILE)
+    trials = tuple(broken if one is tried else one for one in study.trials)
+    return replace(study, header=header, trials=trials, notes=(Note(HOSTILE, 1.0),))
 
 
 def test_what_the_traffic_did_not_reach_is_among_what_was_not_tested(study: Study) -> None:

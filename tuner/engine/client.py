@@ -64,9 +64,10 @@ class _Answer:
 
     @property
     def parsed(self) -> object:
-        """The JSON of it.  Raises ValueError."""
+        """The JSON of it; documents come back with the bytes that they were sent with, whatever
+        those are.  Raises ValueError."""
         try:
-            parsed: object = json.loads(self.body)
+            parsed: object = json.loads(self.body.decode("utf-8", "replace"))
         except RecursionError:
             raise ValueError("nested too deep") from None
         return parsed
