@@ -52,7 +52,7 @@ def test_what_stays_is_exact(tmp_path: Path) -> None:
         (f"{NOW.timestamp():.0f}", "x", r"\d+"),
         ("1234567890", "x", None),
     ],
-    ids=["now", "no year said", "year said", "another year", "within", "seconds", "other seconds"],
+    ids=["now", "no year", "with year", "another year", "within", "old form", "seconds", "other"],
 )
 def test_times_of_today_and_years_that_no_line_says_are_patterns(
     text: str, sent: str, pattern: str | None, tmp_path: Path
