@@ -79,7 +79,7 @@ mmdebstrap:
 	@.ci/packages mmdebstrap debian-archive-keyring
 
 demo: setup
-	$(BIN)/rsyslog-tune search --conf examples/collector/rsyslog.conf --budget 5m --seed 1
+	$(BIN)/rsyslog-tune search --conf examples/collector/rsyslog.conf --budget 10m --seed 1
 
 # What the product promises, on real components, in minutes.
 test: setup
