@@ -60,7 +60,7 @@ def names(design: Design) -> list[str]:
     return sorted("".join(path for path, _ in factor) for factor in design.factors)
 
 
-@pytest.mark.parametrize("count", range(2, 9))
+@pytest.mark.parametrize("count", range(2, 8))
 def test_every_effect_is_clear_of_the_others_and_of_what_two_do_together(count: int) -> None:
     design = design_of("abcdefgh"[:count])
     assert len(design.factors) == count
@@ -100,11 +100,8 @@ def test_more_time_measures_the_same_more_often() -> None:
 
 def test_little_time_makes_groups_of_what_belongs_together() -> None:
     """Here a and d are of one part, b and e of another."""
-    assert names(design_of("abcde", 4)) == ["ad", "b", "c", "e"]
-    assert (
-        names(design_of("abcdefg", 4)) == ["ad", "be", "cf", "g"]
-        or len(design_of("abcdefg", 4).factors) == 4
-    )
+    assert names(design_of("abcde", 4)) == ["ad", "be", "c"]
+    assert names(design_of("abcdefg", 4)) == ["adg", "be", "cf"]
 
 
 def test_repairs_and_what_the_engine_restarts_for_stay_as_in_the_winner() -> None:
@@ -202,9 +199,16 @@ def test_the_interval_is_as_wide_as_the_noise_makes_it() -> None:
 def test_changes_that_always_went_together_have_one_figure() -> None:
     design = design_of("abcde", 4)
     found = found_of(design, list(runs(design, logs())))
-    (both,) = [at for at, group in enumerate(found.groups) if len(group) == 2]
+    (both,) = [at for at, group in enumerate(found.groups) if ("a", 1) in group]
     assert sorted(path for path, _ in found.groups[both]) == ["a", "d"]
     assert found.of(both).ratio == pytest.approx(math.exp(0.28))
+
+
+def test_one_block_that_could_not_be_measured_leaves_every_figure() -> None:
+    design = design_of("abcdefg")
+    truth = dict(zip("abcdefg", (0.3, 0.0, 0.1, -0.02, 0.0, 0.2, 0.05), strict=True))
+    made = [*calibrated(), *runs(design, logs(truth))]
+    assert by_path(found_of(design, made[:-1])) == pytest.approx(truth, abs=1e-9)
 
 
 def test_what_gives_nothing_or_harms_is_taken_back_and_never_everything() -> None:

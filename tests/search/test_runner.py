@@ -186,7 +186,7 @@ def test_what_follows_the_choice_is_set_aside() -> None:
 def test_blocks_that_take_the_winner_apart_are_set_aside_until_they_are_done() -> None:
     of = runner(WARM_UP)
     assert of.plans.blocks == of.blocks_left() == 8
-    assert of.blocks_s(8) == 16 * 9.0
+    assert of.blocks_s(8, BEST) == 16 * 9.0
     assert of.free_s(BEST) == pytest.approx(of.spare_s(BEST) - 16 * 9.0)
     tried = [trial(number, Phase.EFFECTS, pair=number) for number in range(4)]
     assert runner(WARM_UP, *tried[:-1]).blocks_left() == 7
@@ -194,7 +194,7 @@ def test_blocks_that_take_the_winner_apart_are_set_aside_until_they_are_done() -
     assert runner(WARM_UP, *tried * 5).blocks_left() == 0
     assert runner(WARM_UP, effects=False).blocks_left() == 0
     several = runner(replace(WARM_UP, machine="lab1"), labs=3)
-    assert several.blocks_s(8) == 2 * 3 * 9.0
+    assert several.blocks_s(8, BEST) == 2 * 3 * 9.0
 
 
 def test_the_search_goes_on_until_what_follows_needs_the_time() -> None:

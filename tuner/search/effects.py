@@ -95,11 +95,11 @@ def designed(
 
 
 def _rows(factors: int, blocks: int, winner: Changes) -> tuple[tuple[bool, ...], ...]:
-    """The rows of the smallest Hadamard matrix with a column for each factor, four at least, as
-    often as there is room, in random order, for factors in random columns; all but one of them
-    still tell two factors less apart, with a standard error that is a quarter larger.  None where
-    there is no room."""
-    size = max(4, 1 << (factors - 1).bit_length())
+    """The rows of the smallest Hadamard matrix with more columns than factors, four at least, as
+    often as there is room, in random order, for factors in random columns.  With a column to spare
+    the factors are still told apart where one row could not be measured; where there is room for
+    all but one, there are two to spare.  None where there is no room."""
+    size = max(4, 1 << factors.bit_length())
     if size > blocks and not (size == blocks + 1 and factors <= size - 2):
         return ()
     rng = random.Random(repr(winner))

@@ -54,7 +54,7 @@ class Runner:
     machines: Machines = field(init=False)
     _lost: Counter[Changes] = field(init=False)
     _next: int = field(init=False)
-    _overheads_s: list[tuple[bool, float]] = field(default_factory=list, init=False)
+    _overheads_s: list[tuple[Changes, float]] = field(default_factory=list, init=False)
     _restarts_s: list[float] = field(default_factory=list, init=False)
     _spending: Spending | None = field(default=None, init=False)
 
@@ -167,7 +167,7 @@ class Runner:
         """Keep a trial, what it took beside its warm-up and window, with whether it was of the
         profile as written, and what the restart before it took."""
         if (overhead_s := self._own_overhead_s(trial)) is not None:
-            self._overheads_s.append((trial.changes == BASELINE, overhead_s))
+            self._overheads_s.append((trial.changes, overhead_s))
         restarted = self._node_part(self._last_on(trial.machine)) != self._node_part(trial.changes)
         spent, failed = trial.outcome.spent, isinstance(trial.outcome, Failure)
         # Each session starts an engine of its own, and one that refused was started twice.
@@ -215,7 +215,7 @@ class Runner:
     def free_s(self, best: Changes) -> float:
         """The seconds that are left before the winner is taken apart, if `best` is the point that
         will be confirmed."""
-        return self.spare_s(best) - self.blocks_s(self.blocks_left())
+        return self.spare_s(best) - self.blocks_s(self.blocks_left(), best)
 
     def has_room(self, best: Changes) -> bool:
         """Whether one more trial fits before the finals, if `best` is what will be confirmed.
@@ -252,7 +252,9 @@ class Runner:
         restarts = self._restarts(best, self.planned_pairs(best))
         if checks_s and self.restarts_for(best):
             restarts += _SIDES
-        pairs_s = _SPARE * self._pairs_by_each(best, plans.pairs) * self._runs_s(plans.confirm)
+        pairs_s = (
+            _SPARE * self._pairs_by_each(best, plans.pairs) * self._runs_s(plans.confirm, best)
+        )
         aside_s = checks_s + restarts * self.restart_s() + self.setup.pace.end_s
         return self.left_s() - pairs_s - aside_s
 
@@ -265,13 +267,14 @@ class Runner:
     def blocks_that_fit(self, best: Changes) -> int:
         """How many fit into the time beside the confirmation of `best`, of those that were planned
         and of what the climb left; the last may take a little of the time of its pairs."""
-        fit = len(self.machines.names) * (self.spare_s(best) / self.blocks_s(1) + _NEARLY)
+        fit = len(self.machines.names) * (self.spare_s(best) / self.blocks_s(1, best) + _NEARLY)
         begun = len(self.of(Phase.EFFECTS)) // _SIDES
         return min(MOST_BLOCKS - begun if self.setup.effects else 0, max(0, int(fit)))
 
-    def blocks_s(self, blocks: int) -> float:
-        """What so many blocks of two runs take, in seconds."""
-        return _SIDES * self._by_each(blocks) * self.takes_s(self.plans.search)
+    def blocks_s(self, blocks: int, best: Changes) -> float:
+        """What so many blocks of two runs take that take `best` apart, in seconds: their settings
+        lie between those of the sides of a pair."""
+        return self._by_each(blocks) * self._runs_s(self.plans.search, best)
 
     def takes_s(self, plan: TrialPlan) -> float:
         """What a trial by this plan takes, in seconds, as trials went lately."""
@@ -288,7 +291,7 @@ class Runner:
         """The plan of the next of so many pairs, with shorter windows where time has run short."""
         left_s = self.left_s() - self._restarts(winner, pairs) * self.restart_s()
         by_each = self._pairs_by_each(winner, pairs)
-        return fitted(plan, left_s, self._pair_overhead_s(), self.setup.pace, by_each)
+        return fitted(plan, left_s, self._pair_overhead_s(winner), self.setup.pace, by_each)
 
     def planned_pairs(self, winner: Changes) -> int:
         """How many pairs are planned for a confirmation: no more than it needs where the engine
@@ -337,19 +340,20 @@ class Runner:
 
     def pair_s(self, plan: TrialPlan, winner: Changes) -> float:
         """What one more pair takes, in seconds."""
-        return self._runs_s(plan) + (self.restart_s() if self.restarts_for(winner) else 0.0)
+        return self._runs_s(plan, winner) + (self.restart_s() if self.restarts_for(winner) else 0.0)
 
-    def _runs_s(self, plan: TrialPlan) -> float:
+    def _runs_s(self, plan: TrialPlan, best: Changes) -> float:
         """What the runs of a pair take, in seconds."""
-        return _SIDES * trial_seconds(plan, self._pair_overhead_s(), self.setup.pace)
+        return _SIDES * trial_seconds(plan, self._pair_overhead_s(best), self.setup.pace)
 
-    def _pair_overhead_s(self) -> float:
+    def _pair_overhead_s(self, best: Changes) -> float:
         """What each run of a pair takes beside its warm-up and window: the profile as written may
-        drain for longer than what was found, and lately hardly ran."""
-        sides = [
-            [seconds for is_written, seconds in self._overheads_s if is_written is side][-_RECENT:]
-            for side in (True, False)
-        ]
+        drain for longer than what was found, and lately hardly ran, and what else was tried for
+        longer than `best`; without a run of that, the others stand for it."""
+        written = [seconds for changes, seconds in self._overheads_s if changes == BASELINE]
+        found = [seconds for changes, seconds in self._overheads_s if changes == best != BASELINE]
+        others = [seconds for changes, seconds in self._overheads_s if changes != BASELINE]
+        sides = (written[-_RECENT:], (found or others)[-_RECENT:])
         known = [statistics.fmean(side) for side in sides if side]
         return statistics.fmean(known) if known else self.setup.pace.overhead_s
 
