@@ -1,5 +1,6 @@
-"""What a configuration makes of messages: it runs on a real rsyslogd in a lab, gets them one after
-the other, and what reaches the sink, and files that stand for all other places, is told of each."""
+"""What a configuration makes of messages: it runs on a real rsyslogd in a lab and gets them one
+after the other.  Of each a run tells what reached the sink and the files that stand for all other
+places."""
 
 from __future__ import annotations
 

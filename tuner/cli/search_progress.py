@@ -134,8 +134,8 @@ class Progress:
         return trial.measurement.eps / statistics.median(written) if written else None
 
     def _pair_ratio(self, trial: Trial) -> float | None:
-        """The best over the profile, once both sides of a pair are known; two that another session
-        lies between are none."""
+        """The best over the profile, once both sides of a pair are known; runs of two sessions are
+        no pair."""
         pair = (trial.phase, trial.pair, trial.machine, trial.at_s)
         last = [
             one for one in self.trials if (one.phase, one.pair, one.machine, one.ended_s) == pair

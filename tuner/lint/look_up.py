@@ -59,7 +59,7 @@ _COMMON = frozenset({"a", "an", "and", "are", "by", "how", "in", "is", "it", "my
 
 @dataclass(frozen=True)
 class Mention:
-    """Where all the words stand: a key, a code or the heading of a page, and what is said there."""
+    """A place that has all the words: a key, a code or the heading of a page, and its text."""
 
     where: str
     text: str

@@ -85,8 +85,8 @@ def diff(artefacts: Iterable[Artefact], directory: Path) -> str:
 
 
 def unified(path: str, old: str | None, new: str | None) -> Iterator[str]:
-    """The lines of a unified diff of one file, None where there is none; each ends its line.  Of
-    more lines than anybody writes it says only how many there are."""
+    """The lines of a unified diff of one file, each with its line end.  None stands for a file
+    that does not exist.  Of more lines than anybody writes it says only how many there are."""
     before, after = (
         "/dev/null" if old is None else f"a/{path}",
         "/dev/null" if new is None else f"b/{path}",

@@ -143,14 +143,21 @@ def _sigma(each: Sequence[Floats], fitted: float = 0.0) -> float:
     """The noise by differences of successive runs (von Neumann 1941), without their mean, which is
     the drift of an engine that still gets warm; it leans on what is usual.  So many parameters were
     `fitted` to the runs before."""
-    squares, freedom = 0.0, 0.0
-    for steps in (np.diff(logs) for logs in each if len(logs) > 1):
-        squares += float(((steps - steps.mean()) ** 2).sum()) / 2
-        # The mean of m steps has the variance of a step over the square of m.
-        freedom += len(steps) - 1 / len(steps)
-    squares += _PRIOR_WEIGHT * _PRIOR_SIGMA**2
+    squares, freedom = step_squares(each)
+    squares = squares / 2 + _PRIOR_WEIGHT * _PRIOR_SIGMA**2
     freedom = max(0.0, freedom - fitted)
     return max(_LEAST_SIGMA, math.sqrt(squares / (freedom + _PRIOR_WEIGHT)))
+
+
+def step_squares(each: Sequence[Floats]) -> tuple[float, float]:
+    """The squares of the steps from one run to the next of each machine, without their mean, and
+    their degrees of freedom: each step has twice the variance of a run."""
+    squares, freedom = 0.0, 0.0
+    for steps in (np.diff(logs) for logs in each if len(logs) > 1):
+        squares += float(((steps - steps.mean()) ** 2).sum())
+        # The mean of m steps has the variance of a step over the square of m.
+        freedom += len(steps) - 1 / len(steps)
+    return squares, freedom
 
 
 def _sigma_adjusted(machines: Sequence[Repeats]) -> float | None:

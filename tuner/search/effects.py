@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import hadamard
 from scipy.special import stdtrit
 
-from tuner.search.calibration import adjustment_of, calibrating
+from tuner.search.calibration import adjustment_of, calibrating, step_squares
 from tuner.search.space import Floats
 from tuner.search.study import SCORED, Changes, Phase, Trial
 from tuner.space.knob import Cost, Knob
@@ -341,16 +341,11 @@ class _Rates:
         return log if explained is None or run.speed is None else log - explained.of(run.speed.logs)
 
     def steps(self) -> tuple[float, float]:
-        """The squares of the steps from one run of the calibration to the next, without their mean,
-        and their degrees of freedom (see `calibration`)."""
+        """The `step_squares` of the calibration."""
         by_machine: dict[str, list[float]] = {}
         for trial in self._calibrating:
             by_machine.setdefault(trial.machine, []).append(self.of(trial))
-        squares, freedom = 0.0, 0.0
-        for steps in (np.diff(logs) for logs in by_machine.values() if len(logs) > 2):
-            squares += float(((steps - steps.mean()) ** 2).sum())
-            freedom += len(steps) - 1 / len(steps)
-        return squares, freedom
+        return step_squares([np.array(logs) for logs in by_machine.values()])
 
 
 # With fewer contrasts than this their median tells nothing of the noise.
