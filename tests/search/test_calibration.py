@@ -39,6 +39,10 @@ def test_a_drift_is_told_and_is_no_noise() -> None:
     assert "during these runs" not in " ".join(calibrated(still))
 
 
+def test_an_engine_that_gets_warm_fast_makes_no_noise() -> None:
+    assert runs(0.02, 6, 1, drift=0.6).sigma == pytest.approx(runs(0.02, 6, 1).sigma)
+
+
 def test_a_drift_is_seldom_told_where_there_is_none() -> None:
     assert sum(runs(0.05, count, seed).drifts for count in (3, 4, 6) for seed in range(100)) <= 15
 
