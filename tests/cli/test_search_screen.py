@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import termios
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -24,6 +26,8 @@ from tests.search.simulated import START_S, World, search
 from tuner.cli.console import Verbosity
 from tuner.cli.search_progress import Running
 from tuner.cli.search_screen import LiveScreen
+from tuner.errors import Interrupted
+from tuner.host.signals import end_orderly
 from tuner.measure.measurement import TrialPlan
 from tuner.search.search import Search
 from tuner.search.study import BASELINE, Phase, Step, Trial
@@ -137,11 +141,11 @@ def test_a_low_terminal_keeps_what_matters_most() -> None:
     assert status.startswith("climbing: trial 20 of about ")
 
 
-def screen_with_trials(emulator: Emulator, console: Console) -> LiveScreen:
+def screen_with_trials(emulator: Emulator, console: Console, trials: int = 30) -> LiveScreen:
     live = LiveScreen(Verbosity.NORMAL, NOTHING_YET, console, lambda: 100.0)
     live.start()
     live.say("a note that is longer than sixty columns, and is folded at a word where it must be")
-    for number in range(30):
+    for number in range(trials):
         live.began(Running(number, Phase.CALIBRATE, None, "window", 90.0))
         trial = Trial(number, Phase.CALIBRATE, BASELINE, "as written", PLAN, measured(1e4), 1.0)
         live.ended(trial, None, 40, 500.0)
@@ -190,6 +194,48 @@ def test_what_a_trial_says_cannot_steer_the_terminal() -> None:
     assert "found by ?]0;x" in emulator.text
     assert "?[2Jx ─" in emulator.text
     live.stop()
+
+
+@pytest.fixture
+def signals_as_before() -> Iterator[None]:
+    """Signals are taken as before when the test has ended."""
+    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(each) for each in ends]
+    yield
+    for each, handler in zip(ends, before, strict=True):
+        signal.signal(each, handler)
+
+
+@pytest.mark.usefixtures("signals_as_before")
+def test_ctrl_c_in_the_midst_of_a_drawing_takes_no_trial_away() -> None:
+    higher = "a stage whose name takes more than one line of a terminal " * 3
+    end_orderly()
+
+    def interrupted(moment: int) -> tuple[int, str]:
+        """The calls of a drawing that is interrupted at one of them, and the last line left."""
+        emulator = Emulator(80, 24)
+        live = screen_with_trials(emulator, console_on(emulator, 80, 24), 2)
+        calls = 0
+
+        def count(*_: object) -> None:
+            nonlocal calls
+            calls += 1
+            if calls == moment:
+                signal.raise_signal(signal.SIGINT)
+
+        sys.setprofile(count)
+        try:
+            live.began(Running(30, Phase.SEARCH, None, higher, 90.0))
+        except Interrupted:
+            end_orderly()
+        finally:
+            sys.setprofile(None)
+        live.stop()
+        return calls, [line for line in emulator.shown if line][-1]
+
+    calls, _ = interrupted(0)
+    for moment in range(calls, calls // 2, -calls // 40):
+        assert interrupted(moment)[1].startswith("   1 "), moment / calls
 
 
 def started(folder: Path, until: int, columns: int = 80, **environment: str) -> Terminal:

@@ -32,6 +32,7 @@ from tuner.cli.search_progress import (
     trial_name,
     what,
 )
+from tuner.host.signals import unbroken
 from tuner.measure.measurement import Failure, Measurement, PacedMeasurement
 from tuner.report.figures import eps, percent, seconds, steps, steps_text
 from tuner.search.climb import Leader
@@ -277,7 +278,7 @@ class LiveScreen(Screen):
     def stop(self) -> None:
         """Take the view away and show the cursor again; once more does nothing."""
         # A terminal that hung up must not keep the results from being written.
-        with contextlib.suppress(OSError):
+        with unbroken(), contextlib.suppress(OSError):
             self._view.stop()
 
     def say(self, text: str) -> None:
@@ -297,7 +298,8 @@ class _View(Live):
     """Rich's live display, at most half of the terminal high, with lines above it.
 
     When the terminal gets another size it is cleared, because what it made of longer lines cannot
-    be known, and the last lines come again.
+    be known, and the last lines come again.  A drawing that a signal ended halfway would leave rich
+    with a height that is not on the terminal, and take a line above it away with the view.
     """
 
     def __init__(self, console: Console, draw: Callable[[], RenderableType]) -> None:
@@ -314,7 +316,7 @@ class _View(Live):
 
     def put(self, line: RenderableType) -> None:
         """A line, or several, above the view."""
-        with self._lock:
+        with unbroken(), self._lock:
             self._above.append(line)
             if self.console.size == self._size:
                 self.console.print(line, soft_wrap=False)
@@ -322,7 +324,7 @@ class _View(Live):
 
     def refresh(self) -> None:
         """Draw the view, and everything where the terminal has another size than before."""
-        with self._lock:
+        with unbroken(), self._lock:
             super().refresh()
             if not self.is_started or self.console.size == self._size:
                 return

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import threading
 import warnings
+from collections.abc import Iterator
 from types import FrameType
 
 from tuner.errors import Interrupted
@@ -26,6 +29,25 @@ def finish_first() -> None:
     for number in _ENDING:
         if signal.getsignal(number) is _raise:
             signal.signal(number, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def unbroken() -> Iterator[None]:
+    """What is done in it is done to its end: a signal that comes meanwhile raises Interrupted
+    after it."""
+    waiting: list[int] = []
+    held: tuple[signal.Signals, ...] = ()
+    if threading.current_thread() is threading.main_thread():
+        held = tuple(each for each in _ENDING if signal.getsignal(each) is _raise)
+    for each in held:
+        signal.signal(each, lambda number, _frame: waiting.append(number))
+    try:
+        yield
+    finally:
+        for each in held:
+            signal.signal(each, _raise)
+        if waiting:
+            _raise(waiting[0], None)
 
 
 _RECEIVED: list[Interrupted] = []
