@@ -12,7 +12,8 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-PAGES = (README, *sorted((ROOT / "docs").glob("*.md")))
+DOCS = ROOT / "docs"
+PAGES = (README, *sorted(DOCS.glob("*.md")))
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -87,9 +88,8 @@ def mentions(page: Path) -> Iterator[tuple[str, ...]]:
 
 
 def profile_block() -> str:
-    """The profile of README.md."""
-    (found,) = (block.text for block in blocks(README) if block.language == "yaml")
-    return found
+    """The whole profile of docs/profiles.md, the first that stands there."""
+    return next(block.text for block in blocks(DOCS / "profiles.md") if block.language == "yaml")
 
 
 def rows(page: Path, heading: str) -> list[tuple[str, ...]]:
@@ -121,6 +121,6 @@ def anchors(page: Path) -> set[str]:
 
 def outputs_over_http() -> dict[str, dict[str, object]]:
     """The outputs of omhttp that docs/profiles.md shows, by name."""
-    texts = [block.text for block in blocks(ROOT / "docs" / "profiles.md")]
+    texts = [block.text for block in blocks(DOCS / "profiles.md")]
     shown = [yaml.safe_load(text) for text in texts if "type: omhttp" in text]
     return {str(output["name"]): output for one in shown for output in one["outputs"]}

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.pages import README, ROOT, rows, text_of
+from tests.house.pages import DOCS, README, ROOT, rows, text_of
 from tuner.engines.versions import DEFAULT
 from tuner.host.programs import RHEL
 
+DEVELOPMENT = DOCS / "development.md"
 SCRIPT = ROOT / ".ci" / "packages"
 JAVA = "openjdk-97-jre-headless|openjdk-98-jre-headless|openjdk-99-jre-headless"
 """Nobody has it installed."""
@@ -55,9 +56,20 @@ def test_without_root_both_families_are_told_what_the_page_says(path: Path) -> N
     assert done.returncode == 69
     debian, rhel = re.findall(r"(?:apt-get|dnf) install (.*)", done.stderr)
     first = java[0].partition("|")[0]
-    told = {family: names.strip("`") for family, names in rows(README, "distribution")}
+    told = {family: names.strip("`") for family, names in rows(DEVELOPMENT, "distribution")}
     assert told["Debian, Ubuntu"] == debian.replace(JAVA.partition("|")[0], first)
     assert told["RHEL family, with EPEL"] == rhel
+
+
+def test_what_the_first_page_installs_is_among_what_is_installed_for_tests() -> None:
+    installed = {row[0]: row[1] for row in rows(DEVELOPMENT, "distribution")}
+    told = [line for line in text_of(README).splitlines() if "apt-get" in line or "dnf" in line]
+    assert len(told) == len(installed)
+    for line in told:
+        _, family, command, _ = (cell.strip().strip("`") for cell in line.split("|"))
+        packages = command.partition(" install ")[2].split()
+        assert len(packages) > 4
+        assert set(packages) <= set(installed[family].strip("`").split())
 
 
 def test_the_family_of_rhel_has_one_table(path: Path) -> None:
@@ -100,5 +112,7 @@ def test_the_java_that_is_installed_is_one_for_the_default_engine() -> None:
     (java,) = (one for one in wanted() if one.startswith("openjdk-"))
     versions = [int(one) for one in re.findall(r"\d+", java)]
     assert (versions[0], versions[-1]) == (DEFAULT.java_lowest, DEFAULT.java_highest)
-    (lowest, highest) = re.findall(r"Java from (\d+) to (\d+) that is there", text_of(README))[0]
+    (lowest, highest) = re.findall(r"Java from (\d+) to (\d+) that is there", text_of(DEVELOPMENT))[
+        0
+    ]
     assert (int(lowest), int(highest)) == (DEFAULT.java_lowest, DEFAULT.java_highest)

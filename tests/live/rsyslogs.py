@@ -3,7 +3,7 @@ own and run through its own loader and libraries, without root or chroot.
 
     python -m tests.live.rsyslogs           fetches those that are not in the cache
     python -m tests.live.rsyslogs --run     runs the tests marked `each_rsyslogd` under each
-    python -m tests.live.rsyslogs --write   writes what they gave last into README's table
+    python -m tests.live.rsyslogs --write   writes what they gave last into docs/reference.md
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.live.tested import OPTION, read, table, with_table
 from tuner.host.programs import CHOSEN_RSYSLOGD
 from tuner.lab.distribution import cache_folder
 
-README = Path(__file__).parents[2] / "README.md"
+REFERENCE = Path(__file__).parents[2] / "docs/reference.md"
 _PACKAGES = ("rsyslog", "rsyslog-elasticsearch", "rsyslog-relp", "rsyslog-gnutls", "rsyslog-kafka")
 
 
@@ -144,11 +144,11 @@ def _tested(suite: Suite, pytest: Sequence[str], results: Path) -> None:
 
 def main() -> int:
     """Fetch every rsyslogd; with --run test each, with the arguments that follow for pytest: `-k`
-    runs some of the tests again, and keeps what the others gave.  With --write write README's
-    table."""
+    runs some of the tests again, and keeps what the others gave.  With --write write the
+    table of docs/reference.md."""
     results = cache_folder() / "rsyslogs/results.json"
     if sys.argv[1:2] == ["--write"]:
-        README.write_text(with_table(README.read_text("utf-8"), read(results)), "utf-8")
+        REFERENCE.write_text(with_table(REFERENCE.read_text("utf-8"), read(results)), "utf-8")
         return 0
     for suite in SUITES:
         say(f"rsyslog {suite.release} of {suite.name}: {fetch(suite)}")

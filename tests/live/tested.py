@@ -84,15 +84,15 @@ def table(results: Mapping[str, Mapping[str, Cell]]) -> str:
     return "\n".join(lines)
 
 
-def table_in(readme: str) -> list[str]:
-    """The lines of the table in README's text."""
-    below = readme[readme.index(_HEAD) :]
-    return below[: below.index("\n\n")].splitlines()
+def table_in(page: str) -> list[str]:
+    """The lines of the table in a page's text."""
+    lines = page[page.index(_HEAD) :].splitlines()
+    return lines[: next(at for at, line in enumerate([*lines, ""]) if not line)]
 
 
-def with_table(readme: str, results: Mapping[str, Mapping[str, Cell]]) -> str:
-    """README's text with these results in its table."""
-    return readme.replace("\n".join(table_in(readme)), table(results))
+def with_table(page: str, results: Mapping[str, Mapping[str, Cell]]) -> str:
+    """A page's text with these results in its table."""
+    return page.replace("\n".join(table_in(page)), table(results))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
