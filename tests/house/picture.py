@@ -31,7 +31,7 @@ def pairs(report: dict[str, Any]) -> list[tuple[float, float]]:
 
 
 def draw(report: dict[str, Any]) -> Figure:
-    """Every pair on the left, and on the right what an event costs after the changes."""
+    """Every pair on the left, and on the right what the pipeline uses after the changes."""
     verdict, both = report["verdict"], pairs(report)
     # The claim is the smaller of both rates (docs/measuring.md).
     ratio, low, high = (
@@ -63,7 +63,7 @@ def draw(report: dict[str, Any]) -> Figure:
     right.invert_yaxis()
     right.set_xlim(0, max(1.25, *shares.values()))
     right.set_xticks([0, 1], ["0", "before"])
-    right.set_title("what it costs", fontsize=14, fontweight="bold", loc="left")
+    right.set_title("what it uses", fontsize=14, fontweight="bold", loc="left")
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(colors=MUTED)

@@ -35,6 +35,7 @@ from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
 from tuner.render.templates import Templates
 from tuner.render.tree import require_writable, write_whole
+from tuner.report.figures import counted
 from tuner.report.junit import junit_xml
 
 _MOST_LINES = 500
@@ -186,8 +187,12 @@ def _tested(loaded: LoadedCases, subject: Subject, sent: Sequence[Sent]) -> _Tes
     name, began_s = loaded.source.name, time.monotonic()
     with working(f"testing {name} on rsyslogd {rsyslog_version()}"):
         came = run(subject.block, sent, loaded.cases.timezone)
-    untested = tuple(f"{one.origin}: not tested: {one.message}" for one in subject.surface.gaps)
-    return _TestedFile(name, judged(loaded, came), untested, time.monotonic() - began_s)
+    return _TestedFile(name, judged(loaded, came), _untested(subject), time.monotonic() - began_s)
+
+
+def _untested(subject: Subject) -> tuple[str, ...]:
+    """A line for each part that these cases say nothing of."""
+    return tuple(f"{one.origin}: not tested: {one.message}" for one in subject.surface.gaps)
 
 
 def _show(files: Sequence[_TestedFile], output: ProblemFormat) -> None:
@@ -203,13 +208,9 @@ def _show(files: Sequence[_TestedFile], output: ProblemFormat) -> None:
             result(str(problem))
     failed, number = sum(not one.passed for one in every), len(every)
     if failed:
-        raise DifferencesFound(f"{failed} of {_counted(number)} failed")
+        raise DifferencesFound(f"{failed} of {counted(number, 'case')} failed")
     if output is ProblemFormat.TEXT:
-        result(f"{_counted(number)} passed")
-
-
-def _counted(number: int) -> str:
-    return "1 case" if number == 1 else f"{number} cases"
+        result(f"{counted(number, 'case')} passed")
 
 
 def _json(files: Sequence[_TestedFile], problems: Sequence[Problem]) -> dict[str, object]:
@@ -253,9 +254,9 @@ def _record(
     beside = os.path.relpath(subject_path, path.parent)
     about = {key: str(subject_path) if subject_path.is_absolute() else beside}
     write_whole(path, recorded(about, lines, came, datetime.now(UTC).date()))
-    for gap in subject.surface.gaps:
-        say(f"{gap.origin}: not tested: {gap.message}")
-    result(f"{path}: {_counted(len(lines))}, by {way}: read what was recorded, then keep it")
+    for line in _untested(subject):
+        say(line)
+    result(f"{path}: {counted(len(lines), 'case')}, by {way}: read what was recorded, then keep it")
 
 
 def _lines(log: Path) -> list[str]:

@@ -11,7 +11,7 @@ from functools import cached_property
 from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.measurement import DoubtKind, Failure, Measurement, PacedMeasurement
 from tuner.measure.paired import Comparison, least
-from tuner.report.figures import Levels, Move, eps, move, percent, seconds, steps_text
+from tuner.report.figures import Levels, Move, eps, move, pair_text, percent, seconds, steps_text
 from tuner.schema.path import short_names
 from tuner.search.climb import Leader
 from tuner.search.pairs import compared, machines_of, pairs_of
@@ -223,13 +223,7 @@ def _name(row: TrialRow) -> str:
     if trial.phase is Phase.WARM_UP:
         return "warm-up      "
     name = f"trial {trial.number:>3}/~{row.expected:<3}"
-    return f"{name} {pair_name(trial)}".rstrip()
-
-
-def pair_name(of: Trial | Running) -> str:
-    """The pair that a trial is of, or the block of those that take the winner apart: `pair 3`."""
-    what = "block" if of.phase is Phase.EFFECTS else "pair"
-    return "" if of.pair is None else f"{what} {of.pair}"
+    return f"{name} {pair_text(trial.phase, trial.pair)}".rstrip()
 
 
 def _outcome(row: TrialRow) -> str:

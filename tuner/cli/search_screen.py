@@ -26,7 +26,6 @@ from tuner.cli.search_progress import (
     TrialRow,
     detail_lines,
     freshness,
-    pair_name,
     stage_line,
     trial_line,
     trial_name,
@@ -34,7 +33,7 @@ from tuner.cli.search_progress import (
 )
 from tuner.host.signals import unbroken
 from tuner.measure.measurement import Failure, Measurement, PacedMeasurement
-from tuner.report.figures import eps, percent, seconds, steps, steps_text
+from tuner.report.figures import eps, pair_text, percent, seconds, steps, steps_text
 from tuner.search.climb import Leader
 from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial
 
@@ -76,7 +75,7 @@ def trial_row(row: TrialRow, progress: Progress) -> Table:
     """A trial among others on a terminal: number, rate, change, and what it was; below that why it
     failed."""
     trial, outcome = row.trial, row.trial.outcome
-    pair = pair_name(trial)
+    pair = pair_text(trial.phase, trial.pair)
     said = Text(_one_line(f"{pair}{': ' * bool(pair)}{what(row, progress)}"))
     rate, change = Text("failed", style="red"), Text()
     if isinstance(outcome, Failure):
@@ -114,7 +113,7 @@ def _status(progress: Progress, now_s: float) -> RenderableType:
     if progress.rows and running.phase is not Phase.WARM_UP:
         name += f" of about {progress.rows[-1].expected}"
     if running.pair is not None:
-        name += f", {pair_name(running)}"
+        name += f", {pair_text(running.phase, running.pair)}"
     stage = f"{_one_line(running.stage)} {max(0.0, now_s - running.since_s):.0f} s"
     left_s = progress.budget_s - now_s
     left = f"{seconds(left_s)} left" if left_s > 0 else f"{seconds(-left_s)} beyond the budget"

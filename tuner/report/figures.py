@@ -10,7 +10,7 @@ from tuner.measure.adjusted import Estimate
 from tuner.measure.paired import Comparison
 from tuner.profile.metric import Metric
 from tuner.search.effects import EffectRatio
-from tuner.search.study import BASELINE, Changes
+from tuner.search.study import BASELINE, Changes, Phase
 from tuner.space.knob import Level, level_text
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
@@ -46,6 +46,13 @@ def ratio_text(found: Comparison | None) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 collector`, `1,200 collectors`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def pair_text(phase: Phase, pair: int | None) -> str:
+    """The pair of a trial, or the block of those that take the winner apart: `pair 3`; empty for a
+    trial of none."""
+    what = "block" if phase is Phase.EFFECTS else "pair"
+    return "" if pair is None else f"{what} {pair}"
 
 
 def percent(ratio: float) -> str:

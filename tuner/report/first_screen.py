@@ -113,9 +113,8 @@ def _delivered(result: StudyResult) -> str:
     """What became of all events, and how near a trial that lost or doubled some was to what is
     recommended."""
     if not result.losses:
-        sent = sum(run.delivery.sent for run in result.measured)
-        identified = all(run.delivery.identified for run in result.measured)
-        return f"none of {sent:,} events lost" if identified else f"{sent:,} events {COUNTED}"
+        sent = f"{result.sent:,} events"
+        return f"none of {sent} lost" if result.is_identified else f"{sent} {COUNTED}"
     faulty, trials = len(result.losses), len(result.study.trials)
     nearest = "the nearest " if faulty > 1 else ""
     settings = counted(len(result.losses[0].apart), "setting")
@@ -249,9 +248,10 @@ def _kept(result: StudyResult) -> Iterator[Number]:
 def _lossless(result: StudyResult) -> Number:
     """How many trials lost or doubled events, beside those that did not."""
     count, trials = len(result.losses), len(result.study.trials)
-    sent = sum(run.delivery.sent for run in result.measured)
     others = len(result.failures) - count
-    detail = f"{sent:,} events in {len(result.measured)} valid trials, each {result.delivered}"
+    detail = (
+        f"{result.sent:,} events in {len(result.measured)} valid trials, each {result.delivered}"
+    )
     detail += f"; {counted(others, 'more trial')} failed" if others else ""
     return Number("trials that lost or doubled events", f"{count} of {trials}", detail, count > 0)
 

@@ -254,10 +254,19 @@ class StudyResult:
         return not self.study.header.stores
 
     @property
+    def sent(self) -> int:
+        """Events that were sent in all valid trials together."""
+        return sum(run.delivery.sent for run in self.measured)
+
+    @property
+    def is_identified(self) -> bool:
+        """Whether every event of the valid trials was found by its number, not counted alone."""
+        return all(run.delivery.identified for run in self.measured)
+
+    @property
     def delivered(self) -> str:
         """What is known of each event of the valid trials."""
-        identified = all(run.delivery.identified for run in self.measured)
-        return "indexed exactly once" if identified else f"indexed ({COUNTED})"
+        return "indexed exactly once" if self.is_identified else f"indexed ({COUNTED})"
 
     @property
     def baseline(self) -> str:

@@ -326,7 +326,6 @@ def not_traded(result: StudyResult) -> ReportSection:
     runs = result.measured
     if not runs:
         return ReportSection("kept", "What stays guaranteed", ())
-    sent = sum(run.delivery.sent for run in runs)
     memory = mebibytes(max(run.shipper_rss_bytes for run in runs))
     limit = result.study.header.limits.rss_bytes
     allowed = "" if limit is None else f", of the {mebibytes(limit)} that rss_bytes allows"
@@ -336,7 +335,7 @@ def not_traded(result: StudyResult) -> ReportSection:
     but += f", except what was repaired: {repaired}" if repaired else ""
     tier = result.written.profile.guardrails.tier.value
     lines = [
-        f"delivery: {sent:,} events sent in the {len(runs)} valid trials, every one "
+        f"delivery: {result.sent:,} events sent in the {len(runs)} valid trials, every one "
         f"{result.delivered}; a trial that misses or doubles an event is invalid: "
         f"{len(result.losses) or 'none'} did",
         f"tier `{tier}`: durability, replicas, `_source`, retries and queue files are never "

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.measure.measurement import Failure, FailureKind, PacedMeasurement
-from tuner.report.figures import counted, setting, steps, steps_text
+from tuner.report.figures import counted, pair_text, setting, steps, steps_text
 from tuner.report.result import StudyResult
 from tuner.report.runs import run_cells
 from tuner.report.sections import Block, Cell, Folded, PaperNote, ReportSection, RowMark, Table
 from tuner.schema.path import short_names
-from tuner.search.study import BASELINE, Changes, Phase, Trial
+from tuner.search.study import BASELINE, Changes, Trial
 from tuner.search.verdict import Loss
 
 _HEADER = ("trial", "phase", "what it changed", "EPS", "sent", "indexed", "rsyslogd us/event",
@@ -92,8 +92,8 @@ def _word(failure: Failure) -> str:
 
 def _row(trial: Trial, settings: str) -> tuple[Cell, ...]:
     number = "-" if trial.number < 0 else str(trial.number)
-    what = "block" if trial.phase is Phase.EFFECTS else "pair"
-    phase = trial.phase.value + (f", {what} {trial.pair}" if trial.pair is not None else "")
+    pair = pair_text(trial.phase, trial.pair)
+    phase = f"{trial.phase.value}, {pair}".removesuffix(", ")
     outcome, start = trial.outcome, (number, phase, settings)
     if isinstance(outcome, Failure):
         return (*start, *run_cells(outcome), (_word(outcome), str(outcome)))
