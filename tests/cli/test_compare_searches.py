@@ -52,6 +52,16 @@ def test_that_nothing_took_turns_is_said_first(run: Path) -> None:
     assert "freshness of B at 10,000 events per second" in text
 
 
+def test_that_the_profiles_differed_is_said(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulated, "ASKED", replace(ASKED, profile_text=f"{ASKED.profile_text}#\n"))
+    search(tmp_path, World(START_S), seed=2)
+    said = of_searches(run, tmp_path, None).doubts[-1]
+    assert said.startswith("the searches began with different profiles")
+    assert said.endswith(f"rsyslog-tune diff {run}/best.yaml {tmp_path}/best.yaml")
+
+
 def under(folder: Path, fingerprint: Fingerprint, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a search under these conditions."""
     monkeypatch.setattr(simulated, "ASKED", replace(ASKED, fingerprint=fingerprint))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,16 @@ import pytest
 from tests.profile.examples import small
 from tuner.errors import JobFailed, Refused
 from tuner.render.artefacts import Artefact, render, rsyslog_conf
-from tuner.render.tree import Status, diff, require_writable, stale, unified, write, write_whole
+from tuner.render.tree import (
+    Status,
+    diff,
+    require_writable,
+    stale,
+    unified,
+    write,
+    write_new,
+    write_whole,
+)
 
 NODE = {"node.indices.memory.index_buffer_size": "30%"}
 
@@ -178,3 +189,48 @@ def test_more_lines_than_anybody_writes_are_counted_and_not_compared(ends: str) 
     assert list(unified("x", ends * 300_000, ends * 300_000)) == []
     other = list(unified("x", None, "a\x0bb\x85c\u2028d\n"))
     assert other[-1] == "+a\x0bb\x85c\u2028d\n"
+
+
+@pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """From now on there is no room for the file of a name."""
+    fsync = os.fsync
+
+    def fill(name: str) -> None:
+        def refuse(handle: int) -> None:
+            if Path(f"/proc/self/fd/{handle}").readlink().name.startswith(f".{name}."):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            fsync(handle)
+
+        monkeypatch.setattr(os, "fsync", refuse)
+
+    return fill
+
+
+def test_on_a_full_disk_no_file_of_a_set_is_changed(
+    tmp_path: Path, full_disk: Callable[[str], None]
+) -> None:
+    write([Artefact("a", "1\n"), Artefact("b", "1\n")], tmp_path)
+    full_disk("b")
+    with pytest.raises(JobFailed, match=rf"cannot write {tmp_path}/b: No space left on device"):
+        write([Artefact("a", "2\n"), Artefact("b", "2\n"), Artefact("c", "2\n")], tmp_path)
+    left = {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()}
+    assert left == {"a": "1\n", "b": "1\n"}
+
+
+def test_on_a_full_disk_no_new_file_is_left_empty(
+    tmp_path: Path, full_disk: Callable[[str], None]
+) -> None:
+    full_disk("b")
+    with pytest.raises(JobFailed, match=rf"cannot write {tmp_path}/b: No space left on device"):
+        write_new({tmp_path / "a": "1\n", tmp_path / "b": "1\n"})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_new_files_take_the_place_of_none(tmp_path: Path) -> None:
+    (tmp_path / "b").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(Refused, match="b exists: name another file, or move it"):
+        write_new({tmp_path / "a": "1\n", tmp_path / "b": "1\n"})
+    assert [path.name for path in tmp_path.iterdir()] == ["b"]
+    write_new({tmp_path / "c": "1\n", tmp_path / "d": "1\n"}, {tmp_path / "d"})
+    assert (mode(tmp_path / "c"), mode(tmp_path / "d")) == (0o644, 0o600)

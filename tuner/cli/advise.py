@@ -20,7 +20,7 @@ from tuner.cli.options import (
     RsyslogdOption,
     read_profile,
 )
-from tuner.errors import BadUsage, JobFailed, Refused
+from tuner.errors import BadUsage
 from tuner.host.programs import choose_rsyslogd
 from tuner.host.usage import cores as cores_here
 from tuner.host.usage import memory_bytes
@@ -31,6 +31,7 @@ from tuner.lint.lint import summary
 from tuner.lint.load import LoadedProfile
 from tuner.profile.edit import is_outside, moved, snippet_paths
 from tuner.profile.source import at, read
+from tuner.render.tree import write_new
 from tuner.rule import Rank
 from tuner.schema.units import cores_text, size_bytes
 from tuner.space.knob import Level, level_text
@@ -172,10 +173,4 @@ def _write(file: Path, written: LoadedProfile, advice: Advice) -> None:
               if not is_outside(name := str(at(leaf.data, path)))]  # fmt: skip
     if inside and folder.resolve() != written.path.parent.resolve():
         raise BadUsage(f"--write {file}: {inside[0]} stands beside the profile: write it there too")
-    try:
-        with file.open("x", encoding="utf-8") as there:
-            there.write(moved(leaf, folder))
-    except FileExistsError:
-        raise Refused(f"{file} exists: name another file, or move it") from None
-    except OSError as error:
-        raise JobFailed(f"cannot write {file}: {error.strerror}") from None
+    write_new({file: moved(leaf, folder)})

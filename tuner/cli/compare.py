@@ -172,7 +172,7 @@ def of_searches(a: Path, b: Path, fail_below: float | None) -> Compared:
         machine=header.machine,
         runs=runs,
         seed=None,
-        doubts=tuple(_doubts(studies, (first, second))),
+        doubts=tuple(_doubts(a, b, studies, (first, second))),
         gate=gate_of(runs, fail_below),
     )
 
@@ -213,13 +213,19 @@ def _side(path: Path, study: Study, outcome: Outcome) -> Side:
     return Side(f"{path} ({what})", study.header.substitutions, outcome.freshness)
 
 
-def _doubts(studies: tuple[Study, Study], outcomes: tuple[Outcome, Outcome]) -> Iterator[str]:
+def _doubts(
+    a: Path, b: Path, studies: tuple[Study, Study], outcomes: tuple[Outcome, Outcome]
+) -> Iterator[str]:
     yield (
         "the runs of A and B were not interleaved: they are paired by their order only, so a "
         "change of the machine in between shows as a difference"
     )
     before, after = (study.header for study in studies)
     if _said(before) != _said(after):
+        yield (
+            "the searches began with different profiles, so the difference is that of the profiles "
+            f"and of what was found: rsyslog-tune diff {a / 'best.yaml'} {b / 'best.yaml'}"
+        )
         return
     drift = _confirmed_runs(outcomes[0].written, outcomes[1].written)
     found = comparison(drift, A, B, Metric.EPS)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from posixpath import normpath
 from types import MappingProxyType
@@ -27,7 +26,6 @@ from tuner.errors import (
     JobFailed,
     Problem,
     ProgramMissing,
-    Refused,
 )
 from tuner.host.programs import choose_rsyslogd, rsyslog_version, version_in
 from tuner.importer.translate import translate
@@ -45,7 +43,7 @@ from tuner.rainerscript.script import Block
 from tuner.rainerscript.secrets import hidden
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
-from tuner.render.tree import raw_of
+from tuner.render.tree import write_new
 from tuner.validate.delivery import delivered
 from tuner.validate.equality import Delivered, Discrepancy, discrepancies
 from tuner.validate.layers import Layer, original_layer, rsyslogd_layer
@@ -174,7 +172,7 @@ def _converted(
     if profile is not None:
         snippets = imported.snippets.items()
         files = {profile.parent / name: script for name, script in snippets}
-        _write({profile: text, **files}, files if imported.is_private else ())
+        write_new({profile: text, **files}, files if imported.is_private else ())
     try:
         loaded = parse_profile(text, str(profile or "the profile"))
     except BadProfile as bad:
@@ -253,7 +251,7 @@ def _on_top(
     loaded = parse_profile(text, str(profile or "the profile"), beside=beside)
     if profile is not None:
         private = {path for path, each in kept.items() if hidden(each) != each}
-        _write({**kept, profile: text}, private)
+        write_new({**kept, profile: text}, private)
         for path in sorted(private):
             say(f"{path} holds a password or a key: only you may read it; keep it out of the "
                 "repository, or have rsyslogd read that from a file")  # fmt: skip
@@ -368,18 +366,6 @@ def _run(what: str, block: Block, events: Sequence[bytes]) -> Delivered:
         return delivered(block, events)
     except RsyslogdDied as bad:
         raise JobFailed(f"--verify could not run {what}: {bad}") from None
-
-
-def _write(files: Mapping[Path, str], private: Container[Path] = ()) -> None:
-    """All files, or none where one exists; the private ones are for their owner."""
-    for path in files:
-        if path.exists() or path.is_symlink():
-            raise Refused(f"{path} exists: name another file, or move it")
-    for path, text in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        mode = 0o600 if path in private else 0o666
-        with open(path, "xb", opener=partial(os.open, mode=mode)) as file:
-            file.write(raw_of(text))
 
 
 def _to_mend(profile: Path | None) -> str:

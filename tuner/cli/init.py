@@ -9,12 +9,13 @@ import typer
 
 from tuner.cli.console import OutputFormat, print_result, say
 from tuner.cli.options import LOCAL, OutputOption, name_for
-from tuner.errors import ProgramMissing, Refused
+from tuner.errors import ProgramMissing
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import cores, memory_bytes
 from tuner.lint.load import parse_profile
 from tuner.profile.starter import LocalMachine, starter
 from tuner.render.assets import asset_text
+from tuner.render.tree import write_new
 
 
 def init(
@@ -25,11 +26,7 @@ def init(
     machine = LocalMachine(_rsyslog(), cores(), memory_bytes())
     text = starter(asset_text("templates", "starter.yaml"), name_for(profile), machine)
     parse_profile(text, str(profile))
-    try:
-        with profile.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise Refused(f"{profile} exists: name another file, or move it") from None
+    write_new({profile: text})
     print_result(output, "init", {"profile": str(profile)}, str(profile))
     schema = profile.parent / "profile.schema.json"
     if not schema.exists():

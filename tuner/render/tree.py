@@ -7,7 +7,7 @@ import difflib
 import os
 import re
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
 
@@ -30,7 +30,7 @@ class Status(Enum):
 
 
 def write(artefacts: Iterable[Artefact], directory: Path) -> dict[str, Status]:
-    """Bring `directory` up to date, and say what that did to each path."""
+    """Bring `directory` up to date, all of it or nothing, and say what that did to each path."""
     files = tuple(artefacts)
     foreign = _foreign(files, directory)
     if foreign:
@@ -48,9 +48,11 @@ def write(artefacts: Iterable[Artefact], directory: Path) -> dict[str, Status]:
     try:
         states = states_of(files, directory)
         for file in files:
-            path = directory / file.path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, file.text, _PRIVATE if file.private else _PUBLIC)
+            (directory / file.path).parent.mkdir(parents=True, exist_ok=True)
+        _put(
+            (directory / file.path, file.text, _PRIVATE if file.private else _PUBLIC)
+            for file in files
+        )
         for left in _left_over(files, directory):
             (directory / left).unlink()
     except OSError as bad:
@@ -147,37 +149,74 @@ def write_whole(path: Path, text: str, mode: int | None = None) -> None:
     Without `mode` it gets the owner, as far as allowed, and the permissions of the old one.  Raises
     JobFailed.
     """
-    with _beside(path) as (handle, beside):
-        if mode is not None:
-            os.fchmod(handle, mode)
-        elif path.exists():
-            _make_like(path.stat(), handle)
-        with os.fdopen(handle, "wb", closefd=False) as file:
-            file.write(raw_of(text))
-        os.fsync(handle)
-        beside.replace(path)
+    _put([(path, text, mode)])
+
+
+def write_new(files: Mapping[Path, str], private: Container[Path] = ()) -> None:
+    """Files that are not there yet, all of them whole or none; the private ones are for their
+    owner.  Raises Refused where one exists, and JobFailed."""
+    for path in files:
+        if path.exists() or path.is_symlink():
+            raise Refused(f"{path} exists: name another file, or move it")
+    with contextlib.ExitStack() as undo:
+        for path in files:
+            with _told_of(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch(0o600 if path in private else 0o666, exist_ok=False)
+            undo.callback(path.unlink, missing_ok=True)
+        _put((path, text, None) for path, text in files.items())
+        undo.pop_all()
 
 
 def require_writable(path: Path) -> None:
     """Raise JobFailed where `write_whole` could not write a file."""
     if path.is_dir():
         raise JobFailed(f"cannot write {path}: it is a folder")
-    with _beside(path):
-        """It could be made, and is gone."""
+    beside = _beside(path)
+    try:
+        _finish(path, beside, "", None)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _put(files: Iterable[tuple[Path, str, int | None]]) -> None:
+    """Bring finished files to their places; where one cannot be written none is changed."""
+    finished = []
+    with contextlib.ExitStack() as undo:
+        for path, text, mode in files:
+            beside = _beside(path)
+            undo.callback(beside.unlink, missing_ok=True)
+            _finish(path, beside, text, mode)
+            finished.append((path, beside))
+        for path, beside in finished:
+            with _told_of(path):
+                beside.replace(path)
+
+
+def _beside(path: Path) -> Path:
+    """A name in the same folder that nobody can know before: where others may write too, a link at
+    a known name would send a file elsewhere."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+
+
+def _finish(path: Path, beside: Path, text: str, mode: int | None) -> None:
+    """Write what will be `path` beside it, to the disk."""
+    with _told_of(path):
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with os.fdopen(handle, "wb") as file:
+            if mode is not None:
+                os.fchmod(handle, mode)
+            elif path.exists():
+                _make_like(path.stat(), handle)
+            file.write(raw_of(text))
+            file.flush()
+            os.fsync(handle)
 
 
 @contextlib.contextmanager
-def _beside(path: Path) -> Iterator[tuple[int, Path]]:
-    """A new file in the same folder, open for writing, under a name that nobody can know before:
-    where others may write too, a link at a known name would send it elsewhere."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+def _told_of(path: Path) -> Iterator[None]:
     try:
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        try:
-            yield handle, beside
-        finally:
-            os.close(handle)
-            beside.unlink(missing_ok=True)
+        yield
     except OSError as error:
         raise JobFailed(f"cannot write {path}: {error.strerror}") from None
 
