@@ -12,6 +12,7 @@ BIN := $(VENV)/bin
 # Tests wait a third of their time: for rsyslogd, an engine, the end of a budget.
 PROCESSES ?= $(shell echo $$(($$(nproc) * 3 / 2)))
 SLOWEST := --durations=15 --durations-min=5
+AGAIN := $(BIN)/pytest --last-failed --last-failed-no-failures none
 PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls \
 	rsyslog-kubernetes rsyslog-kafka \
 	openjdk-17-jre-headless|openjdk-21-jre-headless|openjdk-25-jre-headless maven \
@@ -82,18 +83,18 @@ demo: setup
 	$(BIN)/rsyslog-tune search --conf examples/collector/rsyslog.conf --budget 10m --seed 1
 
 # What the product promises, on real components, in minutes.
+# A test that fails beside the others is tried once more by itself, and both tries are said.
 test: setup
-	$(BIN)/pytest --numprocesses $(PROCESSES) --dist loadscope --no-loadscope-reorder $(SLOWEST)
+	$(BIN)/pytest --numprocesses $(PROCESSES) --dist loadscope --no-loadscope-reorder $(SLOWEST) || $(AGAIN)
 
 # The same, and the rest: six engines, a fresh Debian 13, every parameter, long searches, bottlenecks,
 # faults, soak.
 # It ends with the scorecard of the faults (tests/safety).
 # What depends on the release of rsyslog is run once more with each.
-# A test that fails beside the others is tried once more by itself, and both tries are said.
 # What measures has the machine for itself.
 test-all: test engines rsyslogs managers broker mmdebstrap
 	$(BIN)/pytest -m "full and not alone" --numprocesses $(PROCESSES) --no-loadscope-reorder $(SLOWEST) || \
-		$(BIN)/pytest -m "full and not alone" --last-failed --last-failed-no-failures none
+		$(AGAIN) -m "full and not alone"
 	$(BIN)/python -m tests.live.rsyslogs --run --numprocesses $(PROCESSES) --no-loadscope-reorder $(SLOWEST)
 	$(BIN)/pytest -m alone $(SLOWEST)
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import gzip
 import os
 import socket
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -131,7 +130,8 @@ def test_only_what_is_written_meanwhile_is_read(
         path.write_bytes(b"new\n")
 
     for meanwhile, expected in ((appends, ["", "seven"]), (rotates, ["new"])):
-        monkeypatch.setattr(time, "sleep", meanwhile)
+        # Of this module alone: commands of the host may sleep too until they have ended.
+        monkeypatch.setattr(counters, "time", SimpleNamespace(sleep=meanwhile))
         assert [line for _, _, line in grown(here, path, 1.0)] == expected
 
 

@@ -198,10 +198,10 @@ class Effects:
 
     def holds(self, changes: Changes) -> bool:
         """Whether these changes are some of those groups, with what they were all measured with."""
-        others = {*self.chosen}.difference(*self.groups)
-        return all(
-            {*group} <= {*changes} or not {*group} & {*changes} for group in self.groups
-        ) and (others <= {*changes} <= {*self.chosen})
+        chosen, there = {*self.chosen}, {*changes}
+        held = chosen.difference(*self.groups)
+        whole = all({*one} <= there or there.isdisjoint(one) for one in self.groups)
+        return whole and held <= there <= chosen
 
     @property
     def left(self) -> Changes:
@@ -224,14 +224,13 @@ def effects_of(trials: Sequence[Trial], winner: Changes) -> Effects | None:
     if not blocks:
         return None
     held = set.intersection(*(set(run.changes) for block in blocks for run in block))
+    turned = [one for one in winner if one not in held]
     signs = np.array(
-        [[1.0 if one in first.changes else -1.0 for one in winner if one not in held]
-         for first, _ in blocks]
-    )  # fmt: skip
+        [[1.0 if one in first.changes else -1.0 for one in turned] for first, _ in blocks]
+    )
     columns: dict[tuple[float, ...], list[int]] = {}
     for at, column in enumerate(signs.T):
         columns.setdefault(tuple(column.tolist()), []).append(at)
-    turned = [one for one in winner if one not in held]
     groups = tuple(tuple(turned[at] for at in of) for of in columns.values())
     matrix = np.array(list(columns)).T
     if np.linalg.matrix_rank(matrix) < len(groups) or len(groups) < 2:

@@ -164,8 +164,8 @@ class Runner:
         return None if measured else _DEADLY_TO_MACHINES
 
     def _keep(self, trial: Trial) -> None:
-        """Keep a trial, what it took beside its warm-up and window, with whether it was of the
-        profile as written, and what the restart before it took."""
+        """Keep a trial, what it took beside its warm-up and window, and what the restart before it
+        took."""
         if (overhead_s := self._own_overhead_s(trial)) is not None:
             self._overheads_s.append((trial.changes, overhead_s))
         restarted = self._node_part(self._last_on(trial.machine)) != self._node_part(trial.changes)
@@ -262,14 +262,19 @@ class Runner:
         """How many blocks that take the winner apart are still planned."""
         if not self.setup.effects:
             return 0
-        return max(0, self.plans.blocks - len(self.of(Phase.EFFECTS)) // _SIDES)
+        return max(0, self.plans.blocks - self.blocks_begun)
+
+    @property
+    def blocks_begun(self) -> int:
+        """How many blocks of a designed experiment were measured, or failed."""
+        return len(self.of(Phase.EFFECTS)) // _SIDES
 
     def blocks_that_fit(self, best: Changes) -> int:
         """How many fit into the time beside the confirmation of `best`, of those that were planned
         and of what the climb left; the last may take a little of the time of its pairs."""
         fit = len(self.machines.names) * (self.spare_s(best) / self.blocks_s(1, best) + _NEARLY)
-        begun = len(self.of(Phase.EFFECTS)) // _SIDES
-        return min(MOST_BLOCKS - begun if self.setup.effects else 0, max(0, int(fit)))
+        most = MOST_BLOCKS - self.blocks_begun if self.setup.effects else 0
+        return min(most, max(0, int(fit)))
 
     def blocks_s(self, blocks: int, best: Changes) -> float:
         """What so many blocks of two runs take that take `best` apart, in seconds: their settings

@@ -236,8 +236,7 @@ class Ascent:
 
         knobs = self.climb.knobs.knobs
         for _ in range(_MOST_DESIGNS):
-            begun = len(runner.of(Phase.EFFECTS)) // 2
-            blocks = begun + runner.blocks_that_fit(winner)
+            blocks = runner.blocks_begun + runner.blocks_that_fit(winner)
             design = designed(winner, setup.repairs, knobs, blocks, may_be)
             if design is None or (yield from self._measured(design, winner)):
                 break

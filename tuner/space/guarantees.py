@@ -255,19 +255,18 @@ def concessions(
     first; `per_second` events tell how long a queue holds out."""
     turned = [(knobs[path], level) for path, level in changes if path in knobs]
     for knob, level in turned:
-        change = f"{knob.path} {_text(knob.current)} -> {_text(level)}"
-        before, after = (_REFRESH_UNSET if x is None else x for x in (knob.current, level))
-        if _REFRESH in knob.keys and _seconds(after) > _seconds(before):
-            later = f"searchable after {_text(after)} at most (was {_text(before)})"
-            yield Concession(later, f"{change}: events are {later}")
+        change = _change(knob, level)
+        if _REFRESH in knob.keys:
+            before, after = (_REFRESH_UNSET if x is None else x for x in (knob.current, level))
+            if _seconds(after) > _seconds(before):
+                later = f"searchable after {_text(after)} at most (was {_text(before)})"
+                yield Concession(later, f"{change}: events are {later}")
         if "index.mapping" in knob.keys and level == "explicit":
             lost = "no .keyword fields, no searches beyond the uses of each field"
             yield Concession(lost, f"{change}: {lost}; dashboards that need others must change")
     yield from _for_an_outage(written, changed, turned, per_second)
     reordering = [
-        f"{knob.path} {_text(knob.current)} -> {_text(level)}"
-        for knob, level in turned
-        if Keep.ORDER in given_up_at(knob, level)
+        _change(knob, level) for knob, level in turned if Keep.ORDER in given_up_at(knob, level)
     ]
     if reordering:
         other = "events may be stored in another order"
@@ -289,7 +288,7 @@ def _for_an_outage(
     """What changes of queues do in an outage of the engine and in a crash of rsyslogd."""
     enlarging: dict[Path, list[str]] = {}
     for knob, level in turned:
-        change = f"{knob.path} {_text(knob.current)} -> {_text(level)}"
+        change = _change(knob, level)
         if Keep.LOSS in given_up_at(knob, level):
             enlarging.setdefault(_queue_of(knob), []).append(change)
         before, after = (amount_of(one) for one in (knob.current, level))
@@ -309,6 +308,10 @@ def _for_an_outage(
                 f"{', '.join(several)}: {crash} that stand in memory there, before "
                 f"{f'up to {held:,}' if held else 'none'}",
             )
+
+
+def _change(knob: Knob, level: Level) -> str:
+    return f"{knob.path} {_text(knob.current)} -> {_text(level)}"
 
 
 def _text(level: Level) -> str:

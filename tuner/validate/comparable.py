@@ -117,9 +117,9 @@ class ComparableScript:
         file = Parameter.of("type", "omfile", HERE), Parameter.of("file", f"{self.folder}/0", HERE)
         name = Parameter.of("name", "rsyslog-tune-nothing", HERE)
         body = (ScriptObject("action", file, HERE),)
-        nothing = ScriptObject("ruleset", (name,), HERE, body=body)
+        empty = ScriptObject("ruleset", (name,), HERE, body=body)
         work = ScriptObject("global", (Parameter.of("workDirectory", self.folder, HERE),), HERE)
-        return printed(confined((work, *self.templates, *made, nothing), self.folder).block)
+        return printed(confined((work, *self.templates, *made, empty), self.folder).block)
 
     def statement(self, one: Statement) -> Iterator[Statement]:
         """What stands for a statement in the lab."""
