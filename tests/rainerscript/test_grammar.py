@@ -91,6 +91,12 @@ def test_objects_hold_parameters_arrays_escapes_and_comments() -> None:
     assert (secret.origin.line, secret.origin.column) == (4, 26)
 
 
+def test_an_escape_that_stands_for_nul_ends_a_text_as_in_rsyslogd() -> None:
+    thing = only('action(type="omfile" file="/a\\000b")')
+    assert isinstance(thing, ScriptObject)
+    assert thing.text("file") == "/a"
+
+
 def test_templates_have_parts_and_rulesets_a_body() -> None:
     template, ruleset = read(
         'template(name="t" type="list") { constant(value="{") property(name="msg") }\n'

@@ -120,7 +120,7 @@ def test_the_shares_of_the_time_add_up(study: Study) -> None:
 def test_every_phase_has_its_row_and_the_warm_up_measures_nothing(study: Study) -> None:
     shown = rows(section(markdown(study), "The search"))
     names = [row[0] for row in shown]
-    for phase in Phase:
+    for phase in {one.phase for one in study.trials}:
         assert sum(name.startswith(phase.value) for name in names) == 1
     (warm_up,) = [one for one in shown if one[0].startswith("warm-up")]
     assert warm_up[4] == "-"

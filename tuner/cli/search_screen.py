@@ -48,6 +48,7 @@ _PHASES = {
     Phase.FINAL: "choosing among the best",
     Phase.CHECK: "checking at a fixed rate",
     Phase.CONFIRM: "confirming",
+    Phase.RECIPE: "comparing with the recipe",
     Phase.EFFECTS: "what each change gives",
 }
 _BARS, _ASCII_BARS = "▁▂▃▄▅▆▇█", "_.-~=+*#"

@@ -352,8 +352,9 @@ def _shallow(
 
 
 def unescaped(text: str) -> str:
-    """A text with its escapes as rsyslogd reads them."""
-    return _ESCAPE.sub(_character, text)
+    """A text with its escapes as rsyslogd reads them; one that stands for NUL ends it (seen with
+    8.2302)."""
+    return _ESCAPE.sub(_character, text).partition("\0")[0]
 
 
 def _character(match: re.Match[str]) -> str:

@@ -154,6 +154,12 @@ def _remarks(result: StudyResult) -> Iterator[str]:
     if pays or worse:
         yield f"you pay: {', '.join([*pays, *worse])}"
     yield f"it takes {_taking(result)}"
+    beyond = result.verdict.beyond_recipe
+    if beyond is not None:
+        yield (
+            f"beyond the recipe that it began with: {_gain(beyond.ratio)} (95 % sure of "
+            f"{_gain(beyond.low)} to {_gain(beyond.high)}; {beyond.pairs} fresh pairs)"
+        )
 
 
 def _taking(result: StudyResult) -> str:

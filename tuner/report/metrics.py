@@ -20,7 +20,7 @@ from tuner import __version__
 from tuner.measure.measurement import DoubtKind, Failure, FailureKind
 from tuner.measure.metrics import Result
 from tuner.measure.paired import Comparison
-from tuner.search.study import BASELINE, Asked, Phase, Trial
+from tuner.search.study import BASELINE, SCORED, Asked, Phase, Trial
 
 BEGINNING = "start"
 SEARCH_PHASES = (BEGINNING, *(phase.value for phase in Phase))
@@ -64,7 +64,7 @@ def of_trials(gauges: Gauges, trials: Sequence[Trial], planned: int, left_s: flo
     """`gauges` when a trial has ended, of about `planned` within the budget."""
     last = trials[-1]
     number = max(0, last.number)
-    seen = [one for one in trials if one.phase not in {Phase.WARM_UP, Phase.CONFIRM}]
+    seen = [one for one in trials if one.phase in SCORED]
     rates = [(one.changes, one.measurement.eps) for one in seen if one.measurement is not None]
     baseline = [rate for changes, rate in rates if changes == BASELINE]
     return replace(

@@ -171,6 +171,7 @@ _WHAT_FOR = {
     Phase.SEARCH: "search",
     Phase.FINAL: "final: good ones again, to choose among them",
     Phase.CONFIRM: "confirm: fresh pairs",
+    Phase.RECIPE: "recipe: fresh pairs with the recipe that the climb went beyond",
     Phase.CHECK: "check: at a fixed rate",
     Phase.EFFECTS: "effects: what each change gives",
 }

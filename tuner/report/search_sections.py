@@ -30,7 +30,7 @@ from tuner.report.sections import (
 from tuner.schema.path import short_names
 from tuner.search.budget import NODE_PACE, SINK_PACE, minutes_for_effects, trial_seconds
 from tuner.search.effects import RULED_OUT, TOLERATED, EffectRatio
-from tuner.search.study import BASELINE, Changes, Phase, Trial
+from tuner.search.study import BASELINE, RECIPE, Changes, Phase, Trial
 from tuner.search.times import Times
 from tuner.search.verdict import Claim
 from tuner.space.knob import level_text
@@ -375,19 +375,16 @@ def course(result: StudyResult) -> ReportSection:
     return ReportSection("course", "The search", tuple(blocks))
 
 
-_RECIPE = "recipe: "
-
-
 def _found_by(result: StudyResult) -> Iterator[str]:
     """Where the point comes from that was confirmed, and whether the climb went beyond recipes."""
     chosen, tried = result.verdict.chosen, result.study.of(Phase.SEARCH)
     first = next((one for one in tried if chosen and one.changes == chosen), None)
     if first is None:
         return
-    others = sum(not one.why.startswith(_RECIPE) for one in tried)
+    others = sum(not one.why.startswith(RECIPE) for one in tried)
     beyond = (
         f": none of the {others} other points that were tried was better"
-        if first.why.startswith(_RECIPE)
+        if first.why.startswith(RECIPE)
         else ", better than every recipe that was tried first"
     )
     yield f"the best point is that of trial {first.number} ({first.why}){beyond}"

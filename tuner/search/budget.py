@@ -81,7 +81,7 @@ _MOST_PLANNED = 10
 _LEAST_BEYOND_S, _BEYOND_SHARE = 15.0, 0.05
 _FINALS_SHARE = 0.2
 _CALIBRATION_SHARE = 0.08
-_CHECK_FROM_S = 600.0
+_CHECK_FROM_S, _BEYOND_FROM_S = 600.0, 1200.0
 _RESTARTS_SHARE = 0.25
 # With less than three trials for a knob, the least promising ones stay as they are.
 _TRIALS_PER_KNOB = 3
@@ -95,7 +95,8 @@ class Spending:
     `calibrating` runs of the profile as written on each machine, the first that is scored included;
     then `searching` trials by the same plan `search`; `finals` repetitions of good points by the
     plan `final`, whose windows are longer, because merges begin only after some seconds of traffic;
-    `blocks` of two runs that take the winner apart; and `pairs` by the plan `confirm`.
+    `blocks` of two runs that take the winner apart; `pairs` by the plan `confirm`; and `beyond`
+    pairs of the winner with the recipe that it goes beyond, by the plan `final`.
     `checks_s` is set aside for a run at a fixed rate for each side; 0 without such runs.
     """
 
@@ -104,6 +105,7 @@ class Spending:
     finals: int
     blocks: int
     pairs: int
+    beyond: int
     search: TrialPlan
     final: TrialPlan
     confirm: TrialPlan
@@ -163,6 +165,8 @@ def spend(
     search_s, final_s = (trial_seconds(plan, overhead_s, pace) for plan in (search, final))
     checks_s = checks_s if left_s >= _CHECK_FROM_S else 0.0
     pairs_s = 2 * pairs_by_each * trial_seconds(confirm, overhead_s, pace)
+    beyond = FEWEST_PAIRS if left_s >= _BEYOND_FROM_S else 0
+    pairs_s += 2 * math.ceil(beyond / machines) * final_s
     free_s = left_s - pairs_s - checks_s - pace.end_s
     fewest = _FEWEST_CALIBRATING + FEWEST_SEARCH_TRIALS + _FEWEST_FINALS
     apart_s = min(_falling(0.35, 0.20, left_s) * left_s, free_s - fewest * search_s)
@@ -175,7 +179,9 @@ def spend(
     finals = _between(_FEWEST_FINALS, shared, max(_MOST_FINALS, machines))
     finals_s = math.ceil(finals / machines) * final_s
     searching = machines * max(0, int((free_s - finals_s) / search_s) - calibrating)
-    return Spending(calibrating, searching, finals, blocks, pairs, search, final, confirm, checks_s)
+    return Spending(
+        calibrating, searching, finals, blocks, pairs, beyond, search, final, confirm, checks_s
+    )
 
 
 def minutes_for_effects(begun_s: float, overhead_s: float, pace: Pace) -> int:

@@ -18,7 +18,7 @@ from tuner.search.guardrails import Limits
 from tuner.search.runner import Runner
 from tuner.search.space import Belief, Dimension, Observation, Point, Space, Strategy
 from tuner.search.strategies.model import Guard
-from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial
+from tuner.search.study import BASELINE, RECIPE, SCORED, Changes, Phase, Trial
 from tuner.space.knob import Cost, Knob, Level
 from tuner.space.knobs import most_promising
 from tuner.space.recipes import RECIPES, changes_of, in_recipes, mattering
@@ -368,7 +368,7 @@ def begun(runner: Runner, kept: tuple[Knob, ...], calibration: Calibration) -> C
     strategy = setup.strategy(space, calibration.sigma)
     recipes = [
         *((one.changes, f"found by {one.run}") for one in setup.earlier),
-        *((changes_of(one, setup.knobs), f"recipe: {one.name}") for one in RECIPES),
+        *((changes_of(one, setup.knobs), f"{RECIPE}{one.name}") for one in RECIPES),
     ]
     known = {} if runner.is_repaired else {setup.repairs: "repairs, not for speed"}
     for changes, why in recipes:

@@ -11,7 +11,7 @@ from tuner.measure.machines import compare_across
 from tuner.measure.measurement import Measurement
 from tuner.measure.metrics import restarts, speeds
 from tuner.measure.paired import Comparison
-from tuner.search.study import BASELINE, Changes, Phase, Trial
+from tuner.search.study import BASELINE, RECIPE, Changes, Phase, Trial
 
 Pair = tuple[Measurement, Measurement]
 
@@ -29,34 +29,61 @@ def pairs_of(trials: Sequence[Trial]) -> tuple[Pair, ...]:
 
     Two runs on two machines, or that another session lies between, are no neighbours, and no pair.
     """
-    return tuple(pair for pair, _ in _pairs(trials))
+    return tuple(pair for pair, _ in _confirming(trials))
 
 
 def machines_of(trials: Sequence[Trial]) -> tuple[str, ...]:
     """The machine of each of those pairs."""
-    return tuple(machine for _, machine in _pairs(trials))
+    return tuple(machine for _, machine in _confirming(trials))
 
 
 def gains_of(trials: Sequence[Trial]) -> dict[str, float]:
     """The mean gain on each machine that measured pairs, as a logarithm."""
     logs: dict[str, list[float]] = {}
-    for (before, after), machine in _pairs(trials):
+    for (before, after), machine in _confirming(trials):
         logs.setdefault(machine, []).append(math.log(after.eps_paid / before.eps_paid))
     return {machine: statistics.fmean(of) for machine, of in logs.items()}
 
 
-def _pairs(trials: Sequence[Trial]) -> Iterator[tuple[Pair, str]]:
-    candidate = candidate_of(trials)
+def recipe_of(trials: Sequence[Trial], winner: Changes) -> Trial | None:
+    """The run of the best recipe, where a winner goes beyond it; None where it is that one, or some
+    of its changes."""
+    of_recipes = (one for one in trials if one.phase is Phase.SEARCH and one.why.startswith(RECIPE))
+    measured = [(run.eps_paid, one) for one in of_recipes if (run := one.measurement) is not None]
+    best = max(measured, key=lambda one: one[0], default=(0.0, None))[1]
+    return None if best is None or {*winner} <= {*best.changes} else best
+
+
+def recipe_pairs_of(trials: Sequence[Trial]) -> tuple[Pair, ...]:
+    """The complete pairs of the point that was confirmed last with the recipe that it goes beyond,
+    the recipe first."""
+    winner = candidate_of(trials)
+    runs = [one for one in trials if one.phase is Phase.RECIPE]
+    recipe = next((one.changes for one in reversed(runs) if one.changes != winner), None)
+    return tuple(pair for pair, _, _ in _neighbours(runs, recipe, winner))
+
+
+def _confirming(trials: Sequence[Trial]) -> Iterator[tuple[Pair, str]]:
     runs = [one for one in trials if one.phase is Phase.CONFIRM]
     repaired = any(one.repaired for one in runs)
+    for pair, machine, is_repaired in _neighbours(runs, BASELINE, candidate_of(trials)):
+        if is_repaired is repaired:
+            yield pair, machine
+
+
+def _neighbours(
+    runs: Sequence[Trial], before: Changes | None, after: Changes | None
+) -> Iterator[tuple[Pair, str, bool]]:
+    """The complete pairs of two points, the machine of each, and whether its profile as written has
+    its repairs."""
     for first, second in pairwise(sorted(runs, key=lambda one: (one.pair or 0, one.machine))):
         a, b = first.measurement, second.measurement
         together = (first.pair, first.machine) == (second.pair, second.machine)
         adjacent = together and first.ended_s == second.at_s
-        both = {first.changes, second.changes} == {BASELINE, candidate}
-        same = repaired is (first.repaired or second.repaired)
-        if adjacent and both and same and a is not None and b is not None:
-            yield ((a, b) if first.changes == BASELINE else (b, a)), first.machine
+        both = {first.changes, second.changes} == {before, after}
+        if adjacent and both and a is not None and b is not None:
+            pair = (a, b) if first.changes == before else (b, a)
+            yield pair, first.machine, first.repaired or second.repaired
 
 
 def compared(

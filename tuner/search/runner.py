@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
-from tuner.measure.paired import FEWEST_RESTARTING, fewest_pairs
+from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING, fewest_pairs
 from tuner.profile.model import Profile
 from tuner.search import notes
 from tuner.search.budget import (
@@ -24,6 +24,7 @@ from tuner.search.budget import (
 from tuner.search.calibration import required
 from tuner.search.farm import DroppedMachine, LostTrial, Machines, Task, Work
 from tuner.search.guardrails import checks_s
+from tuner.search.pairs import recipe_of
 from tuner.search.setup import Setup
 from tuner.search.study import BASELINE, Asked, Changes, Note, Phase, Step, Trial
 from tuner.search.verdict import MOST_PAIRS
@@ -255,8 +256,17 @@ class Runner:
         pairs_s = (
             _SPARE * self._pairs_by_each(best, plans.pairs) * self._runs_s(plans.confirm, best)
         )
-        aside_s = checks_s + restarts * self.restart_s() + self.setup.pace.end_s
+        beyond_s = self.beyond_s(best) if plans.beyond else 0.0
+        aside_s = checks_s + restarts * self.restart_s() + self.setup.pace.end_s + beyond_s
         return self.left_s() - pairs_s - aside_s
+
+    def beyond_s(self, winner: Changes) -> float:
+        """What the fewest pairs take of a winner and the recipe that it goes beyond, in seconds; 0
+        without one, and where the engine must restart for either."""
+        recipe = recipe_of(self.trials, winner)
+        if recipe is None or self.restarts_for(winner) or self.restarts_for(recipe.changes):
+            return 0.0
+        return self._by_each(FEWEST_PAIRS) * self.pair_s(self.plans.final, winner)
 
     def blocks_left(self) -> int:
         """How many blocks that take the winner apart are still planned."""
@@ -388,6 +398,9 @@ class Runner:
     def trials_expected(self, best: Changes) -> int:
         """About the number of the last trial, if `best` is what will be confirmed."""
         last, highest = self.trials[-1], max(trial.number for trial in self.trials)
+        if last.phase is Phase.RECIPE:
+            pairs_left = max(0, int(self.left_s() / self.pair_s(last.plan, last.changes)))
+            return highest + 2 * len(self.machines.names) * pairs_left
         confirming = self.of(Phase.CONFIRM)
         if confirming:
             winners = [trial.changes for trial in confirming if trial.changes != BASELINE]

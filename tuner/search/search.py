@@ -8,7 +8,7 @@ with it, whatever ended it.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
@@ -23,7 +23,7 @@ from tuner.search.climb import Climb, Leader, begun, kept_knobs
 from tuner.search.effects import Block, Design, blocks_left, designed, effects_of
 from tuner.search.farm import Task, Work
 from tuner.search.guardrails import check_plan, check_rate
-from tuner.search.pairs import candidate_of, compared, gains_of, pairs_of
+from tuner.search.pairs import candidate_of, compared, gains_of, pairs_of, recipe_of
 from tuner.search.runner import Runner
 from tuner.search.study import BASELINE, Asked, Changes, Phase, Step, Trial
 from tuner.search.verdict import MOST_PAIRS, disqualified, reason_of
@@ -127,6 +127,8 @@ class Ascent:
             winner = yield from self._chosen()
         while winner is not None:
             yield from self._confirm(winner)
+            if not self._is_disqualified(winner):
+                yield from self._beyond_recipe(winner)
             if not self._is_disqualified(winner):
                 return
             winner = yield from self._chosen()
@@ -312,7 +314,8 @@ class Ascent:
         """Fresh pairs of the baseline and exactly the point that is handed over.
 
         At least six, or eight where the engine restarts between the sides; more while there is
-        time, which depends on the clock and never on what the pairs show.  A pair in which a run
+        time, unless that is enough for `_beyond_recipe`, which depends on the clock and never on
+        what the pairs show.  A pair in which a run
         failed in passing is measured again; a winner that cannot be recommended ends it, and where
         the profile as written lost events before there were enough, they begin again with its
         repairs.  Raises JobFailed where time has run out before.
@@ -334,7 +337,8 @@ class Ascent:
                 plan, winner, max(1, planned - complete - len(runner.under_way))
             )
             pair_s = runner.pair_s(plan, winner)
-            if self._has_enough(pair_s + runner.setup.pace.end_s):
+            is_enough = complete >= planned and self._recipe_fits(winner)
+            if is_enough or self._has_enough(pair_s + runner.setup.pace.end_s):
                 return None
             if not runner.has_time(pair_s):
                 self._require_pairs((runner.fewest_pairs(winner) - complete) * pair_s)
@@ -344,7 +348,8 @@ class Ascent:
 
         def paired(plan: TrialPlan, pair: int, machine: str) -> Work:
             nonlocal complete, is_over
-            trial = yield from self._pair(winner, plan, pair, machine)
+            sides = {BASELINE: runner.baseline, winner: BEST}
+            trial = yield from self._pair(Phase.CONFIRM, sides, plan, pair, machine)
             if not isinstance(trial.outcome, Failure):
                 complete += 1
             elif self._gives_up(winner, trial):
@@ -357,6 +362,37 @@ class Ascent:
         yield from runner.run(next_task)
         for text in notes.standing_out(outliers(gains_of(runner.trials)), "the gain"):
             yield runner.note(text)
+
+    def _recipe_fits(self, winner: Changes) -> bool:
+        """Whether a winner goes beyond a recipe, and there is time for enough pairs of the two."""
+        runner, needed_s = self.runner, self.runner.beyond_s(winner)
+        return 0 < needed_s <= runner.left_s() - runner.setup.pace.end_s
+
+    def _beyond_recipe(self, winner: Changes) -> Iterator[Step]:
+        """Fresh pairs of a confirmed winner and the best recipe, where there is time for enough:
+        what the climb gave beyond what experts would have tried."""
+        runner, plan = self.runner, self.runner.plans.final
+        recipe = recipe_of(runner.trials, winner)
+        begun = max((one.pair or 0 for one in runner.of(Phase.RECIPE)), default=0)
+        if recipe is None or not (begun or self._recipe_fits(winner)):
+            return
+        sides, is_over = {recipe.changes: recipe.why, winner: BEST}, False
+
+        def next_task(_: str) -> Task | None:
+            nonlocal begun
+            needed_s = runner.pair_s(plan, winner) + runner.setup.pace.end_s
+            if is_over or begun == MOST_PAIRS or runner.left_s() < needed_s:
+                return None
+            begun += 1
+            return partial(paired, begun)
+
+        def paired(pair: int, machine: str) -> Work:
+            nonlocal is_over
+            trial = yield from self._pair(Phase.RECIPE, sides, plan, pair, machine)
+            is_over = is_over or isinstance(trial.outcome, Failure)
+            return trial
+
+        yield from runner.run(next_task)
 
     def _gives_up(self, winner: Changes, failed: Trial) -> bool:
         """Whether no more pairs are made after one that failed: the winner cannot be recommended,
@@ -376,12 +412,15 @@ class Ascent:
         so_far = compared(pairs_of(self.runner.trials), lambda run: run.eps)
         return so_far is not None and so_far.enough and self.runner.left_s() < seconds
 
-    def _pair(self, winner: Changes, plan: TrialPlan, pair: int, machine: str) -> Work:
-        """One pair of the confirmation, on one machine; it is complete unless its last run
-        failed."""
+    def _pair(
+        self, phase: Phase, sides: Mapping[Changes, str], plan: TrialPlan, pair: int, machine: str
+    ) -> Work:
+        """One pair of two points, each with what it is called, on one machine; it is complete
+        unless its last run failed."""
         runner = self.runner
-        for changes in runner.pair_order(Phase.CONFIRM, BASELINE, winner, machine):
-            asked = Asked(0, Phase.CONFIRM, changes, self._called(changes), plan, pair)
+        before, after = sides
+        for changes in runner.pair_order(phase, before, after, machine):
+            asked = Asked(0, phase, changes, sides[changes], plan, pair)
             trial = yield from runner.trial(asked)
             if isinstance(trial.outcome, Failure):
                 if trial.is_transient:

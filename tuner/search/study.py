@@ -27,7 +27,7 @@ class Phase(Enum):
 
     `FINAL` measures good points again, to choose among them, `EFFECTS` takes the winner apart, to
     see what each of its changes gives.  `CHECK` runs both sides of the confirmation at a fixed
-    rate.
+    rate.  `RECIPE` compares the winner in fresh pairs with the recipe that the climb went beyond.
     """
 
     WARM_UP = "warm-up"
@@ -37,7 +37,11 @@ class Phase(Enum):
     EFFECTS = "effects"
     CHECK = "check"
     CONFIRM = "confirm"
+    RECIPE = "recipe"
 
+
+RECIPE = "recipe: "
+"""What the reason of a trial begins with that experts would have tried."""
 
 SCORED = frozenset({Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL, Phase.EFFECTS})
 """The phases whose trials a search learns from."""

@@ -15,7 +15,13 @@ from tuner.measure.measurement import Failure, FailureKind, Measurement, PacedMe
 from tuner.measure.paired import Comparison, least
 from tuner.search.effects import Effects, experiments
 from tuner.search.guardrails import Limits
-from tuner.search.pairs import candidate_of, compared, machines_of, pairs_of
+from tuner.search.pairs import (
+    candidate_of,
+    compared,
+    machines_of,
+    pairs_of,
+    recipe_pairs_of,
+)
 from tuner.search.study import BASELINE, Changes, Earlier, Ending, Phase, Study, Trial
 from tuner.space.knob import Knob, Level
 
@@ -43,8 +49,9 @@ class Verdict:
     over baseline, below 1 is less: CPU, the engine's with its deferred merges, disk, the
     peak memory of rsyslogd, and `bulk`, the median of how long the engine took for a bulk request.
 
-    The pairs were of `confirmed`, which is left of what `effects` took apart; `changes` is what is
-    recommended.
+    `beyond_recipe` is the smaller of both gains over the recipe that the climb went beyond, by
+    pairs of their own.  The other pairs were of `confirmed`, which is left of what `effects` took
+    apart; `changes` is what is recommended.
     """
 
     claim: Claim
@@ -61,6 +68,7 @@ class Verdict:
     failure: str = ""
     confirmed: Changes = BASELINE
     effects: Effects | None = None
+    beyond_recipe: Comparison | None = None
 
     @property
     def chosen(self) -> Changes:
@@ -103,7 +111,15 @@ def judge(study: Study) -> Verdict:
         compared(pairs, _bulk_p50_ms, machines),
         confirmed=candidate,
         effects=next((one for one in experiments(study.trials) if one.holds(candidate)), None),
+        beyond_recipe=_beyond_recipe(study.trials),
     )
+
+
+def _beyond_recipe(trials: Sequence[Trial]) -> Comparison | None:
+    pairs = recipe_pairs_of(trials)
+    rates = (compared(pairs, lambda run: run.eps), compared(pairs, lambda run: run.eps_paid))
+    found = [one for one in rates if one is not None and one.enough]
+    return least(found) if len(found) == len(rates) else None
 
 
 def _bulk_p50_ms(run: Measurement) -> float | None:
