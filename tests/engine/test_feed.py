@@ -115,7 +115,7 @@ def test_what_is_acknowledged_is_what_arrived(
     client: EngineClient, path: str, clients: int
 ) -> None:
     with Feed(client, path, bulks_of(lines(2000), 100), clients) as feed:
-        assert wait_until(lambda: feed.progress().acknowledged >= 5000, 10)
+        assert wait_until(lambda: feed.progress().acknowledged >= 5000, 60)
     fed = feed.progress()
     assert fed.fault is None
     assert fed.sent == fed.acknowledged == count(client, "fed")
@@ -127,9 +127,9 @@ def test_the_bulks_go_out_in_turn_and_none_twice_before_each_went_once() -> None
     with Sink(keep=400) as sink:
         client = EngineClient(sink.url)
         with Feed(client, SHORT, bulks, 1) as feed:
-            assert wait_until(lambda: feed.progress().acknowledged >= 400, 10)
+            assert wait_until(lambda: feed.progress().acknowledged >= 400, 60)
         with client.new_session() as session:
-            assert session.get(f"{sink.url}/_sink/kept", timeout=5).content == lines(400)
+            assert session.get(f"{sink.url}/_sink/kept", timeout=60).content == lines(400)
         client.close()
 
 
@@ -142,8 +142,8 @@ def test_the_first_fault_ends_every_client_and_says_why(fault: str, said: str) -
     with Sink(faults=[parse_fault(fault)]) as sink:
         client = EngineClient(sink.url)
         with Feed(client, SHORT, bulks_of(lines(1000), 100), 3) as feed:
-            assert wait_until(lambda: feed.progress().fault is not None, 10)
-            assert wait_until(lambda: alive() == 0, 5)
+            assert wait_until(lambda: feed.progress().fault is not None, 60)
+            assert wait_until(lambda: alive() == 0, 60)
         fed = feed.progress()
         assert fed.fault is not None
         assert said in fed.fault

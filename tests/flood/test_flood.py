@@ -39,7 +39,7 @@ def is_gone(pid: int) -> bool:
 
 
 def wait_gone(pid: int) -> bool:
-    deadline_s = time.monotonic() + 5
+    deadline_s = time.monotonic() + 30
     while not is_gone(pid) and time.monotonic() < deadline_s:
         time.sleep(0.01)
     return is_gone(pid)
@@ -49,7 +49,7 @@ def test_every_number_arrives_exactly_once_over_all_connections() -> None:
     with Receiver() as receiver:
         with Flood(spec(receiver.port)) as flood:
             flood.steer(50_123, None)
-            progress = flood.wait_until_idle(20)
+            progress = flood.wait_until_idle(60)
             assert progress.sent == 50_123
             finished = flood.finish()
         assert finished.sent == 50_123
@@ -64,7 +64,7 @@ def test_count_is_a_hard_total() -> None:
     with Receiver() as receiver:
         with Flood(spec(receiver.port, count=1234)) as flood:
             flood.steer(10**9, None)
-            assert flood.wait_until_idle(10).sent == 1234
+            assert flood.wait_until_idle(60).sent == 1234
             assert flood.finish().sent == 1234
         assert receiver.numbers() == list(range(1234))
 
@@ -75,7 +75,7 @@ def test_nothing_is_sent_before_steering_and_no_more_than_the_limit_after() -> N
         assert flood.progress().first_send_s is None
         for limit in (10, 700, 701, 5000, 20):
             flood.steer(limit, None)
-            assert flood.wait_until_idle(10).sent == max(limit, flood.progress().sent)
+            assert flood.wait_until_idle(60).sent == max(limit, flood.progress().sent)
         assert flood.finish().sent == 5000
         assert receiver.numbers() == list(range(5000))
 
@@ -84,7 +84,7 @@ def test_a_rate_is_never_exceeded_and_spreads_over_connections() -> None:
     with Receiver() as receiver:
         with Flood(spec(receiver.port)) as flood:
             flood.steer(2000, 4000.0)
-            progress = flood.wait_until_idle(20)
+            progress = flood.wait_until_idle(60)
             finished = flood.finish()
         assert finished.sent == 2000
         assert progress.first_send_s is not None
@@ -108,7 +108,7 @@ def test_times_are_of_the_clock_that_all_processes_share() -> None:
     with Receiver() as receiver, Flood(spec(receiver.port)) as flood:
         before_s = time.monotonic()
         flood.steer(100, None)
-        progress = flood.wait_until_idle(10)
+        progress = flood.wait_until_idle(60)
         assert progress.first_send_s is not None
         assert progress.last_send_s is not None
         assert before_s <= progress.first_send_s <= progress.last_send_s <= time.monotonic()
@@ -148,7 +148,7 @@ def test_a_refused_connection_is_said_in_words() -> None:
 def test_a_receiver_that_hangs_up_is_an_error_in_words() -> None:
     with Receiver(close_after=100_000) as receiver, Flood(spec(receiver.port, 2)) as flood:
         flood.steer(10**9, None)
-        progress = flood.wait_until_idle(10)
+        progress = flood.wait_until_idle(60)
         assert progress.error is not None
         assert f"to 127.0.0.1:{receiver.port}" in progress.error
         assert "Traceback" not in progress.error
@@ -161,7 +161,7 @@ def test_a_killed_process_is_an_error_in_words() -> None:
         with flood:
             flood.steer(10**9, 10.0)
             os.kill(child.pid, signal.SIGKILL)
-            assert "died" in (flood.wait_until_idle(5).error or "")
+            assert "died" in (flood.wait_until_idle(60).error or "")
 
 
 def test_sigint_is_ignored_and_sigterm_stops() -> None:
@@ -170,7 +170,7 @@ def test_sigint_is_ignored_and_sigterm_stops() -> None:
         with flood:
             os.kill(child.pid, signal.SIGINT)
             flood.steer(100, None)
-            assert flood.wait_until_idle(5).sent == 100
+            assert flood.wait_until_idle(60).sent == 100
             os.kill(child.pid, signal.SIGTERM)
             assert wait_gone(child.pid)
             assert flood.progress().error is None
@@ -217,7 +217,7 @@ def test_a_schedule_is_kept_and_says_when_each_message_was_due() -> None:
         assert flood.timeline() is None
         before_s = time.monotonic()
         flood.follow(fixed(2000.0), limit=1000)
-        progress = flood.wait_until_idle(10)
+        progress = flood.wait_until_idle(60)
         timeline = flood.timeline()
         assert progress.sent == 1000
         assert progress.punctuality is not None
@@ -247,7 +247,7 @@ def test_messages_never_go_before_they_are_due() -> None:
 def test_bursts_come_at_once() -> None:
     with Receiver() as receiver, Flood(spec(receiver.port)) as flood:
         flood.follow(bursts(10_000, 0.5), limit=20_000)
-        progress = flood.wait_until_idle(10)
+        progress = flood.wait_until_idle(60)
         assert progress.sent == 20_000
         assert progress.first_send_s is not None
         assert progress.last_send_s is not None
@@ -257,7 +257,7 @@ def test_bursts_come_at_once() -> None:
 def test_runs_pause_between_each_other() -> None:
     with Receiver() as receiver, Flood(spec(receiver.port, count=30_000)) as flood:
         flood.run(Runs(10_000, 3, 0.2))
-        progress = flood.wait_until_idle(10)
+        progress = flood.wait_until_idle(60)
         assert progress.sent == 30_000
         assert progress.first_send_s is not None
         assert progress.last_send_s is not None
@@ -306,7 +306,7 @@ def test_each_line_of_a_file_goes_equally_often(tmp_path: Path) -> None:
     with Receiver() as receiver:
         with Flood(replace(spec(receiver.port, 3), replay=str(log))) as flood:
             flood.steer(2100, None)
-            flood.wait_until_idle(10)
+            flood.wait_until_idle(60)
             assert flood.finish().sent == 2100
         received = b"".join(receiver.streams).splitlines()
         assert receiver.numbers() == list(range(2100))

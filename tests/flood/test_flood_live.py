@@ -93,7 +93,7 @@ def test_messages_that_only_the_kernel_has_are_not_reported_as_sent(tmp_path: Pa
         with Flood(there) as flood:
             far.cut()
             flood.steer(50, None)
-            flood.wait_until_idle(10)
+            flood.wait_until_idle(60)
             final = flood.finish()
         far.heal()
     assert final.error is not None

@@ -33,7 +33,7 @@ def of_a_daemon(folder: Path) -> str:
     with scratch(folder) as below:
         own = subfolder(below, "own")
         daemon = Daemon(Command(["env"], own / "log", own, own_environment("ES_PWD")))
-        assert wait_until(lambda: daemon.ending() is not None, 10)
+        assert wait_until(lambda: daemon.ending() is not None, 60)
         return "\n".join(daemon.last_lines(100))
 
 
@@ -92,8 +92,8 @@ def test_a_daemon_ends_with_its_parent_even_before_it_begins(
         daemon = psutil.Process(int(parent.stdout.readline()))
         if has_begun:
             go.touch()
-            assert wait_until(lambda: "here" in (folder / "log").read_text("utf-8"), 10)
+            assert wait_until(lambda: "here" in (folder / "log").read_text("utf-8"), 60)
         parent.kill()
     go.touch()
-    assert wait_until(lambda: not is_running(daemon), 10)
+    assert wait_until(lambda: not is_running(daemon), 60)
     assert ("here" in (folder / "log").read_text("utf-8")) is has_begun

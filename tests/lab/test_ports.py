@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
 import pytest
 
 from tuner.errors import JobFailed
-from tuner.lab.entrances import TcpPort, UdpPort, UnixSocket
+from tuner.lab.entrances import ReadFile, TcpPort, UdpPort, UnixSocket
 from tuner.lab.ports import are_free, free_port, free_ports, is_bound, is_listening
 
 
@@ -86,3 +87,16 @@ def test_a_socket_that_is_there_already_is_not_taken_for_ours(tmp_path: Path) ->
         assert UnixSocket(path).is_open(1)
         with pytest.raises(JobFailed, match="exists already"):
             UnixSocket(path).require_free()
+
+
+def test_a_file_is_read_as_far_as_it_was_read_however_often_it_is_open(tmp_path: Path) -> None:
+    path = tmp_path / "x.log"
+    path.write_text("hello\n", encoding="utf-8")
+    read = ReadFile(str(path))
+    assert read.position(os.getpid()) is None
+    with path.open("rb", buffering=0), path.open("rb", buffering=0) as second:
+        second.read()
+        assert read.position(os.getpid()) == 6
+    with path.open("rb", buffering=0) as first, path.open("rb", buffering=0):
+        first.read()
+        assert read.position(os.getpid()) == 6

@@ -39,5 +39,5 @@ def test_what_is_no_error_is_no_complaint(
         program.chmod(0o755)
         monkeypatch.setenv("RSYSLOG_TUNE_RSYSLOGD", str(program))
         running = Rsyslogd("", subfolder(folder, "own"), ())
-        assert wait_until(lambda: running.ending() is not None, 10)
+        assert wait_until(lambda: running.ending() is not None, 60)
         assert running.finish(0.0) == complaint

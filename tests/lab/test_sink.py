@@ -42,7 +42,7 @@ def bulk_body(index: str, numbers: Sequence[int], run: str = RUN) -> bytes:
 def send(
     sink: Sink, path: str, body: bytes, headers: dict[str, str] | None = None
 ) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", sink.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", sink.port, timeout=60)
     try:
         connection.request("POST", path, body, headers or {})
         response = connection.getresponse()

@@ -31,7 +31,7 @@ def url_of(process: subprocess.Popen[str]) -> str:
 
 
 def post(url: str, numbers: range) -> None:
-    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=60)
     connection.request("POST", "/_bulk", bulk_body("x", numbers))
     assert connection.getresponse().status == 200
     connection.close()
@@ -45,7 +45,7 @@ def test_it_runs_until_a_signal_and_then_gives_its_account(
         url = url_of(sink)
         post(url, range(10))
         sink.send_signal(number)
-        out, err = sink.communicate(timeout=10)
+        out, err = sink.communicate(timeout=60)
     assert sink.returncode == code, err
     report = json.loads(out)
     assert (report["schema"], report["kind"], report["url"]) == (1, "sink", url)
@@ -65,7 +65,7 @@ def test_as_text_the_url_comes_first() -> None:
         url = url_of(sink)
         post(url, range(4))
         sink.send_signal(signal.SIGINT)
-        out, _ = sink.communicate(timeout=10)
+        out, _ = sink.communicate(timeout=60)
     lines = out.splitlines()
     assert lines[0] == url
     assert lines[1:] == [
@@ -75,6 +75,6 @@ def test_as_text_the_url_comes_first() -> None:
 
 def test_a_fault_that_is_none_is_a_usage_error() -> None:
     with start("--fault", "status=200") as sink:
-        _, err = sink.communicate(timeout=10)
+        _, err = sink.communicate(timeout=60)
     assert sink.returncode == 64
     assert "status wants a whole number from 400 to 599" in err

@@ -61,8 +61,8 @@ def test_a_sink_gives_back_what_it_was_told_to_keep_and_still_counts_all() -> No
         client = EngineClient(sink.url)
         with client.new_session() as session:
             for first in (0, 2, 4):
-                session.post(f"{sink.url}/_bulk", data=lines(first, first + 2), timeout=5)
-            session.post(f"{sink.url}/_bulk", data=b"no bulk at all\n", timeout=5)
+                session.post(f"{sink.url}/_bulk", data=lines(first, first + 2), timeout=60)
+            session.post(f"{sink.url}/_bulk", data=b"no bulk at all\n", timeout=60)
         assert kept(client) == lines(0, 3)
         assert client.get("/k/_count")["count"] == 6
         client.close()
@@ -72,6 +72,6 @@ def test_a_sink_that_is_not_told_to_keeps_nothing() -> None:
     with Sink() as sink:
         client = EngineClient(sink.url)
         with client.new_session() as session:
-            session.post(f"{sink.url}/_bulk", data=lines(0, 2), timeout=5)
+            session.post(f"{sink.url}/_bulk", data=lines(0, 2), timeout=60)
         assert kept(client) == b""
         client.close()

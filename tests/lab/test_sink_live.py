@@ -48,7 +48,7 @@ action(
 
 
 def wait_listening(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline_s = time.monotonic() + 10
+    deadline_s = time.monotonic() + 30
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()

@@ -226,7 +226,7 @@ class SshHost:
 
     def require_quiet(self) -> None:
         """Soon nothing runs there but its daemons."""
-        assert wait_until(lambda: not self.processes(), 5), self.processes()
+        assert wait_until(lambda: not self.processes(), 60), self.processes()
 
     def cut(self) -> None:
         """Pull its cable."""

@@ -74,10 +74,10 @@ def watch(lab: Lab, bound: Profile, rsyslogd: Rsyslogd, stats: Path) -> Seen:
         flood.steer(EVENTS, None)
         flood.wait_until_idle(20)
         flood.finish()
-    wait_until(lambda: indexed(lab.client, pattern) >= EVENTS, 20)
+    wait_until(lambda: indexed(lab.client, pattern) >= EVENTS, 60)
     after, passed_s = thread_cpu(rsyslogd.pid), time.monotonic() - begun_s
     cpu_s = rsyslogd.usage().cpu_s
-    wait_until(lambda: settled(read(stats)), 20)
+    wait_until(lambda: settled(read(stats)), 60)
     snapshots = read(stats)
     span = (first_s, time.time())
     arrived = indexed(lab.client, pattern)

@@ -91,7 +91,7 @@ def test_a_sink_that_dies_fails_the_trial_and_the_next_ones_are_measured(tmp_pat
         assert isinstance(after, Measurement), after
         assert restarted(after)
         kill_sink()
-        assert wait_until(lambda: lab.engine.ending() is not None, 10.0)
+        assert wait_until(lambda: lab.engine.ending() is not None, 60)
         between = measure("between", silent)
         assert isinstance(between, Measurement), between
 
@@ -171,7 +171,7 @@ def test_an_engine_that_the_system_kills_for_memory_is_started_again_and_says_so
         try:
             lost = measure("starved", starve)
         finally:
-            assert wait_until(lambda: not (group / "cgroup.procs").read_text("ascii"), 10.0)
+            assert wait_until(lambda: not (group / "cgroup.procs").read_text("ascii"), 60)
             group.rmdir()
         assert isinstance(lost, Failure)
         assert lost.kind is FailureKind.ENGINE_DOWN

@@ -39,7 +39,7 @@ def came(count: int) -> list[list[bytes]]:
         spec = FloodSpec(first, 4, 244, 1, "0a1b2c3d", count, begins_s=BEGINS_S)
         with Flood(replace(spec, beside=tuple(others))) as flood:
             flood.steer(count, None)
-            assert flood.wait_until_idle(20).sent == count
+            assert flood.wait_until_idle(60).sent == count
             assert flood.finish().error is None
         return [list(documents(one, number)) for number, one in enumerate(inputs)]
 

@@ -98,13 +98,16 @@ class ReadFile:
         return self.position(pid) is not None
 
     def position(self, pid: int, /) -> int | None:
-        """How many bytes of it rsyslogd has read; None where it has not opened it (proc(5))."""
+        """How many bytes of it rsyslogd has read; None where it has not opened it (proc(5)).  It
+        may have opened it twice and read it once: so does 8.2302."""
+        positions = []
         with suppress(OSError):
             for one in Path(f"/proc/{pid}/fd").iterdir():
-                if one.readlink() == Path(self.path):
-                    said = Path(f"/proc/{pid}/fdinfo/{one.name}").read_text(encoding="ascii")
-                    return int(said.split()[1])
-        return None
+                with suppress(OSError):  # closed meanwhile
+                    if one.readlink() == Path(self.path):
+                        said = Path(f"/proc/{pid}/fdinfo/{one.name}").read_text(encoding="ascii")
+                        positions.append(int(said.split()[1]))
+        return max(positions, default=None)
 
     def __str__(self) -> str:
         return f"read {self.path}"
