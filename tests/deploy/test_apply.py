@@ -452,3 +452,18 @@ def test_errors_are_of_the_kind_that_says_how_the_command_ends(
     error = applied(engine, "a")["a"].error
     assert isinstance(error, TuneError)
     assert isinstance(error, GuardrailBreached)
+
+
+def test_an_engine_that_is_gone_as_it_is_put_back_hides_no_host(
+    fleet: Fleet, engine: Holding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet.fails["a", "event"] = JobFailed("no event came")
+
+    def gone(*_: object) -> None:
+        raise Unreachable("the engine does not answer")
+
+    monkeypatch.setattr("tuner.deploy.apply.bring_back", gone)
+    done = applied(engine, "a", manner=SURE)
+    assert states(done) == {"a": HostState.RESTORED}
+    assert str(done["a"].error) == "no event came"
+    assert len(journal()) == 1

@@ -119,6 +119,14 @@ def test_what_appears_later_counts_from_its_first_round() -> None:
     assert list(series.level["size"]) == [0, 3, 3]
 
 
+def test_what_stood_before_a_log_that_begins_within_a_round_is_no_growth() -> None:
+    early = StatsObject("imptcp", "imptcp(*/514)", {"submitted": 9_000_000})
+    rounds = [round_of(n * 10, {"enqueued": n}) for n in range(3)]
+    rounds[1:] = [StatsRound(one.at, (early, *one.objects)) for one in rounds[1:]]
+    series = course(rounds).objects["imptcp", "imptcp(*/514)"]
+    assert list(series.growth["submitted"]) == [0, 0]
+
+
 def test_a_long_log_keeps_sums_and_peaks_in_few_steps() -> None:
     rounds = 20_000
     made = course(

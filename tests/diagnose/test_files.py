@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import os
+import sys
+from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.diagnose.logged import LOGS, text_of
-from tuner.diagnose.files import in_order, lines_of
+from tuner.diagnose.files import STDIN, in_order, lines_of
 from tuner.errors import JobFailed
 
 
@@ -61,3 +65,17 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none"):
         with pytest.raises(JobFailed):
             list(lines_of(path, silent))
+
+
+def test_what_comes_by_stdin_may_be_gzipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    for data in (b"one\ntwo\n", gzip.compress(b"one\ntwo\n")):
+        stdin = SimpleNamespace(buffer=BytesIO(data))
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert [line for _, _, line in lines_of(STDIN, silent)] == ["one", "two"]
+        assert not stdin.buffer.closed
+
+
+def test_a_pipe_is_read_once(tmp_path: Path, rotated: list[Path]) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert in_order([pipe, rotated[1], rotated[0]]) == (rotated[0], rotated[1], pipe)

@@ -27,6 +27,7 @@ from tuner.lab.ports import free_port
         (Access(), None),
         (Access(apikey="VGVzdA=="), "ApiKey VGVzdA=="),
         (Access(credentials=("shipper", "geheim")), "Basic c2hpcHBlcjpnZWhlaW0="),
+        (Access(credentials=("shipper", "5€é")), "Basic c2hpcHBlcjo14oKsw6k="),
     ],
 )
 def test_the_login_goes_with_every_request(access: Access, header: str | None) -> None:

@@ -27,15 +27,33 @@ ALL = Expectation(((1, 1), (0, 0)))
 
 
 class Based(Index):
-    """An engine that counts documents in stretches of numbers too."""
+    """An engine that counts documents in stretches of numbers too; of terms each of its shards
+    says its own, and what is in two of them once each is in none twice."""
+
+    def __init__(self, numbers: Iterable[int], shards: int = 1, indices: int = 1) -> None:
+        super().__init__(numbers)
+        self.shards, self.indices = shards, indices
+
+    def request(
+        self, method: str, path: str, body: JSON | None = None, *, timeout_s: float | None = None
+    ) -> object:
+        answer: Any = super().request(method, path, body)
+        answer["_shards"] = {"total": self.shards}
+        for one in answer["aggregations"].get("most", {}).get("buckets", ()) * (self.shards > 1):
+            one["doc_count"] = 1
+        return answer
 
     def _buckets(self, agg: Mapping[str, Any]) -> list[dict[str, int]]:
-        ((kind, asked),) = agg.items()
-        if kind != "filters":
+        indices: Any = [{"key": number, "doc_count": 1} for number in range(self.indices)]
+        if agg.get("terms", {}).get("field") == "_index":
+            return indices  # type: ignore[no-any-return]
+        if "filters" not in agg:
             return super()._buckets(agg)
-        stretches = [one["range"][FIELD] for one in asked["filters"]]
+        stretches = [one["range"][FIELD] for one in agg["filters"]["filters"]]
+        below: Any = {"indices": {"buckets": indices}} if "aggs" in agg else {}
         return [
             {"doc_count": sum(n for at, n in self.held.items() if one["gte"] <= at < one["lt"])}
+            | below
             for one in stretches
         ]
 
@@ -121,6 +139,14 @@ def test_a_document_that_no_output_should_have_is_one_too_many() -> None:
 def test_a_double_makes_up_for_no_loss(output: int) -> None:
     held = without(documents(SOME, ONE), key(output, 10))
     assert check([*held, key(output, 12)]) == DeliveryCheck(1, 1, (10,), (12,))
+
+
+@pytest.mark.parametrize(("shards", "indices"), [(3, 1), (2, 2)])
+def test_a_double_in_two_shards_makes_up_for_no_loss(shards: int, indices: int) -> None:
+    held = without(documents(ALL, ONE), key(0, 10))
+    index = Based([*held, key(0, 12)], shards, indices)
+    found = check_expected_by_identity(index, "logs-*", ONE, RUN, ALL)
+    assert found == DeliveryCheck(1, 1, (10,), (12,))
 
 
 @pytest.mark.parametrize(

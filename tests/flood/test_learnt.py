@@ -66,6 +66,13 @@ def heads(each: list[str]) -> list[re.Match[str]]:
     return [one for one in found if one]
 
 
+def test_structured_data_beyond_ascii_moves_no_number() -> None:
+    template = MessageTemplate(times=1, program="app", data='[m t="21\u00b0C"]', text="it is warm")
+    each = heads(lines(spec(sample=SAMPLE.model_copy(update={"templates": (template,)})), 5))
+    assert [int(one["number"]) for one in each] == list(range(5))
+    assert {one["data"] for one in each} == {'[m t="21?C"]'}
+
+
 def test_shares_are_those_of_the_sample() -> None:
     each = heads(lines(spec(), LEARNT_POOL))
     assert Counter(one["program"] for one in each)["app"] == pytest.approx(1000, rel=0.15)

@@ -187,3 +187,21 @@ def test_lines_are_read_as_they_come() -> None:
 
     first = next(iter(read_rounds(endless())))  # type: ignore[arg-type]
     assert isinstance(first, StatsRound)
+
+
+def test_of_objects_with_one_name_what_all_counted_is_taken_together() -> None:
+    """imudp for IPv4 and IPv6 (rsyslog#4364), over two rounds in the same second."""
+    head = "Wed Nov 25 04:32:57 2026: "
+    one = (
+        f"{head}global: origin=dynstats\n".replace("global: origin=dynstats", "a: origin=x n={n}")
+        + f"{head}imudp(*:514): origin=imudp submitted={{n}} disallowed=0\n"
+        + f"{head}imudp(*:514): origin=imudp submitted=2 disallowed=1\n"
+    )
+    found, unread = read(one.format(n=5) + one.format(n=7))
+    assert unread == []
+    counted = [
+        {(each.name, key): value for each in every.objects for key, value in each.counters.items()}
+        for every in found
+    ]
+    assert [each["imudp(*:514)", "submitted"] for each in counted] == [7, 9]
+    assert [each["imudp(*:514)", "disallowed"] for each in counted] == [1, 1]

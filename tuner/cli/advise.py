@@ -19,6 +19,7 @@ from tuner.cli.options import (
     ProfilePath,
     RsyslogdOption,
     read_profile,
+    require_configuration,
 )
 from tuner.errors import BadUsage
 from tuner.host.programs import choose_rsyslogd
@@ -86,6 +87,7 @@ def advise(
     choose_rsyslogd(rsyslogd)
     if conf is not None and profile != LOCAL:
         raise BadUsage(f"--conf {conf} is in place of a profile: remove {profile} or --conf")
+    require_configuration(conf)
     written = read_profile(conf or profile)
     here = cores or cores_here(), _memory(memory)
     advice = advice_for(written, *here)

@@ -284,7 +284,14 @@ def _done(
     with new_intents() as intents:
         names = ", ".join(one.machine.name for one in plan.hosts)
         intents.note(
-            Beginning(f"{plan.profile} to {names}", plan.profile, plan.text, plan.layers, plan.url)
+            Beginning(
+                f"{plan.profile} to {names}",
+                plan.profile,
+                plan.text,
+                plan.layers,
+                plan.url,
+                plan.beside,
+            )
         )
         return Apply(plan, client, intents, manner, say).run()
 

@@ -149,6 +149,15 @@ CONFIGURATION = ".conf"
 """What the name of a file of rsyslog's ends with."""
 
 
+def require_configuration(conf: Path | None) -> None:
+    """Raise BadUsage where `--conf` names what is read as a profile."""
+    if conf is not None and conf.suffix != CONFIGURATION:
+        raise BadUsage(
+            f"--conf {conf}: the name of a configuration ends in {CONFIGURATION}; name a profile "
+            "without --conf"
+        )
+
+
 def read_profile(path: Path, sample: Path | None = None) -> LoadedProfile:
     """The profile; a configuration of rsyslog, a file that ends in .conf, is the base of one that
     says nothing else but the release of the rsyslogd here, and the sample of its traffic."""

@@ -25,6 +25,7 @@ from tuner.cli.options import (
     given_beside,
     load,
     load_or_default,
+    require_configuration,
     verbosity_of,
 )
 from tuner.cli.place import Wanted, open_place, pace_of, require_runnable
@@ -191,6 +192,7 @@ def search(
         return
     if conf is not None and profile is not None:
         raise BadUsage(f"--conf {conf} is in place of a profile: remove {profile} or --conf")
+    require_configuration(conf)
     if sample is not None and conf is None:
         raise BadUsage("--sample goes with --conf: in a profile it is workload.sample")
     loaded = load_or_default(profile) if conf is None else load(conf, sample)

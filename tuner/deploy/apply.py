@@ -187,11 +187,17 @@ class Apply:
                 if self._is_new(change.machine.name):
                     self._restore_host(RemoteHost(change.machine, change.paths), None)
         states = {one.state for one in self._outcomes.values()}
+        is_whole = HostState.UNKNOWN not in states
         if not states & {HostState.APPLIED, HostState.WAITING}:
             for intent in reversed(self._intents.every):
                 if isinstance(intent, Put) and self._client is not None:
-                    self._say(bring_back(self._client, intent.path, intent.before))
-        if HostState.UNKNOWN not in states:
+                    try:
+                        self._say(bring_back(self._client, intent.path, intent.before))
+                    except TuneError as bad:
+                        is_whole = False
+                        self._say(f"the engine is not as before: {bad}; rsyslog-tune recover "
+                                  "tries again")  # fmt: skip
+        if is_whole:
             self._intents.remove()
 
     def _finish(self) -> None:

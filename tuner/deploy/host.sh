@@ -365,6 +365,11 @@ restore() { # As it was before, and which configuration the host has then; nothi
 
 keep() { # The change stays; what was there before is kept beside.
     [ ! -d "$state" ] || alone
+    if noted kept; then
+        finish
+    fi
+    # It may be asked again, where the answer was lost.
+    [ "$(cat "$state/kept" 2>/dev/null)" != "$run" ] || return 0
     [ "$(cat "$pending/run" 2>/dev/null)" = "$run" ] ||
         fail 1 "nothing waits to be confirmed: it was restored already"
     note kept

@@ -24,13 +24,15 @@ from tuner.host.lock import locked, state_folder
 
 @dataclass(frozen=True)
 class Beginning:
-    """What an apply is about: the profile, for its logins, and the engine."""
+    """What an apply is about: the profile, for its logins, with the files beside it, and the
+    engine."""
 
     what: str
     profile: str
     text: str
     layers: tuple[tuple[str, str], ...]
     url: str | None
+    beside: tuple[tuple[str, str], ...] | None = None
     kind: Literal["beginning"] = "beginning"
 
 

@@ -83,8 +83,8 @@ def _objects_restored(intents: Intents, tell: Tell) -> list[str]:
     if not puts or began is None or began.url is None:
         return []
     try:
-        profile = parse_profile(began.text, began.profile, began.layers).profile
-        with contextlib.closing(client_for(began.url, profile)) as client:
+        loaded = parse_profile(began.text, began.profile, began.layers, began.beside)
+        with contextlib.closing(client_for(began.url, loaded.profile)) as client:
             for one in reversed(puts):
                 remark = bring_back(client, one.path, one.before)
                 tell(f"engine: {one.path[1:]} as before" if remark is None else remark)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from tuner.modules.stats_rounds import StatsObject, StatsRound
+from tuner.modules.stats_rounds import LEVELS, StatsObject, StatsRound
 
 # Steps are merged in pairs above twice this many: a day of rounds every 10 s keeps them all nearly.
 _STEPS = 2048
@@ -17,11 +17,6 @@ _MOST_OBJECTS = 1500
 _MOST_TIMES = 1000
 # What these count is named by events, and may be without end.
 _LEFT_OUT = frozenset({"dynstats", "dynstats.bucket", "percentile", "percentile.bucket", "sender"})
-# Not counts: they go up and down, or are the highest so far.
-LEVELS = frozenset(
-    {"size", "maxqsize", "maxrss", "openfiles", "maxused", "disk.usage", "segments",
-     "workers.current", "requests.time_ms.min", "requests.time_ms.max"}
-)  # fmt: skip
 # The kernel's counts of the process, which start anew with it only.
 _OF_PROCESS = ("utime", "stime", "maxrss", "nvcsw", "nivcsw")
 _NEVER_RESET = frozenset({"utime", "stime", "minflt", "majflt", "inblock", "oublock", "nvcsw",
@@ -214,7 +209,8 @@ class Recorder:
                     track.last = 0
         falls = self._record(one.objects)
         self._falls += falls and not has_start
-        self._was_whole = one.is_whole
+        # A log may begin within a round, which shows by brackets alone.
+        self._was_whole = one.is_whole and not is_first
 
     def _advance(self, at: float, has_start: bool) -> None:
         before, self._at = self._at, at

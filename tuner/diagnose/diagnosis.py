@@ -47,8 +47,10 @@ def diagnose(
     courses: Iterable[CounterCourse], settings: Settings, kernel: KernelCounts | None = None
 ) -> tuple[Diagnosed, ...]:
     """What is wrong with each rsyslogd, by its counters and, where they are known, its settings and
-    what the kernel of the host counts."""
-    return tuple(_diagnosed(course, settings, kernel) for course in courses)
+    what the kernel of the host counts, which says nothing of several."""
+    every = tuple(courses)
+    of_one = kernel if len(every) == 1 else None
+    return tuple(_diagnosed(course, settings, of_one) for course in every)
 
 
 def _diagnosed(course: CounterCourse, settings: Settings, kernel: KernelCounts | None) -> Diagnosed:

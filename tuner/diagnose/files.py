@@ -9,9 +9,10 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import datetime
+from io import BufferedReader
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from tuner.errors import JobFailed, of_the_system
 from tuner.modules.stats_rounds import Numbered, StatsRound, read_rounds
@@ -33,7 +34,8 @@ def in_order(paths: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def _begins(path: Path) -> float:
-    if path == STDIN:
+    # What can be read only once, such as a pipe, keeps its place.
+    if path == STDIN or not path.is_file():
         return float("inf")
     lines = islice(lines_of(path, lambda _: None), _FIRST_LINES)
     every = read_rounds(lines, last_written(path))
@@ -67,11 +69,14 @@ def lines_of(path: Path, complain: Callable[[str], None]) -> Iterator[Numbered]:
 
 
 def _opened(path: Path, opened: ExitStack) -> BinaryIO:
-    if path == STDIN:
-        return sys.stdin.buffer
     if path.is_dir():
         raise JobFailed(f"{path} is a folder: name the files in it")
-    plain = opened.enter_context(path.open("rb"))
+    plain: BufferedReader[Any]
+    if path == STDIN:
+        plain = BufferedReader(cast(Any, sys.stdin.buffer))
+        opened.callback(plain.detach)
+    else:
+        plain = opened.enter_context(path.open("rb"))
     if plain.peek(2)[:2] != _GZIP:
         return plain
     return cast(BinaryIO, opened.enter_context(gzip.open(plain)))

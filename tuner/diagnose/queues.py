@@ -435,7 +435,7 @@ def _few_workers(one: QueueCourse) -> Iterator[ProductionFinding]:
     minimum = 0 if queue is None else queue.worker_thread_minimum_messages or 0
     if workers < 2 or not one.late_steps or minimum <= 1:
         return
-    highest = max(one.size)
+    highest = one.highest
     started = min(workers, int(highest // minimum) + 1)
     if started < workers:
         yield ProductionFinding(

@@ -63,6 +63,8 @@ def read_secret(reference: SecretRef) -> str:
         except OSError as error:
             why = error.strerror
             raise JobFailed(f"cannot read the secret in {reference.file}: {why}") from None
+        except UnicodeDecodeError:
+            raise JobFailed(f"the secret in {reference.file} is not UTF-8") from None
     name = str(reference.env)
     if name not in os.environ:
         raise JobFailed(f"the environment variable {name}, which holds a secret, is not set")

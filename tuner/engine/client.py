@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import ssl
@@ -102,7 +103,10 @@ class EngineClient:
         access = self._access
         session = requests.Session()
         session.trust_env = False
-        session.auth = access.credentials
+        if access.credentials is not None:
+            # requests encodes as Latin-1 what RFC 7617 leaves open, and Elasticsearch reads UTF-8.
+            token = base64.b64encode(":".join(access.credentials).encode()).decode()
+            session.headers["Authorization"] = f"Basic {token}"
         if access.apikey is not None:
             session.headers["Authorization"] = f"ApiKey {access.apikey}"
         if access.cacert is not None:

@@ -197,6 +197,7 @@ def check_by_identity(
 
 
 _BLOCKS = 64
+_INDICES: JSON = {"terms": {"field": "_index", "size": 100}}
 
 
 def check_expected_by_identity(
@@ -207,7 +208,8 @@ def check_expected_by_identity(
 
     Of outputs that take every event once, or none, the numbers are not read one by one: none is
     there twice, and each stretch of numbers has as many documents as it should.  Of one that takes
-    some, a document that it should not have would make up there for one that is lost.
+    some, a document that it should not have would make up there for one that is lost, and where a
+    number could be in two shards, it could be there twice unseen.
     """
     if _adds_up(client, pattern, sent, run, expectation):
         return DeliveryCheck(0, 0, (), ())
@@ -232,10 +234,12 @@ def _adds_up(
     edges = np.linspace(0, sent.end, _BLOCKS + 1).astype(np.int64)
     wanted: list[int] = []
     within: list[JSON] = []
+    of_output: list[JSON] = []
     for output in range(len(expectation.outputs)):
         at_each = np.zeros(sent.end, dtype=np.int64)
         at_each[sent.numbers] = expectation.of_events(output, sent)
         base = (FIRST_OUTPUT + output) * 10**MICRO_DIGITS + int(run) * RUN_MICROS
+        of_output.append({"range": {FIELD: {"gte": base, "lt": base + sent.end}}})
         for begin, end in itertools.pairwise(map(int, edges)):
             wanted.append(int(at_each[begin:end].sum()))
             within.append({"range": {FIELD: {"gte": base + begin, "lt": base + end}}})
@@ -245,6 +249,8 @@ def _adds_up(
         "aggs": {
             "most": {"terms": {"field": FIELD, "size": 1}},
             "within": {"filters": {"filters": within}},
+            "indices": _INDICES,
+            "of_output": {"filters": {"filters": of_output}, "aggs": {"indices": _INDICES}},
         },
     }
     try:
@@ -252,6 +258,10 @@ def _adds_up(
     except EngineRefused:
         # Elasticsearch before 8.1 and OpenSearch search no field without an index ("Cannot search
         # on field ... since it is not indexed"): then every number is read.
+        return False
+    # An index for each output, of one shard.
+    is_spread = number_at(answer, "_shards", "total") > len(_buckets(answer, "indices"))
+    if is_spread or any(len(_buckets(one, "indices")) > 1 for one in _buckets(answer, "of_output")):
         return False
     repeated = any(number_at(one, "doc_count") > 1 for one in _buckets(answer, "most"))
     held = [number_at(one, "doc_count") for one in _buckets(answer, "within")]
@@ -317,7 +327,8 @@ def _counts(client: EngineClient, pattern: str, end: int) -> Iterator[tuple[int,
 
 
 def _buckets(answer: object, name: str) -> list[object]:
-    buckets = at(answer, "aggregations", name, "buckets")
+    """Those of an aggregation of an answer, or of one below a bucket."""
+    buckets = at(at(answer, "aggregations") or answer, name, "buckets")
     return buckets if isinstance(buckets, list) else []
 
 

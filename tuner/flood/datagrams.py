@@ -18,7 +18,16 @@ from tuner.flood.transport import address_of
 
 _ROOM_S = 0.0001
 _DEFAULT_BUFFER = Path("/proc/sys/net/core/rmem_default")
+# What it is on x86-64 (include/net/sock.h); older kernels do not say it in a network namespace.
+_USUAL_BUFFER_BYTES = 212_992
 _TABLES = (Path("/proc/net/udp"), Path("/proc/net/udp6"))
+
+
+def _buffer_bytes() -> int:
+    try:
+        return int(_DEFAULT_BUFFER.read_text(encoding="ascii"))
+    except OSError:
+        return _USUAL_BUFFER_BYTES
 
 
 class DatagramConnection(Connection):
@@ -110,7 +119,7 @@ class UdpConnection(DatagramConnection):
         super().__init__(name, connected)
         self._local = f":{port:04X}"
         self._tables = [table for table in _TABLES if _waiting_bytes(table, self._local)]
-        self._most_bytes = int(_DEFAULT_BUFFER.read_text(encoding="ascii")) * 3 // 4
+        self._most_bytes = _buffer_bytes() * 3 // 4
 
     def _room(self) -> int:
         if not self._tables:

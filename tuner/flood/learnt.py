@@ -74,7 +74,8 @@ def messages_of(sample: TrafficSample, dice: Dice, count: int) -> Iterator[Learn
             template.program or "app",
             100 + dice.below(32_000) if template.pid else None,
             template.msgid,
-            _text(data, f"{number} data", written_by, at_s)[0],
+            # Digits are written into what stands after it, at a place that is counted in bytes.
+            _text(data, f"{number} data", written_by, at_s)[0].encode("ascii", "replace").decode(),
         )
         body, fresh = _text(text, str(number), written_by, at_s)
         yield LearntMessage(origin, body, fresh if template.variants is None else ())

@@ -218,7 +218,10 @@ class Sender:
         deadline_s = 0.0
         if self._tally.error is None:
             for connection in self._connections.values():
-                connection.finish()
+                try:
+                    connection.finish()
+                except Broken as broken:
+                    self._tally.error = self._tally.error or str(broken)
             deadline_s = time.monotonic() + HANG_UP_S
         for connection in self._connections.values():
             try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -62,7 +62,7 @@ class Lab:
     templates: Templates | None = None
     address: str = LOOPBACK
     loads: Callable[[], Sequence[LoadHost]] = tuple
-    learnt: dict[tuple[tuple[str, str], ...], Learnt] = field(default_factory=dict, compare=False)
+    learnt: dict[Hashable, Learnt] = field(default_factory=dict, compare=False)
 
     @property
     def client(self) -> EngineClient:

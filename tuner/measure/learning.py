@@ -69,7 +69,8 @@ def learnt(lab: Lab, profile: Profile) -> Learnt:
     base = profile.base
     if base is None:
         raise ValueError("a profile without a base says itself what it does")
-    key = base.kept.written.text
+    load = profile.workload
+    key = (base.kept.written.text, load.model_dump_json(), repr(load.learnt))
     known = lab.learnt.get(key)
     if known is None:
         known = lab.learnt[key] = _learn(lab, profile, base)
@@ -266,13 +267,14 @@ def _flood(spec: FloodSpec, client: EngineClient, rsyslogd: Rsyslogd) -> None:
     count = spec.count or 0
     with traffic(spec, ()) as flood:
         flood.follow(fixed(_PER_SECOND), count)
-        deadline_s = time.monotonic() + _SENT_S
+        deadline_s = time.monotonic() + _SENT_S + count / _PER_SECOND
         while flood.progress().sent < count and time.monotonic() < deadline_s:
             rsyslogd.check()
             time.sleep(_POLL_S)
         final = flood.finish()
     if final.error is not None or final.sent < count:
-        raise JobFailed(f"the base took {final.sent} of {count} messages: {final.error}")
+        why = final.error or "the rest did not go through in time"
+        raise JobFailed(f"the base took {final.sent} of {count} messages: {why}")
     await_quiet(client, rsyslogd.check, _QUIET_S)
 
 

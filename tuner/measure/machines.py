@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from tuner.measure.adjusted import Estimate
 from tuner.measure.contrast import SIGNIFICANT, Numbers
 from tuner.measure.paired import Comparison, Speeds, compare
 
@@ -57,7 +59,12 @@ def compare_across(
         speeds = (of_runs[0].tolist(), of_runs[1].tolist())
     rates = np.exp(level)
     found = compare(rates[0].tolist(), rates[1].tolist(), restarts, speeds)
-    return _widened(found, _width(logs[1] - logs[0], names))
+    width = _width(logs[1] - logs[0], names)
+    both = found.by_speed
+    if both is not None:
+        raw, adjusted = _widened(both.raw, width), _widened(both.adjusted, width)
+        found = replace(found, by_speed=replace(both, raw=raw, adjusted=adjusted))
+    return _widened(found, width)
 
 
 def outliers(logs: Mapping[str, float]) -> tuple[Outlier, ...]:
@@ -103,7 +110,10 @@ def _width(gains: Numbers, machines: Names) -> float:
     return max(1.0, reach * math.sqrt(variance) / usual)
 
 
-def _widened(found: Comparison, width: float) -> Comparison:
+_Found = TypeVar("_Found", Comparison, Estimate)
+
+
+def _widened(found: _Found, width: float) -> _Found:
     low, high = (found.ratio * (end / found.ratio) ** width for end in (found.low, found.high))
     gain = found.detectable
     return replace(

@@ -35,7 +35,7 @@ from tuner.measure.measurement import (
     TrialPart,
 )
 from tuner.measure.pipeline import Pipeline
-from tuner.measure.settle import Settled, settle
+from tuner.measure.settle import Settled, loss_of, settle
 from tuner.measure.speed import speed_of
 from tuner.measure.summary import failure_of
 from tuner.measure.trial import Tell, finish, in_pipeline
@@ -158,6 +158,8 @@ class _Paced:
             self._stages.begin(TrialPart.DRAIN, "waiting until all is searchable")
             self._await_found(watch, final)
             settled = settle(watch, final.events)
+            if (loss := watch.loss()) is not None:
+                return loss_of(loss, settled.delivery)
             self._stages.begin(TrialPart.SETTLE, at_s=settled.drained_at_s)
             window = Window(before, after, judged, (), settled.snapshots)
             return self._summarised((*lead, *judged, *rest), window, timeline, final, settled)

@@ -97,7 +97,7 @@ def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
 def install_for_base(lab: Lab, bound: Profile, prefix: str) -> None:
     """Put a template for the indices of a base into the engine, in which the number of each event
     is one; and the user's own before it, where there is one."""
-    _put(lab, prefix.rstrip("-"), [f"{prefix}*"], _ABOVE_PRODUCTION, {}, {})
+    _put(lab, f"{prefix}own", [f"{prefix}*"], _ABOVE_PRODUCTION, {}, {})
     given = None if bound.base is None else bound.base.kept.template
     if given is not None:
         replicas = bound.measured.index.settings.number_of_replicas

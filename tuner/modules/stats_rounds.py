@@ -92,8 +92,8 @@ def read_rounds(
     """The rounds in those lines, oldest first, and what could not be read, as it comes.
 
     A round is what stands between BEGIN and END.  Without such brackets it ends where an object
-    comes again at another time, or the text ends.  Lines that begin with a date without a year are
-    of the last such day up to `latest`.
+    comes again at another time, or its first one, or the text ends.  Lines that begin with a date
+    without a year are of the last such day up to `latest`.
     """
     heads = _Heads(latest)
     hosts: dict[str, _Host] = {}
@@ -130,6 +130,13 @@ def last_objects(text: str) -> tuple[StatsObject, ...]:
     return tuple(every.values())
 
 
+LEVELS = frozenset(
+    {"size", "maxqsize", "maxrss", "openfiles", "maxused", "disk.usage", "segments",
+     "workers.current", "requests.time_ms.min", "requests.time_ms.max"}
+)  # fmt: skip
+"""What does not count: it goes up and down, or is the highest so far."""
+
+
 class _Bracket(Enum):
     BEGIN = "BEGIN"
     END = "END"
@@ -164,13 +171,22 @@ class _Host:
         elif line.said is _Bracket.END:
             over = self.end(is_whole=self.has_begun)
         elif isinstance(line.said, tuple):
-            if self.is_open and line.at != self.at and self._comes_again(line.said):
+            if self.is_open and self._begins_again(line):
                 over = self.end(is_whole=not self.has_brackets)
             if not self.is_open:
                 self.at, self.is_open = line.at, True
             for one in line.said:
-                self.objects.setdefault((one.origin, one.name), {}).update(one.counters)
+                self._add(one)
         return over
+
+    def _add(self, one: StatsObject) -> None:
+        """An object of the round; of two with one name, as imudp before 8.2108 has for IPv4 and
+        IPv6 (rsyslog#4364) and omfwd for each action to one target over UDP (rsyslog#5577), what
+        both counted."""
+        known = self.objects.setdefault((one.origin, one.name), {})
+        for name, value in one.counters.items():
+            old = 0 if self.at is None else known.get(name, 0)
+            known[name] = max(old, value) if name in LEVELS else old + value
 
     def end(self, is_whole: bool) -> StatsRound | None:
         """The round so far; None where there is none."""
@@ -181,9 +197,16 @@ class _Host:
         self.objects, self.is_open, self.has_begun = {}, False, False
         return over
 
-    def _comes_again(self, objects: Iterable[StatsObject]) -> bool:
-        every = ((self.objects.get((one.origin, one.name)), one.counters) for one in objects)
-        return any(old is not None and old.keys() & new.keys() for old, new in every)
+    def _begins_again(self, line: _Line) -> bool:
+        """Whether a line is of the next round: an object comes again at another time, or the first
+        of all; in between one that comes again has a namesake."""
+        objects = line.said if isinstance(line.said, tuple) else ()
+        first = next(iter(self.objects), None)
+        for one in objects:
+            key = (one.origin, one.name)
+            if self.objects.get(key, {}).keys() & one.counters.keys():
+                return line.at != self.at or key == first
+        return False
 
 
 @dataclass

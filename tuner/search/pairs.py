@@ -54,13 +54,14 @@ def recipe_of(trials: Sequence[Trial], winner: Changes) -> Trial | None:
     return None if best is None or {*winner} <= {*best.changes} else best
 
 
-def recipe_pairs_of(trials: Sequence[Trial]) -> tuple[Pair, ...]:
+def recipe_pairs_of(trials: Sequence[Trial]) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
     """The complete pairs of the point that was confirmed last with the recipe that it goes beyond,
-    the recipe first."""
+    the recipe first, and the machine of each."""
     winner = candidate_of(trials)
     runs = [one for one in trials if one.phase is Phase.RECIPE]
     recipe = next((one.changes for one in reversed(runs) if one.changes != winner), None)
-    return tuple(pair for pair, _, _ in _neighbours(runs, recipe, winner))
+    found = [(pair, machine) for pair, machine, _ in _neighbours(runs, recipe, winner)]
+    return tuple(pair for pair, _ in found), tuple(machine for _, machine in found)
 
 
 def _confirming(trials: Sequence[Trial]) -> Iterator[tuple[Pair, str]]:

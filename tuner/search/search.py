@@ -364,9 +364,11 @@ class Ascent:
             yield runner.note(text)
 
     def _recipe_fits(self, winner: Changes) -> bool:
-        """Whether a winner goes beyond a recipe, and there is time for enough pairs of the two."""
+        """Whether a winner goes beyond a recipe, and there is time for enough pairs of the two, or
+        they have begun."""
         runner, needed_s = self.runner, self.runner.beyond_s(winner)
-        return 0 < needed_s <= runner.left_s() - runner.setup.pace.end_s
+        has_begun = any(one.changes == winner for one in runner.of(Phase.RECIPE))
+        return has_begun or 0 < needed_s <= runner.left_s() - runner.setup.pace.end_s
 
     def _beyond_recipe(self, winner: Changes) -> Iterator[Step]:
         """Fresh pairs of a confirmed winner and the best recipe, where there is time for enough:
@@ -374,7 +376,7 @@ class Ascent:
         runner, plan = self.runner, self.runner.plans.final
         recipe = recipe_of(runner.trials, winner)
         begun = max((one.pair or 0 for one in runner.of(Phase.RECIPE)), default=0)
-        if recipe is None or not (begun or self._recipe_fits(winner)):
+        if recipe is None or not self._recipe_fits(winner):
             return
         sides, is_over = {recipe.changes: recipe.why, winner: BEST}, False
 

@@ -116,8 +116,11 @@ def judge(study: Study) -> Verdict:
 
 
 def _beyond_recipe(trials: Sequence[Trial]) -> Comparison | None:
-    pairs = recipe_pairs_of(trials)
-    rates = (compared(pairs, lambda run: run.eps), compared(pairs, lambda run: run.eps_paid))
+    pairs, machines = recipe_pairs_of(trials)
+    rates = (
+        compared(pairs, lambda run: run.eps, machines),
+        compared(pairs, lambda run: run.eps_paid, machines),
+    )
     found = [one for one in rates if one is not None and one.enough]
     return least(found) if len(found) == len(rates) else None
 
