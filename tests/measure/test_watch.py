@@ -368,3 +368,15 @@ def test_the_account_of_a_base_is_by_what_is_expected_of_its_run(
     assert asked == [(watch.pipe.pattern, sent, "1700000", OF_A_BASE)]
     assert (delivery.sent, delivery.indexed, delivery.found) == (SENT, counted, counted)
     assert delivery.exact is (counted == SENT)
+
+
+@pytest.mark.parametrize(("lost", "exact"), [(0, True), (3, False)])
+def test_documents_of_which_nothing_is_expected_fail_no_run(
+    watching: Callable[..., Run], lost: int, exact: bool
+) -> None:
+    check = DeliveryCheck(lost, 0, tuple(range(lost)), ())
+    watch = based(watching(Script(indexed=lambda _: 1700), check_expected=lambda *_: check))
+    unsure = Learnt(Expectation(((1, 1), (1, -1))), LearntDocuments((), (), 2), ())
+    watch = replace(watch, pipe=replace(watch.pipe, learnt=unsure))
+    delivery = settle(watch, SentEvents((SENT,))).delivery
+    assert (delivery.indexed, delivery.lost, delivery.exact) == (SENT - lost, lost, exact)

@@ -48,6 +48,11 @@ class Expectation:
         return sum(int(one.clip(min=0).sum()) for one in each)
 
     @property
+    def is_sure(self) -> bool:
+        """Whether it is known of each message what it gives."""
+        return all(one >= 0 for output in self.outputs for one in output)
+
+    @property
     def per_event(self) -> float:
         """Documents per event in the mean."""
         return sum(max(0, one) for output in self.outputs for one in output) / len(self.outputs[0])
