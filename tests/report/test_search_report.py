@@ -181,7 +181,10 @@ def test_it_is_said_which_runs_the_effects_are_from_and_what_they_come_to(study:
     assert effects is not None
     said = section(markdown(study), "What to change")
     assert f"By {2 * effects.blocks} runs before the pairs" in said
-    assert f"all of them together {percent(effects.whole.ratio)}" in said
+    kept = [at for at in range(len(effects.groups)) if at not in effects.taken_back]
+    assert len(kept) < len(effects.groups)
+    assert f"those that are kept together {percent(effects.of(*kept).ratio)}" in said
+    assert f"with those that were taken back {percent(effects.whole.ratio)}" in said
 
 
 def test_changes_that_were_not_taken_apart_have_one_figure_and_the_budget_that_would(

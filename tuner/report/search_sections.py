@@ -219,11 +219,17 @@ def how_effects_are_known(result: StudyResult) -> str:
             "By the fresh pairs, on events per second including deferred work. What each change "
             f"gave was not measured: a budget of {_minutes(result)} minutes has time for it."
         )
+    together = f"all of them together {interval(found.whole)}"
+    if back := found.taken_back:
+        kept = [at for at in range(len(found.groups)) if at not in back]
+        together = (
+            f"those that are kept together {interval(found.of(*kept))}, with those that were taken "
+            f"back {interval(found.whole)}"
+        )
     return (
         f"By {2 * found.blocks} runs before the pairs, each with about half of the changes and "
         "beside one with the other half, on events per second including deferred work, with 95 % "
-        f"intervals; all of them together {interval(found.whole)}. The claim rests on the fresh "
-        "pairs alone."
+        f"intervals; {together}. The claim rests on the fresh pairs alone."
     )
 
 
