@@ -44,3 +44,15 @@ def test_a_property_filter_asks_for_the_name_of_a_priority_alone() -> None:
         'if prifilt("*.none")', 'if $syslogseverity == "6"', 'if prifilt("*.none")',
         'if $msg == ""',
     ]  # fmt: skip
+
+
+def test_what_waits_for_the_next_action_is_gone_after_it() -> None:
+    waiting = "$ActionResumeRetryCount -1\n$ActionQueueType LinkedList\n$ActionName far\n"
+    new = 'action(type="omfwd" target="c")'
+    lines = today(f"{waiting}*.* @@a\n*.* @@b\n{waiting}{new}\n*.* @@d\n")
+    first, *others = (one for one in lines if "action(" in one)
+    assert 'action.resumeRetryCount="-1"' in first
+    assert 'queue.type="LinkedList"' in first
+    assert len(others) == 3
+    assert not [one for one in others if "resumeRetryCount" in one or "queue." in one]
+    assert ['name="far"' in one for one in others] == [False, False, True]

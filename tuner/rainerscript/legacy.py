@@ -66,13 +66,15 @@ _SAME_NAME = {
         "tag", "severity", "facility", "readMode", "persistStateInterval", "maxLinesAtOnce",
     ),
 }  # fmt: skip
+# What holds for the next action, as its queue does: rsyslogd resets that after every action, of the
+# new form too (actionResetQueueParams() of action.c), but a name waits for one of the old form.
+ONCE = {"actionname": "name", "actionresumeretrycount": "action.resumeRetryCount"}
 # What holds for every later action of a type, or of any type, and for later inputs.
 LASTING = {
     f"{prefix}{name.lower()}": (kind, name)
     for (kind, prefix), names in _SAME_NAME.items()
     for name in names
 } | {
-    "actionresumeretrycount": ("", "action.resumeRetryCount"),
     "actionresumeinterval": ("", "action.resumeInterval"),
     "actionexeconlywhenpreviousissuspended": ("", "action.execOnlyWhenPreviousIsSuspended"),
     "actionfileenablesync": ("omfile", "sync"),
@@ -315,7 +317,7 @@ class _Modernised:
             case LegacyAction():
                 yield self.action(statement)
             case ScriptObject(kind="action"):
-                yield self.with_template(statement)
+                yield self.new_action(statement)
             case SelectorFilter() | PropertyFilter():
                 body = self.inner(statement.body)
                 yield If(condition_of(statement), body, (), statement.origin)
@@ -333,8 +335,8 @@ class _Modernised:
         elif key.startswith("mainmsgqueue"):
             self.first_main = self.first_main or one.origin
             _set(self.main, _queue_name(key[12:]), text, one)
-        elif key == "actionname":
-            _set(self.once, "name", text, one)
+        elif key in ONCE:
+            _set(self.once, ONCE[key], text, one)
         elif key in LASTING:
             kind, name = LASTING[key]
             _set(self.lasting.setdefault(kind, {}), name, text, one)
@@ -394,9 +396,11 @@ class _Modernised:
             waiting.pop(key, None)
         return ScriptObject("input", tuple(parameters.values()), one.origin)
 
-    def with_template(self, one: ScriptObject) -> ScriptObject:
+    def new_action(self, one: ScriptObject) -> ScriptObject:
         """An action of the new form with the template that a directive before it names: of all that
-        directives say only this holds for it (getDfltTpl() of omfile.c and omfwd.c)."""
+        directives say only this holds for it (getDfltTpl() of omfile.c and omfwd.c).  What waits
+        for the next action is gone, but for a name."""
+        self.once = {key: value for key, value in self.once.items() if key == ONCE["actionname"]}
         named = self.lasting.get(one.type.removeprefix("builtin:"), {}).get("template")
         if named is None or one.get("template") is not None:
             return one
