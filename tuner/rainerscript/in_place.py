@@ -210,7 +210,7 @@ def _directive(found: ScriptObject, name: str) -> str | None:
         short = name[len(QUEUE) :]
         own = SHUTDOWN if short.lower() == "timeoutworkerthreadshutdown" else short
         return ("ActionQueue" if found.kind == "action" else "MainMsgQueue") + own
-    kinds = {"", found.text("type") or ""}
+    kinds = {"", found.type, f"{found.type}/{found.text('protocol')}"}
     named = [one for one, (kind, own) in LASTING.items() if kind in kinds and own.lower() == key]
     if found.kind == "action":
         named += [one for one, own in ONCE.items() if own.lower() == key]
