@@ -261,7 +261,45 @@ def test_what_was_refused_by_the_engine_does_not_come_for_the_first_time() -> No
 def test_a_variable_that_holds_an_id_of_the_event_is_known() -> None:
     walk, met, _ = way_of("set $!id = $uuid;\nset $!other = $msg;\nunset $!x;\n" + act("1"))
     assert walk.identities == {"$!id"}
-    assert met == ["set $!other", "unset $!x", "1"]
+    assert met == ["set $!id", "set $!other", "unset $!x", "1"]
+    assert not way_of("set $!id = $uuid;\nset $!ID = $msg;\n" + act("1"))[0].identities
+
+
+_OWN_ID = (
+    'template(name="id" type="string" string="%$!id%")\nset $!id = $uuid;\n'
+    'action(type="omelasticsearch" template="{}" bulkmode="on" dynbulkid="on" bulkid="id")\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("rules", "kept"),
+    [
+        pytest.param(_OWN_ID.format("d"), [], id="nothing but bulkid reads it"),
+        pytest.param(_OWN_ID.format("all"), ["set $!id"], id="a whole document has it"),
+        pytest.param(
+            _OWN_ID.format("d") + 'action(type="omfile" file="/var/log/a" template="all")\n',
+            ["set $!id"],
+            id="another action has it",
+        ),
+        pytest.param(
+            _OWN_ID.format("d") + 'if $!id contains "a" then {\n' + _MESSAGE + "}\n",
+            ["set $!id"],
+            id="a condition asks it",
+        ),
+        pytest.param(
+            _OWN_ID.format("id"), ["set $!id", "action omelasticsearch"], id="the action is kept"
+        ),
+    ],
+)
+def test_an_id_of_the_event_stays_where_more_than_bulkid_reads_it(
+    rules: str, kept: list[str], tmp_path: Path
+) -> None:
+    made = imported(f"{DOCUMENT}{_TEMPLATES}{rules}", tmp_path)
+    assert [one.message.partition(":")[0] for one in made.kept] == kept
+    text = "".join(made.snippets.values())
+    assert text.count("set $!id = $uuid;") == min(1, len(kept))
+    if len(kept) > 1:
+        assert text.index("set $!id") < text.index("action(")
 
 
 @pytest.mark.parametrize(

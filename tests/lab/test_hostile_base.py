@@ -43,6 +43,9 @@ HOLES = {
     "a file of errors": 'global(oversizemsg.errorfile="/tmp/evil")',
     "a file of an action's errors": '*.* action(type="omfile" file="/var/log/x" '
     'action.errorfile="/tmp/evil")',
+    "a program that rotates files": '*.* action(type="omfile" file="/var/log/x" '
+    'rotation.sizeLimit="1" rotation.sizeLimitCommand="/tmp/evil")',
+    "a program of an outchannel": "$outchannel x,/var/log/x,1,/tmp/evil\n*.* :omfile:$x",
 }  # fmt: skip
 
 

@@ -129,10 +129,22 @@ def test_only_the_included_file_with_the_object_changes(tmp_path: Path) -> None:
 
 
 def test_a_directive_that_lasts_changes_for_one_action_alone(tmp_path: Path) -> None:
+    text = "$ActionResumeInterval 3\n*.* @@a\n*.* @@b\n"
+    assert changed(tmp_path, text, {("action[1]", "action.resumeInterval"): "9"}) == (
+        "$ActionResumeInterval 3\n$actionresumeinterval 9\n*.* @@a\n"
+        "$actionresumeinterval 3\n*.* @@b\n"
+    )
+
+
+def test_a_directive_for_the_next_action_changes_where_it_stands(tmp_path: Path) -> None:
     text = "$ActionResumeRetryCount 3\n*.* @@a\n*.* @@b\n"
-    assert changed(tmp_path, text, {("action[1]", "action.resumeRetryCount"): "-1"}) == (
-        "$ActionResumeRetryCount 3\n$actionresumeretrycount -1\n*.* @@a\n"
-        "$actionresumeretrycount 3\n*.* @@b\n"
+    retries = "action.resumeRetryCount"
+    assert base(tmp_path, text).parameter("action[2]", retries) is None
+    assert changed(tmp_path, text, {("action[1]", retries): "-1"}) == (
+        "$ActionResumeRetryCount -1\n*.* @@a\n*.* @@b\n"
+    )
+    assert changed(tmp_path, text, {("action[2]", retries): "-1"}) == (
+        "$ActionResumeRetryCount 3\n*.* @@a\n$actionresumeretrycount -1\n*.* @@b\n"
     )
 
 

@@ -44,3 +44,73 @@ def test_a_property_filter_asks_for_the_name_of_a_priority_alone() -> None:
         'if prifilt("*.none")', 'if $syslogseverity == "6"', 'if prifilt("*.none")',
         'if $msg == ""',
     ]  # fmt: skip
+
+
+def test_what_waits_for_the_next_action_is_gone_after_it() -> None:
+    waiting = "$ActionResumeRetryCount -1\n$ActionQueueType LinkedList\n$ActionName far\n"
+    new = 'action(type="omfwd" target="c")'
+    lines = today(f"{waiting}*.* @@a\n*.* @@b\n{waiting}{new}\n*.* @@d\n")
+    first, *others = (one for one in lines if "action(" in one)
+    assert 'action.resumeRetryCount="-1"' in first
+    assert 'queue.type="LinkedList"' in first
+    assert len(others) == 3
+    assert not [one for one in others if "resumeRetryCount" in one or "queue." in one]
+    assert ['name="far"' in one for one in others] == [False, False, True]
+
+
+def test_a_monitor_takes_what_is_said_of_its_file_alone() -> None:
+    first = "$InputFileName /a\n$InputFileTag a:\n$InputFileSeverity error\n$InputFileReadMode 2\n"
+    more = "$InputFilePersistStateInterval 9\n$InputFileBindRuleset r\n$InputRunFileMonitor\n"
+    lines = today(f"{first}{more}$InputFileName /b\n$InputFileTag b:\n$InputRunFileMonitor\n")
+    assert 'readMode="2"' in lines[0]
+    assert lines[1].startswith("input(")
+    for name in ("severity", "readMode", "persistStateInterval"):
+        assert name in lines[0]
+        assert name not in lines[1]
+    assert 'ruleset="r"' in lines[1]
+
+
+def test_senders_by_tcp_and_udp_open_their_connections_again_apart() -> None:
+    lines = today("$ActionSendTCPRebindInterval 5\n*.* @@a\n*.* @b\n")
+    assert ['rebindInterval="5"' in one for one in lines if "action(" in one] == [True, False]
+
+
+def test_permitted_peers_add_up_and_the_next_sender_by_tcp_takes_them() -> None:
+    peer = "$ActionSendStreamDriverPermittedPeer"
+    lines = today(f"{peer} a.org\n{peer} b.org\n*.* @u\n*.* @@t\n*.* @@x\n")
+    named = ['streamDriverPermittedPeers="a.org,b.org"' in one for one in lines if "action(" in one]
+    assert named == [False, True, False]
+    assert "".join(lines).count("PermittedPeers") == 1
+
+
+def test_what_every_listener_has_stands_at_its_module() -> None:
+    peer = "$InputTCPServerStreamDriverPermittedPeer"
+    lines = today(
+        f"$ModLoad imtcp\n{peer} a.org\n$InputTCPServerRun 514\n{peer} b.org\n"
+        "$InputTCPServerStreamDriverAuthMode x509/name\n"
+    )
+    assert lines == [
+        'module(load="imtcp" permittedPeer=["a.org", "b.org"] streamDriver.authMode="x509/name")',
+        'input(type="imtcp" port="514")',
+    ]
+
+
+def test_an_outchannel_says_the_file_of_its_actions() -> None:
+    lines = today(
+        "$outchannel rot, /var/log/rot, 1000, /bin/rotate it\n$outchannel rot,/no\n"
+        "$outchannel whole,/var/log/whole\n*.* :omfile:$rot;t\n*.* :omfile:$whole\n"
+        "*.* :omfile:$none\n*.* :omfile:?dyn\n"
+    )
+    rotating, whole, dynamic = (one.strip() for one in lines if "action(" in one)
+    assert rotating == (
+        'action(type="omfile" template="t" file="/var/log/rot" rotation.sizeLimit="1000" '
+        'rotation.sizeLimitCommand="/bin/rotate it")'
+    )
+    assert whole == 'action(type="omfile" file="/var/log/whole")'
+    assert dynamic == 'action(type="omfile" dynaFile="dyn")'
+    assert "    :omfile:$none" in lines
+
+
+def test_a_minus_before_a_file_says_not_to_synchronise_it() -> None:
+    lines = today("$ActionFileEnableSync on\n*.* /a\n*.* -/b\n*.* :omfile:-/c\n")
+    assert ['sync="on"' in one for one in lines if "action(" in one] == [True, False, False]

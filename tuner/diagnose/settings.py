@@ -87,24 +87,24 @@ def _queues(base: Base) -> Iterator[tuple[str, QueueSettings]]:
         written = _written(one)
         if written is not None:
             yield one.name, QueueSettings(f"{address}.queue", resolve(written, Place.MAIN))
-    for number, (address, one) in enumerate(base.of_kind("action")):
+    for address, one in base.of_kind("action"):
         resolved = resolve(_written(one), Place.ACTION)
         if resolved.type is not QueueType.DIRECT:
-            name = f"{_counted_as(one, number)} queue"
+            name = f"{_counted_as(one, base)} queue"
             yield name, QueueSettings(f"{address}.queue", resolved)
 
 
 def _outputs(base: Base) -> Iterator[tuple[str, OutputSettings]]:
-    for number, (_, one) in enumerate(base.of_kind("action")):
+    for _, one in base.of_kind("action"):
         retries = one.text("action.resumeRetryCount") or "0"
         count = int(retries) if retries.lstrip("-").isdecimal() else 0
-        yield _counted_as(one, number), OutputSettings(one.type, count)
+        yield _counted_as(one, base), OutputSettings(one.type, count)
 
 
-def _counted_as(action: ScriptObject, number: int) -> str:
+def _counted_as(action: ScriptObject, base: Base) -> str:
     """What counters call an action: rsyslogd numbers those without a name, from 0."""
     module = f"builtin:{action.type}" if action.type in BUILT_IN else action.type
-    return action.name or f"action-{number}-{module}"
+    return action.name or f"action-{base.actions.index(action.origin)}-{module}"
 
 
 def _written(one: ScriptObject | None) -> Queue | None:

@@ -60,21 +60,40 @@ class Reached:
 
 @dataclass
 class Walk:
-    """The way of an event through rulesets; `stop` and `call` are followed.
-
-    `identities` are the variables that hold an id of the event's own; `bound` is why the actions
-    cannot be told apart.
-    """
+    """The way of an event through rulesets; `stop` and `call` are followed; `bound` is why the
+    actions cannot be told apart."""
 
     rulesets: Mapping[str, ScriptObject]
     gaps: Gaps
     reached: list[Reached] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     visited: set[str] = field(default_factory=set)
-    identities: set[str] = field(default_factory=set)
     bound: Gap | None = None
     steps: int = 0
     conditions: int = 0
+
+    @property
+    def identities(self) -> frozenset[str]:
+        """The variables that hold an id of the event's own, and never anything else."""
+        found = [one.statement for one in self.reached]
+        sets = [one for one in found if isinstance(one, SetVariable)]
+        others = {one.variable.lower() for one in sets if not _is_identity(one)}
+        return frozenset(one.variable.lower() for one in sets if _is_identity(one)) - others
+
+    def take_out_ids(self, templates: Mapping[str, Template]) -> list[Reached]:
+        """What sets an id of the event's own that nothing reads but `bulkid`; nothing is left in
+        its place."""
+        identities = self.identities
+        reads = (_read(_without_bulkid(one), templates) for one in self.reached)
+        read = frozenset[str]().union(*reads)
+        found = []
+        for number, one in enumerate(self.reached):
+            written = _written(one.statement)
+            is_own = _is_identity(one.statement) and written <= identities
+            if is_own and not _meet(written, read):
+                found.append(one)
+                self.reached[number] = Reached(Word("continue", one.statement.origin), ())
+        return found
 
     def block(
         self, block: Block, guards: tuple[Precondition, ...]
@@ -98,8 +117,6 @@ class Walk:
         match statement:
             case If():
                 return self.either(statement, guards)
-            case SetVariable(value=Variable(name=name)) if name.lower() == "$uuid":
-                self.identities.add(statement.variable)
             case Word(word=word):
                 return None if word == "stop" else ()
             case Call(target=str(name)):
@@ -187,6 +204,27 @@ class Walk:
         queued = replace(action, parameters=(*action.parameters, *ruleset.queue, *defaults))
         self.reached[before] = replace(own[0], statement=queued)
         return ()
+
+
+def _is_identity(statement: Statement) -> bool:
+    """Whether a statement sets an id of the event's own."""
+    match statement:
+        case SetVariable(value=Variable(name=name)):
+            return name.lower() == "$uuid"
+        case _:
+            return False
+
+
+def _without_bulkid(one: Reached) -> Reached:
+    action = one.statement
+    if not isinstance(action, ScriptObject) or kind_of(action) != "omelasticsearch":
+        return one
+    return replace(one, statement=action.without({"bulkid"}))
+
+
+def uses(one: Reached, other: Reached, templates: Mapping[str, Template]) -> bool:
+    """Whether a statement reads what another writes."""
+    return _meet(_read(one, templates), _written(other.statement))
 
 
 def name_of_statement(statement: Statement) -> str:

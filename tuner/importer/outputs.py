@@ -24,6 +24,7 @@ from tuner.importer.flow import (
     kind_of,
     name_of_statement,
     step_of,
+    uses,
     uses_json,
     why_bound,
 )
@@ -44,7 +45,7 @@ from tuner.modules.registry import OUTPUTS, name_of
 from tuner.profile.source import at
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
 from tuner.rainerscript.parameters import certificates, known, misfit, queue_of
-from tuner.rainerscript.script import QUEUE, Block, Parameter, ScriptObject, Statement
+from tuner.rainerscript.script import QUEUE, Block, Parameter, ScriptObject, Statement, Word
 from tuner.rainerscript.secrets import FoundSecret, secrets_in, secrets_of
 from tuner.rainerscript.template import Template
 from tuner.schema.scalars import as_name
@@ -67,6 +68,7 @@ class Outputs(Surrounding):
     visited: set[str] = field(default_factory=set)
     repairs: bool = False
     stream: str | None = None
+    ids: dict[str | None, list[Reached]] = field(default_factory=dict)
     made: list[tuple[dict[str, object], Reached]] = field(default_factory=list)
 
     def ruleset(self, body: Block, stream: str | None) -> dict[str, object]:
@@ -97,7 +99,7 @@ class Outputs(Surrounding):
             bound = next((Gap(why.origin, f"{why.message}; {_DEEP}") for why in deep), None)
         if bound is None:
             for one, why in kept:
-                self.rest.keep(stream, one, why)
+                self._keep(stream, one, why)
             self.rest.gaps.take(self.gaps)
             return section
         del self.made[before:]
@@ -108,7 +110,19 @@ class Outputs(Surrounding):
     def _begin(self, stream: str | None, walk: Walk) -> None:
         self.stream, self.identities, self.gaps = stream, walk.identities, walk.gaps
         self.repairs, self.whole_message = False, None
+        self.ids[stream] = walk.take_out_ids(self.parts.templates)
         self.json_user = uses_json(walk.reached, self.parts.templates)
+
+    def _keep(self, stream: str | None, one: Reached, why: Gap) -> None:
+        """Keep a statement, and before it what sets the id that it reads."""
+        ids = self.ids.get(stream, [])
+        for each in [each for each in ids if uses(one, each, self.parts.templates)]:
+            ids.remove(each)
+            name = name_of_statement(each.statement)
+            self.rest.keep(
+                stream, each, Gap(each.statement.origin, f"{name}: what is kept uses it")
+            )
+        self.rest.keep(stream, one, why)
 
     def keep_refused(self, refused: Mapping[int, str]) -> None:
         """Keep as snippets, by their numbers, outputs that a profile would be refused for."""
@@ -117,11 +131,13 @@ class Outputs(Surrounding):
             stream = data.get("stream")
             origin = one.statement.origin
             gap = Gap(origin, f"output {data['name']}: {why}")
-            self.rest.keep(None if stream is None else str(stream), one, gap)
+            self._keep(None if stream is None else str(stream), one, gap)
 
     def _take(self, one: Reached, section: dict[str, Any]) -> Gap | None:
         """Translate one statement; why it is kept where a profile cannot say it."""
         action, kind = one.statement, kind_of(one.statement)
+        if isinstance(action, Word):
+            return None
         name = name_of_statement(action)
         if not isinstance(action, ScriptObject) and not is_step(action):
             return Gap(action.origin, name)

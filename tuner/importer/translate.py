@@ -25,6 +25,7 @@ from tuner.modules.ratelimit import LIMIT_NAME, RateLimitPolicy
 from tuner.profile.model import Global, Profile
 from tuner.profile.source import at
 from tuner.rainerscript.configuration import Configuration, Parts, parts_of
+from tuner.rainerscript.enabled import without_switches
 from tuner.rainerscript.gaps import Gap, Gaps
 from tuner.rainerscript.legacy import DEFAULT_RULESET, modern
 from tuner.rainerscript.parameters import (
@@ -65,7 +66,7 @@ def translate(
     not given, the profile says none.  Statements `with_secrets` become snippets where no reference
     can stand for these, and are left out otherwise."""
     gaps = Gaps(list(configuration.refused))
-    parts = parts_of(modern(configuration.block))
+    parts = parts_of(without_switches(modern(configuration.block)))
     file = configuration.files[0] if configuration.files else ""
     number = int((release or DEFAULT.release.rsyslog).removeprefix("8."))
     rest = Rest(parts, gaps, number, with_secrets)

@@ -38,7 +38,7 @@ _ASKS_OUTSIDE = frozenset({"http_request"})
 _NEVER = (
     "cry.", "sig.", "queue.cry.", "environment", "defaultopensslengine", "operatingstatefile",
     "oversizemsg.errorfile", "stdlog.channelspec", "action.errorfile", "action.externalstate.file",
-    "headerless.errorfile",
+    "headerless.errorfile", "rotation.",
 )  # fmt: skip
 _FILENAME = "queue.filename"
 

@@ -13,6 +13,7 @@ from posixpath import basename, dirname, join, normpath
 from typing import Protocol, TypeGuard
 
 from tuner.errors import Unreachable
+from tuner.rainerscript.enabled import ENABLED, is_enabled
 from tuner.rainerscript.gaps import Gap, Inexpressible
 from tuner.rainerscript.legacy import CORE, DEFAULT_RULESET
 from tuner.rainerscript.parser import parse
@@ -212,8 +213,19 @@ class _Files:
 
     def _statement(self, statement: Statement) -> Statement:
         if isinstance(statement, Include):
-            return replace(statement, files=self._included(statement))
+            is_read = self._is_enabled(statement, "include", "off")
+            return replace(statement, files=self._included(statement)) if is_read else statement
+        if isinstance(statement, ScriptObject):
+            self._is_enabled(statement, statement.kind, "on")
         return with_inner(statement, self._block)
+
+    def _is_enabled(self, one: ScriptObject | Include, kind: str, otherwise: str) -> bool:
+        """Whether an object is surely not switched off; note where that cannot be known."""
+        is_on = is_enabled(one)
+        if is_on is None:
+            what = f"{ENABLED} of {kind}() is known only when rsyslogd starts"
+            self._refuse(one.origin, f"{what}: write on or off; {otherwise} is assumed")
+        return is_on is True
 
     def _included(self, include: Include) -> tuple[Block, ...]:
         given = {one.key: one for one in include.parameters}

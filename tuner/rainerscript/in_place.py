@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tuner.rainerscript.legacy import GLOBALS, LASTING, SHUTDOWN
+from tuner.rainerscript.legacy import GLOBALS, LASTING, ONCE, SHUTDOWN
 from tuner.rainerscript.objects import MAIN_QUEUE, Base, SourceFile
 from tuner.rainerscript.quoting import quote
 from tuner.rainerscript.script import QUEUE, ScriptObject
@@ -210,8 +210,10 @@ def _directive(found: ScriptObject, name: str) -> str | None:
         short = name[len(QUEUE) :]
         own = SHUTDOWN if short.lower() == "timeoutworkerthreadshutdown" else short
         return ("ActionQueue" if found.kind == "action" else "MainMsgQueue") + own
-    kinds = {"", found.text("type") or ""}
+    kinds = {"", found.type, f"{found.type}/{found.text('protocol')}"}
     named = [one for one, (kind, own) in LASTING.items() if kind in kinds and own.lower() == key]
+    if found.kind == "action":
+        named += [one for one, own in ONCE.items() if own.lower() == key]
     if found.kind == "global":
         named += [one for one, own in GLOBALS.items() if own.lower() == key]
     return next(iter(named), None)

@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
+from tuner.rainerscript.legacy_action import CHANNEL, action_of, channel_of
 from tuner.rainerscript.parser import unescaped
 from tuner.rainerscript.script import (
     ON,
+    Array,
     Block,
     Call,
     Directive,
@@ -23,11 +25,11 @@ from tuner.rainerscript.script import (
     LegacyAction,
     Parameter,
     PropertyFilter,
+    Quoted,
     ScriptObject,
     ScriptPosition,
     SelectorFilter,
     Statement,
-    Word,
     loading,
     module_name,
     with_inner,
@@ -48,7 +50,7 @@ _SAME_NAME = {
     ("omfile", "omfile"): (
         "zipLevel", "ioBufferSize", "flushOnTXEnd", "asyncWriting", "flushInterval",
     ),
-    ("omfwd", "actionsend"): (
+    ("omfwd/tcp", "actionsend"): (
         "streamDriverMode", "streamDriverAuthMode", "resendLastMSGOnReconnect",
     ),
     ("imtcp", "inputtcpserver"): (
@@ -66,26 +68,27 @@ _SAME_NAME = {
         "tag", "severity", "facility", "readMode", "persistStateInterval", "maxLinesAtOnce",
     ),
 }  # fmt: skip
-# What holds for every later action of a type, or of any type, and for later inputs.
+# What holds for the next action, as its queue does: rsyslogd resets that after every action, of the
+# new form too (actionResetQueueParams() of action.c), but a name waits for one of the old form.
+ONCE = {"actionname": "name", "actionresumeretrycount": "action.resumeRetryCount"}
+# What holds for every later action of a type, with a protocol or not, or of any type, and for later
+# inputs.
 LASTING = {
     f"{prefix}{name.lower()}": (kind, name)
     for (kind, prefix), names in _SAME_NAME.items()
     for name in names
 } | {
-    "actionresumeretrycount": ("", "action.resumeRetryCount"),
     "actionresumeinterval": ("", "action.resumeInterval"),
     "actionexeconlywhenpreviousissuspended": ("", "action.execOnlyWhenPreviousIsSuspended"),
     "actionfileenablesync": ("omfile", "sync"),
     "actionfiledefaulttemplate": ("omfile", "template"),
     "actionforwarddefaulttemplate": ("omfwd", "template"),
-    "actionsendstreamdriverpermittedpeer": ("omfwd", "streamDriverPermittedPeers"),
-    "actionsendtcprebindinterval": ("omfwd", "rebindInterval"),
-    "actionsendudprebindinterval": ("omfwd", "rebindInterval"),
+    "actionsendstreamdriverpermittedpeer": ("omfwd/tcp", "streamDriverPermittedPeers"),
+    "actionsendtcprebindinterval": ("omfwd/tcp", "rebindInterval"),
+    "actionsendudprebindinterval": ("omfwd/udp", "rebindInterval"),
     "inputtcpserverbindruleset": ("imtcp", "ruleset"),
     "inputtcpserverinputname": ("imtcp", "name"),
     "inputtcpserverstreamdrivermode": ("imtcp", "streamDriver.mode"),
-    "inputtcpserverstreamdriverauthmode": ("imtcp", "streamDriver.authMode"),
-    "inputtcpserverstreamdriverpermittedpeer": ("imtcp", "permittedPeer"),
     "inputudpserverbindruleset": ("imudp", "ruleset"),
     "inputptcpserverbindruleset": ("imptcp", "ruleset"),
     "inputptcpserverlistenip": ("imptcp", "address"),
@@ -99,6 +102,8 @@ LASTING = {
     "inputfilebindruleset": ("imfile", "ruleset"),
     "inputfilepollinterval": ("imfile", "pollingInterval"),
 }
+# What each such directive adds to, and the next action takes away.
+_PEERS = "streamDriverPermittedPeers"
 # What makes an input, with the parameter that its text is, and what it uses up.
 RUNS = {
     "inputtcpserverrun": ("imtcp", "port", ()),
@@ -106,7 +111,8 @@ RUNS = {
     "inputrelpserverrun": ("imrelp", "port", ()),
     "udpserverrun": ("imudp", "port", ()),
     "addunixlistensocket": ("imuxsock", "socket", ("hostName",)),
-    "inputrunfilemonitor": ("imfile", "", ("file", "tag")),
+    # addInstance() of imfile.c calls its resetConfigVariables(), which leaves the ruleset alone.
+    "inputrunfilemonitor": ("imfile", "", ("file", *_SAME_NAME["imfile", "inputfile"])),
 }
 GLOBALS = {
     name.lower(): name
@@ -137,6 +143,9 @@ _OF_MODULES = {
     "systemlogratelimitinterval": ("imuxsock", "sysSock.rateLimit.interval"),
     "systemlogratelimitburst": ("imuxsock", "sysSock.rateLimit.burst"),
     "systemlogratelimitseverity": ("imuxsock", "sysSock.rateLimit.severity"),
+    # endCnfLoad() of imtcp.c: those of all listeners, whatever stands before which.
+    "inputtcpserverstreamdriverauthmode": ("imtcp", "streamDriver.authMode"),
+    "inputtcpserverstreamdriverpermittedpeer": ("imtcp", "permittedPeer"),
     "imjournalstatefile": ("imjournal", "stateFile"),
     "imjournalratelimitinterval": ("imjournal", "ratelimit.interval"),
     "imjournalratelimitburst": ("imjournal", "ratelimit.burst"),
@@ -164,79 +173,6 @@ OLD_MAIN_QUEUE = {
 }  # fmt: skip
 
 
-_PORT = "514"
-# What the first character of an action means: the module, and its parameter for the rest.
-_BY_SIGN = {
-    "/": ("omfile", "file"), "?": ("omfile", "dynaFile"), "|": ("ompipe", "pipe"),
-    "^": ("omshell", "program"), ">": ("ommysql", "legacy"),
-}  # fmt: skip
-
-
-def action_of(one: LegacyAction) -> ScriptObject | Word:
-    """`/file`, `@host`, `:module:text` and the like as `action(...)`; `~` as `stop`."""
-    text = one.text
-    if text == "~":
-        return Word("stop", one.origin)
-    target, _, template = text.partition(";")
-    parameters = _parameters(target.strip())
-    # `:omusrmsg:*` and user names need none.
-    if template.strip() and parameters["type"] != "omusrmsg":
-        parameters["template"] = template.split()[0]
-    made = tuple(Parameter.of(*pair, one.origin) for pair in parameters.items())
-    return ScriptObject("action", made, one.origin)
-
-
-def _parameters(target: str) -> dict[str, str]:
-    first = target.split()[0] if target.split() else ""
-    if first[:1] == "@":
-        return _forwarding(first)
-    if first[:1] == ":":
-        return _named(first)
-    if first[:1] == "-":
-        # The minus asked syslogd not to synchronise, which rsyslog does not do anyway.
-        return _parameters(target[1:].strip())
-    kind, key = _BY_SIGN.get(first[:1], ("omusrmsg", "users"))
-    if first[:1] == "/":
-        return {"type": kind, key: first}
-    return {"type": kind, key: target[1:].strip() if first[:1] in _BY_SIGN else target}
-
-
-def _named(text: str) -> dict[str, str]:
-    """`:omrelp:host:port` and other actions that name their module."""
-    _, module, rest = [*text.split(":", 2), "", ""][:3]
-    if module == "omrelp":
-        host, port = _host_and_port(rest)
-        return {"type": module, "target": host, "port": port}
-    if module == "omfile":
-        return {"type": module, "file": rest}
-    made = {"type": module}
-    return made | ({"users" if module == "omusrmsg" else "legacy": rest} if rest else {})
-
-
-def _forwarding(text: str) -> dict[str, str]:
-    """`@host`, `@@host:port`, `@@(o,z9)[::1]:port`."""
-    protocol = "tcp" if text.startswith("@@") else "udp"
-    text = text.lstrip("@")
-    made = {"type": "omfwd", "protocol": protocol}
-    if text.startswith("("):
-        options, _, text = text[1:].partition(")")
-        for option in options.split(","):
-            if option[:1] == "z":
-                made |= {"compression.mode": "single", "zipLevel": option[1:] or "9"}
-            elif option == "o":
-                made["tcp_framing"] = "octet-counted"
-    host, port = _host_and_port(text)
-    return made | {"target": host, "port": port}
-
-
-def _host_and_port(text: str) -> tuple[str, str]:
-    if text.startswith("["):
-        host, _, rest = text[1:].partition("]")
-        return host, rest.removeprefix(":") or _PORT
-    host, _, port = text.partition(":")
-    return host, port or _PORT
-
-
 def modern(block: Block) -> Block:
     """The same configuration without the old form; directives that have no object stay, and so
     does what rsyslog 8 itself refuses."""
@@ -256,6 +192,7 @@ class _Modernised:
     rulesets: dict[str, list[Statement]] = field(default_factory=dict)
     given: dict[str, dict[str, Parameter]] = field(default_factory=dict)
     current: str = DEFAULT_RULESET
+    channels: dict[str, dict[str, str]] = field(default_factory=dict)
     of_modules: dict[str, dict[str, Parameter]] = field(default_factory=dict)
     default: Call | None = None
     first_main: ScriptPosition | None = None
@@ -315,7 +252,7 @@ class _Modernised:
             case LegacyAction():
                 yield self.action(statement)
             case ScriptObject(kind="action"):
-                yield self.with_template(statement)
+                yield self.new_action(statement)
             case SelectorFilter() | PropertyFilter():
                 body = self.inner(statement.body)
                 yield If(condition_of(statement), body, (), statement.origin)
@@ -333,11 +270,13 @@ class _Modernised:
         elif key.startswith("mainmsgqueue"):
             self.first_main = self.first_main or one.origin
             _set(self.main, _queue_name(key[12:]), text, one)
-        elif key == "actionname":
-            _set(self.once, "name", text, one)
+        elif key in ONCE:
+            _set(self.once, ONCE[key], text, one)
         elif key in LASTING:
-            kind, name = LASTING[key]
-            _set(self.lasting.setdefault(kind, {}), name, text, one)
+            self.hold(one, text)
+        elif key == "outchannel":
+            name, _, rest = one.text.partition(",")
+            self.channels.setdefault(name.strip(), channel_of(rest))
         elif key in RUNS:
             yield self.input(one, text)
         elif key in GLOBALS:
@@ -347,16 +286,26 @@ class _Modernised:
         elif not self.is_of_module(one, text):
             yield from self.other(one, text)
 
+    def hold(self, one: Directive, text: str) -> None:
+        """Note what holds for later actions or inputs; permitted peers are added to the others."""
+        kind, name = LASTING[one.key]
+        given = self.lasting.setdefault(kind, {})
+        before = given[name].texts if name == _PEERS and name in given else ()
+        _set(given, name, ",".join((*before, text)), one)
+
     def is_of_module(self, one: Directive, text: str) -> bool:
         """Whether a directive is about a module that was loaded before, which is noted."""
         kind, name = _OF_MODULES.get(one.key, ("", ""))
         if one.key == "omitlocallogging":
             kind, name, text = "imuxsock", "sysSock.use", "off" if text.lower() in ON else "on"
-        if kind:
-            _set(self.of_modules.setdefault(kind, {}), name, text, one)
-        else:
-            return False
-        return True
+        given = self.of_modules.setdefault(kind, {}) if kind else {}
+        if name == "permittedPeer":
+            before = given[name].texts if name in given else ()
+            peers = tuple(Quoted(each, one.origin) for each in (*before, text))
+            given[name] = Parameter(name, Array(peers, one.origin), one.origin)
+        elif kind:
+            _set(given, name, text, one)
+        return bool(kind)
 
     def other(self, one: Directive, text: str) -> Iterator[Statement]:
         """Modules, templates and rulesets."""
@@ -394,21 +343,37 @@ class _Modernised:
             waiting.pop(key, None)
         return ScriptObject("input", tuple(parameters.values()), one.origin)
 
-    def with_template(self, one: ScriptObject) -> ScriptObject:
+    def new_action(self, one: ScriptObject) -> ScriptObject:
         """An action of the new form with the template that a directive before it names: of all that
-        directives say only this holds for it (getDfltTpl() of omfile.c and omfwd.c)."""
+        directives say only this holds for it (getDfltTpl() of omfile.c and omfwd.c).  What waits
+        for the next action is gone, but for a name."""
+        self.once = {key: value for key, value in self.once.items() if key == ONCE["actionname"]}
         named = self.lasting.get(one.type.removeprefix("builtin:"), {}).get("template")
         if named is None or one.get("template") is not None:
             return one
         return replace(one, parameters=(*one.parameters, named))
+
+    def held_for(self, made: ScriptObject) -> dict[str, Parameter]:
+        """What holds for an action of the old form until it is set otherwise."""
+        kind = f"{made.type}/{made.text('protocol')}"
+        found = [self.lasting.get(one, {}) for one in ("", made.type, kind)]
+        held = {name: one for given in found for name, one in given.items()}
+        self.lasting.get(kind, {}).pop(_PEERS, None)
+        return held
 
     def action(self, one: LegacyAction) -> Statement:
         """The action of an old line, with all that waited for it."""
         made = action_of(one)
         if not isinstance(made, ScriptObject):
             return made
-        kind = made.text("type") or ""
-        lasting = self.lasting.get("", {}) | self.lasting.get(kind, {})
+        channel = made.text(CHANNEL)
+        if channel is not None and channel not in self.channels:
+            return one
+        if channel is not None:
+            made = made.without({CHANNEL}).with_values(self.channels[channel])
+        lasting = self.held_for(made)
+        if one.text.startswith(("-", ":omfile:-")):
+            lasting.pop("sync", None)
         waiting, self.once = self.once, {}
         queue_type = waiting.get("queue.type")
         if queue_type is not None and (queue_type.text or "").lower() != "direct":

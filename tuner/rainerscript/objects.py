@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tuner.rainerscript.configuration import Configuration, decoded
+from tuner.rainerscript.enabled import enabled
 from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.script import (
     Block,
@@ -59,12 +60,14 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Base:
-    """A configuration: its files, its statements without the old form, and those objects by address
-    that have one, in rsyslogd's order."""
+    """A configuration: its files, its statements without the old form and without what is switched
+    off, and those objects by address that have one, in rsyslogd's order; `actions` are the places
+    of all, which rsyslogd numbers, those that are switched off too."""
 
     files: Mapping[str, SourceFile]
     block: Block
     objects: Mapping[str, ScriptObject]
+    actions: tuple[ScriptPosition, ...] = ()
 
     @property
     def text(self) -> tuple[tuple[str, str], ...]:
@@ -131,9 +134,12 @@ class Base:
 
 def base_of(read: Configuration) -> Base:
     """The objects of a configuration, and the files that they stand in."""
-    block = modern(read.block)
+    written = modern(read.block)
+    block = enabled(written)
     files = {path: SourceFile(path, *decoded(raw)) for path, raw in read.sources.items()}
-    return Base(files, block, dict(_addressed(block)))
+    found = (one for one in every(written) if isinstance(one, ScriptObject))
+    actions = dict.fromkeys(one.origin for one in found if one.kind == "action")
+    return Base(files, block, dict(_addressed(block)), tuple(actions))
 
 
 def _addressed(block: Block) -> Iterator[tuple[str, ScriptObject]]:

@@ -14,7 +14,7 @@ from tuner.lab.base_script import TOWARDS_ENGINE, without_host
 from tuner.lab.confined import confined
 from tuner.lab.ports import LOOPBACK_IPV6, free_port
 from tuner.modules.input import LOOPBACK
-from tuner.rainerscript.legacy import action_of
+from tuner.rainerscript.legacy_action import CHANNEL, action_of, channel_of
 from tuner.rainerscript.script import (
     QUEUE,
     Block,
@@ -229,7 +229,7 @@ class ComparableScript:
         """An action of the form before version 6, in that form: directives before it hold for
         it."""
         made = action_of(one)
-        if isinstance(made, Word):
+        if isinstance(made, Word) or made.get(CHANNEL) is not None:
             yield one
         elif made.type not in _LINES:
             yield nothing(one.origin)
@@ -300,6 +300,11 @@ class ComparableScript:
                 yield replace(one, text=self.file(one.text.strip()))
             case "addunixlistensocket":
                 yield replace(one, text=self.socket(one.text.strip()))
+            case "outchannel":
+                # Without a size no command of the host runs.
+                name, _, rest = one.text.partition(",")
+                file = channel_of(rest).get("file", "none").lstrip("/")
+                yield replace(one, text=f"{name},{self.files}/{file}")
             case "inputfilepollinterval":
                 yield replace(one, text="1")
             case "modload" if "imfile" in one.text:

@@ -1,0 +1,81 @@
+"""Objects that `config.enabled` switches off: neither import nor the view of a base has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.importer.test_import import DOCUMENT, imported, listed, missing
+from tuner.diagnose.settings import of_base
+from tuner.rainerscript.configuration import configuration
+from tuner.rainerscript.in_place import edited
+from tuner.rainerscript.objects import Base, base_of
+from tuner.rainerscript.view import view_of
+
+OFF = 'config.enabled="off"'
+ENGINE = 'action(type="omelasticsearch" template="d" bulkmode="on"'
+
+
+def base(folder: Path, text: str) -> Base:
+    (folder / "rsyslog.conf").write_text(text, encoding="utf-8")
+    return base_of(configuration([folder / "rsyslog.conf"]))
+
+
+def test_what_is_switched_off_is_not_imported(tmp_path: Path) -> None:
+    text = (
+        f'{DOCUMENT}input(type="imudp" port="514" {OFF})\ntemplate(name="d" {OFF} type="string" '
+        f'string="none")\n{ENGINE} name="live" Config.Enabled="on")\n{ENGINE} name="dead" {OFF})\n'
+        f'ruleset(name="never" {OFF}) {{ action(type="omfile" file="/var/log/never") }}\n'
+        f'global(workDirectory="/never" {OFF})\ninclude(file="/nowhere" {OFF})\n'
+    )
+    made = imported(text, tmp_path)
+    assert made.missing == ()
+    assert [one["name"] for one in listed(made, "outputs")] == ["live"]
+    assert [one["type"] for one in listed(made, "inputs")] == ["imtcp"]
+    assert "/never" not in str(made.data)
+
+
+def test_a_template_that_is_switched_off_leaves_its_name_to_the_next(tmp_path: Path) -> None:
+    first = f'template(name="d" {OFF} type="string" string="none")\n'
+    made = imported(f"{first}{DOCUMENT}{ENGINE})\n", tmp_path)
+    assert (made.missing, made.kept) == ((), ())
+
+
+@pytest.mark.parametrize(("word", "count"), [("on", 1), ("ON", 0), ("once", 0), ("yes", 0)])
+def test_nothing_but_on_is_on(tmp_path: Path, word: str, count: int) -> None:
+    made = imported(f'{DOCUMENT}{ENGINE})\n{ENGINE} config.enabled="{word}")\n', tmp_path)
+    assert len(listed(made, "outputs")) == 1 + count
+
+
+def test_what_only_rsyslogd_knows_is_said(tmp_path: Path) -> None:
+    text = (
+        f"{DOCUMENT}{ENGINE} config.enabled=`echo $SHIP`)\n"
+        'include(file="/etc/x.conf" config.enabled=`echo $MORE`)\n'
+    )
+    unknown = "is known only when rsyslogd starts: write on or off"
+    assert missing(text, tmp_path) == [
+        f"3: config.enabled of action() {unknown}; on is assumed",
+        f"4: config.enabled of include() {unknown}; off is assumed",
+    ]
+
+
+def test_the_view_of_a_base_has_what_is_live(tmp_path: Path) -> None:
+    text = (
+        f'input(type="imudp" port="514" {OFF})\ninput(type="imtcp" port="515")\n'
+        f'{ENGINE} name="dead" {OFF})\n{ENGINE} name="live")\nmain_queue(queue.size="7" {OFF})\n'
+    )
+    read = base(tmp_path, text)
+    view = view_of(read, None)
+    assert [view.sections["inputs", 0], view.sections["outputs", 0]] == ["input[1]", "action[live]"]
+    assert ("outputs", 1) not in view.sections
+    assert "main_queue" not in view.data
+    (made,) = edited(read, {("action[live]", "queue.size"): "9"}).values()
+    live = f'{ENGINE} name="live"'
+    assert made.decode() == text.replace(live, f'{live} queue.size="9"')
+
+
+def test_counters_number_actions_that_are_switched_off_too(tmp_path: Path) -> None:
+    write = 'action(type="omfile" file="/var/log/a"'
+    read = base(tmp_path, f"{write} {OFF})\n{write})\n")
+    assert list(of_base(read).outputs) == ["action-1-builtin:omfile"]

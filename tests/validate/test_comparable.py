@@ -1,0 +1,20 @@
+"""A configuration in the lab that compares it: what of the host is touched there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tuner.rainerscript.parser import parse
+from tuner.validate.comparable import ComparableScript
+
+
+def test_the_file_of_an_outchannel_is_in_the_lab_and_no_command_runs(tmp_path: Path) -> None:
+    block, refused = parse(
+        "$outchannel rot, /var/log/rot, 1000, /bin/rotate\n*.* :omfile:$rot\n", "x.conf"
+    )
+    assert not refused
+    text = ComparableScript("http://127.0.0.1:9200", str(tmp_path)).text(block)
+    assert ":omfile:$rot" in text
+    (channel,) = (one for one in text.splitlines() if one.startswith("$"))
+    assert channel.startswith(f"$outchannel rot,{tmp_path}/")
+    assert channel.endswith("/var/log/rot")
