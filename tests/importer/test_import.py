@@ -375,6 +375,8 @@ def test_a_value_in_the_name_of_an_index(
         ("syslog-%programname%.%$YEAR%", "a - before its date"),
         ("%programname%-%$YEAR%", "%programname% in a name"),
         ("syslog-%programname:1:3%", "an option of %programname% in a name"),
+        ("syslog-%$year%.%$month%%$day%", "template i: not one date"),
+        ("syslog-%$year%.%$month%.", "template i: not one date"),
     ],
 )
 def test_a_value_that_no_index_of_a_profile_has(name: str, why: str, tmp_path: Path) -> None:
@@ -413,6 +415,8 @@ def test_dates_in_the_names_of_files(path: str, wanted: dict[str, str], tmp_path
         ("%$year%/%hostname%.log", "has its date before the property"),
         ("%hostname:::lowercase%.log", "has options of its property"),
         ("%$year%.log", "a profile does not take yearly as dynaFile.rotate"),
+        ("%$year%/%$month%%$day%.log", "template f: not one date"),
+        ("%$now%%$hour%.log", "template f: not one date"),
     ],
 )
 def test_names_of_files_that_stay_rsyslogs(path: str, why: str, tmp_path: Path) -> None:
