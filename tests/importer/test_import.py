@@ -292,6 +292,23 @@ def test_each_ruleset_with_inputs_is_a_stream(tmp_path: Path) -> None:
     assert [one.json_path for one in wanted.match or ()] == [None, "user"]
 
 
+@pytest.mark.parametrize("more", ["", ' maxsessions="3"'])
+def test_imrelp_names_the_ruleset_of_all_its_inputs(more: str, tmp_path: Path) -> None:
+    text = (
+        f'{DOCUMENT}module(load="imrelp" ruleset="Apps")\n'
+        f'input(type="imrelp" port="2514"{more}) input(type="imrelp" port="2515" ruleset="own")\n'
+        'ruleset(name="apps") { action(type="omfile" file="/a") }\n'
+        'ruleset(name="own") { action(type="omfile" file="/b") }\n'
+        'action(type="omfile" file="/c")\n'
+    )
+    made = imported(text, tmp_path)
+    inputs = [(one["port"], one.get("stream")) for one in listed(made, "inputs")]
+    apps = [] if more else [(2514, "apps")]
+    assert inputs == [(10514, None), *apps, (2515, "own")]
+    kept = "".join(made.snippets.values())
+    assert ('port="2514"' in kept and 'ruleset="Apps"' in kept) is bool(more)
+
+
 def test_what_no_key_says_is_kept_with_what_it_needs(tmp_path: Path) -> None:
     text = (
         f'{DOCUMENT}module(load="ommail") lookup_table(name="t" file="/etc/t.json")\n'
