@@ -90,6 +90,15 @@ def test_conditions_become_filters(condition: str, wanted: object, tmp_path: Pat
     assert made["filter"] == wanted
 
 
+@pytest.mark.parametrize("condition", ["$!status == 0", "$!status != 7", "not ($msg <> 5)"])
+def test_no_text_is_compared_with_a_number(condition: str, tmp_path: Path) -> None:
+    """For rsyslogd nothing is 0, and 007 is 7."""
+    action = f'if {condition} then action(type="omelasticsearch" template="d")\n'
+    made = imported(f"{DOCUMENT}{action}", tmp_path)
+    assert "with a number as rsyslog does" in made.kept[0].message
+    assert f"if {condition} then" in made.snippets["site-outputs.conf"].replace("((", "(")
+
+
 def test_what_stops_before_is_not_taken_later(tmp_path: Path) -> None:
     rules = (
         'if $programname == "a" then { if $msg contains "b" then stop }\n'
