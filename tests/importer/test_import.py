@@ -228,6 +228,18 @@ def test_the_first_template_of_a_name_holds(tmp_path: Path) -> None:
     assert made["document"] == [{"property": "msg", "name": "message"}]
 
 
+def test_the_first_main_queue_and_ruleset_of_a_name_hold(tmp_path: Path) -> None:
+    text = (
+        'input(type="imtcp" port="1515" ruleset="r")\n'
+        '$MainMsgQueueSize 5000\nmain_queue(queue.size="2000") main_queue(queue.size="3000")\n'
+        'ruleset(name="r") { action(type="omfile" file="/a") }\n'
+        'ruleset(name="R") { action(type="omfile" file="/b") }\n*.* /c\n'
+    )
+    made = imported(f"{DOCUMENT}{text}", tmp_path)
+    assert made.data["main_queue"] == {"size": 2000}
+    assert sorted(str(one["file"]) for one in listed(made, "outputs")) == ["/a", "/c"]
+
+
 def test_a_circle_of_includes_is_said(tmp_path: Path) -> None:
     assert missing(f'{DOCUMENT}include(file="rsyslog.conf")\n', tmp_path) == [
         f"3: {tmp_path}/rsyslog.conf includes itself"

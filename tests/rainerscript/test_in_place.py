@@ -148,6 +148,17 @@ def test_names_that_two_objects_share_are_no_addresses(tmp_path: Path) -> None:
         edited(read, {("action[es]", BATCH): "500"})
 
 
+def test_rsyslogd_keeps_the_first_main_queue_and_ruleset_of_a_name(tmp_path: Path) -> None:
+    text = (
+        'main_queue(queue.size="10")\nmain_queue(queue.size="20")\n'
+        'ruleset(name="r") { stop }\nruleset(name="R" queue.size="30") { stop }\n'
+    )
+    read = base(tmp_path, text)
+    assert list(read.objects) == ["main_queue", "ruleset[r]"]
+    assert read.objects["main_queue"].text("queue.size") == "10"
+    assert read.objects["ruleset[r]"].queue == ()
+
+
 GOLDEN = Path(__file__).parents[1] / "importer" / "golden"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import printed
@@ -28,6 +30,24 @@ def test_the_default_ruleset_may_be_rsyslogs_own_again() -> None:
     lines = today("$DefaultRuleset local\n$DefaultRuleset RSYSLOG_DefaultRuleset\n*.* /var/log/x\n")
     assert "call local" not in lines
     assert any("/var/log/x" in one for one in lines)
+
+
+@pytest.mark.parametrize("first", ["$RuleSet r", 'ruleset(name="r") {}'])
+def test_rules_go_to_the_first_ruleset_of_a_name_as_in_rsyslogd(first: str) -> None:
+    lines = today(
+        f"{first}\n$RuleSet R\n*.* /a\n$RuleSet RSYSLOG_DefaultRuleset\n*.* /c\n$RuleSet r\n"
+        '*.* /b\nruleset(name="R") { stop }\n'
+    )
+    text = "".join(lines)
+    begin = text.index('ruleset(name="r") {')
+    inside = text[begin : text.index("}", text.index("/b"))]
+    assert ("/a" in inside, "/c" in inside, "stop" in text) == (True, False, False)
+
+
+def test_main_queue_beats_the_directives_of_it() -> None:
+    assert today('$MainMsgQueueSize 10\nmain_queue(queue.size="20")\n') == [
+        'main_queue(queue.size="20")'
+    ]
 
 
 def test_a_property_filter_asks_for_the_name_of_a_priority_alone() -> None:

@@ -15,6 +15,7 @@ from itertools import chain
 from tuner.rainerscript.parser import unescaped
 from tuner.rainerscript.script import (
     ON,
+    QUEUE,
     Block,
     Call,
     Directive,
@@ -267,10 +268,12 @@ class _Modernised:
             given = self.given.get(name, {})
             origin = next((one.origin for one in (*body, *given.values())), _NOWHERE)
             named = Parameter.of("name", name, origin)
-            done += (ScriptObject("ruleset", (named, *given.values()), origin, body=tuple(body)),)
+            made = ScriptObject("ruleset", (named, *given.values()), origin, body=tuple(body))
+            done = _with_ruleset(done, made)
         if self.default is not None:
             done = self.with_default(done, self.default)
-        if self.first_main is not None:
+        is_object = any(isinstance(one, ScriptObject) and one.kind == "main_queue" for one in done)
+        if self.first_main is not None and not is_object:
             defaults = {f"queue.{key}": value for key, value in OLD_MAIN_QUEUE.items()}
             parameters = _completed(self.main, defaults, self.first_main)
             done += (ScriptObject("main_queue", parameters, self.first_main),)
@@ -316,6 +319,8 @@ class _Modernised:
                 yield self.action(statement)
             case ScriptObject(kind="action"):
                 yield self.with_template(statement)
+            case ScriptObject(kind="ruleset") if self.is_ruleset(statement.name):
+                return  # rsyslogd refuses a second one of that name
             case SelectorFilter() | PropertyFilter():
                 body = self.inner(statement.body)
                 yield If(condition_of(statement), body, (), statement.origin)
@@ -366,9 +371,10 @@ class _Modernised:
             case "template":
                 yield _template(one)
             case "ruleset":
-                self.current = text
-                if text != DEFAULT_RULESET:
-                    self.rulesets.setdefault(text, [])
+                own = (DEFAULT_RULESET, *self.rulesets)
+                self.current = next((one for one in own if one.lower() == text.lower()), text)
+                if self.current != DEFAULT_RULESET:
+                    self.rulesets.setdefault(self.current, [])
             case "defaultruleset":
                 is_own = text == DEFAULT_RULESET
                 self.default = None if is_own else Call(text, one.origin)
@@ -381,6 +387,10 @@ class _Modernised:
                 return
             case _:
                 yield one
+
+    def is_ruleset(self, name: str) -> bool:
+        """Whether a directive has begun a ruleset of that name."""
+        return name.lower() in map(str.lower, self.rulesets)
 
     def input(self, one: Directive, text: str) -> ScriptObject:
         """The input that a directive starts, with all that waited for it."""
@@ -416,6 +426,22 @@ class _Modernised:
             waiting = {key.key: key for key in _completed(waiting, defaults, one.origin)}
         own = {parameter.name: parameter for parameter in made.parameters}
         return replace(made, parameters=tuple((lasting | waiting | own).values()))
+
+
+def _with_ruleset(block: Block, made: ScriptObject) -> Block:
+    """With a ruleset of directives, or with its rules in the object of that name before them."""
+    for at, one in enumerate(block):
+        if isinstance(one, ScriptObject) and (one.kind, one.key) == ("ruleset", made.key):
+            has_queue, keys = bool(one.queue), {each.key for each in one.parameters}
+            more = (
+                each
+                for each in made.parameters
+                if each.key not in keys and not (has_queue and each.key.startswith(QUEUE))
+            )
+            body = (*(one.body or ()), *(made.body or ()))
+            joined = replace(one, parameters=(*one.parameters, *more), body=body)
+            return (*block[:at], joined, *block[at + 1 :])
+    return (*block, made)
 
 
 def _is_rule(one: Statement) -> bool:

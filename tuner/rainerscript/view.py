@@ -280,7 +280,7 @@ class _Viewing:
     def _direct(self) -> dict[str, _Direct]:
         """What each ruleset does itself; what no ruleset has that name does stands outside of
         all."""
-        found = {of.key: of for _, of in reversed(self.base.of_kind("ruleset"))}
+        found = {of.key: of for _, of in self.base.of_kind("ruleset")}
         outside = tuple(one for one in self.base.block if not _is_ruleset(one))
         made = {key: _direct(of.body or (), is_queued=bool(of.queue)) for key, of in found.items()}
         return {"": _direct(outside, is_queued=False), **made}
