@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from tuner.rainerscript.parser import unescaped
+from tuner.rainerscript.old_template import template_object
 from tuner.rainerscript.script import (
     ON,
     QUEUE,
@@ -369,7 +369,7 @@ class _Modernised:
             case "modload":
                 yield loading(text.rpartition("/")[2].removesuffix(".so"), one.origin)
             case "template":
-                yield _template(one)
+                yield template_object(one)
             case "ruleset":
                 own = (DEFAULT_RULESET, *self.rulesets)
                 self.current = next((one for one in own if one.lower() == text.lower()), text)
@@ -469,22 +469,3 @@ def _word(text: str) -> str:
     if text.startswith('"') and '"' in text[1:]:
         return text[1 : text.index('"', 1)]
     return text.split()[0] if text.split() else ""
-
-
-def _template(one: Directive) -> ScriptObject:
-    """`$template NAME,"TEXT",OPTION`, the text with its escapes as in an object."""
-    name, _, rest = one.text.partition(",")
-    rest = rest.lstrip()
-    end = 1
-    while end < len(rest) and rest[end] != '"':
-        end += 2 if rest[end] == "\\" else 1
-    after = rest[end + 1 :].partition("#")[0]
-    options = [word.strip().lower() for word in after.split(",") if word.strip()]
-    parameters = [("name", name.strip())]
-    if rest.startswith('"'):
-        parameters += [("type", "string"), ("string", unescaped(rest[1:end]))]
-    else:
-        parameters += [("type", "plugin"), ("plugin", rest.removeprefix("="))]
-    parameters += [(f"option.{option}", "on") for option in options]
-    made = tuple(Parameter.of(key, value, one.origin) for key, value in parameters)
-    return ScriptObject("template", made, one.origin)
