@@ -205,6 +205,7 @@ def test_a_number_of_thousands_of_digits_is_refused() -> None:
 
 def test_rulesets_that_call_one_another_in_a_row_take_no_stack() -> None:
     everything(in_a_row(IN_A_ROW))
+    everything(f"call r0\n{in_a_row(IN_A_ROW)}")
 
 
 def test_ways_that_double_at_each_call_end() -> None:
