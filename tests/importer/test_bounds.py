@@ -140,6 +140,16 @@ def test_statements_in_one_another_are_limited_by_a_number(number: int) -> None:
         everything(text)
 
 
+@pytest.mark.parametrize("number", [60, 61, 400, 7000])
+def test_objects_in_one_another_are_limited_by_a_number(number: int) -> None:
+    json = '{\\"a\\":' * number + '\\"%msg:::json%\\"' + "}" * number
+    text = f'{INPUT}template(name="d" type="string" string="{json}")\n'
+    made = translate(read(text + 'action(type="omelasticsearch" template="d")\n'), "site")
+    said = [one for one in (*made.missing, *made.kept) if "more than 60 levels" in one.message]
+    assert bool(said) is (number > 60)
+    everything(text)
+
+
 def test_files_in_files_and_what_stands_in_them_have_one_limit() -> None:
     opened, closed = "if $a then {\n" * 50, "}\n" * 50
     files = {f"f{one}": f'{opened}include(file="/f{one + 1}.conf")\n{closed}' for one in range(10)}
@@ -195,6 +205,7 @@ def test_a_number_of_thousands_of_digits_is_refused() -> None:
 
 def test_rulesets_that_call_one_another_in_a_row_take_no_stack() -> None:
     everything(in_a_row(IN_A_ROW))
+    everything(f"call r0\n{in_a_row(IN_A_ROW)}")
 
 
 def test_ways_that_double_at_each_call_end() -> None:

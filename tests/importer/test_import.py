@@ -90,6 +90,15 @@ def test_conditions_become_filters(condition: str, wanted: object, tmp_path: Pat
     assert made["filter"] == wanted
 
 
+@pytest.mark.parametrize("condition", ["$!status == 0", "$!status != 7", "not ($msg <> 5)"])
+def test_no_text_is_compared_with_a_number(condition: str, tmp_path: Path) -> None:
+    """For rsyslogd nothing is 0, and 007 is 7."""
+    action = f'if {condition} then action(type="omelasticsearch" template="d")\n'
+    made = imported(f"{DOCUMENT}{action}", tmp_path)
+    assert "with a number as rsyslog does" in made.kept[0].message
+    assert f"if {condition} then" in made.snippets["site-outputs.conf"].replace("((", "(")
+
+
 def test_what_stops_before_is_not_taken_later(tmp_path: Path) -> None:
     rules = (
         'if $programname == "a" then { if $msg contains "b" then stop }\n'
@@ -219,6 +228,18 @@ def test_the_first_template_of_a_name_holds(tmp_path: Path) -> None:
     assert made["document"] == [{"property": "msg", "name": "message"}]
 
 
+def test_the_first_main_queue_and_ruleset_of_a_name_hold(tmp_path: Path) -> None:
+    text = (
+        'input(type="imtcp" port="1515" ruleset="r")\n'
+        '$MainMsgQueueSize 5000\nmain_queue(queue.size="2000") main_queue(queue.size="3000")\n'
+        'ruleset(name="r") { action(type="omfile" file="/a") }\n'
+        'ruleset(name="R") { action(type="omfile" file="/b") }\n*.* /c\n'
+    )
+    made = imported(f"{DOCUMENT}{text}", tmp_path)
+    assert made.data["main_queue"] == {"size": 2000}
+    assert sorted(str(one["file"]) for one in listed(made, "outputs")) == ["/a", "/c"]
+
+
 def test_a_circle_of_includes_is_said(tmp_path: Path) -> None:
     assert missing(f'{DOCUMENT}include(file="rsyslog.conf")\n', tmp_path) == [
         f"3: {tmp_path}/rsyslog.conf includes itself"
@@ -290,6 +311,23 @@ def test_each_ruleset_with_inputs_is_a_stream(tmp_path: Path) -> None:
     assert wanted is not None
     assert wanted.parsesuccess is True
     assert [one.json_path for one in wanted.match or ()] == [None, "user"]
+
+
+@pytest.mark.parametrize("more", ["", ' maxsessions="3"'])
+def test_imrelp_names_the_ruleset_of_all_its_inputs(more: str, tmp_path: Path) -> None:
+    text = (
+        f'{DOCUMENT}module(load="imrelp" ruleset="Apps")\n'
+        f'input(type="imrelp" port="2514"{more}) input(type="imrelp" port="2515" ruleset="own")\n'
+        'ruleset(name="apps") { action(type="omfile" file="/a") }\n'
+        'ruleset(name="own") { action(type="omfile" file="/b") }\n'
+        'action(type="omfile" file="/c")\n'
+    )
+    made = imported(text, tmp_path)
+    inputs = [(one["port"], one.get("stream")) for one in listed(made, "inputs")]
+    apps = [] if more else [(2514, "apps")]
+    assert inputs == [(10514, None), *apps, (2515, "own")]
+    kept = "".join(made.snippets.values())
+    assert ('port="2514"' in kept and 'ruleset="Apps"' in kept) is bool(more)
 
 
 def test_what_no_key_says_is_kept_with_what_it_needs(tmp_path: Path) -> None:
@@ -375,6 +413,8 @@ def test_a_value_in_the_name_of_an_index(
         ("syslog-%programname%.%$YEAR%", "a - before its date"),
         ("%programname%-%$YEAR%", "%programname% in a name"),
         ("syslog-%programname:1:3%", "an option of %programname% in a name"),
+        ("syslog-%$year%.%$month%%$day%", "template i: not one date"),
+        ("syslog-%$year%.%$month%.", "template i: not one date"),
     ],
 )
 def test_a_value_that_no_index_of_a_profile_has(name: str, why: str, tmp_path: Path) -> None:
@@ -413,6 +453,8 @@ def test_dates_in_the_names_of_files(path: str, wanted: dict[str, str], tmp_path
         ("%$year%/%hostname%.log", "has its date before the property"),
         ("%hostname:::lowercase%.log", "has options of its property"),
         ("%$year%.log", "a profile does not take yearly as dynaFile.rotate"),
+        ("%$year%/%$month%%$day%.log", "template f: not one date"),
+        ("%$now%%$hour%.log", "template f: not one date"),
     ],
 )
 def test_names_of_files_that_stay_rsyslogs(path: str, why: str, tmp_path: Path) -> None:

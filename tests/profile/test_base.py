@@ -109,6 +109,13 @@ def test_every_address_that_names_nothing_is_told_with_what_there_is(tmp_path: P
     assert ":5:3: error: input[9].threads" in found[1]
 
 
+def test_a_change_that_rsyslogd_would_not_read_so_is_told(tmp_path: Path) -> None:
+    conf = f"$MainMsgQueueFileName a\n{CONF}"
+    (found,) = problems(tmp_path, "changes: {main_queue.filename: 'b\"c'}\n", conf)
+    assert "main_queue.filename: the change has no effect where it stands" in found
+    assert loaded(tmp_path, "changes: {main_queue.filename: b}\n", conf).profile.base is not None
+
+
 def test_what_the_base_says_is_not_said_twice(tmp_path: Path) -> None:
     (found,) = problems(tmp_path, "main_queue: {size: 5000}\n")
     assert "prod.yaml:3:1: error: main_queue is what the base says" in found

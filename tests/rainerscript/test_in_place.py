@@ -9,7 +9,7 @@ import pytest
 
 from tuner.errors import Unreachable
 from tuner.rainerscript.configuration import LocalFiles, configuration
-from tuner.rainerscript.in_place import Changes, edited
+from tuner.rainerscript.in_place import Changes, edited, unheeded
 from tuner.rainerscript.objects import Base, base_of
 
 BATCH = "queue.dequeueBatchSize"
@@ -55,6 +55,16 @@ PLACES = {
         f'{ES}\n  server="a" # the only (old) one\n)\n',
         "action[es]",
         f'{ES}\n  server="a" # the only (old) one\n  {BATCH}="500"\n)\n',
+    ),
+    "before a comment that goes on": (
+        f'{ES}\n  server="a" /* was\n  server="b" */\n)\n',
+        "action[es]",
+        f'{ES}\n  server="a"\n  {BATCH}="500" /* was\n  server="b" */\n)\n',
+    ),
+    "after a comment on the line of the last, before one that goes on": (
+        f'{ES}\r\n  server="a" /* (1) */ /* was\r\n\r\n) */)\r\n',
+        "action[es]",
+        f'{ES}\r\n  server="a"\r\n  {BATCH}="500" /* (1) */ /* was\r\n\r\n) */)\r\n',
     ),
     "parentheses in texts and comments end nothing": (
         f'{ES} server=["a)", "b"] /* ) */ uid="c\\")")\n',
@@ -109,6 +119,23 @@ PLACES = {
 def test_a_parameter_changes_where_it_stands(case: str, tmp_path: Path) -> None:
     before, address, after = PLACES[case]
     assert changed(tmp_path, before, {(address, BATCH): "500"}) == after
+    again = base(tmp_path, after)
+    assert again.objects[address].text(BATCH) == "500"
+    assert unheeded(again, {(address, BATCH): "500"}) == ""
+
+
+def test_a_change_that_has_no_effect_is_said(tmp_path: Path) -> None:
+    read = base(tmp_path, f'{ES} {BATCH}="9")\n')
+    made = {
+        ("action[es]", BATCH): "9",
+        ("action[es]", "queue.size"): None,
+        ("action[x]", "a"): None,
+    }
+    assert unheeded(read, made) == ""
+    for value in ("5", None):
+        said = unheeded(read, {("action[es]", BATCH): value, ("action[x]", "a"): value})
+        assert said.startswith(f"action[es].{BATCH}: the change has no effect where it stands")
+        assert ("action[x].a" in said) is (value is not None)
 
 
 def test_what_nothing_changes_is_no_file_to_write(tmp_path: Path) -> None:
@@ -160,6 +187,17 @@ def test_names_that_two_objects_share_are_no_addresses(tmp_path: Path) -> None:
         edited(read, {("action[es]", BATCH): "500"})
 
 
+def test_rsyslogd_keeps_the_first_main_queue_and_ruleset_of_a_name(tmp_path: Path) -> None:
+    text = (
+        'main_queue(queue.size="10")\nmain_queue(queue.size="20")\n'
+        'ruleset(name="r") { stop }\nruleset(name="R" queue.size="30") { stop }\n'
+    )
+    read = base(tmp_path, text)
+    assert list(read.objects) == ["main_queue", "ruleset[r]"]
+    assert read.objects["main_queue"].text("queue.size") == "10"
+    assert read.objects["ruleset[r]"].queue == ()
+
+
 GOLDEN = Path(__file__).parents[1] / "importer" / "golden"
 
 
@@ -198,6 +236,8 @@ class Replaced(LocalFiles):
     [
         (f'{ES} {BATCH}="9" queue.size="5")\n', f'{ES} queue.size="5")\n'),
         (f'{ES}\n  {BATCH}="9"\n  queue.size="5")\n', f'{ES}\n  queue.size="5")\n'),
+        (f'{ES} {BATCH}="9" {BATCH}="8" queue.size="5")\n', f'{ES} queue.size="5")\n'),
+        (f'{ES}\n  {BATCH}="9" {BATCH}="8"\n  {BATCH}="7" )\n', f"{ES}\n  \n  )\n"),
         (f"{ES})\n", f"{ES})\n"),
     ],
 )

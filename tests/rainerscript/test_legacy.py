@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.parser import parse
-from tuner.rainerscript.script import printed
+from tuner.rainerscript.script import ScriptObject, printed
+from tuner.rainerscript.template import TemplateProperty, template_of
 
 
 def today(text: str) -> list[str]:
@@ -28,6 +31,65 @@ def test_the_default_ruleset_may_be_rsyslogs_own_again() -> None:
     lines = today("$DefaultRuleset local\n$DefaultRuleset RSYSLOG_DefaultRuleset\n*.* /var/log/x\n")
     assert "call local" not in lines
     assert any("/var/log/x" in one for one in lines)
+
+
+@pytest.mark.parametrize("first", ["$RuleSet r", 'ruleset(name="r") {}'])
+def test_rules_go_to_the_first_ruleset_of_a_name_as_in_rsyslogd(first: str) -> None:
+    lines = today(
+        f"{first}\n$RuleSet R\n*.* /a\n$RuleSet RSYSLOG_DefaultRuleset\n*.* /c\n$RuleSet r\n"
+        '*.* /b\nruleset(name="R") { stop }\n'
+    )
+    text = "".join(lines)
+    begin = text.index('ruleset(name="r") {')
+    inside = text[begin : text.index("}", text.index("/b"))]
+    assert ("/a" in inside, "/c" in inside, "stop" in text) == (True, False, False)
+
+
+def pieces(text: str) -> tuple[object, ...]:
+    """The pieces of the one template of a configuration."""
+    block, refused = parse(text, "x.conf")
+    (one,) = modern(block)
+    assert not refused
+    assert isinstance(one, ScriptObject)
+    (again,) = modern(parse(printed((one,)), "x.conf")[0])
+    assert isinstance(again, ScriptObject)
+    assert template_of(again).pieces == template_of(one).pieces
+    return template_of(one).pieces
+
+
+# What rsyslogd 8.2302 wrote into a file for each.
+ESCAPES = {
+    r'template(name="t" type="string" string="1[a\\nb]2[c\\\\d]3[e\\\"f]5[\\t]6[\\x41]8[\\101]\n")':
+        '1[a\\nb]2[c\\\\d]3[e\\"f]5[\\t]6[\\x41]8[\\101]\n',
+    r'template(name="t" type="list") { constant(value="1[a\\nb]2[c\\\\d]3[e\\\"f]4[g\\%h%]5[\\t]'
+    r'6[\\x41]7[\\101]8[\\q]9[\\r]A[\\b]B[\\a]C[\\f]D[\\v]E[\\?]F[\\\']\n") }':
+        '1[a\nb]2[c\\d]3[e"f]4[g\\%h%]5[\t]6[A]7[\\101]8[\\q]9[\r]A[\b]B[\a]C[\f]D[\\v]E[?]F[\']\n',
+    r'$template t,"1[a\nb]2[c\\d]3[e\"f]4[g\%h]5[\t]6[\x41]7[\65]8[\q]9[\\n]\n"':
+        '1[a\nb]2[c\\d]3[e"f]4[g%h]5[t]6[x41]7[A]8[q]9[\\n]\n',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ESCAPES, ids=["string", "list", "old"])
+def test_a_template_is_unescaped_as_often_as_rsyslogd_does(text: str) -> None:
+    assert pieces(f"{text}\n") == (ESCAPES[text],)
+
+
+@pytest.mark.parametrize("percent", ["", r"100\% "])
+def test_properties_of_the_old_form_have_no_escapes(percent: str) -> None:
+    regex = r'%msg:R,ERE,1,BLANK:"\.(a\\b)"--end:json%'
+    before, found, *after = pieces(f'$template t,"{percent}{{\\"a{regex}\\"}}",sql # x\n')
+    assert (before, after) == (f'{percent and "100% "}{{"a', ['"}'])
+    assert isinstance(found, TemplateProperty)
+    assert found.options == {
+        "regex.expression": r'"\.(a\\b)"', "regex.type": "ERE", "regex.submatch": "1",
+        "regex.nomatchmode": "BLANK", "format": "json",
+    }  # fmt: skip
+
+
+def test_main_queue_beats_the_directives_of_it() -> None:
+    assert today('$MainMsgQueueSize 10\nmain_queue(queue.size="20")\n') == [
+        'main_queue(queue.size="20")'
+    ]
 
 
 def test_a_property_filter_asks_for_the_name_of_a_priority_alone() -> None:

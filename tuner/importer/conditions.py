@@ -245,6 +245,10 @@ def _text(left: Variable, word: str, right: Expression) -> Test:
     name = property_name(left.name)
     if name is None:
         raise Inexpressible(left.origin, f"a filter does not know {left.name}")
+    if is_equality and isinstance(right, ScriptNumber):
+        # rainerscript.c, str2num(): nothing is 0, and 007 is 7.
+        what = f"a filter does not compare {name} with a number as rsyslog does"
+        raise Inexpressible(left.origin, what)
     operation = "isequal" if is_equality else word
     texts = tuple(_texts(right))
     if operation not in OPERATIONS or not texts or not all(texts):

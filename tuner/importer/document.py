@@ -23,6 +23,7 @@ from tuner.rainerscript.template import (
     TemplateProperty,
     extended,
 )
+from tuner.rainerscript.tokens import DEEPEST
 
 _BLANKS = " \t\r\n"
 _ENDS = _BLANKS + ",}]"
@@ -180,6 +181,8 @@ class _JsonReader:
         self.blanks()
         cell = self.cell()
         if cell == "{":
+            if len(path) >= DEEPEST:
+                raise self.wrong(f"objects more than {DEEPEST} levels deep in one another")
             yield from self.object(path)
         elif cell == '"':
             self.here += 1

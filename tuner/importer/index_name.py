@@ -201,15 +201,28 @@ class NamedDate(NamedTuple):
 
 
 def date_of(pieces: Sequence[TemplatePiece], template: Template) -> NamedDate:
-    """The date that pieces of a template make.  Raises Inexpressible."""
+    """The date that pieces of a template make, with the same between each two parts or nothing
+    between any.  Raises Inexpressible."""
     read = [_part(one) for one in pieces if isinstance(one, TemplateProperty)]
-    separators = {one for one in pieces if isinstance(one, str)}
-    separators |= {one.separator for one in read if one.separator}
+    before, *between = _around_parts(pieces)
+    after = between.pop() if between else ""
+    separators = {*between, *(one.separator for one in read if one.separator)}
     clocks = {(one.clock, one.in_utc) for one in read}
-    if len(separators) > 1 or len(clocks) != 1:
+    if before or after or len(separators) > 1 or len(clocks) != 1:
         raise Inexpressible(template.origin, f"template {template.name}: not one date")
     parts = tuple(part for one in read for part in one.parts)
     return NamedDate(parts, "".join(separators), *clocks.pop())
+
+
+def _around_parts(pieces: Sequence[TemplatePiece]) -> list[str]:
+    """The text before the first property, between each two, and after the last."""
+    texts = [""]
+    for piece in pieces:
+        if isinstance(piece, TemplateProperty):
+            texts.append("")
+        else:
+            texts[-1] += piece if isinstance(piece, str) else piece.text
+    return texts
 
 
 def _part(piece: TemplateProperty) -> NamedDate:

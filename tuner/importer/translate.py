@@ -32,6 +32,7 @@ from tuner.rainerscript.parameters import (
     entry_queue_of,
     keys_of_model,
     known,
+    ruleset_of,
 )
 from tuner.rainerscript.script import (
     Block,
@@ -237,7 +238,7 @@ class _Translation:
         """Note the inputs, each with the ruleset that it hands its events to; local sources know
         only the default one.  Those are returned that no input of a profile says."""
         partly: list[tuple[str, ScriptObject, dict[str, object] | None, Gaps]] = []
-        for one in (*local_inputs(self.parts), *self.parts.inputs):
+        for one in (*local_inputs(self.parts), *map(self.bound, self.parts.inputs)):
             ruleset = (one.text("ruleset") or _DEFAULT).lower()
             gaps = Gaps()
             data = read_input(one, self.parts, gaps)
@@ -258,6 +259,14 @@ class _Translation:
             else:
                 kept.setdefault(ruleset, []).append((one, gaps.missing[0]))
         return kept
+
+    def bound(self, one: ScriptObject) -> ScriptObject:
+        """An input with the ruleset of its module where it names none itself."""
+        name = ruleset_of(one, self.parts.modules.get(one.type, ()))
+        if name == (one.text("ruleset") or ""):
+            return one
+        named = Parameter.of("ruleset", name, one.origin)
+        return replace(one, parameters=(*one.parameters, named))
 
     def inputs(self, kept: _PartlySaid) -> None:
         """The inputs that were noted, each with its stream; what no input of a profile says is

@@ -127,32 +127,44 @@ def _ways_of(base: Base) -> Iterator[_Demand | None]:
     rulesets = {of.key: of.body or () for _, of in reversed(base.of_kind("ruleset"))}
     outside = tuple(one for one in base.block if not _is_ruleset(one))
     for block in (outside, *rulesets.values()):
-        yield from _ways(block, _ANY, rulesets, frozenset())
+        yield from _ways(block, rulesets)
 
 
 def _is_ruleset(one: Statement) -> bool:
     return isinstance(one, ScriptObject) and one.kind == "ruleset"
 
 
-def _ways(
-    block: Block, demand: _Demand, rulesets: dict[str, Block], called: frozenset[str]
-) -> Iterator[_Demand | None]:
+def _ways(block: Block, rulesets: dict[str, Block]) -> Iterator[_Demand | None]:
     """What messages must be like to reach each engine action of a block; None for each statement
-    on the way, so that whoever asks can stop."""
-    for one in block:
+    on the way, so that whoever asks can stop.  Calls in a row take no stack."""
+    waiting = [(iter(block), _ANY, frozenset[str]())]
+    while waiting:
+        statements, demand, called = waiting[-1]
+        one = next(statements, None)
+        if one is None:
+            waiting.pop()
+            continue
         yield None
         match one:
             case ScriptObject(kind="action", type="omelasticsearch"):
                 yield demand
             case If():
-                for below, holds in ((one.then, True), (one.otherwise, False)):
-                    for also in _alternatives(one.condition, holds=holds) if below else ():
-                        yield from _ways(below, demand.with_also(also), rulesets, called)
+                ways = [
+                    (iter(below), demand.with_also(also), called) for below, also in _blocks(one)
+                ]
+                waiting += reversed(ways)
             case Foreach():
-                yield from _ways(one.body, demand, rulesets, called)
+                waiting.append((iter(one.body), demand, called))
             case Call(target=str(target)) if target.lower() not in called:
                 name = target.lower()
-                yield from _ways(rulesets.get(name, ()), demand, rulesets, called | {name})
+                waiting.append((iter(rulesets.get(name, ())), demand, called | {name}))
+
+
+def _blocks(one: If) -> Iterator[tuple[Block, _Demand]]:
+    """The blocks of an `if`, each with every demand that leads to it."""
+    for below, holds in ((one.then, True), (one.otherwise, False)):
+        for also in _alternatives(one.condition, holds=holds) if below else ():
+            yield below, also
 
 
 def _alternatives(condition: Expression, *, holds: bool) -> list[_Demand]:

@@ -14,7 +14,7 @@ from tuner.errors import BadProfile, KeyPath, Problem
 from tuner.profile.layers import BASE, CHANGES
 from tuner.profile.source import Position, Source, Spot, at, problem_at
 from tuner.rainerscript.configuration import ConfigurationFiles, LocalFiles, configuration
-from tuner.rainerscript.in_place import Changes, edited
+from tuner.rainerscript.in_place import Changes, edited, unheeded
 from tuner.rainerscript.objects import SURROGATES, Base, base_of
 from tuner.rainerscript.view import TEMPLATE, View, misfits, view_of
 
@@ -71,7 +71,11 @@ class KeptBase:
         have no place there."""
         first = Path(next(iter(self.written.files)))
         other = base_of(configuration([first], _Overlay(contents), root=self.root))
-        return {**contents, **edited(other, self.changes)}
+        made = {**contents, **edited(other, self.changes)}
+        changed = base_of(configuration([first], _Overlay(made), root=self.root))
+        if said := unheeded(changed, self.changes):
+            raise LookupError(said)
+        return made
 
 
 def with_base(
@@ -125,6 +129,8 @@ def with_base(
     changed = written
     if files:
         changed = base_of(configuration([path], _Overlay(files, store), root=root))
+    if said := unheeded(changed, changes):
+        raise BadProfile((*source.problems, _wrong(source, (CHANGES,), said)))
     template = None if own is None else own.with_settings(settings)
     view = view_of(changed, None if template is None else template.settings)
     kept = KeptBase(written, changed, view, changes, root, own, template)

@@ -374,11 +374,13 @@ class Parts:
                 # So rsyslogd writes the rules outside of rulesets when it translates its YAML.
                 self.rules.extend(one.body or ())
             case "ruleset":
-                self.rulesets[one.key] = one
+                # rsyslogd keeps the first of a name (runtime/ruleset.c, rulesetProcessCnf).
+                self.rulesets.setdefault(one.key, one)
             case "input":
                 self.inputs.append(one)
             case "main_queue":
-                self.main_queue = one
+                # And the first of these (runtime/glbl.c, glblProcessMainQCnf).
+                self.main_queue = self.main_queue or one
             case _:
                 self.others.append(one)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tuner.rainerscript.legacy import GLOBALS, LASTING, ONCE, SHUTDOWN
 from tuner.rainerscript.objects import MAIN_QUEUE, Base, SourceFile
 from tuner.rainerscript.quoting import quote
-from tuner.rainerscript.script import QUEUE, ScriptObject
+from tuner.rainerscript.script import QUEUE, Parameter, ScriptObject
 
 # What stands between the parentheses of an object: texts, comments, and the end.
 _WORD = re.compile(
@@ -49,6 +49,24 @@ def edited(base: Base, changes: Changes) -> dict[str, bytes]:
     return {path: _spliced(base.files[path], found) for path, found in splices.items()}
 
 
+def unheeded(changed: Base, changes: Changes) -> str:
+    """Why a configuration does not say what changes were made in it for; "" where it does."""
+    wrong = [
+        changed.key_of(address, name)
+        for (address, name), value in changes.items()
+        if not _is_said(changed, address, name, value)
+    ]
+    what = "has no effect where it stands: make it in the configuration itself"
+    return "; ".join(f"{key}: the change {what}" for key in wrong)
+
+
+def _is_said(base: Base, address: str, name: str, value: str | None) -> bool:
+    found = base.objects.get(address)
+    if found is None or value is None:
+        return value is None and (found is None or not any(_places(base, found, name)))
+    return found.text(name) == value
+
+
 def _spliced(file: SourceFile, splices: Sequence[_Stretch]) -> bytes:
     """The file with its splices; of several at one place the first comes first."""
     pieces, done = [], 0
@@ -72,10 +90,11 @@ def _object(
         raise LookupError(f"there is no {address}")
     missing: dict[str, str] = {}
     for name, value in values.items():
-        place = _written(base, found, name)
-        if place is not None:
+        places = list(_places(base, found, name))
+        # The last counts where one is written twice; all of them go together.
+        for place in places if value is None else places[-1:]:
             yield from _replaced(base, found, place, name, value)
-        elif value is not None:
+        if not places and value is not None:
             missing[name] = value
     if missing:
         file = base.files[found.origin.file]
@@ -116,17 +135,24 @@ class _Value(NamedTuple):
         return quote(value) if self.in_quotes or not _PLAIN.fullmatch(value) else value
 
 
-def _written(base: Base, found: ScriptObject, name: str) -> _Value | None:
+def _places(base: Base, found: ScriptObject, name: str) -> Iterator[_Value]:
+    """Everywhere that a parameter of an object has a value."""
+    for one in found.parameters:
+        place = _written(base, found, one) if one.key == name.lower() else None
+        if place is not None:
+            yield place
+
+
+def _written(base: Base, found: ScriptObject, one: Parameter) -> _Value | None:
     """Where a parameter has its value; None where that is a default that nobody wrote."""
-    one = found.get(name)
-    if one is None or one.origin.file not in base.files:
+    if one.origin.file not in base.files:
         return None
     file = base.files[one.origin.file]
     start = file.offset(one.origin)
     directive = _DIRECTIVE.match(file.text, start)
     if directive is not None:
         # A default of the old form has the place of what it follows from.
-        if directive["name"].lower() != (_directive(found, name) or "").lower():
+        if directive["name"].lower() != (_directive(found, one.name) or "").lower():
             return None
         line = file.text.rfind("\n", 0, start) + 1
         stop = file.text.find("\n", start) + 1
@@ -159,12 +185,15 @@ def _added(file: SourceFile, at: int, values: Mapping[str, str]) -> _Stretch:
     before it stand so."""
     last = file.text.index("(", at) + 1
     end = stop = last
+    comments: list[tuple[int, int]] = []
     for word in _WORD.finditer(file.text, last):
         if word["end"] is not None:
             stop = word.start()
             break
         if word["comment"] is None:
             end = word.end()
+        else:
+            comments.append(word.span())
     written = [f"{name}={quote(value)}" for name, value in values.items()]
     line = file.text.rfind("\n", 0, end) + 1
     if line <= at:
@@ -172,9 +201,11 @@ def _added(file: SourceFile, at: int, values: Mapping[str, str]) -> _Stretch:
         return _Stretch(end, end, first + " ".join(written))
     begins = file.text[line:end]
     indent = begins[: len(begins) - len(begins.lstrip(" \t"))]
-    # A comment at the end of the line belongs to what stands before it.
+    # A comment at the end of the line belongs to what stands before it, unless it goes on.
     line_stop = file.text.find("\n", end)
-    put = end if line_stop < 0 or stop < line_stop else line_stop - (file.line_end == "\r\n")
+    is_inside = any(begin <= line_stop < done for begin, done in comments)
+    is_last = line_stop < 0 or stop < line_stop
+    put = end if is_last or is_inside else line_stop - (file.line_end == "\r\n")
     return _Stretch(put, put, "".join(f"{file.line_end}{indent}{one}" for one in written))
 
 

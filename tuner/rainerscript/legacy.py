@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from tuner.rainerscript.legacy_action import CHANNEL, action_of, channel_of
-from tuner.rainerscript.parser import unescaped
+from tuner.rainerscript.old_template import template_object
 from tuner.rainerscript.script import (
     ON,
+    QUEUE,
     Array,
     Block,
     Call,
@@ -204,10 +205,12 @@ class _Modernised:
             given = self.given.get(name, {})
             origin = next((one.origin for one in (*body, *given.values())), _NOWHERE)
             named = Parameter.of("name", name, origin)
-            done += (ScriptObject("ruleset", (named, *given.values()), origin, body=tuple(body)),)
+            made = ScriptObject("ruleset", (named, *given.values()), origin, body=tuple(body))
+            done = _with_ruleset(done, made)
         if self.default is not None:
             done = self.with_default(done, self.default)
-        if self.first_main is not None:
+        is_object = any(isinstance(one, ScriptObject) and one.kind == "main_queue" for one in done)
+        if self.first_main is not None and not is_object:
             defaults = {f"queue.{key}": value for key, value in OLD_MAIN_QUEUE.items()}
             parameters = _completed(self.main, defaults, self.first_main)
             done += (ScriptObject("main_queue", parameters, self.first_main),)
@@ -253,6 +256,8 @@ class _Modernised:
                 yield self.action(statement)
             case ScriptObject(kind="action"):
                 yield self.new_action(statement)
+            case ScriptObject(kind="ruleset") if self.is_ruleset(statement.name):
+                return  # rsyslogd refuses a second one of that name
             case SelectorFilter() | PropertyFilter():
                 body = self.inner(statement.body)
                 yield If(condition_of(statement), body, (), statement.origin)
@@ -313,11 +318,12 @@ class _Modernised:
             case "modload":
                 yield loading(text.rpartition("/")[2].removesuffix(".so"), one.origin)
             case "template":
-                yield _template(one)
+                yield template_object(one)
             case "ruleset":
-                self.current = text
-                if text != DEFAULT_RULESET:
-                    self.rulesets.setdefault(text, [])
+                own = (DEFAULT_RULESET, *self.rulesets)
+                self.current = next((one for one in own if one.lower() == text.lower()), text)
+                if self.current != DEFAULT_RULESET:
+                    self.rulesets.setdefault(self.current, [])
             case "defaultruleset":
                 is_own = text == DEFAULT_RULESET
                 self.default = None if is_own else Call(text, one.origin)
@@ -330,6 +336,10 @@ class _Modernised:
                 return
             case _:
                 yield one
+
+    def is_ruleset(self, name: str) -> bool:
+        """Whether a directive has begun a ruleset of that name."""
+        return name.lower() in map(str.lower, self.rulesets)
 
     def input(self, one: Directive, text: str) -> ScriptObject:
         """The input that a directive starts, with all that waited for it."""
@@ -383,6 +393,22 @@ class _Modernised:
         return replace(made, parameters=tuple((lasting | waiting | own).values()))
 
 
+def _with_ruleset(block: Block, made: ScriptObject) -> Block:
+    """With a ruleset of directives, or with its rules in the object of that name before them."""
+    for at, one in enumerate(block):
+        if isinstance(one, ScriptObject) and (one.kind, one.key) == ("ruleset", made.key):
+            has_queue, keys = bool(one.queue), {each.key for each in one.parameters}
+            more = (
+                each
+                for each in made.parameters
+                if each.key not in keys and not (has_queue and each.key.startswith(QUEUE))
+            )
+            body = (*(one.body or ()), *(made.body or ()))
+            joined = replace(one, parameters=(*one.parameters, *more), body=body)
+            return (*block[:at], joined, *block[at + 1 :])
+    return (*block, made)
+
+
 def _is_rule(one: Statement) -> bool:
     return not isinstance(one, ScriptObject) or one.kind == "action"
 
@@ -408,22 +434,3 @@ def _word(text: str) -> str:
     if text.startswith('"') and '"' in text[1:]:
         return text[1 : text.index('"', 1)]
     return text.split()[0] if text.split() else ""
-
-
-def _template(one: Directive) -> ScriptObject:
-    """`$template NAME,"TEXT",OPTION`, the text with its escapes as in an object."""
-    name, _, rest = one.text.partition(",")
-    rest = rest.lstrip()
-    end = 1
-    while end < len(rest) and rest[end] != '"':
-        end += 2 if rest[end] == "\\" else 1
-    after = rest[end + 1 :].partition("#")[0]
-    options = [word.strip().lower() for word in after.split(",") if word.strip()]
-    parameters = [("name", name.strip())]
-    if rest.startswith('"'):
-        parameters += [("type", "string"), ("string", unescaped(rest[1:end]))]
-    else:
-        parameters += [("type", "plugin"), ("plugin", rest.removeprefix("="))]
-    parameters += [(f"option.{option}", "on") for option in options]
-    made = tuple(Parameter.of(key, value, one.origin) for key, value in parameters)
-    return ScriptObject("template", made, one.origin)

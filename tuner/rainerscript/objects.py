@@ -8,7 +8,7 @@ in rsyslogd's order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -146,6 +146,8 @@ def _addressed(block: Block) -> Iterator[tuple[str, ScriptObject]]:
     found = [one for one in every(block) if isinstance(one, ScriptObject)]
     # A file that is included twice says the same twice.
     objects = list({(one.kind, one.origin): one for one in found}.values())
+    # rsyslogd keeps the first main_queue(), the first ruleset() of a name, and the last global().
+    objects = _first(objects, "main_queue", "ruleset")
     for kind in _ALONE:
         yield from ((kind, one) for one in objects if one.kind == kind)
     for kind in _KINDS:
@@ -156,6 +158,12 @@ def _addressed(block: Block) -> Iterator[tuple[str, ScriptObject]]:
             yield f"{kind}[{one.name if is_own else number}]", one
     modules = [one for one in objects if one.kind == "module" and not is_directive(one)]
     yield from {module_address(module_name(one)): one for one in reversed(modules)}.items()
+
+
+def _first(objects: Sequence[ScriptObject], *kinds: str) -> list[ScriptObject]:
+    """The objects, of these kinds only the first of each name."""
+    found = {(one.kind, one.key): one for one in reversed(objects) if one.kind in kinds}
+    return [one for one in objects if found.get((one.kind, one.key), one) is one]
 
 
 def module_address(name: str) -> str:

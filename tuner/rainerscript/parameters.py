@@ -108,6 +108,13 @@ def entry_queue_of(one: ScriptObject, what: str, gaps: Gaps) -> dict[str, object
     return {}
 
 
+def ruleset_of(one: ScriptObject, shared: Iterable[Parameter]) -> str:
+    """The name of the ruleset that the events of an input go to, which the module of imrelp alone
+    may say for all of its inputs (imrelp.c, checkCnf); "" for the default one."""
+    of_all = (each.text for each in shared if each.key == "ruleset" and one.type == "imrelp")
+    return one.text("ruleset") or next(of_all, None) or ""
+
+
 def certificates(
     model: type[BaseModel], data: Mapping[str, object], shared: Iterable[Parameter], gaps: Gaps
 ) -> dict[str, object]:

@@ -4,7 +4,7 @@ form of a text; and how that is known."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from tuner.rainerscript.script import (
@@ -86,9 +86,14 @@ class FoundSecret(NamedTuple):
 
 def is_secret(owner: str, one: Parameter) -> bool:
     """Whether a parameter of a module is a secret as a whole, and stands in the configuration."""
-    key = one.key.replace(_HANDS_OVER, "")
-    named = key in _NAMED[""] or key in _NAMED.get(owner, ())
-    return (named or any(word in key for word in _WORDS)) and any(one.texts)
+    named = _NAMED[""] | _NAMED.get(owner, frozenset())
+    return _is_secret_name(one.key, named) and any(one.texts)
+
+
+def _is_secret_name(key: str, named: Container[str]) -> bool:
+    """Whether a name in lower case says that its value is a secret, or is one of the others."""
+    said = key.replace(_HANDS_OVER, "")
+    return said in named or any(word in said for word in _WORDS)
 
 
 def secret_header(owner: str, one: Parameter, text: str) -> bool:
@@ -125,20 +130,37 @@ def _hands_over(text: str) -> bool:
 
 
 def hidden(text: str) -> str:
-    """A text of a configuration without the values of passwords and keys, and without the texts in
-    quotes that have the form of a secret."""
-    return _TEXT.sub(_without_secret, _VALUE.sub(_without_value, text))
+    """A text of a configuration without the values of passwords and keys, also those of old lines,
+    and without the texts in quotes that have the form of a secret."""
+    without_old = _DIRECTIVE.sub(_without_word, _LOGIN_LINE.sub(r"\1***", text))
+    return _TEXT.sub(_without_secret, _VALUE.sub(_without_value, without_old))
 
 
-_VALUE = re.compile(r"""(?<![\w.-])([\w.-]++)(\s*+=\s*+)(["'])(?!`).*?\3""")
-_VALUE_NAME = re.compile(r"(?:pwd|pass\w*|apikey|secret|token|key)$", re.IGNORECASE)
+_ANY_NAMED = frozenset[str]().union(*_NAMED.values())
+_VALUE = re.compile(r"""(?<![\w.-])([\w.-]++)(\s*+=\s*+)(["'])(?!`)(?:(?!\3)[^\\\n]|\\.)*+\3""")
+# `>SERVER,DATABASE,USER,PASSWORD` and the same behind the name of the module (getSubString() of
+# ommysql.c and ompgsql.c), and directives; a line of a difference has a sign before it.
+_COMMA = r",(?:\\\r?\n)?[ \t]*+"
+_FIELD = r"""[^\s,;"'>]{0,255}+"""
+_LOGIN_LINE = re.compile(
+    rf"((?<![^\s&{{+-])(?:>|:om(?:mysql|pgsql):){_FIELD}(?:{_COMMA}{_FIELD}){{2}}{_COMMA})[^;\s][^;\n]*+",
+    re.IGNORECASE,
+)
+_DIRECTIVE = re.compile(r"^([ +-]?[ \t]*+\$)(\w++)([ \t]++)(\S[^\n]*+)", re.MULTILINE)
 _TEXT = re.compile(r"""(["'])((?:(?!\1)[^\\\n]|\\.)*+)\1""")
 
 
 def _without_value(found: re.Match[str]) -> str:
     name, equals, quote = found.groups()
-    is_named = _VALUE_NAME.search(name[-_LONGEST_NAME:]) is not None
+    key = name[-_LONGEST_NAME:].lower()
+    is_named = key.endswith("key") or _is_secret_name(key, _ANY_NAMED)
     return f"{name}{equals}{quote}***{quote}" if is_named else found[0]
+
+
+def _without_word(found: re.Match[str]) -> str:
+    start, name, blanks, _ = found.groups()
+    is_named = _is_secret_name(name[-_LONGEST_NAME:].lower(), ())
+    return f"{start}{name}{blanks}***" if is_named else found[0]
 
 
 def _without_secret(found: re.Match[str]) -> str:

@@ -21,9 +21,9 @@ _WORDS = {
     "fixed-width": ("fixedwidth", "on"), "mandatory-field": ("mandatory", "on"),
     "pos-end-relative": ("position.relativetoend", "on"), "date-utc": ("date.inutc", "on"),
 }  # fmt: skip
-_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "%": "%"}
-_ESCAPED = re.compile(r'\\([nrt"\\%])')
-_PLAIN = re.compile(r"(?:[^%\\]++|\\.|\\\Z)++", re.DOTALL)
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_ESCAPED = re.compile(r"""\\(x[0-9A-Fa-f]{2}|[abfnrt?'"\\])""")
+_PLAIN = re.compile(r"[^%]++")
 
 
 @dataclass(frozen=True)
@@ -141,18 +141,19 @@ def _pieces(text: str, origin: ScriptPosition) -> Iterator[TemplatePiece]:
     while here < len(text):
         plain = _PLAIN.match(text, here)
         if plain is not None:
-            yield _unescaped(plain[0])
+            yield plain[0]
             here = plain.end()
             continue
-        end = _end(text, here + 1)
+        end = end_of_property(text, here + 1)
         if end < 0:
             raise Inexpressible(origin, "a % in the template has no second one")
-        yield _property(text[here + 1 : end], origin)
+        yield property_of(text[here + 1 : end], origin)
         here = end + 1
 
 
-def _end(text: str, here: int) -> int:
-    """The % that ends a property; a regular expression, up to --end, may hold some."""
+def end_of_property(text: str, here: int) -> int:
+    """Where the % is that ends a property, -1 without one; a regular expression, up to --end, may
+    hold some."""
     colon = text.find(":", here)
     first = text.find("%", here)
     if 0 <= colon < first and text[colon + 1 : colon + 3].upper().startswith("R"):
@@ -160,7 +161,7 @@ def _end(text: str, here: int) -> int:
     return first
 
 
-def _property(text: str, origin: ScriptPosition) -> TemplateProperty:
+def property_of(text: str, origin: ScriptPosition) -> TemplateProperty:
     """`NAME:FROM:TO:OPTIONS`."""
     name, _, rest = text.partition(":")
     options: dict[str, str] = {}
@@ -194,8 +195,14 @@ def _positions(first: str, last: str) -> dict[str, str]:
 
 
 def _unescaped(text: str) -> str:
-    """rsyslog unescapes the constants of a template once more (template.c, do_Constant)."""
-    return _ESCAPED.sub(lambda found: _ESCAPES[found[1]], text)
+    """rsyslog unescapes the constants of a list, and nothing else, once more (template.c,
+    createConstantTpe)."""
+    return _ESCAPED.sub(_character, text)
+
+
+def _character(found: re.Match[str]) -> str:
+    word = found[1]
+    return chr(int(word[1:], 16)) if word[0] == "x" else _ESCAPES.get(word, word)
 
 
 # A bracket expression, an escaped character, or any other one.

@@ -24,6 +24,7 @@ from tuner.rainerscript.parameters import (
     known,
     misfit,
     queue_of,
+    ruleset_of,
 )
 from tuner.rainerscript.script import (
     QUEUE,
@@ -241,11 +242,8 @@ class _Viewing:
         return data | ({} if stream is None else {"stream": stream})
 
     def _ruleset_of(self, one: ScriptObject) -> str:
-        """The name of the ruleset that the events of an input go to, which imrelp may say for all;
-        "" for the default one."""
         module = self.base.objects.get(module_address(one.type))
-        shared = module.text("ruleset") if module is not None and one.type == "imrelp" else None
-        return one.text("ruleset") or shared or ""
+        return ruleset_of(one, () if module is None else module.parameters)
 
     def _stand_in(self) -> ScriptObject:
         """An input for what the host's own inputs, those of the file that includes a drop-in, or
@@ -282,7 +280,7 @@ class _Viewing:
     def _direct(self) -> dict[str, _Direct]:
         """What each ruleset does itself; what no ruleset has that name does stands outside of
         all."""
-        found = {of.key: of for _, of in reversed(self.base.of_kind("ruleset"))}
+        found = {of.key: of for _, of in self.base.of_kind("ruleset")}
         outside = tuple(one for one in self.base.block if not _is_ruleset(one))
         made = {key: _direct(of.body or (), is_queued=bool(of.queue)) for key, of in found.items()}
         return {"": _direct(outside, is_queued=False), **made}
