@@ -61,7 +61,7 @@ def test_indices_of_a_base_are_ours_and_count_the_number_of_an_event() -> None:
     engine = Engine(Objects())
     prefix = f"{OURS.prefix}t1-"
     install_for_base(lab_of(engine), small(), prefix)
-    assert engine.asked == [f"PUT /_index_template/{prefix[:-1]}?create=true"]
+    assert engine.asked == [f"PUT /_index_template/{prefix}own?create=true"]
     body = cast(dict[str, Any], engine.put[0])
     assert body["index_patterns"] == [f"{prefix}*"]
     assert body["_meta"] == body["template"]["mappings"]["_meta"] == META

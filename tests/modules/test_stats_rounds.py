@@ -189,19 +189,18 @@ def test_lines_are_read_as_they_come() -> None:
     assert isinstance(first, StatsRound)
 
 
-def test_of_objects_with_one_name_what_all_counted_is_taken_together() -> None:
-    """imudp for IPv4 and IPv6 (rsyslog#4364), over two rounds in the same second."""
+def test_of_two_objects_with_one_name_what_one_counted_is_not_lost() -> None:
+    """imudp for IPv4 and IPv6 (rsyslog#4364), in two rounds of the same second."""
     head = "Wed Nov 25 04:32:57 2026: "
     one = (
-        f"{head}global: origin=dynstats\n".replace("global: origin=dynstats", "a: origin=x n={n}")
-        + f"{head}imudp(*:514): origin=imudp submitted={{n}} disallowed=0\n"
-        + f"{head}imudp(*:514): origin=imudp submitted=2 disallowed=1\n"
+        f"{head}a: origin=x n={{n}}\n"
+        f"{head}imudp(*:514): origin=imudp submitted={{n}} disallowed=0\n"
+        f"{head}imudp(*:514): origin=imudp submitted=2 disallowed=1\n"
+        f"{head}main Q: origin=core.queue size={{n}} enqueued={{n}}\n"
     )
-    found, unread = read(one.format(n=5) + one.format(n=7))
+    (found,), unread = read(one.format(n=5) + one.format(n=7))
     assert unread == []
-    counted = [
-        {(each.name, key): value for each in every.objects for key, value in each.counters.items()}
-        for every in found
-    ]
-    assert [each["imudp(*:514)", "submitted"] for each in counted] == [7, 9]
-    assert [each["imudp(*:514)", "disallowed"] for each in counted] == [1, 1]
+    counted = {(one.name, key): n for one in found.objects for key, n in one.counters.items()}
+    assert counted["imudp(*:514)", "submitted"] == 7
+    assert counted["imudp(*:514)", "disallowed"] == 1
+    assert counted["main Q", "enqueued"] == 7

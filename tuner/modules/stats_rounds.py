@@ -92,8 +92,8 @@ def read_rounds(
     """The rounds in those lines, oldest first, and what could not be read, as it comes.
 
     A round is what stands between BEGIN and END.  Without such brackets it ends where an object
-    comes again at another time, or its first one, or the text ends.  Lines that begin with a date
-    without a year are of the last such day up to `latest`.
+    comes again at another time, or the text ends.  Lines that begin with a date without a year
+    are of the last such day up to `latest`.
     """
     heads = _Heads(latest)
     hosts: dict[str, _Host] = {}
@@ -171,7 +171,7 @@ class _Host:
         elif line.said is _Bracket.END:
             over = self.end(is_whole=self.has_begun)
         elif isinstance(line.said, tuple):
-            if self.is_open and self._begins_again(line):
+            if self.is_open and line.at != self.at and self._comes_again(line.said):
                 over = self.end(is_whole=not self.has_brackets)
             if not self.is_open:
                 self.at, self.is_open = line.at, True
@@ -180,13 +180,13 @@ class _Host:
         return over
 
     def _add(self, one: StatsObject) -> None:
-        """An object of the round; of two with one name, as imudp before 8.2108 has for IPv4 and
-        IPv6 (rsyslog#4364) and omfwd for each action to one target over UDP (rsyslog#5577), what
-        both counted."""
+        """An object of the round.  One that comes again is of another round in the same second, or
+        a namesake, as imudp before 8.2108 has one for IPv6 that mostly counts nothing
+        (rsyslog#4364): more counts."""
         known = self.objects.setdefault((one.origin, one.name), {})
         for name, value in one.counters.items():
-            old = 0 if self.at is None else known.get(name, 0)
-            known[name] = max(old, value) if name in LEVELS else old + value
+            is_count = self.at is not None and name not in LEVELS
+            known[name] = max(known.get(name, 0), value) if is_count else value
 
     def end(self, is_whole: bool) -> StatsRound | None:
         """The round so far; None where there is none."""
@@ -197,16 +197,9 @@ class _Host:
         self.objects, self.is_open, self.has_begun = {}, False, False
         return over
 
-    def _begins_again(self, line: _Line) -> bool:
-        """Whether a line is of the next round: an object comes again at another time, or the first
-        of all; in between one that comes again has a namesake."""
-        objects = line.said if isinstance(line.said, tuple) else ()
-        first = next(iter(self.objects), None)
-        for one in objects:
-            key = (one.origin, one.name)
-            if self.objects.get(key, {}).keys() & one.counters.keys():
-                return line.at != self.at or key == first
-        return False
+    def _comes_again(self, objects: Iterable[StatsObject]) -> bool:
+        every = ((self.objects.get((one.origin, one.name)), one.counters) for one in objects)
+        return any(old is not None and old.keys() & new.keys() for old, new in every)
 
 
 @dataclass
