@@ -11,6 +11,9 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from tuner.search.search import BEST
+from tuner.search.study import Phase
+
 BEFORE, AFTER, INK, MUTED = "#b05000", "#0050a0", "#101010", "#606060"
 LESS = {
     "shipper_cpu": "rsyslogd CPU per event",
@@ -24,8 +27,8 @@ def pairs(report: dict[str, Any]) -> list[tuple[float, float]]:
     """The events per second of each fresh pair, including deferred work: before and after."""
     rates: dict[int, dict[bool, float]] = {}
     for trial in report["study"]["trials"]:
-        if trial["phase"] == "confirm" and "eps_paid" in trial["outcome"]:
-            is_changed = trial["why"] == "the best found"
+        if trial["phase"] == Phase.CONFIRM.value and "eps_paid" in trial["outcome"]:
+            is_changed = trial["why"] == BEST
             rates.setdefault(trial["pair"], {})[is_changed] = trial["outcome"]["eps_paid"]
     return [(both[False], both[True]) for _, both in sorted(rates.items()) if len(both) == 2]
 

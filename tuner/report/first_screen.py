@@ -71,9 +71,8 @@ def _claim(result: StudyResult) -> str:
         whose = " of rsyslogd, sending to the test sink" if result.is_sink else ""
         before, after = map(eps, claimed.averages)
         return (
-            f"{_gain(claimed.ratio)} events per second{whose}: {before} -> {after} (95 % sure of "
-            f"{_gain(claimed.low)} to {_gain(claimed.high)}; {claimed.pairs} fresh pairs; "
-            f"{_delivered(result)})."
+            f"{_gain(claimed.ratio)} events per second{whose}: {before} -> {after} "
+            f"({_surely(claimed)}; {_delivered(result)})."
         )
     if verdict.claim is Claim.NOT_SHOWN:
         slower = claimed is not None and claimed.high < 1
@@ -156,10 +155,8 @@ def _remarks(result: StudyResult) -> Iterator[str]:
     yield f"it takes {_taking(result)}"
     beyond = result.verdict.beyond_recipe
     if beyond is not None:
-        yield (
-            f"beyond the recipe that it began with: {_gain(beyond.ratio)} (95 % sure of "
-            f"{_gain(beyond.low)} to {_gain(beyond.high)}; {beyond.pairs} fresh pairs)"
-        )
+        gain = f"{_gain(beyond.ratio)} ({_surely(beyond)})"
+        yield f"beyond the recipe that it began with: {gain}"
 
 
 def _taking(result: StudyResult) -> str:
@@ -171,6 +168,11 @@ def _taking(result: StudyResult) -> str:
         texts.append(f"{counted(repairs, 'repair')} that stop{'s' * (repairs == 1)} a loss")
     alike = f"; {back} more gave nothing and {'was' if back == 1 else 'were'} taken back"
     return " and ".join(texts) + (alike if back else "")
+
+
+def _surely(found: Comparison) -> str:
+    low, high = _gain(found.low), _gain(found.high)
+    return f"95 % sure of {low} to {high}; {found.pairs} fresh pairs"
 
 
 def _gain(ratio: float) -> str:

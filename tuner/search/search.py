@@ -315,10 +315,10 @@ class Ascent:
 
         At least six, or eight where the engine restarts between the sides; more while there is
         time, unless that is enough for `_beyond_recipe`, which depends on the clock and never on
-        what the pairs show.  A pair in which a run
-        failed in passing is measured again; a winner that cannot be recommended ends it, and where
-        the profile as written lost events before there were enough, they begin again with its
-        repairs.  Raises JobFailed where time has run out before.
+        what the pairs show.  A pair in which a run failed in passing is measured again; a winner
+        that cannot be recommended ends it, and where the profile as written lost events before
+        there were enough, they begin again with its repairs.  Raises JobFailed where time has run
+        out before.
         """
         runner = self.runner
         plan, planned = runner.plans.confirm, runner.planned_pairs(winner)
@@ -348,7 +348,7 @@ class Ascent:
 
         def paired(plan: TrialPlan, pair: int, machine: str) -> Work:
             nonlocal complete, is_over
-            sides = {BASELINE: runner.baseline, winner: BEST}
+            sides = {one: self._called(one) for one in (BASELINE, winner)}
             trial = yield from self._pair(Phase.CONFIRM, sides, plan, pair, machine)
             if not isinstance(trial.outcome, Failure):
                 complete += 1
