@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
@@ -11,6 +12,8 @@ import pytest
 
 from tests.deploy.fleet import AFTER, BEFORE, TEMPLATE, plan_of
 from tests.profile.examples import SMALL, small
+from tests.profile.test_base import loaded as base_profile
+from tuner.deploy.apply import entrance_of
 from tuner.deploy.host_profile import HostProfile, for_host, host_profile
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.needs import needs_of
@@ -228,6 +231,19 @@ def test_a_host_runs_the_profile_with_its_own_changes() -> None:
     own = for_host(loaded, changed(("inputs[0].port", 10_515), ("name", "other"))).profile
     assert (sockets_of(own), own.name) == (("tcp:10515",), "other")
     assert sockets_of(loaded.profile) == ("tcp:10514",)
+
+
+def test_what_only_a_lab_adds_to_a_base_opens_no_port_on_a_host(tmp_path: Path) -> None:
+    """A rollout waits for these ports, and would undo itself."""
+    system = 'module(load="imuxsock")\nmodule(load="imklog")\n'
+    here = 'module(load="imudp")\ninput(type="imudp" port="514")\n'
+    for inputs, sockets in ((system, ()), (here, ("udp:514",))):
+        action = 'module(load="omelasticsearch")\naction(type="omelasticsearch")\n'
+        profile = base_profile(tmp_path, conf=inputs + action).profile
+        assert sockets_of(profile) == sockets
+        assert needs_of(profile, "").ports == sockets
+        entrance = entrance_of(profile)
+        assert (entrance is not None) == bool(sockets)
 
 
 def test_changes_of_one_host_leave_the_engine_alone_that_all_share() -> None:

@@ -6,6 +6,8 @@ import json
 import time
 from pathlib import Path
 
+import pytest
+
 from tuner.flood.messages import Messages
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport
@@ -120,7 +122,7 @@ action(type="mmjsonparse" cookie="")
 {ES}
 """
     (only,) = ways(tmp_path, conf)
-    assert list(json.loads(only.text)) == ["user"]
+    assert list(json.loads(only.text)) == ["user", "message"]
     (only,) = ways(tmp_path, conf.replace("%$!user%", ""))
     assert list(json.loads(only.text)) == ["level", "logger", "message"]
 
@@ -128,7 +130,16 @@ action(type="mmjsonparse" cookie="")
 def test_cee_keeps_its_cookie(tmp_path: Path) -> None:
     conf = f'action(type="mmjsonparse")\nif $!a == "b<c" then {ES}\n'
     (only,) = ways(tmp_path, conf)
-    assert only.text == '@cee: {"a": "b<<c"}'
+    assert only.text.startswith('@cee: {"a": "b<<c", "message": "<text ')
+
+
+@pytest.mark.parametrize("named", ["", "message", "msg", "app!text", "message!id"])
+def test_json_has_one_text_that_tells_messages_apart(named: str, tmp_path: Path) -> None:
+    member = f'and $!{named} != "" ' if named else ""
+    conf = f'action(type="mmjsonparse" cookie="")\nif $!level == "error" {member}then {ES}\n'
+    (only,) = ways(tmp_path, conf)
+    of_its_own = [] if named == "" else [named.partition("!")[0]]
+    assert list(json.loads(only.text)) == ["level", *(of_its_own or ["message"])]
 
 
 def test_messages_that_become_documents_are_json(tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ def entrance_of(profile: Profile) -> Listener | None:
         return None
     plain = (
         one
-        for one in profile.inputs
+        for one in profile.host_inputs
         if isinstance(one, Listener)
         and one.transport in {"tcp", "udp"}
         and one.stream == profile.measured_stream

@@ -111,14 +111,14 @@ def _needs(seen: Examined, profile: Profile) -> Iterator[str]:
     """Limits of the kernel that would bite later."""
     sessions = sum(
         getattr(one, "max_sessions", None) or _DEFAULT_SESSIONS
-        for one in profile.inputs
+        for one in profile.host_inputs
         if one.transport is not None and TRANSPORTS[one.transport].place == "tcp port"
     )
     wanted = sessions + _OWN_FILES
     if seen.facts.pid and seen.open_files is not None and seen.open_files < wanted:
         yield f"{seen.open_files} open files are too few for {sessions} connections: LimitNOFILE"
     # Root may exceed it (socket(7), SO_RCVBUFFORCE).
-    for one in profile.inputs if seen.uid else ():
+    for one in profile.host_inputs if seen.uid else ():
         asked = one.rcvbuf_size if isinstance(one, ImudpInput) else None
         if asked is not None and size_bytes(asked) > seen.rmem_bytes:
             yield f"net.core.rmem_max is {seen.rmem_bytes}, below rcvbufSize {asked}"

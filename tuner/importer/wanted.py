@@ -37,9 +37,10 @@ _USUAL = {
     "cron.info": 1, "authpriv.notice": 1, "mail.info": 1, "local0.warning": 1, "local2.info": 1,
 }  # fmt: skip
 _MEMBER = re.compile(r"\$!([\w-]+(?:!+[\w-]+)*)")
-_OF_ANY_JSON = ("level", "logger", "message")
+_TEXT_MEMBER = "message"
+_OF_ANY_JSON = ("level", "logger", _TEXT_MEMBER)
 _ALL_JSON = frozenset({"all-json", "all-json-plain"})
-_TEXT_MEMBERS = frozenset({"msg", "message", "log", "text"})
+_TEXT_MEMBERS = frozenset({"msg", "log", "text", _TEXT_MEMBER})
 _VALUE = Blank("word", (4, 6, 8, 10), 500)
 _NAMES = {"syslogfacility-text": FACILITIES, "syslogseverity-text": SEVERITIES}
 _OF_PROGRAM = frozenset({"programname", "app-name", "syslogtag"})
@@ -230,10 +231,13 @@ def _whole_name(part: str) -> str:
 
 
 def _members(base: Base) -> tuple[str, ...]:
-    """The paths of JSON members that the configuration names."""
+    """The paths of JSON members that the configuration names, and one for a text: without any,
+    messages would be short, and those with the same words alike."""
     texts = [text for _, text in base.text]
     found = (path.strip("!") for text in texts for path in _MEMBER.findall(text))
-    return tuple(path for path in dict.fromkeys(found) if path not in _ALL_JSON)
+    named = tuple(path for path in dict.fromkeys(found) if path not in _ALL_JSON)
+    has_text = any(not _TEXT_MEMBERS.isdisjoint(path.split("!")) for path in named)
+    return named if has_text or not named else (*named, _TEXT_MEMBER)
 
 
 def _cookie(base: Base) -> str | None:

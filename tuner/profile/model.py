@@ -165,6 +165,12 @@ class Profile(Section):
         return tuple(output for _, output in self.enumerated)
 
     @property
+    def host_inputs(self) -> tuple[AnyInput, ...]:
+        """The inputs that a host has: without the one that only a lab adds to a base."""
+        kept = self.base.kept if self.base is not None and self.base.is_read else None
+        return self.inputs if kept is None or kept.view.stand_in is None else self.inputs[:-1]
+
+    @property
     def secrets(self) -> tuple[SecretRef, ...]:
         """What its inputs and outputs log in with."""
         return tuple(ref for one in (*self.inputs, *self.outputs) for ref in one.secrets)

@@ -141,10 +141,10 @@ def ports_of(profile: Profile, source: Input) -> range:
 
 
 def sockets_of(profile: Profile) -> tuple[str, ...]:
-    """The ports that rsyslogd opens, as tcp:PORT and udp:PORT."""
+    """The ports that rsyslogd opens on a host, as tcp:PORT and udp:PORT."""
     return tuple(
         f"{'udp' if source.transport == 'udp' else 'tcp'}:{port}"
-        for source in profile.inputs
+        for source in profile.host_inputs
         for port in ports_of(profile, source)
     )
 
