@@ -215,6 +215,19 @@ def test_a_chain_of_causes_is_told_once() -> None:
     assert refused.value.reason == said
 
 
+def test_an_error_without_a_reason_is_told_by_its_type() -> None:
+    error = {
+        "type": "master_not_discovered_exception",
+        "reason": None,
+        "caused_by": {"reason": None},
+    }
+    with answering({"/x": Refusal(error)}) as e:
+        client = EngineClient(e.url)
+        with pytest.raises(EngineRefused, match=r": master_not_discovered_exception$"):
+            client.get("/x")
+        client.close()
+
+
 def test_limits_are_those_of_the_smallest_node() -> None:
     def node(request: int, pressure: int) -> dict[str, object]:
         return {

@@ -125,7 +125,7 @@ def test_one_trial_removes_what_is_its_own() -> None:
 def test_a_template_never_replaces_another_one() -> None:
     engine = Engine(Objects())
     put_template(engine, OURS, NAME, {"priority": 500})
-    assert engine.asked == [f"PUT /_index_template/{NAME}?create=true"]
+    assert engine.asked == [f"PUT /_index_template/{NAME}?create=true&master_timeout=10s"]
     assert engine.put == [{"priority": 500}]
 
 
@@ -133,6 +133,16 @@ def test_an_index_whose_copies_do_not_start_is_no_index_to_measure() -> None:
     create_index(Engine(Objects()), OURS, NAME)
     with pytest.raises(JobFailed, match="a copy of a shard did not start"):
         create_index(Engine(Objects(), acknowledges=False), OURS, NAME)
+
+
+def test_a_cluster_without_a_master_says_so_before_we_lose_patience() -> None:
+    """It waits for one for 30 s, as long as our client for an answer, request after request."""
+    engine = Engine(Objects({NAME: META}, {NAME: META}))
+    put_template(engine, OURS, NAME, {})
+    create_index(engine, OURS, NAME)
+    remove(engine, OURS, OURS.prefix)
+    assert len(engine.asked) > 5
+    assert all("master_timeout=10s" in one for one in engine.asked)
 
 
 def test_what_runs_left_is_told_by_run() -> None:

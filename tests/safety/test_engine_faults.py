@@ -191,11 +191,13 @@ def seconds_until_seen(site: Path, engine: Engine) -> float:
     return began_s + outcome.total_s - frozen_at_s[0]
 
 
+@pytest.mark.alone
 @row("F02")
 def test_f02_a_frozen_engine_is_seen_within_10_s(site: Path, engine: Engine, run: int) -> None:
     assert seconds_until_seen(site, engine) <= 10.0
 
 
+@pytest.mark.alone
 @control("F02")
 def test_control_f02_a_patient_trial_sees_it_late(
     site: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch

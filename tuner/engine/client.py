@@ -251,10 +251,11 @@ def _reason(answer: _Answer) -> str:
         return answer.body[:_MOST_SHOWN].decode(errors="replace")
     if not isinstance(error, dict):
         return str(error)[:500]
-    chain = [str(error.get("reason", error))]
+    # An engine without a master gives a type, and null for the reason.
+    chain = [str(error.get("reason") or error.get("type") or error)]
     while isinstance(error.get("caused_by"), dict):
         error = error["caused_by"]
-        chain.append(str(error.get("reason", "")))
+        chain.append(str(error.get("reason") or ""))
     cause = next(said for said in chain if chain[-1] in said)
     return (chain[0] if cause == chain[0] else f"{chain[0]}: {cause}")[:1000]
 

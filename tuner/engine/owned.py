@@ -12,6 +12,10 @@ from tuner.errors import JobFailed, Refused
 PREFIX = "rsyslog-tune-"
 MANAGER = "rsyslog-tune"
 _COPIES_S = 20
+# An engine that cannot find its master says so then, before a client has lost patience.  OpenSearch
+# calls it cluster_manager_timeout and takes the old name too (2.19.1 and 3.1.0); Elasticsearch
+# refuses the new one.
+_MASTER = "master_timeout=10s"
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Owner:
 def put_template(client: EngineClient, owner: Owner, name: str, body: JSON) -> None:
     """Create an index template of ours; the engine refuses to overwrite one that exists."""
     _check_name(owner, name)
-    client.request("PUT", f"/_index_template/{name}?create=true", body)
+    client.request("PUT", f"/_index_template/{name}?create=true&{_MASTER}", body)
 
 
 def create_index(client: EngineClient, owner: Owner, name: str) -> None:
@@ -43,7 +47,8 @@ def create_index(client: EngineClient, owner: Owner, name: str) -> None:
     Raises JobFailed where one does not start: without it, a measurement would miss its cost.
     """
     _check_name(owner, name)
-    answer = client.request("PUT", f"/{name}?wait_for_active_shards=all&timeout={_COPIES_S}s")
+    path = f"/{name}?wait_for_active_shards=all&timeout={_COPIES_S}s&{_MASTER}"
+    answer = client.request("PUT", path)
     if at(answer, "shards_acknowledged") is False:
         raise JobFailed(
             f"{name}: a copy of a shard did not start within {_COPIES_S} s; ask the engine why "
@@ -53,7 +58,8 @@ def create_index(client: EngineClient, owner: Owner, name: str) -> None:
 
 def indices(client: EngineClient, prefix: str) -> tuple[str, ...]:
     """The names of the indices that begin with `prefix`."""
-    rows = list_at(client.request("GET", f"/_cat/indices/{prefix}*?format=json&h=index"))
+    path = f"/_cat/indices/{prefix}*?format=json&h=index&{_MASTER}"
+    rows = list_at(client.request("GET", path))
     return tuple(sorted(str(at(row, "index")) for row in rows))
 
 
@@ -95,10 +101,10 @@ def _check_name(owner: Owner, name: str) -> None:
 def _objects(client: EngineClient, prefix: str) -> Iterator[tuple[str, object]]:
     """The path and the `_meta` of each index and index template that begins with `prefix`."""
     for name in indices(client, prefix):
-        mapping = client.find(f"/{name}/_mapping")
+        mapping = client.find(f"/{name}/_mapping?{_MASTER}")
         yield f"/{name}", at(mapping, name, "mappings", "_meta")
     # Some engines answer 404 where there are no templates.
-    templates = client.find(f"/_index_template/{prefix}*")
+    templates = client.find(f"/_index_template/{prefix}*?{_MASTER}")
     for entry in list_at(templates, "index_templates"):
         path = f"/_index_template/{at(entry, 'name')}"
         yield path, at(entry, "index_template", "_meta")
@@ -111,10 +117,8 @@ def _run_id(meta: object) -> str | None:
 
 
 def _delete(client: EngineClient, path: str) -> None:
-    """OpenSearch calls it cluster_manager_timeout and takes the old name too (2.19.1 and 3.1.0);
-    Elasticsearch refuses the new one."""
     try:
-        client.request("DELETE", f"{path}?master_timeout=10s")
+        client.request("DELETE", f"{path}?{_MASTER}")
     except EngineRefused as error:
         if error.status != 404:
             raise
