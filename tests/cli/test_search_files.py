@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from tests.search.simulated import START_S, TEXT, World, search
+from tests.profile.test_base import CONF
+from tests.profile.test_base import loaded as loaded_base
+from tests.search.simulated import ASKED, START_S, TEXT, World, search
 from tuner.cli.commands import app
 from tuner.cli.files import keep_snippets, write_results
-from tuner.errors import BadProfile, DifferencesFound
+from tuner.cli.search_session import Stopwatch, resumed
+from tuner.errors import BadProfile, DifferencesFound, JobFailed
 from tuner.lint.load import load_profile
 from tuner.render.tree import raw_of
+from tuner.search.journal import journal, recorded
 
 RUN = CliRunner()
 LAYERED = TEXT.replace("name: small\n", "extends: site/lower.yaml\nname: small\n")
@@ -61,6 +66,38 @@ def test_what_a_search_renders_is_what_its_best_profile_does(text: str, tmp_path
     is_elsewhere = "shared.conf" in text
     assert any("as it is" in line for line in changed) is is_elsewhere
     assert RUN.invoke(app, ["validate", "--offline", str(run / "best.yaml")]).exit_code == 0
+
+
+def test_no_secret_of_a_base_is_in_a_journal_or_a_report_and_what_is_rendered_has_it(
+    tmp_path: Path,
+) -> None:
+    """Whoever may read the results may not read the configuration."""
+    conf = CONF.replace('server="es1"', 'uid="me" pwd="s3cret\\\n  More" server="es1"')
+    loaded = loaded_base(tmp_path, conf=conf)
+    text, path = loaded.text, str(loaded.path)
+    asked = replace(
+        ASKED, profile_text=text, profile_path=path, profile_base=loaded.beside_without_secrets
+    )
+    run = tmp_path / "run"
+    run.mkdir()
+    with journal(run, asked):
+        pass
+    record = recorded(run)
+    written = resumed(run, record, Stopwatch(0.0), on_cluster=False).loaded
+    assert written.beside == loaded.beside
+    write_results(run, written, record.study)
+    assert "s3cret" in (run / "rendered/rsyslog.conf").read_text(encoding="utf-8")
+    (run / "rendered/rsyslog.conf").unlink()
+    (run / "rendered").rmdir()
+    for file in run.iterdir():
+        assert "s3cret" not in file.read_text(encoding="utf-8")
+        assert "More" not in file.read_text(encoding="utf-8")
+
+    (tmp_path / "rsyslog.conf").unlink()
+    elsewhere = resumed(run, record, Stopwatch(0.0), on_cluster=False).loaded
+    with pytest.raises(JobFailed, match=r"rsyslog\.conf has changed .* or is gone, and no secret"):
+        write_results(run, elsewhere, record.study)
+    assert not (run / "rendered").exists()
 
 
 def test_a_search_of_a_profile_whose_snippet_is_not_there_does_not_begin(tmp_path: Path) -> None:

@@ -180,6 +180,14 @@ def test_no_secret_is_shown_where_files_differ(what: str) -> None:
         ('httpheadervalue="s3cret" port="1"', 'httpheadervalue="***" port="1"'),
         (r'pwd="ab\"s3cret" uid="u"', 'pwd="***" uid="u"'),
         (r"pwd='ab\'s3cret\\' uid='u'", "pwd='***' uid='u'"),
+        ('pwd="s3\\\n  cret" uid="u"', 'pwd="***\n***" uid="u"'),
+        ("pwd='s3\ncret' uid='u'", "pwd='***\n***' uid='u'"),
+        ('pwd="s3cret\nmore', 'pwd="***\n***'),
+        ('# pwd="a\npwd="s3cret" uid="u"', '# pwd="***\n***"***" uid="u"'),
+        ('f("Authorization: Bearer\\\n s3cret0=")', 'f("***\n***")'),
+        ("*.* >db,Syslog,me,s3\\\ncret;t", "*.* >db,Syslog,me,***\n***;t"),
+        ("$ActionLibdbiPassword s3\\\n cret\n", "$ActionLibdbiPassword ***\n***\n"),
+        ('tls.mykey="/etc/es.key"', None),
         ('if $!a > 5 then set $.b = f($.a, 2, 3, 4);', None),
         ('rotation.sizeLimitCommandPassFileName="on"', None),
         ("if $!n >5 then /a,b,c,d\n$WorkDirectory /var\n", None),
@@ -187,6 +195,7 @@ def test_no_secret_is_shown_where_files_differ(what: str) -> None:
 )  # fmt: skip
 def test_secrets_of_every_form_are_hidden(text: str, shown: str | None) -> None:
     assert hidden(text) == (text if shown is None else shown)
+    assert hidden(text).count("\n") == text.count("\n")
 
 
 @pytest.mark.parametrize(
@@ -196,10 +205,10 @@ def test_secrets_of_every_form_are_hidden(text: str, shown: str | None) -> None:
         'pwd="' * 60_000, f"a {' ' * 200_000}", f'"{"Basic " * 15_000}"', f'"{"//a:" * 25_000}"',
         f'"{" -passw" * 10_000}"', f'"{"eyJ" * 30_000}"', "-" * 200_000,
         ">" * 200_000, ":ommysql:" * 20_000, ">a,b," * 40_000, "$pass" * 40_000,
-        'pwd="\\"' * 40_000,
+        'pwd="\\"' * 40_000, "pwd=\"' pwd='\\\"" * 20_000, 'pwd="\\\n' * 40_000,
         "$" + "pass" * 50_000, "+" * 200_000, f"$a{' ' * 200_000}",
     ],
-    ids=range(19),
+    ids=range(21),
 )  # fmt: skip
 def test_secrets_are_looked_for_in_time_that_grows_with_the_text(text: str) -> None:
     """Each of these took time that grew with its square, which is hours."""

@@ -191,6 +191,16 @@ def test_more_lines_than_anybody_writes_are_counted_and_not_compared(ends: str) 
     assert other[-1] == "+a\x0bb\x85c\u2028d\n"
 
 
+def test_a_difference_shows_no_password_and_says_that_it_is_another() -> None:
+    old = 'a\naction(pwd="s3cret" port="1")\nb\npwd="s3\\\ncret"\n'
+    assert list(unified("x", old, old.replace("s3cret", "other")))[3:] == [
+        " a\n", '-action(pwd="***" port="1")\n', '+action(pwd="***" port="1")\n', " b\n",
+        ' pwd="***\n', ' ***"\n',
+    ]  # fmt: skip
+    assert list(unified("x", old, old)) == []
+    assert list(unified("x", None, 'pwd="a"'))[-1] == '+pwd="***"\n\\ No newline at end of file\n'
+
+
 @pytest.fixture
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """From now on there is no room for the file of a name."""

@@ -22,6 +22,7 @@ from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, parse_profile, snippets_of
 from tuner.profile.edit import is_outside, moved, snippet_paths
 from tuner.profile.source import at, read
+from tuner.rainerscript.secrets import LEFT_OUT
 from tuner.render.artefacts import render
 from tuner.render.form import Form
 from tuner.render.tree import require_writable, write, write_whole
@@ -200,12 +201,24 @@ def write_results(directory: Path, written: LoadedProfile, study: Study) -> None
         write_whole(path, text)
         try:
             there = parse_profile(text, str(path), best.layers, best.beside)
+            _require_secrets(there)
             files = render(there.profile, form=Form(snippets_of(there)))
         except BadProfile as bad:
             raise JobFailed(f"best.yaml is not rendered: {bad}") from None
         write(files, directory / "rendered")
 
     write_reports(directory, result, write_best)
+
+
+def _require_secrets(loaded: LoadedProfile) -> None:
+    """Raise JobFailed where files of the base are known from a journal alone, without secrets."""
+    base = loaded.profile.base
+    for path, text in () if base is None else base.kept.sources.items():
+        if LEFT_OUT in text:
+            raise JobFailed(
+                f"best.yaml is not rendered: {path} has changed since the search began, or is "
+                "gone, and no secret of it is kept: see what best.yaml changes"
+            )
 
 
 def write_reports(directory: Path, result: StudyResult, *before: Callable[[], None]) -> None:

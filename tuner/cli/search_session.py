@@ -28,7 +28,7 @@ from tuner.errors import BadUsage, Interrupted, JobFailed, Refused, TuneError, o
 from tuner.host.signals import finish_first
 from tuner.lint.candidate import candidate
 from tuner.lint.knobs_check import Checker
-from tuner.lint.load import LoadedProfile, parse_profile
+from tuner.lint.load import LoadedProfile, parse_profile, with_secrets
 from tuner.lint.repairs import every_change, repairs
 from tuner.profile.model import Profile
 from tuner.profile.sample import is_sample
@@ -146,7 +146,7 @@ def resumed(directory: Path, record: Record, clock: Stopwatch, *, on_cluster: bo
     clock.before_s = record.spent_s
     text, path, layers = header.profile_text, header.profile_path, header.profile_layers
     return Job(
-        loaded=parse_profile(text, path, layers, header.profile_base),
+        loaded=parse_profile(text, path, layers, with_secrets(header.profile_base)),
         directory=directory,
         options=header.options,
         budget_s=header.budget_s,
@@ -233,7 +233,7 @@ def header_of(job: Job, facts: LabFacts) -> Header:
         machine=facts.machine,
         substitutions=facts.substitutions,
         profile_layers=tuple((abspath(name), text) for name, text in job.loaded.layers),
-        profile_base=job.loaded.beside,
+        profile_base=job.loaded.beside_without_secrets,
         earlier=_earlier(job, facts),
         libraries=tuple(f"{name} {version(name)}" for name in _LIBRARIES),
         untested=facts.untested,

@@ -28,7 +28,6 @@ from tuner.errors import BadUsage, Refused
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
-from tuner.rainerscript.secrets import hidden
 from tuner.render.artefacts import RSYSLOG, mark_of
 from tuner.render.templates import Templates
 from tuner.render.tree import raw_of, unified
@@ -120,15 +119,16 @@ def host_change(own: HostProfile, facts: Facts) -> HostChange:
     """What a rendered configuration changes on a host."""
     live = {path: facts.content(path) for path in own.files}
     new = {path: text for path, text in own.files.items() if live[path] != raw_of(text)}
-    diffs = (
-        unified(f"{own.machine.name}{path}", shown(live[path]), shown(raw_of(text)))
+    diff = (
+        line
         for path, text in new.items()
+        for line in unified(f"{own.machine.name}{path}", shown(live[path]), shown(raw_of(text)))
     )
     return HostChange(
         machine=own.machine,
         candidate=Candidate(tuple(new.items()), own.mode, sockets_of(own.profile)),
         before=tuple(digest_of(live[path]) for path in new),
-        diff="".join(hidden(line) for diff in diffs for line in diff),
+        diff="".join(diff),
     )
 
 

@@ -16,7 +16,6 @@ from tuner.modules.imudp import ImudpInput
 from tuner.modules.input import TRANSPORTS
 from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
-from tuner.rainerscript.secrets import hidden
 from tuner.render.modules import packages_of
 from tuner.render.templates import Templates
 from tuner.render.tree import raw_of, unified
@@ -75,7 +74,7 @@ def _files(host: RemoteHost, seen: Examined, own: HostProfile) -> Iterator[tuple
         if live != raw_of(text):
             lines = unified(f"{host.machine.name}{path}", shown(live), shown(raw_of(text)))
             what = "is missing" if live is None else "differs"
-            yield f"{path} {what}", "".join(map(hidden, lines))
+            yield f"{path} {what}", "".join(lines)
     main = host.machine.paths.configuration
     if not seen.accepted:
         yield f"rsyslogd -N1 rejects {main}", ""

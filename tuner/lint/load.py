@@ -18,6 +18,8 @@ from tuner.profile.layers import BASE, layered, layers_below
 from tuner.profile.model import Profile
 from tuner.profile.source import MAX_BYTES, UNREADABLE, Position, Source, at, problem_at, read
 from tuner.profile.wording import problems_of
+from tuner.rainerscript.objects import SURROGATES
+from tuner.rainerscript.secrets import LEFT_OUT, hidden
 
 STDIN = Path("-")
 RecordedFiles = Sequence[tuple[str, str]] | None
@@ -64,6 +66,15 @@ class LoadedProfile:
         found += [] if learnt is None else [(learnt.path, learnt.text)]
         return tuple(found) or None
 
+    @property
+    def beside_without_secrets(self) -> tuple[tuple[str, str], ...] | None:
+        """The same for a file that everybody may read, to be given to `with_secrets`."""
+        base = self.profile.base
+        own = {} if base is None else base.kept.sources
+        return self.beside and tuple(
+            (path, hidden(text, LEFT_OUT) if path in own else text) for path, text in self.beside
+        )
+
     def with_text(self, text: str) -> LoadedProfile:
         """The profile with another text of its own on the same layers and base; raises
         BadProfile."""
@@ -79,6 +90,19 @@ class Draft:
     leaf: Source
     below: tuple[Source, ...]
     source: Source
+
+
+def with_secrets(recorded: RecordedFiles) -> RecordedFiles:
+    """Each file as it is on this machine, where it says what was recorded but for the secrets."""
+    return recorded and [(path, _with_secrets(path, text)) for path, text in recorded]
+
+
+def _with_secrets(path: str, recorded: str) -> str:
+    try:
+        text = Path(path).read_bytes().decode("utf-8", SURROGATES)
+    except OSError:
+        return recorded
+    return text if hidden(text, LEFT_OUT) == recorded else recorded
 
 
 def load_profile(path: Path) -> LoadedProfile:

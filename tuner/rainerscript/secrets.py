@@ -129,46 +129,70 @@ def _hands_over(text: str) -> bool:
     return any(map(_KEY.search, _OPTION.findall(text)))
 
 
-def hidden(text: str) -> str:
-    """A text of a configuration without the values of passwords and keys, also those of old lines,
-    and without the texts in quotes that have the form of a secret."""
-    without_old = _DIRECTIVE.sub(_without_word, _LOGIN_LINE.sub(r"\1***", text))
-    return _TEXT.sub(_without_secret, _VALUE.sub(_without_value, without_old))
+LEFT_OUT = "left-out-by-rsyslog-tune"
+"""What stands for a secret in files of ours from which a configuration is read again."""
+
+
+def hidden(text: str, mark: str = "***") -> str:
+    """A text of a configuration with a mark for the values of passwords and keys, also those of old
+    lines, and for the texts in quotes that have the form of a secret; as many lines."""
+
+    def marked(value: str) -> str:
+        return _WORDS_OF_LINES.sub(mark, value)
+
+    def directive(found: re.Match[str]) -> str:
+        start, name, blanks, value = found.groups()
+        is_named = _is_secret_name(name[-_LONGEST_NAME:].lower(), ())
+        return f"{start}{name}{blanks}{marked(value)}" if is_named else found[0]
+
+    def quoted(found: re.Match[str]) -> str:
+        quote, value = found.groups()
+        return f"{quote}{marked(value)}{quote}" if _has_secret(value) else found[0]
+
+    text = _LOGIN_LINE.sub(lambda found: f"{found[1]}{marked(found[2])}", text)
+    text = _DIRECTIVE.sub(directive, text)
+    pieces, at = list[str](), 0
+    for found in _ASSIGNED_TEXT.finditer(text):
+        start = found.end()
+        if _is_hidden(found["name"], is_path=text.startswith("/", start)):
+            value = _REST[found["quote"]].match(text, start)
+            end = len(text) if value is None else value.end()
+            pieces += [text[at:start], marked(text[max(at, start) : end])]
+            at = max(at, end)
+    return _TEXT.sub(quoted, "".join((*pieces, text[at:])))
 
 
 _ANY_NAMED = frozenset[str]().union(*_NAMED.values())
-_VALUE = re.compile(r"""(?<![\w.-])([\w.-]++)(\s*+=\s*+)(["'])(?!`)(?:(?!\3)[^\\\n]|\\.)*+\3""")
+_ASSIGNED_TEXT = re.compile(r"""(?<![\w.-])(?P<name>[\w.-]++)\s*+=\s*+(?P<quote>["'])(?!`)""")
+# Up to the quote at the end: a text may go on in the next line, with a backslash and without.
+_REST = {quote: re.compile(rf"(?:[^{quote}\\]++|\\[\s\S])*+(?={quote})") for quote in "\"'"}
 # `>SERVER,DATABASE,USER,PASSWORD` and the same behind the name of the module (getSubString() of
 # ommysql.c and ompgsql.c), and directives; a line of a difference has a sign before it.
 _COMMA = r",(?:\\\r?\n)?[ \t]*+"
 _FIELD = r"""[^\s,;"'>]{0,255}+"""
 _LOGIN_LINE = re.compile(
-    rf"((?<![^\s&{{+-])(?:>|:om(?:mysql|pgsql):){_FIELD}(?:{_COMMA}{_FIELD}){{2}}{_COMMA})[^;\s][^;\n]*+",
+    rf"((?<![^\s&{{+-])(?:>|:om(?:mysql|pgsql):){_FIELD}(?:{_COMMA}{_FIELD}){{2}}{_COMMA})"
+    r"([^;\s](?:\\\r?\n|[^;\n])*+)",
     re.IGNORECASE,
 )
-_DIRECTIVE = re.compile(r"^([ +-]?[ \t]*+\$)(\w++)([ \t]++)(\S[^\n]*+)", re.MULTILINE)
-_TEXT = re.compile(r"""(["'])((?:(?!\1)[^\\\n]|\\.)*+)\1""")
+_DIRECTIVE = re.compile(r"^([ +-]?[ \t]*+\$)(\w++)([ \t]++)(\S(?:\\\r?\n|[^\n])*+)", re.MULTILINE)
+_TEXT = re.compile(r"""(["'])((?:(?!\1)[^\\\n]|\\[\s\S])*+)\1""")
+_LINE_END = re.compile(r"\\\r?\n[ \t]*+")
+_WORDS_OF_LINES = re.compile(r"[^\n]+")
 
 
-def _without_value(found: re.Match[str]) -> str:
-    name, equals, quote = found.groups()
+def _is_hidden(name: str, *, is_path: bool) -> bool:
+    """Whether the value with that name is a secret; a key may be the path of one."""
     key = name[-_LONGEST_NAME:].lower()
-    is_named = key.endswith("key") or _is_secret_name(key, _ANY_NAMED)
-    return f"{name}{equals}{quote}***{quote}" if is_named else found[0]
+    return (key.endswith("key") and not is_path) or _is_secret_name(key, _ANY_NAMED)
 
 
-def _without_word(found: re.Match[str]) -> str:
-    start, name, blanks, _ = found.groups()
-    is_named = _is_secret_name(name[-_LONGEST_NAME:].lower(), ())
-    return f"{start}{name}{blanks}***" if is_named else found[0]
-
-
-def _without_secret(found: re.Match[str]) -> str:
-    quote, text = found.groups()
+def _has_secret(written: str) -> bool:
+    """Whether a text in quotes has the form of a secret."""
+    text = _LINE_END.sub("", written)
     is_file = re.fullmatch(r"/\S*", text) is not None
-    is_secret_text = form_of_secret(text, is_file=is_file) is not None
     is_login = _hands_over(text) or _LOGIN.search(text) is not None
-    return f"{quote}***{quote}" if is_secret_text or is_login else found[0]
+    return is_login or form_of_secret(text, is_file=is_file) is not None
 
 
 def embedded(owner: str, one: Parameter) -> FoundSecret | None:

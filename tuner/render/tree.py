@@ -12,12 +12,15 @@ from enum import Enum
 from pathlib import Path
 
 from tuner.errors import JobFailed, Refused
+from tuner.rainerscript.secrets import hidden
 from tuner.rainerscript.tokens import ReadAllowance
 from tuner.render.artefacts import HOSTS, OPTIONAL, OURS, Artefact, mark_of
 from tuner.render.export import FILES
 
 _PRIVATE, _PUBLIC = 0o600, 0o644
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
+# Between what is shown of a line and the line.
+_MARK = "\n\0"
 
 
 class Status(Enum):
@@ -87,8 +90,9 @@ def diff(artefacts: Iterable[Artefact], directory: Path) -> str:
 
 
 def unified(path: str, old: str | None, new: str | None) -> Iterator[str]:
-    """The lines of a unified diff of one file, each with its line end.  None stands for a file
-    that does not exist.  Of more lines than anybody writes it says only how many there are."""
+    """The lines of a unified diff of one file, each with its line end, and without passwords and
+    keys.  None stands for a file that does not exist.  Of more lines than anybody writes it says
+    only how many there are."""
     before, after = (
         "/dev/null" if old is None else f"a/{path}",
         "/dev/null" if new is None else f"b/{path}",
@@ -98,9 +102,18 @@ def unified(path: str, old: str | None, new: str | None) -> Iterator[str]:
         yield from (f"--- {before}\n", f"+++ {after}\n")
         yield f"@@ {counts[0]:,} lines, now {counts[1]:,}: too many to compare them @@\n"
         return
-    olds, news = (_LINE.findall(text or "") for text in (old, new))
-    for line in difflib.unified_diff(olds, news, before, after):
+    olds, news = (_marked(text or "") for text in (old, new))
+    for marked in difflib.unified_diff(olds, news, before, after):
+        line, _, _ = marked.partition(_MARK)
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _marked(text: str) -> list[str]:
+    """Lines without secrets; those that differ in nothing else differ by what is behind a mark."""
+    return [
+        shown if shown == line else f"{shown}{_MARK}{line}"
+        for line, shown in zip(_LINE.findall(text), _LINE.findall(hidden(text)), strict=True)
+    ]
 
 
 def _state(file: Artefact, directory: Path) -> Status:
