@@ -24,7 +24,7 @@ from tuner.flood.schedule import fixed
 from tuner.flood.spec import FloodSpec
 from tuner.lab.lab import Lab
 from tuner.lab.receiver import Received
-from tuner.measure.learning import Seen, learnt, no_json, seldom, unreached
+from tuner.measure.learning import Seen, learnt, no_json, seldom, unkept, unreached
 from tuner.modules.pstats import ActionCounters, ElasticsearchCounters, ResourceUsage, Snapshot
 from tuner.profile.model import Profile
 from tuner.profile.workload import Workload
@@ -83,6 +83,14 @@ def test_documents_that_are_no_json_are_told_with_their_action(tmp_path: Path) -
     engine = [base.kept.changed.objects["action[es]"]]
     (line,) = no_json(lines, engine)
     assert line == f"1 of 2 documents of {tmp_path}/rsyslog.conf:5:5 are no JSON"
+
+
+def test_documents_of_which_nothing_is_kept_are_told() -> None:
+    """What is learnt of a large replay is bounded, and the rest is compared with nothing."""
+    lines = b'{"index":{}}\n{"a":1}\n' * 3
+    assert list(unkept([[1, 0, 1], [0, 1, 0]], lines)) == []
+    (said,) = unkept([[1, 2, 1], [0, 1, 0]], lines)
+    assert said.startswith("what 2 of 5 documents hold")
 
 
 def base(text: str, seed: int = 1) -> Profile:

@@ -157,7 +157,7 @@ def _seen(lab: Lab, profile: Profile, base: BaseFiles) -> Seen:
             written = [base.kept.changed.objects[address] for address in script.outputs]
             untested = (
                 *unreached(base.kept, actions, counted), *_missed(actions, counted, received),
-                *seldom(documents, written),
+                *seldom(documents, written), *unkept(documents, lines),
             )  # fmt: skip
             refused = tuple(no_json(lines, written))
             return Seen(documents, untested, refused, lines, spec.stamped_run)
@@ -276,6 +276,16 @@ def _flood(spec: FloodSpec, client: EngineClient, rsyslogd: Rsyslogd) -> None:
         why = final.error or "the rest did not go through in time"
         raise JobFailed(f"the base took {final.sent} of {count} messages: {why}")
     await_quiet(client, rsyslogd.check, _QUIET_S)
+
+
+def unkept(documents: Sequence[Sequence[int]], lines: bytes) -> Iterator[str]:
+    """How many of the documents are not among those that the sink kept; nothing where all are."""
+    came, kept = sum(map(sum, documents)), lines.count(b"\n") // 2
+    if kept < came:
+        yield (
+            f"what {came - kept} of {came} documents hold: with messages as many and as large as "
+            "these only the first are kept to compare with"
+        )
 
 
 def _numbers(client: EngineClient, run: str, output: int, count: int) -> list[int]:
