@@ -15,8 +15,8 @@ from tests.report.test_bench import CEILING
 from tests.search.simulated import PROFILE, Rack, World, rack
 from tuner.cli.bench import BenchCourse, BenchOptions
 from tuner.cli.files import MetricsFile
-from tuner.cli.runs import SideBySide, last_known
-from tuner.errors import Unreachable
+from tuner.cli.runs import SideBySide, last_known, reported_runs
+from tuner.errors import Interrupted, Unreachable
 from tuner.measure.blocks import Arm, Run, block_order
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.measurement import Failure, FailureKind, PacedMeasurement, TrialPlan
@@ -182,6 +182,22 @@ def test_the_ceiling_is_of_the_next_machine_where_one_is_lost() -> None:
     assert labs.dropped == ["lab1"]
     with pytest.raises(Unreachable, match="lab1 does not answer"):
         side_by_side(place(rack(1))).ceiling(PROFILE)
+
+
+def test_who_is_interrupted_while_a_run_is_told_has_that_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A sweep told its first run, and left no result."""
+
+    def interrupted(_text: str) -> None:
+        raise Interrupted(2)
+
+    monkeypatch.setattr("tuner.cli.runs.say", interrupted)
+    told = reported_runs(side_by_side(place(rack(1))), 2, "block", lambda *_: "")
+    _, runs = next(told)
+    assert len(runs) == 1
+    with pytest.raises(Interrupted):
+        next(told)
 
 
 def test_a_bench_goes_from_its_runs_to_the_phases_and_keeps_what_it_knows_where_all_is_lost(

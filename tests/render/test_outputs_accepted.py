@@ -98,6 +98,7 @@ TOGETHER: dict[str, dict[str, object]] = {
     "address": {"protocol": "udp"},
     "udp.sendToAll": {"protocol": "udp"},
     "compression.driver": {"compression.mode": "stream:always"},
+    "controlCharacters": {"line": [{"property": "msg"}]},
     "targetSrv": {"target": None, "port": None},
     "tls.myCert": {"tls.myPrivKey": "/dev/null"},
     "tls.myPrivKey": {"tls.myCert": "/dev/null"},
@@ -143,7 +144,8 @@ def test_a_parameter_is_known_from_its_release_on(
     kind: type[BaseModel], key: str, release: int, tmp_path: Path
 ) -> None:
     installed = release_at_hand()
-    together = {"output": "/var/log/take.log"} if kind is OmprogOutput else TOGETHER.get(key, {})
+    own: dict[str, object] = {"output": "/var/log/take.log"} if kind is OmprogOutput else {}
+    together = own | TOGETHER.get(key, {})
     keys = {info.alias or name for name, info in kind.model_fields.items()}
     needed = {one: value for one, value in together.items() if one in keys}
     output = KINDS[kind] | needed | {key: value_of(kind, key)}

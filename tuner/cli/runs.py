@@ -241,14 +241,14 @@ def reported_runs(
     side: SideBySide, count: int, word: str, remark: Callable[[Sequence[Run], Run], str]
 ) -> Iterator[tuple[Run | None, tuple[Run, ...]]]:
     """`blocks` of a side by side, each run told as it ends, with a remark on it among all so far:
-    `pair 3 of 8  A on lab1: 71,234 EPS`."""
+    `pair 3 of 8  A on lab1: 71,234 EPS`.  What is told is known: who is interrupted then has it."""
     for run, runs in side.blocks(count):
+        if runs:
+            yield run, runs
         if run is not None:
             arm = f"  {run.arm}" if len(side.arms) > 1 else ""
             text = f"{word} {run.block} of {count}{arm}{on(run.machine)}: {result_text(run.result)}"
             say(f"{text}{remark(runs, run)}")
-        if runs:
-            yield run, runs
 
 
 def last_known(stages: Iterable[T]) -> tuple[T, Unreachable | None]:
