@@ -95,8 +95,8 @@ class Spending:
     `calibrating` runs of the profile as written on each machine, the first that is scored included;
     then `searching` trials by the same plan `search`; `finals` repetitions of good points by the
     plan `final`, whose windows are longer, because merges begin only after some seconds of traffic;
-    `blocks` of two runs that take the winner apart; `pairs` by the plan `confirm`; and `beyond`
-    pairs of the winner with the recipe that it goes beyond, by the plan `final`.
+    `blocks` of two runs that take the winner apart; `pairs` by the plan `confirm`.  `beyond` says
+    whether they pay for the fewest pairs of the winner with the recipe that it goes beyond, too.
     `checks_s` is set aside for a run at a fixed rate for each side; 0 without such runs.
     """
 
@@ -105,7 +105,7 @@ class Spending:
     finals: int
     blocks: int
     pairs: int
-    beyond: int
+    beyond: bool
     search: TrialPlan
     final: TrialPlan
     confirm: TrialPlan
@@ -165,8 +165,8 @@ def spend(
     search_s, final_s = (trial_seconds(plan, overhead_s, pace) for plan in (search, final))
     checks_s = checks_s if left_s >= _CHECK_FROM_S else 0.0
     pairs_s = 2 * pairs_by_each * trial_seconds(confirm, overhead_s, pace)
-    beyond = FEWEST_PAIRS if left_s >= _BEYOND_FROM_S else 0
-    pairs_s += 2 * math.ceil(beyond / machines) * final_s
+    beyond = left_s >= _BEYOND_FROM_S
+    pairs_s += 2 * math.ceil(FEWEST_PAIRS / machines) * final_s if beyond else 0.0
     free_s = left_s - pairs_s - checks_s - pace.end_s
     fewest = _FEWEST_CALIBRATING + FEWEST_SEARCH_TRIALS + _FEWEST_FINALS
     apart_s = min(_falling(0.35, 0.20, left_s) * left_s, free_s - fewest * search_s)

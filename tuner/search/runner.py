@@ -256,14 +256,13 @@ class Runner:
         pairs_s = (
             _SPARE * self._pairs_by_each(best, plans.pairs) * self._runs_s(plans.confirm, best)
         )
-        beyond_s = self.beyond_s(best) if plans.beyond else 0.0
+        beyond_s = self.beyond_s(best, recipe_of(self.trials, best)) if plans.beyond else 0.0
         aside_s = checks_s + restarts * self.restart_s() + self.setup.pace.end_s + beyond_s
         return self.left_s() - pairs_s - aside_s
 
-    def beyond_s(self, winner: Changes) -> float:
+    def beyond_s(self, winner: Changes, recipe: Trial | None) -> float:
         """What the fewest pairs take of a winner and the recipe that it goes beyond, in seconds; 0
         without one, and where the engine must restart for either."""
-        recipe = recipe_of(self.trials, winner)
         if recipe is None or self.restarts_for(winner) or self.restarts_for(recipe.changes):
             return 0.0
         return self._by_each(FEWEST_PAIRS) * self.pair_s(self.plans.final, winner)

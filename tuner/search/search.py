@@ -337,7 +337,7 @@ class Ascent:
                 plan, winner, max(1, planned - complete - len(runner.under_way))
             )
             pair_s = runner.pair_s(plan, winner)
-            is_enough = complete >= planned and self._recipe_fits(winner)
+            is_enough = complete >= planned and self._recipe_beyond(winner) is not None
             if is_enough or self._has_enough(pair_s + runner.setup.pace.end_s):
                 return None
             if not runner.has_time(pair_s):
@@ -363,20 +363,21 @@ class Ascent:
         for text in notes.standing_out(outliers(gains_of(runner.trials)), "the gain"):
             yield runner.note(text)
 
-    def _recipe_fits(self, winner: Changes) -> bool:
-        """Whether a winner goes beyond a recipe, and there is time for enough pairs of the two, or
+    def _recipe_beyond(self, winner: Changes) -> Trial | None:
+        """The recipe that a winner goes beyond, where there is time for enough pairs of the two, or
         they have begun."""
-        runner, needed_s = self.runner, self.runner.beyond_s(winner)
+        runner, recipe = self.runner, recipe_of(self.runner.trials, winner)
         has_begun = any(one.changes == winner for one in runner.of(Phase.RECIPE))
-        return has_begun or 0 < needed_s <= runner.left_s() - runner.setup.pace.end_s
+        left_s = runner.left_s() - runner.setup.pace.end_s
+        return recipe if has_begun or 0 < runner.beyond_s(winner, recipe) <= left_s else None
 
     def _beyond_recipe(self, winner: Changes) -> Iterator[Step]:
         """Fresh pairs of a confirmed winner and the best recipe, where there is time for enough:
         what the climb gave beyond what experts would have tried."""
         runner, plan = self.runner, self.runner.plans.final
-        recipe = recipe_of(runner.trials, winner)
+        recipe = self._recipe_beyond(winner)
         begun = max((one.pair or 0 for one in runner.of(Phase.RECIPE)), default=0)
-        if recipe is None or not self._recipe_fits(winner):
+        if recipe is None:
             return
         sides, is_over = {recipe.changes: recipe.why, winner: BEST}, False
 
