@@ -85,9 +85,7 @@ def advise(
     which also shows what a change gives.
     """
     choose_rsyslogd(rsyslogd)
-    if conf is not None and profile != LOCAL:
-        raise BadUsage(f"--conf {conf} is in place of a profile: remove {profile} or --conf")
-    require_configuration(conf)
+    require_configuration(conf, None if profile == LOCAL else profile)
     written = read_profile(conf or profile)
     here = cores or cores_here(), _memory(memory)
     advice = advice_for(written, *here)

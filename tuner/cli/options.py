@@ -149,8 +149,10 @@ CONFIGURATION = ".conf"
 """What the name of a file of rsyslog's ends with."""
 
 
-def require_configuration(conf: Path | None) -> None:
-    """Raise BadUsage where `--conf` names what is read as a profile."""
+def require_configuration(conf: Path | None, profile: Path | None) -> None:
+    """Raise BadUsage where `--conf` stands beside a profile, or names what is read as one."""
+    if conf is not None and profile is not None:
+        raise BadUsage(f"--conf {conf} is in place of a profile: remove {profile} or --conf")
     if conf is not None and conf.suffix != CONFIGURATION:
         raise BadUsage(
             f"--conf {conf}: the name of a configuration ends in {CONFIGURATION}; name a profile "

@@ -190,9 +190,7 @@ def search(
             worked = _gone_on(resume, cluster, clock, verbosity, metrics_path)
         _conclude(worked, resume, require_gain, output)
         return
-    if conf is not None and profile is not None:
-        raise BadUsage(f"--conf {conf} is in place of a profile: remove {profile} or --conf")
-    require_configuration(conf)
+    require_configuration(conf, profile)
     if sample is not None and conf is None:
         raise BadUsage("--sample goes with --conf: in a profile it is workload.sample")
     loaded = load_or_default(profile) if conf is None else load(conf, sample)
