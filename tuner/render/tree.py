@@ -48,7 +48,7 @@ def write(artefacts: Iterable[Artefact], directory: Path) -> dict[str, Status]:
             f"{link} is a symbolic link to {link.readlink()} and would be replaced by a file: "
             "remove it, or name another folder"
         )
-    try:
+    with _told_of():
         states = states_of(files, directory)
         for file in files:
             (directory / file.path).parent.mkdir(parents=True, exist_ok=True)
@@ -58,9 +58,6 @@ def write(artefacts: Iterable[Artefact], directory: Path) -> dict[str, Status]:
         )
         for left in _left_over(files, directory):
             (directory / left).unlink()
-    except OSError as bad:
-        reason = bad.strerror or str(bad)
-        raise JobFailed(f"cannot write {bad.filename or directory}: {reason}") from bad
     return states
 
 
@@ -227,11 +224,12 @@ def _finish(path: Path, beside: Path, text: str, mode: int | None) -> None:
 
 
 @contextlib.contextmanager
-def _told_of(path: Path) -> Iterator[None]:
+def _told_of(path: Path | None = None) -> Iterator[None]:
+    """Raise JobFailed where a path cannot be written: this one, or else what the error names."""
     try:
         yield
     except OSError as error:
-        raise JobFailed(f"cannot write {path}: {error.strerror}") from None
+        raise JobFailed(f"cannot write {path or error.filename}: {error.strerror}") from None
 
 
 def _make_like(old: os.stat_result, handle: int) -> None:
