@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import select
 import time
 from itertools import pairwise
@@ -10,11 +9,10 @@ from itertools import pairwise
 from tuner.flood.connection import Connection
 from tuner.flood.messages import Block
 from tuner.flood.stream import CONNECT_TIMEOUT_S, Broken, ByteStream
+from tuner.lab.receiver_server import LONGEST_RELP_HEAD, RELP_HEAD
 
 _OFFER = b"relp_version=0\nrelp_software=rsyslog-tune\ncommands=syslog"
 _LAST_NUMBER = 999_999_999
-_HEADER = re.compile(rb"(\d{1,9}) ([a-z]{1,32}) (\d{1,9})(?= |\n)")
-_LONGEST_HEADER = 54
 _ACCEPTED = b"200"
 
 
@@ -64,7 +62,7 @@ class RelpConnection(Connection):
         heard = self._heard + self._stream.pull()
         self._stream.answer_soon()
         at = 0
-        while (header := _HEADER.match(heard, at)) is not None:
+        while (header := RELP_HEAD.match(heard, at)) is not None:
             length = int(header[3])
             begin = header.end() + 1 if length else header.end()
             if len(heard) <= begin + length:
@@ -72,7 +70,7 @@ class RelpConnection(Connection):
             self._take(header[2], heard[begin : begin + length])
             at = begin + length + 1
         self._heard = heard[at:]
-        if header is None and len(self._heard) > _LONGEST_HEADER:
+        if header is None and len(self._heard) > LONGEST_RELP_HEAD:
             raise Broken(f"{self.name} failed: the receiver does not speak RELP")
 
     def finish(self) -> None:

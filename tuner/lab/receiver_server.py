@@ -25,10 +25,11 @@ _CHUNK = 1 << 18
 _DATAGRAMS = 256
 _SOCKET_BYTES = 8 << 20
 _BACKLOG = 128
-# A frame that says its length, and the head of one of RELP.
+# A frame that says its length.
 _COUNTED = re.compile(rb"([1-9][0-9]{0,8}) <")
-_RELP = re.compile(rb"(\d{1,9}) ([a-z]{1,32}) (\d{1,9})(?= |\n)")
-_LONGEST_HEAD = 54
+RELP_HEAD = re.compile(rb"(\d{1,9}) ([a-z]{1,32}) (\d{1,9})(?= |\n)")
+LONGEST_RELP_HEAD = 54
+"""Number, command and length, with which each frame of RELP begins."""
 _REPLIES = {
     b"open": b"200 OK\nrelp_version=0\nrelp_software=rsyslog-tune\ncommands=syslog",
     b"close": b"",
@@ -75,7 +76,7 @@ class RelpReader:
         """As Reader says.  Raises ValueError for what is no RELP."""
         data, at, messages = self._rest + data, 0, 0
         replies = []
-        while (head := _RELP.match(data, at)) is not None:
+        while (head := RELP_HEAD.match(data, at)) is not None:
             length = int(head[3])
             end = head.end() + (1 + length if length else 0) + 1
             if end > len(data):
@@ -85,7 +86,7 @@ class RelpReader:
             replies.append(b"%b rsp %d%b%b\n" % (head[1], len(reply), b" " * bool(reply), reply))
             at = end
         self._rest = data[at:]
-        if head is None and len(self._rest) > _LONGEST_HEAD:
+        if head is None and len(self._rest) > LONGEST_RELP_HEAD:
             raise ValueError("no RELP")
         return messages, b"".join(replies)
 
