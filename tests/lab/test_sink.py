@@ -70,11 +70,11 @@ def test_documents_are_counted_exactly(sink: Sink, client: EngineClient) -> None
     post(sink, "/_bulk", bulk_body("counts-a", range(1000)))
     post(sink, "/_bulk", bulk_body("counts-b", range(500)) + bulk_body("counts-a", [1000]))
     assert indexed(client, "counts-a") == 1001
+    assert index_counters(client, "counts-a").indexed == 1001
     assert indexed(client, "counts-b") == 500
     assert indexed(client, "counts-*") == 1501
     make_durable(client, "counts-*")
     assert count(client, "counts-*") == 1501
-    assert index_counters(client, "counts-a").index_failed == 0
 
 
 @pytest.mark.parametrize("path", ["/single/events", "/single/_doc", "/single/_doc/7"])

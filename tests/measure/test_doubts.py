@@ -29,7 +29,7 @@ from tuner.modules.pstats import (
 )
 from tuner.profile.placement import backlog_marks
 
-INDEX = IndexCounters(0, 0, 0, 0, 0, 1, 1024)
+INDEX = IndexCounters(0, 0, 0, 0, 1, 1024)
 AT_FIRST = Counters(
     at_s=100.0,
     epoch_s=1_800_000_000.0,

@@ -21,7 +21,6 @@ class IndexCounters:
     """Counters of the primaries since the indices were created, times in milliseconds."""
 
     indexed: int
-    index_failed: int
     throttle_ms: int
     merge_throttled_ms: int
     refreshes: int
@@ -43,7 +42,6 @@ def index_counters(client: EngineClient, pattern: str) -> IndexCounters:
     primaries = object_at(answer, "_all", "primaries")
     return IndexCounters(
         indexed=number_at(primaries, "indexing", "index_total"),
-        index_failed=number_at(primaries, "indexing", "index_failed"),
         throttle_ms=number_at(primaries, "indexing", "throttle_time_in_millis"),
         merge_throttled_ms=number_at(primaries, "merges", "total_throttled_time_in_millis"),
         refreshes=number_at(primaries, "refresh", "total"),
