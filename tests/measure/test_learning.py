@@ -181,6 +181,7 @@ class Slow:
         """The expectation, and what is not tested."""
         for module in ("measure.learning", "host.process"):
             self.patch.setattr(f"tuner.{module}.time", self.script)
+        self.patch.setattr("tuner.lab.rsyslogd.read", self.read)
         receiver = SimpleNamespace(received=lambda: Received(tcp=self.receives))
         for name, stand_in in {
             "Sink": lambda **_: self.entered(SimpleNamespace(url=SINK)),

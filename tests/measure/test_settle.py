@@ -66,7 +66,8 @@ def reads(run: Run, patch: pytest.MonkeyPatch, emptied_s: float = 0.0) -> None:
         began_s, now_s = run.script.began_s, run.script.at_s
         return tuple(round_of(began_s + at, int(at < emptied_s)) for at in range(int(now_s) + 1))
 
-    patch.setattr("tuner.measure.settle.read", read)
+    for module in ("measure.settle", "lab.rsyslogd"):
+        patch.setattr(f"tuner.{module}.read", read)
 
 
 @pytest.mark.parametrize("awaits", [True, False])

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tuner.errors import JobFailed
-from tuner.host.process import Command, Daemon, open_given, own_environment
+from tuner.host.process import Command, Daemon, open_given, own_environment, wait_until
 from tuner.host.programs import rsyslogd
 from tuner.host.usage import Usage, usage_of
 from tuner.lab.entrances import EventSource
@@ -16,6 +16,7 @@ from tuner.modules.pstats import Snapshot, snapshots
 from tuner.rainerscript.quoting import Emitted, quote
 
 INTERVAL_S = 1
+_ROUND_S = 2.5
 # "internal message (6,-2439): action-0-omelasticsearch queue:Reg: worker thread terminated": while
 # it ends, rsyslogd prints what is no error too, with its severity, and that an idle worker did not
 # end in time ("some data may be lost", which the account of the events would show); of a parameter
@@ -45,6 +46,11 @@ def read(path: Path) -> tuple[Snapshot, ...]:
     except OSError:
         return ()
     return snapshots(text)
+
+
+def await_round(path: Path, since_s: float) -> None:
+    """Wait until the last round in the file began after a time, a little longer than one takes."""
+    wait_until(lambda: any(one.at > since_s for one in read(path)[-1:]), _ROUND_S)
 
 
 START_TIMEOUT_S = 10.0

@@ -25,13 +25,12 @@ from tuner.flood.schedule import fixed
 from tuner.flood.spec import FloodSpec
 from tuner.flood.spread import traffic
 from tuner.flood.workload import flood_spec
-from tuner.host.process import wait_until
 from tuner.lab.base_script import LabScript, lab_script
 from tuner.lab.bind import Bound
 from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import Lab, Learnt
 from tuner.lab.receiver import Received, receiver_for
-from tuner.lab.rsyslogd import Rsyslogd, impstats_section, read
+from tuner.lab.rsyslogd import Rsyslogd, await_round, impstats_section, read
 from tuner.lab.scratch import subfolder
 from tuner.lab.sink import Sink
 from tuner.profile.base import KeptBase
@@ -42,7 +41,6 @@ from tuner.rainerscript.script import Block, ScriptObject, Statement, printed, r
 _PER_SECOND = 4000.0
 _SENT_S = 60.0
 _QUIET_S = 1.0
-_ROUND_S = 2.5
 _POLL_S = 0.1
 _PREFIX = "rsyslog-tune-learnt-"
 _FORWARDING = ("omfwd", "omrelp")
@@ -218,8 +216,7 @@ def _name(number: int) -> str:
 
 def _counted(stats: Path) -> Mapping[str, int]:
     """The events of each action by its name, after another round of rsyslogd's counters."""
-    ended_s = time.time()
-    wait_until(lambda: any(one.at > ended_s for one in read(stats)[-1:]), _ROUND_S)
+    await_round(stats, time.time())
     last = read(stats)[-1:]
     return {name: one.processed for each in last for name, one in each.actions.items()}
 

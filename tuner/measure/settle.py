@@ -21,7 +21,7 @@ from tuner.engine.probe import SILENCE_S, lost_shards
 from tuner.engine.sampled import StoredDocument
 from tuner.host.process import wait_until
 from tuner.host.usage import Usage
-from tuner.lab.rsyslogd import read
+from tuner.lab.rsyslogd import await_round, read
 from tuner.measure.content import NOT_COMPARED, Content, content_of_base, content_of_outputs
 from tuner.measure.measurement import Delivery, Failure, FailureKind
 from tuner.measure.watch import STALL_S, Watch
@@ -29,7 +29,6 @@ from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.pstats import Snapshot
 
 _END_S = 2.0
-_ROUND_S = 2.5
 _PROMOTION_S = 10.0
 _POLL_S = 0.5
 
@@ -74,8 +73,7 @@ def settle(
     engine_cpu_ms = node_counters(client, SILENCE_S).cpu_ms
     if await_counters:
         # A round of rsyslogd's counters that was begun after all had come.
-        stats = watch.pipe.stats
-        wait_until(lambda: any(one.at > drained_epoch_s for one in read(stats)[-1:]), _ROUND_S)
+        await_round(watch.pipe.stats, drained_epoch_s)
     shipper = watch.pipe.rsyslogd.usage()
     # As long as rsyslogd runs it may repeat a batch that is counted already.
     complaint = watch.pipe.rsyslogd.finish(_END_S)
