@@ -8,9 +8,9 @@ import pytest
 
 from tests.measure.factory import failed, limited_by, measured
 from tests.measure.paced import paced
+from tuner.engine.numbering import NAMED
 from tuner.lab.written import WrittenFile
 from tuner.measure.measurement import (
-    NAMED,
     Delivery,
     Failure,
     FailureKind,

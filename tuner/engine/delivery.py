@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused, at, number_at
-from tuner.engine.numbering import SentEvents, events_of
+from tuner.engine.numbering import NAMED, SentEvents, events_of
 
 Numbers = NDArray[np.int64]
 
@@ -182,7 +182,6 @@ RUN_MICROS = 1_000 * 1_000_000
 """A run begins with a multiple of a thousand seconds, and is called by the thousands."""
 
 _PARTITION = 10_000
-_NAMED = 10
 # Far below `search.max_buckets`, 65,536.
 _MOST_RANGES = 10_000
 
@@ -280,8 +279,8 @@ def joined(checks: Iterable[DeliveryCheck]) -> DeliveryCheck:
     return DeliveryCheck(
         lost=sum(one.lost for one in every),
         duplicated=sum(one.duplicated for one in every),
-        missing=tuple(number for one in every for number in one.missing)[:_NAMED],
-        doubled=tuple(number for one in every for number in one.doubled)[:_NAMED],
+        missing=tuple(number for one in every for number in one.missing)[:NAMED],
+        doubled=tuple(number for one in every for number in one.doubled)[:NAMED],
     )
 
 
@@ -358,6 +357,6 @@ def check_arrivals(
     return DeliveryCheck(
         lost=int(-over.clip(max=0).sum()),
         duplicated=int(over.clip(min=0).sum()),
-        missing=tuple(int(number) for number in missing[:_NAMED]),
-        doubled=tuple(int(number) for number in doubled[:_NAMED]),
+        missing=tuple(int(number) for number in missing[:NAMED]),
+        doubled=tuple(int(number) for number in doubled[:NAMED]),
     )

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 BLOCK = 1000
 """Events that a sender numbers one after the other; what lies between two of its blocks belongs to
 the others."""
+NAMED = 10
+"""How many lost or doubled events an account names."""
 
 
 def number_of(event: int, sender: int, senders: int) -> int:

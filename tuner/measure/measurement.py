@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
 
+from tuner.engine.numbering import NAMED
 from tuner.lab.written import WrittenFile
 from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.effective import Effective
@@ -94,10 +95,6 @@ class StageClock:
         """The seconds up to now."""
         self.begin(self._part)
         return Spent(**{part.value: seconds for part, seconds in self._seconds.items()})
-
-
-NAMED = 10
-"""How many lost or doubled events an account names."""
 
 
 @dataclass(frozen=True)
