@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.shipped import EXAMPLES, PROFILES
 from tuner.profile.model import Profile
-from tuner.schema.posix_regex import posix_regex
+from tuner.schema.scalars import posix_regex
 
 Json = dict[str, Any]
 Draw = Callable[[st.SearchStrategy[Any]], Any]

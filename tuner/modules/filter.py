@@ -6,8 +6,7 @@ from pydantic import Field, model_validator
 
 from tuner.modules.text_source import PropertyName, VariablePath
 from tuner.schema.parameter import parameter
-from tuner.schema.posix_regex import RegexText
-from tuner.schema.scalars import Facility, MatchText, SeverityName, Switch
+from tuner.schema.scalars import Facility, MatchText, RegexText, SeverityName, Switch
 from tuner.schema.section import Section
 
 JsonPath = Annotated[

@@ -10,12 +10,12 @@ from tuner.modules.in_profile import InProfile
 from tuner.modules.input import DiscardTruncated, Format, Input, LineHead, TransportKind
 from tuner.rule import Complaint, error, warning
 from tuner.schema.parameter import Doc, parameter
-from tuner.schema.posix_regex import RegexLine
 from tuner.schema.scalars import (
     AbsolutePath,
     Facility,
     NonNegative,
     Positive,
+    RegexLine,
     SeverityName,
     Switch,
     Tag,

@@ -9,8 +9,7 @@ from pydantic import Field
 
 from tuner.modules.step import StreamStep
 from tuner.schema.parameter import Doc, parameter
-from tuner.schema.posix_regex import RegexText
-from tuner.schema.scalars import AbsolutePath, MatchText, NonNegative, Server, Switch
+from tuner.schema.scalars import AbsolutePath, MatchText, NonNegative, RegexText, Server, Switch
 
 _MetadataPath = Annotated[str, Field(pattern=r"^![A-Za-z@_][A-Za-z0-9@_!-]{0,199}$")]
 _Rules = Annotated[tuple[MatchText, ...], Field(min_length=1, max_length=50)]

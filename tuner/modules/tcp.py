@@ -18,8 +18,7 @@ from tuner.modules.input import (
 from tuner.modules.keep_alive import KeepsAlive
 from tuner.modules.ratelimit import NamedLimit
 from tuner.schema.parameter import Doc, parameter
-from tuner.schema.posix_regex import RegexLine
-from tuner.schema.scalars import Switch
+from tuner.schema.scalars import RegexLine, Switch
 
 Delimiter = Annotated[int, Field(ge=-1, le=255, strict=True)]
 # The manual of imtcp and imptcp: at most 200,000,000 bytes.

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from tuner.schema.parameter import Doc, parameter
-from tuner.schema.posix_regex import RegexText
+from tuner.schema.scalars import RegexText
 from tuner.schema.section import Section
 
 PropertyName = Literal[
