@@ -111,7 +111,7 @@ def test_a_machine_of_ansibles_is_reached_as_its_variables_say(
     }
     said = json.dumps({"_meta": {"hostvars": variables}})
     answer = SimpleNamespace(returncode=0, stdout=said, stderr="")
-    monkeypatch.setattr("tuner.deploy.ansible.run", lambda *_, **__: answer)
+    monkeypatch.setattr("tuner.deploy.inventory.run", lambda *_, **__: answer)
     found = load_inventory(written(tmp_path, INI, "hosts.ini"))
     assert [one.address for one in found] == [
         "local://?sudo=true", "local://", "ssh://10.0.0.9?sudo=true",
@@ -124,7 +124,7 @@ def test_of_what_ansible_complains_of_the_end_is_told(
 ) -> None:
     complaint = "x" * 400 + " and so it ends\n"
     answer = SimpleNamespace(returncode=code, stdout="{}", stderr=complaint)
-    monkeypatch.setattr("tuner.deploy.ansible.run", lambda *_, **__: answer)
+    monkeypatch.setattr("tuner.deploy.inventory.run", lambda *_, **__: answer)
     with pytest.raises(BadUsage, match=f"{said} .*x and so it ends$") as told:
         load_inventory(written(tmp_path, INI, "hosts.ini"))
     assert "x" * 300 not in str(told.value)

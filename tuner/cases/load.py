@@ -4,6 +4,7 @@ once."""
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -12,12 +13,13 @@ from zoneinfo import ZoneInfo
 
 from pydantic import ValidationError
 
-from tuner.cases.event import message_of
 from tuner.cases.model import Case, Cases
 from tuner.cases.run import Sent, Surface
 from tuner.errors import BadProfile, KeyPath, Problem
 from tuner.flood.verbatim import has_address
 from tuner.lint.load import text_of
+from tuner.modules.input import TRANSPORTS, Format, TransportKind
+from tuner.modules.priorities import FACILITIES, SEVERITIES
 from tuner.profile.source import Source, problem_at, read
 from tuner.profile.wording import WRONG_VALUE, problems_of
 from tuner.validate.comparable import LISTENERS
@@ -138,3 +140,34 @@ def _instead(name: str, known: Sequence[str]) -> str:
     if near:
         return f"did you mean {near[0]}?"
     return f"there are {', '.join(known)}" if known else "the configuration has none"
+
+
+_TRANSPORTS: dict[str, TransportKind] = {"imudp": "udp", "imuxsock": "unix", "imfile": "file"}
+_PROGRAM = re.compile(r"(.*?)(?:\[(.*)\])?")
+
+
+def message_of(case: Case, kind: str, now: datetime) -> bytes:
+    """The bytes that are sent to a kind of input; `now`, in the time zone of rsyslogd, is the time
+    of the head where the case names none."""
+    if case.line is not None:
+        return case.line.encode()
+    time = now if case.time is None else datetime.fromisoformat(case.time)
+    zoned = time if time.tzinfo is not None else time.replace(tzinfo=now.tzinfo)
+    written = case.format or TRANSPORTS[_TRANSPORTS.get(kind, "tcp")].format
+    return f"{_head(case, written, zoned)}{case.message}".encode()
+
+
+def _head(case: Case, written: Format, time: datetime) -> str:
+    priority = 8 * FACILITIES.index(case.facility) + SEVERITIES.index(case.severity)
+    old = f"<{priority}>{time:%b} {time.day:2} {time:%H:%M:%S}"
+    match written:
+        case "rfc3164":
+            return f"{old} {case.host} {case.program}: "
+        case "local":
+            return f"{old} {case.program}: "
+        case "rfc5424":
+            found = _PROGRAM.fullmatch(case.program)
+            program, process = found.groups() if found else (case.program, None)
+            return f"<{priority}>1 {time.isoformat()} {case.host} {program} {process or '-'} - - "
+        case "bare":
+            return ""
