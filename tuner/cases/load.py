@@ -1,5 +1,5 @@
-"""A file of cases: read, validated, held against what the configuration has; all problems come at
-once."""
+"""A file of cases: read, validated, held against what the configuration has, all problems at once;
+and the message of each case."""
 
 from __future__ import annotations
 
