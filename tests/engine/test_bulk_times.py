@@ -9,8 +9,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tuner.engine.bulk_sampling import BulkTask, BulkWatch, tasks_of
-from tuner.engine.bulk_times import Bucket, BulkTimes, between, latency_of, times_of
+from tuner.engine.bulk_times import (
+    Bucket,
+    BulkTask,
+    BulkTimes,
+    BulkWatch,
+    between,
+    latency_of,
+    tasks_of,
+    times_of,
+)
 from tuner.errors import JobFailed
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ import pytest
 from tests.profile.examples import small
 from tuner.deploy.plan import engine_changes
 from tuner.deploy.verify import engine_drift
-from tuner.engine.bulk_sampling import bulk_tasks
+from tuner.engine.bulk_times import bulk_tasks
 from tuner.engine.client import EngineClient
 from tuner.engine.counters import (
     count,

@@ -9,8 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from tuner.engine.bulk_sampling import BulkWatch, bulk_tasks
-from tuner.engine.bulk_times import BulkLatency, BulkTimes, between, bulk_times, latency_of
+from tuner.engine.bulk_times import (
+    BulkLatency,
+    BulkTimes,
+    BulkWatch,
+    between,
+    bulk_tasks,
+    bulk_times,
+    latency_of,
+)
 from tuner.engine.client import EngineClient, number_at
 from tuner.engine.counters import indexed
 from tuner.engine.delivery import fault_counts

@@ -15,7 +15,7 @@ import pytest
 from tests.measure.test_doubts import AT_FIRST
 from tests.measure.test_watch import Engine, Script, counted
 from tests.profile.examples import small
-from tuner.engine.bulk_sampling import BulkTask
+from tuner.engine.bulk_times import BulkTask
 from tuner.flood.spec import FloodProgress, Punctuality
 from tuner.host.machine import CoreTime
 from tuner.host.usage import Usage

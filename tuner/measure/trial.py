@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from tuner.engine.bulk_sampling import BulkWatch, bulk_tasks
+from tuner.engine.bulk_times import BulkWatch, bulk_tasks
 from tuner.engine.client import EngineRefused
 from tuner.engine.counters import node_counters, unfinished
 from tuner.engine.owned import remove
