@@ -14,9 +14,8 @@ from tests.deploy.fleet import AFTER, BEFORE, TEMPLATE, plan_of
 from tests.profile.examples import SMALL, small
 from tests.profile.test_base import loaded as base_profile
 from tuner.deploy.apply import entrance_of
-from tuner.deploy.host_profile import HostProfile, for_host, host_profile
+from tuner.deploy.host_profile import HostProfile, for_host, host_profile, needs_of
 from tuner.deploy.inventory import InventoryHost
-from tuner.deploy.needs import needs_of
 from tuner.deploy.plan import (
     DeployPlan,
     engine_changes,

@@ -11,9 +11,8 @@ from urllib.parse import urlsplit
 import typer
 
 from tuner.cli.options import form_of
-from tuner.deploy.host_profile import HostProfile, host_profile
+from tuner.deploy.host_profile import HostProfile, host_profile, needs_of
 from tuner.deploy.inventory import InventoryHost, Role, choose, load_inventory
-from tuner.deploy.needs import needs_of
 from tuner.errors import BadUsage, Refused
 from tuner.lint.load import LoadedProfile
 from tuner.profile.model import Profile

@@ -1,8 +1,9 @@
-"""The profile as one host runs it: with the changes that the inventory makes for that host, and the
-files that its rsyslogd reads."""
+"""The profile as one host runs it: with the changes that the inventory makes for that host, the
+files that its rsyslogd reads, and what it needs for them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -12,8 +13,10 @@ from tuner.errors import BadProfile, BadUsage, Refused
 from tuner.lint.candidate import with_edits
 from tuner.lint.load import LoadedProfile
 from tuner.profile.model import BaseFiles, Profile
+from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import Artefact, base_files, configuration, engine_artefacts
 from tuner.render.form import Form
+from tuner.render.modules import packages_of
 from tuner.render.templates import Templates
 
 
@@ -114,3 +117,34 @@ def for_host(loaded: LoadedProfile, machine: InventoryHost) -> LoadedProfile:
             "all hosts share: change the profile"
         )
     return own
+
+
+_KEY = re.compile(r'(?i)(?:keyfile|myprivkey)="(/[^"]+)"')
+_CERTIFICATE = re.compile(r'(?i)(?:certfile|cafile|cacert|mycert)="(/[^"]+)"')
+
+
+@dataclass(frozen=True)
+class HostNeeds:
+    """Packages of Debian, paths of files that rsyslogd reads beside its configuration, of files
+    with secrets and of certificates, the variables of rsyslogd's environment that hold secrets, and
+    ports that must be free, as tcp:PORT and udp:PORT."""
+
+    packages: tuple[str, ...]
+    files: tuple[str, ...]
+    secrets: tuple[str, ...]
+    certificates: tuple[str, ...]
+    variables: tuple[str, ...]
+    ports: tuple[str, ...]
+
+
+def needs_of(profile: Profile, text: str) -> HostNeeds:
+    """What a profile, rendered as `text`, asks of its host."""
+    secrets = [one.file for one in profile.secrets if one.file is not None]
+    return HostNeeds(
+        packages=("rsyslog", *sorted(packages_of(text))),
+        files=tuple(profile.files_beside),
+        secrets=tuple(dict.fromkeys((*secrets, *_KEY.findall(text)))),
+        certificates=tuple(dict.fromkeys(_CERTIFICATE.findall(text))),
+        variables=profile.secret_variables,
+        ports=sockets_of(profile),
+    )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tuner.deploy.host_profile import HostProfile
-from tuner.deploy.needs import needs_of
+from tuner.deploy.host_profile import HostProfile, needs_of
 from tuner.deploy.plan import release_number
 from tuner.deploy.queues import block_of, stranded_files
 from tuner.deploy.target import Examined, RemoteHost, shown
