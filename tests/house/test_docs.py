@@ -15,8 +15,7 @@ from tuner.lint.codes import explained_codes
 from tuner.lint.load import parse_profile
 from tuner.measure.measurement import DoubtKind
 from tuner.modules.refused_bulks import REFUSED_BULKS, periods
-from tuner.profile.facts import fact_name, source_of
-from tuner.profile.schema import every_key
+from tuner.profile.schema import every_key, fact_name, source_of
 from tuner.render import artefacts, engine_files
 from tuner.search.budget import NODE_PACE, SINK_PACE, smallest_budget_s
 from tuner.space.guarantees import GUARANTEES

@@ -7,8 +7,7 @@ import pytest
 from tuner.errors import BadUsage
 from tuner.lint.explain import explain
 from tuner.modules.field import Use
-from tuner.profile.facts import fact_name, fact_of, facts
-from tuner.profile.schema import every_key
+from tuner.profile.schema import every_key, fact_name, fact_of, facts
 from tuner.profile.wording import SPELLINGS
 from tuner.schema.parameter import doc
 

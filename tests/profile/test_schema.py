@@ -14,8 +14,7 @@ from tests.shipped import EXAMPLES
 from tests.shipped import PROFILES as SHIPPED
 from tuner.errors import BadProfile
 from tuner.lint.load import load_profile, parse_profile
-from tuner.profile.facts import fact_of
-from tuner.profile.schema import every_key, json_schema
+from tuner.profile.schema import every_key, fact_of, json_schema
 
 ROOT = Path(__file__).parents[2]
 PROFILES = [*SHIPPED, *EXAMPLES]

@@ -13,8 +13,7 @@ from tuner.cli.options import OutputOption
 from tuner.lint.codes import CodeExplanation, explain_code, is_code
 from tuner.lint.explain import Explanation
 from tuner.lint.look_up import Found, Mention, look_up
-from tuner.profile.facts import fact_of
-from tuner.profile.schema import every_key, json_schema
+from tuner.profile.schema import every_key, fact_of, json_schema
 from tuner.render.assets import asset_texts
 
 

@@ -16,9 +16,8 @@ from tuner.modules.output import Output
 from tuner.modules.queue import Queue
 from tuner.modules.registry import MODULES, name_of
 from tuner.modules.step import StreamStep
-from tuner.profile.facts import fact_name, fact_of, source_of
 from tuner.profile.model import Profile
-from tuner.profile.schema import Key, every_key
+from tuner.profile.schema import Key, every_key, fact_name, fact_of, source_of
 from tuner.profile.values import allowed, default_of, queue_defaults
 from tuner.profile.wording import SPELLINGS
 from tuner.schema.parameter import since

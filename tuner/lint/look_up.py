@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from tuner.errors import BadUsage
 from tuner.lint.codes import CodeExplanation, explain_code, explained_codes
 from tuner.lint.explain import Explanation, explain
-from tuner.profile.facts import fact_of
-from tuner.profile.schema import every_key
+from tuner.profile.schema import every_key, fact_of
 
 
 @dataclass(frozen=True)
