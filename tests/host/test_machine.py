@@ -6,8 +6,7 @@ import subprocess
 import sys
 import time
 
-from tuner.host.machine import busy_share, core_time
-from tuner.host.usage import cores
+from tuner.host.usage import busy_share, core_time, cores
 
 
 def test_working_makes_the_cores_busy() -> None:

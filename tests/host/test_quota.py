@@ -167,7 +167,7 @@ def groups() -> Iterator[list[Path]]:
 ENTER = 'for group; do echo $$ > "$group/cgroup.procs"; done; exec "$PYTHON" -c "$PROGRAM"'
 PROGRAM = """
 import json, time
-from tuner.host.machine import core_time
+from tuner.host.usage import core_time
 from tuner.host.usage import cores, memory_bytes
 print(json.dumps([cores(), memory_bytes(), core_time().busy_s - time.process_time()]))
 """

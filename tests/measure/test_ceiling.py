@@ -19,7 +19,7 @@ from tests.profile.examples import small
 from tuner.engine.client import JSON, EngineRefused
 from tuner.engine.feed import Bulk, Fed
 from tuner.errors import JobFailed, Refused, Unreachable
-from tuner.host.machine import CoreTime
+from tuner.host.usage import CoreTime
 from tuner.lab.engine import LabEngine
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import Rsyslogd

@@ -10,9 +10,8 @@ from typing import cast
 import pytest
 
 from tuner.flood.spread import Traffic
-from tuner.host.machine import CoreTime
 from tuner.host.threads import NamedThreads
-from tuner.host.usage import Usage
+from tuner.host.usage import CoreTime, Usage
 from tuner.measure.counters import Counters, counters_now
 from tuner.measure.pipeline import Pipeline
 

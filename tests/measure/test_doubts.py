@@ -13,8 +13,7 @@ from tests.profile.examples import small
 from tests.profile.test_base import loaded
 from tuner.engine.counters import IndexCounters
 from tuner.flood.spec import Punctuality
-from tuner.host.machine import CoreTime
-from tuner.host.usage import Usage
+from tuner.host.usage import CoreTime, Usage
 from tuner.measure.counters import Counters, Window
 from tuner.measure.doubts import of_end, of_machine, of_pace, of_window
 from tuner.measure.measurement import Delivery, Doubt, DoubtKind

@@ -8,8 +8,8 @@ import pytest
 
 from tests.profile.examples import small
 from tuner.engine.bulk_times import BulkLatency
-from tuner.host.machine import CoreTime
 from tuner.host.threads import NamedThreads, ThreadTime
+from tuner.host.usage import CoreTime
 from tuner.lab.loads import LoadCounts, MachineCounts
 from tuner.lab.probe import Pieces
 from tuner.measure.counters import Counters, Window

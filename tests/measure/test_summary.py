@@ -13,8 +13,7 @@ from tests.measure.test_doubts import AT_FIRST, INDEX
 from tests.profile.examples import small
 from tests.profile.test_base import loaded
 from tuner.flood.spec import FloodProgress
-from tuner.host.machine import CoreTime
-from tuner.host.usage import Usage
+from tuner.host.usage import CoreTime, Usage
 from tuner.lab.lab import Lab
 from tuner.lab.loads import LoadCounts
 from tuner.lab.written import WrittenFile

@@ -17,8 +17,7 @@ from tests.measure.test_watch import Engine, Script, counted
 from tests.profile.examples import small
 from tuner.engine.bulk_times import BulkTask
 from tuner.flood.spec import FloodProgress, Punctuality
-from tuner.host.machine import CoreTime
-from tuner.host.usage import Usage
+from tuner.host.usage import CoreTime, Usage
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.written import WrittenFile

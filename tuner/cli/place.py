@@ -21,10 +21,9 @@ from tuner.flood.schedule import fixed
 from tuner.flood.workload import remarks_on, require_traffic
 from tuner.host.allow import require_allowed, require_allowed_host
 from tuner.host.lock import measuring
-from tuner.host.machine import busy_share
 from tuner.host.process import UNPRIVILEGED, daemons_can_read
 from tuner.host.programs import CHOSEN_RSYSLOGD, chosen_rsyslogd, rsyslog_version
-from tuner.host.usage import cores, cpu_model, describe_machine
+from tuner.host.usage import busy_share, cores, cpu_model, describe_machine
 from tuner.lab import standing
 from tuner.lab.bind import require_bindable
 from tuner.lab.distribution import provide

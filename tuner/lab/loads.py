@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tuner.host.clock import ClockOffset
-from tuner.host.machine import CoreTime, core_time
-from tuner.host.usage import cores
+from tuner.host.usage import CoreTime, core_time, cores
 from tuner.lab.probe import Pieces, Probe
 
 

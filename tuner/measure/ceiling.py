@@ -19,8 +19,7 @@ from tuner.engine.searchable import refreshing
 from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.spread import traffic
 from tuner.flood.workload import flood_spec
-from tuner.host.machine import core_time
-from tuner.host.usage import cores
+from tuner.host.usage import core_time, cores
 from tuner.lab.engine import LabEngine, StoringEngine
 from tuner.lab.lab import Lab
 from tuner.lab.sink import Sink

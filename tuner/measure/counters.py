@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from tuner.engine.bulk_times import BulkLatency, BulkTimes, between, bulk_times, latency_of
 from tuner.engine.counters import index_counters, node_counters
 from tuner.flood.spread import Traffic
-from tuner.host.machine import CoreTime, core_time
 from tuner.host.threads import Load, NamedThreads, thread_cpu, thread_loads
+from tuner.host.usage import CoreTime, core_time
 from tuner.lab.loads import LoadCounts, MachineCounts
 from tuner.lab.probe import Pieces
 from tuner.measure.pipeline import Pipeline
