@@ -7,7 +7,7 @@ from tests.diagnose.worlds import CALM, USAGE, World
 from tuner.diagnose.course import courses
 from tuner.diagnose.diagnosis import Diagnosed, diagnose
 from tuner.diagnose.finding import Cause, Certainty, EventEffect
-from tuner.diagnose.kernel import KernelCounts
+from tuner.diagnose.inputs import KernelCounts
 from tuner.diagnose.settings import Settings
 from tuner.modules.stats_rounds import StatsObject, StatsRound
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from tests.diagnose.logged import diagnosed, text_of
 from tuner.diagnose.course import courses
-from tuner.diagnose.diagnosis import diagnose
+from tuner.diagnose.diagnosis import ProductionTraffic, diagnose, traffic_of, workload_changes
 from tuner.diagnose.settings import Settings
-from tuner.diagnose.traffic import ProductionTraffic, traffic_of, workload_changes
 from tuner.modules.stats_rounds import StatsObject, StatsRound
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tests.diagnose.logged import diagnosed, settings_of, text_of
 from tuner.diagnose.finding import Events
-from tuner.diagnose.kernel import KernelCounts
+from tuner.diagnose.inputs import KernelCounts
 from tuner.modules.stats_rounds import Unreadable
 from tuner.report.diagnosis import (
     FilesDiagnosis,

@@ -19,12 +19,11 @@ from tuner.cli.layout import show_blocks
 from tuner.cli.options import OutputOption, duration_s
 from tuner.diagnose.course import courses
 from tuner.diagnose.diagnosis import diagnose as diagnose_courses
-from tuner.diagnose.diagnosis import worst
+from tuner.diagnose.diagnosis import traffic_of, workload_changes, worst
 from tuner.diagnose.files import in_order, last_written, lines_of
 from tuner.diagnose.finding import EventEffect
-from tuner.diagnose.kernel import KernelCounts
+from tuner.diagnose.inputs import KernelCounts
 from tuner.diagnose.settings import Settings, of_base, of_profile
-from tuner.diagnose.traffic import traffic_of, workload_changes
 from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.engine.stats_index import stats_index, stats_lines

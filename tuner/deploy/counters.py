@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from tuner.deploy.target import RemoteHost
-from tuner.diagnose.kernel import KernelCounts
+from tuner.diagnose.inputs import KernelCounts
 from tuner.errors import JobFailed
 from tuner.host.remote import MOST_BYTES, MOST_SHOWN, Host
 from tuner.modules.stats_rounds import Numbered

@@ -8,11 +8,10 @@ from datetime import datetime
 from itertools import pairwise
 
 from tuner.diagnose.course import CounterCourse
-from tuner.diagnose.diagnosis import Diagnosed
+from tuner.diagnose.diagnosis import Diagnosed, ProductionTraffic, traffic_of
 from tuner.diagnose.finding import EventEffect, Events, ProductionFinding
 from tuner.diagnose.queues import QueueCourse
 from tuner.diagnose.settings import ENGINE_OUTPUT
-from tuner.diagnose.traffic import ProductionTraffic, traffic_of
 from tuner.modules.stats_rounds import Unreadable
 from tuner.report.figures import counted, eps, mebibytes, seconds, share
 from tuner.report.sections import Bullets, Caution, Paragraph, PlainBlock, Table

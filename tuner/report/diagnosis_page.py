@@ -8,10 +8,9 @@ from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tuner.diagnose.diagnosis import Diagnosed
+from tuner.diagnose.diagnosis import Diagnosed, traffic_of
 from tuner.diagnose.finding import EventEffect
 from tuner.diagnose.queues import QueueCourse
-from tuner.diagnose.traffic import traffic_of
 from tuner.report.diagnosis import (
     OUTPUT_HEADER,
     FilesDiagnosis,
