@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tuner.errors import BadUsage
-from tuner.lint.lint import RULES
-from tuner.lint.of_base import REFUSED_TYPE, SINGLE_REQUESTS
+from tuner.lint.lint import REFUSED_TYPE, RULES, SINGLE_REQUESTS
 from tuner.modules.findings import FINDINGS
 from tuner.rule import About, Changes
 

@@ -1,18 +1,18 @@
-"""Everything that a profile can get wrong although each of its values is legal, and how
-people are told."""
+"""Everything that a profile, or the base that it keeps, can get wrong although each of its values
+is legal, and how people are told."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel
 
+from tuner.engines.release import Release
 from tuner.errors import KeyPath, Problem, Severity
 from tuner.lint.each import each
 from tuner.lint.each import inputs as each_input
 from tuner.lint.each import outputs as each_output
-from tuner.lint.of_base import REFUSED_TYPE, SINGLE_REQUESTS
 from tuner.lint.rules import (
     delivery,
     disk,
@@ -33,9 +33,14 @@ from tuner.lint.rules import (
 )
 from tuner.lint.rules.streams import steps_of
 from tuner.modules.in_profile import InProfile
+from tuner.modules.refused_bulks import refuses_type, sends_type
 from tuner.modules.registry import rules
 from tuner.profile.model import Profile, Tier
+from tuner.rainerscript.script import ScriptObject, ScriptPosition
 from tuner.rule import Complaint, Cure, Rank, Rule
+
+if TYPE_CHECKING:
+    from tuner.profile.base import KeptBase
 
 # Each topic is a module with rules; they are reported in this order, and from top to bottom,
 # those in the files of rsyslog modules last.
@@ -120,6 +125,8 @@ def findings(profile: Profile) -> Iterator[Finding]:
     )
 
 
+REFUSED_TYPE = "RT408"
+SINGLE_REQUESTS = "RT409"
 # Of a base either nothing arrives, or so slowly that nothing else matters.
 _RANKS = {
     **{rule.about.code: rule.about.rank for rule in RULES},
@@ -166,3 +173,45 @@ def _folded(codes: list[str], shown: Rank) -> Iterator[str]:
             f"{count}: {', '.join(codes)}; rsyslog-tune validate --verbose shows "
             f"{'it' if len(codes) == 1 else 'them'}, rsyslog-tune explain {codes[0]} says why"
         )
+
+
+def warnings_of(kept: KeptBase, release: Release) -> Iterator[Problem]:
+    """The actions whose bulks the engine refuses for their `_type`, and those that send no bulks,
+    each with its place."""
+    for address, one in kept.changed.of_kind("action"):
+        if one.type == "omelasticsearch":
+            yield from _refused_type(address, one, release)
+            yield from _single_requests(address, one)
+
+
+def _refused_type(address: str, one: ScriptObject, release: Release) -> Iterator[Problem]:
+    engine, (major, _) = release.engine, release.engine_version
+    kind, text = one.get("searchType"), one.text("searchType")
+    is_known = kind is None or text is not None
+    version = one.text("esVersion.major")
+    if (
+        refuses_type(engine, major)
+        and is_known
+        and sends_type(release.rsyslog_number, text, version)
+    ):
+        what = (
+            f"{address}: rsyslog {release.rsyslog} sends _type, and {engine.value} {major} "
+            'refuses every bulk with it, so all events are lost: write searchType="", or name '
+            "the engine that you have in release"
+        )
+        yield _warning(one.origin if kind is None else kind.origin, what, REFUSED_TYPE)
+
+
+def _single_requests(address: str, one: ScriptObject) -> Iterator[Problem]:
+    given = one.get("bulkmode")
+    if given is None or (given.text or "on").lower() in {"off", "no", "0"}:
+        what = (
+            f"{address}: without bulkmode every event is a request of its own, a few hundred a "
+            "second, and nothing that is searched makes up for it: write "
+            f'bulkmode="on", or changes: {{{address}.bulkmode: "on"}}'
+        )
+        yield _warning(one.origin if given is None else given.origin, what, SINGLE_REQUESTS)
+
+
+def _warning(where: ScriptPosition, what: str, code: str) -> Problem:
+    return Problem(where.file, where.line, where.column, what, code, Severity.WARNING)

@@ -11,8 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tuner.errors import BadProfile, KeyPath, Problem, Severity
-from tuner.lint.lint import Finding, lint
-from tuner.lint.of_base import warnings_of
+from tuner.lint.lint import Finding, lint, warnings_of
 from tuner.profile.edit import snippet_paths
 from tuner.profile.layers import BASE, layered, layers_below
 from tuner.profile.model import Profile

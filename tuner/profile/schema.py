@@ -1,4 +1,5 @@
-"""The keys that a profile may have, read off the model, and what is known of each beside its type."""
+"""The keys that a profile may have, read off the model, and what is known of each beside
+its type."""
 
 from __future__ import annotations
 
