@@ -6,7 +6,7 @@ import select
 import time
 from itertools import pairwise
 
-from tuner.flood.connection import Connection
+from tuner.flood.connection import StreamConnection
 from tuner.flood.messages import Block
 from tuner.flood.stream import CONNECT_TIMEOUT_S, Broken, ByteStream
 from tuner.lab.receiver_server import LONGEST_RELP_HEAD, RELP_HEAD
@@ -16,7 +16,7 @@ _LAST_NUMBER = 999_999_999
 _ACCEPTED = b"200"
 
 
-class RelpConnection(Connection):
+class RelpConnection(StreamConnection):
     """Messages over RELP; a message counts once the receiver has acknowledged it.
 
     The block under way is the window: no other is begun before all of it is acknowledged, so that
@@ -24,18 +24,12 @@ class RelpConnection(Connection):
     """
 
     def __init__(self, stream: ByteStream) -> None:
-        super().__init__(stream.name)
-        self._stream = stream
+        super().__init__(stream)
         self._number = 0
-        self._rest = memoryview(b"")
         self._heard = b""
         self._acknowledged = 0
         self._finished = False
         self._open()
-
-    def fileno(self) -> int:
-        """The descriptor, for poll."""
-        return self._stream.fileno()
 
     @property
     def events(self) -> int:
@@ -77,14 +71,6 @@ class RelpConnection(Connection):
         """Close the session."""
         self._stream.push(memoryview(self._frame(b"close", b"")))
         self._stream.finish()
-
-    def linger(self, deadline_s: float) -> None:
-        """Give the receiver until the deadline (monotonic) to end the session."""
-        self._stream.linger(deadline_s)
-
-    def close(self) -> None:
-        """Close at once."""
-        self._stream.close()
 
     def _open(self) -> None:
         """Agree on what is spoken, as every session begins."""
