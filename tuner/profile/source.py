@@ -37,7 +37,8 @@ _TRUE = frozenset({"yes", "true", "on"})
 _HALF = re.compile("[\ud800-\udfff]")
 # The values of these are not repeated in messages.
 _SECRETS = frozenset({"pwd", "apikey"})
-_LONGEST = 60
+LONGEST_SHOWN = 60
+"""What is longer is no help in a message."""
 
 
 class Position(NamedTuple):
@@ -221,7 +222,7 @@ class _Reading:
                 continue
             if name in data:
                 first = self.spots[(*path, name)].key.line
-                message = f"{_shown(name)} is set twice, first in line {first}: keep one of them"
+                message = f"{shortened(name)} is set twice, first in line {first}: keep one of them"
                 self.complain(key, message, DUPLICATE_KEY)
                 continue
             data[name] = self.value(value, (*path, name), key)
@@ -231,7 +232,7 @@ class _Reading:
         whole = isinstance(key, yaml.ScalarNode) and not _HALF.search(key.value)
         if whole and key.tag == f"{_CORE}str":
             return str(key.value)
-        spelled = _shown(key.value) if whole else "this"
+        spelled = shortened(key.value) if whole else "this"
         self.complain(key, f"a key must be a word; {spelled} is not one", ODD_SCALAR)
         return None
 
@@ -251,7 +252,7 @@ class _Reading:
         if kind == "float" and ":" not in text and math.isfinite(number := _float(text)):
             return number
         if kind in {"int", "float", "timestamp", "value", "merge"}:
-            shown = "this" if _SECRETS & set(path) else _shown(text)
+            shown = "this" if _SECRETS & set(path) else shortened(text)
             message = (
                 f"YAML reads {shown} in a way you may not mean: "
                 f'write "{shown}" in quotes for text, or a plain decimal number'
@@ -262,8 +263,9 @@ class _Reading:
         return None
 
 
-def _shown(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+def shortened(text: str) -> str:
+    """A text that messages repeat, without what is too long of it."""
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def _float(text: str) -> float:

@@ -14,7 +14,7 @@ from tuner.errors import KeyPath, Problem
 from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
 from tuner.profile.schema import every_key, keys_of, models_at
-from tuner.profile.source import Source, at, has, problem_at
+from tuner.profile.source import LONGEST_SHOWN, Source, at, has, problem_at, shortened
 from tuner.profile.values import SHAPES
 
 
@@ -84,8 +84,6 @@ NEEDS_QUOTES = "RT004"
 # After as many problems an unknown key is named without what to write instead: looking that up
 # takes time, and a file with more of them is no profile.
 _ADVISED = 100
-# What is longer is no help in a message.
-_LONGEST = 60
 _PLACES = "write {file: /path/to/it} or {env: NAME}"
 _TAG = frozenset({"union_tag_invalid", "union_tag_not_found"})
 _IS_SECTION = frozenset({"model_type", "model_attributes_type"})
@@ -196,7 +194,7 @@ def _problem(together: Sequence[_Fault], source: Source, advised: bool) -> Probl
     at_key = code in {UNKNOWN_KEY, MISSING}
     where = source.key_position(first.path) if at_key else source.position(first.path)
     if code == UNKNOWN_KEY and not advised:
-        message = f"there is no key {_short(_spell(first.path))}: remove it"
+        message = f"there is no key {shortened(_spell(first.path))}: remove it"
     else:
         message = _message(first, code, together, source)
     return problem_at(source.file_of(first.path), where, message, code)
@@ -228,7 +226,7 @@ def _message(first: _Fault, code: str, together: Sequence[_Fault], source: Sourc
 def _unknown(fault: _Fault, source: Source) -> str:
     path = fault.path
     known = keys_of(models_at(path[:-1], fault.root, source.data))
-    key = _short(str(path[-1]))
+    key = shortened(str(path[-1]))
     section = f" in {_spell(path[:-1])}" if len(path) > 1 else ""
     here = re.sub(r"\[[0-9]+\]", "[]", _spell(path[:-1]))
     return f"there is no key {key}{section}: {_instead(key, tuple(known), here)}"
@@ -280,19 +278,15 @@ def _given(fault: _Fault) -> str:
         return ", not empty"
     if isinstance(value, bool):
         return f", not {'on' if value else 'off'}"
-    if isinstance(value, str | int | float) and len(str(value)) <= _LONGEST:
+    if isinstance(value, str | int | float) and len(str(value)) <= LONGEST_SHOWN:
         return f", not {value!r}"
     return ""
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _spell(path: KeyPath) -> str:
     """`path` as people write it: inputs[0].port."""
     text = ""
     for step in path:
-        word = _short(str(step))
+        word = shortened(str(step))
         text += f"[{step}]" if isinstance(step, int) else f".{word}" if text else word
     return text
