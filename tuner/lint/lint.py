@@ -45,23 +45,9 @@ if TYPE_CHECKING:
 # Each topic is a module with rules; they are reported in this order, and from top to bottom,
 # those in the files of rsyslog modules last.
 _TOPICS = (
-    queues,
-    streams,
-    disk,
-    outputs,
-    forwarding,
-    http,
-    inputs,
-    tls,
-    transport,
-    requests,
-    delivery,
-    index,
-    settings,
-    documents,
-    releases,
-    search,
-)
+    queues, streams, disk, outputs, forwarding, http, inputs, tls, transport, requests, delivery,
+    index, settings, documents, releases, search,
+)  # fmt: skip
 
 
 def rules_of_modules() -> tuple[Rule[Profile], ...]:

@@ -47,17 +47,8 @@ from tuner.search.verdict import Claim, Loss, Verdict
 from tuner.space.knob import Level, level_text
 
 SECTIONS: tuple[Callable[[StudyResult], ReportSection], ...] = (
-    evidence,
-    effects,
-    sure,
-    limits,
-    diff,
-    not_traded,
-    open_questions,
-    course,
-    how,
-    trials,
-)
+    evidence, effects, sure, limits, diff, not_traded, open_questions, course, how, trials,
+)  # fmt: skip
 """The sections below the first screen, in order; one without blocks is left out."""
 
 

@@ -24,22 +24,16 @@ _OF_TCP = (
     "resendLastMSGOnReconnect", "extendedConnectionCheck", "streamDriver", "streamDriverMode",
 )  # fmt: skip
 _OF_UDP = ("address", "udp.sendToAll", "udp.sendDelay", "udp.sendBuf")
-_NEEDS = (
-    ("keepAlive.time", "keepAlive"),
-    ("keepAlive.interval", "keepAlive"),
-    ("keepAlive.probes", "keepAlive"),
-    ("zipLevel", "compression.mode"),
-    ("compression.driver", "compression.mode"),
-    ("compression.stream.flushOnTXEnd", "compression.mode"),
-    ("rateLimit.burst", "rateLimit.interval"),
-    ("tls.authMode", "tls"),
-    ("tls.permittedPeer", "tls"),
-    ("tls.caCert", "tls"),
-    ("tls.myCert", "tls"),
-    ("tls.myPrivKey", "tls"),
-    ("tls.compression", "tls"),
-    ("tls.priorityString", "tls"),
-)
+# What has no effect without another parameter.
+_NEED = {
+    "keepAlive": ("keepAlive.time", "keepAlive.interval", "keepAlive.probes"),
+    "compression.mode": ("zipLevel", "compression.driver", "compression.stream.flushOnTXEnd"),
+    "rateLimit.interval": ("rateLimit.burst",),
+    "tls": (
+        "tls.authMode", "tls.permittedPeer", "tls.caCert", "tls.myCert", "tls.myPrivKey",
+        "tls.compression", "tls.priorityString",
+    ),
+}  # fmt: skip
 
 
 def _forwards(profile: Profile) -> Iterator[Placed[OmfwdOutput | OmrelpOutput]]:
@@ -179,7 +173,8 @@ def _several_targets(output: OmfwdOutput, profile: Profile) -> Iterator[str]:
 @each(_forwards)
 def _without_effect(output: OmfwdOutput | OmrelpOutput, _: Profile) -> Iterator[Complaint]:
     written = output.model_dump(by_alias=True, exclude_none=True)
-    for key, needed in _NEEDS:
+    needed_by = ((needed, key) for needed, keys in _NEED.items() for key in keys)
+    for needed, key in needed_by:
         if key in written and not written.get(needed):
             yield Complaint((key,), f"{key} has no effect without {needed}: add it")
     if isinstance(output, OmfwdOutput):
