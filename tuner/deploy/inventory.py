@@ -123,7 +123,7 @@ def load_inventory(path: Path) -> tuple[InventoryHost, ...]:
     if path.stat().st_mode & S_IWOTH:
         raise Refused(f"{path} can be written by others: chmod o-w {path}")
     source = None if is_ansible(path, text) else read(text, str(path))
-    written = _from_ansible(path) if source is None else source.data
+    written = {"hosts": ansible_hosts(path)} if source is None else source.data
     try:
         entries = Inventory.model_validate(written, by_alias=True, by_name=False).hosts
     except ValidationError as error:
@@ -183,10 +183,6 @@ def _runs(machine: InventoryHost, profile: Path | None) -> bool:
     if profile is None or machine.profile is None:
         return True
     return machine.profile.resolve() == profile.resolve()
-
-
-def _from_ansible(path: Path) -> Mapping[str, object]:
-    return {"hosts": ansible_hosts(path)}
 
 
 def _problems(error: ValidationError, source: Source | None, path: Path) -> tuple[Problem, ...]:

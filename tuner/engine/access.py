@@ -22,7 +22,8 @@ def client_for(url: str, profile: Profile) -> EngineClient:
     certificate cannot be read.
     """
     host = host_of(url)
-    here = (output for output in profile.indexed if url.rstrip("/") in _addresses(output))
+    server = url.rstrip("/")
+    here = (one for one in profile.indexed if server in {each.rstrip("/") for each in one.servers})
     access = _access(next(here, profile.measured))
     if access.has_secret and url.startswith("http:") and not is_loopback(host):
         raise Refused(
@@ -30,10 +31,6 @@ def client_for(url: str, profile: Profile) -> EngineClient:
             "in the clear: name an https URL"
         )
     return EngineClient(url, access)
-
-
-def _addresses(output: OmelasticsearchOutput) -> set[str]:
-    return {server.rstrip("/") for server in output.servers}
 
 
 def _access(output: OmelasticsearchOutput) -> Access:

@@ -93,7 +93,8 @@ def _mentions(asked: str, pages: Mapping[str, str]) -> Iterator[Mention]:
     wanted = frozenset(_words(asked)) - _COMMON
     if not wanted:
         return
-    for kind in (_of_keys(), _of_codes(), _of_pages(pages)):
+    codes = (Mention(one.code, one.why) for one in explained_codes())
+    for kind in (_of_keys(), codes, _of_pages(pages)):
         several = [one for one in kind if wanted <= {*_words(one.where), *_words(one.text)}]
         # In its name it is what is asked for, in a short text more so than in a long one.
         several.sort(key=lambda one: (not wanted <= {*_words(one.where)}, len(one.text)))
@@ -118,10 +119,6 @@ def _of_keys() -> Iterator[Mention]:
         if text not in seen:
             seen.add(text)
             yield Mention(named.partition(" ")[0], text)
-
-
-def _of_codes() -> Iterator[Mention]:
-    return (Mention(one.code, one.why) for one in explained_codes())
 
 
 def _of_pages(pages: Mapping[str, str]) -> Iterator[Mention]:

@@ -74,7 +74,11 @@ def _same_port(profile: Profile) -> Iterator[Complaint]:
         ports = {
             port: taken.setdefault((datagrams, port), []) for port in ports_of(profile, source)
         }
-        clash = [port for port, others in ports.items() if _any_overlap(source.address, others)]
+        clash = [
+            port
+            for port, others in ports.items()
+            if any(_overlap(source.address, other) for other in others)
+        ]
         if clash:
             yield Complaint(
                 ("inputs", number, "port"),
@@ -82,10 +86,6 @@ def _same_port(profile: Profile) -> Iterator[Complaint]:
             )
         for others in ports.values():
             others.append(source.address)
-
-
-def _any_overlap(address: str, others: list[str]) -> bool:
-    return any(_overlap(address, other) for other in others)
 
 
 def _overlap(one: str, other: str) -> bool:
