@@ -8,8 +8,7 @@ import pytest
 
 from tuner.plan.inputs import Figure, Inputs, Machine, Origin, Request, inputs_of
 from tuner.plan.measured import NOTHING, Measured, Sample, sample_of
-from tuner.plan.notes import notes
-from tuner.plan.plan import plan
+from tuner.plan.plan import notes, plan
 from tuner.plan.scaling import Level
 
 RUN = Measured(

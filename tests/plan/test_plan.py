@@ -9,8 +9,7 @@ import pytest
 
 from tuner.plan.inputs import Inputs, Request, inputs_of
 from tuner.plan.measured import NOTHING, MachineCosts, Measured
-from tuner.plan.notes import notes
-from tuner.plan.plan import Plan, PlanRange, plan, plan_range
+from tuner.plan.plan import Plan, PlanRange, notes, plan, plan_range
 from tuner.plan.scaling import Level
 
 DAY_S = 86_400.0

@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass
 from tuner.plan.inputs import Figure, Inputs, Machine, Origin
 from tuner.plan.measured import Measured
 from tuner.plan.nodes import DISK_ROOM, DataNodes
-from tuner.plan.notes import notes
-from tuner.plan.plan import DiskSpace, Plan, PlanRange
+from tuner.plan.plan import DiskSpace, Plan, PlanRange, notes
 from tuner.report.figures import bits, counted, digits, eps, size
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 
