@@ -17,7 +17,6 @@ from tuner.profile.layers import BASE, layered, layers_below
 from tuner.profile.model import Profile
 from tuner.profile.source import MAX_BYTES, UNREADABLE, Position, Source, at, problem_at, read
 from tuner.profile.wording import problems_of
-from tuner.rainerscript.objects import SURROGATES
 from tuner.rainerscript.secrets import LEFT_OUT, hidden
 
 STDIN = Path("-")
@@ -97,6 +96,9 @@ def with_secrets(recorded: RecordedFiles) -> RecordedFiles:
 
 
 def _with_secrets(path: str, recorded: str) -> str:
+    # What reads a configuration is imported for a profile that stands on one.
+    from tuner.rainerscript.objects import SURROGATES
+
     try:
         text = Path(path).read_bytes().decode("utf-8", SURROGATES)
     except OSError:
