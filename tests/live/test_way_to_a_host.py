@@ -13,7 +13,7 @@ from tuner.lab.sink import Sink
 
 pytestmark = [pytest.mark.live, pytest.mark.full, NEEDS_HOSTS]
 
-INPUT = 'module(load="imtcp")\ninput(type="imtcp" port="10514")\n'
+INPUT = 'module(load="imuxsock")\n'
 CONFIGURATIONS = Path(__file__).with_name("configurations")
 
 
