@@ -157,6 +157,41 @@ def test_what_every_listener_has_stands_at_its_module() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("module", "directive", "start", "expected"),
+    [
+        ("imfile", "InputFilePollInterval", "InputRunFileMonitor x", 'pollingInterval="3"'),
+        ("imudp", "UDPServerTimeRequery", "UDPServerRun 514", 'timeRequery="3"'),
+        ("imudp", "IMUDPSchedulingPriority", "UDPServerRun 514", 'schedulingPriority="3"'),
+        ("imptcp", "InputPTCPServerHelperThreads", "InputPTCPServerRun 514", 'threads="3"'),
+        ("imrelp", "InputRELPServerBindRuleset", "InputRELPServerRun 514", 'ruleset="3"'),
+        ("imuxsock", "SystemLogSocketFlowControl", "AddUnixListenSocket /x", 'flowControl="3"'),
+    ],
+)
+def test_what_is_said_of_a_module_holds_for_all_of_its_inputs(
+    module: str, directive: str, start: str, expected: str
+) -> None:
+    """rsyslogd takes the last of them, and none for a module that module() has loaded."""
+    lines = today(f"$ModLoad {module}\n${directive} 2\n${start}\n${directive} 3\n")
+    loaded, *inputs = lines
+    assert loaded.startswith(f'module(load="{module}"')
+    assert loaded.endswith(f"{expected})")
+    assert module == "imrelp" or not [one for one in inputs if expected[:-2] in one]
+    assert today(f'module(load="{module}")\n${directive} 2\n${start}\n')[:2] == [
+        f'module(load="{module}")', f"${directive} 2"
+    ]  # fmt: skip
+
+
+def test_imfile_of_the_old_form_has_defaults_of_its_own() -> None:
+    said = "$InputFileName /a\n$InputFileTag a:\n$InputFileMaxLinesAtOnce 5\n"
+    loaded, first, second = today(f"$ModLoad imfile\n{said}" + "$InputRunFileMonitor\n" * 2)
+    assert loaded == 'module(load="imfile" mode="polling")'
+    for name in ("escapeLF", "addMetadata", "deleteStateOnFileDelete"):
+        assert f'{name}="off"' in first
+    assert 'maxLinesAtOnce="5"' in first
+    assert 'maxLinesAtOnce="10240"' in second
+
+
 def test_an_outchannel_says_the_file_of_its_actions() -> None:
     lines = today(
         "$outchannel rot, /var/log/rot, 1000, /bin/rotate it\n$outchannel rot,/no\n"
