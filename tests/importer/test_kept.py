@@ -426,3 +426,29 @@ def test_files_that_a_snippet_reads_have_a_folder_for_their_positions_too(tmp_pa
     assert made.data["global"] == {
         "workDirectory": "/var/spool/rsyslog", "net.enableDNS": True,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        r'$template t,"[\200]%msg%\n"',
+        r'template(name="t" type="string" string="[\310]%msg%\n")',
+        r'template(name="t" type="list") { constant(value="[\\xc8]\\n") }',
+        r'template(name="t" type="list") { constant(value="[\\0]\\n") }',
+    ],
+)
+def test_bytes_that_no_profile_holds_stay_in_a_snippet(tmp_path: Path, template: str) -> None:
+    made = imported(f"$ModLoad imudp\n$UDPServerRun 514\n{template}\n*.* /var/log/x;t\n", tmp_path)
+    assert listed(made, "outputs") == []
+    assert [one.message for one in made.kept] == [
+        "action omfile: it has NUL, or bytes that are no UTF-8"
+    ]
+    assert any(word in "".join(made.snippets.values()) for word in (r"\310", r"\\xc8", r"\\0"))
+
+
+def test_a_template_with_nul_is_said(tmp_path: Path) -> None:
+    rules = r'$template t,"[\0]%msg%\n"' + "\n*.* /var/log/x;t\n*.* /var/log/y\n"
+    made = imported(f"$ModLoad imudp\n$UDPServerRun 514\n{rules}", tmp_path)
+    assert [one["file"] for one in listed(made, "outputs")] == ["/var/log/y"]
+    assert any(one.message == "the directive $template" for one in made.missing)
+    assert any("there is no template t" in one.message for one in made.missing)

@@ -74,6 +74,34 @@ def test_a_template_is_unescaped_as_often_as_rsyslogd_does(text: str) -> None:
     assert pieces(f"{text}\n") == (ESCAPES[text],)
 
 
+# What rsyslogd 8.2302 wrote for each, between the brackets; one NUL in a constant ends its part.
+BYTES = {
+    r'template(name="t" type="string" string="[\200]")': b"\x80",
+    r'template(name="t" type="string" string="[\303\251]")': "\u00e9".encode(),
+    r'template(name="t" type="string" string="[\0]]")': b"-",
+    r'template(name="t" type="list") { constant(value="[\377]") }': b"\xff",
+    r'template(name="t" type="list") { constant(value="[\\x80\\xe9]") }': b"\x80\xe9",
+    r'template(name="t" type="list") { constant(value="[\0\0\0]]") }': b",0-",
+    r'template(name="t" type="list") { constant(value="[\501]") }': b"A",
+    r'$template t,"[\127\128\255\300]"': b"\x7f\x80\xff,",
+    r'$template t,"[\195\169]"': "\u00e9".encode(),
+}
+
+
+@pytest.mark.parametrize("text", BYTES)
+def test_an_escape_is_the_byte_that_rsyslogd_writes(text: str) -> None:
+    (written,) = pieces(f"{text}\n")
+    assert str(written).encode("utf-8", "surrogateescape") == b"[" + BYTES[text] + b"]"
+
+
+def test_the_old_form_alone_writes_nul() -> None:
+    """A text of the new form ends there."""
+    assert today(r'$template t,"a[\0]b"' + "\n") == [r'$template t,"a[\0]b"']
+    assert pieces(r'template(name="t" type="string" string="a[\000]b")' + "\n") == ("a[",)
+    (constant,) = pieces(r'template(name="t" type="list") { constant(value="a[\\0]b") }' + "\n")
+    assert constant == "a[\0]b"
+
+
 @pytest.mark.parametrize("percent", ["", r"100\% "])
 def test_properties_of_the_old_form_have_no_escapes(percent: str) -> None:
     regex = r'%msg:R,ERE,1,BLANK:"\.(a\\b)"--end:json%'

@@ -44,7 +44,7 @@ from tuner.modules.output import BuiltinTemplate, Lines
 from tuner.modules.registry import OUTPUTS, name_of
 from tuner.profile.source import at
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
-from tuner.rainerscript.parameters import certificates, known, misfit, queue_of
+from tuner.rainerscript.parameters import certificates, is_text, known, misfit, queue_of
 from tuner.rainerscript.script import QUEUE, Block, Parameter, ScriptObject, Statement, Word
 from tuner.rainerscript.secrets import FoundSecret, secrets_in, secrets_of
 from tuner.rainerscript.template import Template
@@ -212,6 +212,8 @@ class Outputs(Surrounding):
             data["queue"] = queue
         if self.stream is not None:
             data["stream"] = self.stream
+        if not is_text(data):
+            raise Inexpressible(action.origin, "it has NUL, or bytes that are no UTF-8")
         wrong = misfit(_MODELS[kind], data)
         if wrong is not None:
             raise Inexpressible(action.origin, _not_taken(wrong, data))

@@ -176,7 +176,7 @@ _OF_MODULES = {
     "markmessageperiod": ("immark", "interval"),
     "actionlibdbidriverdirectory": ("omlibdbi", "driverDirectory"),
 }
-# What imtcp takes beside module(), as others take what is said of their inputs; imjournal takes all.
+# What imtcp takes beside module(), as others take what is said of inputs; imjournal takes all.
 _WITH_OBJECTS = frozenset({"inputtcpserverbindruleset", "inputtcpserverinputname"})
 # Those of rsyslogd as a whole without an object: no module need be loaded for them.
 CORE = frozenset(
