@@ -452,3 +452,13 @@ def test_a_template_with_nul_is_said(tmp_path: Path) -> None:
     assert [one["file"] for one in listed(made, "outputs")] == ["/var/log/y"]
     assert any(one.message == "the directive $template" for one in made.missing)
     assert any("there is no template t" in one.message for one in made.missing)
+
+
+def test_outputs_that_no_profile_may_have_are_kept_in_their_order(tmp_path: Path) -> None:
+    queue = 'queue.type="LinkedList" queue.size="100" queue.dequeueBatchSize="200"'
+    rules = "".join(f'action(type="omfile" file="/{name}" {queue})\n' for name in "abc")
+    made = imported(f"$ModLoad imudp\n$UDPServerRun 514\n{rules}", tmp_path)
+    (text,) = made.snippets.values()
+    places = [text.find(f'file="/{name}"') for name in "abc"]
+    assert -1 not in places
+    assert places == sorted(places)

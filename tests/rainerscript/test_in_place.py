@@ -198,6 +198,14 @@ def test_rsyslogd_keeps_the_first_main_queue_and_ruleset_of_a_name(tmp_path: Pat
     assert read.objects["ruleset[r]"].queue == ()
 
 
+def test_nothing_inside_of_a_refused_ruleset_is_an_object_of_a_base(tmp_path: Path) -> None:
+    inner = 'action(name="{0}" type="omfile" file="/{0}")'
+    text = "".join(f'ruleset(name="r") {{ {inner.format(name)} }}\n' for name in "ab")
+    read = base(tmp_path, text)
+    assert read.addresses == ("main_queue", "ruleset[r]", "action[a]")
+    assert len(read.actions) == 2  # rsyslogd counts what it refuses
+
+
 GOLDEN = Path(__file__).parents[1] / "importer" / "golden"
 
 

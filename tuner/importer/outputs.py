@@ -126,8 +126,9 @@ class Outputs(Surrounding):
 
     def keep_refused(self, refused: Mapping[int, str]) -> None:
         """Keep as snippets, by their numbers, outputs that a profile would be refused for."""
-        for number, why in sorted(refused.items(), reverse=True):
-            data, one = self.made.pop(number)
+        kept = [(*self.made[number], why) for number, why in sorted(refused.items())]
+        self.made = [one for number, one in enumerate(self.made) if number not in refused]
+        for data, one, why in kept:
             stream = data.get("stream")
             origin = one.statement.origin
             gap = Gap(origin, f"output {data['name']}: {why}")
