@@ -54,6 +54,7 @@ _SAME_NAME = {
     ("omfwd/tcp", "actionsend"): (
         "streamDriverMode", "streamDriverAuthMode", "resendLastMSGOnReconnect",
     ),
+    # Of its next listeners since 8.2212, of the module before.
     ("imtcp", "inputtcpserver"): (
         "addtlFrameDelimiter", "supportOctetCountedFraming", "disableLFDelimiter", "keepAlive",
         "preserveCase",
