@@ -462,3 +462,16 @@ def test_outputs_that_no_profile_may_have_are_kept_in_their_order(tmp_path: Path
     places = [text.find(f'file="/{name}"') for name in "abc"]
     assert -1 not in places
     assert places == sorted(places)
+
+
+def test_imfile_polls_where_the_old_form_loads_it_alone(tmp_path: Path) -> None:
+    said = "$InputFileName /a\n$InputFileTag a:\n$InputRunFileMonitor\n$InputFilePollInterval 3\n"
+    (old,) = listed(imported(f"$ModLoad imfile\n{said}*.* /x\n", tmp_path), "inputs")
+    assert (old["mode"], old["pollingInterval"], old["maxLinesAtOnce"]) == ("polling", 3, 10240)
+    new = imported(f'module(load="imfile")\n{said}*.* /x\n', tmp_path)
+    (source,) = listed(new, "inputs")
+    assert not {"mode", "pollingInterval", "maxLinesAtOnce"} & source.keys()
+    assert "imfile ignores maxLinesAtOnce in mode inotify: left out" in {
+        one.message for one in new.changed
+    }
+    assert [one.message for one in new.missing] == ["the directive $InputFilePollInterval"]

@@ -11,6 +11,7 @@ from tuner.errors import Unreachable
 from tuner.rainerscript.configuration import LocalFiles, configuration
 from tuner.rainerscript.in_place import Changes, edited, unheeded
 from tuner.rainerscript.objects import Base, base_of
+from tuner.rainerscript.view import view_of
 
 BATCH = "queue.dequeueBatchSize"
 
@@ -204,6 +205,13 @@ def test_nothing_inside_of_a_refused_ruleset_is_an_object_of_a_base(tmp_path: Pa
     read = base(tmp_path, text)
     assert read.addresses == ("main_queue", "ruleset[r]", "action[a]")
     assert len(read.actions) == 2  # rsyslogd counts what it refuses
+
+
+def test_the_view_of_a_base_has_what_directives_say_of_a_module(tmp_path: Path) -> None:
+    text = "$ModLoad imudp\n$UDPServerRun 514\n$UDPServerTimeRequery 7\n"
+    view = view_of(base(tmp_path, f"{text}{ES})\n"), None)
+    assert view.section(("inputs", 0))["timeRequery"] == 7
+    assert view.place(("inputs", 0, "timeRequery")) is None
 
 
 GOLDEN = Path(__file__).parents[1] / "importer" / "golden"

@@ -178,4 +178,5 @@ def module_address(name: str) -> str:
 
 def is_directive(one: ScriptObject) -> bool:
     """Whether a module is loaded by a directive of the old form, which takes no parameters."""
-    return all(each.origin == one.origin for each in one.parameters)
+    load = one.get("load")
+    return load is not None and load.origin == one.origin
