@@ -408,9 +408,8 @@ def test_imfile_names_the_file_of_its_position_itself(tmp_path: Path) -> None:
     made = [imported(text, tmp_path) for text in (old, new)]
     for one in made:
         assert (one.missing, one.kept) == ((), ())
-        assert listed(one, "inputs") == [
-            {"type": "imfile", "file": "/var/log/app", "tag": "app:", "persistStateInterval": 0}
-        ]
+        (source,) = listed(one, "inputs")
+        assert (source["file"], source["tag"]) == ("/var/log/app", "app:")
     said = "imfile ignores stateFile, and names that file itself: left out"
     assert [said in [gap.message for gap in one.changed] for one in made] == [False, True]
 
@@ -427,3 +426,52 @@ def test_files_that_a_snippet_reads_have_a_folder_for_their_positions_too(tmp_pa
     assert made.data["global"] == {
         "workDirectory": "/var/spool/rsyslog", "net.enableDNS": True,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        r'$template t,"[\200]%msg%\n"',
+        r'template(name="t" type="string" string="[\310]%msg%\n")',
+        r'template(name="t" type="list") { constant(value="[\\xc8]\\n") }',
+        r'template(name="t" type="list") { constant(value="[\\0]\\n") }',
+    ],
+)
+def test_bytes_that_no_profile_holds_stay_in_a_snippet(tmp_path: Path, template: str) -> None:
+    made = imported(f"$ModLoad imudp\n$UDPServerRun 514\n{template}\n*.* /var/log/x;t\n", tmp_path)
+    assert listed(made, "outputs") == []
+    assert [one.message for one in made.kept] == [
+        "action omfile: it has NUL, or bytes that are no UTF-8"
+    ]
+    assert any(word in "".join(made.snippets.values()) for word in (r"\310", r"\\xc8", r"\\0"))
+
+
+def test_a_template_with_nul_is_said(tmp_path: Path) -> None:
+    rules = r'$template t,"[\0]%msg%\n"' + "\n*.* /var/log/x;t\n*.* /var/log/y\n"
+    made = imported(f"$ModLoad imudp\n$UDPServerRun 514\n{rules}", tmp_path)
+    assert [one["file"] for one in listed(made, "outputs")] == ["/var/log/y"]
+    assert any(one.message == "the directive $template" for one in made.missing)
+    assert any("there is no template t" in one.message for one in made.missing)
+
+
+def test_outputs_that_no_profile_may_have_are_kept_in_their_order(tmp_path: Path) -> None:
+    queue = 'queue.type="LinkedList" queue.size="100" queue.dequeueBatchSize="200"'
+    rules = "".join(f'action(type="omfile" file="/{name}" {queue})\n' for name in "abc")
+    made = imported(f"$ModLoad imudp\n$UDPServerRun 514\n{rules}", tmp_path)
+    (text,) = made.snippets.values()
+    places = [text.find(f'file="/{name}"') for name in "abc"]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+def test_imfile_polls_where_the_old_form_loads_it_alone(tmp_path: Path) -> None:
+    said = "$InputFileName /a\n$InputFileTag a:\n$InputRunFileMonitor\n$InputFilePollInterval 3\n"
+    (old,) = listed(imported(f"$ModLoad imfile\n{said}*.* /x\n", tmp_path), "inputs")
+    assert (old["mode"], old["pollingInterval"], old["maxLinesAtOnce"]) == ("polling", 3, 10240)
+    new = imported(f'module(load="imfile")\n{said}*.* /x\n', tmp_path)
+    (source,) = listed(new, "inputs")
+    assert not {"mode", "pollingInterval", "maxLinesAtOnce"} & source.keys()
+    assert "imfile ignores maxLinesAtOnce in mode inotify: left out" in {
+        one.message for one in new.changed
+    }
+    assert [one.message for one in new.missing] == ["the directive $InputFilePollInterval"]

@@ -191,10 +191,11 @@ def test_what_has_no_room_for_a_number_is_left_out(written: str, tmp_path: Path)
 def test_files_are_not_polled_for_lines_in_a_lab(tmp_path: Path) -> None:
     conf = (
         'module(load="imfile" mode="polling" pollingInterval="10")\n'
-        f'input(type="imfile" File="/var/log/x" Tag="x")\n*.* {ES})\n'
+        f'input(type="imfile" File="/var/log/x" Tag="x" maxLinesAtOnce="5")\n*.* {ES})\n'
     )
     script = fitted(tmp_path, conf)
     assert 'module(load="imfile")' in printed(script.block)
+    assert "maxLinesAtOnce" not in printed(script.block)
     (said,) = [one for one in script.replaced if "polling" in one.what]
     assert (str(said), said.used) == (f"{tmp_path}/rsyslog.conf:1:1: mode polling", "inotify")
 

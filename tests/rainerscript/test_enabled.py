@@ -55,8 +55,8 @@ def test_what_only_rsyslogd_knows_is_said(tmp_path: Path) -> None:
     )
     unknown = "is known only when rsyslogd starts: write on or off"
     assert missing(text, tmp_path) == [
-        f"3: config.enabled of action() {unknown}; on is assumed",
-        f"4: config.enabled of include() {unknown}; off is assumed",
+        f"3: config.enabled of action() {unknown}; import assumes on",
+        f"4: config.enabled of include() {unknown}; import assumes off",
     ]
 
 

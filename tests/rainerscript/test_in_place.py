@@ -11,6 +11,7 @@ from tuner.errors import Unreachable
 from tuner.rainerscript.configuration import LocalFiles, configuration
 from tuner.rainerscript.in_place import Changes, edited, unheeded
 from tuner.rainerscript.objects import Base, base_of
+from tuner.rainerscript.view import view_of
 
 BATCH = "queue.dequeueBatchSize"
 
@@ -196,6 +197,21 @@ def test_rsyslogd_keeps_the_first_main_queue_and_ruleset_of_a_name(tmp_path: Pat
     assert list(read.objects) == ["main_queue", "ruleset[r]"]
     assert read.objects["main_queue"].text("queue.size") == "10"
     assert read.objects["ruleset[r]"].queue == ()
+
+
+def test_nothing_inside_of_a_refused_ruleset_is_an_object_of_a_base(tmp_path: Path) -> None:
+    inner = 'action(name="{0}" type="omfile" file="/{0}")'
+    text = "".join(f'ruleset(name="r") {{ {inner.format(name)} }}\n' for name in "ab")
+    read = base(tmp_path, text)
+    assert read.addresses == ("main_queue", "ruleset[r]", "action[a]")
+    assert len(read.actions) == 2  # rsyslogd counts what it refuses
+
+
+def test_the_view_of_a_base_has_what_directives_say_of_a_module(tmp_path: Path) -> None:
+    text = "$ModLoad imudp\n$UDPServerRun 514\n$UDPServerTimeRequery 7\n"
+    view = view_of(base(tmp_path, f"{text}{ES})\n"), None)
+    assert view.section(("inputs", 0))["timeRequery"] == 7
+    assert view.place(("inputs", 0, "timeRequery")) is None
 
 
 GOLDEN = Path(__file__).parents[1] / "importer" / "golden"

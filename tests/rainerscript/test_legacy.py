@@ -74,6 +74,34 @@ def test_a_template_is_unescaped_as_often_as_rsyslogd_does(text: str) -> None:
     assert pieces(f"{text}\n") == (ESCAPES[text],)
 
 
+# What rsyslogd 8.2302 wrote for each, between the brackets; one NUL in a constant ends its part.
+BYTES = {
+    r'template(name="t" type="string" string="[\200]")': b"\x80",
+    r'template(name="t" type="string" string="[\303\251]")': "\u00e9".encode(),
+    r'template(name="t" type="string" string="[\0]]")': b"-",
+    r'template(name="t" type="list") { constant(value="[\377]") }': b"\xff",
+    r'template(name="t" type="list") { constant(value="[\\x80\\xe9]") }': b"\x80\xe9",
+    r'template(name="t" type="list") { constant(value="[\0\0\0]]") }': b",0-",
+    r'template(name="t" type="list") { constant(value="[\501]") }': b"A",
+    r'$template t,"[\127\128\255\300]"': b"\x7f\x80\xff,",
+    r'$template t,"[\195\169]"': "\u00e9".encode(),
+}
+
+
+@pytest.mark.parametrize("text", BYTES)
+def test_an_escape_is_the_byte_that_rsyslogd_writes(text: str) -> None:
+    (written,) = pieces(f"{text}\n")
+    assert str(written).encode("utf-8", "surrogateescape") == b"[" + BYTES[text] + b"]"
+
+
+def test_the_old_form_alone_writes_nul() -> None:
+    """A text of the new form ends there."""
+    assert today(r'$template t,"a[\0]b"' + "\n") == [r'$template t,"a[\0]b"']
+    assert pieces(r'template(name="t" type="string" string="a[\000]b")' + "\n") == ("a[",)
+    (constant,) = pieces(r'template(name="t" type="list") { constant(value="a[\\0]b") }' + "\n")
+    assert constant == "a[\0]b"
+
+
 @pytest.mark.parametrize("percent", ["", r"100\% "])
 def test_properties_of_the_old_form_have_no_escapes(percent: str) -> None:
     regex = r'%msg:R,ERE,1,BLANK:"\.(a\\b)"--end:json%'
@@ -155,6 +183,41 @@ def test_what_every_listener_has_stands_at_its_module() -> None:
         'module(load="imtcp" permittedPeer=["a.org", "b.org"] streamDriver.authMode="x509/name")',
         'input(type="imtcp" port="514")',
     ]
+
+
+@pytest.mark.parametrize(
+    ("module", "directive", "start", "expected"),
+    [
+        ("imfile", "InputFilePollInterval", "InputRunFileMonitor x", 'pollingInterval="3"'),
+        ("imudp", "UDPServerTimeRequery", "UDPServerRun 514", 'timeRequery="3"'),
+        ("imudp", "IMUDPSchedulingPriority", "UDPServerRun 514", 'schedulingPriority="3"'),
+        ("imptcp", "InputPTCPServerHelperThreads", "InputPTCPServerRun 514", 'threads="3"'),
+        ("imrelp", "InputRELPServerBindRuleset", "InputRELPServerRun 514", 'ruleset="3"'),
+        ("imuxsock", "SystemLogSocketFlowControl", "AddUnixListenSocket /x", 'flowControl="3"'),
+    ],
+)
+def test_what_is_said_of_a_module_holds_for_all_of_its_inputs(
+    module: str, directive: str, start: str, expected: str
+) -> None:
+    """rsyslogd takes the last of them, and none for a module that module() has loaded."""
+    lines = today(f"$ModLoad {module}\n${directive} 2\n${start}\n${directive} 3\n")
+    loaded, *inputs = lines
+    assert loaded.startswith(f'module(load="{module}"')
+    assert loaded.endswith(f"{expected})")
+    assert module == "imrelp" or not [one for one in inputs if expected[:-2] in one]
+    assert today(f'module(load="{module}")\n${directive} 2\n${start}\n')[:2] == [
+        f'module(load="{module}")', f"${directive} 2"
+    ]  # fmt: skip
+
+
+def test_imfile_of_the_old_form_has_defaults_of_its_own() -> None:
+    said = "$InputFileName /a\n$InputFileTag a:\n$InputFileMaxLinesAtOnce 5\n"
+    loaded, first, second = today(f"$ModLoad imfile\n{said}" + "$InputRunFileMonitor\n" * 2)
+    assert loaded == 'module(load="imfile" mode="polling")'
+    for name in ("escapeLF", "addMetadata", "deleteStateOnFileDelete"):
+        assert f'{name}="off"' in first
+    assert 'maxLinesAtOnce="5"' in first
+    assert 'maxLinesAtOnce="10240"' in second
 
 
 def test_an_outchannel_says_the_file_of_its_actions() -> None:

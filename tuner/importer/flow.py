@@ -15,7 +15,7 @@ from tuner.modules.registry import STEPS, name_of
 from tuner.modules.step import SetStep, StreamStep, UnsetStep
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
-from tuner.rainerscript.parameters import known, misfit
+from tuner.rainerscript.parameters import is_text, known, misfit
 from tuner.rainerscript.script import (
     QUEUE,
     Block,
@@ -285,7 +285,7 @@ def step_of(one: Reached, parts: Parts, gaps: Gaps) -> dict[str, Any]:
     wanted = filter_of(one.guards)
     if wanted is not None:
         data["filter"] = wanted
-    wrong = misfit(model, data)
+    wrong = misfit(model, data) if is_text(data) else ""
     if wrong is not None:
         raise Inexpressible(statement.origin, f"a step does not say {wrong or 'this'}")
     return data

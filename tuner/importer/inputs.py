@@ -32,6 +32,7 @@ _LOCAL = frozenset({"imuxsock", "imklog", "imkmsg", "imjournal", "immark"})
 # What the profile decides by itself, or what only names things.
 _ELSEWHERE = frozenset({"type", "ruleset", "name", "load", "syssock.use"})
 _STATE_FILE = "statefile"
+_WHEN_POLLING = ("pollingInterval", "maxLinesAtOnce")
 _INPUT_NAME = "inputname"
 # The same in another spelling (imuxsock.c, imudp.c).
 _SPELLED = {
@@ -78,9 +79,10 @@ def read_input(one: ScriptObject, parts: Parts, gaps: Gaps) -> dict[str, object]
         own = [*_shared(model, parts.modules.get(kind, ()), own, gaps), *own]
     data = input_of(model, own, _OWN_DEFAULTS.get(kind, {}), f"input {kind}", gaps)
     data |= certificates(model, data, parts.globals, gaps)
-    if kind == "imfile" and data.get("mode") != "polling" and "pollingInterval" in data:
-        del data["pollingInterval"]
-        gaps.change(one.origin, "imfile ignores pollingInterval in mode inotify: left out")
+    polls = kind != "imfile" or data.get("mode") == "polling"
+    for key in () if polls else [key for key in _WHEN_POLLING if key in data]:
+        del data[key]
+        gaps.change(one.origin, f"imfile ignores {key} in mode inotify: left out")
     if issubclass(model, Listener) and "port" not in data:
         gaps.miss(one.origin, f"input {kind} without one port")
         return None

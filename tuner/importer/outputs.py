@@ -44,7 +44,7 @@ from tuner.modules.output import BuiltinTemplate, Lines
 from tuner.modules.registry import OUTPUTS, name_of
 from tuner.profile.source import at
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
-from tuner.rainerscript.parameters import certificates, known, misfit, queue_of
+from tuner.rainerscript.parameters import certificates, is_text, known, misfit, queue_of
 from tuner.rainerscript.script import QUEUE, Block, Parameter, ScriptObject, Statement, Word
 from tuner.rainerscript.secrets import FoundSecret, secrets_in, secrets_of
 from tuner.rainerscript.template import Template
@@ -126,8 +126,9 @@ class Outputs(Surrounding):
 
     def keep_refused(self, refused: Mapping[int, str]) -> None:
         """Keep as snippets, by their numbers, outputs that a profile would be refused for."""
-        for number, why in sorted(refused.items(), reverse=True):
-            data, one = self.made.pop(number)
+        kept = [(*self.made[number], why) for number, why in sorted(refused.items())]
+        self.made = [one for number, one in enumerate(self.made) if number not in refused]
+        for data, one, why in kept:
             stream = data.get("stream")
             origin = one.statement.origin
             gap = Gap(origin, f"output {data['name']}: {why}")
@@ -212,6 +213,8 @@ class Outputs(Surrounding):
             data["queue"] = queue
         if self.stream is not None:
             data["stream"] = self.stream
+        if not is_text(data):
+            raise Inexpressible(action.origin, "it has NUL, or bytes that are no UTF-8")
         wrong = misfit(_MODELS[kind], data)
         if wrong is not None:
             raise Inexpressible(action.origin, _not_taken(wrong, data))

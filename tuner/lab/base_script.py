@@ -63,6 +63,7 @@ TOWARDS_ENGINE = frozenset(
     }
 )  # fmt: skip
 _POLLING = frozenset({"mode", "pollinginterval"})
+_WHEN_POLLING = "maxlinesatonce"
 _OF_ITS_HOST = ("privdrop", "debug", "umask", "localhostname", "workdirectory")
 
 
@@ -197,7 +198,7 @@ class _Fitting:
         }
         if self.site.headless and one.type == "imfile":
             self.replaced.append(Replaced(one.origin, "lines", "with a number before each"))
-        gone = {key.lower() for key in before if key not in after}
+        gone = {_WHEN_POLLING, *(key.lower() for key in before if key not in after)}
         yield one.without(gone).with_values(changed)
 
     def missed(self, path: ProfileKey | None) -> str:

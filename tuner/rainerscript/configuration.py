@@ -224,7 +224,7 @@ class _Files:
         is_on = is_enabled(one)
         if is_on is None:
             what = f"{ENABLED} of {kind}() is known only when rsyslogd starts"
-            self._refuse(one.origin, f"{what}: write on or off; {otherwise} is assumed")
+            self._refuse(one.origin, f"{what}: write on or off; import assumes {otherwise}")
         return is_on is True
 
     def _included(self, include: Include) -> tuple[Block, ...]:

@@ -9,10 +9,14 @@ from tuner.rainerscript.script import ScriptPosition
 
 @dataclass(frozen=True, order=True)
 class Gap:
-    """One thing at one place, and why."""
+    """One thing at one place, and why; bytes that are no UTF-8 as escapes."""
 
     origin: ScriptPosition
     message: str
+
+    def __post_init__(self) -> None:
+        shown = self.message.encode("utf-8", "backslashreplace").decode()
+        object.__setattr__(self, "message", shown)
 
     def __str__(self) -> str:
         return f"{self.origin}: {self.message}"

@@ -54,12 +54,13 @@ _SAME_NAME = {
     ("omfwd/tcp", "actionsend"): (
         "streamDriverMode", "streamDriverAuthMode", "resendLastMSGOnReconnect",
     ),
+    # Of its next listeners since 8.2212, of the module before.
     ("imtcp", "inputtcpserver"): (
         "addtlFrameDelimiter", "supportOctetCountedFraming", "disableLFDelimiter", "keepAlive",
         "preserveCase",
     ),
     ("imtcp", "inputtcp"): ("flowControl", "maxSessions", "maxListeners"),
-    ("imudp", "udpserver"): ("address", "timeRequery"),
+    ("imudp", "udpserver"): ("address",),
     ("imptcp", "inputptcpserver"): ("keepAlive", "supportOctetCountedFraming"),
     # Of sockets beside the system's (plugins/imuxsock/imuxsock.c).
     ("imuxsock", "inputunixlistensocket"): (
@@ -67,6 +68,7 @@ _SAME_NAME = {
     ),
     ("imfile", "inputfile"): (
         "tag", "severity", "facility", "readMode", "persistStateInterval", "maxLinesAtOnce",
+        "trimLineOverBytes",
     ),
 }  # fmt: skip
 # What holds for the next action, as its queue does: rsyslogd resets that after every action, of the
@@ -93,15 +95,14 @@ LASTING = {
     "inputudpserverbindruleset": ("imudp", "ruleset"),
     "inputptcpserverbindruleset": ("imptcp", "ruleset"),
     "inputptcpserverlistenip": ("imptcp", "address"),
-    "inputptcphelperthreads": ("imptcp", "threads"),
     "inputrelpserverbindruleset": ("imrelp", "ruleset"),
     "inputunixlistensocketignoremsgtimestamp": ("imuxsock", "ignoreTimestamp"),
+    "systemlogparsetrusted": ("imuxsock", "parseTrusted"),
     "imuxsockratelimitinterval": ("imuxsock", "rateLimit.interval"),
     "imuxsockratelimitburst": ("imuxsock", "rateLimit.burst"),
     "imuxsockratelimitseverity": ("imuxsock", "rateLimit.severity"),
     "inputfilename": ("imfile", "file"),
     "inputfilebindruleset": ("imfile", "ruleset"),
-    "inputfilepollinterval": ("imfile", "pollingInterval"),
 }
 # What each such directive adds to, and the next action takes away.
 _PEERS = "streamDriverPermittedPeers"
@@ -132,31 +133,52 @@ GLOBALS = {
     "optimizeforuniprocessor": "",
     "inputfilestatefile": "",  # imfile names that file itself (imfile.c)
 }  # fmt: skip
-# Parameters of modules that are loaded by a line of their own.
+# What a module loaded by a line of its own has, whatever stands before which input: it takes what
+# was said last (endCnfLoad() of each).
 _OF_MODULES = {
+    "omitlocallogging": ("imuxsock", "sysSock.use"),
     "systemlogsocketname": ("imuxsock", "sysSock.name"),
     "systemlogsocketignoremsgtimestamp": ("imuxsock", "sysSock.ignoreTimestamp"),
     "systemlogsocketannotate": ("imuxsock", "sysSock.annotate"),
-    "systemlogflowcontrol": ("imuxsock", "sysSock.flowControl"),
+    "systemlogsocketflowcontrol": ("imuxsock", "sysSock.flowControl"),
     "systemlogusepidfromsystem": ("imuxsock", "sysSock.usePIDFromSystem"),
     "systemlogusesystimestamp": ("imuxsock", "sysSock.useSysTimeStamp"),
     "systemlogparsetrusted": ("imuxsock", "sysSock.parseTrusted"),
     "systemlogratelimitinterval": ("imuxsock", "sysSock.rateLimit.interval"),
     "systemlogratelimitburst": ("imuxsock", "sysSock.rateLimit.burst"),
     "systemlogratelimitseverity": ("imuxsock", "sysSock.rateLimit.severity"),
-    # endCnfLoad() of imtcp.c: those of all listeners, whatever stands before which.
+    "inputfilepollinterval": ("imfile", "pollingInterval"),
+    "udpservertimerequery": ("imudp", "timeRequery"),
+    "imudpschedulingpolicy": ("imudp", "schedulingPolicy"),
+    "imudpschedulingpriority": ("imudp", "schedulingPriority"),
+    "inputptcpserverhelperthreads": ("imptcp", "threads"),
+    # For inputs before it too, which have none of their own then.
+    "inputrelpserverbindruleset": ("imrelp", "ruleset"),
     "inputtcpserverstreamdriverauthmode": ("imtcp", "streamDriver.authMode"),
     "inputtcpserverstreamdriverpermittedpeer": ("imtcp", "permittedPeer"),
     "imjournalstatefile": ("imjournal", "stateFile"),
     "imjournalratelimitinterval": ("imjournal", "ratelimit.interval"),
     "imjournalratelimitburst": ("imjournal", "ratelimit.burst"),
     "imjournalignorepreviousmessages": ("imjournal", "ignorePreviousMessages"),
+    "imjournalpersiststateinterval": ("imjournal", "persistStateInterval"),
+    "imjournaldefaultseverity": ("imjournal", "defaultSeverity"),
+    "imjournaldefaultfacility": ("imjournal", "defaultFacility"),
+    "imjournalusepidfromsystem": ("imjournal", "usePIDFromSystem"),
     "klogpermitnonkernelfacility": ("imklog", "permitNonKernelFacility"),
     "klogparsekerneltimestamp": ("imklog", "parseKernelTimestamp"),
     "klogkeepkerneltimestamp": ("imklog", "keepKernelTimestamp"),
     "klogconsoleloglevel": ("imklog", "consoleLogLevel"),
     "klogpath": ("imklog", "logPath"),
+    "kloginternalmsgfacility": ("imklog", "internalMsgFacility"),
+    "pstatinterval": ("impstats", "interval"),
+    "pstatsinterval": ("impstats", "interval"),
+    "pstatfacility": ("impstats", "facility"),
+    "pstatseverity": ("impstats", "severity"),
+    "markmessageperiod": ("immark", "interval"),
+    "actionlibdbidriverdirectory": ("omlibdbi", "driverDirectory"),
 }
+# What imtcp takes beside module(), as others take what is said of inputs; imjournal takes all.
+_WITH_OBJECTS = frozenset({"inputtcpserverbindruleset", "inputtcpserverinputname"})
 # Those of rsyslogd as a whole without an object: no module need be loaded for them.
 CORE = frozenset(
     {
@@ -171,6 +193,14 @@ OLD_ACTION_QUEUE = {
 OLD_MAIN_QUEUE = {
     "size": "100000", "dequeueBatchSize": "256", "workerThreads": "2",
     "workerThreadMinimumMessages": "40000",
+}  # fmt: skip
+# So has imfile, for its module and for its inputs (imfile.c, beginCnfLoad() and addInstance()).
+_OLD_MODULES = {"imfile": {"mode": "polling"}}
+_OLD_INPUTS = {
+    "imfile": {
+        "maxLinesAtOnce": "10240", "escapeLF": "off", "addMetadata": "off",
+        "deleteStateOnFileDelete": "off",
+    },
 }  # fmt: skip
 
 
@@ -195,6 +225,7 @@ class _Modernised:
     current: str = DEFAULT_RULESET
     channels: dict[str, dict[str, str]] = field(default_factory=dict)
     of_modules: dict[str, dict[str, Parameter]] = field(default_factory=dict)
+    by_object: dict[str, bool] = field(default_factory=dict)
     default: Call | None = None
     first_main: ScriptPosition | None = None
 
@@ -217,7 +248,7 @@ class _Modernised:
         return done
 
     def with_directives(self, one: Statement) -> Statement:
-        """A module with what directives say of it; its own line has no parameters then."""
+        """A module with what directives say of it."""
         if not isinstance(one, ScriptObject) or one.kind != "module":
             return one
         given = self.of_modules.get(module_name(one), {})
@@ -256,6 +287,9 @@ class _Modernised:
                 yield self.action(statement)
             case ScriptObject(kind="action"):
                 yield self.new_action(statement)
+            case ScriptObject(kind="module"):
+                self.by_object.setdefault(module_name(statement), True)
+                yield statement
             case ScriptObject(kind="ruleset") if self.is_ruleset(statement.name):
                 return  # rsyslogd refuses a second one of that name
             case SelectorFilter() | PropertyFilter():
@@ -270,14 +304,16 @@ class _Modernised:
     def directive(self, one: Directive) -> Iterator[Statement]:
         """Note what a directive sets; an object where it makes one."""
         key, text = one.key, _word(one.text)
-        if key.startswith("actionqueue"):
+        if self.is_refused(key):
+            yield one
+        elif key.startswith("actionqueue"):
             _set(self.once, _queue_name(key[11:]), text, one)
         elif key.startswith("mainmsgqueue"):
             self.first_main = self.first_main or one.origin
             _set(self.main, _queue_name(key[12:]), text, one)
         elif key in ONCE:
             _set(self.once, ONCE[key], text, one)
-        elif key in LASTING:
+        elif key in LASTING or key in _OF_MODULES:
             self.hold(one, text)
         elif key == "outchannel":
             name, _, rest = one.text.partition(",")
@@ -288,35 +324,43 @@ class _Modernised:
             name = GLOBALS[key]
             if name:
                 yield ScriptObject("global", (Parameter.of(name, text, one.origin),), one.origin)
-        elif not self.is_of_module(one, text):
+        else:
             yield from self.other(one, text)
 
-    def hold(self, one: Directive, text: str) -> None:
-        """Note what holds for later actions or inputs; permitted peers are added to the others."""
-        kind, name = LASTING[one.key]
-        given = self.lasting.setdefault(kind, {})
-        before = given[name].texts if name == _PEERS and name in given else ()
-        _set(given, name, ",".join((*before, text)), one)
+    def is_refused(self, key: str) -> bool:
+        """Whether rsyslogd refuses a directive for the module that module() has loaded."""
+        kind, _ = _OF_MODULES.get(key) or LASTING.get(key, ("", ""))
+        is_its = key in _OF_MODULES or (kind == "imtcp" and key not in _WITH_OBJECTS)
+        return is_its and kind != "imjournal" and self.by_object.get(kind, False)
 
-    def is_of_module(self, one: Directive, text: str) -> bool:
-        """Whether a directive is about a module that was loaded before, which is noted."""
-        kind, name = _OF_MODULES.get(one.key, ("", ""))
-        if one.key == "omitlocallogging":
-            kind, name, text = "imuxsock", "sysSock.use", "off" if text.lower() in ON else "on"
-        given = self.of_modules.setdefault(kind, {}) if kind else {}
+    def hold(self, one: Directive, text: str) -> None:
+        """Note what holds for later actions or inputs, or for a module; permitted peers are added
+        to the others."""
+        if one.key in LASTING:
+            kind, name = LASTING[one.key]
+            given = self.lasting.setdefault(kind, {})
+            before = given[name].texts if name == _PEERS and name in given else ()
+            _set(given, name, ",".join((*before, text)), one)
+        if one.key not in _OF_MODULES:
+            return
+        kind, name = _OF_MODULES[one.key]
+        given = self.of_modules.setdefault(kind, {})
         if name == "permittedPeer":
             before = given[name].texts if name in given else ()
             peers = tuple(Quoted(each, one.origin) for each in (*before, text))
             given[name] = Parameter(name, Array(peers, one.origin), one.origin)
-        elif kind:
+        elif one.key == "omitlocallogging":
+            _set(given, name, "off" if text.lower() in ON else "on", one)
+        else:
             _set(given, name, text, one)
-        return bool(kind)
 
     def other(self, one: Directive, text: str) -> Iterator[Statement]:
         """Modules, templates and rulesets."""
         match one.key:
             case "modload":
-                yield loading(text.rpartition("/")[2].removesuffix(".so"), one.origin)
+                kind = text.rpartition("/")[2].removesuffix(".so")
+                self.by_object.setdefault(kind, False)
+                yield loading(kind, one.origin).with_values(_OLD_MODULES.get(kind, {}))
             case "template":
                 yield template_object(one)
             case "ruleset":
@@ -344,7 +388,8 @@ class _Modernised:
     def input(self, one: Directive, text: str) -> ScriptObject:
         """The input that a directive starts, with all that waited for it."""
         kind, name, used = RUNS[one.key]
-        parameters = {"type": Parameter.of("type", kind, one.origin)}
+        given = {"type": kind, **_OLD_INPUTS.get(kind, {})}
+        parameters = {key: Parameter.of(key, value, one.origin) for key, value in given.items()}
         if name:
             parameters[name] = Parameter.of(name, text, one.origin)
         waiting = self.lasting.get(kind, {})

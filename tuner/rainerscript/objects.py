@@ -8,7 +8,7 @@ in rsyslogd's order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from tuner.rainerscript.script import (
     Parameter,
     ScriptObject,
     ScriptPosition,
+    Statement,
     every,
     module_name,
 )
@@ -135,7 +136,7 @@ class Base:
 def base_of(read: Configuration) -> Base:
     """The objects of a configuration, and the files that they stand in."""
     written = modern(read.block)
-    block = enabled(written)
+    block = tuple(_taken(enabled(written)))
     files = {path: SourceFile(path, *decoded(raw)) for path, raw in read.sources.items()}
     found = (one for one in every(written) if isinstance(one, ScriptObject))
     actions = dict.fromkeys(one.origin for one in found if one.kind == "action")
@@ -146,8 +147,6 @@ def _addressed(block: Block) -> Iterator[tuple[str, ScriptObject]]:
     found = [one for one in every(block) if isinstance(one, ScriptObject)]
     # A file that is included twice says the same twice.
     objects = list({(one.kind, one.origin): one for one in found}.values())
-    # rsyslogd keeps the first main_queue(), the first ruleset() of a name, and the last global().
-    objects = _first(objects, "main_queue", "ruleset")
     for kind in _ALONE:
         yield from ((kind, one) for one in objects if one.kind == kind)
     for kind in _KINDS:
@@ -160,10 +159,16 @@ def _addressed(block: Block) -> Iterator[tuple[str, ScriptObject]]:
     yield from {module_address(module_name(one)): one for one in reversed(modules)}.items()
 
 
-def _first(objects: Sequence[ScriptObject], *kinds: str) -> list[ScriptObject]:
-    """The objects, of these kinds only the first of each name."""
-    found = {(one.kind, one.key): one for one in reversed(objects) if one.kind in kinds}
-    return [one for one in objects if found.get((one.kind, one.key), one) is one]
+def _taken(block: Block) -> Iterator[Statement]:
+    """Without what rsyslogd refuses: it keeps the first main_queue(), and the first ruleset() of a
+    name with what is inside of it."""
+    seen = set[tuple[str, str]]()
+    for one in block:
+        named = (one.kind, one.key) if isinstance(one, ScriptObject) else ("", "")
+        if named not in seen:
+            yield one
+        if named[0] in {MAIN_QUEUE, "ruleset"}:
+            seen.add(named)
 
 
 def module_address(name: str) -> str:
@@ -173,4 +178,5 @@ def module_address(name: str) -> str:
 
 def is_directive(one: ScriptObject) -> bool:
     """Whether a module is loaded by a directive of the old form, which takes no parameters."""
-    return all(each.origin == one.origin for each in one.parameters)
+    load = one.get("load")
+    return load is not None and load.origin == one.origin

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from tuner.rainerscript.script import Directive, Parameter, ScriptObject, ScriptPosition
 from tuner.rainerscript.template import end_of_property, property_of
+from tuner.rainerscript.tokens import byte, with_characters
 
 # A text between properties; a number in an escape is decimal (template.c, do_Constant).
 _TEXT = re.compile(r'(?:[^%"\\]|\\[0-9]{1,9}+|\\.|\\\Z)++', re.DOTALL)
@@ -15,8 +16,9 @@ _ESCAPE = re.compile(r"\\([0-9]{1,9}+|.|\Z)", re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r"}
 
 
-def template_object(one: Directive) -> ScriptObject:
-    """The object that writes the same; of a percent sign as such only a list of parts can."""
+def template_object(one: Directive) -> ScriptObject | Directive:
+    """The object that writes the same; of a percent sign as such only a list of parts can, and of
+    NUL none."""
     name, _, rest = one.text.partition(",")
     rest = rest.lstrip()
     named = {"name": name.strip()}
@@ -24,6 +26,8 @@ def template_object(one: Directive) -> ScriptObject:
         plugin = {"type": "plugin", "plugin": rest.removeprefix("=")}
         return _object("template", named | plugin, one.origin)
     pieces = tuple(_pieces(rest))
+    if any("\0" in text for _, text in pieces if text is not None):
+        return one
     after = rest[1 + sum(len(raw) for raw, _ in pieces) + 1 :].partition("#")[0]
     words = (word.strip().lower() for word in after.split(","))
     options = {f"option.{word}": "on" for word in words if word}
@@ -41,7 +45,7 @@ def _pieces(rest: str) -> Iterator[tuple[str, str | None]]:
     while here < len(rest) and rest[here] != '"':
         found = _TEXT.match(rest, here)
         if found is not None:
-            yield found[0], _ESCAPE.sub(_character, found[0]).partition("\0")[0]
+            yield found[0], with_characters(_ESCAPE.sub(_character, found[0]))
             here = found.end()
             continue
         end = end_of_property(rest, here + 1)
@@ -53,7 +57,7 @@ def _pieces(rest: str) -> Iterator[tuple[str, str | None]]:
 def _character(found: re.Match[str]) -> str:
     word = found[1]
     is_number = word.isascii() and word.isdecimal()
-    return chr(int(word) % 256) if is_number else _ESCAPED.get(word, word)
+    return byte(int(word) % 256) if is_number else _ESCAPED.get(word, word)
 
 
 def _part(raw: str, text: str | None, origin: ScriptPosition) -> ScriptObject:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from enum import Enum
@@ -49,11 +50,11 @@ def known(
             gaps.miss(one.origin, f"{what}: {one.name} is read when rsyslogd starts")
             continue
         found, value = read_value(model, alias, one)
-        if found:
+        if found and is_text(value):
             data[alias] = value
             if value == f"/{one.text}":
-                what = f"{what}: {one.name} is a relative path, which rsyslogd takes from /"
-                gaps.change(one.origin, what)
+                said = f"{what}: {one.name} is a relative path, which rsyslogd takes from /"
+                gaps.change(one.origin, said)
         else:
             gaps.miss(one.origin, f"{what}: a profile takes no such value for {one.name}")
     return data
@@ -131,6 +132,21 @@ def certificates(
         if name.lower() in keys
     ]
     return known(model, (one for one in named if one.name not in data), "global()", gaps)
+
+
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+
+
+def is_text(data: object) -> bool:
+    """Whether a profile can hold all texts of some data, without NUL and bytes that are no
+    UTF-8."""
+    match data:
+        case str():
+            return _NO_TEXT.search(data) is None
+        case dict() | list():
+            return all(map(is_text, data.values() if isinstance(data, dict) else data))
+        case _:
+            return True
 
 
 def misfit(model: type[BaseModel], data: Mapping[str, object]) -> str | None:

@@ -45,8 +45,10 @@ from tuner.rainerscript.tokens import (
     JoinedText,
     ReadAllowance,
     ScriptToken,
+    byte,
     joined,
     tokens,
+    with_characters,
 )
 
 MOST_REFUSALS = 100
@@ -205,7 +207,8 @@ def _grammar() -> Lark:
 
 
 _Parameters = tuple[Parameter, ...]
-_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|[0-7]{2,3}|[0-7].?|.)", re.DOTALL)
+_OCTAL = re.compile("[0-7]{2,3}")
 _ESCAPED = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9}
 # What stands between any number of operands.
 _REPEATED = frozenset({"and", "or", "&", "+"})
@@ -354,13 +357,16 @@ def _shallow(
 def unescaped(text: str) -> str:
     """A text with its escapes as rsyslogd reads them; one that stands for NUL ends it (seen with
     8.2302)."""
-    return _ESCAPE.sub(_character, text).partition("\0")[0]
+    return with_characters(_ESCAPE.sub(_character, text)).partition("\0")[0]
 
 
 def _character(match: re.Match[str]) -> str:
     word = match[1]
     if word[0] == "x" and len(word) == 3:
-        return chr(int(word[1:], 16))
+        return byte(int(word[1:], 16))
+    if _OCTAL.fullmatch(word):
+        return byte(int(word, 8) % 256)
     if word[0] in "01234567":
-        return chr(int(word, 8) % 256)
+        # doUnescape() of rainerscript.c takes what stands behind one digit for the next.
+        return byte((8 * int(word[0]) + ord(word[1:] or "\0") - ord("0")) % 256)
     return chr(_ESCAPED[word]) if word in _ESCAPED else word

@@ -58,9 +58,10 @@ def _escaped(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
     code = ord(character)
-    if code == 0 or 0xD800 <= code <= 0xDFFF:
+    if code == 0 or 0xD800 <= code < 0xDC80 or 0xDCFF < code <= 0xDFFF:
         raise ValueError(f"{character!r} cannot stand in an rsyslog configuration")
-    return f"\\{code:03o}" if code < 0x20 or code == 0x7F else character
+    is_byte = 0xDC80 <= code <= 0xDCFF  # one that is no UTF-8
+    return f"\\{code & 0xFF:03o}" if code < 0x20 or code == 0x7F or is_byte else character
 
 
 def constant(value: str) -> Emitted:

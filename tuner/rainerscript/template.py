@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from tuner.rainerscript.gaps import Inexpressible
 from tuner.rainerscript.script import ScriptObject, ScriptPosition
+from tuner.rainerscript.tokens import byte, with_characters
 
 # The options of %property:::...% by the parameters of property() that they stand for.
 _WORDS = {
@@ -21,8 +22,8 @@ _WORDS = {
     "fixed-width": ("fixedwidth", "on"), "mandatory-field": ("mandatory", "on"),
     "pos-end-relative": ("position.relativetoend", "on"), "date-utc": ("date.inutc", "on"),
 }  # fmt: skip
-_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_ESCAPED = re.compile(r"""\\(x[0-9A-Fa-f]{2}|[abfnrt?'"\\])""")
+_ESCAPES = {"0": "\0", "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_ESCAPED = re.compile(r"""\\(x[0-9A-Fa-f]{2}|[0abfnrt?'"\\])""")
 _PLAIN = re.compile(r"[^%]++")
 
 
@@ -196,13 +197,13 @@ def _positions(first: str, last: str) -> dict[str, str]:
 
 def _unescaped(text: str) -> str:
     """rsyslog unescapes the constants of a list, and nothing else, once more (template.c,
-    createConstantTpe)."""
-    return _ESCAPED.sub(_character, text)
+    createConstantTpe).  What it writes for NUL no text says: that byte and others, at the end."""
+    return with_characters(_ESCAPED.sub(_character, text))
 
 
 def _character(found: re.Match[str]) -> str:
     word = found[1]
-    return chr(int(word[1:], 16)) if word[0] == "x" else _ESCAPES.get(word, word)
+    return byte(int(word[1:], 16)) if word[0] == "x" else _ESCAPES.get(word, word)
 
 
 # A bracket expression, an escaped character, or any other one.

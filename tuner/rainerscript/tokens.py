@@ -57,6 +57,17 @@ def joined(text: str, file: str) -> JoinedText:
     return JoinedText(file, "".join(pieces), tuple(starts), tuple(places))
 
 
+def byte(code: int) -> str:
+    """The byte that an escape stands for; one that is no ASCII is a surrogate until others beside
+    it make a character of it."""
+    return chr(code if code < 0x80 else 0xDC00 + code)
+
+
+def with_characters(text: str) -> str:
+    """A text with characters in place of the bytes that are UTF-8; others stay surrogates."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+
+
 DEEPEST = 60
 LONGEST_WORD = 100_000
 LONGEST_NUMBER = 20

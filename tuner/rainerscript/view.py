@@ -14,6 +14,7 @@ from tuner.engines.index import IndexSettings
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
+from tuner.rainerscript.configuration import is_module
 from tuner.rainerscript.gaps import Gaps
 from tuner.rainerscript.objects import MAIN_QUEUE, Base, module_address
 from tuner.rainerscript.parameters import (
@@ -233,8 +234,7 @@ class _Viewing:
 
     def _input(self, one: ScriptObject, address: str, model: type[Input]) -> dict[str, object]:
         keys = keys_of_model(model)
-        module = self.base.objects.get(module_address(one.type))
-        shared = () if module is None else module.parameters
+        shared = self._shared(one.type)
         own = (each for each in (*shared, *one.parameters) if each.key in keys)
         data = input_of(model, own, {}, address, Gaps())
         data |= certificates(model, data, self.base.shared, Gaps())
@@ -242,8 +242,12 @@ class _Viewing:
         return data | ({} if stream is None else {"stream": stream})
 
     def _ruleset_of(self, one: ScriptObject) -> str:
-        module = self.base.objects.get(module_address(one.type))
-        return ruleset_of(one, () if module is None else module.parameters)
+        return ruleset_of(one, self._shared(one.type))
+
+    def _shared(self, kind: str) -> tuple[Parameter, ...]:
+        """What the module of an input says, for all of its inputs."""
+        modules = (one for one in every(self.base.block) if is_module(one))
+        return next((one.parameters for one in modules if module_name(one) == kind), ())
 
     def _stand_in(self) -> ScriptObject:
         """An input for what the host's own inputs, those of the file that includes a drop-in, or

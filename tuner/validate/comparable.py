@@ -55,7 +55,7 @@ _TLS_OF_INPUT = ("streamdriver", "permittedpeer", "gnutls", "tls")
 _OF_INPUT = frozenset({"address", "port", "device", "listenportfilename", "namespace"})
 _EVERY_ADDRESS = frozenset({None, "*"})
 # How soon a lab's lines are read, and how many a second: not what becomes of them.
-_OF_FILES = frozenset({"mode", "pollinginterval", "freshstarttail"})
+_OF_FILES = frozenset({"mode", "pollinginterval", "maxlinesatonce", "freshstarttail"})
 _LIMITS = ("ratelimit.", "syssock.ratelimit.", "systemlogratelimit", "imuxsockratelimit")
 _SYSTEM_SOCKET = "/dev/log"
 _WILDCARDS = re.compile(r"[*?\[\]]")
