@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 pytest_plugins = ["tests.live.tested", "tests.safety.scorecard"]
@@ -19,6 +20,10 @@ pytest_plugins = ["tests.live.tested", "tests.safety.scorecard"]
 # As the command line does it, before anything imports numpy: on two cores that are busy otherwise,
 # searches took four times as long with a thread for each.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# An example that takes long is no failure: the machine may be slow.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 # Locks and records of a test run are its own, so that several can measure at once.
 _STATE = Path(tempfile.mkdtemp(prefix="rsyslog-tune-tests-"))

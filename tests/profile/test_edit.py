@@ -231,7 +231,7 @@ def _flow(draw: st.DrawFn, value: object) -> str:
 
 
 @given(yaml_texts(), st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_edit_changes_the_data_as_asked_and_keeps_all_other_lines(
     text: str, data: st.DataObject
 ) -> None:
@@ -247,7 +247,7 @@ def test_any_edit_changes_the_data_as_asked_and_keeps_all_other_lines(
 
 
 @given(yaml_texts(), st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_plain_value_replaced_or_a_key_added_touches_one_line(
     text: str, data: st.DataObject
 ) -> None:

@@ -74,7 +74,6 @@ def check(examples: int, known: bool) -> Counter[str]:
         max_examples=examples,
         derandomize=known,
         database=None,
-        deadline=None,
         print_blob=True,
         suppress_health_check=list(HealthCheck),
     )
@@ -145,7 +144,6 @@ def test_rsyslogd_accepts_hostile_profiles(tmp_path: Path) -> None:
         max_examples=CASES,
         derandomize=True,
         database=None,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
     )
     @given(cases())
