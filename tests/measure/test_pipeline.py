@@ -61,7 +61,7 @@ def test_indices_of_a_base_are_ours_and_count_the_number_of_an_event() -> None:
     engine = Engine(Objects())
     prefix = f"{OURS.prefix}t1-"
     install_for_base(lab_of(engine), small(), prefix)
-    assert engine.asked == [f"PUT /_index_template/{prefix}own?create=true"]
+    assert engine.asked == [f"PUT /_index_template/{prefix}own?create=true&master_timeout=10s"]
     body = cast(dict[str, Any], engine.put[0])
     assert body["index_patterns"] == [f"{prefix}*"]
     assert body["_meta"] == body["template"]["mappings"]["_meta"] == META
@@ -81,7 +81,9 @@ def test_the_users_own_template_of_a_base_holds_for_its_indices_before_ours() ->
     based = small(replicas).model_copy(update={"base": base})
     engine, prefix = Engine(Objects()), f"{OURS.prefix}t1-"
     install_for_base(lab_of(engine), based, prefix)
-    assert engine.asked[1:] == [f"PUT /_index_template/{prefix}given?create=true"]
+    assert engine.asked[1:] == [
+        f"PUT /_index_template/{prefix}given?create=true&master_timeout=10s"
+    ]
     ours, theirs = cast(list[dict[str, Any]], engine.put)
     assert theirs["index_patterns"] == [f"{prefix}logs-*", f"{prefix}audit"]
     assert theirs["priority"] > ours["priority"]

@@ -275,7 +275,7 @@ def test_a_flood_that_was_cut_short_has_no_number(course: Course) -> None:
 
 
 def test_a_node_that_died_after_the_window_is_told_with_the_account(course: Course) -> None:
-    course.script.node_died_s = WARM_UP_S + WINDOW_S + 0.6
+    course.script.node_died_s = WARM_UP_S + WINDOW_S + 0.3
     outcome = course.run()
     assert isinstance(outcome, Failure)
     assert outcome.kind is FailureKind.ENGINE_DOWN
