@@ -177,7 +177,7 @@ _OF_MODULES = {
     "markmessageperiod": ("immark", "interval"),
     "actionlibdbidriverdirectory": ("omlibdbi", "driverDirectory"),
 }
-# What imtcp takes beside module(), as others take what is said of inputs; imjournal takes all.
+# Of the directives of imtcp, which module() excludes, those that it takes all the same.
 _WITH_OBJECTS = frozenset({"inputtcpserverbindruleset", "inputtcpserverinputname"})
 # Those of rsyslogd as a whole without an object: no module need be loaded for them.
 CORE = frozenset(

@@ -234,7 +234,7 @@ class _Viewing:
 
     def _input(self, one: ScriptObject, address: str, model: type[Input]) -> dict[str, object]:
         keys = keys_of_model(model)
-        shared = self._shared(one.type)
+        shared = self._shared.get(one.type, ())
         own = (each for each in (*shared, *one.parameters) if each.key in keys)
         data = input_of(model, own, {}, address, Gaps())
         data |= certificates(model, data, self.base.shared, Gaps())
@@ -242,12 +242,13 @@ class _Viewing:
         return data | ({} if stream is None else {"stream": stream})
 
     def _ruleset_of(self, one: ScriptObject) -> str:
-        return ruleset_of(one, self._shared(one.type))
+        return ruleset_of(one, self._shared.get(one.type, ()))
 
-    def _shared(self, kind: str) -> tuple[Parameter, ...]:
-        """What the module of an input says, for all of its inputs."""
-        modules = (one for one in every(self.base.block) if is_module(one))
-        return next((one.parameters for one in modules if module_name(one) == kind), ())
+    @cached_property
+    def _shared(self) -> Mapping[str, tuple[Parameter, ...]]:
+        """What each module says, for all of its inputs; the first of a name counts."""
+        modules = [one for one in every(self.base.block) if is_module(one)]
+        return {module_name(one): one.parameters for one in reversed(modules)}
 
     def _stand_in(self) -> ScriptObject:
         """An input for what the host's own inputs, those of the file that includes a drop-in, or
