@@ -8,7 +8,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -231,13 +231,8 @@ class _Modernised:
 
     def whole(self, block: Block) -> Block:
         """Everything, with the queues and rulesets that directives described along the way."""
-        done = tuple(map(self.with_directives, self.block(block)))
-        for name, body in self.rulesets.items():
-            given = self.given.get(name, {})
-            origin = next((one.origin for one in (*body, *given.values())), _NOWHERE)
-            named = Parameter.of("name", name, origin)
-            made = ScriptObject("ruleset", (named, *given.values()), origin, body=tuple(body))
-            done = _with_ruleset(done, made)
+        written = tuple(map(self.with_directives, self.block(block)))
+        done = _with_rulesets(written, self.of_directives())
         if self.default is not None:
             done = self.with_default(done, self.default)
         is_object = any(isinstance(one, ScriptObject) and one.kind == "main_queue" for one in done)
@@ -246,6 +241,14 @@ class _Modernised:
             parameters = _completed(self.main, defaults, self.first_main)
             done += (ScriptObject("main_queue", parameters, self.first_main),)
         return done
+
+    def of_directives(self) -> Iterator[ScriptObject]:
+        """The rulesets that directives began, as objects."""
+        for name, body in self.rulesets.items():
+            given = self.given.get(name, {})
+            origin = next((one.origin for one in (*body, *given.values())), _NOWHERE)
+            named = Parameter.of("name", name, origin)
+            yield ScriptObject("ruleset", (named, *given.values()), origin, body=tuple(body))
 
     def with_directives(self, one: Statement) -> Statement:
         """A module with what directives say of it."""
@@ -438,20 +441,33 @@ class _Modernised:
         return replace(made, parameters=tuple((lasting | waiting | own).values()))
 
 
-def _with_ruleset(block: Block, made: ScriptObject) -> Block:
-    """With a ruleset of directives, or with its rules in the object of that name before them."""
-    for at, one in enumerate(block):
-        if isinstance(one, ScriptObject) and (one.kind, one.key) == ("ruleset", made.key):
-            has_queue, keys = bool(one.queue), {each.key for each in one.parameters}
-            more = (
-                each
-                for each in made.parameters
-                if each.key not in keys and not (has_queue and each.key.startswith(QUEUE))
-            )
-            body = (*(one.body or ()), *(made.body or ()))
-            joined = replace(one, parameters=(*one.parameters, *more), body=body)
-            return (*block[:at], joined, *block[at + 1 :])
-    return (*block, made)
+def _with_rulesets(block: Block, made: Iterable[ScriptObject]) -> Block:
+    """With the rulesets of directives, or with their rules in objects of their names before them."""
+    done = list(block)
+    places: dict[str, int] = {}
+    for at, one in enumerate(done):
+        if isinstance(one, ScriptObject) and one.kind == "ruleset":
+            places.setdefault(one.key, at)
+    for more in made:
+        place = places.get(more.key)
+        known = None if place is None else done[place]
+        if place is None or not isinstance(known, ScriptObject):
+            done.append(more)
+        else:
+            done[place] = _joined(known, more)
+    return tuple(done)
+
+
+def _joined(one: ScriptObject, more: ScriptObject) -> ScriptObject:
+    """The object of a ruleset with what directives add to it."""
+    has_queue, keys = bool(one.queue), {each.key for each in one.parameters}
+    added = (
+        each
+        for each in more.parameters
+        if each.key not in keys and not (has_queue and each.key.startswith(QUEUE))
+    )
+    body = (*(one.body or ()), *(more.body or ()))
+    return replace(one, parameters=(*one.parameters, *added), body=body)
 
 
 def _is_rule(one: Statement) -> bool:
