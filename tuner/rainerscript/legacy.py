@@ -442,7 +442,7 @@ class _Modernised:
 
 
 def _with_rulesets(block: Block, made: Iterable[ScriptObject]) -> Block:
-    """With the rulesets of directives, or with their rules in objects of their names before them."""
+    """With the rulesets of directives, or with their rules in the objects of the same names."""
     done = list(block)
     places: dict[str, int] = {}
     for at, one in enumerate(done):
