@@ -247,9 +247,11 @@ def _many_indices(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
 @each(engine_outputs, "index", "by")
 def _index_of_another(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     index = output.index
+    if index.by is None:
+        return
     others = (other.index.target for other in profile.indexed if other is not output)
     taken = next((one for one in others if one.startswith(f"{index.target}-")), None)
-    if index.by is not None and taken is not None:
+    if taken is not None:
         yield (
             f"an event could choose {taken}, the index of another output: give one of them a "
             f"name that does not begin with {index.target}-"
