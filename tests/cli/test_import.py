@@ -150,6 +150,8 @@ def test_a_profile_stands_on_top_of_what_runs_and_renders_it_byte_for_byte(
     done = RUN.invoke(app, ["import", "etc/rsyslog.conf", "-o", "site/prod.yaml"])
     assert (done.exit_code, done.stdout) == (0, "site/prod.yaml\n"), done.stderr
     assert "etc/rsyslog.conf stays as it is; 1 action goes into an engine" in done.stderr
+    # Places are those of the file as it was named, from this folder.
+    assert "\netc/rsyslog.d/50-es.conf:1:1: warning: " in done.stderr
     profile = load_profile(Path("site/prod.yaml")).profile
     assert profile.base is not None
     assert (profile.name, profile.base.rsyslog) == ("prod", "../etc/rsyslog.conf")

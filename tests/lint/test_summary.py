@@ -30,6 +30,12 @@ def test_what_loses_events_comes_first_and_a_rule_once() -> None:
     assert summary([]) == []
 
 
+def test_of_hundreds_of_places_the_first_are_said_and_how_many_more() -> None:
+    (line,) = summary([warned("RT240", number) for number in range(1, 3002)])
+    assert "also at 2:1, 3:1, " in line
+    assert line.endswith(" 21:1 and 2,980 more places")
+
+
 def test_of_what_loses_no_event_there_is_a_count_where_only_loss_is_shown() -> None:
     assert summary(MIXED, Rank.LOSS) == [
         "p.yaml:3:1: warning: says RT240 [RT240] also at 9:1",

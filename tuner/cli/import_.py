@@ -248,7 +248,8 @@ def _on_top(
         base = os.path.relpath(files[0], profile.parent)
     text = on_top_of(base, name_for(profile or first), release, root)
     beside = [(str(path.absolute()), each) for path, each in kept.items()] or None
-    loaded = parse_profile(text, str(profile or "the profile"), beside=beside)
+    here = read if machine is None else None
+    loaded = parse_profile(text, str(profile or "the profile"), beside=beside, base=here)
     if profile is not None:
         private = {path for path, each in kept.items() if hidden(each) != each}
         write_new({**kept, profile: text}, private)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, count
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any, get_args
 
@@ -70,6 +70,7 @@ class Outputs(Surrounding):
     stream: str | None = None
     ids: dict[str | None, list[Reached]] = field(default_factory=dict)
     made: list[tuple[dict[str, object], Reached]] = field(default_factory=list)
+    names: dict[str, int] = field(default_factory=dict)  # the last number behind each
 
     def ruleset(self, body: Block, stream: str | None) -> dict[str, object]:
         """How the events of a ruleset are parsed.  What a profile says of it becomes outputs, the
@@ -103,6 +104,7 @@ class Outputs(Surrounding):
             self.rest.gaps.take(self.gaps)
             return section
         del self.made[before:]
+        self.names = {str(data["name"]): 1 for data, _ in self.made}
         whole = replace(bound, message=f"{bound.message}: its whole ruleset is kept")
         self.rest.keep_block(stream, body, whole)
         return {}
@@ -182,6 +184,7 @@ class Outputs(Surrounding):
             section.setdefault("steps", []).append(step)
         else:
             self.made.append((data, one))
+            self.names[str(data["name"])] = 1
 
     def _secrets(self, one: Reached) -> Iterator[FoundSecret]:
         """Those that a profile would hold, of a statement, its conditions and its templates."""
@@ -295,9 +298,11 @@ class Outputs(Surrounding):
         """A name of a profile like the one wanted, that no other output has."""
         word = as_name(wanted)
         word = word if word[:1].isalpha() else f"{_SHORT.get(kind, 'out')}-{word}".strip("-")
-        taken = {str(data["name"]) for data, _ in self.made}
-        names = (word[:90] if number == 1 else f"{word[:90]}-{number}" for number in count(1))
-        return next(name for name in names if name not in taken)
+        name = first = word[:90]
+        while name in self.names:
+            self.names[first] += 1
+            name = f"{first}-{self.names[first]}"
+        return name
 
 
 _SHORT = {

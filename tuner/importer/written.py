@@ -68,10 +68,10 @@ def _comment(comments: Comments, path: tuple[str | int, ...]) -> str:
 
 def item_lines(item: object, indent: str) -> Iterator[str]:
     """An item of a list: on one line where it fits."""
-    short = f"{indent}- {flow(item)}"
     inner = item.values() if isinstance(item, Mapping) else ()
     is_deep = any(isinstance(value, Mapping | list) for value in inner)
-    if not isinstance(item, Mapping) or (len(short) <= _WIDEST and not is_deep):
+    short = "" if is_deep else f"{indent}- {flow(item)}"
+    if not isinstance(item, Mapping) or (short and len(short) <= _WIDEST):
         yield short
         return
     for number, (key, value) in enumerate(item.items()):

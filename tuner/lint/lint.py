@@ -121,6 +121,7 @@ _RANKS = {
 }
 
 
+_MOST_PLACES = 20
 # What warnings are called of which not even the first is printed, by the lowest rank that is.
 _BELOW = {
     Rank.LOSS: ("other warning", "other warnings"),
@@ -148,7 +149,9 @@ def _told(ones: list[Problem]) -> str:
     first, *others = ones
     if not others:
         return str(first)
-    return f"{first} also at {', '.join(f'{one.line}:{one.column}' for one in others)}"
+    places = ", ".join(f"{one.line}:{one.column}" for one in others[:_MOST_PLACES])
+    more = len(others) - _MOST_PLACES
+    return f"{first} also at {places}{f' and {more:,} more places' if more > 0 else ''}"
 
 
 def _folded(codes: list[str], shown: Rank) -> Iterator[str]:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -18,6 +19,9 @@ from tuner.profile.model import Profile
 from tuner.profile.source import MAX_BYTES, UNREADABLE, Position, Source, at, problem_at, read
 from tuner.profile.wording import problems_of
 from tuner.rainerscript.secrets import LEFT_OUT, hidden
+
+if TYPE_CHECKING:
+    from tuner.rainerscript.configuration import Configuration
 
 STDIN = Path("-")
 RecordedFiles = Sequence[tuple[str, str]] | None
@@ -175,25 +179,32 @@ def parse_profile(
     name: str,
     layers: Sequence[tuple[str, str]] | None = None,
     beside: RecordedFiles = None,
+    base: Configuration | None = None,
 ) -> LoadedProfile:
     """The profile in `text`, named `name` in problems; raises BadProfile.
 
     The layers that it extends are read from their files, unless `layers` gives their names and
-    texts, nearest first; so are those of its base and its sample, unless `beside` does.
+    texts, nearest first; so are those of its base and its sample, unless `beside` does, or `base`
+    is what was read of the first.
     """
     leaf = read(text, name)
     if layers is None:
-        return _parsed(leaf, layers_below(leaf, _read_text), beside)
+        return _parsed(leaf, layers_below(leaf, _read_text), beside, base)
     return _parsed(leaf, tuple(read(text, name) for name, text in layers), beside)
 
 
-def _drafted(leaf: Source, below: tuple[Source, ...], beside: RecordedFiles = None) -> Draft:
+def _drafted(
+    leaf: Source,
+    below: tuple[Source, ...],
+    beside: RecordedFiles = None,
+    base: Configuration | None = None,
+) -> Draft:
     source, kept = layered(leaf, below), None
     if at(source.data, (BASE,)) is not None:
         # What reads a configuration is imported for that alone.
         from tuner.profile.base import with_base
 
-        source, kept = with_base(source, beside)
+        source, kept = with_base(source, beside, base)
     try:
         profile = Profile.model_validate(source.data, by_alias=True, by_name=False)
     except ValidationError as error:
@@ -210,8 +221,13 @@ def _drafted(leaf: Source, below: tuple[Source, ...], beside: RecordedFiles = No
     return Draft(profile, leaf, below, source)
 
 
-def _parsed(leaf: Source, below: tuple[Source, ...], beside: RecordedFiles = None) -> LoadedProfile:
-    draft = _drafted(leaf, below, beside)
+def _parsed(
+    leaf: Source,
+    below: tuple[Source, ...],
+    beside: RecordedFiles = None,
+    base: Configuration | None = None,
+) -> LoadedProfile:
+    draft = _drafted(leaf, below, beside, base)
     profile, source = draft.profile, draft.source
     findings = tuple(_problem(finding, source) for finding in lint(profile))
     if profile.base is not None:

@@ -13,7 +13,12 @@ from tuner.engines.given_template import GivenTemplate, given_template
 from tuner.errors import BadProfile, KeyPath, Problem
 from tuner.profile.layers import BASE, CHANGES
 from tuner.profile.source import Position, Source, Spot, at, problem_at
-from tuner.rainerscript.configuration import ConfigurationFiles, LocalFiles, configuration
+from tuner.rainerscript.configuration import (
+    Configuration,
+    ConfigurationFiles,
+    LocalFiles,
+    configuration,
+)
 from tuner.rainerscript.in_place import Changes, edited, unheeded
 from tuner.rainerscript.objects import SURROGATES, Base, base_of
 from tuner.rainerscript.view import TEMPLATE, View, misfits, view_of
@@ -79,10 +84,13 @@ class KeptBase:
 
 
 def with_base(
-    source: Source, recorded: Sequence[tuple[str, str]] | None = None
+    source: Source,
+    recorded: Sequence[tuple[str, str]] | None = None,
+    read: Configuration | None = None,
 ) -> tuple[Source, KeptBase | None]:
     """What a profile says together with its base, and that base, None where it has none; its files
-    are read from this machine unless they are `recorded`, by path and as `SourceFile.portable`.
+    are `read` already, or from this machine unless they are `recorded`, by path and as
+    `SourceFile.portable`.
     Raises BadProfile with all that is wrong with the base."""
     name, given = at(source.data, (BASE, "rsyslog")), at(source.data, (BASE,))
     if not isinstance(source.data, Mapping) or not isinstance(name, str):
@@ -104,7 +112,7 @@ def with_base(
     store: ConfigurationFiles = LocalFiles()
     if recorded is not None:
         store = _Overlay({file: text.encode("utf-8", SURROGATES) for file, text in recorded})
-    read = configuration([path], store, root=root)
+    read = read or configuration([path], store, root=root)
     problems = [
         Problem(one.origin.file, one.origin.line, one.origin.column, one.message, IN_BASE)
         for one in read.refused

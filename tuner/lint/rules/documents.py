@@ -49,9 +49,8 @@ def _documents(profile: Profile) -> Iterator[Placed[tuple[DocumentField, ...]]]:
 )
 def _sources(profile: Profile) -> Iterator[Complaint]:
     for path, name, source in _texts(profile):
-        stream = profile.stream(name)
         for key, value in _parsed(source):
-            message = _fault(key, value, stream)
+            message = _fault(key, value, profile.stream(name))
             if message is not None:
                 yield Complaint((*path, key) if isinstance(path[-1], int) else path, message)
         if str(source.property).startswith("$!metadata") and not _has_metadata(profile):

@@ -273,9 +273,10 @@ def _unknown_parameters(
 ) -> Iterator[Complaint]:
     """What `release.rsyslog` does not know yet, by rsyslog's tags; an older rsyslogd refuses it."""
     for name, info in type(section).model_fields.items():
-        value, key = getattr(section, name), info.alias or name
-        if name not in section.model_fields_set or value is None:
+        value = getattr(section, name) if name in section.model_fields_set else None
+        if value is None:
             continue
+        key = info.alias or name
         if since(info) > release.rsyslog_number:
             yield Complaint(
                 (*path, key),

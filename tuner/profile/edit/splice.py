@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import yaml
 
@@ -283,6 +285,16 @@ def _stays_text(word: str) -> bool:
 
 def flow(value: object, style: str | None = None) -> str:
     """`value` in flow style; strings keep the quotes of `style` (' or ") where they can."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{flow(key)}: {flow(one)}' for key, one in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(flow, value))}]"
+    return _scalar(value, style)
+
+
+# A profile that import writes says the same few words thousands of times.
+@lru_cache(maxsize=4096, typed=True)
+def _scalar(value: object, style: str | None) -> str:
     keeps = isinstance(value, str) and (
         style == '"' or (style == "'" and _ONE_LINE.fullmatch(value) is not None)
     )
