@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.importer.test_import import DOCUMENT, imported, listed, loaded
+from tuner.importer.translate import translate
 from tuner.importer.written import profile_text
 from tuner.lint.load import parse_profile
+from tuner.rainerscript.configuration import configuration
 from tuner.rainerscript.template import extended
 from tuner.render.artefacts import rsyslog_conf
 
@@ -444,6 +446,14 @@ def test_bytes_that_no_profile_holds_stay_in_a_snippet(tmp_path: Path, template:
         "action omfile: it has NUL, or bytes that are no UTF-8"
     ]
     assert any(word in "".join(made.snippets.values()) for word in (r"\310", r"\\xc8", r"\\0"))
+
+
+def test_a_file_that_is_no_utf_8_keeps_its_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "rsyslog.conf"
+    rules = '$template t,"caf\xe9 %msg%\\n"\n*.* /var/log/x;t\n'
+    path.write_text(f"$ModLoad imudp\n$UDPServerRun 514\n{rules}", encoding="latin-1")
+    made = translate(configuration([path]), "site")
+    assert r"caf\351 %msg%" in "".join(made.snippets.values())
 
 
 def test_a_template_with_nul_is_said(tmp_path: Path) -> None:

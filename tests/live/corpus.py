@@ -34,7 +34,7 @@ from tuner.importer.written import profile_text
 from tuner.lint.load import parse_profile
 from tuner.profile.starter import on_top_of
 from tuner.rainerscript.configuration import Configuration, configuration
-from tuner.rainerscript.objects import SURROGATES
+from tuner.rainerscript.tokens import SURROGATES
 from tuner.render.artefacts import base_files, rsyslog_conf
 from tuner.render.form import Form
 from tuner.validate.equality import discrepancies

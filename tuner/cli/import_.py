@@ -37,10 +37,10 @@ from tuner.profile.model import Profile
 from tuner.profile.starter import on_top_of
 from tuner.rainerscript.configuration import Configuration, configuration, is_native_yaml
 from tuner.rainerscript.gaps import Gap
-from tuner.rainerscript.objects import SURROGATES
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import Block
 from tuner.rainerscript.secrets import hidden
+from tuner.rainerscript.tokens import SURROGATES
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
 from tuner.render.tree import write_new

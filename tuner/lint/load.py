@@ -61,7 +61,7 @@ class LoadedProfile:
 
     @property
     def beside(self) -> tuple[tuple[str, str], ...] | None:
-        """The files of the base without changes, as `SourceFile.portable`, its index template and
+        """The files of the base without changes, as in a `SourceFile`, its index template and
         the sample, by their whole paths, to be read again later from any folder; None without."""
         base, learnt = self.profile.base, self.profile.workload.learnt
         found = [] if base is None else [*base.kept.sources.items()]
@@ -101,7 +101,7 @@ def with_secrets(recorded: RecordedFiles) -> RecordedFiles:
 
 def _with_secrets(path: str, recorded: str) -> str:
     # What reads a configuration is imported for a profile that stands on one.
-    from tuner.rainerscript.objects import SURROGATES
+    from tuner.rainerscript.tokens import SURROGATES
 
     try:
         text = Path(path).read_bytes().decode("utf-8", SURROGATES)
@@ -216,7 +216,7 @@ def _drafted(
         # What reads a log is imported for that alone.
         from tuner.profile.sample import sample_of
 
-        texts = [] if kept is None else [one.portable for one in kept.written.files.values()]
+        texts = [] if kept is None else [one.text for one in kept.written.files.values()]
         profile.workload.hold(sample_of(source, [source.text, *texts], beside))
     return Draft(profile, leaf, below, source)
 

@@ -104,7 +104,7 @@ def mended(path: pathlib.Path) -> tuple[str, tuple[Mend, ...]]:
 
 
 def mended_files(loaded: LoadedProfile) -> tuple[dict[str, str], tuple[Mend, ...]]:
-    """The files of a profile's base that its repairs change, by path and as `SourceFile.portable`,
+    """The files of a profile's base that its repairs change, by path and as in a `SourceFile`,
     and what they change there.  What the configuration has no place for, or its form no way to say,
     is left out: lint goes on to report it."""
     base, edits = loaded.profile.base, dict[str, object]()
@@ -129,7 +129,7 @@ def mended_files(loaded: LoadedProfile) -> tuple[dict[str, str], tuple[Mend, ...
                 key = kept.written.key_of(*place)
                 mends.append(Mend(key, written, level, repair.why, repair.code))
     files = {
-        path: file.portable
+        path: file.text
         for path, file in changed.files.items()
         if file.text != kept.written.files[path].text
     }

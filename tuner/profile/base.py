@@ -20,7 +20,8 @@ from tuner.rainerscript.configuration import (
     configuration,
 )
 from tuner.rainerscript.in_place import Changes, edited, unheeded
-from tuner.rainerscript.objects import SURROGATES, Base, base_of
+from tuner.rainerscript.objects import Base, base_of
+from tuner.rainerscript.tokens import SURROGATES
 from tuner.rainerscript.view import TEMPLATE, View, misfits, view_of
 
 IN_BASE = "RT019"
@@ -54,10 +55,8 @@ class KeptBase:
     @cached_property
     def sources(self) -> Mapping[str, str]:
         """Its files without changes and its index template, by their whole paths and as
-        `SourceFile.portable`."""
-        found = {
-            str(Path(one.path).absolute()): one.portable for one in self.written.files.values()
-        }
+        in a `SourceFile`."""
+        found = {str(Path(one.path).absolute()): one.text for one in self.written.files.values()}
         given = self.given
         return found | ({} if given is None else {str(Path(given.file).absolute()): given.text})
 
@@ -90,7 +89,7 @@ def with_base(
 ) -> tuple[Source, KeptBase | None]:
     """What a profile says together with its base, and that base, None where it has none; its files
     are `read` already, or from this machine unless they are `recorded`, by path and as
-    `SourceFile.portable`.
+    in a `SourceFile`.
     Raises BadProfile with all that is wrong with the base."""
     name, given = at(source.data, (BASE, "rsyslog")), at(source.data, (BASE,))
     if not isinstance(source.data, Mapping) or not isinstance(name, str):

@@ -31,7 +31,7 @@ from tuner.rainerscript.script import (
     with_inner,
 )
 from tuner.rainerscript.template import Template, template_of
-from tuner.rainerscript.tokens import ReadAllowance
+from tuner.rainerscript.tokens import SURROGATES, ReadAllowance
 
 MAX_BYTES = 4 << 20
 _MOST_FILES = 500
@@ -187,14 +187,14 @@ class _Files:
         return len(self.under_way) >= _DEEPEST or len(self.files) >= _MOST_FILES
 
     def _text(self, raw: bytes) -> str:
-        """The text of a file in UTF-8, or in Latin-1 where it is not.  Raises OSError."""
+        """The text of a file, with surrogates for bytes that are no UTF-8.  Raises OSError."""
         if len(raw) > self.bytes_left:
             what = "it is" if self.bytes_left == MAX_BYTES else "all files together are"
             raise OSError(f"{what} larger than {MAX_BYTES >> 20} MiB")
         if b"\0" in raw:
             raise OSError("it is a binary file")
         self.bytes_left -= len(raw)
-        return decoded(raw)[0]
+        return raw.decode("utf-8", SURROGATES)
 
     def _block(self, block: Block) -> Block:
         """The statements with those of included files in their places, as far as they are read."""
@@ -294,14 +294,6 @@ class _Files:
 
 def _without_waiting(name: str, flags: int) -> int:
     return os.open(name, flags | os.O_NONBLOCK)
-
-
-def decoded(raw: bytes) -> tuple[str, str]:
-    """A text and its encoding: UTF-8 where the bytes are that, else Latin-1; either keeps all."""
-    try:
-        return raw.decode("utf-8"), "utf-8"
-    except UnicodeDecodeError:
-        return raw.decode("latin-1"), "latin-1"
 
 
 @dataclass

@@ -10,6 +10,7 @@ from tuner.rainerscript.legacy import GLOBALS, LASTING, ONCE, SHUTDOWN
 from tuner.rainerscript.objects import MAIN_QUEUE, Base, SourceFile
 from tuner.rainerscript.quoting import quote
 from tuner.rainerscript.script import QUEUE, Parameter, ScriptObject
+from tuner.rainerscript.tokens import SURROGATES
 
 # What stands between the parentheses of an object: texts, comments, and the end.
 _WORD = re.compile(
@@ -73,7 +74,7 @@ def _spliced(file: SourceFile, splices: Sequence[_Stretch]) -> bytes:
     for one in sorted(splices, key=lambda splice: splice.start):
         pieces += [file.text[done : one.start], one.text]
         done = one.end
-    return "".join((*pieces, file.text[done:])).encode(file.encoding)
+    return "".join((*pieces, file.text[done:])).encode("utf-8", SURROGATES)
 
 
 def _object(

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from tuner.rainerscript.configuration import Configuration, decoded
+from tuner.rainerscript.configuration import Configuration
 from tuner.rainerscript.enabled import enabled
 from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.script import (
@@ -24,8 +24,8 @@ from tuner.rainerscript.script import (
     every,
     module_name,
 )
+from tuner.rainerscript.tokens import SURROGATES
 
-SURROGATES = "surrogateescape"
 MAIN_QUEUE = "main_queue"
 _ALONE = (MAIN_QUEUE, "global")
 _KINDS = ("input", "ruleset", "action")
@@ -33,17 +33,10 @@ _KINDS = ("input", "ruleset", "action")
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file as it is, and how its bytes are read."""
+    """A file as it is: its bytes as UTF-8, with surrogates for those that are not."""
 
     path: str
     text: str
-    encoding: str
-
-    @property
-    def portable(self) -> str:
-        """Its bytes as UTF-8, with surrogates for those that are not: what JSON and artefacts can
-        hold."""
-        return self.text.encode(self.encoding).decode("utf-8", SURROGATES)
 
     @property
     def line_end(self) -> str:
@@ -137,7 +130,10 @@ def base_of(read: Configuration) -> Base:
     """The objects of a configuration, and the files that they stand in."""
     written = modern(read.block)
     block = tuple(_taken(enabled(written)))
-    files = {path: SourceFile(path, *decoded(raw)) for path, raw in read.sources.items()}
+    files = {
+        path: SourceFile(path, raw.decode("utf-8", SURROGATES))
+        for path, raw in read.sources.items()
+    }
     found = (one for one in every(written) if isinstance(one, ScriptObject))
     actions = dict.fromkeys(one.origin for one in found if one.kind == "action")
     return Base(files, block, dict(_addressed(block)), tuple(actions))

@@ -57,6 +57,9 @@ def joined(text: str, file: str) -> JoinedText:
     return JoinedText(file, "".join(pieces), tuple(starts), tuple(places))
 
 
+SURROGATES = "surrogateescape"
+
+
 def byte(code: int) -> str:
     """The byte that an escape stands for; one that is no ASCII is a surrogate until others beside
     it make a character of it."""
@@ -65,7 +68,7 @@ def byte(code: int) -> str:
 
 def with_characters(text: str) -> str:
     """A text with characters in place of the bytes that are UTF-8; others stay surrogates."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+    return text.encode("utf-8", SURROGATES).decode("utf-8", SURROGATES)
 
 
 DEEPEST = 60
@@ -289,7 +292,7 @@ def _why(text: str, here: int, mode: Mode) -> str:
         return _NO_BREAK
     if character == "#" and mode is Mode.EXPRESSION:
         return "a comment cannot stand inside of a condition: use /* */"
-    shown = character if character.isprintable() else f"\\x{ord(character):02x}"
+    shown = character if character.isprintable() else f"\\x{ord(character) & 0xFF:02x}"
     return f"unexpected character {shown} in {mode.value}"
 
 

@@ -95,8 +95,9 @@ def base_files(kept: KeptBase) -> dict[str, Artefact]:
         # Without `..`, which would lead out of the folder that they are written to.
         whole = PurePosixPath(abspath(kept.on_its_host(path)))
         below = whole.relative_to(home) if whole.is_relative_to(home) else whole
-        text = file.portable
-        made[path] = Artefact(str(below).lstrip("/"), text, private=hidden(text) != text)
+        made[path] = Artefact(
+            str(below).lstrip("/"), file.text, private=hidden(file.text) != file.text
+        )
     return made
 
 

@@ -149,7 +149,7 @@ def _read(path: Path) -> str | None:
 
 
 def raw_of(text: str) -> bytes:
-    """The bytes of a rendered file, and of one that is kept as `SourceFile.portable`."""
+    """The bytes of a rendered file, and of one that is kept as a `SourceFile`."""
     return text.encode("utf-8", "surrogateescape")
 
 

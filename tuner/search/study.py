@@ -137,7 +137,7 @@ class Header:
     """What a search was asked to do, and where it ran.
 
     `profile_layers` holds the names and texts of the layers that the profile extends, and
-    `profile_base` those of the files of its base (`SourceFile.portable`), without secrets
+    `profile_base` those of the files of its base (`SourceFile`), without secrets
     (`secrets.LEFT_OUT`); `limits` its guardrails, and `earlier` what earlier searches recommended,
     to be measured first.  `libraries` are those whose versions decide what it measures next.
     """
