@@ -53,14 +53,14 @@ _MOST_RUNS = 2
 # What import lists as changed or left out, and the differences that this explains.
 _EXPLAINS = {
     "does not escape": "^(JSON|documents|/|tcp|udp|relp)",
-    "becomes a new one": "^_id ",
-    "in small letters in the index's name": "^(_index|documents) ",
+    "becomes a new one": r"^_id\b",
+    "in small letters in the index's name": r"^(_index|documents)\b",
     "does not drop blanks or line ends": "",
     "FIELD NOT FOUND": r"\*\*FIELD NOT FOUND\*\*",
     "an event without JSON": "^(JSON|documents) ",
     "leads to no other folder": "^/",
     "inputname of its events becomes": "",
-    "does not escape control characters": "^JSON ",
+    "does not escape control characters": r"^JSON\b",
     "of large batches may be torn": "^/",
     "with its own offset instead of UTC": r"T\d\d:\d\d:\d\d",
 }

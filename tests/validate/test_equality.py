@@ -201,7 +201,7 @@ def test_no_more_events_differ_than_there_are() -> None:
     bare, other = Arrival("a", None, '{"v":3}'), Arrival("a", None, '{"v":4}')
     (found,) = found_in([*ours, bare], [*theirs, other])
     assert (found.events, found.others) == (3, 1)
-    assert str(found).startswith("v differs for 3 of 300 events and 1 that have no number, such as")
+    assert str(found).startswith("v: different for 3 of 300 events and 1 without a number, such as")
 
 
 def test_servers_sockets_and_pipelines_are_compared() -> None:

@@ -78,10 +78,10 @@ class Discrepancy:
 
     def __str__(self) -> str:
         counts = [f"{self.events} of {EVENTS} events"] if self.events else []
-        counts += [f"{self.others} that have no number"] if self.others else []
+        counts += [f"{self.others} without a number"] if self.others else []
         if not counts:
             return f"{self.what} differ: {self.example}"
-        return f"{self.what} differs for {' and '.join(counts)}, such as {self.example}"
+        return f"{self.what}: different for {' and '.join(counts)}, such as {self.example}"
 
 
 def discrepancies(original: Delivered, profile: Delivered) -> tuple[Discrepancy, ...]:
