@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
+from tuner.schema.scalars import SeverityName
+
 FACILITIES = (
     "kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv",
     "ftp", "ntp", "audit", "alert", "clock", "local0", "local1", "local2", "local3", "local4",
     "local5", "local6", "local7",
 )  # fmt: skip
-SEVERITIES = ("emerg", "alert", "crit", "err", "warning", "notice", "info", "debug")
+SEVERITIES: tuple[str, ...] = get_args(SeverityName)
 
 
 def priority_name(priority: int) -> str:
