@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,9 @@ from typer.testing import CliRunner, Result
 from tuner.cli.commands import app
 from tuner.errors import DifferencesFound, JobFailed
 from tuner.lab.ports import has_ipv6
+from tuner.lab.scratch import scratch
 from tuner.rainerscript.parser import parse
-from tuner.validate.delivery import delivered
+from tuner.validate.delivery import delivered, listening
 from tuner.validate.equality import discrepancies
 from tuner.validate.varied import EVENTS, varied_events
 
@@ -115,6 +118,28 @@ ruleset(name="web") {
 }
 action(type="omfile" file="/var/log/all" template="RSYSLOG_FileFormat")
 """
+
+
+_OPENS_ONE_LATE = """#!/usr/bin/python3
+import socket, time
+one = socket.create_server(("127.0.0.1", 514))
+time.sleep(2)
+two = socket.create_server(("127.0.0.1", 10514))
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(not has_ipv6() or os.geteuid() != 0, reason="it makes a network of its own")
+def test_a_socket_that_an_input_opens_late_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """imtcp with TLS took a second longer than imudp, and was said not to listen."""
+    inputs = "".join(f'input(type="imtcp" port="{port}")\n' for port in (514, 10514))
+    with scratch(Path(tempfile.gettempdir())) as folder:
+        daemon = folder / "rsyslogd"
+        daemon.write_text(_OPENS_ONE_LATE, encoding="utf-8")
+        daemon.chmod(0o755)
+        monkeypatch.setattr("tuner.validate.delivery.rsyslogd", lambda: str(daemon))
+        found = listening(parse(inputs, "f")[0])
+    assert found == frozenset({"tcp 127.0.0.1:514", "tcp 127.0.0.1:10514"})
 
 
 def test_what_comes_from_files_and_local_sockets_is_compared(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ class Lab:
             "send_local": lambda path, events: self.sent.append(("socket", path, events)),
             "_append": lambda _, path, events, __: self.sent.append(("file", path, events)),
             "has_ipv6": lambda: self.has_ipv6,
-            "_await_quiet": lambda _: None, "_listening": lambda _: None,
+            "_await_quiet": lambda _: None, "listening": lambda _: None,
         }.items():  # fmt: skip
             patch.setattr(f"tuner.validate.delivery.{name}", stand_in)
 

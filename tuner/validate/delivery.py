@@ -24,6 +24,7 @@ from tuner.lab.ports import has_ipv6
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
+from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.script import Block, ScriptObject, every
 from tuner.validate.comparable import ENTERED, LISTENERS, ComparableScript, Entry
 from tuner.validate.equality import Arrival, Delivered
@@ -67,7 +68,7 @@ def delivered(block: Block, events: Sequence[bytes]) -> Delivered:
         written = [*_written(Path(changing.files), "/"), *_written(Path(changing.sent), "")]
     came = tuple(outside(one, changing.read) for one in (*arrivals(lines), *written))
     servers, local = frozenset(_servers(block)), frozenset(changing.local)
-    return Delivered(came, servers, _listening(block), local)
+    return Delivered(came, servers, listening(block), local)
 
 
 def entrance(one: Entry) -> EventSource:
@@ -176,9 +177,9 @@ def _servers(block: Block) -> Iterator[str]:
             yield f"{parts.scheme}://{parts.hostname}:{parts.port or default}{path}{more}"
 
 
-# In a network of its own, where every address can be listened on; $0 to $2 are rsyslogd, its
-# configuration and its pid file.
-_SOCKETS = """
+# In a network of its own, where every address can be listened on; $0 to $3 are rsyslogd, its
+# configuration, its pid file and ports, each of which an input may open seconds after another.
+_SOCKETS = r"""
 ip link set lo up || exit 1
 sysctl -qw net.ipv4.ip_nonlocal_bind=1 net.ipv6.ip_nonlocal_bind=1
 "$0" -n -f "$1" -i "$2" >/dev/null 2>&1 &
@@ -187,6 +188,7 @@ while [ $same -lt 3 ] && [ $round -lt 40 ]; do
     sleep 0.25
     now=$(ss -Hlntu | awk '{print $1, $5}' | sort -u)
     [ -n "$now" ] && [ "$now" = "$before" ] && same=$((same + 1)) || same=0
+    for port in $3; do echo "$now" | grep -q ":$port\$" || same=0; done
     before=$now round=$((round + 1))
 done
 kill $! && echo "$now"
@@ -194,7 +196,15 @@ kill $! && echo "$now"
 _SOCKETS_S = 30.0
 
 
-def _listening(block: Block) -> frozenset[str] | None:
+def _ports(block: Block) -> Iterator[str]:
+    """The ports that inputs name."""
+    for one in every(modern(block)):
+        if isinstance(one, ScriptObject) and one.kind == "input":
+            port = one.text("port") or ""
+            yield from [port] if port.isdecimal() and port != "0" else []
+
+
+def listening(block: Block) -> frozenset[str] | None:
     """The sockets on which a configuration listens; None where that cannot be seen here."""
     if not all(map(find, ("unshare", "ip", "ss"))):
         return None
@@ -205,7 +215,8 @@ def _listening(block: Block) -> frozenset[str] | None:
         listening = ComparableScript("http://127.0.0.1:9", str(here), keeps_inputs=True)
         path.write_text(listening.text(block), encoding="utf-8")
         give_to_daemons(here)
-        script = ["sh", "-c", _SOCKETS, rsyslogd(), str(path), str(here / "pid")]
+        ports = " ".join(sorted(set(_ports(block))))
+        script = ["sh", "-c", _SOCKETS, rsyslogd(), str(path), str(here / "pid"), ports]
         try:
             done = run_as_daemon(["unshare", "-rn", *script], _SOCKETS_S, own_environment())
         except JobFailed:
