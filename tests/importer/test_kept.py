@@ -195,14 +195,27 @@ def test_a_snippet_has_the_templates_that_any_parameter_names(action: str, tmp_p
     assert 'template(name="chosen"' in made.snippets["site-start.conf"]
 
 
-def test_a_selector_has_no_else_which_rsyslogd_refuses_where_it_takes_all(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("asked", "has_else"),
+    [
+        ('not (prifilt("mail.none"))', False),
+        ("$syslogseverity <= 7", False),
+        ("$syslogfacility >= 0 or $syslogseverity > 3", False),
+        ("$syslogseverity <= $!limit", True),
+        ("$msg == 'a'", True),
+    ],
+)
+def test_a_selector_has_no_else_which_rsyslogd_refuses_where_it_takes_all(
+    tmp_path: Path, asked: str, has_else: bool
+) -> None:
+    """rsyslogd makes selectors of comparisons with numbers."""
     text = (
-        f'{DOCUMENT}if not (prifilt("mail.none")) then {{\n    action(type="ommail" server="a")\n'
+        f'{DOCUMENT}if {asked} then {{\n    action(type="ommail" server="a")\n'
         '    stop\n}\naction(type="ommail" server="b")\n'
     )
     kept = imported(text, tmp_path).snippets["site-outputs.conf"]
-    assert "else" not in kept
-    assert kept.count("if not ") == 2
+    assert ("else" in kept) == has_else
+    assert kept.count("if ") == (1 if has_else else 2)
 
 
 def test_what_is_called_and_bound_stands_after_the_modules_that_it_needs(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count, groupby
 
+from tuner.importer.conditions import property_name
 from tuner.importer.flow import Reached, negated
 from tuner.modules.omelasticsearch import ASKS_AT_START
 from tuner.rainerscript.configuration import Parts, is_module
@@ -23,10 +24,12 @@ from tuner.rainerscript.script import (
     Operation,
     Parameter,
     Quoted,
+    ScriptNumber,
     ScriptObject,
     ScriptPosition,
     SetVariable,
     Statement,
+    Variable,
     every,
     loading,
     module_name,
@@ -364,8 +367,20 @@ def _nested(reached: Iterable[Reached], depth: int) -> Iterator[Statement]:
 
 
 def _asks_priority(condition: Expression) -> bool:
-    """Whether a condition is a selector: rsyslogd refuses an `else` of one that takes every event
-    ("always-true PRI filter has else part", 8.2302), and no statement changes what it asks."""
-    while isinstance(condition, Operation) and condition.operator == "not":
-        condition = condition.operands[0]
-    return isinstance(condition, FunctionCall) and condition.name.lower() == "prifilt"
+    """Whether a condition asks for severities and facilities alone: rsyslogd makes a selector of
+    it, refuses an `else` of one that takes every event ("always-true PRI filter has else part",
+    8.2302), and no statement changes what it asks."""
+    if isinstance(condition, FunctionCall):
+        return condition.name.lower() == "prifilt"
+    if not isinstance(condition, Operation):
+        return False
+    if condition.operator in {"not", "and", "or"}:
+        return all(map(_asks_priority, condition.operands))
+    return all(
+        isinstance(one, ScriptNumber)
+        or (isinstance(one, Variable) and property_name(one.name) in _PRIORITY)
+        for one in condition.operands
+    )
+
+
+_PRIORITY = {"syslogfacility", "syslogseverity"}
