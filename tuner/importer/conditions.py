@@ -32,6 +32,8 @@ PROPERTY_ALIASES = {
     "syslogpriority": "syslogseverity",
     "syslogpriority-text": "syslogseverity-text",
 }
+PRIORITY = frozenset({"syslogfacility", "syslogseverity"})
+"""The properties that are the two parts of a priority, as numbers."""
 _COMPARES = {
     "==": operator.eq, "!=": operator.ne, "<>": operator.ne, "<=": operator.le, ">=": operator.ge,
     "<": operator.lt, ">": operator.gt,
@@ -270,7 +272,7 @@ def _texts(value: Expression) -> Iterator[str]:
 
 def _code(left: Variable, right: Expression) -> int | None:
     """The number of a severity or facility that a comparison names."""
-    if property_name(left.name) not in {"syslogseverity", "syslogfacility"}:
+    if property_name(left.name) not in PRIORITY:
         return None
     text = next(_texts(right), "")
     is_code = text.isdecimal() and len(text) < 10 and not isinstance(right, Array)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count, groupby
 
-from tuner.importer.conditions import property_name
+from tuner.importer.conditions import PRIORITY, property_name
 from tuner.importer.flow import Reached, negated
 from tuner.modules.omelasticsearch import ASKS_AT_START
 from tuner.rainerscript.configuration import Parts, is_module
@@ -378,9 +378,6 @@ def _asks_priority(condition: Expression) -> bool:
         return all(map(_asks_priority, condition.operands))
     return all(
         isinstance(one, ScriptNumber)
-        or (isinstance(one, Variable) and property_name(one.name) in _PRIORITY)
+        or (isinstance(one, Variable) and property_name(one.name) in PRIORITY)
         for one in condition.operands
     )
-
-
-_PRIORITY = {"syslogfacility", "syslogseverity"}

@@ -212,13 +212,13 @@ def listening(block: Block) -> frozenset[str] | None:
         here = subfolder(folder, "sockets")
         path = here / "rsyslog.conf"
         path.touch(mode=0o644)
-        listening = ComparableScript("http://127.0.0.1:9", str(here), keeps_inputs=True)
-        path.write_text(listening.text(block), encoding="utf-8")
+        script = ComparableScript("http://127.0.0.1:9", str(here), keeps_inputs=True)
+        path.write_text(script.text(block), encoding="utf-8")
         give_to_daemons(here)
         ports = " ".join(sorted(set(_ports(block))))
-        script = ["sh", "-c", _SOCKETS, rsyslogd(), str(path), str(here / "pid"), ports]
+        run = ["sh", "-c", _SOCKETS, rsyslogd(), str(path), str(here / "pid"), ports]
         try:
-            done = run_as_daemon(["unshare", "-rn", *script], _SOCKETS_S, own_environment())
+            done = run_as_daemon(["unshare", "-rn", *run], _SOCKETS_S, own_environment())
         except JobFailed:
             return None
     if done.returncode != 0:
