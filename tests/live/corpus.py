@@ -57,7 +57,7 @@ _EXPLAINS = {
     "in small letters in the index's name": r"^(_index|documents)\b",
     "does not drop blanks or line ends": "",
     "FIELD NOT FOUND": r"\*\*FIELD NOT FOUND\*\*",
-    "an event without JSON": "^(JSON|documents) ",
+    "an event without JSON": r"^(JSON|documents)\b",
     "leads to no other folder": "^/",
     "inputname of its events becomes": "",
     "does not escape control characters": r"^JSON\b",
