@@ -162,6 +162,11 @@ CASES: list[tuple[str, list[dict[str, object]], dict[str, object]]] = [
     ("error RT272 outputs[0].target", [FWD | {"target": "::1", "port": 10514}], RELAXED),
     (
         "error RT272 outputs[0].target",
+        [FWD | {"target": "127.0.0.1", "port": 10514, "protocol": "udp"}],
+        RELAXED | {"inputs": [{"type": "imudp", "port": 10514, "rcvbufSize": "4m"}]},
+    ),
+    (
+        "error RT272 outputs[0].target",
         [RELP | {"target": "10.0.0.1", "port": 1}],
         {"inputs": [{"type": "imrelp", "address": "10.0.0.1", "port": 1}]},
     ),

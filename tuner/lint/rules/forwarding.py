@@ -7,13 +7,10 @@ from collections.abc import Iterator
 
 from tuner.lint.each import Placed, each, outputs_of
 from tuner.modules.imfile import ImfileInput
-from tuner.modules.imrelp import ImrelpInput
-from tuner.modules.imudp import ImudpInput
 from tuner.modules.input import Input, Listener
 from tuner.modules.omfwd import FWD, OmfwdOutput
 from tuner.modules.omrelp import RELP, OmrelpOutput
 from tuner.modules.output import EXAMPLE_QUEUE
-from tuner.modules.tcp import Tcp
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
 from tuner.rule import Complaint, error, warning
@@ -67,8 +64,8 @@ def _comes_back(output: OmfwdOutput | OmrelpOutput, profile: Profile) -> Iterato
 
 def _speaks(output: OmfwdOutput | OmrelpOutput, source: Input) -> bool:
     if isinstance(output, OmrelpOutput):
-        return isinstance(source, ImrelpInput)
-    return isinstance(source, ImudpInput if output.protocol == "udp" else Tcp)
+        return source.transport == "relp"
+    return source.transport in ({"udp"} if output.protocol == "udp" else {"tcp", "tls"})
 
 
 def _is_here(target: str, source: Input) -> bool:
