@@ -1,8 +1,7 @@
 """Which index and node settings each engine knows, since when, and how they can be changed.
 
-Read from the registered settings of ten published server jars (Elasticsearch 7.17 to 9.2,
-OpenSearch 1.3 to 3.2); releases between those are from the pull requests and documentation that
-added them.
+Releases between those of REGISTERED are from the pull requests and documentation that added the
+settings.
 """
 
 from __future__ import annotations
@@ -11,6 +10,9 @@ from enum import Enum
 from typing import NamedTuple
 
 from tuner.engines.release import Engine, Release
+
+REGISTERED = "registered settings of Elasticsearch 7.17 to 9.2, OpenSearch 1.3 to 3.2"
+"""What was read: those of ten published server jars."""
 
 Version = tuple[int, int]
 ALWAYS: Version = (0, 0)

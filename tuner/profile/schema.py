@@ -15,6 +15,7 @@ import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from tuner.engines.settings import REGISTERED
 from tuner.errors import KeyPath
 from tuner.modules.findings import FINDINGS
 from tuner.profile.model import Profile
@@ -135,9 +136,7 @@ def json_schema(does: Mapping[tuple[str, str], str]) -> dict[str, object]:
 _SHARED = {"Queue": "queue", "SecretRef": "secret", "IndexSettings": "settings"}
 
 _MANUAL = "rsyslog's manual and source"
-_ENGINE = (
-    "documentation and registered settings of Elasticsearch 7.17 to 9.2, OpenSearch 1.3 to 3.2"
-)
+_ENGINE = f"documentation and {REGISTERED}"
 _SOURCES = (
     ("queue.", f"{_MANUAL}: rainerscript/queue_parameters, runtime/queue.c"),
     ("inputs[].", f"{_MANUAL}: the input module of that name"),

@@ -7,7 +7,14 @@ from fnmatch import fnmatchcase
 
 from tuner.engines.index import Index, Lifecycle, MappingStyle, Rotate
 from tuner.engines.release import Engine, Release
-from tuner.engines.settings import CODECS, INDEX_SETTINGS, NODE_SETTINGS, Setting, unknown_to
+from tuner.engines.settings import (
+    CODECS,
+    INDEX_SETTINGS,
+    NODE_SETTINGS,
+    REGISTERED,
+    Setting,
+    unknown_to,
+)
 from tuner.errors import KeyPath
 from tuner.lint.each import each, engine_outputs
 from tuner.lint.rules.settings import SETTINGS
@@ -34,7 +41,7 @@ _LOGSDB_BY_DEFAULT = ("logs-*-*", (9, 0))
 @error(
     "RT303",
     why="The engine refuses a template with a setting that it does not know.",
-    source="registered settings of Elasticsearch 7.17 to 9.2, OpenSearch 1.3 to 3.2",
+    source=REGISTERED,
     bad={
         "release.elasticsearch": "8.7",
         f"{SETTINGS}.translog.flush_threshold_age": "5m",
@@ -59,7 +66,7 @@ def _unknown_settings(profile: Profile) -> Iterator[Complaint]:
 @error(
     "RT320",
     why="The engine refuses a codec, or a level of it, that it does not know.",
-    source="registered settings of Elasticsearch 7.17 to 9.2, OpenSearch 1.3 to 3.2",
+    source=REGISTERED,
     bad={f"{SETTINGS}.codec": "zstd"},
     good={f"{SETTINGS}.codec": "best_compression"},
 )
