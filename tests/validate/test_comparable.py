@@ -18,3 +18,12 @@ def test_the_file_of_an_outchannel_is_in_the_lab_and_no_command_runs(tmp_path: P
     (channel,) = (one for one in text.splitlines() if one.startswith("$"))
     assert channel.startswith(f"$outchannel rot,{tmp_path}/")
     assert channel.endswith("/var/log/rot")
+
+
+def test_an_input_of_the_old_form_listens_on_a_port_of_the_lab(tmp_path: Path) -> None:
+    block, _ = parse("$InputPTCPServerRun 514\n$InputRELPServerRun 515\n", "x.conf")
+    made = ComparableScript("http://127.0.0.1:9200", str(tmp_path))
+    text = made.text(block)
+    assert [one.kind for one in made.entries] == ["imptcp"]
+    assert f"$InputPTCPServerRun {made.entries[0].port}\n" in text
+    assert " 514\n" not in text

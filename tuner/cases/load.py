@@ -18,11 +18,11 @@ from tuner.cases.run import Sent, Surface
 from tuner.errors import BadProfile, KeyPath, Problem
 from tuner.flood.verbatim import has_address
 from tuner.lint.load import text_of
-from tuner.modules.input import TRANSPORTS, Format, TransportKind
+from tuner.modules.input import TRANSPORTS, Format
 from tuner.modules.priorities import FACILITIES, SEVERITIES
 from tuner.profile.source import Source, problem_at, read
 from tuner.profile.wording import WRONG_VALUE, problems_of
-from tuner.validate.comparable import LISTENERS
+from tuner.validate.comparable import ENTERED, LISTENERS
 
 NO_SUCH_NAME = "RT021"
 
@@ -142,7 +142,6 @@ def _instead(name: str, known: Sequence[str]) -> str:
     return f"there are {', '.join(known)}" if known else "the configuration has none"
 
 
-_TRANSPORTS: dict[str, TransportKind] = {"imudp": "udp", "imuxsock": "unix", "imfile": "file"}
 _PROGRAM = re.compile(r"(.*?)(?:\[(.*)\])?")
 
 
@@ -153,7 +152,7 @@ def message_of(case: Case, kind: str, now: datetime) -> bytes:
         return case.line.encode()
     time = now if case.time is None else datetime.fromisoformat(case.time)
     zoned = time if time.tzinfo is not None else time.replace(tzinfo=now.tzinfo)
-    written = case.format or TRANSPORTS[_TRANSPORTS.get(kind, "tcp")].format
+    written = case.format or TRANSPORTS[ENTERED.get(kind, "tcp")].format
     return f"{_head(case, written, zoned)}{case.message}".encode()
 
 

@@ -4,7 +4,7 @@ sink, and what it writes or forwards into files that say where it would have gon
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from posixpath import normpath
 from typing import Literal
@@ -13,7 +13,8 @@ from tuner.lab.base_documents import HERE, constant
 from tuner.lab.base_script import TOWARDS_ENGINE, without_host
 from tuner.lab.confined import confined
 from tuner.lab.ports import LOOPBACK_IPV6, free_port
-from tuner.modules.input import LOOPBACK
+from tuner.modules.input import LOOPBACK, TransportKind
+from tuner.rainerscript.legacy import RUNS
 from tuner.rainerscript.legacy_action import CHANNEL, action_of, channel_of
 from tuner.rainerscript.script import (
     QUEUE,
@@ -34,12 +35,9 @@ from tuner.rainerscript.script import (
     rewritten,
 )
 
-# Inputs that a lab can send to, and the directives that start them.
+# Inputs that a lab can send to, and how.
 LISTENERS: dict[str, Literal["tcp", "udp"]] = {"imtcp": "tcp", "imptcp": "tcp", "imudp": "udp"}
-ENTERED = (*LISTENERS, "imfile", "imuxsock")
-_STARTERS = {
-    "inputtcpserverrun": "imtcp", "inputptcpserverrun": "imptcp", "udpserverrun": "imudp",
-}  # fmt: skip
+ENTERED: Mapping[str, TransportKind] = {**LISTENERS, "imfile": "file", "imuxsock": "unix"}
 # What takes events of the host itself, or needs what a lab has not.
 _LEFT_OUT = frozenset({"imklog", "imkmsg", "imjournal", "immark", "impstats"})
 _OF_THE_HOST = (
@@ -284,8 +282,9 @@ class ComparableScript:
             else one.key == "udpserveraddress" and not self.keeps_inputs
         )
         self.is_addressed |= one.key == "udpserveraddress" and one.text.strip() != "*"
-        if one.key in _STARTERS and not self.keeps_inputs:
-            kind, port = _STARTERS[one.key], str(free_port())
+        kind, *_ = RUNS.get(one.key, ("",))
+        if kind in LISTENERS and not self.keeps_inputs:
+            port = str(free_port())
             self.enter(kind, port, not (kind == "imudp" and self.is_addressed))
             yield replace(one, text=port)
         elif one.key == "workdirectory":
