@@ -39,6 +39,11 @@ def test_an_input_that_falls_silent_with_senders_connected_is_told() -> None:
     assert "no event for 1,200 s, before 10 a second, while 12 sessions were open" in found.evidence
 
 
+def test_an_input_of_any_module_is_watched() -> None:
+    found = only({**CALM, ("imhttp", "imhttp"): tcp(stops)[TCP]}, number=LONG)
+    assert (found.cause, found.where) == (Cause.IDLE_INPUT, "imhttp")
+
+
 def test_bytes_without_events_are_a_matter_of_framing() -> None:
     found = only(tcp(stops, more_bytes=500), number=LONG)
     assert (found.cause, found.certainty) == (Cause.IDLE_INPUT, Certainty.LIKELY)

@@ -19,7 +19,8 @@ from tuner.diagnose.finding import (
 )
 from tuner.diagnose.queues import QueueCourse
 
-_INPUTS = ("imtcp", "imptcp", "imudp", "imrelp", "imfile", "imuxsock", "imjournal", "imkafka")
+# How rsyslog calls modules that are inputs.
+_INPUT = "im"
 # imfile has an object for each file, in 8.2606 and later.
 _EVENTS = ("submitted", "lines.processed")
 # Inputs hold up to 1024 events back before they hand them over.
@@ -55,10 +56,9 @@ def inputs_of(course: CounterCourse) -> tuple[InputCourse, ...]:
     """The inputs that count the events they submit."""
     return tuple(
         InputCourse(one, one.growth[name])
-        for origin in _INPUTS
-        for one in course.of(origin)
+        for one in course.objects.values()
         for name in _EVENTS
-        if name in one.growth
+        if one.origin.startswith(_INPUT) and name in one.growth
     )
 
 
