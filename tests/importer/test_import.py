@@ -204,6 +204,8 @@ def test_what_rsyslog_does_by_default_is_kept(tmp_path: Path) -> None:
     forwarded = output('action(type="omfwd" target="up.example.org" port="514")', tmp_path)
     assert forwarded["protocol"] == "udp"
     assert forwarded["template"] == "RSYSLOG_TraditionalForwardFormat"
+    acknowledged = output('action(type="omrelp" target="up.example.org" port="514")', tmp_path)
+    assert acknowledged["template"] == "RSYSLOG_ForwardFormat"
 
 
 def test_includes_are_followed_from_the_file_that_names_them(tmp_path: Path) -> None:

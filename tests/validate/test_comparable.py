@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tuner.rainerscript.parser import parse
 from tuner.validate.comparable import ComparableScript
 
@@ -18,6 +20,22 @@ def test_the_file_of_an_outchannel_is_in_the_lab_and_no_command_runs(tmp_path: P
     (channel,) = (one for one in text.splitlines() if one.startswith("$"))
     assert channel.startswith(f"$outchannel rot,{tmp_path}/")
     assert channel.endswith("/var/log/rot")
+
+
+@pytest.mark.parametrize(
+    ("action", "template"),
+    [
+        ('type="omfwd" target="up"', "RSYSLOG_TraditionalForwardFormat"),
+        ('type="omrelp" target="up" port="1"', "RSYSLOG_ForwardFormat"),
+        ('type="omprog" binary="/bin/cat"', "RSYSLOG_FileFormat"),
+    ],
+)
+def test_what_is_sent_has_the_format_that_rsyslog_gives_it(
+    action: str, template: str, tmp_path: Path
+) -> None:
+    block, _ = parse(f"action({action})\n", "x.conf")
+    text = ComparableScript("http://127.0.0.1:9200", str(tmp_path)).text(block)
+    assert f'exec_template("{template}")' in text
 
 
 def test_an_input_of_the_old_form_listens_on_a_port_of_the_lab(tmp_path: Path) -> None:

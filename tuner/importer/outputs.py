@@ -50,11 +50,6 @@ from tuner.rainerscript.secrets import FoundSecret, secrets_in, secrets_of
 from tuner.rainerscript.template import Template
 from tuner.schema.scalars import as_name
 
-# rsyslog's defaults where a profile's are others: they are written, so that nothing changes.
-_OWN_DEFAULTS: dict[str, dict[str, object]] = {
-    "omfwd": {"protocol": "udp", "template": "RSYSLOG_TraditionalForwardFormat"},
-    "omrelp": {"template": "RSYSLOG_ForwardFormat"},
-}
 _MODELS = {name_of(one): one for one in OUTPUTS}
 _BUILTIN = {name.lower(): name for name in get_args(BuiltinTemplate)}
 
@@ -250,7 +245,11 @@ class Outputs(Surrounding):
 
     def _lines(self, kind: str, action: ScriptObject, name: str) -> dict[str, object]:
         """What writes one line for each event."""
-        data = dict(_OWN_DEFAULTS.get(kind, {}))
+        # rsyslog's defaults where a profile's are others are written, so that nothing changes.
+        data: dict[str, object] = {"protocol": "udp"} if kind == "omfwd" else {}
+        model = _MODELS[kind]
+        if issubclass(model, Lines) and model.rsyslogs_format is not None:
+            data["template"] = model.rsyslogs_format
         for one in action.parameters:
             if one.key == "template":
                 data |= self._format(kind, one)
@@ -264,8 +263,8 @@ class Outputs(Surrounding):
                 data["document"] = [dict(one) for one in STANDARD_JSON]
             data |= http_output(plain, name, self.gaps)
         else:
-            data |= known(_MODELS[kind], plain.parameters, f"output {name}", self.gaps)
-        data |= certificates(_MODELS[kind], data, self.parts.globals, self.gaps)
+            data |= known(model, plain.parameters, f"output {name}", self.gaps)
+        data |= certificates(model, data, self.parts.globals, self.gaps)
         if self.repairs is not ("document" in data):
             data["mmutf8fix"] = self.repairs
         data.setdefault("action.resumeRetryCount", 0)

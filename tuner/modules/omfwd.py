@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from tuner.modules.in_profile import InProfile
 from tuner.modules.keep_alive import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
-from tuner.modules.output import COMES_BACK, EXAMPLE_QUEUE, Level, Lines, Peers
+from tuner.modules.output import COMES_BACK, EXAMPLE_QUEUE, BuiltinTemplate, Level, Lines, Peers
 from tuner.modules.ratelimit import NamedLimit
 from tuner.modules.tls import (
     ExpiredCerts,
@@ -210,6 +210,7 @@ class OmfwdOutput(_Tls):
         return (self.target,) if isinstance(self.target, str) else self.target or ()
 
     built_in: ClassVar[bool] = True
+    rsyslogs_format: ClassVar[BuiltinTemplate | None] = "RSYSLOG_TraditionalForwardFormat"
 
     def spelled(self) -> Mapping[str, str | int | tuple[str, ...]]:
         """omfwd.c, newActInst, splits the peers, which are one string, at commas."""

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from tuner.modules.in_profile import InProfile
 from tuner.modules.keep_alive import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
-from tuner.modules.output import COMES_BACK, EXAMPLE_QUEUE, Lines, Peers
+from tuner.modules.output import COMES_BACK, EXAMPLE_QUEUE, BuiltinTemplate, Lines, Peers
 from tuner.modules.tls import Priorities, RelpLibrary
 from tuner.rule import Changes, Complaint, advice
 from tuner.schema.parameter import Doc, parameter
@@ -79,6 +79,7 @@ class OmrelpOutput(Lines):
     tls_priority_string: Annotated[Priorities, Field(alias="tls.priorityString")] = None
 
     package: ClassVar[str] = "rsyslog-relp"
+    rsyslogs_format: ClassVar[BuiltinTemplate | None] = "RSYSLOG_ForwardFormat"
 
     @property
     def is_encrypted(self) -> bool:

@@ -209,6 +209,8 @@ class Lines(Output):
 
     # omfwd's default format has neither year nor zone; both forwarding formats cut tags.
     own_format: ClassVar[BuiltinTemplate] = "RSYSLOG_SyslogProtocol23Format"
+    rsyslogs_format: ClassVar[BuiltinTemplate | None] = None
+    """What rsyslog itself writes without a template, where that is not our format."""
     ends_lines: ClassVar[bool] = False
     """Whether a line ends with a newline of its own; others frame what they send."""
 

@@ -14,6 +14,9 @@ from tuner.lab.base_script import TOWARDS_ENGINE, without_host
 from tuner.lab.confined import confined
 from tuner.lab.ports import LOOPBACK_IPV6, free_port
 from tuner.modules.input import LOOPBACK, TransportKind
+from tuner.modules.omhttp import OmhttpOutput
+from tuner.modules.output import Lines
+from tuner.modules.registry import OUTPUTS, name_of
 from tuner.rainerscript.legacy import RUNS
 from tuner.rainerscript.legacy_action import CHANNEL, action_of, channel_of
 from tuner.rainerscript.script import (
@@ -60,11 +63,11 @@ _WILDCARDS = re.compile(r"[*?\[\]]")
 PATH, _LINE = "$.rsyslogtunepath", "$.rsyslogtuneline"
 # What sends or writes events elsewhere, with the template that it has without one; omfile's is
 # that of omfile here too.
-_LINES = {
-    "omfile": "", "omfwd": "RSYSLOG_TraditionalForwardFormat", "omrelp": "RSYSLOG_ForwardFormat",
-    "omkafka": "RSYSLOG_FileFormat", "ompipe": "RSYSLOG_TraditionalFileFormat",
-    "omprog": "RSYSLOG_FileFormat",
-}  # fmt: skip
+_LINES: Mapping[str, str] = {
+    name_of(one): one.rsyslogs_format or one.own_format
+    for one in OUTPUTS
+    if issubclass(one, Lines) and one is not OmhttpOutput
+} | {"omfile": "", "ompipe": "RSYSLOG_TraditionalFileFormat"}
 
 
 @dataclass(frozen=True)
