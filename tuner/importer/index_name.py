@@ -15,7 +15,7 @@ from tuner.rainerscript.script import ON, ScriptObject
 from tuner.rainerscript.template import Template, TemplatePiece, TemplateProperty
 
 # What has no slash, and is never empty.
-_HARMLESS = frozenset({"fromhost-ip", "syslogfacility-text", "syslogseverity-text"})
+_HARMLESS = frozenset({"syslogfacility-text", "syslogseverity-text"})
 
 
 def file_name_of(template: Template, gaps: Gaps) -> dict[str, object]:
@@ -59,6 +59,8 @@ def _say_where_it_leads(value: TemplateProperty, gaps: Gaps) -> None:
     is_safe = value.options.get("securepath", "").lower() == "replace"
     if not is_safe and value.lowered not in _HARMLESS:
         what = "leads to no other folder: an underscore stands for each slash of it"
+        if value.lowered == "fromhost-ip":
+            what = "is an underscore where it is empty, as of events of imfile"
         gaps.change(value.origin, f"%{value.name}% in the name of a file {what}")
 
 
