@@ -41,3 +41,14 @@ def test_what_is_no_error_is_no_complaint(
         running = Rsyslogd("", subfolder(folder, "own"), ())
         assert wait_until(lambda: running.ending() is not None, 60)
         assert running.finish(0.0) == complaint
+
+
+def test_a_configuration_that_is_no_utf_8_is_written_byte_for_byte(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with tempfile.TemporaryDirectory() as parent, scratch(Path(parent)) as folder:
+        monkeypatch.setenv("RSYSLOG_TUNE_RSYSLOGD", "/bin/true")
+        own = subfolder(folder, "own")
+        running = Rsyslogd(':msg, contains, "\udce9" stop\n', own, ())
+        assert wait_until(lambda: running.ending() is not None, 60)
+        assert b':msg, contains, "\xe9" stop\n' in (own / "rsyslog.conf").read_bytes()

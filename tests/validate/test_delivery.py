@@ -340,6 +340,12 @@ def test_every_text_comes_from_several_programs(body: str) -> None:
     assert len(from_one) > len(programs) / 2
 
 
+def test_a_condition_on_a_byte_that_is_no_utf_8_is_met() -> None:
+    asked = {"msg": ["caf\udce9"], "hostname": ["h\udce9"], "programname": ["p\udce9"]}
+    events = b"".join(varied_events(asked))
+    assert b"caf\xe9" in events
+
+
 def test_texts_that_conditions_compare_with_are_found_by_property() -> None:
     block, refused = parse(
         'if $programname == "sshd" and $msg contains ["a", "b"] then stop\n'

@@ -68,12 +68,14 @@ def _comment(comments: Comments, path: tuple[str | int, ...]) -> str:
 
 def item_lines(item: object, indent: str) -> Iterator[str]:
     """An item of a list: on one line where it fits."""
-    inner = item.values() if isinstance(item, Mapping) else ()
-    is_deep = any(isinstance(value, Mapping | list) for value in inner)
-    short = "" if is_deep else f"{indent}- {flow(item)}"
-    if not isinstance(item, Mapping) or (short and len(short) <= _WIDEST):
-        yield short
+    if not isinstance(item, Mapping):
+        yield f"{indent}- {flow(item)}"
         return
+    if not any(isinstance(value, Mapping | list) for value in item.values()):
+        short = f"{indent}- {flow(item)}"
+        if len(short) <= _WIDEST:
+            yield short
+            return
     for number, (key, value) in enumerate(item.items()):
         lines = list(_entry(key, value, f"{indent}  "))
         if number == 0:

@@ -14,6 +14,7 @@ from tuner.host.usage import Usage, usage_of
 from tuner.lab.entrances import EventSource
 from tuner.modules.pstats import Snapshot, snapshots
 from tuner.rainerscript.quoting import Emitted, quote
+from tuner.rainerscript.tokens import SURROGATES
 
 INTERVAL_S = 1
 _ROUND_S = 2.5
@@ -81,7 +82,7 @@ class Rsyslogd:
             entrance.require_free()
         path = folder / "rsyslog.conf"
         path.touch(mode=0o600, exist_ok=False)
-        path.write_text(config, encoding="utf-8")
+        path.write_bytes(config.encode("utf-8", SURROGATES))
         self._daemon = Daemon(
             Command(
                 arguments=[rsyslogd(), "-n", "-f", str(path), "-i", str(folder / "rsyslogd.pid")],

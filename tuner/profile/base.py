@@ -88,9 +88,8 @@ def with_base(
     read: Configuration | None = None,
 ) -> tuple[Source, KeptBase | None]:
     """What a profile says together with its base, and that base, None where it has none; its files
-    are `read` already, or from this machine unless they are `recorded`, by path and as
-    in a `SourceFile`.
-    Raises BadProfile with all that is wrong with the base."""
+    are `read` already, or from this machine unless they are `recorded`, by path and as in a
+    `SourceFile`.  Raises BadProfile with all that is wrong with the base."""
     name, given = at(source.data, (BASE, "rsyslog")), at(source.data, (BASE,))
     if not isinstance(source.data, Mapping) or not isinstance(name, str):
         return source, None

@@ -26,6 +26,7 @@ from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
 from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.script import Block, ScriptObject, every
+from tuner.rainerscript.tokens import SURROGATES
 from tuner.validate.comparable import ENTERED, LISTENERS, ComparableScript, Entry
 from tuner.validate.equality import Arrival, Delivered
 
@@ -201,7 +202,8 @@ def _ports(block: Block) -> Iterator[str]:
     for one in every(modern(block)):
         if isinstance(one, ScriptObject) and one.kind == "input":
             port = one.text("port") or ""
-            yield from [port] if port.isdecimal() and port != "0" else []
+            if port.isdecimal() and port != "0":
+                yield port
 
 
 def listening(block: Block) -> frozenset[str] | None:
@@ -213,7 +215,7 @@ def listening(block: Block) -> frozenset[str] | None:
         path = here / "rsyslog.conf"
         path.touch(mode=0o644)
         script = ComparableScript("http://127.0.0.1:9", str(here), keeps_inputs=True)
-        path.write_text(script.text(block), encoding="utf-8")
+        path.write_bytes(script.text(block).encode("utf-8", SURROGATES))
         give_to_daemons(here)
         ports = " ".join(sorted(set(_ports(block))))
         run = ["sh", "-c", _SOCKETS, rsyslogd(), str(path), str(here / "pid"), ports]

@@ -20,6 +20,7 @@ from tuner.rainerscript.script import (
     every,
 )
 from tuner.rainerscript.selectors import condition_of
+from tuner.rainerscript.tokens import SURROGATES
 
 EVENTS = 300
 _SEED = 20
@@ -72,7 +73,8 @@ def varied_events(asked_for: Mapping[str, Sequence[str]]) -> tuple[bytes, ...]:
     choose = random.Random(_SEED)
     programs = (*_names(asked_for, "programname", "app-name", "syslogtag"), *_PROGRAMS)
     hosts = (*_HOSTS, *_names(asked_for, "hostname", "source"))
-    texts = [text.encode() for text in (*asked_for.get("msg", ()), *asked_for.get("rawmsg", ()))]
+    asked = (*asked_for.get("msg", ()), *asked_for.get("rawmsg", ()))
+    texts = [text.encode("utf-8", SURROGATES) for text in asked]
     # A blank comes after the tag anyway, and JSON after what announces it.
     announced = [text.strip() + b' {"user":"eve","status":200}' for text in texts]
     bodies = [*(body.encode() for body in _BODIES), *_HOSTILE, *texts, *announced]
@@ -115,7 +117,7 @@ def _event(number: int, program: str, host: str, message_id: str, body: bytes) -
     head = (_USUAL if is_usual else _SPECIAL[turn % len(_SPECIAL)]).format(
         p=number * 7 % 192, s=number % 60, n=number, h=host, t=program.rstrip(":"), i=message_id
     )
-    return head.encode("utf-8", "surrogateescape") + text
+    return head.encode("utf-8", SURROGATES) + text
 
 
 def _is_json(body: bytes) -> bool:
