@@ -268,6 +268,7 @@ def test_what_is_in_those_files_is_told_by_place(lab: Lab) -> None:
         ('server="es" serverport="9999" usehttps="on"', {"https://es:9999"}),
         ('server="https://u:p@es.example"', {"https://es.example:443"}),
         ('server="https://[2001:db8::1]"', {"https://2001:db8::1:443"}),
+        ('server="http://es/" serverport="9999"', {"http://es:9999"}),
         ('server=["es1", "http://es2:1/x/"]', {"http://es1:9200", "http://es2:1/x"}),
         ('server="es" pipelineName="geo"', {"http://es:9200 (geo)"}),
         ('server="es" pipelineName="geo" dynPipelineName="on"', {"http://es:9200"}),

@@ -160,8 +160,8 @@ def _written(folder: Path, before: str) -> Iterator[Arrival]:
 
 
 def _servers(block: Block) -> Iterator[str]:
-    """Where actions send documents, as omelasticsearch works it out: it adds its port to what has
-    no colon in it, and then libcurl has defaults of its own."""
+    """Where actions send documents, as omelasticsearch works it out: it drops a slash at the end,
+    adds its port to what has no colon in it, and then libcurl has defaults of its own."""
     for one in every(block):
         if not isinstance(one, ScriptObject) or one.type != "omelasticsearch":
             continue
@@ -169,7 +169,7 @@ def _servers(block: Block) -> Iterator[str]:
         port, pipeline = one.text("serverport") or "9200", one.text("pipelineName")
         for server in ("localhost",) if given is None else given.texts:
             has_scheme = server.lower().startswith(("http://", "https://"))
-            url = server if has_scheme else f"{scheme}://{server}"
+            url = (server if has_scheme else f"{scheme}://{server}").removesuffix("/")
             host = url.partition("://")[2]
             parts = urlsplit(url if ":" in host else f"{url}:{port}")
             default = 443 if parts.scheme == "https" else 80
