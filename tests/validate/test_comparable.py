@@ -45,3 +45,14 @@ def test_an_input_of_the_old_form_listens_on_a_port_of_the_lab(tmp_path: Path) -
     assert [one.kind for one in made.entries] == ["imptcp"]
     assert f"$InputPTCPServerRun {made.entries[0].port}\n" in text
     assert " 514\n" not in text
+
+
+def test_documents_that_are_created_without_ids_still_are_for_engines_that_make_them(
+    tmp_path: Path,
+) -> None:
+    """rsyslogd refuses the action else."""
+    action = 'type="omelasticsearch" writeOperation="create" esVersion.major="8"'
+    block, _ = parse(f"action({action})\n", "x.conf")
+    assert 'esVersion.major="8"' in ComparableScript("http://127.0.0.1:1", str(tmp_path)).text(
+        block
+    )

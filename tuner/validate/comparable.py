@@ -49,9 +49,7 @@ _OF_THE_HOST = (
     "defaultnetstreamdriver",
 )  # fmt: skip
 _QUEUE_FILES = frozenset({"queue.filename", "queue.spooldirectory", "queue.maxdiskspace"})
-_REPLACED = TOWARDS_ENGINE | _QUEUE_FILES | {
-    "errorfile", "bulkmode", "searchtype", "dynsearchtype", "esversion.major"
-}  # fmt: skip
+_REPLACED = TOWARDS_ENGINE | _QUEUE_FILES | {"errorfile", "bulkmode", "searchtype", "dynsearchtype"}
 _TLS_OF_INPUT = ("streamdriver", "permittedpeer", "gnutls", "tls")
 _OF_INPUT = frozenset({"address", "port", "device", "listenportfilename", "namespace"})
 _EVERY_ADDRESS = frozenset({None, "*"})
