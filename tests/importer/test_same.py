@@ -201,3 +201,27 @@ def test_messages_are_repaired_for_what_is_kept_too(tmp_path: Path) -> None:
     text = "".join(behind.snippets.values())
     assert text.index("mmutf8fix") < text.index("omusrmsg")
     assert listed(behind, "outputs")[0]["mmutf8fix"] is True
+
+
+def test_a_time_that_a_variable_takes_has_the_form_of_a_script(tmp_path: Path) -> None:
+    """Found by a public configuration: it became that of RFC 3339."""
+    text = (
+        'module(load="imtcp") input(type="imtcp" port="10514")\n'
+        "set $!t = $timereported;\nset $!u = 'at ' & $timegenerated & $hostname;\n"
+        f'{DOCUMENT}action(type="omelasticsearch" bulkmode="on" template="d")\n'
+    )
+    one, two = (step["value"] for step in listed(imported(text, tmp_path), "steps"))
+    form = {"dateFormat": "rfc3164"}
+    assert one == [{"property": "timereported", **form}]
+    assert two == [
+        {"constant": "at "}, {"property": "timegenerated", **form}, {"property": "hostname"},
+    ]  # fmt: skip
+
+
+def test_a_module_that_nothing_loads_is_said_to_be_loaded(tmp_path: Path) -> None:
+    engine = 'action(type="omelasticsearch" bulkmode="on" template="d")\n'
+    text = f"$InputPTCPServerRun 514\n{DOCUMENT}{engine}"
+    what = "no file here loads imptcp, omelasticsearch: the profile does"
+    assert what in _changed(text, tmp_path)
+    loaded = f'$ModLoad imptcp.so\nmodule(load="omelasticsearch")\n{text}'
+    assert not any("loads" in one for one in _changed(loaded, tmp_path))

@@ -200,7 +200,12 @@ class Grammar(Inputs):
             value = f'"{self.random.choice(WORDS)}"'
         elif kind < 5:
             value = self.word(
-                "$msg", "$hostname", "$programname", "$syslogseverity", "$fromhost-ip"
+                "$msg",
+                "$hostname",
+                "$programname",
+                "$syslogseverity",
+                "$fromhost-ip",
+                "$timereported",
             )
         elif kind == 5:
             self.use("set &")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from tuner.lab.base_documents import HERE, constant
 from tuner.lab.confined import confined
-from tuner.lab.stand_in import not_loaded
+from tuner.rainerscript.configuration import not_loaded
 from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.script import (
     Block,

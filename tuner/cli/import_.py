@@ -30,15 +30,22 @@ from tuner.errors import (
 from tuner.host.programs import choose_rsyslogd, rsyslog_version, version_in
 from tuner.importer.translate import translate
 from tuner.importer.written import Imported, profile_text
+from tuner.lab.base_documents import HERE
 from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.lint.lint import summary
 from tuner.lint.load import parse_profile
 from tuner.profile.model import Profile
 from tuner.profile.starter import on_top_of
-from tuner.rainerscript.configuration import Configuration, configuration, is_native_yaml
+from tuner.rainerscript.configuration import (
+    Configuration,
+    configuration,
+    is_native_yaml,
+    not_loaded,
+)
 from tuner.rainerscript.gaps import Gap
+from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.parser import parse
-from tuner.rainerscript.script import Block
+from tuner.rainerscript.script import Block, loading
 from tuner.rainerscript.secrets import hidden
 from tuner.rainerscript.tokens import SURROGATES
 from tuner.render.artefacts import rsyslog_conf
@@ -348,8 +355,9 @@ def _verified(read: Configuration, rendered: str) -> tuple[Discrepancy, ...]:
     """In what the documents of the original and of the rendered configuration differ."""
     block, _ = parse(rendered, "the rendered configuration")
     events = varied_events(words_asked_for(read.block))
+    loaded = (loading(name, HERE) for name in not_loaded(modern(read.block)))
     with working(f"running both configurations with {EVENTS} events"):
-        original = _run("the configuration as it is", read.block, events)
+        original = _run("the configuration as it is", (*loaded, *read.block), events)
         ours = _run("what the profile renders", block, events)
     if not original.arrivals and not ours.arrivals:
         raise JobFailed(

@@ -13,6 +13,7 @@ from typing import TypeGuard
 from tuner.importer.conditions import PROPERTY_ALIASES, path_of
 from tuner.importer.unquoted import type_without_quotes
 from tuner.modules.field import DocumentField
+from tuner.modules.text_source import TIMES
 from tuner.rainerscript.gaps import Gaps, Inexpressible
 from tuner.rainerscript.parameters import misfit
 from tuner.rainerscript.script import ON, ScriptPosition, Statement
@@ -263,7 +264,6 @@ class _JsonReader:
         return Inexpressible(self.origin, f"this template writes no JSON object: {why}")
 
 
-_TIMES = frozenset({"timereported", "timegenerated"})
 # What changes nothing of a value that is escaped for JSON.
 _IDLE = frozenset({"format", "outname", "name", "mandatory"})
 # What rsyslog writes where an output names no template (msg.c, StdJSONFmt).
@@ -373,7 +373,7 @@ def _field(member: Member, statements: Collection[Statement], gaps: Gaps) -> dic
             what = f"{member.name}: a character of UTF-8 that its position cuts in two is left out"
             gaps.change(member.origin, what)
         kind = None
-        if data.get("property") in _TIMES and "dateFormat" not in data:
+        if data.get("property") in TIMES and "dateFormat" not in data:
             kind = "date"
         elif not member.is_quoted:
             kind = type_without_quotes(data, only, member.name, statements, gaps)
@@ -429,7 +429,7 @@ def _source(name: str, one: TemplateProperty) -> dict[str, object]:
 def _date(
     name: str, options: dict[str, str], one: TemplateProperty, gaps: Gaps
 ) -> dict[str, object]:
-    if name not in _TIMES:
+    if name not in TIMES:
         if options.pop("dateformat", None) is not None:
             raise Inexpressible(one.origin, "a date format on what is no time")
         return {}

@@ -13,6 +13,7 @@ from tuner.importer.conditions import Precondition, filter_of, path_of, property
 from tuner.importer.document import WHOLE_JSON
 from tuner.modules.registry import STEPS, name_of
 from tuner.modules.step import SetStep, StreamStep, UnsetStep
+from tuner.modules.text_source import TIMES
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
 from tuner.rainerscript.parameters import is_text, known, misfit
@@ -318,7 +319,9 @@ def _texts(value: Expression, is_text: bool) -> Iterator[dict[str, object]]:
             if source is not None and is_text:
                 yield {source: path}
             elif source is None and known_name is not None:
-                yield {"property": known_name}
+                # A script reads a time in the form of RFC 3164.
+                form: dict[str, object] = {"dateFormat": "rfc3164"} if known_name in TIMES else {}
+                yield {"property": known_name} | form
             else:
                 raise Inexpressible(value.origin, f"a copy of {name}, which may be no text")
         case Operation(operator="&", operands=operands):

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast, get_args
 
-from pydantic import ValidationError
-
-from tuner.engines.release import NEWEST_READ, OLDEST
 from tuner.engines.versions import DEFAULT
-from tuner.errors import Severity
 from tuner.importer.inputs import is_local, local_inputs, read_input
 from tuner.importer.outputs import Outputs
+from tuner.importer.release import as_profile, errors_of, newer_release, of_release
 from tuner.importer.rest import Rest
 from tuner.importer.written import Comments, Imported
-from tuner.lint.lint import Finding, lint
+from tuner.lint.lint import Finding
 from tuner.lint.rules.releases import TOO_NEW
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Parsers
 from tuner.modules.ratelimit import LIMIT_NAME, RateLimitPolicy
-from tuner.profile.model import Global, Profile
+from tuner.profile.model import Global
 from tuner.profile.source import at
 from tuner.rainerscript.configuration import Configuration, Parts, parts_of
 from tuner.rainerscript.enabled import without_switches
@@ -35,6 +31,7 @@ from tuner.rainerscript.parameters import (
     ruleset_of,
 )
 from tuner.rainerscript.script import (
+    BUILT_IN,
     Block,
     Call,
     Directive,
@@ -119,6 +116,10 @@ class _Translation:
             self.comments["main_queue",] = queue.origin
         self.keep_objects()
         snippets = self.settled(outputs)
+        types = {one["type"] for key in ("inputs", "outputs") for one in self.listed(key)}
+        loads = ", ".join(sorted(types - self.parts.modules.keys() - BUILT_IN))
+        if loads:
+            self.gaps.change(self.beginning, f"no file here loads {loads}: the profile does")
         for one in filter(_in_clear, self.listed("outputs")):
             what = f"{one['name']} logs in over HTTP without TLS: guardrails.secrets_in_clear is on"
             self.gaps.change(self.beginning, what)
@@ -200,17 +201,17 @@ class _Translation:
             self.data["guardrails"] = {"secrets_in_clear": True}
         else:
             self.data.pop("guardrails", None)
-        profile = _profile(self.data)
-        errors = [] if profile is None else _errors(profile)
+        profile = as_profile(self.data)
+        errors = [] if profile is None else errors_of(profile)
         too_new = sum(one.code in TOO_NEW for one in errors)
         if profile is not None and too_new:
-            release = _newer_release(profile, too_new)
+            release = newer_release(profile, too_new)
             if release != profile.release.rsyslog_number:
-                profile = _of_release(profile, release)
+                profile = of_release(profile, release)
                 self.data["release"] = profile.release.model_dump(exclude_none=True)
                 what = f"parameters that older rsyslogs refuse: release.rsyslog is 8.{release}"
                 self.gaps.change(self.beginning, what)
-                errors = _errors(profile)
+                errors = errors_of(profile)
         return errors
 
     @property
@@ -423,7 +424,7 @@ class _Translation:
 
     def snippets(self, outputs: Sequence[Statement]) -> Mapping[str, str]:
         """The snippets, named in the profile, which has these actions as outputs."""
-        profile = _profile({key: value for key, value in self.data.items() if key != "snippets"})
+        profile = as_profile({key: value for key, value in self.data.items() if key != "snippets"})
         loaded = {"impstats"} if "impstats" in self.data else set[str]()
         loaded |= set() if profile is None else {one.name for one in script(profile).modules}
         late = self.rest.late_modules(loaded)
@@ -439,52 +440,8 @@ class _Translation:
         return texts
 
 
-# There is one in every second month.
-_RELEASES = [
-    100 * year + month for year in range(OLDEST // 100, NEWEST_READ // 100 + 1)
-    for month in range(2, 13, 2) if 100 * year + month <= NEWEST_READ
-]  # fmt: skip
-_ANY_INPUT = {"type": "imptcp", "port": 514}
 # What an output logs in with.
 _SECRETS = frozenset({"auth", "apikey", "token", "httpheadervalue"})
-
-
-def _profile(data: Mapping[str, object]) -> Profile | None:
-    """The profile, with an input where it has none: what it is once that is added."""
-    try:
-        return Profile.model_validate(
-            {"inputs": [_ANY_INPUT], **data}, by_alias=True, by_name=False
-        )
-    except ValidationError:
-        return None
-
-
-def _errors(profile: Profile) -> list[Finding]:
-    return [one for one in lint(profile) if one.severity is Severity.ERROR]
-
-
-def _newer_release(profile: Profile, unknown: int) -> int:
-    """The oldest release that does not know the fewest parameters, of which `unknown` are too new
-    for the profile's own: a newer one knows those of the releases before it."""
-    own = profile.release.rsyslog_number
-
-    def not_known(number: int) -> int:
-        return sum(one.code in TOO_NEW for one in _errors(_of_release(profile, number)))
-
-    fewest = not_known(NEWEST_READ)
-    if fewest >= unknown:
-        return own
-    later = [number for number in _RELEASES if number > own]
-
-    def knows_all(number: int) -> bool:
-        return not_known(number) <= fewest
-
-    return later[bisect_left(later, True, key=knows_all)]
-
-
-def _of_release(profile: Profile, number: int) -> Profile:
-    release = profile.release.model_copy(update={"rsyslog": f"8.{number}"})
-    return profile.model_copy(update={"release": release})
 
 
 def _in_clear(output: Mapping[str, Any]) -> bool:

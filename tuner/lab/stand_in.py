@@ -7,16 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tuner.modules.input import Input
+from tuner.rainerscript.configuration import not_loaded
 from tuner.rainerscript.gaps import Gap
-from tuner.rainerscript.script import (
-    BUILT_IN,
-    Block,
-    ScriptObject,
-    ScriptPosition,
-    every,
-    loading,
-    module_name,
-)
+from tuner.rainerscript.script import Block, ScriptPosition, loading
 
 if TYPE_CHECKING:
     from tuner.profile.base import KeptBase
@@ -42,12 +35,3 @@ def stand_in(
         missing = not_loaded((*added, *block))
     modules = (loading(name, here) for name in missing)
     return (*modules, *added), tuple(Gap(here, what) for what in said)
-
-
-def not_loaded(block: Block) -> tuple[str, ...]:
-    """The modules that inputs and actions are of, and that nothing loads: the file that includes a
-    drop-in does."""
-    objects = [one for one in every(block) if isinstance(one, ScriptObject)]
-    loaded = {module_name(one) for one in objects if one.kind == "module"} | BUILT_IN
-    used = (one.type for one in objects if one.kind in {"input", "action"})
-    return tuple(dict.fromkeys(one for one in used if one.removeprefix("builtin:") not in loaded))

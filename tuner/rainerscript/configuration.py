@@ -18,6 +18,7 @@ from tuner.rainerscript.gaps import Gap, Inexpressible
 from tuner.rainerscript.legacy import CORE, DEFAULT_RULESET
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import (
+    BUILT_IN,
     Block,
     Call,
     Directive,
@@ -404,3 +405,12 @@ def parts_of(block: Block) -> Parts:
         else:
             parts.rules.append(statement)
     return parts
+
+
+def not_loaded(block: Block) -> tuple[str, ...]:
+    """The modules that inputs and actions are of, and that nothing loads: the file that includes a
+    drop-in does."""
+    objects = [one for one in every(block) if isinstance(one, ScriptObject)]
+    loaded = {module_name(one) for one in objects if one.kind == "module"} | BUILT_IN
+    used = (one.type for one in objects if one.kind in {"input", "action"})
+    return tuple(dict.fromkeys(one for one in used if one.removeprefix("builtin:") not in loaded))

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from tuner.errors import JobFailed, KeyPath, Problem, ProgramMissing, Refused, Severity
 from tuner.host.usage import memory_bytes
-from tuner.lab.stand_in import not_loaded
 from tuner.lint.load import LoadedProfile
 from tuner.modules.input import Listener
 from tuner.modules.secrets import SecretRef
 from tuner.profile.placement import queue_memory
-from tuner.rainerscript.configuration import Configuration
+from tuner.rainerscript.configuration import Configuration, not_loaded
 from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.quoting import quote, secret
 from tuner.rainerscript.script import printed

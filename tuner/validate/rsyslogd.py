@@ -25,8 +25,8 @@ from tuner.host.process import (
     run_as_daemon,
 )
 from tuner.host.programs import rsyslog_version, rsyslogd, to_install
-from tuner.lab.stand_in import not_loaded
 from tuner.modules.registry import packaged_since, packages, unpackaged
+from tuner.rainerscript.configuration import not_loaded
 from tuner.rainerscript.quoting import quote
 
 if TYPE_CHECKING:
