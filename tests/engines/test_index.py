@@ -8,9 +8,9 @@ import pytest
 
 from tests.lab.test_bind import SITE
 from tests.profile.examples import SMALL, small
-from tuner.engines.index import IndexSettings
-from tuner.engines.node import Node
-from tuner.engines.settings import CODECS, INDEX_SETTINGS, NODE_SETTINGS
+from tuner.engines.index_settings import INDEX_SETTINGS, IndexSettings
+from tuner.engines.node import NODE_SETTINGS, Node
+from tuner.engines.settings import CODECS
 from tuner.errors import BadProfile, Refused
 from tuner.lab.bind import Bound, bind
 from tuner.lint.load import parse_profile

@@ -21,9 +21,10 @@ from tests.live.engines import RELEASES, running
 from tests.profile.examples import small
 from tuner.engine import owned
 from tuner.engine.client import EngineClient, EngineRefused
-from tuner.engines.node import Node
+from tuner.engines.index_settings import INDEX_SETTINGS
+from tuner.engines.node import NODE_SETTINGS, Node
 from tuner.engines.release import Release
-from tuner.engines.settings import CODECS, INDEX_SETTINGS, NODE_SETTINGS, unknown_to
+from tuner.engines.settings import CODECS, unknown_to
 from tuner.lab.entrances import TcpPort
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.property.hostile_profiles import Case, Json
 from tests.render.tokens import Object
-from tuner.engines.index import IndexSettings
+from tuner.engines.index_settings import IndexSettings
 from tuner.modules.field import merges
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile

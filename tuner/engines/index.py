@@ -4,17 +4,14 @@ and old ones go."""
 from enum import Enum
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from tuner.engines.settings import INDEX_SETTINGS, field_names
+from tuner.engines.index_settings import IndexSettings
 from tuner.schema.parameter import parameter
 from tuner.schema.scalars import (
     ByteSize,
-    Duration,
     FieldName,
     IndexName,
-    NonNegative,
-    PipelineName,
     Positive,
     Switch,
 )
@@ -58,16 +55,10 @@ class Lifecycle(Section):
         return self
 
 
-_SPELLED = field_names(INDEX_SETTINGS)
-_Codec = Literal[
-    "default", "best_compression", "legacy_default", "legacy_best_compression", "lz4", "zlib",
-    "zstd", "zstd_no_dict", "qat_lz4", "qat_deflate",
-]  # fmt: skip
 _PartProperty = Literal[
     "hostname", "fromhost-ip", "programname", "app-name", "syslogfacility-text",
     "syslogseverity-text",
 ]  # fmt: skip
-_Copies = Literal["all"] | Annotated[int, Field(ge=0, le=11, strict=True)]
 
 
 class MappingStyle(Enum):
@@ -111,75 +102,6 @@ class IndexBy(Section):
         if (self.property is None) == (self.json_path is None):
             raise ValueError("give exactly one of property and json")
         return self
-
-
-class IndexSettings(Section):
-    """Index settings, without their `index.` prefix; None leaves the engine's default."""
-
-    model_config = ConfigDict(alias_generator=_SPELLED.__getitem__)
-
-    number_of_shards: Annotated[int, Field(ge=1, le=1024, strict=True)] = 1
-    number_of_replicas: Annotated[int, Field(ge=0, le=10, strict=True)] = 1
-    replication_type: Literal["DOCUMENT", "SEGMENT"] | None = None
-    write_wait_for_active_shards: _Copies | None = None
-    routing_allocation_total_shards_per_node: Positive | None = None
-    unassigned_node_left_delayed_timeout: Duration | None = None
-    bulk_adaptive_shard_selection_enabled: Switch | None = None
-
-    refresh_interval: Duration | None = None
-    search_idle_after: Duration | None = None
-    codec: _Codec | None = None
-    codec_compression_level: Annotated[int, Field(ge=1, le=6, strict=True)] | None = None
-    store_type: Literal["fs", "hybridfs", "niofs", "mmapfs"] | None = None
-    compound_format: Switch | Annotated[float, Field(ge=0, le=1)] | ByteSize | None = None
-    use_compound_file: Switch | None = None
-
-    translog_durability: Literal["request", "async"] | None = None
-    translog_sync_interval: Duration | None = None
-    translog_flush_threshold_size: ByteSize | None = None
-    translog_flush_threshold_age: Duration | None = None
-    translog_generation_threshold_size: ByteSize | None = None
-    flush_after_merge: ByteSize | None = None
-    check_pending_flush_enabled: Switch | None = None
-    merge_on_flush_enabled: Switch | None = None
-    merge_on_flush_max_full_flush_merge_wait_time: Duration | None = None
-    recovery_use_synthetic_source: Switch | None = None
-
-    merge_scheduler_max_thread_count: Positive | None = None
-    merge_scheduler_max_merge_count: Positive | None = None
-    merge_scheduler_auto_throttle: Switch | None = None
-    merge_policy: Literal["default", "tiered", "log_byte_size"] | None = None
-    merge_policy_type: Literal["unset", "tiered", "time_based"] | None = None
-    merge_policy_merge_factor: Annotated[int, Field(ge=2, strict=True)] | None = None
-    merge_policy_segments_per_tier: Annotated[float, Field(ge=2)] | None = None
-    merge_policy_max_merge_at_once: Annotated[int, Field(ge=2, strict=True)] | None = None
-    merge_policy_max_merged_segment: ByteSize | None = None
-    merge_policy_floor_segment: ByteSize | None = None
-    merge_policy_deletes_pct_allowed: Annotated[float, Field(ge=5, le=50)] | None = None
-    merge_log_byte_size_policy_merge_factor: Annotated[int, Field(ge=2, strict=True)] | None = None
-    merge_log_byte_size_policy_min_merge: ByteSize | None = None
-    merge_log_byte_size_policy_max_merge_segment: ByteSize | None = None
-    auto_force_merge_enabled: Switch | None = None
-
-    mapping_total_fields_limit: Positive | None = None
-    mapping_total_fields_ignore_dynamic_beyond_limit: Switch | None = None
-    mapping_depth_limit: Positive | None = None
-    mapping_ignore_malformed: Switch | None = None
-    mapping_ignore_above: NonNegative | None = None
-    mapping_source_mode: Literal["stored", "synthetic"] | None = None
-    mode: Literal["standard", "logsdb"] | None = None
-    logsdb_route_on_sort_fields: Switch | None = None
-    derived_source_enabled: Switch | None = None
-    seq_no_index_options: Literal["points_and_doc_values", "doc_values_only"] | None = None
-    append_only_enabled: Switch | None = None
-    bloom_filter_for_id_field_enabled: Switch | None = None
-    optimize_doc_id_lookup_fuzzy_set_enabled: Switch | None = None
-    sort_field: Annotated[tuple[FieldName, ...], Field(min_length=1)] | None = None
-    sort_order: Annotated[tuple[Literal["asc", "desc"], ...], Field(min_length=1)] | None = None
-    default_pipeline: PipelineName | None = None
-    final_pipeline: PipelineName | None = None
-    requests_cache_enable: Switch | None = None
-    queries_cache_enabled: Switch | None = None
 
 
 class Index(Section):

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, get_args, get_origin
 
-from tuner.engines.settings import ALWAYS, INDEX_SETTINGS, NODE_SETTINGS, Setting, Update
+from tuner.engines.index_settings import INDEX_SETTINGS
+from tuner.engines.settings import ALWAYS, Setting, Update
 from tuner.errors import BadUsage
 from tuner.modules.input import Input
 from tuner.modules.output import Output
@@ -213,8 +214,7 @@ def _kinds(keys: list[Key]) -> tuple[str, ...]:
 
 def _setting(key: Key) -> Setting | None:
     """The engine's record of the setting; None for other keys."""
-    tables = {"settings": INDEX_SETTINGS, "node": NODE_SETTINGS}
-    return tables.get(fact_name(key).partition(".")[0], {}).get(key.name)
+    return next((mark for mark in key.info.metadata if isinstance(mark, Setting)), None)
 
 
 def _since(keys: list[Key]) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tuner.engines.index import Index, IndexSettings, Rotate
+from tuner.engines.index import Index, Rotate
+from tuner.engines.index_settings import IndexSettings
 from tuner.errors import Refused
 from tuner.modules.field import DocumentField, Preset
 from tuner.modules.output import Output, Surroundings

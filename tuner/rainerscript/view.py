@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from tuner.engines.index import IndexSettings
+from tuner.engines.index_settings import IndexSettings
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue

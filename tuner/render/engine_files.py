@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tuner.engines.index import Index, IndexSettings, MappingStyle, Rotate
+from tuner.engines.index import Index, MappingStyle, Rotate
+from tuner.engines.index_settings import INDEX_SETTINGS, IndexSettings
 from tuner.engines.release import Engine
-from tuner.engines.settings import INDEX_SETTINGS, Update
+from tuner.engines.settings import Update
 from tuner.modules.field import DocumentField
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import fields_of, mapping_of

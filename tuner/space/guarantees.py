@@ -15,7 +15,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tuner.engines.settings import INDEX_SETTINGS, unknown_to
+from tuner.engines.index_settings import INDEX_SETTINGS
+from tuner.engines.settings import unknown_to
 from tuner.errors import BadUsage
 from tuner.modules.queue import SEGMENTED_SINCE, QueueType
 from tuner.profile.model import Keep, Profile, Tier

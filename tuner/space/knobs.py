@@ -8,7 +8,8 @@ from enum import Enum
 
 from pydantic import BaseModel
 
-from tuner.engines.settings import INDEX_SETTINGS, unknown_to
+from tuner.engines.index_settings import INDEX_SETTINGS
+from tuner.engines.settings import unknown_to
 from tuner.profile.model import Profile, SearchScope
 from tuner.profile.paths import resolve_path
 from tuner.schema.path import Path

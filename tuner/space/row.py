@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from tuner.engines.settings import INDEX_SETTINGS, Update
+from tuner.engines.index_settings import INDEX_SETTINGS
+from tuner.engines.settings import Update
 from tuner.profile.model import Keep, Profile
 from tuner.schema.path import Path
 from tuner.space.knob import Cost, Helps, Knob, Level, Need, holding

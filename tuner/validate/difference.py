@@ -20,8 +20,9 @@ from tuner.engine.installed import (
     same_template,
 )
 from tuner.engines.index import Rotate
+from tuner.engines.index_settings import INDEX_SETTINGS
 from tuner.engines.release import Engine
-from tuner.engines.settings import INDEX_SETTINGS, Update
+from tuner.engines.settings import Update
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile
 from tuner.render.engine_files import (

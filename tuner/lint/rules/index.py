@@ -6,15 +6,10 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from tuner.engines.index import Index, Lifecycle, MappingStyle, Rotate
+from tuner.engines.index_settings import INDEX_SETTINGS
+from tuner.engines.node import NODE_SETTINGS
 from tuner.engines.release import Engine, Release
-from tuner.engines.settings import (
-    CODECS,
-    INDEX_SETTINGS,
-    NODE_SETTINGS,
-    REGISTERED,
-    Setting,
-    unknown_to,
-)
+from tuner.engines.settings import CODECS, REGISTERED, Setting, unknown_to
 from tuner.errors import KeyPath
 from tuner.lint.each import each, engine_outputs
 from tuner.lint.rules.settings import SETTINGS
