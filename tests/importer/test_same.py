@@ -180,8 +180,8 @@ def test_control_characters_that_broke_documents_are_said_to_be_escaped(
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("programname", "leads to no other folder"),
-        ("fromhost-ip", "is an underscore where it is empty"),
+        ("programname", "_ stands for each slash of it, and where it is empty"),
+        ("fromhost-ip", "is _ where it is empty"),
         ("hostname:::secpath-replace", None),
         ("syslogseverity-text", None),
     ],

@@ -59,7 +59,7 @@ _EXPLAINS = {
     "FIELD NOT FOUND": r"\*\*FIELD NOT FOUND\*\*",
     "an event without JSON": r"^(JSON|documents)\b",
     "leads to no other folder": "^/",
-    "is an underscore where it is empty": "^/",
+    "is _ where it is empty": "^/",
     "inputname of its events becomes": "",
     "does not escape control characters": r"^JSON\b",
     "of large batches may be torn": "^/",

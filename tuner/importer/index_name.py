@@ -58,9 +58,9 @@ def _say_where_it_leads(value: TemplateProperty, gaps: Gaps) -> None:
     """Say that a value in a path leads to no other folder, where it could."""
     is_safe = value.options.get("securepath", "").lower() == "replace"
     if not is_safe and value.lowered not in _HARMLESS:
-        what = "leads to no other folder: an underscore stands for each slash of it"
+        what = "leads to no other folder: _ stands for each slash of it, and where it is empty"
         if value.lowered == "fromhost-ip":
-            what = "is an underscore where it is empty, as of events of imfile"
+            what = "is _ where it is empty, as of events of imfile"
         gaps.change(value.origin, f"%{value.name}% in the name of a file {what}")
 
 
