@@ -33,8 +33,8 @@ from tuner.report.search_report import (
     outcome_blocks,
     report_json,
     search_report,
-    trials_csv,
 )
+from tuner.report.spreadsheet import trials_csv
 from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
 from tuner.search.verdict import Claim, judge
 from tuner.space.knob import Bottleneck, level_text

@@ -1,11 +1,8 @@
-"""A search as it is told: the report of all sections, the outcome on a terminal, JSON and CSV."""
+"""A search as it is told: the report of all sections, the outcome on a terminal and JSON."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import re
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -14,8 +11,6 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from tuner.lint.repairs import every_change
-from tuner.measure.measurement import Delivery, Failure, Measurement, PacedMeasurement
-from tuner.measure.metrics import Result as Outcome
 from tuner.report.figures import share
 from tuner.report.first_screen import first_screen, numbers, rates
 from tuner.report.result import Doubted, EffectGroup, StudyResult
@@ -39,9 +34,8 @@ from tuner.report.sections import (
     PlainBlock,
     Report,
     ReportSection,
-    shown,
 )
-from tuner.search.study import SCHEMA, Options, Study, Trial
+from tuner.search.study import SCHEMA, Options, Study
 from tuner.search.times import Times
 from tuner.search.verdict import Claim, Loss, Verdict
 from tuner.space.knob import Level, level_text
@@ -130,20 +124,6 @@ _TIMES = TypeAdapter(Times)
 _LOSSES = TypeAdapter(tuple[Loss, ...])
 _DOUBTS = TypeAdapter(tuple[Doubted, ...])
 
-# What spreadsheets take for a formula, numbers left out.
-_FORMULA = re.compile(r"(?![+-]?[\d.]+$)[=+@\t-]")
-
-_TRIAL = ("trial", "phase", "pair", "why", "at_s", "ended_s", "machine",
-          "offered_per_second")  # fmt: skip
-_RESULT = (
-    "outcome", "eps", "eps_se", "eps_paid", "eps_durable", "eps_merged", "sent", "indexed", "lost",
-    "duplicated", "shipper_cpu_us", "engine_cpu_us", "shipper_rss_bytes", "store_bytes_per_event",
-    "freshness_p50_s", "freshness_p99_s", "probe_zlib_us", "probe_socket_us", "bottleneck",
-    "doubts", "failure",
-)  # fmt: skip
-
-CsvCell = str | float | None
-
 
 def report_json(result: StudyResult) -> dict[str, object]:
     """The verdict with what explains it, the time and every trial, under a schema number that grows
@@ -169,87 +149,3 @@ def report_json(result: StudyResult) -> dict[str, object]:
 def report_text(result: StudyResult) -> str:
     """The report as indented JSON text."""
     return json.dumps(report_json(result), indent=2) + "\n"
-
-
-def trials_csv(study: Study) -> str:
-    """A row for each trial: what was asked for, what came out, and the value of every knob of the
-    search.  As RFC 4180 has it; cells without a value are empty."""
-    axes = study.header.space
-    text = io.StringIO()
-    rows = csv.writer(text)
-    rows.writerow([*_TRIAL, *_RESULT, *(_cell(axis.path) for axis in axes)])
-    for trial in study.trials:
-        changes = dict(trial.changes)
-        levels = [level_text(changes.get(axis.path, axis.current)) for axis in axes]
-        came_out = _came_out(trial.outcome)
-        cells = [*_asked(trial), *(came_out.get(name) for name in _RESULT), *levels]
-        rows.writerow([_cell(cell) for cell in cells])
-    return text.getvalue()
-
-
-def _asked(trial: Trial) -> tuple[CsvCell, ...]:
-    return (
-        trial.number,
-        trial.phase.value,
-        trial.pair,
-        trial.why,
-        trial.at_s,
-        trial.ended_s,
-        trial.machine or None,
-        trial.per_second,
-    )
-
-
-def _came_out(outcome: Outcome) -> dict[str, CsvCell]:
-    match outcome:
-        case Failure():
-            account: dict[str, CsvCell] = {"sent": outcome.sent, "indexed": outcome.indexed}
-            if outcome.delivery is not None:
-                account = _account(outcome.delivery)
-            memory = {"shipper_rss_bytes": outcome.shipper_rss_bytes}
-            return {"outcome": "failed", **account, **memory, "failure": str(outcome)}
-        case PacedMeasurement():
-            return {"outcome": "fixed rate", **_measured(outcome), **_fresh(outcome)}
-        case Measurement():
-            return {"outcome": "measured", **_measured(outcome), **_rates(outcome)}
-
-
-def _account(delivery: Delivery) -> dict[str, CsvCell]:
-    return {name: getattr(delivery, name) for name in ("sent", "indexed", "lost", "duplicated")}
-
-
-def _measured(outcome: Measurement | PacedMeasurement) -> dict[str, CsvCell]:
-    return {
-        "eps": outcome.eps,
-        **_account(outcome.delivery),
-        "shipper_cpu_us": outcome.shipper_cpu_us,
-        "engine_cpu_us": outcome.engine_cpu_us,
-        "shipper_rss_bytes": outcome.shipper_rss_bytes,
-        "doubts": "; ".join(map(str, outcome.doubts)),
-        "probe_zlib_us": None if outcome.speed is None else outcome.speed.zlib_us,
-        "probe_socket_us": None if outcome.speed is None else outcome.speed.socket_us,
-    }
-
-
-def _rates(outcome: Measurement) -> dict[str, CsvCell]:
-    return {
-        "eps_se": outcome.eps_se,
-        "eps_paid": outcome.eps_paid,
-        "eps_durable": outcome.eps_durable,
-        "eps_merged": outcome.eps_merged,
-        "store_bytes_per_event": outcome.store_bytes_per_event,
-        "bottleneck": None if outcome.verdict is None else outcome.verdict.bottleneck.value,
-    }
-
-
-def _fresh(outcome: PacedMeasurement) -> dict[str, CsvCell]:
-    found = outcome.freshness_s
-    return {} if found is None else {"freshness_p50_s": found.p50, "freshness_p99_s": found.p99}
-
-
-def _cell(value: CsvCell) -> CsvCell:
-    """A text that a spreadsheet would compute stays text behind an apostrophe."""
-    if not isinstance(value, str):
-        return value
-    text = shown(value)
-    return f"'{text}" if _FORMULA.match(text) else text
