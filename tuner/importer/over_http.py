@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, unquote
 
 from pydantic import TypeAdapter
 
@@ -35,6 +35,7 @@ from tuner.rainerscript.script import (
     every,
 )
 from tuner.rainerscript.secrets import secret_header
+from tuner.rainerscript.servers import servers_of
 from tuner.rainerscript.template import Template, TemplateProperty
 
 _TLS = {
@@ -121,7 +122,7 @@ def _connection(
     action: ScriptObject, name: str, tls: type[HttpTls], port: str, https: bool, gaps: Gaps
 ) -> tuple[list[str], dict[str, object]]:
     """The servers; who logs in, and the section tls.  Raises Inexpressible."""
-    servers, logins = _servers(action, gaps, port, "https" if https else "http")
+    servers, logins = _servers(action, gaps, port, https)
     if not servers:
         raise Inexpressible(action.origin, "no server that can be read")
     data = _credentials(action, name, logins, gaps)
@@ -377,36 +378,18 @@ def _say_what_changes(action: ScriptObject, gaps: Gaps) -> None:
         gaps.change(limit.origin, "ratelimit of retries is left out: it drops events")
 
 
-# Where curl goes without a port.
-_CURLS_PORTS = {"http": 80, "https": 443}
-
-
 def _servers(
-    action: ScriptObject, gaps: Gaps, default_port: str, scheme: str
+    action: ScriptObject, gaps: Gaps, port: str, https: bool
 ) -> tuple[list[str], list[SplitResult]]:
     """The addresses, each with its port, and those with a login in them, whose password goes
-    nowhere (omelasticsearch.c and omhttp.c, computeBaseUrl)."""
-    given = action.get("server")
-    texts = ("localhost",) if given is None else given.texts
-    if not texts:
+    nowhere."""
+    found = list(servers_of(action, https, port))
+    if not found:
         raise Inexpressible(action.origin, "the server is known only when rsyslogd starts")
-    servers, logins = [], []
-    for text in texts:
-        has_scheme = text.lower().startswith(("http://", "https://"))
-        full = text if has_scheme else f"{scheme}://{text}"
-        try:
-            parts = urlsplit(full)
-            port: int | str | None = parts.port
-        except ValueError:
-            gaps.miss(action.origin, "a server whose address cannot be read")
-            continue
-        if parts.path.strip("/"):
-            gaps.miss(action.origin, "a path in the address of a server")
-        if port is None and ":" in parts.netloc:
-            # rsyslog takes it for a port: that of a login, or of IPv6.
-            port = _CURLS_PORTS[parts.scheme]
-        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-        port = port or action.text("serverport") or default_port
-        servers.append(f"{parts.scheme}://{host}:{port}")
-        logins += [parts] if parts.username else []
-    return servers, logins
+    if None in found:
+        gaps.miss(action.origin, "a server whose address cannot be read")
+    read = [one for one in found if one is not None]
+    if any(one.path.strip("/") for one in read):
+        gaps.miss(action.origin, "a path in the address of a server")
+    servers = [f"{one.scheme}://{one.netloc.rpartition('@')[2]}" for one in read]
+    return servers, [one for one in read if one.username]

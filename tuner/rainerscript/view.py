@@ -38,6 +38,7 @@ from tuner.rainerscript.script import (
     every,
     module_name,
 )
+from tuner.rainerscript.servers import servers_of
 from tuner.schema.parameter import of_module
 from tuner.schema.scalars import as_name
 
@@ -395,10 +396,8 @@ def _queue(one: ScriptObject) -> dict[str, object]:
 def _servers(one: ScriptObject) -> list[str]:
     """The addresses as profiles spell them; one of this machine where they are known only when
     rsyslogd starts, or have a login or a path."""
-    given = one.get("server")
-    scheme, port = "https" if one.is_on("usehttps") else "http", one.text("serverport") or "9200"
-    texts = ("localhost",) if given is None else given.texts
-    made = [text if "://" in text else f"{scheme}://{text}:{port}" for text in texts]
+    found = servers_of(one, one.is_on("usehttps"))
+    made = ["" if each is None else each.geturl() for each in found]
     return made if made and all(map(_SERVER.fullmatch, made)) else ["http://127.0.0.1:9200"]
 
 

@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import urlsplit
 
 from tuner.engine.client import EngineClient, at
 from tuner.engine.counters import await_quiet
@@ -26,6 +25,7 @@ from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
 from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.script import Block, ScriptObject, every
+from tuner.rainerscript.servers import servers_of
 from tuner.rainerscript.tokens import SURROGATES
 from tuner.validate.comparable import ENTERED, LISTENERS, ComparableScript, Entry
 from tuner.validate.equality import Arrival, Delivered
@@ -160,22 +160,14 @@ def _written(folder: Path, before: str) -> Iterator[Arrival]:
 
 
 def _servers(block: Block) -> Iterator[str]:
-    """Where actions send documents, as omelasticsearch works it out: it drops a slash at the end,
-    adds its port to what has no colon in it, and then libcurl has defaults of its own."""
+    """Where actions send documents."""
     for one in every(block):
-        if not isinstance(one, ScriptObject) or one.type != "omelasticsearch":
-            continue
-        given, scheme = one.get("server"), "https" if one.is_on("usehttps") else "http"
-        port, pipeline = one.text("serverport") or "9200", one.text("pipelineName")
-        for server in ("localhost",) if given is None else given.texts:
-            has_scheme = server.lower().startswith(("http://", "https://"))
-            url = (server if has_scheme else f"{scheme}://{server}").removesuffix("/")
-            host = url.partition("://")[2]
-            parts = urlsplit(url if ":" in host else f"{url}:{port}")
-            default = 443 if parts.scheme == "https" else 80
-            path = parts.path.rstrip("/")
+        if isinstance(one, ScriptObject) and one.type == "omelasticsearch":
+            pipeline = one.text("pipelineName")
             more = "" if pipeline is None or one.is_on("dynPipelineName") else f" ({pipeline})"
-            yield f"{parts.scheme}://{parts.hostname}:{parts.port or default}{path}{more}"
+            for server in filter(None, servers_of(one, one.is_on("usehttps"))):
+                where = f"{server.hostname}:{server.port}{server.path.rstrip('/')}"
+                yield f"{server.scheme}://{where}{more}"
 
 
 # In a network of its own, where every address can be listened on; $0 to $3 are rsyslogd, its
