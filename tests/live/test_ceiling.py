@@ -118,25 +118,26 @@ def test_a_daily_index_is_fed_under_its_date(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"),
+    ("faults", "said"),
     [
-        ("errors,after=3", "refused with status 400"),
-        ("status=429,after=3", "HTTP 429"),
-        ("reset,after=3", "Connection"),
-        ("drop-event=17", "acknowledged"),
-        ("double-event=17", "acknowledged"),
+        (("errors,after=3",), "refused with status 400"),
+        (("status=429,after=3",), "HTTP 429"),
+        (("reset,after=3",), "Connection"),
+        # Of what rsyslog writes the first documents are fed: a late batch may hold one of these.
+        (("drop-event=17", "drop-event=2017"), "acknowledged"),
+        (("double-event=17", "double-event=2017"), "acknowledged"),
     ],
 )
 def test_a_fault_makes_its_combination_invalid_and_no_other(
-    tmp_path: Path, fault: str, said: str
+    tmp_path: Path, faults: tuple[str, ...], said: str
 ) -> None:
-    with sink_lab(tmp_path, fault) as lab:
+    with sink_lab(tmp_path, *faults) as lab:
         found = ceiling(lab, PROFILE, lambda _: None, QUICK)
-    # On a busy machine the event may come to its turn only with the second combination.
-    (struck,) = [one for one in found.combinations if one.invalid is not None]
-    assert struck.invalid is not None
-    assert said in struck.invalid
-    assert found.best != struck
+    # On a busy machine an event may come to its turn only with the second combination.
+    struck = [one for one in found.combinations if one.invalid is not None]
+    assert 1 <= len(struck) <= len(faults)
+    assert all(said in (one.invalid or "") for one in struck)
+    assert found.best not in struck
 
 
 def test_where_nothing_is_valid_the_reason_is_told(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tuner.lab.base_script import LabScript
 
 RECEIVER_PORTS = 2
 """It takes syslog over TCP and UDP at the first, RELP at the second."""
-_PATIENCE_S = 15.0
+_PATIENCE_S = 60.0
 _STOP_TIMEOUT_S = 5.0
 
 

@@ -11,7 +11,8 @@ from tuner.errors import JobFailed
 from tuner.host.child import Child
 from tuner.lab.faults import Fault
 
-START_TIMEOUT_S = 15.0
+# At a load of 20 on two cores 15 s were not enough.
+START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 5.0
 
 
