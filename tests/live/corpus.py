@@ -63,6 +63,7 @@ _EXPLAINS = {
     "inputname of its events becomes": "",
     "does not escape control characters": r"^JSON\b",
     "of large batches may be torn": "^/",
+    "that its position cuts in two is left out": r"\\ufffd",
     "with its own offset instead of UTC": r"T\d\d:\d\d:\d\d",
 }
 
