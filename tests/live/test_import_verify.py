@@ -210,7 +210,5 @@ def test_a_configuration_of_the_old_form_delivers_the_same_json() -> None:
     """It does not escape its messages: what is no JSON there is JSON here, and nothing else."""
     done = RUN.invoke(app, ["import", "--convert", str(GOLDEN / "old.conf"), "--verify"])
     assert isinstance(done.exception, DifferencesFound)
-    named = [
-        line.partition(" differs")[0] for line in done.stderr.splitlines() if "differs" in line
-    ]
-    assert named == ["JSON"]
+    told = [line for line in done.stderr.splitlines() if " differ" in line]
+    assert [line.partition(": different for ")[0] for line in told] == ["JSON"]
