@@ -9,21 +9,22 @@ import pytest
 
 from tests.importer.test_import import DOCUMENT, imported, listed
 from tuner.importer.conditions import Precondition
-from tuner.importer.flow import (
+from tuner.importer.flow import Walk
+from tuner.importer.reached import (
     KEPT,
     OUTPUT,
     PARSED,
     Guards,
     Reached,
-    Walk,
     name_of_statement,
-    step_of,
     why_bound,
 )
+from tuner.importer.steps import step_of
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
 from tuner.rainerscript.parser import parse
-from tuner.rainerscript.script import If, ScriptObject, ScriptPosition, printed
+from tuner.rainerscript.printing import printed
+from tuner.rainerscript.script import If, ScriptObject, ScriptPosition
 from tuner.rainerscript.template import template_of
 
 _TEMPLATES = (

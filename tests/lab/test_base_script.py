@@ -11,7 +11,7 @@ from tests.profile.test_base import CONF, TEMPLATE, loaded, with_template
 from tuner.errors import Refused
 from tuner.lab.base_script import BaseSite, LabScript, lab_script
 from tuner.profile.bind_inputs import bind_inputs
-from tuner.rainerscript.script import printed
+from tuner.rainerscript.printing import printed
 
 SITE = BaseSite(("http://127.0.0.1:9999",), "rsyslog-tune-x-", "/scratch", 30_000)
 ES = 'action(type="omelasticsearch" name="es" server="es1" uid="u" pwd="secret"'

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.test_base_script import ES, fitted
-from tuner.rainerscript.script import printed
+from tuner.rainerscript.printing import printed
 
 INPUT = 'input(type="imtcp" port="514")\n'
 LEFT_OUT = {

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from tuner.rainerscript.parser import parse
+from tuner.rainerscript.printing import printed
 from tuner.rainerscript.script import (
     Array,
     Block,
@@ -30,7 +31,6 @@ from tuner.rainerscript.script import (
     Variable,
     Word,
     every,
-    printed,
     rewritten,
 )
 

@@ -6,7 +6,8 @@ import pytest
 
 from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.parser import parse
-from tuner.rainerscript.script import ScriptObject, printed
+from tuner.rainerscript.printing import printed
+from tuner.rainerscript.script import ScriptObject
 from tuner.rainerscript.template import TemplateProperty, template_of
 
 

@@ -12,11 +12,13 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 
-from tuner.lab.base_documents import HERE, constant
+from tuner.lab.base_documents import constant
 from tuner.lab.confined import confined
 from tuner.rainerscript.configuration import not_loaded
 from tuner.rainerscript.gaps import Gap
+from tuner.rainerscript.printing import printed
 from tuner.rainerscript.script import (
+    HERE,
     Block,
     BsdBlock,
     Directive,
@@ -37,7 +39,6 @@ from tuner.rainerscript.script import (
     loading,
     module_name,
     nothing,
-    printed,
     rewritten,
 )
 from tuner.validate.comparable import PATH, ComparableScript, Entry, worked_out

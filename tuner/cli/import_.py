@@ -30,7 +30,6 @@ from tuner.errors import (
 from tuner.host.programs import choose_rsyslogd, rsyslog_version, version_in
 from tuner.importer.translate import translate
 from tuner.importer.written import Imported, profile_text
-from tuner.lab.base_documents import HERE
 from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.lint.lint import summary
 from tuner.lint.load import parse_profile
@@ -45,7 +44,7 @@ from tuner.rainerscript.configuration import (
 from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.parser import parse
-from tuner.rainerscript.script import Block, loading
+from tuner.rainerscript.script import HERE, Block, loading
 from tuner.rainerscript.secrets import hidden
 from tuner.rainerscript.tokens import SURROGATES
 from tuner.render.artefacts import rsyslog_conf

@@ -12,22 +12,7 @@ from pydantic import BaseModel
 
 from tuner.importer.conditions import filter_of
 from tuner.importer.document import STANDARD_JSON, line_of_template
-from tuner.importer.flow import (
-    KEPT,
-    OUTPUT,
-    PARSED,
-    PARSING,
-    Reached,
-    Walk,
-    is_said_by_the_step,
-    is_step,
-    kind_of,
-    name_of_statement,
-    step_of,
-    uses,
-    uses_json,
-    why_bound,
-)
+from tuner.importer.flow import Walk
 from tuner.importer.index_name import file_name_of
 from tuner.importer.over_http import (
     Surrounding,
@@ -37,7 +22,20 @@ from tuner.importer.over_http import (
     template_fields,
     without_unknown,
 )
+from tuner.importer.reached import (
+    KEPT,
+    OUTPUT,
+    PARSED,
+    PARSING,
+    Reached,
+    kind_of,
+    name_of_statement,
+    uses,
+    uses_json,
+    why_bound,
+)
 from tuner.importer.rest import Rest, refuses_create
+from tuner.importer.steps import is_said_by_the_step, is_step, step_of
 from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.output import BuiltinTemplate, Lines

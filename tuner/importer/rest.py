@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count, groupby
 
 from tuner.importer.conditions import PRIORITY, property_name
-from tuner.importer.flow import Reached, negated
+from tuner.importer.flow import negated
+from tuner.importer.reached import Reached
 from tuner.modules.omelasticsearch import ASKS_AT_START
 from tuner.rainerscript.configuration import Parts, is_module
 from tuner.rainerscript.gaps import Gap, Gaps
+from tuner.rainerscript.printing import printed
 from tuner.rainerscript.script import (
     BUILT_IN,
     QUEUE,
@@ -33,7 +35,6 @@ from tuner.rainerscript.script import (
     every,
     loading,
     module_name,
-    printed,
     rewritten,
 )
 from tuner.rainerscript.secrets import (

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 from tuner.engine.delivery import FIELD, FIRST_OUTPUT, MICRO_DIGITS
 from tuner.rainerscript.script import (
+    HERE,
     FunctionCall,
     Parameter,
     Quoted,
     ScriptObject,
-    ScriptPosition,
     SetVariable,
     Statement,
 )
@@ -18,7 +18,6 @@ from tuner.rainerscript.template import whole_document
 
 OWN = "rsyslog-tune-"
 """How the names of templates of ours begin."""
-HERE = ScriptPosition("", 1, 1)
 # What omelasticsearch writes without a template (StdJSONFmt in rsyslog's runtime/conf.c).
 _STANDARD = (
     '{"message":"%msg:::json%","fromhost":"%HOSTNAME:::json%",'

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from tuner.errors import Refused
 from tuner.lab.base_documents import (
-    HERE,
     OF_HEAD,
     OF_LINE,
     OWN,
@@ -25,6 +24,7 @@ from tuner.lab.stand_in import stand_in
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.refused_bulks import sends_type
 from tuner.rainerscript.script import (
+    HERE,
     Block,
     BsdBlock,
     Directive,

@@ -35,7 +35,8 @@ from tuner.lab.scratch import subfolder
 from tuner.lab.sink import Sink
 from tuner.profile.base import KeptBase
 from tuner.profile.model import BaseFiles, Profile
-from tuner.rainerscript.script import Block, ScriptObject, Statement, printed, rewritten
+from tuner.rainerscript.printing import printed
+from tuner.rainerscript.script import Block, ScriptObject, Statement, rewritten
 
 # Messages per second: slow enough that no queue fills.
 _PER_SECOND = 4000.0

@@ -23,7 +23,7 @@ from tuner.lab.rsyslogd import Rsyslogd, impstats_section
 from tuner.lab.scratch import subfolder
 from tuner.measure.learning import learnt
 from tuner.profile.model import Profile
-from tuner.rainerscript.script import printed
+from tuner.rainerscript.printing import printed
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.document import Identity
 from tuner.render.engine_files import index_template, priority_of

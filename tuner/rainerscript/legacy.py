@@ -15,6 +15,7 @@ from itertools import chain
 from tuner.rainerscript.legacy_action import CHANNEL, action_of, channel_of
 from tuner.rainerscript.old_template import template_object
 from tuner.rainerscript.script import (
+    HERE,
     ON,
     QUEUE,
     Array,
@@ -210,9 +211,6 @@ def modern(block: Block) -> Block:
     return _Modernised().whole(block)
 
 
-_NOWHERE = ScriptPosition("", 1, 1)
-
-
 @dataclass
 class _Modernised:
     """What the directives so far have set."""
@@ -246,7 +244,7 @@ class _Modernised:
         """The rulesets that directives began, as objects."""
         for name, body in self.rulesets.items():
             given = self.given.get(name, {})
-            origin = next((one.origin for one in (*body, *given.values())), _NOWHERE)
+            origin = next((one.origin for one in (*body, *given.values())), HERE)
             named = Parameter.of("name", name, origin)
             yield ScriptObject("ruleset", (named, *given.values()), origin, body=tuple(body))
 

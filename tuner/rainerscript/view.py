@@ -28,6 +28,7 @@ from tuner.rainerscript.parameters import (
     ruleset_of,
 )
 from tuner.rainerscript.script import (
+    HERE,
     QUEUE,
     Block,
     Call,
@@ -53,7 +54,6 @@ _ENGINE = "omelasticsearch"
 _STAND_INS = ("imtcp", "imptcp")
 _STAND_IN_PORT = 10514
 _TAKES_APART = frozenset({"mmjsonparse", "mmnormalize", "mmfields"})
-_NOWHERE = ScriptPosition("", 1, 1)
 _SERVER = re.compile(r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?")
 _LONGEST, _SIZE = "maxMessageSize", re.compile(r"[1-9][0-9]*[kmg]?")
 TEMPLATE = "template"
@@ -163,9 +163,8 @@ def misfits(setting: str, value: object) -> list[str]:
 
 
 def _known_settings(settings: Mapping[str, object], gaps: Gaps) -> dict[str, object]:
-    here = ScriptPosition("", 1, 1)
     spelled = ((name.removeprefix("index."), _spelled(value)) for name, value in settings.items())
-    plain = [Parameter.of(name, text, here) for name, text in spelled]
+    plain = [Parameter.of(name, text, HERE) for name, text in spelled]
     return known(IndexSettings, plain, "settings of an index", gaps)
 
 
@@ -266,8 +265,8 @@ class _Viewing:
         best = _best(reached, next(engine, ""), [1] * len(names))
         parameters = {"type": kind, "address": LOOPBACK, "port": str(_STAND_IN_PORT)}
         parameters |= {"ruleset": names[best]} if names[best] else {}
-        made = (Parameter.of(*pair, _NOWHERE) for pair in parameters.items())
-        return ScriptObject("input", tuple(made), _NOWHERE)
+        made = (Parameter.of(*pair, HERE) for pair in parameters.items())
+        return ScriptObject("input", tuple(made), HERE)
 
     def _engine_actions(self, ruleset: str) -> frozenset[str]:
         """The engine actions of a ruleset, "" for the default one, and of those that it calls."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from posixpath import normpath
 from typing import Literal
 
-from tuner.lab.base_documents import HERE, constant
+from tuner.lab.base_documents import constant
 from tuner.lab.base_script import TOWARDS_ENGINE, without_host
 from tuner.lab.confined import confined
 from tuner.lab.ports import LOOPBACK_IPV6, free_port
@@ -19,7 +19,9 @@ from tuner.modules.output import Lines
 from tuner.modules.registry import OUTPUTS, name_of
 from tuner.rainerscript.legacy import RUNS
 from tuner.rainerscript.legacy_action import CHANNEL, action_of, channel_of
+from tuner.rainerscript.printing import printed
 from tuner.rainerscript.script import (
+    HERE,
     QUEUE,
     Block,
     BsdBlock,
@@ -34,7 +36,6 @@ from tuner.rainerscript.script import (
     Word,
     module_name,
     nothing,
-    printed,
     rewritten,
 )
 
@@ -113,7 +114,10 @@ class ComparableScript:
         """The configuration for the lab."""
         made = rewritten(block, self.statement)
         # rsyslogd does not run without any action.
-        file = Parameter.of("type", "omfile", HERE), Parameter.of("file", f"{self.folder}/0", HERE)
+        file = (
+            Parameter.of("type", "omfile", HERE),
+            Parameter.of("file", f"{self.folder}/0", HERE),
+        )
         name = Parameter.of("name", "rsyslog-tune-nothing", HERE)
         body = (ScriptObject("action", file, HERE),)
         empty = ScriptObject("ruleset", (name,), HERE, body=body)

@@ -15,8 +15,8 @@ from tuner.modules.secrets import SecretRef
 from tuner.profile.placement import queue_memory
 from tuner.rainerscript.configuration import Configuration, not_loaded
 from tuner.rainerscript.legacy import modern
+from tuner.rainerscript.printing import printed
 from tuner.rainerscript.quoting import quote, secret
-from tuner.rainerscript.script import printed
 from tuner.rainerscript.secrets import hidden
 from tuner.render.artefacts import fragment_path, rsyslog_conf
 from tuner.render.form import WHOLE, Form

@@ -1,0 +1,227 @@
+"""What an event reaches: what each statement and the conditions before it read and write, and what
+may not change places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tuner.importer.conditions import Precondition, variables
+from tuner.importer.document import WHOLE_JSON
+from tuner.rainerscript.gaps import Gap
+from tuner.rainerscript.script import (
+    Expression,
+    Foreach,
+    FunctionCall,
+    If,
+    Operation,
+    Quoted,
+    ScriptObject,
+    SetVariable,
+    Statement,
+    every,
+)
+from tuner.rainerscript.template import Template, TemplateProperty
+
+# How many sets of names are kept.
+_MOST_SETS = 2_000
+
+Guards = tuple[Precondition, ...]
+
+
+@dataclass(frozen=True)
+class Reached:
+    """An action or another statement, and what must hold for an event to get there."""
+
+    statement: Statement
+    guards: Guards
+
+
+PARSING = frozenset({"mmjsonparse", "mmnormalize"})
+PARSED, KEPT, OUTPUT = range(3)
+"""The places of a rendered ruleset: what parses, the snippets, the outputs."""
+
+_JSON = frozenset({"$!", "$parsesuccess"})
+_TEXT = frozenset({"$msg", "$rawmsg"})
+# What modules that change events write; any other may write everything.
+_WRITES = {
+    "mmjsonparse": _JSON, "mmnormalize": _JSON, "mmfields": _JSON, "mmpstrucdata": _JSON,
+    "mmdblookup": _JSON, "mmkubernetes": _JSON, "mmcount": _JSON, "mmsequence": _JSON,
+    "mmutf8fix": _TEXT, "mmrm1stspace": _TEXT, "mmanon": _TEXT,
+}  # fmt: skip
+_EVERYTHING = frozenset({"$"})
+
+
+def kind_of(statement: Statement) -> str:
+    """The module of an action, "" for any other statement."""
+    return statement.type if isinstance(statement, ScriptObject) else ""
+
+
+def name_of_statement(statement: Statement) -> str:
+    """What to call a statement that no key of a profile stands for."""
+    if isinstance(statement, ScriptObject):
+        return f"action {kind_of(statement) or 'without a type'}"
+    if isinstance(statement, SetVariable):
+        return f"{statement.verb} {statement.variable}"
+    return "foreach" if isinstance(statement, Foreach) else "reload_lookup_table"
+
+
+def uses(one: Reached, other: Reached, templates: Mapping[str, Template]) -> bool:
+    """Whether a statement reads what another writes."""
+    return meet(read_by(one, templates), written_by(other.statement))
+
+
+def why_bound(
+    reached: Sequence[Reached], places: Sequence[int], templates: Mapping[str, Template]
+) -> Gap | None:
+    """The first statement that does something else where statements are carried out by their
+    places, and in each place in their own order, and why; None where all may move."""
+    writes = [written_by(one.statement) for one in reached]
+    reads = [read_by(one, templates) for one in reached]
+    for number, one in enumerate(reached):
+        before = range(number)
+        for guard in one.guards:
+            asked = _asked(guard.condition)
+            for other in before[guard.after :]:
+                if meet(asked, writes[other]):
+                    what = f"changes {_shared(writes[other], asked)}, which its condition asks"
+                    return _between(one, reached[other], what)
+        for other in (each for each in before if places[number] < places[each]):
+            touched = reads[number] | writes[number]
+            if meet(writes[other], touched):
+                what = f"changes {_shared(writes[other], touched)}, which it uses"
+                return _between(one, reached[other], f"{what}, and would come after it")
+            if meet(reads[other], writes[number]):
+                what = f"uses {_shared(reads[other], writes[number])}, which it changes"
+                return _between(one, reached[other], f"{what}, and would come after it")
+        # `parse` is done for all events, whatever the conditions.
+        is_parse = places[number] == PARSED and kind_of(one.statement) in PARSING
+        if is_parse:
+            user = _user_elsewhere(number, reached, writes, reads)
+            if user is not None:
+                return _between(one, user, "uses what it finds, of events that it does not parse")
+    return None
+
+
+def _between(one: Reached, other: Reached, what: str) -> Gap:
+    """What another statement has to do with one."""
+    place, name = other.statement.origin, name_of_statement(other.statement)
+    return Gap(one.statement.origin, f"{name} ({place.file}:{place.line}) {what}")
+
+
+def _shared(some: frozenset[str], others: frozenset[str]) -> str:
+    """What two statements have in common, in words."""
+    names = sorted(name for name in some if meet(frozenset({name}), others))
+    return " and ".join("the event" if name == "$" else name for name in names[:2])
+
+
+def uses_json(reached: Sequence[Reached], templates: Mapping[str, Template]) -> Statement | None:
+    """The first statement that sets JSON of the event, or that reads some although nothing parses
+    messages: with messages parsed for another output, either would see what was not there."""
+    is_parsed = any(kind_of(one.statement) in PARSING for one in reached)
+    for one in reached:
+        used = written_by(one.statement) | (frozenset() if is_parsed else read_by(one, templates))
+        if kind_of(one.statement) not in PARSING and meet(used, frozenset({"$!"})):
+            return one.statement
+    return None
+
+
+def _user_elsewhere(
+    number: int,
+    reached: Sequence[Reached],
+    writes: Sequence[frozenset[str]],
+    reads: Sequence[frozenset[str]],
+) -> Reached | None:
+    """The first statement that uses what another finds, of events which that does not get."""
+    needed = set(reached[number].guards)
+    return next(
+        (
+            one
+            for other, one in enumerate(reached)
+            if other != number
+            and not needed.issubset(one.guards)
+            and meet(writes[number], reads[other])
+        ),
+        None,
+    )
+
+
+def _asked(expression: Expression) -> frozenset[str]:
+    return frozenset(map(_named, variables(expression)))
+
+
+def _named(name: str) -> str:
+    lowered = name.lower()
+    if lowered in WHOLE_JSON or lowered == "jsonmesg":
+        return "$!"
+    return lowered if lowered.startswith("$") else f"${lowered}"
+
+
+def meet(some: frozenset[str], others: frozenset[str]) -> bool:
+    """Whether one is a part of another."""
+    if not some or not others:
+        return False
+    return not (_wholes(some).isdisjoint(others) and _wholes(others).isdisjoint(some))
+
+
+@lru_cache(_MOST_SETS)
+def _wholes(names: frozenset[str]) -> frozenset[str]:
+    """Names, and all that they are parts of."""
+    above = (name[: one.start()] for name in names for one in re.finditer("!", name))
+    kinds = (kind for kind in ("$", "$!", "$.", "$/") for name in names if name.startswith(kind))
+    return frozenset().union(names, above, kinds)
+
+
+def written_by(statement: Statement) -> frozenset[str]:
+    """The variables and properties that a statement may change, in small letters."""
+    names: set[str] = set()
+    for one in every((statement,)):
+        if isinstance(one, SetVariable):
+            names |= {one.variable.lower(), *(_filled(one.value) if one.value else ())}
+        elif isinstance(one, Foreach):
+            names.add(one.variable.lower())
+        elif kind_of(one).startswith("mm"):
+            names |= _WRITES.get(kind_of(one), _EVERYTHING)
+    return frozenset(names)
+
+
+def _filled(expression: Expression) -> Iterator[str]:
+    """The variables that functions such as parse_json() fill in."""
+    if isinstance(expression, FunctionCall):
+        texts = (one.text for one in expression.operands if isinstance(one, Quoted))
+        yield from (text.lower() for text in texts if text.startswith(("$!", "$.", "$/")))
+    if isinstance(expression, Operation | FunctionCall):
+        for operand in expression.operands:
+            yield from _filled(operand)
+
+
+def read_by(reached: Reached, templates: Mapping[str, Template]) -> frozenset[str]:
+    """The variables and properties that a statement and its conditions ask for."""
+    names: set[str] = set()
+    for guard in reached.guards:
+        names |= _asked(guard.condition)
+    for one in every((reached.statement,)):
+        if isinstance(one, SetVariable) and one.value is not None:
+            names |= _asked(one.value)
+        elif isinstance(one, Foreach):
+            names |= _asked(one.values)
+        elif isinstance(one, If):
+            names |= _asked(one.condition)
+        elif isinstance(one, ScriptObject):
+            names.update(_read_by_action(one, templates))
+    return frozenset(names)
+
+
+def _read_by_action(action: ScriptObject, templates: Mapping[str, Template]) -> Iterator[str]:
+    if kind_of(action).startswith("mm"):
+        yield from _TEXT if kind_of(action) in _WRITES else _EVERYTHING
+    elif (action.text("template") or "").strip().lower() not in templates:
+        yield from _TEXT  # as rsyslog's own formats do
+    for parameter in action.parameters:
+        template = templates.get((parameter.text or "").strip().lower())
+        pieces = () if template is None else template.pieces
+        if template is not None and template.subtree is not None:
+            yield _named(template.subtree)
+        yield from (_named(piece.name) for piece in pieces if isinstance(piece, TemplateProperty))
