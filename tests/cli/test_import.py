@@ -200,6 +200,10 @@ def test_the_files_of_a_host_are_kept_beside_the_profile_as_they_lie_there(
         (["a.conf", "b.conf"], "name a.conf alone, or --convert them"),
         (["rsyslog.yaml"], "rsyslog.yaml is rsyslog's own YAML, in which nothing is changed"),
         (["a.conf", "--verify"], "--verify compares what a profile says anew: it needs --convert"),
+        (
+            ["a.conf", "--elasticsearch", "http://127.0.0.1:1"],
+            "--elasticsearch writes uses of fields into a profile: it needs --convert",
+        ),
         ([], "name the configuration, such as /etc/rsyslog.conf, or a --host"),
     ],
 )

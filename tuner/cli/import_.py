@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from contextlib import closing, suppress
+from dataclasses import asdict, replace
 from pathlib import Path
 from posixpath import normpath
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -19,6 +19,8 @@ from tuner.cli.hosts import InventoryOption, machines_of
 from tuner.cli.options import OutputOption, RsyslogdOption, name_for
 from tuner.deploy.files import HostFiles
 from tuner.deploy.target import RemoteHost
+from tuner.engine.access import client_for
+from tuner.engine.usage import field_uses
 from tuner.errors import (
     BadProfile,
     BadUsage,
@@ -28,7 +30,9 @@ from tuner.errors import (
     ProgramMissing,
 )
 from tuner.host.programs import choose_rsyslogd, rsyslog_version, version_in
+from tuner.importer.release import as_profile
 from tuner.importer.translate import translate
+from tuner.importer.uses import with_uses
 from tuner.importer.written import Imported, profile_text
 from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.lint.lint import summary
@@ -73,6 +77,16 @@ _VerifyOption = Annotated[
         "and forwarded lines differ.",
     ),
 ]
+_UsesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--elasticsearch",
+        metavar="URL",
+        help="With --convert: ask this Elasticsearch or OpenSearch what has been searched in the "
+        "indices of the configuration, and write it as the uses of the fields, which search needs "
+        "for an explicit mapping. Only reads.",
+    ),
+]
 _SecretsOption = Annotated[
     bool,
     typer.Option(
@@ -114,6 +128,7 @@ def import_(
     ] = False,
     verify: _VerifyOption = False,
     with_secrets: _SecretsOption = False,
+    elasticsearch: _UsesOption = None,
     release: _ReleaseOption = None,
     rsyslogd: RsyslogdOption = None,
     output: OutputOption = OutputFormat.TEXT,
@@ -128,9 +143,8 @@ def import_(
     With --convert the profile says all of it anew.  Comments in it name the file and line that each
     section comes from.  Secrets in the configuration become references to files; a statement with
     one that no file can stand for is left out.  The profile is loaded and linted at once.  What it
-    does not say of the configuration is listed with file and line, and the command exits with 2.  A
-    profile that does not load is written all the same: each problem is listed with its place there,
-    and the command exits with 78.
+    does not say of the configuration is listed with file and line, and the command exits with 2; a
+    profile that does not load is written all the same, with its problems listed, and exit 78.
 
     Where rsyslogd is installed, rsyslogd -N1 reads the configuration and what the profile renders:
     its verdict on both is said, and the command exits with 1 where it accepts only the first.
@@ -147,6 +161,8 @@ def import_(
     choose_rsyslogd(rsyslogd)
     if verify and not convert:
         raise BadUsage("--verify compares what a profile says anew: it needs --convert")
+    if elasticsearch and not convert:
+        raise BadUsage("--elasticsearch writes uses of fields into a profile: it needs --convert")
     if with_secrets and (not convert or profile is None):
         raise BadUsage("--with-secrets writes snippets for you alone: it needs --convert and -o")
     read, machine = _read(files or [], host, inventory, convert)
@@ -158,7 +174,8 @@ def import_(
     else:
         name = name_for(profile or Path(host or (files or read.files)[0]))
         of_here = [] if machine is not None else [str(path) for path in files or ()]
-        imported = translate(read, name, known, with_secrets=with_secrets)
+        made = translate(read, name, known, with_secrets=with_secrets)
+        imported = made if elasticsearch is None else _with_uses(made, elasticsearch)
         _converted(read, of_here, imported, machine, profile, verify, output)
 
 
@@ -205,6 +222,34 @@ def _converted(
         raise DifferencesFound(f"parts of the configuration not imported: {len(imported.missing)}")
     if found:
         raise DifferencesFound("the profile does not deliver the same")
+
+
+def _with_uses(imported: Imported, url: str) -> Imported:
+    """The profile with the uses of its fields that the engine tells."""
+    profile = as_profile(imported.data)
+    if profile is None or not profile.indexed:
+        say(f"{url} is not asked: no output of the profile goes into an engine")
+        return imported
+    outputs: list[object] = []
+    with working(f"asking {url} what is searched"), closing(client_for(url, profile)) as client:
+        for one in cast(list[dict[str, Any]], imported.data["outputs"]):
+            fields, index = one.get("document"), one.get("index", {})
+            outputs.append(one)
+            if not isinstance(fields, list):
+                continue
+            pattern = f"{index.get('name') or index.get('data_stream')}*"
+            found = field_uses(client, pattern)
+            if found is None:
+                say(f"{one['name']}: {url} has no index {pattern}: its fields have no uses")
+                continue
+            outputs[-1] = {**one, "document": with_uses(fields, found.of_field)}
+            what = f"are all that {pattern} serves, as nothing is known to be searched there"
+            if found.since is not None:
+                since = found.since.astimezone().strftime("%Y-%m-%d %H:%M")
+                what = f"are what has been searched in {pattern} since {since}"
+            say(f"{one['name']}: the uses of its fields {what}; read them: an explicit mapping "
+                "serves nothing else")  # fmt: skip
+    return replace(imported, data={**imported.data, "outputs": outputs})
 
 
 def _untunable(profile: Profile) -> Iterator[str]:
@@ -297,7 +342,7 @@ def _release(wanted: str | None, machine: RemoteHost | None) -> str | None:
         asked = machine.host.run(["sh", "-c", "PATH=$PATH:/usr/sbin:/sbin rsyslogd -v"])
         found = version_in(asked.out.decode(errors="replace"))
     else:
-        with contextlib.suppress(ProgramMissing):
+        with suppress(ProgramMissing):
             found = rsyslog_version()
     if found is None:
         say(f"release.rsyslog is the default, as there is no rsyslogd {where}: --release names it")
