@@ -20,7 +20,7 @@ from tuner.cli.options import OutputOption, RsyslogdOption, name_for
 from tuner.deploy.files import HostFiles
 from tuner.deploy.target import RemoteHost
 from tuner.engine.access import client_for
-from tuner.engine.usage import field_uses
+from tuner.engine.field_uses import field_uses
 from tuner.errors import (
     BadProfile,
     BadUsage,

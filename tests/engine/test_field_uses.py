@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tuner.engine.client import JSON, EngineClient
-from tuner.engine.usage import field_uses
+from tuner.engine.field_uses import field_uses
 
 _TEXT = {"type": "text", "fields": {"keyword": {"type": "keyword"}}}
 PROPERTIES: JSON = {
