@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from datetime import UTC, datetime
 
 import pytest
 
-from tuner.engine.client import JSON, EngineClient
+from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.engine.field_uses import field_uses
 
 _TEXT = {"type": "text", "fields": {"keyword": {"type": "keyword"}}}
@@ -22,19 +21,18 @@ _MATCH = {"inverted_index": {"terms": 1, "postings": 1}, "norms": 1}
 class Engine(EngineClient):
     """An engine with an index of two days, of which one has been searched."""
 
-    def __init__(self, asked: JSON | None, properties: JSON = PROPERTIES) -> None:
+    def __init__(self, asked: JSON | int, properties: JSON = PROPERTIES) -> None:
         super().__init__("http://engine.invalid")
         self.asked, self.properties = asked, properties
 
-    def find(self, path: str, absent: Collection[int] = (404,)) -> JSON:
+    def get(self, path: str, timeout_s: float | None = None) -> JSON:
         start, _, api = path.rpartition("/")
         assert start == "/logs-*"
         if api == "_mapping":
             return {"logs-1": {"mappings": {"properties": self.properties}}, "logs-2": {}}
         assert api == "_field_usage_stats"
-        if self.asked is None:
-            assert {400, 405} <= set(absent)
-            return {}
+        if isinstance(self.asked, int):
+            raise EngineRefused("refused", self.asked)
         days = [(self.asked, 1_795_716_944_086), ({"_id": {"any": 1}}, 1_795_800_000_000)]
         shards = [{"tracking_started_at_millis": at, "stats": {"fields": f}} for f, at in days]
         return {"_shards": {"total": 2}} | {
@@ -83,11 +81,18 @@ def test_it_is_said_since_when_and_of_fields_that_nobody_asked() -> None:
     assert found.of_field["ok"] == frozenset()
 
 
-@pytest.mark.parametrize("asked", [None, {}], ids=["not counted", "nothing asked"])
-def test_without_searches_it_is_what_the_mapping_serves(asked: JSON | None) -> None:
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (400, "this engine does not count searches by field"),
+        (403, "this login may not see what is searched (it needs the index privilege manage)"),
+        ({}, "nothing has been searched there"),
+    ],
+)
+def test_without_searches_it_is_what_the_mapping_serves(asked: JSON | int, why: str) -> None:
     found = field_uses(Engine(asked), "logs-*")
     assert found is not None
-    assert found.since is None
+    assert (found.since, found.why) == (None, why)
     assert {name: {use.value for use in each} for name, each in found.of_field.items()} == {
         "@timestamp": {"range", "aggregate"}, "ok": {"term", "aggregate"}, "raw": set(),
         "message": {"term", "full_text", "phrase", "aggregate"}, "host": set(), "net": set(),
@@ -96,5 +101,10 @@ def test_without_searches_it_is_what_the_mapping_serves(asked: JSON | None) -> N
     }  # fmt: skip
 
 
+def test_an_engine_that_fails_is_no_engine_that_was_not_asked() -> None:
+    with pytest.raises(EngineRefused):
+        field_uses(Engine(503), "logs-*")
+
+
 def test_no_index_is_no_use() -> None:
-    assert field_uses(Engine(None, {}), "logs-*") is None
+    assert field_uses(Engine({}, {}), "logs-*") is None

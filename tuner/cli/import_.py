@@ -243,7 +243,7 @@ def _with_uses(imported: Imported, url: str) -> Imported:
                 say(f"{one['name']}: {url} has no index {pattern}: its fields have no uses")
                 continue
             outputs[-1] = {**one, "document": with_uses(fields, found.of_field)}
-            what = f"are all that {pattern} serves, as nothing is known to be searched there"
+            what = f"are all that {pattern} serves, as {found.why}"
             if found.since is not None:
                 since = found.since.astimezone().strftime("%Y-%m-%d %H:%M")
                 what = f"are what has been searched in {pattern} since {since}"

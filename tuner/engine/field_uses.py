@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import quote
 
-from tuner.engine.client import JSON, EngineClient, list_at, number_at, object_at
+from tuner.engine.client import JSON, EngineClient, EngineRefused, list_at, number_at, object_at
 from tuner.modules.field import Use
 
-# OpenSearch, and Elasticsearch before 7.15, count no searches by field.
-_UNKNOWN = (400, 404, 405)
+# Of OpenSearch, and of Elasticsearch before 7.15.
+_NO_SUCH_API = "this engine does not count searches by field"
+_NOT_ALLOWED = "this login may not see what is searched (it needs the index privilege manage)"
+_UNCOUNTED = {400: _NO_SUCH_API, 404: _NO_SUCH_API, 405: _NO_SUCH_API, 403: _NOT_ALLOWED}
 _TEXTS = frozenset({"text", "match_only_text", "annotated_text"})
 _NUMBERS = frozenset({
     "long", "integer", "short", "byte", "double", "float", "half_float", "scaled_float",
@@ -21,11 +23,12 @@ _NUMBERS = frozenset({
 
 @dataclass(frozen=True)
 class FieldUses:
-    """By their paths, what fields serve, or have served `since` then; None where that is not
-    known."""
+    """By their paths, what fields have been asked for `since` then; without a time all that they
+    serve, and `why` it is not known what was asked."""
 
     of_field: Mapping[str, frozenset[Use]]
     since: datetime | None
+    why: str = ""
 
 
 def field_uses(client: EngineClient, pattern: str) -> FieldUses | None:
@@ -46,7 +49,13 @@ def field_uses(client: EngineClient, pattern: str) -> FieldUses | None:
     if not types:
         return None
     asked, since = dict.fromkeys(types, frozenset[Use]()), list[int]()
-    counted = client.find(f"{path}/_field_usage_stats", _UNKNOWN)
+    counted, why = JSON(), "nothing has been searched there"
+    try:
+        counted = client.get(f"{path}/_field_usage_stats")
+    except EngineRefused as refused:
+        if refused.status not in _UNCOUNTED:
+            raise
+        why = _UNCOUNTED[refused.status]
     for shard in (each for index in counted.values() for each in list_at(index, "shards")):
         since.append(number_at(shard, "tracking_started_at_millis"))
         for name, counts in object_at(shard, "stats", "fields").items():
@@ -54,7 +63,7 @@ def field_uses(client: EngineClient, pattern: str) -> FieldUses | None:
                 asked[name] |= frozenset(_asked(types[name], counts))
     if any(asked.values()):
         return FieldUses(_by_field(asked, types), datetime.fromtimestamp(min(since) / 1000, UTC))
-    return FieldUses(_by_field(served, types), None)
+    return FieldUses(_by_field(served, types), None, why)
 
 
 def _fields(properties: JSON, above: str) -> Iterator[tuple[str, JSON]]:
