@@ -63,6 +63,10 @@ def uses(asked: JSON) -> dict[str, set[str]]:
             {"host.name.keyword": {"inverted_index": {"terms": 2}, "doc_values": 1}},
             {"host.name": {"term", "aggregate"}},
         ),
+        (
+            {"host.name.keyword": {"inverted_index": {"terms": 1, "postings": 1}, "doc_values": 1}},
+            {"host.name": {"term", "aggregate"}},
+        ),
         ({"@timestamp": {"doc_values": 1, "points": 1}}, {"@timestamp": {"range", "aggregate"}}),
         ({"net.port": {"points": 1}, "ok": _MATCH}, {"net.port": {"range"}, "ok": {"term"}}),
         ({"message": _MATCH, "gone": _MATCH}, {"message": {"full_text"}}),
