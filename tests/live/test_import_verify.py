@@ -102,6 +102,15 @@ def test_lines_files_servers_and_sockets_that_differ_are_told() -> None:
         )
 
 
+@pytest.mark.usefixtures("nothing_left_behind")
+def test_an_rsyslogd_whose_sockets_take_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a load of 20 two of a hundred imports left one."""
+    monkeypatch.setattr("tuner.validate.delivery._SOCKETS_S", 2.0)
+    # A port that imtcp never opens, as its module is not loaded, is waited for.
+    text = SAME.replace('module(load="imtcp")', "") + 'input(type="imtcp" port="10515")\n'
+    assert listening(parse(text, "f")[0]) is None
+
+
 LOCAL = """\
 module(load="imfile" mode="polling" pollingInterval="20")
 module(load="imuxsock" sysSock.name="/run/devlog" sysSock.rateLimit.interval="5")

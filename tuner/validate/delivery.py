@@ -172,10 +172,11 @@ def _servers(block: Block) -> Iterator[str]:
 
 # In a network of its own, where every address can be listened on; $0 to $3 are rsyslogd, its
 # configuration, its pid file and ports, each of which an input may open seconds after another.
+# rsyslogd dies with the shell, which is killed where it takes too long.
 _SOCKETS = r"""
 ip link set lo up || exit 1
 sysctl -qw net.ipv4.ip_nonlocal_bind=1 net.ipv6.ip_nonlocal_bind=1
-"$0" -n -f "$1" -i "$2" >/dev/null 2>&1 &
+setpriv --pdeathsig KILL "$0" -n -f "$1" -i "$2" >/dev/null 2>&1 &
 before= same=0 round=0
 while [ $same -lt 3 ] && [ $round -lt 40 ]; do
     sleep 0.25
