@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from tuner.lab.base_documents import constant
 from tuner.lab.confined import confined
-from tuner.rainerscript.configuration import not_loaded
+from tuner.rainerscript.configuration import loading_missing
 from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.printing import printed
 from tuner.rainerscript.script import (
@@ -95,8 +95,7 @@ class CaseScript(ComparableScript):
         flat = tuple(_without_includes(block))
         self.labels = _labels(flat)
         self.passed = self.list_template(Variable(_FENCE, HERE), Quoted("\n", HERE))
-        added = tuple(loading(name, HERE) for name in not_loaded(flat))
-        made = rewritten((*added, *flat), self.statement)
+        made = rewritten((*loading_missing(flat), *flat), self.statement)
         made = tuple(_once((*made, *self.stand_in())))
         first = next((n for n, one in enumerate(made) if _is_rule(one)), len(made))
         made = (*made[:first], *self.entrance(), *made[first:])

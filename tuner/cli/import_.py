@@ -43,12 +43,12 @@ from tuner.rainerscript.configuration import (
     Configuration,
     configuration,
     is_native_yaml,
-    not_loaded,
+    loading_missing,
 )
 from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.parser import parse
-from tuner.rainerscript.script import HERE, Block, loading
+from tuner.rainerscript.script import Block
 from tuner.rainerscript.secrets import hidden
 from tuner.rainerscript.tokens import SURROGATES
 from tuner.render.artefacts import rsyslog_conf
@@ -399,9 +399,10 @@ def _verified(read: Configuration, rendered: str) -> tuple[Discrepancy, ...]:
     """In what the documents of the original and of the rendered configuration differ."""
     block, _ = parse(rendered, "the rendered configuration")
     events = varied_events(words_asked_for(read.block))
-    loaded = (loading(name, HERE) for name in not_loaded(modern(read.block)))
+    # Of the original alone: what is rendered must load its modules itself.
+    whole = (*loading_missing(modern(read.block)), *read.block)
     with working(f"running both configurations with {EVENTS} events"):
-        original = _run("the configuration as it is", (*loaded, *read.block), events)
+        original = _run("the configuration as it is", whole, events)
         ours = _run("what the profile renders", block, events)
     if not original.arrivals and not ours.arrivals:
         raise JobFailed(

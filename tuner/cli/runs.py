@@ -241,8 +241,8 @@ def reported_runs(
     side: SideBySide, count: int, word: str, remark: Callable[[Sequence[Run], Run], str]
 ) -> Iterator[tuple[Run | None, tuple[Run, ...]]]:
     """`blocks` of a side by side, each run told as it ends, with a remark on it among all so far:
-    `pair 3 of 8  A on lab1: 71,234 EPS`.  A run is yielded before it is told, so
-    that Ctrl-C between the two loses none."""
+    `pair 3 of 8  A on lab1: 71,234 EPS`.  Each run is yielded before it is printed, so that
+    Ctrl-C in between loses none."""
     for run, runs in side.blocks(count):
         if runs:
             yield run, runs

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from tuner.engines.release import NEWEST_READ, OLDEST
-from tuner.errors import Severity
-from tuner.lint.lint import Finding, lint
+from tuner.lint.lint import errors_of
 from tuner.lint.rules.releases import TOO_NEW
 from tuner.profile.model import Profile
 
@@ -29,11 +28,6 @@ def as_profile(data: Mapping[str, object]) -> Profile | None:
         )
     except ValidationError:
         return None
-
-
-def errors_of(profile: Profile) -> list[Finding]:
-    """What lint finds in a profile that is no mere warning."""
-    return [one for one in lint(profile) if one.severity is Severity.ERROR]
 
 
 def newer_release(profile: Profile, unknown: int) -> int:

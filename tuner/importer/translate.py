@@ -10,10 +10,10 @@ from typing import Any, cast, get_args
 from tuner.engines.versions import DEFAULT
 from tuner.importer.inputs import is_local, local_inputs, read_input
 from tuner.importer.outputs import Outputs
-from tuner.importer.release import as_profile, errors_of, newer_release, of_release
+from tuner.importer.release import as_profile, newer_release, of_release
 from tuner.importer.rest import Rest
 from tuner.importer.written import Comments, Imported
-from tuner.lint.lint import Finding
+from tuner.lint.lint import Finding, errors_of
 from tuner.lint.rules.releases import TOO_NEW
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Parsers

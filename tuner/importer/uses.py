@@ -7,7 +7,7 @@ from typing import Any
 
 from tuner.modules.field import Use
 
-# What a field of a profile can serve by its type, where that is not all but a range.
+# What a field of a profile can serve by its type; a text serves _WORDS.
 _BY_TYPE = {
     "date": {Use.RANGE, Use.AGGREGATE},
     "integer": {Use.RANGE, Use.AGGREGATE},

@@ -102,6 +102,11 @@ def lint(profile: Profile) -> tuple[Finding, ...]:
     return tuple(findings(profile))
 
 
+def errors_of(profile: Profile) -> list[Finding]:
+    """The breaches for which a profile is refused."""
+    return [one for one in lint(profile) if one.severity is Severity.ERROR]
+
+
 def findings(profile: Profile) -> Iterator[Finding]:
     """The breaches one by one, so that a caller can stop at the first."""
     return (

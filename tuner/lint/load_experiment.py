@@ -9,9 +9,9 @@ from pathlib import Path as Folder
 
 from pydantic import ValidationError
 
-from tuner.errors import BadProfile, BadUsage, KeyPath, Problem, Refused, Severity
+from tuner.errors import BadProfile, BadUsage, KeyPath, Problem, Refused
 from tuner.lint.candidate import candidate
-from tuner.lint.lint import lint
+from tuner.lint.lint import errors_of
 from tuner.lint.load import LoadedProfile, load_profile, text_of
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
@@ -125,7 +125,7 @@ def _require_measurable(profile: Profile) -> None:
     flooded(profile)
     if not profile.indexed:
         raise BadUsage("none of the outputs goes into the engine, where events are counted")
-    errors = [finding for finding in lint(profile) if finding.severity is Severity.ERROR]
+    errors = errors_of(profile)
     if errors:
         raise BadUsage("; ".join(f"{finding.message} [{finding.code}]" for finding in errors))
 

@@ -19,6 +19,7 @@ from tuner.rainerscript.legacy import CORE, DEFAULT_RULESET
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import (
     BUILT_IN,
+    HERE,
     Block,
     Call,
     Directive,
@@ -28,6 +29,7 @@ from tuner.rainerscript.script import (
     ScriptPosition,
     Statement,
     every,
+    loading,
     module_name,
     with_inner,
 )
@@ -414,3 +416,8 @@ def not_loaded(block: Block) -> tuple[str, ...]:
     loaded = {module_name(one) for one in objects if one.kind == "module"} | BUILT_IN
     used = (one.type for one in objects if one.kind in {"input", "action"})
     return tuple(dict.fromkeys(one for one in used if one.removeprefix("builtin:") not in loaded))
+
+
+def loading_missing(block: Block) -> Block:
+    """What a drop-in needs before it to be whole: statements of ours that load its modules."""
+    return tuple(loading(name, HERE) for name in not_loaded(block))

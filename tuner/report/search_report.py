@@ -1,4 +1,4 @@
-"""A search as it is told: the report of all sections, the outcome on a terminal and JSON."""
+"""What is reported of a search: all sections, the outcome on a terminal, and JSON."""
 
 from __future__ import annotations
 

@@ -114,10 +114,7 @@ class ComparableScript:
         """The configuration for the lab."""
         made = rewritten(block, self.statement)
         # rsyslogd does not run without any action.
-        file = (
-            Parameter.of("type", "omfile", HERE),
-            Parameter.of("file", f"{self.folder}/0", HERE),
-        )
+        file = Parameter.of("type", "omfile", HERE), Parameter.of("file", f"{self.folder}/0", HERE)
         name = Parameter.of("name", "rsyslog-tune-nothing", HERE)
         body = (ScriptObject("action", file, HERE),)
         empty = ScriptObject("ruleset", (name,), HERE, body=body)
