@@ -8,12 +8,14 @@ The truth of a winner: of its changes half give nothing, one in ten harms by 3 %
 the machine wanders: a third of the noise of a run is added to it at each run, and a tenth of it is
 lost.  "Covers": the interval holds what the change gave, averaged over the others.  "Harmful": what
 was taken back cost more than the 5 % that were to be ruled out.  "Minimal": nothing that gives
-nothing or harms is handed over.
+nothing or harms is handed over.  Six pairs of what is left follow; of fewer than four blocks they
+are one of the rows.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import random
 import sys
@@ -22,14 +24,15 @@ from dataclasses import dataclass
 
 from tests.measure.factory import measured
 from tuner.measure.measurement import TrialPlan
+from tuner.measure.paired import FEWEST_PAIRS
 from tuner.schema.path import Path
-from tuner.search.effects import RULED_OUT, designed, effects_of
+from tuner.search.effects import RULED_OUT, designed, effects_of, experiments
 from tuner.search.study import BASELINE, Changes, Phase, Trial
 from tuner.space.knob import Cost, Knob
 
 NOISES = (0.02, 0.05, 0.1)
 # Changes of the winner, and blocks of two runs.
-SIZES = ((4, 4), (7, 7), (7, 8), (8, 8), (7, 16), (12, 16))
+SIZES = ((2, 1), (4, 3), (7, 3), (4, 4), (7, 7), (7, 8), (8, 8), (7, 16), (12, 16))
 CALIBRATING = 4
 PLAN = TrialPlan(2.0, 4.0)
 
@@ -55,7 +58,8 @@ class Truth:
         """One run."""
         self.speed = 0.9 * self.speed + self.rng.gauss(0, self.noise / 3)
         log = self.log(changes) + self.speed + self.rng.gauss(0, self.noise)
-        return Trial(number, phase, changes, "", PLAN, measured(1e4 * math.exp(log)), number, pair)
+        outcome = measured(1e4 * math.exp(log))
+        return Trial(number, phase, changes, "", PLAN, outcome, number, pair, ended_s=number + 1)
 
 
 def truth(rng: random.Random, paths: str, noise: float) -> Truth:
@@ -82,6 +86,14 @@ def trials(world: Truth, winner: Changes, blocks: int) -> Iterator[Trial]:
             yield world.run(100 + pair, Phase.EFFECTS, changes, pair)
 
 
+def pairs(world: Truth, left: Changes) -> Iterator[Trial]:
+    """The confirmation of what is left of a winner."""
+    numbers = itertools.count(1000)
+    for pair in range(1, FEWEST_PAIRS + 1):
+        for changes in world.rng.sample((BASELINE, left), 2):
+            yield world.run(next(numbers), Phase.CONFIRM, changes, pair)
+
+
 def row(count: int, blocks: int, noise: float, searches: int) -> str:
     """What so many searches showed."""
     paths, rng = "abcdefghijkl"[:count], random.Random(f"{count} {blocks} {noise}")
@@ -89,17 +101,20 @@ def row(count: int, blocks: int, noise: float, searches: int) -> str:
     covered, effects, harmful, lost, minimal, width = 0, 0, 0, 0.0, 0, 0.0
     for _ in range(searches):
         world = truth(rng, paths, noise)
-        found = effects_of(list(trials(world, winner, blocks)), winner)
+        made = list(trials(world, winner, blocks))
+        before = effects_of(made, winner)
+        left = winner if before is None else before.left
+        found = next(experiments([*made, *pairs(world, left)]), None)
         if found is None:
             continue
         for at, group in enumerate(found.groups):
             one, gave = found.of(at), math.exp(sum(world.gives[path] for path, _ in group))
             covered, effects = covered + (one.low <= gave <= one.high), effects + 1
             width += math.log(one.high / one.low) / 2
-        cost = 1 - math.exp(world.log(found.left) - world.log(winner))
+        cost = 1 - math.exp(world.log(left) - world.log(winner))
         harmful, lost = harmful + (cost > RULED_OUT), lost + max(0.0, cost)
         useless = [path for path, give in world.gives.items() if give <= 0]
-        minimal += not any(path in useless for path, _ in found.left)
+        minimal += not any(path in useless for path, _ in left)
     shares = f"±{width / effects:.1%} | {covered / effects:.1%} | {harmful / searches:.1%}"
     return (
         f"| {count} | {2 * blocks} | {noise:.0%} | {shares} | {lost / searches:.2%} "

@@ -116,7 +116,7 @@ def check(numbers: Iterable[int], sent: SentEvents, shards: int = 1) -> Delivery
     return check_by_identity(Index(numbers), "logs-*", sent, shards)
 
 
-EVENTS = 25_000
+EVENTS = 100_000
 ONE = SentEvents((EVENTS,))
 TWO = SentEvents((4_500, 2_010))
 OF_TWO = [number for first, end in TWO.ranges() for number in range(first, end)]

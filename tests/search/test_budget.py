@@ -54,9 +54,22 @@ def test_a_longer_budget_gives_longer_windows_and_a_smaller_share_to_the_confirm
 
 def test_a_longer_budget_gives_more_pairs_and_blocks_that_take_the_winner_apart() -> None:
     short, long = (spend(left, 4.0, NODE_PACE, CHECKS_S) for left in (270, 1770))
-    assert (short.pairs, short.blocks) == (FEWEST_PAIRS, 0)
+    assert (short.pairs, short.blocks) == (FEWEST_PAIRS, 3)
     assert 8 <= long.pairs <= 10
     assert long.blocks == 16
+
+
+@pytest.mark.parametrize(
+    ("overhead_s", "blocks", "calibrating", "finals"),
+    [(2.0, 4, 3, 2), (4.0, 3, 2, 0), (5.5, 1, 2, 0), (9.0, 0, 3, 2)],
+)
+def test_blocks_that_the_pairs_complete_come_before_repetitions(
+    overhead_s: float, blocks: int, calibrating: int, finals: int
+) -> None:
+    plans = spend(255, overhead_s, NODE_PACE, CHECKS_S)
+    assert (plans.blocks, plans.calibrating, plans.finals) == (blocks, calibrating, finals)
+    assert plans.needs_pairs_for_effects is (blocks in {1, 3})
+    assert plans.searching >= 4 or overhead_s > 8
 
 
 def test_trials_of_the_search_stay_short() -> None:

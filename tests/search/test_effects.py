@@ -82,7 +82,7 @@ def test_what_one_run_of_a_block_has_the_other_has_not() -> None:
 def test_there_is_no_design_of_one_change_or_without_time() -> None:
     every = [knob(path) for path in "abc"]
     assert designed(changed("a"), (), every, 8, lambda _: True) is None
-    assert designed(changed(*"abc"), (), every, 2, lambda _: True) is None
+    assert designed(changed(*"abc"), (), every, 0, lambda _: True) is None
     assert designed(changed("a", "b"), changed("b"), every, 8, lambda _: True) is None
 
 
@@ -102,6 +102,17 @@ def test_little_time_makes_groups_of_what_belongs_together() -> None:
     """Here a and d are of one part, b and e of another."""
     assert names(design_of("abcde", 4)) == ["ad", "be", "c"]
     assert names(design_of("abcdefg", 4)) == ["adg", "be", "cf"]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "groups"), [(1, ["ac", "bd"]), (2, ["ac", "bd"]), (3, ["a", "b", "c", "d"])]
+)
+def test_of_very_little_time_one_row_is_left_to_the_pairs(blocks: int, groups: list[str]) -> None:
+    every = [knob("a", "x.a"), knob("b", "y.b"), knob("c", "x.c"), knob("d", "y.d")]
+    design = design_of("abcd", blocks, every)
+    assert names(design) == groups
+    assert len(design.rows) == blocks
+    assert not any(all(row) or not any(row) for row in design.rows)
 
 
 def test_repairs_and_what_the_engine_restarts_for_stay_as_in_the_winner() -> None:
@@ -275,20 +286,87 @@ def test_the_last_winner_that_was_taken_apart_comes_first() -> None:
     assert [each.chosen for each in found] == [changed(*"abd"), changed(*"abc")]
 
 
+TRULY = logs()
+
+
+def confirmed(
+    winner: Changes, log: Callable[[Changes], float] = TRULY, noise: float = 0.0, seed: int = 1
+) -> list[Trial]:
+    """Six pairs of the profile as written and a winner, the second 0.1 % faster than the first."""
+    rng = random.Random(f"confirmed {seed}")
+
+    def rate(changes: Changes, pair: int) -> float:
+        return 1000.0 * math.exp(log(changes) + rng.gauss(0, noise)) * (1 + 0.001 * pair)
+
+    return [
+        Trial(200 + 2 * pair + at, Phase.CONFIRM, side, "", PLAN, measured(rate(side, pair)),
+              200.0 + 2 * pair + at, pair, ended_s=201.0 + 2 * pair + at)
+        for pair in range(6)
+        for at, side in enumerate((BASELINE, winner))
+    ]  # fmt: skip
+
+
+def told(trials: Sequence[Trial]) -> Effects:
+    """What the verdict tells of each change."""
+    found = judge(Study(ASKED, tuple(trials), Ending.FINISHED)).effects
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("paths", ["ab", "abcd"])
+def test_pairs_that_are_a_row_tell_the_changes_apart(paths: str) -> None:
+    design, winner = design_of(paths, len(paths) - 1), changed(*paths)
+    made = [*calibrated(), *runs(design, logs())]
+    assert effects_of(made, winner) is None
+    found = told([*made, *confirmed(winner)])
+    assert (found.blocks, found.pairs) == (len(paths) - 1, 6)
+    assert by_path(found) == pytest.approx({path: TRUTH[path] for path in paths}, abs=1e-9)
+    assert found.whole.ratio == pytest.approx(math.exp(logs()(winner)))
+
+
+def test_a_repair_on_one_side_of_the_pairs_is_no_change_for_speed() -> None:
+    repair = changed("r")
+    every = [knob(path) for path in "abcdr"]
+    design = design_of("abcd", 3, every, repair)
+    winner = changed(*"abcdr")
+
+    def log(changes: Changes) -> float:
+        return logs()(tuple(one for one in changes if one not in repair))
+
+    found = told([*calibrated(), *runs(design, log), *confirmed(winner, log)])
+    assert by_path(found) == pytest.approx({path: TRUTH[path] for path in "abcd"}, abs=1e-9)
+
+
+def test_what_was_taken_back_is_on_neither_side_of_the_pairs() -> None:
+    """Three changes are told apart by three blocks alone, well enough where runs are alike."""
+    truth = {"a": 0.30, "b": 0.0, "c": 0.1}
+    design, winner = design_of("abc", 3), changed(*"abc")
+    made = [*calibrated(0.001), *runs(design, logs(truth), 0.001)]
+    before = effects_of(made, winner)
+    assert before is not None
+    assert before.left == changed("a", "c")
+    found = told([*made, *confirmed(before.left, logs(truth))])
+    assert by_path(found) == pytest.approx(truth, abs=0.01)
+
+
+def test_intervals_with_the_pairs_cover_as_often_as_they_say() -> None:
+    covered, count = 0, 0
+    design, winner = design_of("abcd", 3), changed(*"abcd")
+    for seed in range(60):
+        made = [*calibrated(0.05, seed), *runs(design, logs(), 0.05, seed=seed)]
+        found = told([*made, *confirmed(winner, TRULY, 0.05, seed)])
+        for at, group in enumerate(found.groups):
+            one, true = found.of(at), math.exp(TRUTH[group[0][0]])
+            covered, count = covered + (one.low <= true <= one.high), count + 1
+    assert covered / count >= 0.92
+
+
 def test_a_verdict_tells_of_what_its_pairs_are_left_of() -> None:
     design = design_of("abcde")
     made = [*calibrated(0.003), *runs(design, logs(), 0.003)]
     left = changed("a", "c")
 
-    def rate(changes: Changes, pair: int) -> float:
-        return 1000.0 * math.exp(logs()(changes)) * (1 + 0.001 * pair)
-
-    pairs = [
-        Trial(200 + 2 * pair + at, Phase.CONFIRM, side, "", PLAN, measured(rate(side, pair)),
-              200.0 + 2 * pair + at, pair, ended_s=201.0 + 2 * pair + at)
-        for pair in range(6)
-        for at, side in enumerate((BASELINE, left))
-    ]  # fmt: skip
+    pairs = confirmed(left)
     verdict = judge(Study(ASKED, (*made, *pairs), Ending.FINISHED))
     assert (verdict.claim, verdict.changes) == (Claim.IMPROVED, left)
     assert verdict.chosen == changed(*"abcde")

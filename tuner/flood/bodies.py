@@ -7,6 +7,8 @@ import base64
 import hashlib
 import math
 import re
+import sys
+from array import array
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -152,14 +154,25 @@ class Dice:
     """Numbers that depend on the seed alone, on any release of Python and numpy."""
 
     def __init__(self, seed: int | str, draws: int) -> None:
-        self._bytes = hashlib.shake_128(str(seed).encode()).digest(8 * draws)
+        digest = hashlib.shake_128(str(seed).encode()).digest(8 * draws)
+        self._draws = array("Q", digest)
+        if sys.byteorder == "big":
+            self._draws.byteswap()
         self._at = 0
 
     def below(self, bound: int) -> int:
         """Draw an integer from 0 to below `bound`; starts over when all draws are used."""
-        draw = int.from_bytes(self._bytes[self._at : self._at + 8], "little")
-        self._at = (self._at + 8) % len(self._bytes)
+        draw = self._draws[self._at]
+        self._at = (self._at + 1) % len(self._draws)
         return draw % bound
+
+    def several(self, count: int) -> Sequence[int]:
+        """Draw so many at once, each below 2^64; starts over as `below` does."""
+        at, end = self._at, self._at + count
+        if end > len(self._draws):
+            return [self.below(1 << 64) for _ in range(count)]
+        self._at = end % len(self._draws)
+        return self._draws[at:end]
 
     def pick(self, choices: Sequence[_T]) -> _T:
         """Draw one of the choices."""

@@ -12,7 +12,7 @@ from tuner.flood.bodies import Dice
 from tuner.flood.heads import HeadFields
 from tuner.modules.priorities import FACILITIES, priority_name
 from tuner.traffic.sample import Blank, Choice, Part, TrafficSample, parts_of
-from tuner.traffic.words import LETTERS, pronounceable
+from tuner.traffic.words import pronounceable
 
 _T = TypeVar("_T")
 
@@ -123,7 +123,7 @@ def _value(blank: Blank, dice: Dice) -> str:
 
 
 def _word(dice: Dice, length: int) -> str:
-    return pronounceable(dice.below(LETTERS) for _ in range(length))
+    return pronounceable(dice.several(length))
 
 
 def _words(dice: Dice, length: int) -> str:

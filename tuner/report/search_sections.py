@@ -220,16 +220,17 @@ def how_effects_are_known(result: StudyResult) -> str:
             f"gave was not measured: a budget of {_minutes(result)} minutes has time for it."
         )
     together = f"all of them together {interval(found.whole)}"
-    if back := found.taken_back:
-        kept = [at for at in range(len(found.groups)) if at not in back]
+    kept = [at for at, of in enumerate(found.groups) if {*of} <= {*result.verdict.confirmed}]
+    if len(kept) < len(found.groups):
         together = (
             f"those that are kept together {interval(found.of(*kept))}, with those that were taken "
             f"back {interval(found.whole)}"
         )
+    also = ", and by the fresh pairs" if found.pairs else ""
     return (
         f"By {2 * found.blocks} runs before the pairs, each with about half of the changes and "
-        "beside one with the other half, on events per second including deferred work, with 95 % "
-        f"intervals; {together}. The claim rests on the fresh pairs alone."
+        f"beside one with the other half{also}, on events per second including deferred work, with "
+        f"95 % intervals; {together}. The claim rests on the fresh pairs alone."
     )
 
 

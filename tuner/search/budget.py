@@ -70,13 +70,18 @@ SINK_PACE = Pace(
     checks=False,
 )
 
+FEWEST_RATES = 2
+"""Of the profile as written: with one rate there is no noise to be seen."""
 _FEWEST_CALIBRATING, _MOST_CALIBRATING = 3, 6
 FEWEST_SEARCH_TRIALS = 4
 """With fewer points tried there is nothing to choose from."""
 _FEWEST_FINALS, _MOST_FINALS = 2, 16
 MOST_BLOCKS = 24
 """More tell little that a reader would act on."""
-_BLOCKS = (MOST_BLOCKS, 16, 8, 4)
+FEWEST_BLOCKS = 4
+"""Of fewer blocks that take a winner apart the pairs of the confirmation are one more."""
+_BLOCKS = (MOST_BLOCKS, 16, 8, FEWEST_BLOCKS)
+_BLOCKS_BESIDE_PAIRS = (3, 1)
 _MOST_PLANNED = 10
 _LEAST_BEYOND_S, _BEYOND_SHARE = 15.0, 0.05
 _FINALS_SHARE = 0.2
@@ -110,6 +115,11 @@ class Spending:
     final: TrialPlan
     confirm: TrialPlan
     checks_s: float
+
+    @property
+    def needs_pairs_for_effects(self) -> bool:
+        """Whether the pairs are one of the rows of the experiment that takes the winner apart."""
+        return 0 < self.blocks < FEWEST_BLOCKS
 
     def knobs_kept(self, knobs: int) -> int:
         """How many of these knobs the trials are enough for."""
@@ -148,6 +158,7 @@ def spend(
     more: its length is set by the interval it must reach, not by the size of the search.  Where its
     windows are as long as those of the finals, more pairs tell more than longer ones.  What each
     change gave takes 35 to 20 % likewise, where at least four blocks fit into that beside a search.
+    Where they do not, three or one that the pairs complete come before further repetitions.
     """
     confirm_s = _falling(0.40, 0.20, left_s) * left_s
     full = TrialPlan(pace.warm_up_s, pace.longest_final_s)
@@ -170,18 +181,27 @@ def spend(
     free_s = left_s - pairs_s - checks_s - pace.end_s
     fewest = _FEWEST_CALIBRATING + FEWEST_SEARCH_TRIALS + _FEWEST_FINALS
     apart_s = min(_falling(0.35, 0.20, left_s) * left_s, free_s - fewest * search_s)
-    affordable_blocks = machines * int(max(0.0, apart_s) / (2 * search_s))
-    blocks = next((count for count in _BLOCKS if count <= affordable_blocks), 0)
+    blocks = _most(_BLOCKS, machines * int(apart_s / (2 * search_s)))
+    if not blocks:
+        apart_s = free_s - (FEWEST_RATES + FEWEST_SEARCH_TRIALS) * search_s
+        blocks = _most(_BLOCKS_BESIDE_PAIRS, machines * int(apart_s / (2 * search_s)))
     free_s -= 2 * math.ceil(blocks / machines) * search_s
     runs = _CALIBRATION_SHARE * free_s / search_s
     calibrating = _between(_FEWEST_CALIBRATING, runs, _MOST_CALIBRATING)
     shared = machines * _FINALS_SHARE * free_s / final_s
     finals = _between(_FEWEST_FINALS, shared, max(_MOST_FINALS, machines))
+    if 0 < blocks < FEWEST_BLOCKS:
+        calibrating, finals = FEWEST_RATES, 0
     finals_s = math.ceil(finals / machines) * final_s
     searching = machines * max(0, int((free_s - finals_s) / search_s) - calibrating)
     return Spending(
         calibrating, searching, finals, blocks, pairs, beyond, search, final, confirm, checks_s
     )
+
+
+def _most(counts: Sequence[int], affordable: int) -> int:
+    """The largest of these counts, in falling order, that is affordable; 0 where none is."""
+    return next((count for count in counts if count <= affordable), 0)
 
 
 def minutes_for_effects(begun_s: float, overhead_s: float, pace: Pace) -> int:

@@ -26,8 +26,6 @@ from tuner.search.study import HERE, Changes, Phase, Trial
 _PRIOR_SIGMA = 0.05
 _PRIOR_WEIGHT = 2.0
 _LEAST_SIGMA = 0.005
-FEWEST_RATES = 2
-"""With one rate there is no noise to be seen."""
 # Fewer runs than this tell a drift from noise only where it is absurd.
 _FEWEST_DRIFTING = 4
 

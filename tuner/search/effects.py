@@ -6,7 +6,9 @@ as in the winner.  The runs are a Hadamard matrix and its mirror image (a screen
 Plackett and Burman 1946, Biometrika 33:305, folded over), so that every effect is clear of every
 interaction of two factors: resolution IV (Box, Hunter and Hunter 2005, Statistics for
 Experimenters, 2nd ed., chapter 6).  A run and its mirror image are neighbours in time, a block: the
-difference between them holds the effects and no drift, their sum the interactions.
+difference between them holds the effects and no drift, their sum the interactions.  Where there is
+no time for four blocks, the pairs of the confirmation are one of the rows: with all changes, beside
+none.
 """
 
 from __future__ import annotations
@@ -22,9 +24,11 @@ import numpy as np
 from scipy.linalg import hadamard
 from scipy.special import stdtrit
 
+from tuner.search.budget import FEWEST_BLOCKS
 from tuner.search.calibration import adjustment_of, calibrating, step_squares
+from tuner.search.pairs import candidate_of, confirming
 from tuner.search.space import Floats
-from tuner.search.study import SCORED, Changes, Phase, Trial
+from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial
 from tuner.space.knob import Cost, Knob
 
 TOLERATED = 0.01
@@ -98,13 +102,19 @@ def _rows(factors: int, blocks: int, winner: Changes) -> tuple[tuple[bool, ...],
     """The rows of the smallest Hadamard matrix with more columns than factors, four at least, as
     often as there is room, in random order, for factors in random columns.  With a column to spare
     the factors are still told apart where one row could not be measured; where there is room for
-    all but one, there are two to spare.  None where there is no room."""
-    size = max(4, 1 << factors.bit_length())
-    if size > blocks and not (size == blocks + 1 and factors <= size - 2):
-        return ()
+    all but one, there are two to spare.  Of fewer than four blocks each factor has a column, and
+    the row of all of them is left to the pairs.  None where there is no room."""
     rng = random.Random(repr(winner))
-    signs = hadamard(size)[:, rng.sample(range(size), factors)] > 0
-    rows = [tuple(map(bool, row)) for row in signs for _ in range(max(1, blocks // size))]
+    if blocks < FEWEST_BLOCKS:
+        size, measured = 1 << (factors - 1).bit_length(), slice(1, None)
+        has_room = size - 1 <= blocks
+    else:
+        size, measured = max(4, 1 << factors.bit_length()), slice(None)
+        has_room = size <= blocks or (size == blocks + 1 and factors <= size - 2)
+    if not has_room:
+        return ()
+    signs = hadamard(size)[measured, rng.sample(range(size), factors)] > 0
+    rows = [tuple(map(bool, row)) for row in signs for _ in range(max(1, blocks // len(signs)))]
     rng.shuffle(rows)
     return tuple(rows[:blocks])
 
@@ -161,12 +171,13 @@ class Interaction:
 @dataclass(frozen=True)
 class Effects:
     """What the changes of `chosen` gave, a figure for each of the `groups` that the `blocks` tell
-    apart: logarithms of ratios with their covariances; so many standard errors as `reach` are
-    95 %."""
+    apart, with the `pairs` where those are one of the rows: logarithms of ratios with their
+    covariances; so many standard errors as `reach` are 95 %."""
 
     chosen: Changes
     groups: tuple[Changes, ...]
     blocks: int
+    pairs: int
     logs: tuple[float, ...]
     covariances: tuple[tuple[float, ...], ...]
     reach: float
@@ -210,8 +221,14 @@ class Effects:
         return tuple(one for one in self.chosen if one not in back)
 
 
-def effects_of(trials: Sequence[Trial], winner: Changes) -> Effects | None:
+def effects_of(
+    trials: Sequence[Trial], winner: Changes, pairs: Sequence[tuple[Trial, Trial]] = ()
+) -> Effects | None:
     """What complete blocks show of a winner's changes; None where they are too few to tell.
+
+    Of fewer than four, the `pairs` of the profile as written and what was left of the winner are
+    rows, too: a change that was taken back is on neither side of them, and a repair, which only
+    one side has, is taken to move no rate, as neither run lost an event.
 
     The noise of a run is what the effects leave of the differences within blocks, what a straight
     line and interactions leave of the sums, and the steps between the runs of the calibration,
@@ -225,8 +242,13 @@ def effects_of(trials: Sequence[Trial], winner: Changes) -> Effects | None:
         return None
     held = set.intersection(*(set(run.changes) for block in blocks for run in block))
     turned = [one for one in winner if one not in held]
+    rows = [(after, before) for before, after in pairs if len(blocks) < FEWEST_BLOCKS]
+    neighbours = [*blocks, *rows]
     signs = np.array(
-        [[1.0 if one in first.changes else -1.0 for one in turned] for first, _ in blocks]
+        [
+            [float(one in first.changes) - float(one in second.changes) for one in turned]
+            for first, second in neighbours
+        ]
     )
     columns: dict[tuple[float, ...], list[int]] = {}
     for at, column in enumerate(signs.T):
@@ -236,13 +258,13 @@ def effects_of(trials: Sequence[Trial], winner: Changes) -> Effects | None:
     if np.linalg.matrix_rank(matrix) < len(groups) or len(groups) < 2:
         return None
     rates = _Rates(trials)
-    pairs = np.array([[rates.of(first), rates.of(second)] for first, second in blocks])
-    apart, sums = pairs[:, 0] - pairs[:, 1], pairs.sum(axis=1)
+    both = np.array([[rates.of(first), rates.of(second)] for first, second in neighbours])
+    apart, sums = both[:, 0] - both[:, 1], both.sum(axis=1)
     inverse = np.linalg.inv(matrix.T @ matrix)
     logs = inverse @ matrix.T @ apart
     rest = apart - matrix @ logs
-    squares, freedom = float(rest @ rest), float(len(blocks) - len(groups))
-    for of_machine in _by_machine(blocks):
+    squares, freedom = float(rest @ rest), float(len(neighbours) - len(groups))
+    for of_machine in _by_machine(neighbours):
         of_sums = _without_line(sums[of_machine])
         squares, freedom = squares + float(of_sums @ of_sums), freedom + max(0, len(of_machine) - 2)
     of_steps, steps_freedom = rates.steps()
@@ -256,6 +278,7 @@ def effects_of(trials: Sequence[Trial], winner: Changes) -> Effects | None:
         chosen=winner,
         groups=groups,
         blocks=len(blocks),
+        pairs=len(rows),
         logs=tuple(logs.tolist()),
         covariances=tuple(map(tuple, (variance * inverse).tolist())),
         reach=reach,
@@ -266,8 +289,9 @@ def effects_of(trials: Sequence[Trial], winner: Changes) -> Effects | None:
 def experiments(trials: Sequence[Trial]) -> Iterator[Effects]:
     """What was found of each winner that was taken apart, the last first."""
     winners = dict.fromkeys(_winner(*block) for block in _blocks(trials))
+    pairs, left = [both for _, both in confirming(trials)], {*(candidate_of(trials) or BASELINE)}
     for winner in reversed(winners):
-        found = effects_of(trials, winner)
+        found = effects_of(trials, winner, pairs if left <= {*winner} else ())
         if found is not None:
             yield found
 

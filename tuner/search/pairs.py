@@ -29,19 +29,19 @@ def pairs_of(trials: Sequence[Trial]) -> tuple[Pair, ...]:
 
     Two runs on two machines, or that another session lies between, are no neighbours, and no pair.
     """
-    return tuple(pair for pair, _ in _confirming(trials))
+    return tuple(pair for pair, _ in confirming(trials))
 
 
 def machines_of(trials: Sequence[Trial]) -> tuple[str, ...]:
     """The machine of each of those pairs."""
-    return tuple(machine for _, machine in _confirming(trials))
+    return tuple(after.machine for _, (_, after) in confirming(trials))
 
 
 def gains_of(trials: Sequence[Trial]) -> dict[str, float]:
     """The mean gain on each machine that measured pairs, as a logarithm."""
     logs: dict[str, list[float]] = {}
-    for (before, after), machine in _confirming(trials):
-        logs.setdefault(machine, []).append(math.log(after.eps_paid / before.eps_paid))
+    for (before, after), (_, trial) in confirming(trials):
+        logs.setdefault(trial.machine, []).append(math.log(after.eps_paid / before.eps_paid))
     return {machine: statistics.fmean(of) for machine, of in logs.items()}
 
 
@@ -60,31 +60,31 @@ def recipe_pairs_of(trials: Sequence[Trial]) -> tuple[tuple[Pair, ...], tuple[st
     winner = candidate_of(trials)
     runs = [one for one in trials if one.phase is Phase.RECIPE]
     recipe = next((one.changes for one in reversed(runs) if one.changes != winner), None)
-    found = [(pair, machine) for pair, machine, _ in _neighbours(runs, recipe, winner)]
-    return tuple(pair for pair, _ in found), tuple(machine for _, machine in found)
+    found = list(_neighbours(runs, recipe, winner))
+    return tuple(pair for pair, _ in found), tuple(after.machine for _, (_, after) in found)
 
 
-def _confirming(trials: Sequence[Trial]) -> Iterator[tuple[Pair, str]]:
+def confirming(trials: Sequence[Trial]) -> Iterator[tuple[Pair, tuple[Trial, Trial]]]:
+    """Those of `pairs_of`, each with the trials that it is of."""
     runs = [one for one in trials if one.phase is Phase.CONFIRM]
     repaired = any(one.repaired for one in runs)
-    for pair, machine, is_repaired in _neighbours(runs, BASELINE, candidate_of(trials)):
-        if is_repaired is repaired:
-            yield pair, machine
+    for pair, (before, after) in _neighbours(runs, BASELINE, candidate_of(trials)):
+        if (before.repaired or after.repaired) is repaired:
+            yield pair, (before, after)
 
 
 def _neighbours(
     runs: Sequence[Trial], before: Changes | None, after: Changes | None
-) -> Iterator[tuple[Pair, str, bool]]:
-    """The complete pairs of two points, the machine of each, and whether its profile as written has
-    its repairs."""
+) -> Iterator[tuple[Pair, tuple[Trial, Trial]]]:
+    """The complete pairs of two points, each with the trials that it is of."""
     for first, second in pairwise(sorted(runs, key=lambda one: (one.pair or 0, one.machine))):
         a, b = first.measurement, second.measurement
         together = (first.pair, first.machine) == (second.pair, second.machine)
         adjacent = together and first.ended_s == second.at_s
         both = {first.changes, second.changes} == {before, after}
         if adjacent and both and a is not None and b is not None:
-            pair = (a, b) if first.changes == before else (b, a)
-            yield pair, first.machine, first.repaired or second.repaired
+            is_first = first.changes == before
+            yield ((a, b), (first, second)) if is_first else ((b, a), (second, first))
 
 
 def compared(

@@ -221,8 +221,8 @@ class Runner:
     def has_room(self, best: Changes) -> bool:
         """Whether one more trial fits before the finals, if `best` is what will be confirmed.
 
-        The first few may take time from the pairs, as long as those can still show something, and
-        the very first from the grace.
+        The first few may take time from the pairs, as long as those can still show something, with
+        the blocks that they complete, and the very first from the grace.
         """
         trial_s = self.takes_s(self.plans.search)
         if self.free_s(best) >= self._finals_s() + trial_s:
@@ -230,6 +230,8 @@ class Runner:
         tried = sum(bool(one.changes) for one in self.trials)
         if not tried:
             return self.has_time(trial_s + self.least_pairs_s(best))
+        if self.plans.needs_pairs_for_effects:
+            trial_s += self.blocks_s(self.blocks_left(), best)
         return tried < FEWEST_SEARCH_TRIALS and self.leaves_pairs(trial_s, best)
 
     def trials_left(self, best: Changes) -> float:
@@ -281,7 +283,10 @@ class Runner:
     def blocks_that_fit(self, best: Changes) -> int:
         """How many fit into the time beside the confirmation of `best`, of those that were planned
         and of what the climb left; the last may take a little of the time of its pairs."""
-        fit = len(self.machines.names) * (self.spare_s(best) / self.blocks_s(1, best) + _NEARLY)
+        spare_s = self.spare_s(best)
+        if self.plans.needs_pairs_for_effects:
+            spare_s = self.left_s() - self.least_pairs_s(best) - self.setup.pace.end_s
+        fit = len(self.machines.names) * (spare_s / self.blocks_s(1, best) + _NEARLY)
         most = MOST_BLOCKS - self.blocks_begun if self.setup.effects else 0
         return min(most, max(0, int(fit)))
 

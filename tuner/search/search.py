@@ -17,8 +17,8 @@ from tuner.errors import JobFailed, Refused
 from tuner.measure.machines import outliers
 from tuner.measure.measurement import Failure, TrialPlan, others_used
 from tuner.search import notes
-from tuner.search.budget import FEWEST_SEARCH_TRIALS, engine_warm_up
-from tuner.search.calibration import FEWEST_RATES, calibrate, calibrating, repeats_of
+from tuner.search.budget import FEWEST_RATES, FEWEST_SEARCH_TRIALS, engine_warm_up
+from tuner.search.calibration import calibrate, calibrating, repeats_of
 from tuner.search.climb import Climb, Leader, begun, kept_knobs
 from tuner.search.effects import Block, Design, blocks_left, designed, effects_of
 from tuner.search.farm import Task, Work

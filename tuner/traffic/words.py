@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import cycle
 from pathlib import Path
 
 _HERE = Path(__file__).parent
@@ -25,8 +24,6 @@ def programs() -> frozenset[str]:
 
 
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
-LETTERS = len(_CONSONANTS) * len(_VOWELS)
-"""Numbers below it give each letter of a word the same chance."""
 
 
 class StandIns:
@@ -81,9 +78,9 @@ class StandIns:
         return whole[-len(name) :] if len(name) < len(whole) else whole.ljust(len(name), "x")
 
 
-def pronounceable(numbers: Iterable[int]) -> str:
+def pronounceable(numbers: Sequence[int]) -> str:
     """A word with a letter for each number, consonants and vowels in turn."""
-    alphabets = cycle((_CONSONANTS, _VOWELS))
-    return "".join(
-        letters[number % len(letters)] for number, letters in zip(numbers, alphabets, strict=False)
-    )
+    letters = [""] * len(numbers)
+    letters[::2] = [_CONSONANTS[number % len(_CONSONANTS)] for number in numbers[::2]]
+    letters[1::2] = [_VOWELS[number % len(_VOWELS)] for number in numbers[1::2]]
+    return "".join(letters)
