@@ -73,10 +73,29 @@ def test_a_trial_takes_what_the_last_five_took() -> None:
     lately = [trial(number, beside_s=number) for number in range(9)]
     assert runner(*lately).takes_s(PLAN) == pytest.approx(6.0 + 6.0)
     # What failed or was cut short tells nothing, and nothing takes less than its window.
-    cut = replace(lately[0], plan=replace(PLAN, loses_below=9.0))
-    quick = trial(9, beside_s=-3.0)
+    could_be_cut = replace(PLAN, loses_below=9.0)
+    cut = trial(7, outcome=replace(measured(50_000, total_s=9.0), window_s=1.0), plan=could_be_cut)
+    quick = trial(9, beside_s=-3.0, plan=could_be_cut)
     others = [trial(8, outcome=failed()), cut, quick]
     assert runner(trial(1, beside_s=2.0), *others).takes_s(PLAN) == pytest.approx(6.0 + 1.0)
+
+
+def test_a_warm_up_tells_what_trials_take_until_there_are_others() -> None:
+    """In it the engine is slow, and leaves more to settle."""
+    slow = trial(-1, Phase.WARM_UP, BASELINE, beside_s=12.0)
+    assert runner(slow).takes_s(PLAN) == 6.0 + 12.0
+    calibrated = runner(slow, trial(0, Phase.CALIBRATE, BASELINE, beside_s=5.0))
+    assert calibrated.takes_s(PLAN) == 6.0 + 5.0
+
+
+def test_the_budget_is_divided_by_what_the_calibration_took() -> None:
+    slow = trial(-1, Phase.WARM_UP, BASELINE, beside_s=20.0)
+    quick = trial(0, Phase.CALIBRATE, BASELINE, beside_s=2.0)
+    before, after = runner(slow), runner(slow, quick)
+    for one in (before, after):
+        one.fix_plans()
+    assert after.plans.searching > before.plans.searching
+    assert after.plans.search == before.plans.search
 
 
 def test_a_restart_takes_what_restarts_took() -> None:

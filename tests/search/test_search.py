@@ -335,8 +335,8 @@ def test_repairs_are_part_of_every_candidate_and_of_what_is_handed_over() -> Non
     study = repairing(calm(0.15))
     verdict = judge(study)
     assert all(REPAIR[0] in trial.changes for trial in study.trials if trial.changes)
-    first = next(trial for trial in study.trials if trial.phase is Phase.SEARCH)
-    assert first.changes == REPAIR
+    tried = [trial.changes for trial in study.trials if trial.phase is Phase.SEARCH]
+    assert tried.index(REPAIR) > 0, "where there is time for one trial, it is a recipe"
     assert REPAIR[0] in verdict.changes
     assert len(verdict.changes) > 1
 

@@ -82,6 +82,8 @@ FEWEST_BLOCKS = 4
 """Of fewer blocks that take a winner apart the pairs of the confirmation are one more."""
 _BLOCKS = (MOST_BLOCKS, 16, 8, FEWEST_BLOCKS)
 _BLOCKS_BESIDE_PAIRS = (3, 1)
+# They are worth more than a third and fourth trial: what experts would try comes first.
+_FEWEST_RECIPES = 2
 _MOST_PLANNED = 10
 _LEAST_BEYOND_S, _BEYOND_SHARE = 15.0, 0.05
 _FINALS_SHARE = 0.2
@@ -183,7 +185,7 @@ def spend(
     apart_s = min(_falling(0.35, 0.20, left_s) * left_s, free_s - fewest * search_s)
     blocks = _most(_BLOCKS, machines * int(apart_s / (2 * search_s)))
     if not blocks:
-        apart_s = free_s - (FEWEST_RATES + FEWEST_SEARCH_TRIALS) * search_s
+        apart_s = free_s - (FEWEST_RATES + _FEWEST_RECIPES) * search_s
         blocks = _most(_BLOCKS_BESIDE_PAIRS, machines * int(apart_s / (2 * search_s)))
     free_s -= 2 * math.ceil(blocks / machines) * search_s
     runs = _CALIBRATION_SHARE * free_s / search_s

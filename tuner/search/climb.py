@@ -370,9 +370,11 @@ def begun(runner: Runner, kept: tuple[Knob, ...], calibration: Calibration) -> C
         *((one.changes, f"found by {one.run}") for one in setup.earlier),
         *((changes_of(one, setup.knobs), f"{RECIPE}{one.name}") for one in RECIPES),
     ]
-    known = {} if runner.is_repaired else {setup.repairs: "repairs, not for speed"}
+    known: dict[Changes, str] = {}
     for changes, why in recipes:
         known.setdefault(knobs.known(changes), why)
+    if not runner.is_repaired:
+        known.setdefault(setup.repairs, "repairs, not for speed")
     usable = [one for one in known.items() if one[0] and setup.is_valid(one[0])]
     checks = Guard(space, 0, calibration.sigma)
     window_s = runner.plans.search.window_s

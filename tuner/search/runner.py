@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
@@ -55,7 +55,7 @@ class Runner:
     machines: Machines = field(init=False)
     _lost: Counter[Changes] = field(init=False)
     _next: int = field(init=False)
-    _overheads_s: list[tuple[Changes, float]] = field(default_factory=list, init=False)
+    _beside_s: list[tuple[Trial, float]] = field(default_factory=list, init=False)
     _restarts_s: list[float] = field(default_factory=list, init=False)
     _spending: Spending | None = field(default=None, init=False)
 
@@ -168,7 +168,7 @@ class Runner:
         """Keep a trial, what it took beside its warm-up and window, and what the restart before it
         took."""
         if (overhead_s := self._own_overhead_s(trial)) is not None:
-            self._overheads_s.append((trial.changes, overhead_s))
+            self._beside_s.append((trial, overhead_s))
         restarted = self._node_part(self._last_on(trial.machine)) != self._node_part(trial.changes)
         spent, failed = trial.outcome.spent, isinstance(trial.outcome, Failure)
         # Each session starts an engine of its own, and one that refused was started twice.
@@ -178,9 +178,17 @@ class Runner:
 
     def _own_overhead_s(self, trial: Trial) -> float | None:
         """What a whole trial took beside its warm-up and window; None of others."""
-        if not isinstance(trial.outcome, Measurement) or trial.plan.loses_below is not None:
+        if not isinstance(trial.outcome, Measurement):
+            return None
+        if trial.plan.loses_below is not None and trial.outcome.window_s < trial.plan.window_s:
             return None
         return max(0.0, trial.outcome.total_s - trial_seconds(trial.plan, 0.0, self.setup.pace))
+
+    def _overheads_s(self) -> list[tuple[Changes, float]]:
+        """What trials took beside their warm-up and window, each with its point: that of warm-ups,
+        in which the engine is slow and leaves more to settle, where there are no others."""
+        scored = [one for one in self._beside_s if one[0].phase is not Phase.WARM_UP]
+        return [(trial.changes, seconds) for trial, seconds in scored or self._beside_s]
 
     def _last_on(self, machine: str) -> Changes:
         """What a machine measured last."""
@@ -196,18 +204,25 @@ class Runner:
         return self._spending or self._spend()
 
     def fix_plans(self) -> None:
-        """Divide the budget by what the first warm-up took, in whatever session that was."""
+        """Divide the budget by what trials have taken so far: after the warm-up, and again after
+        the calibration, by whose plan the search goes on."""
         self._spending = self._spend()
 
     def _spend(self) -> Spending:
         setup = self.setup
         first = [one for one in self.of(Phase.WARM_UP) if one.number < 0]
         began_s = max((one.ended_s for one in first), default=self.machines.now_s())
-        own_s = [seconds for one in first if (seconds := self._own_overhead_s(one)) is not None]
-        overhead_s = statistics.fmean(own_s) if own_s else setup.pace.overhead_s
+        warm_up_s = [seconds for one in first if (seconds := self._own_overhead_s(one)) is not None]
+        calibrating_s = [each for one, each in self._beside_s if one.phase is Phase.CALIBRATE]
         fixed_s = checks_s(setup.candidate(BASELINE), setup.knobs, setup.pace)
-        left_s = setup.budget_s - began_s
-        return spend(left_s, overhead_s, setup.pace, fixed_s, len(self.machines.names))
+        left_s, machines = setup.budget_s - began_s, len(self.machines.names)
+
+        def by(overheads_s: Sequence[float]) -> Spending:
+            overhead_s = statistics.fmean(overheads_s) if overheads_s else setup.pace.overhead_s
+            return spend(left_s, overhead_s, setup.pace, fixed_s, machines)
+
+        plans = by(warm_up_s)
+        return replace(by(calibrating_s), search=plans.search) if calibrating_s else plans
 
     def left_s(self) -> float:
         """The seconds that are left of the budget."""
@@ -297,7 +312,7 @@ class Runner:
 
     def takes_s(self, plan: TrialPlan) -> float:
         """What a trial by this plan takes, in seconds, as trials went lately."""
-        recent = [seconds for _, seconds in self._overheads_s[-_RECENT:]]
+        recent = [seconds for _, seconds in self._overheads_s()[-_RECENT:]]
         overhead_s = statistics.fmean(recent) if recent else self.setup.pace.overhead_s
         return trial_seconds(plan, overhead_s, self.setup.pace)
 
@@ -369,9 +384,10 @@ class Runner:
         """What each run of a pair takes beside its warm-up and window: the profile as written may
         drain for longer than what was found, and lately hardly ran, and what else was tried for
         longer than `best`; without a run of that, the others stand for it."""
-        written = [seconds for changes, seconds in self._overheads_s if changes == BASELINE]
-        found = [seconds for changes, seconds in self._overheads_s if changes == best != BASELINE]
-        others = [seconds for changes, seconds in self._overheads_s if changes != BASELINE]
+        every = self._overheads_s()
+        written = [seconds for changes, seconds in every if changes == BASELINE]
+        found = [seconds for changes, seconds in every if changes == best != BASELINE]
+        others = [seconds for changes, seconds in every if changes != BASELINE]
         sides = (written[-_RECENT:], (found or others)[-_RECENT:])
         known = [statistics.fmean(side) for side in sides if side]
         return statistics.fmean(known) if known else self.setup.pace.overhead_s

@@ -59,6 +59,7 @@ class Search:
         is_new = all(one.phase in before for one in runner.trials)
         if is_new:
             yield from self._calibrate()
+            runner.fix_plans()
         calibration = calibrate(*repeats_of(runner.trials))
         if calibration.sigma > (allowed := runner.setup.refuse_noise):
             raise Refused(notes.too_noisy(calibration, allowed))
