@@ -104,6 +104,15 @@ def test_little_time_makes_groups_of_what_belongs_together() -> None:
     assert names(design_of("abcdefg", 4)) == ["adg", "be", "cf"]
 
 
+def test_what_rsyslog_does_is_told_apart_from_what_the_engine_does() -> None:
+    restart = Cost.RSYSLOG_RESTART
+    every = [
+        knob("a", "settings.a"), knob("b", "index.b"), knob("c", "bulk.c", cost=restart),
+        knob("d", "first.d", cost=restart), knob("e", "filter", cost=restart),
+    ]  # fmt: skip
+    assert names(design_of("abcde", 1, every)) == ["ab", "cde"]
+
+
 @pytest.mark.parametrize(
     ("blocks", "groups"), [(1, ["ac", "bd"]), (2, ["ac", "bd"]), (3, ["a", "b", "c", "d"])]
 )

@@ -143,12 +143,15 @@ def _joined(units: Sequence[Changes], together: Sequence[Changes]) -> list[Chang
 
 def _merged(units: Sequence[Changes], knobs: Mapping[str, Knob]) -> list[list[Changes]]:
     """The units with two of them made one, in every way: first where both are of one part of the
-    profile (the main queue, the action's, the index) that is split into most, and are small."""
+    profile (the main queue, the action's, the index) that is split into most, then where both are
+    of rsyslog or of the engine, and are small."""
     parts = Counter(_part(one, knobs) for one in units)
 
-    def place(two: Sequence[Changes]) -> tuple[int, int]:
+    def place(two: Sequence[Changes]) -> tuple[int, bool, int]:
         first, second = (_part(one, knobs) for one in two)
-        return -parts[first] * (first == second), len(two[0]) + len(two[1])
+        sides = {knobs[one[0][0]].cost if one[0][0] in knobs else None for one in two}
+        size = len(two[0]) + len(two[1])
+        return -parts[first] * (first == second), len(sides) > 1, size
 
     return [_joined(units, two) for two in sorted(itertools.combinations(units, 2), key=place)]
 
