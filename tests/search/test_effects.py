@@ -346,6 +346,45 @@ def test_a_repair_on_one_side_of_the_pairs_is_no_change_for_speed() -> None:
     assert by_path(found) == pytest.approx({path: TRUTH[path] for path in "abcd"}, abs=1e-9)
 
 
+def test_a_repair_that_costs_something_is_no_part_of_what_the_changes_gave() -> None:
+    """Four blocks tell the changes apart by themselves, so that the pairs show the repair."""
+    repair, paths = changed("r"), "abc"
+    every = [knob(path) for path in "abcr"]
+    design, winner = design_of(paths, 4, every, repair), changed(*"abcr")
+    truth = {**TRUTH, "r": -0.2}
+    found = told([*runs(design, logs(truth)), *confirmed(winner, logs(truth))])
+    assert by_path(found) == pytest.approx({path: TRUTH[path] for path in paths}, abs=1e-9)
+
+
+def test_the_pairs_tell_of_the_noise_in_place_of_a_calibration_of_a_cold_engine() -> None:
+    design, winner = design_of("abc", 4), changed(*"abc")
+    cold = replace(calibrated()[0], outcome=measured(500.0))
+    made = [cold, *calibrated(0.02)[1:], *runs(design, logs(), 0.02)]
+    before = effects_of(made, winner)
+    assert before is not None
+    after = told([*made, *confirmed(winner, TRULY, 0.02)])
+
+    def width(found: Effects) -> float:
+        return math.log(found.of(0).high / found.of(0).low)
+
+    assert width(after) < width(before) / 4
+
+
+def test_a_pair_of_longer_windows_counts_for_more() -> None:
+    """Two pairs, of which one says 10 % more: the mean leans to the one with windows of 8 s."""
+    design, winner = design_of("ab", 1), changed("a", "b")
+
+    def pair(number: int, log: float, window_s: float) -> list[Trial]:
+        plan = replace(PLAN, window_s=window_s)
+        two = confirmed(winner, lambda changes: log * bool(changes))[:2]
+        return [replace(one, pair=number, plan=plan) for one in two]
+
+    made = [*calibrated(0.01), *runs(design, logs({"a": 0.0, "b": 0.0}))]
+    for window_s, log in ((2.0, 0.35), (8.0, 0.38)):
+        (found,) = experiments([*made, *pair(1, 0.3, 2.0), *pair(2, 0.4, window_s)])
+        assert math.log(found.whole.ratio) == pytest.approx(log, abs=0.001)
+
+
 def test_what_was_taken_back_is_on_neither_side_of_the_pairs() -> None:
     """Three changes are told apart by three blocks alone, well enough where runs are alike."""
     truth = {"a": 0.30, "b": 0.0, "c": 0.1}

@@ -127,11 +127,15 @@ def _word(dice: Dice, length: int) -> str:
 
 
 def _words(dice: Dice, length: int) -> str:
-    words: list[str] = []
-    while length > 0:
-        words.append(_word(dice, min(length, 2 + dice.below(8))))
-        length -= len(words[-1]) + 1
-    return " ".join(words)
+    """Words of two to nine letters with a blank between."""
+    draws = dice.several(length + 1)
+    letters = list(pronounceable(draws[:length]))
+    # The letter that a blank stands for was drawn as well: it says how long the next word is.
+    at = 2 + draws[length] % 8
+    while at < length - 1:
+        letters[at] = " "
+        at += 3 + draws[at] % 8
+    return "".join(letters)
 
 
 def _stamp(blank: Blank, dice: Dice, at_s: int) -> str:

@@ -6,9 +6,9 @@ as in the winner.  The runs are a Hadamard matrix and its mirror image (a screen
 Plackett and Burman 1946, Biometrika 33:305, folded over), so that every effect is clear of every
 interaction of two factors: resolution IV (Box, Hunter and Hunter 2005, Statistics for
 Experimenters, 2nd ed., chapter 6).  A run and its mirror image are neighbours in time, a block: the
-difference between them holds the effects and no drift, their sum the interactions.  Where there is
-no time for four blocks, the pairs of the confirmation are one of the rows: with all changes, beside
-none.
+difference between them holds the effects and no drift, their sum the interactions.  The pairs of
+the confirmation are one row more, of all changes beside none: where there is no time for four
+blocks, the one that is left to them.
 """
 
 from __future__ import annotations
@@ -173,9 +173,9 @@ class Interaction:
 
 @dataclass(frozen=True)
 class Effects:
-    """What the changes of `chosen` gave, a figure for each of the `groups` that the `blocks` tell
-    apart, with the `pairs` where those are one of the rows: logarithms of ratios with their
-    covariances; so many standard errors as `reach` are 95 %."""
+    """What the changes of `chosen` gave, a figure for each of the `groups` that the `blocks` and
+    the `pairs` tell apart: logarithms of ratios with their covariances; so many standard errors as
+    `reach` are 95 %."""
 
     chosen: Changes
     groups: tuple[Changes, ...]
@@ -229,14 +229,16 @@ def effects_of(
 ) -> Effects | None:
     """What complete blocks show of a winner's changes; None where they are too few to tell.
 
-    Of fewer than four, the `pairs` of the profile as written and what was left of the winner are
-    rows, too: a change that was taken back is on neither side of them, and a repair, which only
-    one side has, is taken to move no rate, as neither run lost an event.
+    The `pairs` of the profile as written and what was left of the winner are rows, too: a change
+    that was taken back is on neither side of them.  What is on one side alone beside the changes,
+    as repairs are, has a figure of its own, or is taken to move no rate where there is none to
+    spare: neither run lost an event.
 
-    The noise of a run is what the effects leave of the differences within blocks, what a straight
-    line and interactions leave of the sums, and the steps between the runs of the calibration,
-    which have the same plan.  Logarithms of rates are those without what the machine's speed
-    explains.  By tests/benchmarks/design_effects.py the intervals cover in 93 % or more.
+    The noise of a run is what the effects leave of the differences within blocks and pairs, what a
+    straight line and interactions leave of the sums and, before there are pairs, the steps between
+    the runs of the calibration, which have the same plan as the blocks; its variance falls as
+    windows get longer.  Logarithms of rates are those without what the machine's speed explains.
+    By tests/benchmarks/design_effects.py the intervals cover in 93 % or more.
     """
     # What came after the choice tells nothing of it.
     trials = [one for one in trials if one.phase in SCORED]
@@ -245,12 +247,11 @@ def effects_of(
         return None
     held = set.intersection(*(set(run.changes) for block in blocks for run in block))
     turned = [one for one in winner if one not in held]
-    rows = [(after, before) for before, after in pairs if len(blocks) < FEWEST_BLOCKS]
-    neighbours = [*blocks, *rows]
+    rows = [*blocks, *((after, before) for before, after in pairs)]
     signs = np.array(
         [
             [float(one in first.changes) - float(one in second.changes) for one in turned]
-            for first, second in neighbours
+            for first, second in rows
         ]
     )
     columns: dict[tuple[float, ...], list[int]] = {}
@@ -260,33 +261,47 @@ def effects_of(
     matrix = np.array(list(columns)).T
     if np.linalg.matrix_rank(matrix) < len(groups) or len(groups) < 2:
         return None
+    one_sided = np.array([float(bool(held) and _is_one_sided(*row)) for row in rows])
+    with_held = np.column_stack([matrix, one_sided])
+    if np.linalg.matrix_rank(with_held) > len(groups):
+        matrix = with_held
+    windows_s = np.array([row[0].plan.window_s for row in rows])
+    weights = np.sqrt(windows_s / windows_s[0])
     rates = _Rates(trials)
-    both = np.array([[rates.of(first), rates.of(second)] for first, second in neighbours])
+    both = np.array([[rates.of(first), rates.of(second)] for first, second in rows])
     apart, sums = both[:, 0] - both[:, 1], both.sum(axis=1)
-    inverse = np.linalg.inv(matrix.T @ matrix)
-    logs = inverse @ matrix.T @ apart
-    rest = apart - matrix @ logs
-    squares, freedom = float(rest @ rest), float(len(neighbours) - len(groups))
-    for of_machine in _by_machine(neighbours):
-        of_sums = _without_line(sums[of_machine])
-        squares, freedom = squares + float(of_sums @ of_sums), freedom + max(0, len(of_machine) - 2)
-    of_steps, steps_freedom = rates.steps()
-    squares, freedom = squares + of_steps, freedom + steps_freedom
+    weighted = matrix * weights[:, np.newaxis]
+    inverse = np.linalg.inv(weighted.T @ weighted)
+    logs = inverse @ weighted.T @ (apart * weights)
+    rest = (apart - matrix @ logs) * weights
+    squares, freedom = float(rest @ rest), float(len(rows) - matrix.shape[1])
+    for alike in (range(len(blocks)), range(len(blocks), len(rows))):
+        for of_machine in _by_machine(rows, alike):
+            of_sums = _without_line(sums[of_machine]) * weights[of_machine]
+            squares += float(of_sums @ of_sums)
+            freedom += max(0, len(of_machine) - 2)
+    if not pairs:
+        of_steps, steps_freedom = rates.steps()
+        squares, freedom = squares + of_steps, freedom + steps_freedom
     if freedom < 1:
         return None
-    variance = squares / freedom
-    reach = float(stdtrit(freedom, _SURE))
-    found = _interactions(groups, matrix, sums, logs)
+    variance, told = squares / freedom, range(len(groups))
+    found = _interactions(groups, matrix[: len(blocks), told], sums[: len(blocks)], logs)
     return Effects(
         chosen=winner,
         groups=groups,
         blocks=len(blocks),
-        pairs=len(rows),
-        logs=tuple(logs.tolist()),
-        covariances=tuple(map(tuple, (variance * inverse).tolist())),
-        reach=reach,
+        pairs=len(pairs),
+        logs=tuple(logs[told].tolist()),
+        covariances=tuple(map(tuple, (variance * inverse[np.ix_(told, told)]).tolist())),
+        reach=float(stdtrit(freedom, _SURE)),
         interactions=tuple(found),
     )
+
+
+def _is_one_sided(first: Trial, second: Trial) -> bool:
+    """Whether one run of two is of the profile as written, without its repairs."""
+    return any(one.changes == BASELINE and not one.repaired for one in (first, second))
 
 
 def experiments(trials: Sequence[Trial]) -> Iterator[Effects]:
@@ -331,12 +346,12 @@ def _complete(trials: Sequence[Trial], winner: Changes) -> Iterator[tuple[Trial,
     return (block for block in _blocks(trials) if _winner(*block) == winner)
 
 
-def _by_machine(blocks: Iterable[tuple[Trial, Trial]]) -> Iterable[list[int]]:
-    """The numbers of the blocks of each machine."""
-    numbers: dict[str, list[int]] = {}
-    for at, (first, _) in enumerate(blocks):
-        numbers.setdefault(first.machine, []).append(at)
-    return numbers.values()
+def _by_machine(rows: Sequence[tuple[Trial, Trial]], numbers: Iterable[int]) -> Iterable[list[int]]:
+    """Those numbers of rows, by their machine."""
+    by_machine: dict[str, list[int]] = {}
+    for at in numbers:
+        by_machine.setdefault(rows[at][0].machine, []).append(at)
+    return by_machine.values()
 
 
 def _without_line(values: Floats) -> Floats:
