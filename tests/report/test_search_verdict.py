@@ -273,13 +273,18 @@ def test_the_doubt_that_matters_is_named_in_the_verdict_with_its_size(study: Stu
     assert search_report(analyse(disturbed)).first.is_improvement
     assert f"disturbed {runs} (widens the interval)" in first_screen(disturbed)
 
-    def uneven(trial: Trial, run: Measurement) -> Measurement:
-        swing = 1 + 0.1 * (-1) ** (trial.pair or 0) * bool(trial.changes)
-        return replace(run, eps=run.eps * swing, eps_paid=run.eps_paid * swing)
+    def uneven(times: float) -> Callable[[Trial, Measurement], Measurement]:
+        def change(trial: Trial, run: Measurement) -> Measurement:
+            swing = times * (1 + 0.1 * (-1) ** (trial.pair or 0)) if trial.changes else 1.0
+            return replace(run, eps=run.eps * swing, eps_paid=run.eps_paid * swing)
 
-    wide = with_runs(disturbed, uneven)
+        return change
+
+    wide = with_runs(disturbed, uneven(1.0))
     assert sentence(analyse(wide)).endswith(wanted)
     assert wanted in told(wide)
+    # Whoever gets two to three times as much does not measure again to know which.
+    assert wanted not in sentence(analyse(with_runs(disturbed, uneven(2.0))))
 
 
 def test_a_doubt_that_puts_the_claim_in_question_takes_its_green(study: Study) -> None:

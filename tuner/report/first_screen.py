@@ -120,15 +120,18 @@ def _delivered(result: StudyResult) -> str:
     return f"{faulty} of {trials} trials lost or doubled events, {nearest}{settings} away from this"
 
 
-# Of an interval that is no wider, nobody would measure again to make it narrower.
-_NARROW = 1.1
+# Of an interval that is no wider, or says at most half as much gain again at its upper end, nobody
+# would measure again to make it narrower.
+_NARROW, _HALF_AGAIN = 1.1, 1.5
 
 
 def _doubt(result: StudyResult) -> str:
     """The gravest doubt about the pairs, where it would change what a reader does: the claim should
     not be believed for it, or it is why the interval is wide."""
     claimed = result.verdict.claimed
-    is_wide = claimed is None or claimed.high > _NARROW * claimed.low
+    is_wide = claimed is None or (
+        claimed.high > _NARROW * claimed.low and claimed.high - 1 > _HALF_AGAIN * (claimed.low - 1)
+    )
     notable = (one for one in result.doubts if one.is_notable)
     gravest = next((one for one in notable if one.puts_in_question or is_wide), None)
     if gravest is None:
