@@ -21,7 +21,7 @@ from tuner.lab.nodes import NodeRefused
 from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.measure.measurement import Failure, FailureKind, Measurement, Spent, TrialPlan
 from tuner.measure.metrics import Result
-from tuner.measure.trial import MOST_LOSSES, Survivor, failure_of, finish
+from tuner.measure.trial import FIRST_INDEX, MOST_LOSSES, Survivor, failure_of, finish
 from tuner.measure.watch import NodeLost, Stalled, Watch
 from tuner.profile.model import Profile
 
@@ -44,13 +44,15 @@ class World:
     restarts: bool = False
     refuses: bool = False
     comes_back: bool = True
+    is_ours: bool = False
     clock: Script = field(default_factory=Script)
 
     @property
     def lab(self) -> Lab:
         engine = SimpleNamespace(
-            run_with=self.run_with, revive=self.revive, ending=lambda: "signal 9"
-        )
+            run_with=self.run_with, revive=self.revive, ending=lambda: "signal 9",
+            restarts=self.is_ours,
+        )  # fmt: skip
         made = SimpleNamespace(
             check=self.check, loss=lambda: self.lost, engine=engine, client="client",
             owner=Owner("r1"),
@@ -81,7 +83,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     world = World()
 
     def run_trial(_lab: object, profile: Profile, plan: TrialPlan, name: str, _tell: object) -> Any:
-        assert plan == WARM_UP
+        assert plan == (FIRST_INDEX if name.endswith("f") else WARM_UP)
         world.done.append((name, profile))
         world.clock.sleep(3.0)
         return GOOD
@@ -118,6 +120,16 @@ def test_what_a_run_gives_is_handed_on(world: World) -> None:
     assert found.spent is not None
     assert found.spent.restart_s == 0.0
     assert world.done == []
+
+
+def test_the_second_index_of_an_engine_of_ours_is_the_first_to_be_measured(world: World) -> None:
+    """On it code that was compiled for the first one is compiled anew."""
+    world.is_ours = True
+    survivor = Survivor(world.lab, WRITTEN, WARM_UP)
+    for name in ("t1", "t2"):
+        found = survivor.measured(CANDIDATE, run_of(GOOD), name, silent)
+        assert found.total_s == GOOD.total_s
+    assert world.done == [("t1f", CANDIDATE)]
 
 
 def test_an_engine_that_restarts_for_a_candidate_gets_warm_with_it(world: World) -> None:
