@@ -230,9 +230,9 @@ def effects_of(
     """What complete blocks show of a winner's changes; None where they are too few to tell.
 
     The `pairs` of the profile as written and what was left of the winner are rows, too: a change
-    that was taken back is on neither side of them.  What is on one side alone beside the changes,
-    as repairs are, has a figure of its own, or is taken to move no rate where there is none to
-    spare: neither run lost an event.
+    that was taken back is on neither side of them.  A repair, or what the engine restarts for, is
+    on one side alone.  Where the rows are enough it gets an effect of its own; else it is taken to
+    have none, as neither run lost an event.
 
     The noise of a run is what the effects leave of the differences within blocks and pairs, what a
     straight line and interactions leave of the sums and, before there are pairs, the steps between
@@ -275,11 +275,9 @@ def effects_of(
     logs = inverse @ weighted.T @ (apart * weights)
     rest = (apart - matrix @ logs) * weights
     squares, freedom = float(rest @ rest), float(len(rows) - matrix.shape[1])
-    for alike in (range(len(blocks)), range(len(blocks), len(rows))):
-        for of_machine in _by_machine(rows, alike):
-            of_sums = _without_line(sums[of_machine]) * weights[of_machine]
-            squares += float(of_sums @ of_sums)
-            freedom += max(0, len(of_machine) - 2)
+    for alike in _alike(rows):
+        of_sums = _without_line(sums[alike]) * weights[alike]
+        squares, freedom = squares + float(of_sums @ of_sums), freedom + max(0, len(alike) - 2)
     if not pairs:
         of_steps, steps_freedom = rates.steps()
         squares, freedom = squares + of_steps, freedom + steps_freedom
@@ -346,12 +344,12 @@ def _complete(trials: Sequence[Trial], winner: Changes) -> Iterator[tuple[Trial,
     return (block for block in _blocks(trials) if _winner(*block) == winner)
 
 
-def _by_machine(rows: Sequence[tuple[Trial, Trial]], numbers: Iterable[int]) -> Iterable[list[int]]:
-    """Those numbers of rows, by their machine."""
-    by_machine: dict[str, list[int]] = {}
-    for at in numbers:
-        by_machine.setdefault(rows[at][0].machine, []).append(at)
-    return by_machine.values()
+def _alike(rows: Iterable[tuple[Trial, Trial]]) -> Iterable[list[int]]:
+    """The numbers of the rows of each machine, blocks and pairs apart."""
+    numbers: dict[tuple[Phase, str], list[int]] = {}
+    for at, (first, _) in enumerate(rows):
+        numbers.setdefault((first.phase, first.machine), []).append(at)
+    return numbers.values()
 
 
 def _without_line(values: Floats) -> Floats:

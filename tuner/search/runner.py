@@ -200,7 +200,7 @@ class Runner:
 
     @property
     def plans(self) -> Spending:
-        """How the budget is divided, fixed once the warm-up showed what a trial costs."""
+        """How the budget is divided, by what trials took up to the last `fix_plans`."""
         return self._spending or self._spend()
 
     def fix_plans(self) -> None:
