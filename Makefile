@@ -90,12 +90,12 @@ test: setup
 # The same, and the rest: six engines, a fresh Debian 13, every parameter, long searches, bottlenecks,
 # faults, soak.
 # It ends with the scorecard of the faults (tests/safety).
-# What depends on the release of rsyslog is run once more with each.
+# What depends on the release of rsyslog is run once more with each other one.
 # What measures has the machine for itself.
 test-all: test engines rsyslogs managers broker mmdebstrap
 	$(BIN)/pytest -m "full and not alone" --numprocesses $(PROCESSES) --no-loadscope-reorder $(SLOWEST) || \
 		$(AGAIN) -m "full and not alone"
-	$(BIN)/python -m tests.live.rsyslogs --run --numprocesses $(PROCESSES) --no-loadscope-reorder $(SLOWEST)
+	$(BIN)/python -m tests.live.rsyslogs --others --numprocesses $(PROCESSES) --no-loadscope-reorder $(SLOWEST)
 	$(BIN)/pytest -m alone $(SLOWEST)
 
 lint: $(VENV)/.ready

@@ -60,7 +60,7 @@ def watch(
             return
         leader = searching.leader()
         best = BASELINE if leader is None else leader.changes
-        expected = searching.runner.trials_expected(best)
+        expected = searching.runner.forecast.trials_expected(best)
         shown.ended(step, leader, expected, BUDGET_S - world.now_s)
 
     world.stop, world.adds = begin, judged

@@ -3,6 +3,7 @@ own and run through its own loader and libraries, without root or chroot.
 
     python -m tests.live.rsyslogs           fetches those that are not in the cache
     python -m tests.live.rsyslogs --run     runs the tests marked `each_rsyslogd` under each
+    python -m tests.live.rsyslogs --others  the same, but not under the release of this machine
     python -m tests.live.rsyslogs --write   writes what they gave last into docs/reference.md
 """
 
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.live.tested import OPTION, read, table, with_table
-from tuner.host.programs import CHOSEN_RSYSLOGD
+from tuner.host.programs import CHOSEN_RSYSLOGD, rsyslog_version
 from tuner.lab.distribution import cache_folder
 
 REFERENCE = Path(__file__).parents[2] / "docs/reference.md"
@@ -143,20 +144,24 @@ def _tested(suite: Suite, pytest: Sequence[str], results: Path) -> None:
 
 
 def main() -> int:
-    """Fetch every rsyslogd; with --run test each, with the arguments that follow for pytest: `-k`
-    runs some of the tests again, and keeps what the others gave.  With --write write the
-    table of docs/reference.md."""
+    """Fetch every rsyslogd; with --run or --others test them, with the arguments that follow for
+    pytest: `-k` runs some of the tests again, and keeps what the others gave.  With --write write
+    the table of docs/reference.md."""
     results = cache_folder() / "rsyslogs/results.json"
     if sys.argv[1:2] == ["--write"]:
         REFERENCE.write_text(with_table(REFERENCE.read_text("utf-8"), read(results)), "utf-8")
         return 0
     for suite in SUITES:
         say(f"rsyslog {suite.release} of {suite.name}: {fetch(suite)}")
-    if sys.argv[1:2] != ["--run"]:
+    if sys.argv[1:2] not in (["--run"], ["--others"]):
         return 0
+    here = rsyslog_version() if sys.argv[1] == "--others" else None
     if "-k" not in sys.argv:
         results.unlink(missing_ok=True)
     for suite in SUITES:
+        if suite.release == here:
+            say(f"no tests with rsyslog {here}: all others ran with it")
+            continue
         say(f"tests with rsyslog {suite.release}")
         _tested(suite, sys.argv[2:], results)
     found = read(results)

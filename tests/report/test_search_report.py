@@ -21,7 +21,7 @@ from tuner.report.page import page
 from tuner.report.result import analyse
 from tuner.report.search_report import SECTIONS, report_json, search_report
 from tuner.report.sections import FileDiff
-from tuner.search.effects import experiments
+from tuner.search.effects import EffectRatio, experiments
 from tuner.search.study import BASELINE, Ending, Phase, Study, Trial
 from tuner.search.times import times
 from tuner.search.verdict import Claim, judge
@@ -147,6 +147,19 @@ def test_it_is_said_whether_the_climb_went_beyond_the_recipes(study: Study) -> N
     assert "(recipe: large bulks): none of the " in text
 
 
+def test_it_is_said_where_all_that_was_kept_is_in_a_recipe(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdict = judge(study)
+    monkeypatch.setattr("tuner.report.result.judge", lambda _: verdict)
+    other = next(one for one in study.of(Phase.SEARCH) if one.changes != verdict.chosen)
+    recipe = replace(other, why="recipe: filtered replies", changes=verdict.confirmed)
+    trials = tuple(recipe if one is other else one for one in study.trials)
+    text = section(markdown(replace(study, trials=trials)), "The search")
+    said = f"what was kept of it is in trial {other.number} too (recipe: filtered replies)"
+    assert said in text
+
+
 def test_the_share_of_measuring_is_that_of_the_budget(study: Study) -> None:
     text = section(markdown(study), "The search")
     assert f"{times(study).measuring * 100:.1f} % of the budget of 16 min 40 s" in text
@@ -182,9 +195,21 @@ def test_it_is_said_which_runs_the_effects_are_from_and_what_they_come_to(study:
     said = section(markdown(study), "What to change")
     assert f"By {2 * effects.blocks} runs before the pairs" in said
     kept = [at for at in range(len(effects.groups)) if at not in effects.taken_back]
-    assert len(kept) < len(effects.groups)
+    assert effects.taken_back
     assert f"those that are kept together {percent(effects.of(*kept).ratio)}" in said
-    assert f"with those that were taken back {percent(effects.whole.ratio)}" in said
+    assert f"those that were taken back {percent(effects.of(*effects.taken_back).ratio)}" in said
+
+
+def test_what_the_pairs_give_to_the_repairs_is_said(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that what is kept and the repairs come to the claim."""
+    verdict = judge(study)
+    assert verdict.effects is not None
+    found = replace(verdict.effects, beside=EffectRatio(1.12, 0.95, 1.3))
+    monkeypatch.setattr("tuner.report.result.judge", lambda _: replace(verdict, effects=found))
+    said = section(markdown(study), "What to change")
+    assert "by the pairs alone, +12.0 % [-5.0 %, +30.0 %]. The claim" in said
 
 
 def test_changes_that_were_not_taken_apart_have_one_figure_and_the_budget_that_would(

@@ -88,8 +88,9 @@ def test_there_is_no_design_of_one_change_or_without_time() -> None:
 
 def test_one_block_too_few_still_tells_two_factors_less_apart() -> None:
     design = design_of("abcdefg", 7)
-    assert (len(design.factors), len(design.rows)) == (6, 7)
-    found = found_of(design, [*calibrated(), *runs(design, logs(dict.fromkeys("abcdefg", 0.1)))])
+    assert (len(design.factors), len(design.rows)) == (6, 8)
+    measured = list(runs(design, logs(dict.fromkeys("abcdefg", 0.1))))[:-2]
+    found = found_of(design, [*calibrated(), *measured])
     assert {round(math.log(found.of(at).ratio), 9) for at in range(6)} == {0.1, 0.2}
 
 
@@ -354,6 +355,8 @@ def test_a_repair_that_costs_something_is_no_part_of_what_the_changes_gave() -> 
     truth = {**TRUTH, "r": -0.2}
     found = told([*runs(design, logs(truth)), *confirmed(winner, logs(truth))])
     assert by_path(found) == pytest.approx({path: TRUTH[path] for path in paths}, abs=1e-9)
+    assert found.beside is not None
+    assert math.log(found.beside.ratio) == pytest.approx(-0.2, abs=1e-9)
 
 
 def test_the_pairs_tell_of_the_noise_in_place_of_a_calibration_of_a_cold_engine() -> None:

@@ -466,7 +466,9 @@ class _Work:
             if isinstance(step, Trial):
                 self.study = replace(self.study, trials=(*self.study.trials, step))
                 leader, left_s = search.leader(), job.budget_s - job.clock()
-                expected = runner.trials_expected(BASELINE if leader is None else leader.changes)
+                expected = runner.forecast.trials_expected(
+                    BASELINE if leader is None else leader.changes
+                )
                 self._shown.ended(step, leader, expected, left_s)
                 gauges = of_trials(self._metrics.gauges, runner.trials, expected, left_s)
                 self._metrics.update(gauges)

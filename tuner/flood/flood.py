@@ -95,9 +95,14 @@ class Flood:
         """What was counted on other machines: none takes part."""
         return {}
 
+    def is_idle(self) -> bool:
+        """Whether all that may be sent has gone to the kernel."""
+        status = self._status
+        return status is not None and status.obeyed >= self._given and status.idle
+
     def wait_until_idle(self, timeout_s: float) -> FloodProgress:
         """Wait until all that may be sent has gone to the kernel, or an error, or the timeout."""
-        self._await(self._is_idle, timeout_s)
+        self._await(self.is_idle, timeout_s)
         return self.progress()
 
     def finish(self, timeout_s: float = 10.0) -> FloodProgress:
@@ -119,10 +124,6 @@ class Flood:
         if self._child is None:
             raise JobFailed("the flood has not been started")
         return self._child
-
-    def _is_idle(self) -> bool:
-        status = self._status
-        return status is not None and status.obeyed >= self._given and status.idle
 
     def _give(self, order: Order) -> None:
         self._given += 1

@@ -4,7 +4,7 @@ it, and what they have done of it together."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -17,6 +17,7 @@ from tuner.flood.pace import Runs
 from tuner.flood.schedule import Schedule, Timeline, share
 from tuner.flood.spec import FloodProgress, FloodSpec, Punctuality
 from tuner.host.clock import ClockOffset
+from tuner.host.process import wait_until
 from tuner.lab.loads import LoadCounts, LoadHost
 
 
@@ -204,16 +205,18 @@ class SpreadFlood:
 
     def wait_until_idle(self, timeout_s: float) -> FloodProgress:
         """Wait until all that may be sent has gone to the kernel, or an error, or the timeout."""
-        return self._merged(self._of_each(lambda flood: flood.wait_until_idle(timeout_s)))
+
+        def is_over() -> bool:
+            is_idle = all(flood.is_idle() for flood in self._floods)
+            return is_idle or any(flood.progress().error is not None for flood in self._floods)
+
+        wait_until(is_over, timeout_s)
+        return self.progress()
 
     def finish(self, timeout_s: float = 10.0) -> FloodProgress:
         """End all senders at once, each as Flood.finish does."""
-        return self._merged(self._of_each(lambda flood: flood.finish(timeout_s)))
-
-    def _of_each(self, ask: Callable[[Flood], FloodProgress]) -> list[FloodProgress]:
-        """What each answers, all asked at once."""
         with ThreadPoolExecutor(len(self._floods)) as pool:
-            return list(pool.map(ask, self._floods))
+            return self._merged(list(pool.map(lambda one: one.finish(timeout_s), self._floods)))
 
     def _merged(self, progress: Sequence[FloodProgress]) -> FloodProgress:
         each = []

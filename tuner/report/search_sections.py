@@ -221,11 +221,17 @@ def how_effects_are_known(result: StudyResult) -> str:
         )
     together = f"all of them together {interval(found.whole)}"
     kept = [at for at, of in enumerate(found.groups) if {*of} <= {*result.verdict.confirmed}]
-    if len(kept) < len(found.groups):
+    back = [at for at in range(len(found.groups)) if at not in kept]
+    if back:
         together = (
-            f"those that are kept together {interval(found.of(*kept))}, with those that were taken "
-            f"back {interval(found.whole)}"
+            f"those that are kept together {interval(found.of(*kept))}, those that were taken back "
+            f"{interval(found.of(*back))}"
         )
+    if found.beside is not None:
+        held = {path for path, _ in found.chosen}.difference(*(dict(one) for one in found.groups))
+        repaired = {path for one in result.repaired for path, _ in one.changes}
+        more = "" if held <= repaired else " and what the engine restarts for"
+        together += f"; the repairs{more}, by the pairs alone, {interval(found.beside)}"
     also = ", and by the fresh pairs" if found.pairs else ""
     return (
         f"By {2 * found.blocks} runs before the pairs, each with about half of the changes and "
@@ -388,12 +394,16 @@ def _found_by(result: StudyResult) -> Iterator[str]:
     first = next((one for one in tried if chosen and one.changes == chosen), None)
     if first is None:
         return
-    others = sum(not one.why.startswith(RECIPE) for one in tried)
-    beyond = (
-        f": none of the {others} other points that were tried was better"
-        if first.why.startswith(RECIPE)
-        else ", better than every recipe that was tried first"
-    )
+    recipes = [one for one in tried if one.why.startswith(RECIPE)]
+    kept = {*result.verdict.confirmed}
+    alike = next((one for one in recipes if kept and kept <= {*one.changes}), None)
+    if first in recipes:
+        others = len(tried) - len(recipes)
+        beyond = f": none of the {others} other points that were tried was better"
+    elif alike is not None:
+        beyond = f"; what was kept of it is in trial {alike.number} too ({alike.why})"
+    else:
+        beyond = ", better than every recipe that was tried first"
     yield f"the best point is that of trial {first.number} ({first.why}){beyond}"
 
 

@@ -102,7 +102,8 @@ class Spending:
     `calibrating` runs of the profile as written on each machine, the first that is scored included;
     then `searching` trials by the same plan `search`; `finals` repetitions of good points by the
     plan `final`, whose windows are longer, because merges begin only after some seconds of traffic;
-    `blocks` of two runs that take the winner apart; `pairs` by the plan `confirm`.  `beyond` says
+    `blocks` of two runs that take the winner apart, as an experiment of which the pairs are one
+    more row where it `needs_pairs_for_effects`; `pairs` by the plan `confirm`.  `beyond` says
     whether they pay for the fewest pairs of the winner with the recipe that it goes beyond, too.
     `checks_s` is set aside for a run at a fixed rate for each side; 0 without such runs.
     """
@@ -111,17 +112,13 @@ class Spending:
     searching: int
     finals: int
     blocks: int
+    needs_pairs_for_effects: bool
     pairs: int
     beyond: bool
     search: TrialPlan
     final: TrialPlan
     confirm: TrialPlan
     checks_s: float
-
-    @property
-    def needs_pairs_for_effects(self) -> bool:
-        """Whether the pairs are one of the rows of the experiment that takes the winner apart."""
-        return 0 < self.blocks < FEWEST_BLOCKS
 
     def knobs_kept(self, knobs: int) -> int:
         """How many of these knobs the trials are enough for."""
@@ -184,21 +181,24 @@ def spend(
     fewest = _FEWEST_CALIBRATING + FEWEST_SEARCH_TRIALS + _FEWEST_FINALS
     apart_s = min(_falling(0.35, 0.20, left_s) * left_s, free_s - fewest * search_s)
     blocks = _most(_BLOCKS, machines * int(apart_s / (2 * search_s)))
+    needs_pairs = False
     if not blocks:
         apart_s = free_s - (FEWEST_RATES + _FEWEST_RECIPES) * search_s
         blocks = _most(_BLOCKS_BESIDE_PAIRS, machines * int(apart_s / (2 * search_s)))
+        needs_pairs = blocks > 0
     free_s -= 2 * math.ceil(blocks / machines) * search_s
     runs = _CALIBRATION_SHARE * free_s / search_s
     calibrating = _between(_FEWEST_CALIBRATING, runs, _MOST_CALIBRATING)
     shared = machines * _FINALS_SHARE * free_s / final_s
     finals = _between(_FEWEST_FINALS, shared, max(_MOST_FINALS, machines))
-    if 0 < blocks < FEWEST_BLOCKS:
+    if needs_pairs:
         calibrating, finals = FEWEST_RATES, 0
     finals_s = math.ceil(finals / machines) * final_s
     searching = machines * max(0, int((free_s - finals_s) / search_s) - calibrating)
     return Spending(
-        calibrating, searching, finals, blocks, pairs, beyond, search, final, confirm, checks_s
-    )
+        calibrating, searching, finals, blocks, needs_pairs, pairs, beyond, search, final, confirm,
+        checks_s,
+    )  # fmt: skip
 
 
 def _most(counts: Sequence[int], affordable: int) -> int:

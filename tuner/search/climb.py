@@ -352,7 +352,7 @@ def kept_knobs(runner: Runner) -> tuple[Knob, ...]:
     earlier searches or trials changed, in their order."""
     setup = runner.setup
     every = affordable(setup.knobs, setup.budget_s, setup.pace)
-    count = runner.plans.knobs_kept(len(every))
+    count = runner.forecast.plans.knobs_kept(len(every))
     changed = [one.changes for one in setup.earlier] + [one.changes for one in runner.trials]
     known = {path for changes in changed for path, _ in changes}
     return most_promising(every, count, known | in_recipes(every))
@@ -362,8 +362,8 @@ def begun(runner: Runner, kept: tuple[Knob, ...], calibration: Calibration) -> C
     """The climb, with what the calibration showed and what experts would try first."""
     setup = runner.setup
     knobs = Knobs(kept, setup.repairs)
-    trial_s = runner.takes_s(runner.plans.search)
-    move_s = {Cost.NODE_RESTART: runner.restart_s()}
+    trial_s = runner.forecast.takes_s(runner.forecast.plans.search)
+    move_s = {Cost.NODE_RESTART: runner.forecast.restart_s()}
     space = knobs.space(setup.is_valid, trial_s, move_s, len(runner.machines.names))
     strategy = setup.strategy(space, calibration.sigma)
     recipes = [
@@ -377,7 +377,7 @@ def begun(runner: Runner, kept: tuple[Knob, ...], calibration: Calibration) -> C
         known.setdefault(setup.repairs, "repairs, not for speed")
     usable = [one for one in known.items() if one[0] and setup.is_valid(one[0])]
     checks = Guard(space, 0, calibration.sigma)
-    window_s = runner.plans.search.window_s
+    window_s = runner.forecast.plans.search.window_s
     noise = Noise(calibration.sigma, window_s, calibration.sigma_adjusted)
     climb = Climb(strategy, knobs, noise, usable, setup.limits, checks)
     climb.take_over(runner.trials)

@@ -19,6 +19,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.linalg import hadamard
@@ -49,6 +50,11 @@ class EffectRatio:
     ratio: float
     low: float
     high: float
+
+    @classmethod
+    def of(cls, log: float, half: float) -> Self:
+        """The logarithm of one, give or take half of its interval."""
+        return cls(math.exp(log), math.exp(log - half), math.exp(log + half))
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,7 @@ def _rows(factors: int, blocks: int, winner: Changes) -> tuple[tuple[bool, ...],
     signs = hadamard(size)[measured, rng.sample(range(size), factors)] > 0
     rows = [tuple(map(bool, row)) for row in signs for _ in range(max(1, blocks // len(signs)))]
     rng.shuffle(rows)
-    return tuple(rows[:blocks])
+    return tuple(rows)
 
 
 def _inseparable(changes: Changes, knobs: Mapping[str, Knob]) -> list[Changes]:
@@ -175,7 +181,8 @@ class Interaction:
 class Effects:
     """What the changes of `chosen` gave, a figure for each of the `groups` that the `blocks` and
     the `pairs` tell apart: logarithms of ratios with their covariances; so many standard errors as
-    `reach` are 95 %."""
+    `reach` are 95 %.  `beside` is what the pairs give to what no block tells apart, repairs and
+    what the engine restarts for."""
 
     chosen: Changes
     groups: tuple[Changes, ...]
@@ -184,14 +191,14 @@ class Effects:
     logs: tuple[float, ...]
     covariances: tuple[tuple[float, ...], ...]
     reach: float
+    beside: EffectRatio | None = None
     interactions: tuple[Interaction, ...] = ()
 
     def of(self, *groups: int) -> EffectRatio:
         """What groups gave together, by their numbers."""
         mean = sum(self.logs[at] for at in groups)
         variance = sum(self.covariances[a][b] for a in groups for b in groups)
-        half = self.reach * math.sqrt(variance)
-        return EffectRatio(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
+        return EffectRatio.of(mean, self.reach * math.sqrt(variance))
 
     @property
     def whole(self) -> EffectRatio:
@@ -284,6 +291,7 @@ def effects_of(
     if freedom < 1:
         return None
     variance, told = squares / freedom, range(len(groups))
+    covariances, reach = variance * inverse, float(stdtrit(freedom, _SURE))
     found = _interactions(groups, matrix[: len(blocks), told], sums[: len(blocks)], logs)
     return Effects(
         chosen=winner,
@@ -291,8 +299,13 @@ def effects_of(
         blocks=len(blocks),
         pairs=len(pairs),
         logs=tuple(logs[told].tolist()),
-        covariances=tuple(map(tuple, (variance * inverse[np.ix_(told, told)]).tolist())),
-        reach=float(stdtrit(freedom, _SURE)),
+        covariances=tuple(map(tuple, covariances[np.ix_(told, told)].tolist())),
+        reach=reach,
+        beside=(
+            EffectRatio.of(float(logs[-1]), reach * math.sqrt(covariances[-1, -1]))
+            if len(logs) > len(groups)
+            else None
+        ),
         interactions=tuple(found),
     )
 
@@ -414,5 +427,5 @@ def _interactions(
             return
         alike = sorted(list(pairs.values())[at], key=lambda one: -abs(logs[one[0]] * logs[one[1]]))
         more = float(contrasts[at]) * alike[0][2]
-        estimate = EffectRatio(math.exp(more), math.exp(more - margin), math.exp(more + margin))
-        yield Interaction(tuple((groups[a], groups[b]) for a, b, _ in alike), estimate)
+        pairs_alike = tuple((groups[a], groups[b]) for a, b, _ in alike)
+        yield Interaction(pairs_alike, EffectRatio.of(more, margin))

@@ -1,34 +1,19 @@
-"""The trials that a search makes, one at a time on each machine, and what time they leave."""
+"""The trials that a search makes, one at a time on each machine."""
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
-from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING, fewest_pairs
+from tuner.measure.measurement import Failure, FailureKind, TrialPlan
 from tuner.profile.model import Profile
 from tuner.search import notes
-from tuner.search.budget import (
-    FEWEST_SEARCH_TRIALS,
-    MOST_BLOCKS,
-    Spending,
-    fitted,
-    grace_s,
-    spend,
-    trial_seconds,
-)
 from tuner.search.calibration import required
 from tuner.search.farm import DroppedMachine, LostTrial, Machines, Task, Work
-from tuner.search.guardrails import checks_s
-from tuner.search.pairs import recipe_of
+from tuner.search.forecast import Forecast
 from tuner.search.setup import Setup
 from tuner.search.study import BASELINE, Asked, Changes, Note, Phase, Step, Trial
-from tuner.search.verdict import MOST_PAIRS
-from tuner.space.knob import Cost
 
 _DEADLY = Failure(
     FailureKind.ENGINE_DOWN, "the search ended twice while it was measured: it is not tried again"
@@ -37,13 +22,6 @@ _DEADLY_TO_MACHINES = Failure(
     FailureKind.ENGINE_DOWN, "two machines were lost while it was measured: it is not tried again"
 )
 _MOST_LOST = 2
-_RECENT = 5
-_SIDES = 2
-# The windows of the pairs become a little shorter where a trial took longer than it had before.
-_NEARLY = 0.2
-# Set aside for the pairs, as a factor: with one pair too few nothing can be claimed, and what is
-# left over becomes another pair.
-_SPARE = 1.1
 
 
 @dataclass
@@ -53,20 +31,18 @@ class Runner:
     setup: Setup
     trials: list[Trial] = field(default_factory=list, init=False)
     machines: Machines = field(init=False)
+    forecast: Forecast = field(init=False)
     _lost: Counter[Changes] = field(init=False)
     _next: int = field(init=False)
-    _beside_s: list[tuple[Trial, float]] = field(default_factory=list, init=False)
-    _restarts_s: list[float] = field(default_factory=list, init=False)
-    _spending: Spending | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         setup = self.setup
         self._lost = Counter(setup.lost)
-        for trial in setup.known:
-            self._keep(trial)
+        self.trials.extend(setup.known)
         self.machines = Machines(
             setup.farm, setup.clock, self._candidate, setup.begins, setup.ended, self._refusal
         )
+        self.forecast = Forecast(setup, self.trials, self.machines)
         # The first trial after the warm-up of each machine is 0.
         numbers = [one.number for one in setup.known]
         self._next = max(numbers) + 1 if numbers else -len(self.machines.names)
@@ -96,7 +72,7 @@ class Runner:
         for event in self.machines.run(next_task, again=again):
             match event:
                 case Trial():
-                    self._keep(event)
+                    self.trials.append(event)
                     yield event
                 case Note():
                     yield event
@@ -164,197 +140,6 @@ class Runner:
         )
         return None if measured else _DEADLY_TO_MACHINES
 
-    def _keep(self, trial: Trial) -> None:
-        """Keep a trial, what it took beside its warm-up and window, and what the restart before it
-        took."""
-        if (overhead_s := self._own_overhead_s(trial)) is not None:
-            self._beside_s.append((trial, overhead_s))
-        restarted = self._node_part(self._last_on(trial.machine)) != self._node_part(trial.changes)
-        spent, failed = trial.outcome.spent, isinstance(trial.outcome, Failure)
-        # Each session starts an engine of its own, and one that refused was started twice.
-        if restarted and trial.phase is not Phase.WARM_UP and spent is not None and not failed:
-            self._restarts_s.append(spent.restart_s)
-        self.trials.append(trial)
-
-    def _own_overhead_s(self, trial: Trial) -> float | None:
-        """What a whole trial took beside its warm-up and window; None of others."""
-        if not isinstance(trial.outcome, Measurement):
-            return None
-        if trial.plan.loses_below is not None and trial.outcome.window_s < trial.plan.window_s:
-            return None
-        return max(0.0, trial.outcome.total_s - trial_seconds(trial.plan, 0.0, self.setup.pace))
-
-    def _overheads_s(self) -> list[tuple[Changes, float]]:
-        """What trials took beside their warm-up and window, each with its point: that of warm-ups,
-        in which the engine is slow and leaves more to settle, where there are no others."""
-        scored = [one for one in self._beside_s if one[0].phase is not Phase.WARM_UP]
-        return [(trial.changes, seconds) for trial, seconds in scored or self._beside_s]
-
-    def _last_on(self, machine: str) -> Changes:
-        """What a machine measured last."""
-        return next((t.changes for t in reversed(self.trials) if t.machine == machine), BASELINE)
-
-    def _node_part(self, changes: Changes) -> Changes:
-        restarting = {knob.path for knob in self.setup.knobs if knob.cost is Cost.NODE_RESTART}
-        return tuple(one for one in changes if one[0] in restarting)
-
-    @property
-    def plans(self) -> Spending:
-        """How the budget is divided, by what trials took up to the last `fix_plans`."""
-        return self._spending or self._spend()
-
-    def fix_plans(self) -> None:
-        """Divide the budget by what trials have taken so far: after the warm-up, and again after
-        the calibration, by whose plan the search goes on."""
-        self._spending = self._spend()
-
-    def _spend(self) -> Spending:
-        setup = self.setup
-        first = [one for one in self.of(Phase.WARM_UP) if one.number < 0]
-        began_s = max((one.ended_s for one in first), default=self.machines.now_s())
-        warm_up_s = [seconds for one in first if (seconds := self._own_overhead_s(one)) is not None]
-        calibrating_s = [each for one, each in self._beside_s if one.phase is Phase.CALIBRATE]
-        fixed_s = checks_s(setup.candidate(BASELINE), setup.knobs, setup.pace)
-        left_s, machines = setup.budget_s - began_s, len(self.machines.names)
-
-        def by(overheads_s: Sequence[float]) -> Spending:
-            overhead_s = statistics.fmean(overheads_s) if overheads_s else setup.pace.overhead_s
-            return spend(left_s, overhead_s, setup.pace, fixed_s, machines)
-
-        plans = by(warm_up_s)
-        return replace(by(calibrating_s), search=plans.search) if calibrating_s else plans
-
-    def left_s(self) -> float:
-        """The seconds that are left of the budget."""
-        return self.setup.budget_s - self.machines.now_s()
-
-    def free_s(self, best: Changes) -> float:
-        """The seconds that are left before the winner is taken apart, if `best` is the point that
-        will be confirmed."""
-        return self.spare_s(best) - self.blocks_s(self.blocks_left(), best)
-
-    def has_room(self, best: Changes) -> bool:
-        """Whether one more trial fits before the finals, if `best` is what will be confirmed.
-
-        The first few may take time from the pairs, as long as those can still show something, with
-        the blocks that they complete, and the very first from the grace.
-        """
-        trial_s = self.takes_s(self.plans.search)
-        if self.free_s(best) >= self._finals_s() + trial_s:
-            return True
-        tried = sum(bool(one.changes) for one in self.trials)
-        if not tried:
-            return self.has_time(trial_s + self.least_pairs_s(best))
-        if self.plans.needs_pairs_for_effects:
-            trial_s += self.blocks_s(self.blocks_left(), best)
-        return tried < FEWEST_SEARCH_TRIALS and self.leaves_pairs(trial_s, best)
-
-    def trials_left(self, best: Changes) -> float:
-        """How many trials of the search fit before the finals, one at least."""
-        free_s = self.free_s(best) - self._finals_s()
-        by_each = max(1.0, free_s / self.takes_s(self.plans.search))
-        return by_each * len(self.machines.names)
-
-    def _finals_s(self) -> float:
-        """What is kept for the finals, in seconds: nothing as long as there is little to choose
-        from, as in a session that resumed late."""
-        if len(self.of(Phase.SEARCH)) < FEWEST_SEARCH_TRIALS:
-            return 0.0
-        return self._by_each(self.plans.finals) * self.takes_s(self.plans.final)
-
-    def spare_s(self, best: Changes) -> float:
-        """The seconds that are left before the runs at a fixed rate and the confirmation of
-        `best`."""
-        plans = self.plans
-        checks_s = 0.0 if self.of(Phase.CHECK) else plans.checks_s
-        restarts = self._restarts(best, self.planned_pairs(best))
-        if checks_s and self.restarts_for(best):
-            restarts += _SIDES
-        pairs_s = (
-            _SPARE * self._pairs_by_each(best, plans.pairs) * self._runs_s(plans.confirm, best)
-        )
-        beyond_s = self.beyond_s(best, recipe_of(self.trials, best)) if plans.beyond else 0.0
-        aside_s = checks_s + restarts * self.restart_s() + self.setup.pace.end_s + beyond_s
-        return self.left_s() - pairs_s - aside_s
-
-    def beyond_s(self, winner: Changes, recipe: Trial | None) -> float:
-        """What the fewest pairs take of a winner and the recipe that it goes beyond, in seconds; 0
-        without one, and where the engine must restart for either."""
-        if recipe is None or self.restarts_for(winner) or self.restarts_for(recipe.changes):
-            return 0.0
-        return self._by_each(FEWEST_PAIRS) * self.pair_s(self.plans.final, winner)
-
-    def blocks_left(self) -> int:
-        """How many blocks that take the winner apart are still planned."""
-        if not self.setup.effects:
-            return 0
-        return max(0, self.plans.blocks - self.blocks_begun)
-
-    @property
-    def blocks_begun(self) -> int:
-        """How many blocks of a designed experiment were measured, or failed."""
-        return len(self.of(Phase.EFFECTS)) // _SIDES
-
-    def blocks_that_fit(self, best: Changes) -> int:
-        """How many fit into the time beside the confirmation of `best`, of those that were planned
-        and of what the climb left; the last may take a little of the time of its pairs."""
-        spare_s = self.spare_s(best)
-        if self.plans.needs_pairs_for_effects:
-            spare_s = self.left_s() - self.least_pairs_s(best) - self.setup.pace.end_s
-        fit = len(self.machines.names) * (spare_s / self.blocks_s(1, best) + _NEARLY)
-        most = MOST_BLOCKS - self.blocks_begun if self.setup.effects else 0
-        return min(most, max(0, int(fit)))
-
-    def blocks_s(self, blocks: int, best: Changes) -> float:
-        """What so many blocks of two runs take that take `best` apart, in seconds: their settings
-        lie between those of the sides of a pair."""
-        return self._by_each(blocks) * self._runs_s(self.plans.search, best)
-
-    def takes_s(self, plan: TrialPlan) -> float:
-        """What a trial by this plan takes, in seconds, as trials went lately."""
-        recent = [seconds for _, seconds in self._overheads_s()[-_RECENT:]]
-        overhead_s = statistics.fmean(recent) if recent else self.setup.pace.overhead_s
-        return trial_seconds(plan, overhead_s, self.setup.pace)
-
-    def next_s(self, changes: Changes, plan: TrialPlan, machine: str) -> float:
-        """What a trial of a point would take now, in seconds, with the restart that it needs."""
-        stays = self._node_part(changes) == self._node_part(self._last_on(machine))
-        return self.takes_s(plan) + (0.0 if stays else self.restart_s())
-
-    def confirm_plan(self, plan: TrialPlan, winner: Changes, pairs: int) -> TrialPlan:
-        """The plan of the next of so many pairs, with shorter windows where time has run short."""
-        left_s = self.left_s() - self._restarts(winner, pairs) * self.restart_s()
-        by_each = self._pairs_by_each(winner, pairs)
-        return fitted(plan, left_s, self._pair_overhead_s(winner), self.setup.pace, by_each)
-
-    def planned_pairs(self, winner: Changes) -> int:
-        """How many pairs are planned for a confirmation: no more than it needs where the engine
-        restarts in each."""
-        return FEWEST_RESTARTING if self.restarts_for(winner) else self.plans.pairs
-
-    def fewest_pairs(self, winner: Changes) -> int:
-        """How many pairs a confirmation needs."""
-        return fewest_pairs(restarting=self.restarts_for(winner))
-
-    def least_pairs_s(self, winner: Changes) -> float:
-        """What the fewest pairs that can show anything take, with the shortest windows."""
-        shortest = replace(self.plans.confirm, window_s=self.setup.pace.window_s)
-        by_each = self._pairs_by_each(winner, self.fewest_pairs(winner))
-        return by_each * self.pair_s(shortest, winner)
-
-    def fits(self, changes: Changes) -> bool:
-        """Whether the fewest pairs of a point still fit into the time."""
-        return self.has_time(self.least_pairs_s(changes))
-
-    def leaves_pairs(self, seconds: float, winner: Changes) -> bool:
-        """Whether the fewest pairs of a point fit into the budget after so many seconds."""
-        return self.left_s() >= seconds + self.least_pairs_s(winner) + self.setup.pace.end_s
-
-    def has_time(self, seconds: float) -> bool:
-        """Whether so much can still be done without going too far beyond the budget."""
-        ends_s = seconds + self.setup.pace.end_s
-        return self.left_s() + grace_s(self.setup.budget_s) >= ends_s
-
     def pair_order(self, phase: Phase, one: Changes, other: Changes, machine: str) -> list[Changes]:
         """Which side of the next pair runs first: by chance; where the engine must restart between
         the sides, the one that ran last, so that each follows a restart as often as the other."""
@@ -362,91 +147,10 @@ class Runner:
         self.setup.rng.shuffle(order)
         ran = [trial for trial in self.trials if trial.machine == machine]
         if ran and ran[-1].phase is phase:
-            last = self._node_part(ran[-1].changes)
-            order.sort(key=lambda side: self._node_part(side) != last)
+            last = self.setup.node_part(ran[-1].changes)
+            order.sort(key=lambda side: self.setup.node_part(side) != last)
         return order
 
     def pairing(self, winner: Changes) -> tuple[str, ...]:
-        """The machines that measure the pairs of a point: one where the engine restarts in each,
-        as half of the runs do not count then, and the others are no pairs."""
-        machines = self.machines.names
-        return machines[:1] if self.restarts_for(winner) else machines
-
-    def pair_s(self, plan: TrialPlan, winner: Changes) -> float:
-        """What one more pair takes, in seconds."""
-        return self._runs_s(plan, winner) + (self.restart_s() if self.restarts_for(winner) else 0.0)
-
-    def _runs_s(self, plan: TrialPlan, best: Changes) -> float:
-        """What the runs of a pair take, in seconds."""
-        return _SIDES * trial_seconds(plan, self._pair_overhead_s(best), self.setup.pace)
-
-    def _pair_overhead_s(self, best: Changes) -> float:
-        """What each run of a pair takes beside its warm-up and window: the profile as written may
-        drain for longer than what was found, and lately hardly ran, and what else was tried for
-        longer than `best`; without a run of that, the others stand for it."""
-        every = self._overheads_s()
-        written = [seconds for changes, seconds in every if changes == BASELINE]
-        found = [seconds for changes, seconds in every if changes == best != BASELINE]
-        others = [seconds for changes, seconds in every if changes != BASELINE]
-        sides = (written[-_RECENT:], (found or others)[-_RECENT:])
-        known = [statistics.fmean(side) for side in sides if side]
-        return statistics.fmean(known) if known else self.setup.pace.overhead_s
-
-    def restart_s(self) -> float:
-        """What restarting the engine took in the mean, in seconds, until it was warm again."""
-        pace, restarts_s = self.setup.pace, self._restarts_s
-        return statistics.fmean(restarts_s) if restarts_s else pace.start_s + pace.engine_warm_up_s
-
-    def restarts_for(self, changes: Changes) -> bool:
-        """Whether the engine must restart between the profile as written and another point."""
-        return self._node_part(changes) != self._node_part(BASELINE)
-
-    def _restarts(self, winner: Changes, pairs: int) -> int:
-        """How often the engine restarts in so many pairs, and perhaps before the first."""
-        if self.restarts_for(winner):
-            return pairs + 1
-        return int(bool(self.trials) and self.restarts_for(self.trials[-1].changes))
-
-    def _by_each(self, count: int) -> int:
-        """How many trials each machine makes, at most, of `count` that all machines share."""
-        return math.ceil(count / len(self.machines.names))
-
-    def _pairs_by_each(self, winner: Changes, pairs: int) -> int:
-        """How many of so many pairs of a point one machine measures."""
-        return math.ceil(pairs / len(self.pairing(winner)))
-
-    def trials_expected(self, best: Changes) -> int:
-        """About the number of the last trial, if `best` is what will be confirmed."""
-        last, highest = self.trials[-1], max(trial.number for trial in self.trials)
-        if last.phase is Phase.RECIPE:
-            pairs_left = max(0, int(self.left_s() / self.pair_s(last.plan, last.changes)))
-            return highest + 2 * len(self.machines.names) * pairs_left
-        confirming = self.of(Phase.CONFIRM)
-        if confirming:
-            winners = [trial.changes for trial in confirming if trial.changes != BASELINE]
-            winner = winners[-1] if winners else best
-            at_once = len(self.pairing(winner))
-            more = at_once * int(max(0.0, self.left_s()) / self.pair_s(confirming[-1].plan, winner))
-            runs = Counter(trial.pair or 0 for trial in confirming)
-            halves = {pair for pair, count in runs.items() if count % 2}
-            of_winner = {trial.pair or 0 for trial in confirming if trial.changes == winner}
-            begun = len(of_winner | halves)
-            pairs_left = min(MOST_PAIRS - begun, max(self.fewest_pairs(winner) - begun, more))
-            return highest + len(halves) + 2 * pairs_left
-        checks = 2 if self.plans.checks_s and last.phase is not Phase.CHECK else 0
-        before = 0 if last.phase is Phase.CHECK else self._expected_before_checks(best)
-        return highest + before + checks + 2 * self.planned_pairs(best)
-
-    def _expected_before_checks(self, best: Changes) -> int:
-        """How many trials still fit: those of the search, the finals, and those that take the
-        winner apart."""
-        plans, free_s, phase = self.plans, max(0.0, self.free_s(best)), self.trials[-1].phase
-        machines, apart = len(self.machines.names), _SIDES * self.blocks_left()
-        if phase is Phase.EFFECTS:
-            return apart
-        final_s = self.takes_s(plans.final)
-        if phase is Phase.FINAL:
-            return machines * int(free_s / final_s) + apart
-        searching_s = max(0.0, free_s - plans.finals * final_s / machines)
-        searching = machines * int(searching_s / self.takes_s(plans.search))
-        return searching + plans.finals + apart
+        """The machines that measure the pairs of a point."""
+        return self.machines.names[: self.forecast.at_once(winner)]

@@ -59,7 +59,7 @@ class Search:
         is_new = all(one.phase in before for one in runner.trials)
         if is_new:
             yield from self._calibrate()
-            runner.fix_plans()
+            runner.forecast.fix_plans()
         calibration = calibrate(*repeats_of(runner.trials))
         if calibration.sigma > (allowed := runner.setup.refuse_noise):
             raise Refused(notes.too_noisy(calibration, allowed))
@@ -71,9 +71,9 @@ class Search:
 
     def _warm_up(self) -> Iterator[Step]:
         """Each machine once."""
-        runner = self.runner
+        runner, forecast = self.runner, self.runner.forecast
         cold = list(runner.machines.names)
-        plan = engine_warm_up(runner.left_s(), runner.setup.pace)
+        plan = engine_warm_up(forecast.left_s(), runner.setup.pace)
 
         def next_task(machine: str) -> Task | None:
             if machine not in cold:
@@ -82,16 +82,17 @@ class Search:
             return partial(runner.required, Phase.WARM_UP, plan)
 
         yield from runner.run(next_task, again=False)
-        runner.fix_plans()
+        forecast.fix_plans()
 
     def _calibrate(self) -> Iterator[Step]:
         """Repeated runs of the baseline on each machine, and what they say of the noise."""
-        runner, plans = self.runner, self.runner.plans
-        trial_s = runner.takes_s(plans.search)
+        forecast = self.runner.forecast
+        runner, plans = self.runner, forecast.plans
+        trial_s = forecast.takes_s(plans.search)
 
         def next_task(machine: str) -> Task | None:
             done = sum(trial.machine == machine for trial in calibrating(runner.trials))
-            is_short = done >= FEWEST_RATES and not runner.leaves_pairs(2 * trial_s, BASELINE)
+            is_short = done >= FEWEST_RATES and not forecast.leaves_pairs(2 * trial_s, BASELINE)
             if is_short or done >= plans.calibrating:
                 return None
             return partial(runner.required, Phase.CALIBRATE, plans.search)
@@ -136,25 +137,25 @@ class Ascent:
 
     def _explore(self) -> Iterator[Step]:
         """Measure what the climb asks for, as long as there is time."""
-        runner, climb = self.runner, self.climb
+        runner, forecast, climb = self.runner, self.runner.forecast, self.climb
 
         def next_task(machine: str) -> Task | None:
             if not climb.knows(machine):
                 return calibrated
-            if not runner.has_room(self._best()):
+            if not forecast.has_room(self._best()):
                 return None
-            asked = climb.ask(runner.trials_left(self._best()), runner.under_way)
+            asked = climb.ask(forecast.trials_left(self._best()), runner.under_way)
             return None if asked is None else partial(tried, *asked)
 
         def calibrated(machine: str) -> Work:
             """A machine that joined in a session that resumed."""
-            trial = yield from runner.required(Phase.CALIBRATE, runner.plans.search, machine)
+            trial = yield from runner.required(Phase.CALIBRATE, forecast.plans.search, machine)
             climb.tell(trial)
             return trial
 
         def tried(changes: Changes, why: str, machine: str) -> Work:
             """A transient failure tells nothing of a point that is measured for the first time."""
-            plan = replace(runner.plans.search, loses_below=self._losing(machine))
+            plan = replace(forecast.plans.search, loses_below=self._losing(machine))
             asked = Asked(0, Phase.SEARCH, changes, why, plan)
             trial = yield from runner.persistently(lambda: asked)
             climb.tell(trial)
@@ -174,16 +175,17 @@ class Ascent:
 
     def _finals(self) -> Iterator[Step]:
         """Good points again, on longer windows, where that helps most to choose among them."""
-        runner, plan, made = self.runner, self.runner.plans.final, count()
+        forecast = self.runner.forecast
+        runner, plan, made = self.runner, forecast.plans.final, count()
 
         def next_task(machine: str) -> Task | None:
-            if next(made) >= runner.plans.finals:
+            if next(made) >= forecast.plans.finals:
                 return None
-            left = int(runner.free_s(self._best()) / runner.takes_s(plan))
+            left = int(forecast.free_s(self._best()) / forecast.takes_s(plan))
             changes = self.climb.again(
                 left * len(runner.machines.names),
                 plan,
-                lambda one: runner.next_s(one, plan, machine),
+                lambda one: forecast.next_s(one, plan, machine),
                 runner.under_way,
             )
             return None if changes is None else partial(repeated, changes)
@@ -208,13 +210,14 @@ class Ascent:
         """The point to confirm: the best found, without what gives nothing, that is also fresh at a
         fixed rate well below what either side carries; what is not gives way to the next best.
         None without any."""
-        runner, climb = self.runner, self.climb
+        runner, forecast, climb = self.runner, self.runner.forecast, self.climb
         for _ in range(_MOST_CHECKED):
-            winner = climb.winner(runner.trials, runner.fits) or climb.winner(runner.trials)
-            needed_s = runner.least_pairs_s(winner or BASELINE)
+            winner = climb.winner(runner.trials, forecast.fits) or climb.winner(runner.trials)
+            needed_s = forecast.least_pairs_s(winner or BASELINE)
             was_idle = winner is None and not any(trial.changes for trial in runner.trials)
-            if was_idle or not runner.fits(winner or BASELINE):
-                needed_s += was_idle * FEWEST_SEARCH_TRIALS * runner.takes_s(runner.plans.search)
+            if was_idle or not forecast.fits(winner or BASELINE):
+                trials_s = FEWEST_SEARCH_TRIALS * forecast.takes_s(forecast.plans.search)
+                needed_s += was_idle * trials_s
                 too_short = notes.too_short(runner.machines.now_s() + needed_s)
                 if candidate_of(runner.trials) is None:
                     raise JobFailed(too_short)
@@ -225,7 +228,7 @@ class Ascent:
             winner = yield from self._apart(winner)
             if self._is_disqualified(winner):
                 continue
-            if runner.plans.checks_s == 0 or (yield from self.is_fresh(winner)):
+            if forecast.plans.checks_s == 0 or (yield from self.is_fresh(winner)):
                 return winner
         return None
 
@@ -239,7 +242,7 @@ class Ascent:
 
         knobs = self.climb.knobs.knobs
         for _ in range(_MOST_DESIGNS):
-            blocks = runner.blocks_begun + runner.blocks_that_fit(winner)
+            blocks = runner.forecast.blocks_begun + runner.forecast.blocks_that_fit(winner)
             design = designed(winner, setup.repairs, knobs, blocks, may_be)
             if design is None or (yield from self._measured(design, winner)):
                 break
@@ -249,15 +252,15 @@ class Ascent:
     def _measured(self, design: Design, winner: Changes) -> Generator[Step, None, bool]:
         """Measure the blocks of a design that fit into the time; false where a run failed, so that
         another design is needed."""
-        runner, failed = self.runner, False
-        left = iter(blocks_left(design, runner.trials))
+        runner, forecast, failed = self.runner, self.runner.forecast, False
+        left = blocks_left(design, runner.trials)
         number = max((one.pair or 0 for one in runner.of(Phase.EFFECTS)), default=0)
 
         def next_task(_: str) -> Task | None:
             nonlocal number
-            block = None if failed or not runner.blocks_that_fit(winner) else next(left, None)
-            if block is None:
+            if failed or not forecast.has_room_for_block(winner, len(left)):
                 return None
+            block = left.pop(0)
             number += 1
             return partial(measured, block, number)
 
@@ -265,7 +268,7 @@ class Ascent:
             nonlocal failed
             for changes in runner.pair_order(Phase.EFFECTS, *block, machine):
                 why = BEST if changes == winner else "to see what each change gives"
-                asked = Asked(0, Phase.EFFECTS, changes, why, runner.plans.search, number)
+                asked = Asked(0, Phase.EFFECTS, changes, why, forecast.plans.search, number)
                 trial = yield from runner.trial(asked)
                 self._learn(trial)
                 if isinstance(trial.outcome, Failure):
@@ -321,8 +324,8 @@ class Ascent:
         there were enough, they begin again with its repairs.  Raises JobFailed where time has run
         out before.
         """
-        runner = self.runner
-        plan, planned = runner.plans.confirm, runner.planned_pairs(winner)
+        runner, forecast = self.runner, self.runner.forecast
+        plan, planned = forecast.plans.confirm, forecast.planned_pairs(winner)
         runs = runner.of(Phase.CONFIRM)
         begun = len({one.pair for one in runs if one.changes == winner})
         number = max((one.pair or 0 for one in runs), default=0)
@@ -334,15 +337,15 @@ class Ascent:
             is_full = begun == max(MOST_PAIRS, len(runner.machines.names))
             if is_over or is_full or machine not in runner.pairing(winner):
                 return None
-            plan = runner.confirm_plan(
+            plan = forecast.confirm_plan(
                 plan, winner, max(1, planned - complete - len(runner.under_way))
             )
-            pair_s = runner.pair_s(plan, winner)
+            pair_s = forecast.pair_s(plan, winner)
             is_enough = complete >= planned and self._recipe_beyond(winner) is not None
             if is_enough or self._has_enough(pair_s + runner.setup.pace.end_s):
                 return None
-            if not runner.has_time(pair_s):
-                self._require_pairs((runner.fewest_pairs(winner) - complete) * pair_s)
+            if not forecast.has_time(pair_s):
+                self._require_pairs((forecast.fewest_pairs(winner) - complete) * pair_s)
                 return None
             begun, number = begun + 1, number + 1
             return partial(paired, plan, number)
@@ -367,15 +370,17 @@ class Ascent:
     def _recipe_beyond(self, winner: Changes) -> Trial | None:
         """The recipe that a winner goes beyond, where there is time for enough pairs of the two, or
         they have begun."""
+        forecast = self.runner.forecast
         runner, recipe = self.runner, recipe_of(self.runner.trials, winner)
         has_begun = any(one.changes == winner for one in runner.of(Phase.RECIPE))
-        left_s = runner.left_s() - runner.setup.pace.end_s
-        return recipe if has_begun or 0 < runner.beyond_s(winner, recipe) <= left_s else None
+        left_s = forecast.left_s() - runner.setup.pace.end_s
+        return recipe if has_begun or 0 < forecast.beyond_s(winner, recipe) <= left_s else None
 
     def _beyond_recipe(self, winner: Changes) -> Iterator[Step]:
         """Fresh pairs of a confirmed winner and the best recipe, where there is time for enough:
         what the climb gave beyond what experts would have tried."""
-        runner, plan = self.runner, self.runner.plans.final
+        forecast = self.runner.forecast
+        runner, plan = self.runner, forecast.plans.final
         recipe = self._recipe_beyond(winner)
         begun = max((one.pair or 0 for one in runner.of(Phase.RECIPE)), default=0)
         if recipe is None:
@@ -384,8 +389,8 @@ class Ascent:
 
         def next_task(_: str) -> Task | None:
             nonlocal begun
-            needed_s = runner.pair_s(plan, winner) + runner.setup.pace.end_s
-            if is_over or begun == MOST_PAIRS or runner.left_s() < needed_s:
+            needed_s = forecast.pair_s(plan, winner) + runner.setup.pace.end_s
+            if is_over or begun == MOST_PAIRS or forecast.left_s() < needed_s:
                 return None
             begun += 1
             return partial(paired, begun)
@@ -414,7 +419,7 @@ class Ascent:
     def _has_enough(self, seconds: float = math.inf) -> bool:
         """Whether the pairs can show something, and so many seconds are not left for more."""
         so_far = compared(pairs_of(self.runner.trials), lambda run: run.eps)
-        return so_far is not None and so_far.enough and self.runner.left_s() < seconds
+        return so_far is not None and so_far.enough and self.runner.forecast.left_s() < seconds
 
     def _pair(
         self, phase: Phase, sides: Mapping[Changes, str], plan: TrialPlan, pair: int, machine: str

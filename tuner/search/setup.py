@@ -13,7 +13,7 @@ from tuner.search.farm import Event, Farm
 from tuner.search.guardrails import Limits
 from tuner.search.space import Space, Strategy
 from tuner.search.study import Asked, Changes, Earlier, Trial
-from tuner.space.knob import Knob
+from tuner.space.knob import Cost, Knob
 
 
 @dataclass(frozen=True)
@@ -51,3 +51,12 @@ class Setup:
     known: tuple[Trial, ...] = ()
     lost: tuple[Changes, ...] = ()
     deadly: frozenset[Changes] = frozenset()
+
+    def node_part(self, changes: Changes) -> Changes:
+        """Those of the changes that the engine must restart for."""
+        restarting = {knob.path for knob in self.knobs if knob.cost is Cost.NODE_RESTART}
+        return tuple(one for one in changes if one[0] in restarting)
+
+    def restarts_for(self, changes: Changes) -> bool:
+        """Whether the engine must restart between the profile as written and another point."""
+        return bool(self.node_part(changes))

@@ -171,8 +171,9 @@ def _servers(block: Block) -> Iterator[str]:
 
 
 # In a network of its own, where every address can be listened on; $0 to $3 are rsyslogd, its
-# configuration, its pid file and ports, each of which an input may open seconds after another.
-# rsyslogd dies with the shell, which is killed where it takes too long.
+# configuration, its pid file and ports, each of which an input may open seconds after another; $4
+# is empty where some socket must come.  rsyslogd dies with the shell, which is killed where it
+# takes too long.
 _SOCKETS = r"""
 ip link set lo up || exit 1
 sysctl -qw net.ipv4.ip_nonlocal_bind=1 net.ipv6.ip_nonlocal_bind=1
@@ -181,7 +182,7 @@ before= same=0 round=0
 while [ $same -lt 3 ] && [ $round -lt 40 ]; do
     sleep 0.25
     now=$(ss -Hlntu | awk '{print $1, $5}' | sort -u)
-    [ -n "$now" ] && [ "$now" = "$before" ] && same=$((same + 1)) || same=0
+    [ -n "$now$4" ] && [ "$now" = "$before" ] && same=$((same + 1)) || same=0
     for port in $3; do echo "$now" | grep -q ":$port\$" || same=0; done
     before=$now round=$((round + 1))
 done
@@ -190,13 +191,22 @@ kill $! && echo "$now"
 _SOCKETS_S = 30.0
 
 
-def _ports(block: Block) -> Iterator[str]:
-    """The ports that inputs name."""
+# Inputs that listen on no socket of a network.
+_WITHOUT_SOCKETS = frozenset({"imfile", "imuxsock"})
+
+
+def _inputs(block: Block) -> Iterator[ScriptObject]:
     for one in every(modern(block)):
         if isinstance(one, ScriptObject) and one.kind == "input":
-            port = one.text("port") or ""
-            if port.isdecimal() and port != "0":
-                yield port
+            yield one
+
+
+def _ports(block: Block) -> Iterator[str]:
+    """The ports that inputs name."""
+    for one in _inputs(block):
+        port = one.text("port") or ""
+        if port.isdecimal() and port != "0":
+            yield port
 
 
 def listening(block: Block) -> frozenset[str] | None:
@@ -211,7 +221,8 @@ def listening(block: Block) -> frozenset[str] | None:
         path.write_bytes(script.text(block).encode("utf-8", SURROGATES))
         give_to_daemons(here)
         ports = " ".join(sorted(set(_ports(block))))
-        run = ["sh", "-c", _SOCKETS, rsyslogd(), str(path), str(here / "pid"), ports]
+        none = "" if any(one.type not in _WITHOUT_SOCKETS for one in _inputs(block)) else "none"
+        run = ["sh", "-c", _SOCKETS, rsyslogd(), str(path), str(here / "pid"), ports, none]
         try:
             done = run_as_daemon(["unshare", "-rn", *run], _SOCKETS_S, own_environment())
         except JobFailed:
