@@ -89,8 +89,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 SIZES = [
     (80, 24),
-    (60, 6),
-    *(pytest.param(*one, marks=pytest.mark.full) for one in ((200, 50), (60, 20))),
+    *(pytest.param(*one, marks=pytest.mark.full) for one in ((200, 50), (60, 20), (60, 6))),
 ]
 
 

@@ -93,6 +93,7 @@ def test_the_jobs_pass_a_profile_whose_engine_is_elsewhere(script: str) -> None:
 
 
 @pytest.mark.live
+@pytest.mark.full
 def test_github_annotates_every_profile_that_is_wrong(repository: Path) -> None:
     script = steps()["Profiles are valid"]
     assert run(script, repository).returncode == 0
@@ -115,6 +116,7 @@ def test_github_shows_what_a_stale_file_differs_in(repository: Path) -> None:
 
 @pytest.mark.live
 @needs_jq
+@pytest.mark.full
 def test_gitlab_gets_one_report_of_all_profiles(repository: Path) -> None:
     script = "\n".join(GITLAB["profiles"]["script"])
     report = repository / GITLAB["profiles"]["artifacts"]["reports"]["codequality"]

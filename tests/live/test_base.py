@@ -215,7 +215,14 @@ def test_exactly_what_was_lost_or_doubled_is_told(
     assert (*outcome.delivery.missing, *outcome.delivery.doubled) == (2500,)
 
 
-@pytest.mark.parametrize(("number", "kind"), [(2500, "imptcp"), (2200, "imrelp"), (2400, "imudp")])
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [
+        (2500, "imptcp"),
+        pytest.param(2200, "imrelp", marks=pytest.mark.full),
+        pytest.param(2400, "imudp", marks=pytest.mark.full),
+    ],
+)
 def test_an_event_that_any_input_loses_is_told(number: int, kind: str, tmp_path: Path) -> None:
     profile = loaded(tmp_path, conf=CONFIGURATIONS["inputs of several kinds"]).profile
     labs = tmp_path / "labs"

@@ -41,7 +41,10 @@ def found(case: Case, folder: Path) -> tuple[dict[Cause, ProductionFinding], int
 
 
 @pytest.mark.each_rsyslogd("impstats")
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    "name",
+    [one if one == "json" else pytest.param(one, marks=pytest.mark.full) for one in FORMATS],
+)
 def test_lost_events_are_counted_as_the_sink_counts_them(name: str, tmp_path: Path) -> None:
     if FORMATS[name] > int(rsyslog_version().split(".")[1]):
         pytest.skip(f"rsyslog 8.{FORMATS[name]} brought {name}")

@@ -21,6 +21,7 @@ LOG = "/var/log/rsyslog/impstats.log"
 SECRET = "not-to-be-printed"  # noqa: S105 - it is looked for in what is printed
 
 
+@pytest.mark.full
 def test_what_the_kernel_of_a_host_dropped_is_told(tmp_path: Path) -> None:
     """A rsyslogd that is stopped for a moment, and more datagrams than its buffer holds."""
     with hosts(tmp_path / "hosts", "collector") as (host,):

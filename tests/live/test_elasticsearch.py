@@ -29,10 +29,10 @@ ROOT = Path(__file__).parents[2]
 SHORT = TrialPlan(1.5, 3.0)
 PROFILES = [
     "profiles/default.yaml",
-    "examples/collector/rsyslog.conf",
     *(
         pytest.param(path, marks=pytest.mark.full)
         for path in (
+            "examples/collector/rsyslog.conf",
             "examples/by-hand.yaml",
             "examples/published/stock.yaml",
             "examples/published/p1-production.yaml",

@@ -66,6 +66,7 @@ def test_a_bench_has_a_number_and_every_event(folder: Path) -> None:
     assert (outcome["delivery"]["lost"], outcome["delivery"]["duplicated"]) == (0, 0)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("one", of("compare"), ids=str)
 def test_a_comparison_measures_both_sides(one: Command, folder: Path) -> None:
     """Ended after its first pair: tests/live/test_compare_on_the_sink.py goes to the end."""

@@ -166,6 +166,7 @@ def test_an_id_keeps_what_is_sent_again_once(tmp_path: Path, fault: str) -> None
     assert (outcome.check.lost, outcome.check.duplicated) == (0, 0)
 
 
+@pytest.mark.full
 def test_a_proxy_that_goes_on_refusing_blocks_the_output(tmp_path: Path) -> None:
     """Each try has one event more, until it is too large for good: no retry can succeed."""
     outcome = shipped(tmp_path, f"limit=30000,after=1,times={LASTS}")

@@ -79,6 +79,7 @@ def assert_metrics(path: Path, budget_s: float) -> None:
     assert best >= found["rsyslog_tune_baseline_events_per_second",] > 100
 
 
+@pytest.mark.full
 def test_a_profile_that_breaches_its_own_guardrails_is_left_alone(tmp_path: Path) -> None:
     written = (ROOT / "profiles" / "default.yaml").read_text(encoding="utf-8")
     (tmp_path / "p.yaml").write_text(written + "  rss_bytes: 20m\n", encoding="utf-8")

@@ -205,6 +205,7 @@ def ended(process: subprocess.Popen[str]) -> Done:
     return Done(process.returncode, out, err)
 
 
+@pytest.mark.full
 def test_a_search_whose_run_directory_is_deleted_ends_at_once_with_its_verdict(
     tmp_path: Path,
 ) -> None:

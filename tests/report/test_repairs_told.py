@@ -56,7 +56,7 @@ def test_repairs_stand_apart_from_what_is_tuned(
     result = analyse(recommending(study, monkeypatch, both))
     assert not sentence(result).startswith("This profile can lose")
     assert first_screen(result).remarks[-1] == "it takes 1 change and 2 repairs that stop a loss"
-    text = report_markdown(search_report(result))
+    text = report_markdown(search_report(result, Path("run")))
     section = text.split("## What to change\n", 1)[1].split("\n## ", 1)[0]
     tuned, mended = section.split("### Repairs\n")
     kept = text.split("## What stays guaranteed\n", 1)[1].split("\n## ", 1)[0]
@@ -73,7 +73,7 @@ def test_what_a_change_gives_up_is_named(study: Study, monkeypatch: pytest.Monke
         "main_queue.size 100,000 -> 200,000: a crash of rsyslogd loses up to 200,000"
     )
     assert report_json(result)["gives_up"] == [one.text]
-    report = search_report(result)
+    report = search_report(result, Path("run"))
     (pay,) = [line for line in report.first.remarks if line.startswith("you pay: ")]
     assert "a crash of rsyslogd loses up to 200,000 events (was 100,000)" in pay
     assert one.text in report_markdown(report).partition("### What it costs")[2]

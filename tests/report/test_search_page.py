@@ -45,7 +45,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 def page(study: Study) -> str:
-    return page_of(search_report(analyse(study)))
+    return page_of(search_report(analyse(study), Path("run")))
 
 
 def with_stages(study: Study) -> Study:

@@ -35,7 +35,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
 
 
 def markdown(study: Study) -> str:
-    return report_markdown(search_report(analyse(study)))
+    return report_markdown(search_report(analyse(study), Path("run")))
 
 
 def section(text: str, title: str) -> str:
@@ -50,7 +50,7 @@ def rows(text: str) -> list[list[str]]:
 
 
 def test_every_section_stands_in_all_reports_under_its_own_anchor(study: Study) -> None:
-    report = search_report(analyse(study))
+    report = search_report(analyse(study), Path("run"))
     assert len(report.sections) == len(SECTIONS)
     anchors = [one.anchor for one in report.sections]
     assert len(set(anchors)) == len(anchors)

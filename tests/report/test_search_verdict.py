@@ -35,7 +35,7 @@ from tuner.report.search_report import (
     search_report,
 )
 from tuner.report.spreadsheet import trials_csv
-from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
+from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
 from tuner.search.verdict import Claim, judge
 from tuner.space.knob import Bottleneck, level_text
 
@@ -119,7 +119,7 @@ def test_a_trial_that_lost_an_event_stands_in_the_verdict_with_its_distance(stud
         assert f"trial {number} lost 1 of 369,730 events, with {changes - 1} of the " in text
         assert f"{changes} recommended changes; it differs in `{path}` " in text
         assert f"instead of `{level}`" in text
-    shown = seen(page(search_report(analyse(lossy))))
+    shown = seen(page(search_report(analyse(lossy), DIRECTORY)))
     assert "1 of " in shown.text
     assert ("div", {"class": "bad"}) in shown.elements
     row = next(one for one in csv.DictReader(io.StringIO(trials_csv(lossy)))
@@ -262,7 +262,7 @@ def test_a_doubt_for_information_is_no_part_of_the_verdict(study: Study) -> None
     assert f"doubted runs: 0 of {runs} (short window {runs} (for information))" in first_screen(
         short
     )
-    assert search_report(analyse(short)).first.is_improvement
+    assert search_report(analyse(short), DIRECTORY).first.is_improvement
 
 
 def test_the_doubt_that_matters_is_named_in_the_verdict_with_its_size(study: Study) -> None:
@@ -270,7 +270,7 @@ def test_the_doubt_that_matters_is_named_in_the_verdict_with_its_size(study: Stu
     runs, most = len(disturbed.of(Phase.CONFIRM)), 40 + len(disturbed.of(Phase.CONFIRM)) // 2
     wanted = f"{runs} of {runs} runs disturbed: others used up to {most} % of the machine."
     assert sentence(analyse(disturbed)) == sentence(analyse(study))
-    assert search_report(analyse(disturbed)).first.is_improvement
+    assert search_report(analyse(disturbed), DIRECTORY).first.is_improvement
     assert f"disturbed {runs} (widens the interval)" in first_screen(disturbed)
 
     def uneven(times: float) -> Callable[[Trial, Measurement], Measurement]:
@@ -290,14 +290,14 @@ def test_the_doubt_that_matters_is_named_in_the_verdict_with_its_size(study: Stu
 def test_a_doubt_that_puts_the_claim_in_question_takes_its_green(study: Study) -> None:
     bent = with_runs(study, doubting(DoubtKind.SENDER_LIMITED))
     assert " In question: " in sentence(analyse(bent))
-    assert not search_report(analyse(bent)).first.is_improvement
-    assert 'class="improved"' not in page(search_report(analyse(bent)))
+    assert not search_report(analyse(bent), DIRECTORY).first.is_improvement
+    assert 'class="improved"' not in page(search_report(analyse(bent), DIRECTORY))
 
 
 def test_a_sender_that_limits_the_best_alone_makes_the_gain_no_smaller(study: Study) -> None:
     careful = with_runs(study, doubting(DoubtKind.SENDER_LIMITED, written=False))
     assert "In question" not in sentence(analyse(careful))
-    assert search_report(analyse(careful)).first.is_improvement
+    assert search_report(analyse(careful), DIRECTORY).first.is_improvement
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -323,6 +323,13 @@ def test_the_next_command_follows_from_the_verdict(study: Study) -> None:
     command = next_command(unshown, DIRECTORY)
     assert command is not None
     assert command.startswith("rsyslog-tune search small.yaml --budget 33m --warm-start run ")
+
+
+def test_the_next_command_stands_on_the_first_screen_of_a_search_that_ended(study: Study) -> None:
+    said = "next: `rsyslog-tune render run/best.yaml -o rendered`"
+    assert search_report(analyse(study), DIRECTORY).first.remarks[-1] == said
+    interrupted = replace(study, ending=Ending.INTERRUPTED)
+    assert said not in search_report(analyse(interrupted), DIRECTORY).first.remarks
 
 
 @pytest.mark.parametrize(

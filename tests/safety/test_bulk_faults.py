@@ -68,11 +68,11 @@ CASES = (
     # The batch was stored, is sent again, and then each of its events once more.
     Case("truncate", "half an answer", repeats=2),
     Case("errors", "200, but some documents 429 or 400"),
+)
+MORE_CASES = (
     # libcurl repeats a request on a connection that was reset; it was stored the first time.
     Case("reset", "connection reset after storing"),
     Case("hang"),
-)
-MORE_CASES = (
     *(Case(f"status={code}", "401, 403 in JSON") for code in (401, 403)),
     Case("status=413", "400, 404, 413 in JSON"),
     Case("empty=413", "413 without a body, the engine's own"),

@@ -39,11 +39,11 @@ PARENT = Path("rsyslog-tune-runs")
 
 _LOCK = ".lock"
 # The page comes last: it takes longest, and the others are there when it is interrupted.
-_REPORTS: dict[str, Callable[[StudyResult], str]] = {
-    "report.md": lambda result: report_markdown(search_report(result)),
-    "report.json": report_text,
-    "trials.csv": lambda result: trials_csv(result.study),
-    "report.html": lambda result: page(search_report(result)),
+_REPORTS: dict[str, Callable[[StudyResult, Path], str]] = {
+    "report.md": lambda result, directory: report_markdown(search_report(result, directory)),
+    "report.json": lambda result, _: report_text(result),
+    "trials.csv": lambda result, _: trials_csv(result.study),
+    "report.html": lambda result, directory: page(search_report(result, directory)),
 }
 
 JsonFile = Annotated[
@@ -227,7 +227,7 @@ def write_reports(directory: Path, result: StudyResult, *before: Callable[[], No
     far as that can be done; raises JobFailed, which says what could not."""
 
     def write_report(name: str) -> None:
-        write_whole(directory / name, _REPORTS[name](result))
+        write_whole(directory / name, _REPORTS[name](result, directory))
 
     steps = [*before]
     steps += [partial(write_report, name) for name in _REPORTS]

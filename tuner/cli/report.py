@@ -30,7 +30,7 @@ def report(
     if output is OutputFormat.JSON:
         result_json(report_json(analysed))
     else:
-        result(report_markdown(search_report(analysed)))
+        result(report_markdown(search_report(analysed, run_directory)))
     try:
         with writing_to(run_directory):
             write_reports(run_directory, analysed)

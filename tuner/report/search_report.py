@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -35,7 +35,7 @@ from tuner.report.sections import (
     Report,
     ReportSection,
 )
-from tuner.search.study import SCHEMA, Options, Study
+from tuner.search.study import SCHEMA, Ending, Options, Study
 from tuner.search.times import Times
 from tuner.search.verdict import Claim, Loss, Verdict
 from tuner.space.knob import Level, level_text
@@ -46,11 +46,14 @@ SECTIONS: tuple[Callable[[StudyResult], ReportSection], ...] = (
 """The sections below the first screen, in order; one without blocks is left out."""
 
 
-def search_report(result: StudyResult) -> Report:
-    """The whole report of a search."""
+def search_report(result: StudyResult, directory: Path) -> Report:
+    """The whole report of a search with this run directory."""
     leading, *sections = (section(result) for section in (change, *SECTIONS))
     shown = tuple(one for one in sections if one.blocks)
-    return Report(first_screen(result), shown, leading if leading.blocks else None)
+    first, after = first_screen(result), next_command(result, directory)
+    if after is not None and result.study.ending is Ending.FINISHED:
+        first = replace(first, remarks=(*first.remarks, f"next: `{after}`"))
+    return Report(first, shown, leading if leading.blocks else None)
 
 
 _MINUTE_S = 60
