@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tuner.measure.measurement import Failure, Measurement, TrialPlan
@@ -42,7 +42,20 @@ class Forecast:
     setup: Setup
     trials: Sequence[Trial]
     machines: Machines
+    _beside_s: list[tuple[Trial, float]] = field(default_factory=list, init=False)
+    _restarts_s: list[float] = field(default_factory=list, init=False)
     _spending: Spending | None = field(default=None, init=False)
+
+    def learn(self, trial: Trial) -> None:
+        """Keep what a trial that ended took beside its warm-up and window, and what the restart
+        before it took, as long as it is none of the `trials`."""
+        if (overhead_s := self._own_overhead_s(trial)) is not None:
+            self._beside_s.append((trial, overhead_s))
+        # Each session starts an engine of its own, and one that refused was started twice.
+        counts = trial.phase is not Phase.WARM_UP and not isinstance(trial.outcome, Failure)
+        restarted, spent = self._restarts_before(trial.changes, trial.machine), trial.outcome.spent
+        if restarted and counts and spent is not None:
+            self._restarts_s.append(spent.restart_s)
 
     @property
     def plans(self) -> Spending:
@@ -59,7 +72,7 @@ class Forecast:
         first = [one for one in self._of(Phase.WARM_UP) if one.number < 0]
         began_s = max((one.ended_s for one in first), default=self.machines.now_s())
         warm_up_s = [seconds for one in first if (seconds := self._own_overhead_s(one)) is not None]
-        calibrating_s = [each for one, each in self._beside_s() if one.phase is Phase.CALIBRATE]
+        calibrating_s = [each for one, each in self._beside_s if one.phase is Phase.CALIBRATE]
         fixed_s = checks_s(setup.candidate(BASELINE), setup.knobs, setup.pace)
         left_s, machines = setup.budget_s - began_s, len(self.machines.names)
 
@@ -171,9 +184,13 @@ class Forecast:
 
     def next_s(self, changes: Changes, plan: TrialPlan, machine: str) -> float:
         """What a trial of a point would take now, in seconds, with the restart that it needs."""
+        restarts = self._restarts_before(changes, machine)
+        return self.takes_s(plan) + (self.restart_s() if restarts else 0.0)
+
+    def _restarts_before(self, changes: Changes, machine: str) -> bool:
+        """Whether the engine restarts between what a machine measured last and a point."""
         last = next((t.changes for t in reversed(self.trials) if t.machine == machine), BASELINE)
-        stays = self.setup.node_part(changes) == self.setup.node_part(last)
-        return self.takes_s(plan) + (0.0 if stays else self.restart_s())
+        return self.setup.node_part(changes) != self.setup.node_part(last)
 
     def confirm_plan(self, plan: TrialPlan, winner: Changes, pairs: int) -> TrialPlan:
         """The plan of the next of so many pairs, with shorter windows where time has run short."""
@@ -237,7 +254,7 @@ class Forecast:
 
     def restart_s(self) -> float:
         """What restarting the engine took in the mean, in seconds, until it was warm again."""
-        pace, restarts_s = self.setup.pace, list(self._restarts_s())
+        pace, restarts_s = self.setup.pace, self._restarts_s
         return statistics.fmean(restarts_s) if restarts_s else pace.start_s + pace.engine_warm_up_s
 
     def _restarts(self, winner: Changes, pairs: int) -> int:
@@ -293,11 +310,6 @@ class Forecast:
     def _of(self, phase: Phase) -> list[Trial]:
         return [trial for trial in self.trials if trial.phase is phase]
 
-    def _beside_s(self) -> list[tuple[Trial, float]]:
-        """The whole trials, each with what it took beside its warm-up and window."""
-        every = ((trial, self._own_overhead_s(trial)) for trial in self.trials)
-        return [(trial, seconds) for trial, seconds in every if seconds is not None]
-
     def _own_overhead_s(self, trial: Trial) -> float | None:
         """What a whole trial took beside its warm-up and window; None of others."""
         if not isinstance(trial.outcome, Measurement):
@@ -309,18 +321,5 @@ class Forecast:
     def _overheads_s(self) -> list[tuple[Changes, float]]:
         """What trials took beside their warm-up and window, each with its point: that of warm-ups,
         in which the engine is slow and leaves more to settle, where there are no others."""
-        every = self._beside_s()
-        scored = [one for one in every if one[0].phase is not Phase.WARM_UP]
-        return [(trial.changes, seconds) for trial, seconds in scored or every]
-
-    def _restarts_s(self) -> Iterator[float]:
-        """What the engine took to restart between two points.  Each session starts an engine of its
-        own, and one that refused was started twice: neither counts."""
-        last: dict[str, Changes] = {}
-        for trial in self.trials:
-            part, spent = self.setup.node_part(trial.changes), trial.outcome.spent
-            restarted = last.get(trial.machine, ()) != part
-            last[trial.machine] = part
-            failed = isinstance(trial.outcome, Failure)
-            if restarted and trial.phase is not Phase.WARM_UP and spent is not None and not failed:
-                yield spent.restart_s
+        scored = [one for one in self._beside_s if one[0].phase is not Phase.WARM_UP]
+        return [(trial.changes, seconds) for trial, seconds in scored or self._beside_s]

@@ -38,11 +38,12 @@ class Runner:
     def __post_init__(self) -> None:
         setup = self.setup
         self._lost = Counter(setup.lost)
-        self.trials.extend(setup.known)
         self.machines = Machines(
             setup.farm, setup.clock, self._candidate, setup.begins, setup.ended, self._refusal
         )
         self.forecast = Forecast(setup, self.trials, self.machines)
+        for trial in setup.known:
+            self._keep(trial)
         # The first trial after the warm-up of each machine is 0.
         numbers = [one.number for one in setup.known]
         self._next = max(numbers) + 1 if numbers else -len(self.machines.names)
@@ -72,7 +73,7 @@ class Runner:
         for event in self.machines.run(next_task, again=again):
             match event:
                 case Trial():
-                    self.trials.append(event)
+                    self._keep(event)
                     yield event
                 case Note():
                     yield event
@@ -81,6 +82,10 @@ class Runner:
                     yield self.note(notes.lost(event))
                 case DroppedMachine():
                     yield self._dropped(event)
+
+    def _keep(self, trial: Trial) -> None:
+        self.forecast.learn(trial)
+        self.trials.append(trial)
 
     def note(self, text: str) -> Note:
         """Something to say at this moment."""
