@@ -4,7 +4,7 @@ own and run through its own loader and libraries, without root or chroot.
     python -m tests.live.rsyslogs           fetches those that are not in the cache
     python -m tests.live.rsyslogs --run     runs the tests marked `each_rsyslogd` under each
     python -m tests.live.rsyslogs --others  the same, but not under the release of this machine
-    python -m tests.live.rsyslogs --write   writes what they gave last into docs/reference.md
+    python -m tests.live.rsyslogs --write   writes what --run gave last into docs/reference.md
 """
 
 from __future__ import annotations
@@ -147,15 +147,16 @@ def main() -> int:
     """Fetch every rsyslogd; with --run or --others test them, with the arguments that follow for
     pytest: `-k` runs some of the tests again, and keeps what the others gave.  With --write write
     the table of docs/reference.md."""
-    results = cache_folder() / "rsyslogs/results.json"
+    is_others = sys.argv[1:2] == ["--others"]
+    results = cache_folder() / "rsyslogs" / ("others.json" if is_others else "results.json")
     if sys.argv[1:2] == ["--write"]:
         REFERENCE.write_text(with_table(REFERENCE.read_text("utf-8"), read(results)), "utf-8")
         return 0
     for suite in SUITES:
         say(f"rsyslog {suite.release} of {suite.name}: {fetch(suite)}")
-    if sys.argv[1:2] not in (["--run"], ["--others"]):
+    if not is_others and sys.argv[1:2] != ["--run"]:
         return 0
-    here = rsyslog_version() if sys.argv[1] == "--others" else None
+    here = rsyslog_version() if is_others else None
     if "-k" not in sys.argv:
         results.unlink(missing_ok=True)
     for suite in SUITES:

@@ -228,9 +228,8 @@ def how_effects_are_known(result: StudyResult) -> str:
             f"{interval(found.of(*back))}"
         )
     if found.beside is not None:
-        held = {path for path, _ in found.chosen}.difference(*(dict(one) for one in found.groups))
-        repaired = {path for one in result.repaired for path, _ in one.changes}
-        more = "" if held <= repaired else " and what the engine restarts for"
+        repaired = dict(every_change(result.repaired)).keys()
+        more = "" if dict(found.held).keys() <= repaired else " and what the engine restarts for"
         together += f"; the repairs{more}, by the pairs alone, {interval(found.beside)}"
     also = ", and by the fresh pairs" if found.pairs else ""
     return (

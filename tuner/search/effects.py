@@ -217,12 +217,16 @@ class Effects:
             back.append(at)
         return tuple(back)
 
+    @property
+    def held(self) -> Changes:
+        """What all of them were measured with: repairs, and what the engine restarts for."""
+        return tuple(one for one in self.chosen if not any(one in group for group in self.groups))
+
     def holds(self, changes: Changes) -> bool:
-        """Whether these changes are some of those groups, with what they were all measured with."""
-        chosen, there = {*self.chosen}, {*changes}
-        held = chosen.difference(*self.groups)
+        """Whether these changes are some of those groups, with what is `held`."""
+        there = {*changes}
         whole = all({*one} <= there or there.isdisjoint(one) for one in self.groups)
-        return whole and held <= there <= chosen
+        return whole and {*self.held} <= there <= {*self.chosen}
 
     @property
     def left(self) -> Changes:

@@ -47,8 +47,8 @@ class Forecast:
     _spending: Spending | None = field(default=None, init=False)
 
     def learn(self, trial: Trial) -> None:
-        """Keep what a trial that ended took beside its warm-up and window, and what the restart
-        before it took, as long as it is none of the `trials`."""
+        """Keep what a trial took beside its warm-up and window, and what the restart before it
+        took: to be called when it has ended, before it is added to the `trials`."""
         if (overhead_s := self._own_overhead_s(trial)) is not None:
             self._beside_s.append((trial, overhead_s))
         # Each session starts an engine of its own, and one that refused was started twice.

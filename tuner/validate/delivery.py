@@ -191,24 +191,6 @@ kill $! && echo "$now"
 _SOCKETS_S = 30.0
 
 
-# Inputs that listen on no socket of a network.
-_WITHOUT_SOCKETS = frozenset({"imfile", "imuxsock"})
-
-
-def _inputs(block: Block) -> Iterator[ScriptObject]:
-    for one in every(modern(block)):
-        if isinstance(one, ScriptObject) and one.kind == "input":
-            yield one
-
-
-def _ports(block: Block) -> Iterator[str]:
-    """The ports that inputs name."""
-    for one in _inputs(block):
-        port = one.text("port") or ""
-        if port.isdecimal() and port != "0":
-            yield port
-
-
 def listening(block: Block) -> frozenset[str] | None:
     """The sockets on which a configuration listens; None where that cannot be seen here."""
     if not all(map(find, ("unshare", "ip", "ss"))):
@@ -220,8 +202,12 @@ def listening(block: Block) -> frozenset[str] | None:
         script = ComparableScript("http://127.0.0.1:9", str(here), keeps_inputs=True)
         path.write_bytes(script.text(block).encode("utf-8", SURROGATES))
         give_to_daemons(here)
-        ports = " ".join(sorted(set(_ports(block))))
-        none = "" if any(one.type not in _WITHOUT_SOCKETS for one in _inputs(block)) else "none"
+        parts = (one for one in every(modern(block)) if isinstance(one, ScriptObject))
+        inputs = [one for one in parts if one.kind == "input"]
+        named = {one.text("port") or "" for one in inputs} - {"0"}
+        ports = " ".join(sorted(filter(str.isdecimal, named)))
+        # What is neither read from a file nor from a socket of this machine may listen.
+        none = "none" if {one.type for one in inputs} <= ENTERED.keys() - LISTENERS.keys() else ""
         run = ["sh", "-c", _SOCKETS, rsyslogd(), str(path), str(here / "pid"), ports, none]
         try:
             done = run_as_daemon(["unshare", "-rn", *run], _SOCKETS_S, own_environment())
