@@ -112,6 +112,15 @@ class Terminal(Emulator):
             assert time.monotonic() < deadline, self.text
             assert self._read(), f"it ended:\n{self.text}"
 
+    def interrupt(self) -> None:
+        """Press Ctrl-C between two drawings: a terminal throws away what is on its way to it then
+        (termios(3), NOFLSH), and half a drawing looks like lines that were lost."""
+        drawn = None
+        while drawn != self.raw:
+            drawn = self.raw
+            self._read(0.3)
+        self.program.sendintr()
+
     def read_to_the_end(self) -> int:
         """Show all that is still written; the program's exit code."""
         while self._read():
@@ -127,9 +136,9 @@ class Terminal(Emulator):
         self.resize(columns, lines)
         self.program.setwinsize(lines, columns)
 
-    def _read(self) -> bool:
+    def _read(self, seconds: float = 5.0) -> bool:
         try:
-            self.write(self.program.read_nonblocking(65_536, timeout=5))
+            self.write(self.program.read_nonblocking(65_536, timeout=seconds))
         except pexpect.TIMEOUT:
             return True
         except pexpect.EOF:

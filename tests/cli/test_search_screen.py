@@ -249,7 +249,7 @@ def test_ctrl_c_gives_the_terminal_back_with_the_trials_on_it(tmp_path: Path) ->
     terminal.read_until(lambda: "trial 7 of" in terminal.text)
     assert not terminal.shows_cursor()
     assert terminal.has_colours
-    terminal.program.sendintr()
+    terminal.interrupt()
     assert terminal.read_to_the_end() == 130
     assert terminal.shows_cursor()
     assert "climbing" not in terminal.text
@@ -266,7 +266,7 @@ def test_without_colours_the_view_is_there_all_the_same(tmp_path: Path) -> None:
     terminal = started(tmp_path, 3, NO_COLOR="1")
     terminal.read_until(lambda: "trial 3 of" in terminal.text)
     assert not terminal.has_colours
-    terminal.program.sendintr()
+    terminal.interrupt()
     terminal.read_to_the_end()
 
 
@@ -276,7 +276,7 @@ def test_a_terminal_that_cannot_be_drawn_on_gets_lines(
 ) -> None:
     terminal = started(tmp_path, 4, 200, **environment)
     terminal.read_until(lambda: "trial   3/~" in terminal.text)
-    terminal.program.sendintr()
+    terminal.interrupt()
     assert terminal.read_to_the_end() == 130
     assert not terminal.has_sequences
 

@@ -36,7 +36,7 @@ def test_a_search_is_seen_while_it_climbs_and_ctrl_c_leaves_what_it_found(tmp_pa
     narrow = re.compile(r"^[━╺╸]{58}$", re.MULTILINE)
     terminal.read_until(lambda: bool(narrow.search(terminal.text)) and not terminal.has_wrapped)
     assert not terminal.shows_cursor()
-    terminal.program.sendintr()
+    terminal.interrupt()
     assert terminal.read_to_the_end() == 130
     assert terminal.shows_cursor()
     assert "climbing" not in terminal.text

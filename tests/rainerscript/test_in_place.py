@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.render import tokens
 from tuner.errors import Unreachable
 from tuner.rainerscript.configuration import LocalFiles, configuration
 from tuner.rainerscript.in_place import Changes, edited, unheeded
@@ -72,6 +73,21 @@ PLACES = {
         "action[es]",
         f'{ES} server=["a)", "b"] /* ) */ uid="c\\")" {BATCH}="500")\n',
     ),
+    "on the same line where a backslash joins it to others": (
+        f'{ES} \\\n  server="a" \\\n  serverport="9200")\n',
+        "action[es]",
+        f'{ES} \\\n  server="a" \\\n  serverport="9200" {BATCH}="500")\n',
+    ),
+    "before the backslash that joins the end": (
+        f'{ES} \\\n  server="a" \\\n)\n',
+        "action[es]",
+        f'{ES} \\\n  server="a" {BATCH}="500" \\\n)\n',
+    ),
+    "as its own lines end, whatever the first ends in": (
+        f'# ours\r\n{ES}\n  server="a"\n)\n',
+        "action[es]",
+        f'# ours\r\n{ES}\n  server="a"\r\n  {BATCH}="500"\n)\n',
+    ),
     "as the file ends its lines": (
         f'{ES}\r\n  server="a"\r\n)\r\n',
         "action[es]",
@@ -119,10 +135,15 @@ PLACES = {
 @pytest.mark.parametrize("case", PLACES)
 def test_a_parameter_changes_where_it_stands(case: str, tmp_path: Path) -> None:
     before, address, after = PLACES[case]
+    written = base(tmp_path, before)
     assert changed(tmp_path, before, {(address, BATCH): "500"}) == after
     again = base(tmp_path, after)
     assert again.objects[address].text(BATCH) == "500"
-    assert unheeded(again, {(address, BATCH): "500"}) == ""
+    assert unheeded(written, again, {(address, BATCH): "500"}) == ""
+    if "\\\n  " in before and before.startswith(ES):
+        # As rsyslogd reads it, with the number that it puts after lines that are joined.
+        (seen,) = tokens.parse(after)
+        assert seen.parameters[BATCH] == "500"
 
 
 def test_a_change_that_has_no_effect_is_said(tmp_path: Path) -> None:
@@ -132,11 +153,93 @@ def test_a_change_that_has_no_effect_is_said(tmp_path: Path) -> None:
         ("action[es]", "queue.size"): None,
         ("action[x]", "a"): None,
     }
-    assert unheeded(read, made) == ""
+    assert unheeded(read, read, made) == ""
     for value in ("5", None):
-        said = unheeded(read, {("action[es]", BATCH): value, ("action[x]", "a"): value})
+        said = unheeded(read, read, {("action[es]", BATCH): value, ("action[x]", "a"): value})
         assert said.startswith(f"action[es].{BATCH}: the change has no effect where it stands")
         assert ("action[x].a" in said) is (value is not None)
+
+
+ARRAY = 'action(type="omelasticsearch" name="es" server=["http://a:9200", "http://b:9200"])\n'
+
+
+@pytest.mark.parametrize(
+    ("value", "after"),
+    [
+        (None, 'action(type="omelasticsearch" name="es")\n'),
+        ("c", 'action(type="omelasticsearch" name="es" server="c")\n'),
+    ],
+)
+def test_a_list_goes_whole(value: str | None, after: str, tmp_path: Path) -> None:
+    changes = {("action[es]", "server"): value}
+    for before in (ARRAY, ARRAY.replace(', "http://b:9200"', " ")):
+        read = base(tmp_path, before)
+        assert changed(tmp_path, before, changes) == after
+        assert unheeded(read, base(tmp_path, after), changes) == ""
+
+
+LASTS = "action.execOnlyWhenPreviousIsSuspended"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "too"),
+    [
+        ("*.* /a\n*.* /b\n*.* @@h\n", ("action[2]", LASTS), f"action[3].{LASTS.lower()}"),
+        (
+            "$ModLoad imtcp\n$InputTCPServerRun 514\n$InputTCPServerRun 515\n",
+            ("input[1]", "ruleset"),
+            "input[2].ruleset",
+        ),
+    ],
+)
+def test_a_directive_that_would_change_others_too_is_said(
+    text: str, place: tuple[str, str], too: str, tmp_path: Path
+) -> None:
+    made = changed(tmp_path, text, {place: "on"})
+    said = unheeded(base(tmp_path, text), base(tmp_path, made), {place: "on"})
+    assert said == f"{too} would change too: make it in the configuration itself"
+
+
+def test_whatever_else_an_edit_would_change_is_said(tmp_path: Path) -> None:
+    text = f'if $msg contains "a" then stop\n{ES})\n'
+    written, wanted = base(tmp_path, text), {("action[es]", BATCH): "5"}
+    heeded = text.replace('"es"', f'"es" {BATCH}="5"')
+    assert unheeded(written, base(tmp_path, heeded), wanted) == ""
+    for also in (heeded.replace('"a"', '"b"'), f"{heeded}*.* /more\n"):
+        assert "make it in the configuration itself" in unheeded(
+            written, base(tmp_path, also), wanted
+        )
+
+
+def test_a_queue_of_the_old_form_has_its_defaults_beside_the_change(tmp_path: Path) -> None:
+    text = "$ActionName es\n*.* @@h\n"
+    wanted = {("action[es]", "queue.type"): "LinkedList"}
+    made = base(tmp_path, changed(tmp_path, text, wanted))
+    assert made.objects["action[es]"].text("queue.timeoutEnqueue") == "50"
+    assert unheeded(base(tmp_path, text), made, wanted) == ""
+
+
+def test_a_value_in_the_line_after_its_directive_is_not_edited(tmp_path: Path) -> None:
+    text = "$ActionQueueType \\\n  LinkedList\n*.* @@h\n"
+    wanted = {("action[1]", "queue.type"): "FixedArray"}
+    made = changed(tmp_path, text, wanted)
+    assert "  LinkedList\n" in made
+    assert unheeded(base(tmp_path, text), base(tmp_path, made), wanted) == ""
+
+
+def test_what_a_text_inside_of_the_file_says_is_not_edited(tmp_path: Path) -> None:
+    text = 'include(text=`echo $MORE`)\ninclude(text="action(type=\\"omfile\\" file=\\"/f\\")")\n'
+    read = base(tmp_path, text)
+    with pytest.raises(LookupError, match=r"action\[1\] stands in the text that .*conf:2:14 inclu"):
+        edited(read, {("action[1]", BATCH): "5"})
+
+
+def test_a_parameter_of_global_is_taken_out_wherever_it_stands(tmp_path: Path) -> None:
+    text = 'global(maxMessageSize="64k")\nglobal(workDirectory="/x")\n'
+    wanted = {("global", "maxMessageSize"): None}
+    assert changed(tmp_path, text, wanted) == 'global()\nglobal(workDirectory="/x")\n'
+    assert changed(tmp_path, text, {("global", "maxMessageSize"): "8k"}) == text.replace("64", "8")
+    assert "no effect" in unheeded(base(tmp_path, text), base(tmp_path, text), wanted)
 
 
 def test_what_nothing_changes_is_no_file_to_write(tmp_path: Path) -> None:

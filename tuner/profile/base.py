@@ -74,12 +74,30 @@ class KeptBase:
         """The same changes made in other files of the same paths; raises LookupError where they
         have no place there."""
         first = Path(next(iter(self.written.files)))
-        other = base_of(configuration([first], _Overlay(contents), root=self.root))
-        made = {**contents, **edited(other, self.changes)}
-        changed = base_of(configuration([first], _Overlay(made), root=self.root))
-        if said := unheeded(changed, self.changes):
-            raise LookupError(said)
-        return made
+        store = _Overlay(contents)
+        read = configuration([first], store, root=self.root)
+        files, _ = _changed(read, base_of(read), self.changes, first, store, self.root)
+        return {**contents, **files}
+
+
+def _changed(
+    read: Configuration,
+    written: Base,
+    changes: Changes,
+    first: Path,
+    store: ConfigurationFiles,
+    root: str,
+) -> tuple[Mapping[str, bytes], Base]:
+    """The files that the changes touch, and the configuration that begins with the file `first`
+    with those on top of the others; raises LookupError where it says anything but the changes."""
+    files = edited(written, changes)
+    again = configuration([first], _Overlay(files, store), root=root) if files else read
+    changed = base_of(again) if files else written
+    said = [unheeded(written, changed, changes)]
+    said += [str(one) for one in again.refused if len(again.refused) > len(read.refused)]
+    if any(said):
+        raise LookupError("; ".join(filter(None, said)))
+    return files, changed
 
 
 def with_base(
@@ -128,15 +146,10 @@ def with_base(
     if problems:
         raise BadProfile((*source.problems, *problems))
     try:
-        files = edited(written, changes)
+        _, changed = _changed(read, written, changes, path, store, root)
     except LookupError as bad:
         found = _wrong(source, (CHANGES,), str(bad.args[0]))
         raise BadProfile((*source.problems, found)) from None
-    changed = written
-    if files:
-        changed = base_of(configuration([path], _Overlay(files, store), root=root))
-    if said := unheeded(changed, changes):
-        raise BadProfile((*source.problems, _wrong(source, (CHANGES,), said)))
     template = None if own is None else own.with_settings(settings)
     view = view_of(changed, None if template is None else template.settings)
     kept = KeptBase(written, changed, view, changes, root, own, template)

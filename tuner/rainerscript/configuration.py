@@ -237,8 +237,9 @@ class _Files:
             if given["text"].text is None:
                 self._refuse(place, "what is included is known only when rsyslogd starts")
                 return ()
-            block, refused = parse(given["text"].texts[0], place.file, self.allowance)
-            # The places of a text inside a text would mislead.
+            # Lines of a text inside a text are none of the file.
+            name = f"the text that {place} includes"
+            block, refused = parse(given["text"].texts[0], name, self.allowance)
             self.refused.extend(replace(one, origin=place) for one in refused)
             return (self._block(block),)
         if "file" not in given:

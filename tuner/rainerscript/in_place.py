@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from tuner.rainerscript.legacy import GLOBALS, LASTING, ONCE, SHUTDOWN
-from tuner.rainerscript.objects import MAIN_QUEUE, Base, SourceFile
+from tuner.rainerscript.objects import GLOBAL, MAIN_QUEUE, Base, SourceFile
 from tuner.rainerscript.quoting import quote
-from tuner.rainerscript.script import QUEUE, Parameter, ScriptObject
+from tuner.rainerscript.script import (
+    QUEUE,
+    Array,
+    Block,
+    Parameter,
+    ScriptObject,
+    Statement,
+    rewritten,
+)
 from tuner.rainerscript.tokens import SURROGATES
 
-# What stands between the parentheses of an object: texts, comments, and the end.
+# What stands between the parentheses of an object: texts, comments, the end, and the backslash that
+# joins a line to the next.
 _WORD = re.compile(
-    r'(?P<text>"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)|(?P<comment>/\*.*?\*/|#[^\n]*)|(?P<end>\))|\S',
+    r'(?P<text>"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)|(?P<comment>/\*.*?\*/|#[^\n]*)|(?P<end>\))|'
+    r"(?P<joined>\\)|\S",
     re.DOTALL,
 )
-_DIRECTIVE = re.compile(r'\$(?P<name>\w+)[ \t]+(?P<value>"[^"\n]*"|[^\s;#]+)')
+# Not one whose value stands in the next line, after a backslash.
+_DIRECTIVE = re.compile(r'\$(?P<name>\w+)[ \t]+(?P<value>"[^"\n]*"|(?!\\\s)[^\s;#]+)')
 _PLAIN = re.compile(r"[^\s\"#;]+")
 
 
@@ -50,22 +62,70 @@ def edited(base: Base, changes: Changes) -> dict[str, bytes]:
     return {path: _spliced(base.files[path], found) for path, found in splices.items()}
 
 
-def unheeded(changed: Base, changes: Changes) -> str:
-    """Why a configuration does not say what changes were made in it for; "" where it does."""
+def unheeded(written: Base, changed: Base, changes: Changes) -> str:
+    """Why a configuration is not what was written with these changes made, and no others; "" where
+    it is."""
     wrong = [
-        changed.key_of(address, name)
+        f"{changed.key_of(address, name)}: the change has no effect where it stands"
         for (address, name), value in changes.items()
         if not _is_said(changed, address, name, value)
     ]
-    what = "has no effect where it stands: make it in the configuration itself"
-    return "; ".join(f"{key}: the change {what}" for key in wrong)
+    asked = {(address, name.lower()) for address, name in changes}
+    before, after = _parameters(written), _parameters(changed)
+    wrong += [
+        f"{changed.key_of(*place)} would change too"
+        for place in {**before, **after}
+        if place not in asked and not _stays(before.get(place), after.get(place))
+    ]
+    if not wrong and _statements(written) != _statements(changed):
+        wrong.append("more than these parameters would change")
+    return f"{'; '.join(wrong)}: make it in the configuration itself" if wrong else ""
 
 
 def _is_said(base: Base, address: str, name: str, value: str | None) -> bool:
-    found = base.objects.get(address)
-    if found is None or value is None:
-        return value is None and (found is None or not any(_places(base, found, name)))
-    return found.text(name) == value
+    found = base.parameter(address, name)
+    if value is None:
+        return found is None or not any(_places(base, base.objects[address], name))
+    return found is not None and found.texts == (value,)
+
+
+class _Given(NamedTuple):
+    """A parameter, and whether it is a default of the old form, which nobody wrote."""
+
+    parameter: Parameter
+    is_default: bool
+
+
+def _parameters(base: Base) -> dict[tuple[str, str], _Given]:
+    """The parameters of all objects, by address and name in lower case."""
+    given = {
+        (address, one.key): _Given(one, one.key.startswith(QUEUE) and one.origin == found.origin)
+        for address, found in base.objects.items()
+        for one in found.parameters
+    }
+    return given | {(GLOBAL, one.key): _Given(one, is_default=False) for one in base.shared}
+
+
+def _stays(before: _Given | None, after: _Given | None) -> bool:
+    """Whether a parameter is as it was; the queue that a change makes has its defaults."""
+    if before is None or after is None:
+        only = before or after
+        return only is not None and only.is_default
+    return before.parameter.value == after.parameter.value
+
+
+def _statements(base: Base) -> Block:
+    """Everything but the parameters of what has an address."""
+    addressed = {(one.kind, one.origin) for one in base.objects.values()}
+
+    def bare(one: Statement) -> Iterator[Statement]:
+        if isinstance(one, ScriptObject) and (one.kind, one.origin) in addressed:
+            if one.kind in {MAIN_QUEUE, GLOBAL}:
+                return
+            one = replace(one, parameters=())
+        yield one
+
+    return rewritten(base.block, bare)
 
 
 def _spliced(file: SourceFile, splices: Sequence[_Stretch]) -> bytes:
@@ -89,6 +149,8 @@ def _object(
         return
     if found is None:
         raise LookupError(f"there is no {address}")
+    if found.origin.file not in base.files:
+        raise LookupError(f"{address} stands in {found.origin.file}: change it there yourself")
     missing: dict[str, str] = {}
     for name, value in values.items():
         places = list(_places(base, found, name))
@@ -138,7 +200,7 @@ class _Value(NamedTuple):
 
 def _places(base: Base, found: ScriptObject, name: str) -> Iterator[_Value]:
     """Everywhere that a parameter of an object has a value."""
-    for one in found.parameters:
+    for one in base.shared if found.kind == GLOBAL else found.parameters:
         place = _written(base, found, one) if one.key == name.lower() else None
         if place is not None:
             yield place
@@ -162,10 +224,15 @@ def _written(base: Base, found: ScriptObject, one: Parameter) -> _Value | None:
         return _Value(file.path, gone, *directive.span("value"), in_quotes)
     if file.text[start : start + len(one.name)].lower() != one.key:
         return None
-    text = _WORD.match(file.text, file.offset(one.value.origin))
+    begin = file.offset(one.value.origin)
+    text = _WORD.match(file.text, begin)
     if text is None or text["text"] is None:
         return None
-    return _Value(file.path, _without(file, start, text.end()), *text.span(), in_quotes=True)
+    end = text.end()
+    if isinstance(one.value, Array):
+        begin = file.text.rindex("[", start, begin)
+        end = next(word.end() for word in _WORD.finditer(file.text, end) if word[0] == "]")
+    return _Value(file.path, _without(file, start, end), begin, end, in_quotes=True)
 
 
 def _without(file: SourceFile, start: int, end: int) -> tuple[int, int]:
@@ -183,21 +250,25 @@ def _without(file: SourceFile, start: int, end: int) -> tuple[int, int]:
 
 def _added(file: SourceFile, at: int, values: Mapping[str, str]) -> _Stretch:
     """Parameters added to the object that begins at `at`: each on a line of its own where those
-    before it stand so."""
+    before it stand so, and no backslash joins lines: rsyslogd puts a number after those, which may
+    not stand inside of an object."""
     last = file.text.index("(", at) + 1
     end = stop = last
     comments: list[tuple[int, int]] = []
+    is_joined = False
     for word in _WORD.finditer(file.text, last):
         if word["end"] is not None:
             stop = word.start()
             break
-        if word["comment"] is None:
+        if word["joined"] is not None:
+            is_joined = True
+        elif word["comment"] is None:
             end = word.end()
         else:
             comments.append(word.span())
     written = [f"{name}={quote(value)}" for name, value in values.items()]
     line = file.text.rfind("\n", 0, end) + 1
-    if line <= at:
+    if line <= at or is_joined:
         first = "" if end == last else " "
         return _Stretch(end, end, first + " ".join(written))
     begins = file.text[line:end]
@@ -206,7 +277,7 @@ def _added(file: SourceFile, at: int, values: Mapping[str, str]) -> _Stretch:
     line_stop = file.text.find("\n", end)
     is_inside = any(begin <= line_stop < done for begin, done in comments)
     is_last = line_stop < 0 or stop < line_stop
-    put = end if is_last or is_inside else line_stop - (file.line_end == "\r\n")
+    put = end if is_last or is_inside else line_stop - file.text.endswith("\r", 0, line_stop)
     return _Stretch(put, put, "".join(f"{file.line_end}{indent}{one}" for one in written))
 
 

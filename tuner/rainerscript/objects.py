@@ -26,8 +26,8 @@ from tuner.rainerscript.script import (
 )
 from tuner.rainerscript.tokens import SURROGATES
 
-MAIN_QUEUE = "main_queue"
-_ALONE = (MAIN_QUEUE, "global")
+MAIN_QUEUE, GLOBAL = "main_queue", "global"
+_ALONE = (MAIN_QUEUE, GLOBAL)
 _KINDS = ("input", "ruleset", "action")
 
 
@@ -77,7 +77,7 @@ class Base:
     def shared(self) -> tuple[Parameter, ...]:
         """The parameters of global(), which may stand several times."""
         found = [one for one in every(self.block) if isinstance(one, ScriptObject)]
-        return tuple(each for one in found if one.kind == "global" for each in one.parameters)
+        return tuple(each for one in found if one.kind == GLOBAL for each in one.parameters)
 
     def setting(self, name: str) -> str | None:
         """What global() says of a parameter, last where it does so several times; None where
@@ -121,8 +121,11 @@ class Base:
         return f"{address}.{name.removeprefix('queue.') if address == MAIN_QUEUE else name}"
 
     def parameter(self, address: str, name: str) -> Parameter | None:
-        """A parameter of an object as it is written; None where rsyslog's default applies."""
+        """A parameter of an object as it is written, of global() the last; None where rsyslog's
+        default applies."""
         found = self.objects.get(address)
+        if address == GLOBAL:
+            return next((one for one in reversed(self.shared) if one.key == name.lower()), None)
         return None if found is None else found.get(name)
 
 
