@@ -184,7 +184,7 @@ LASTS = "action.execOnlyWhenPreviousIsSuspended"
 @pytest.mark.parametrize(
     ("text", "place", "too"),
     [
-        ("*.* /a\n*.* /b\n*.* @@h\n", ("action[2]", LASTS), f"action[3].{LASTS.lower()}"),
+        ("*.* /a\n*.* /b\n*.* @@h\n", ("action[2]", LASTS), f"action[3].{LASTS}"),
         (
             "$ModLoad imtcp\n$InputTCPServerRun 514\n$InputTCPServerRun 515\n",
             ("input[1]", "ruleset"),

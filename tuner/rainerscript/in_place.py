@@ -73,8 +73,8 @@ def unheeded(written: Base, changed: Base, changes: Changes) -> str:
     asked = {(address, name.lower()) for address, name in changes}
     before, after = _parameters(written), _parameters(changed)
     wrong += [
-        f"{changed.key_of(*place)} would change too"
-        for place in {**before, **after}
+        f"{changed.key_of(place[0], given.parameter.name)} would change too"
+        for place, given in {**before, **after}.items()
         if place not in asked and not _stays(before.get(place), after.get(place))
     ]
     if not wrong and _statements(written) != _statements(changed):
