@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, Phase, given, note, settings
 
 from tests.property.hostile_profiles import Case, Json, cases, yaml_of
 from tests.property.intended import (
@@ -66,7 +66,7 @@ def faults(case: Case, profile: Profile) -> list[str]:
     ]
 
 
-def check(examples: int, known: bool) -> Counter[str]:
+def check(examples: int, known: bool, phases: Sequence[Phase] = tuple(Phase)) -> Counter[str]:
     """Run that many cases; the same every time when `known`."""
     tally: Counter[str] = Counter()
 
@@ -74,6 +74,7 @@ def check(examples: int, known: bool) -> Counter[str]:
         max_examples=examples,
         derandomize=known,
         database=None,
+        phases=phases,
         print_blob=True,
         suppress_health_check=list(HealthCheck),
     )
