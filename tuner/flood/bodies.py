@@ -155,7 +155,7 @@ class Dice:
 
     def __init__(self, seed: int | str, draws: int) -> None:
         digest = hashlib.shake_128(str(seed).encode()).digest(8 * draws)
-        self._draws = array("Q", digest)
+        self._draws, self._bytes = array("Q", digest), digest[::8]
         if sys.byteorder == "big":
             self._draws.byteswap()
         self._at = 0
@@ -166,13 +166,13 @@ class Dice:
         self._at = (self._at + 1) % len(self._draws)
         return draw % bound
 
-    def several(self, count: int) -> Sequence[int]:
-        """Draw so many at once, each below 2^64; starts over as `below` does."""
+    def several(self, count: int) -> bytes:
+        """Draw so many bytes at once; starts over as `below` does."""
         at, end = self._at, self._at + count
         if end > len(self._draws):
-            return [self.below(1 << 64) for _ in range(count)]
+            return bytes(self.below(256) for _ in range(count))
         self._at = end % len(self._draws)
-        return self._draws[at:end]
+        return self._bytes[at:end]
 
     def pick(self, choices: Sequence[_T]) -> _T:
         """Draw one of the choices."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -23,7 +23,12 @@ def programs() -> frozenset[str]:
     return frozenset((_HERE / "programs.txt").read_text(encoding="ascii").split())
 
 
-_CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
+_CONSONANTS, _VOWELS = b"bdfgklmnprstvz", b"aeiou"
+# Whole texts are written before each trial: a table gives each letter.
+_CONSONANT_OF, _VOWEL_OF = (
+    bytes(letters[number % len(letters)] for number in range(256))
+    for letters in (_CONSONANTS, _VOWELS)
+)
 
 
 class StandIns:
@@ -78,9 +83,9 @@ class StandIns:
         return whole[-len(name) :] if len(name) < len(whole) else whole.ljust(len(name), "x")
 
 
-def pronounceable(numbers: Sequence[int]) -> str:
-    """A word with a letter for each number, consonants and vowels in turn."""
-    letters = [""] * len(numbers)
-    letters[::2] = [_CONSONANTS[number % len(_CONSONANTS)] for number in numbers[::2]]
-    letters[1::2] = [_VOWELS[number % len(_VOWELS)] for number in numbers[1::2]]
-    return "".join(letters)
+def pronounceable(drawn: bytes) -> str:
+    """A word with a letter for each byte, consonants and vowels in turn."""
+    letters = bytearray(drawn)
+    letters[::2] = drawn[::2].translate(_CONSONANT_OF)
+    letters[1::2] = drawn[1::2].translate(_VOWEL_OF)
+    return letters.decode("ascii")
