@@ -10,7 +10,7 @@ from typing import Any
 from tests.profile.examples import SMALL
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.plan import DeployPlan, EngineChange, HostChange, digest_of
-from tuner.deploy.target import Candidate, Facts, LiveFile, Undone
+from tuner.deploy.target import Candidate, Facts, LiveFile, Tell, Undone
 from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.errors import JobFailed
 
@@ -23,12 +23,13 @@ AFTER: JSON = {"index_patterns": ["syslog"], "priority": 2}
 
 @dataclass
 class Fleet:
-    """What hosts hold, what is under way on them (by run), and every step in order, with those that
-    fail: (host, step) to what is raised.  `confirmed_within_s` is what each was given to be
-    confirmed, `events` are where one was sent: address, port and transport."""
+    """What hosts hold, what is under way on them and was kept last (by run), and every step in
+    order, with those that fail: (host, step) to what is raised.  `confirmed_within_s` is what each
+    was given to be confirmed, `events` are where one was sent: address, port and transport."""
 
     live: dict[str, bytes] = field(default_factory=dict)
     under_way: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, str] = field(default_factory=dict)
     steps: list[tuple[str, str]] = field(default_factory=list)
     fails: dict[tuple[str, str], BaseException] = field(default_factory=dict)
     spool: tuple[str, ...] = ()
@@ -79,7 +80,7 @@ class FakeHost:
         self.fleet.live[name] = candidate.files[0][1].encode()
         self.fleet.step(name, "apply")
 
-    def restore(self, run: str = "") -> Undone:
+    def restore(self, tell: Tell, run: str = "") -> Undone:
         name = self.machine.name
         assert self.paths == ((CONF,) if run else ())
         self.fleet.step(name, "restore")
@@ -88,6 +89,8 @@ class FakeHost:
         ):
             return Undone.KEPT if self.fleet.live[name] == NEW else Undone.NONE
         del self.fleet.under_way[name]
+        if self.fleet.live[name] not in (OLD, NEW):
+            tell(f"{name}: what somebody else put there is kept")
         self.fleet.live[name] = OLD
         return Undone.RESTORED
 
@@ -95,8 +98,9 @@ class FakeHost:
         name = self.machine.name
         assert (self.paths, self.fleet.under_way.get(name, run)) == ((CONF,), run)
         self.fleet.step(name, "keep")
-        if self.fleet.under_way.pop(name, None) is None:
+        if self.fleet.under_way.pop(name, None) is None and self.fleet.kept.get(name) != run:
             raise JobFailed(f"{name}: nothing is under way: it was restored")
+        self.fleet.kept[name] = run
 
     def send_event(self, address: str, port: int, transport: str, _mark: str) -> None:
         self.fleet.events.append((address, port, transport))
@@ -119,15 +123,32 @@ class Holding(EngineClient):
         if place.endswith("/_refresh"):
             return {}
         if method == "GET":
-            if place not in self.objects:
-                raise EngineRefused("it is not there", 404, "it is not there")
-            return self.objects[place]
+            return self._there(place)
         self.fleet.step("engine", f"{method} {place}")
         if method == "PUT":
             self.objects[place] = body or {}
         else:
             del self.objects[place]
         return {}
+
+    def _there(self, place: str) -> object:
+        """What it answers with."""
+        if place == "/_index_template":
+            named = {
+                path.rpartition("/")[2]: body
+                for path, body in self.objects.items()
+                if path.startswith(place)
+            }
+            return {
+                "index_templates": [
+                    {"name": name, "index_template": body} for name, body in named.items()
+                ]
+            }
+        if place not in self.objects:
+            raise EngineRefused("it is not there", 404, "it is not there")
+        if place.endswith("/_settings"):
+            return {place.split("/")[1]: {"settings": self.objects[place]}}
+        return self.objects[place]
 
 
 def plan_of(*names: str) -> DeployPlan:

@@ -145,6 +145,28 @@ def test_all_of_all_or_none_is_kept_at_the_end_alone(fleet: Fleet, engine: Holdi
     assert journal() == []
 
 
+def test_a_host_that_is_lost_while_all_are_kept_is_confirmed_later(
+    fleet: Fleet, engine: Holding
+) -> None:
+    """The hosts before it have the change for good: rolling it back there is no way out."""
+    fleet.fails["b", "keep"] = Unreachable("b cannot be reached")
+    done = applied(engine, *"abc", manner=ApplyOptions(all_or_none=True))
+    assert states(done) == {
+        "a": HostState.APPLIED, "b": HostState.WAITING, "c": HostState.APPLIED,
+    }  # fmt: skip
+    assert str(done["b"].error) == "b cannot be reached"
+    said: list[str] = []
+    with left_intents() as left, pytest.raises(JobFailed, match="b cannot be reached"):
+        confirm(left, said.append)
+    assert said == ["a: confirmed", "c: confirmed"]
+    fleet.fails.clear()
+    with left_intents() as left:
+        assert confirm(left, said.append) == 1
+    assert (fleet.under_way, set(fleet.live.values())) == ({}, {NEW})
+    assert engine.objects[TEMPLATE] == AFTER
+    assert journal() == []
+
+
 def test_hosts_of_one_wave_go_side_by_side_and_the_next_wave_not_after_a_failure(
     fleet: Fleet, engine: Holding
 ) -> None:
@@ -292,7 +314,7 @@ def test_before_anything_is_touched_the_journal_says_so(fleet: Fleet, engine: Ho
     applied(engine, "a")
     for host, step, written in seen:
         if step == f"PUT {TEMPLATE}":
-            assert Put(TEMPLATE, BEFORE) in written
+            assert Put(TEMPLATE, BEFORE, AFTER) in written
         if (host, step) == ("a", "apply"):
             assert written[-1] == Touched(plan_of("a").hosts[0].machine, (CONF,))
 

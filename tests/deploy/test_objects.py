@@ -7,6 +7,7 @@ import pytest
 from tests.deploy.fleet import AFTER, BEFORE, TEMPLATE, Fleet, Holding
 from tests.measure.test_watch import Script
 from tests.profile.examples import small
+from tuner.deploy.intents import Put
 from tuner.deploy.objects import awaited, bring_back, findable
 from tuner.engine.client import JSON, EngineRefused
 
@@ -14,12 +15,14 @@ FIRST = "/logs-000001"
 OURS: JSON = {"logs-000001": {"mappings": {"_meta": {"managed_by": "rsyslog-tune"}}}}
 
 
-def brought_back(objects: dict[str, JSON], path: str, before: JSON | None) -> tuple[Fleet, str]:
+def brought_back(
+    objects: dict[str, JSON], path: str, before: JSON | None, put: JSON = AFTER
+) -> tuple[Fleet, str]:
     """What was done twice, and what was said."""
     fleet = Fleet()
     engine = Holding(fleet, objects)
-    said = bring_back(engine, path, before)
-    assert bring_back(engine, path, before) == said
+    said = bring_back(engine, Put(path, before, put))
+    assert bring_back(engine, Put(path, before, put)) == said
     return fleet, said or ""
 
 
@@ -37,6 +40,31 @@ def test_what_was_not_there_is_gone() -> None:
     assert fleet.steps == [("engine", f"DELETE {TEMPLATE}")]
 
 
+@pytest.mark.parametrize("before", [BEFORE, None])
+def test_what_somebody_else_put_there_meanwhile_stays(before: JSON | None) -> None:
+    theirs: JSON = {"index_patterns": ["syslog"], "priority": 9}
+    objects = {TEMPLATE: theirs}
+    fleet, said = brought_back(objects, TEMPLATE, before)
+    assert (fleet.steps, objects) == ([], {TEMPLATE: theirs})
+    assert said == "_index_template/syslog was changed by somebody else meanwhile and stays"
+
+
+@pytest.mark.parametrize("folder", ["_ilm/policy", "_plugins/_ism/policies"])
+def test_a_policy_is_told_from_one_of_others_in_the_words_of_its_engine(folder: str) -> None:
+    """Engines add what they note down for themselves, and keep numbers as texts."""
+    path, of_elasticsearch = f"/{folder}/logs", folder.startswith("_ilm")
+    ours: JSON = {"policy": {"phases": {"delete": {"min_age": "30d"}}}}
+
+    def there(days: int) -> JSON:
+        body: JSON = {"version": 3, "policy": {"phases": {"delete": {"min_age": f"{days}d"}}}}
+        return {"logs": body} if of_elasticsearch else body
+
+    mine, _ = brought_back({path: there(30)}, path, None, ours)
+    assert mine.steps == [("engine", f"DELETE {path}")]
+    theirs, said = brought_back({path: there(90)}, path, None, ours)
+    assert (theirs.steps, "changed by somebody else" in said) == ([], True)
+
+
 @pytest.mark.parametrize("meta", [None, {}, {"managed_by": "fleet"}])
 def test_an_index_that_is_not_ours_stays(meta: JSON | None) -> None:
     theirs: JSON = {"logs-000001": {"mappings": {} if meta is None else {"_meta": meta}}}
@@ -51,6 +79,24 @@ def test_an_index_that_holds_events_stays() -> None:
     assert (fleet.steps, said) == ([], "logs-000001 holds 1 events and stays")
 
 
+class Unrefreshed(Holding):
+    """An engine whose index has an event that only a refresh makes visible to its count."""
+
+    def request(
+        self, method: str, path: str, body: JSON | None = None, *, timeout_s: float | None = None
+    ) -> object:
+        if path == f"{FIRST}/_refresh":
+            self.objects[f"{FIRST}/_count"] = {"count": 1}
+        return super().request(method, path, body, timeout_s=timeout_s)
+
+
+def test_an_index_with_events_that_were_not_refreshed_yet_stays() -> None:
+    objects: dict[str, JSON] = {FIRST: OURS, f"{FIRST}/_count": {"count": 0}}
+    engine = Unrefreshed(Fleet(), objects)
+    assert bring_back(engine, Put(FIRST, None, {})) == "logs-000001 holds 1 events and stays"
+    assert FIRST in objects
+
+
 def test_an_empty_index_of_ours_goes() -> None:
     objects: dict[str, JSON] = {FIRST: OURS, f"{FIRST}/_count": {"count": 0}}
     fleet, _ = brought_back(objects, FIRST, None)
@@ -60,11 +106,17 @@ def test_an_empty_index_of_ours_goes() -> None:
 def test_settings_of_an_index_that_is_gone_are_not_brought_back() -> None:
     path = "/logs-1/_settings"
     before: JSON = {"index.refresh_interval": "1s"}
-    fleet, _ = brought_back({}, path, before)
+    put: JSON = {"index": {"refresh_interval": "30s"}}
+    fleet, _ = brought_back({}, path, before, put)
     assert fleet.steps == []
     objects: dict[str, JSON] = {path: {"index.refresh_interval": "30s"}}
-    brought_back(objects, path, before)
+    brought_back(objects, path, before, put)
     assert objects == {path: before}
+    objects = {path: {"index.refresh_interval": "5s"}}
+    _, said = brought_back(objects, path, before, put)
+    assert (objects[path], "changed by somebody else" in said) == (
+        {"index.refresh_interval": "5s"}, True,
+    )  # fmt: skip
 
 
 class Refusing(Holding):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import base64
+import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tuner.deploy.inventory import InventoryHost, Paths, Service
+from tuner.deploy.plan import digest_of
 from tuner.deploy.target import Candidate, Facts, LiveFile, RemoteHost, Undone
 from tuner.errors import JobFailed, Locked, Refused, TuneError, Unreachable
 
@@ -131,14 +133,14 @@ def test_what_a_host_refuses_is_told_with_the_last_words_first(
 )
 def test_what_became_of_a_change_that_is_undone(reached: Reached, out: str, undone: Undone) -> None:
     target, _ = reached(out)
-    assert target.restore("r1") is undone
+    assert target.restore(print, "r1") is undone
 
 
 @pytest.mark.parametrize("call", ["restore", "keep"])
 def test_each_step_is_told_the_run_the_files_and_the_service(reached: Reached, call: str) -> None:
     target, host = reached("before\n")
     target.paths = (LIVE,)
-    getattr(target, call)("run77")
+    target.keep("run77") if call == "keep" else target.restore(print, "run77")
     (script,) = host.scripts
     told = script[: script.index("\n", script.index("run="))].splitlines()
     assert dict(line.split("=", 1) for line in told) == {
@@ -180,10 +182,10 @@ def test_a_login_shell_that_runs_nothing_is_named(reached: Reached, code: int) -
 
 def test_what_a_shell_says_by_itself_is_no_answer(reached: Reached) -> None:
     target, _ = reached(f"welcome\npid 1\n{BEGIN}\nkept\n{END}\nbye\n", bare=True)
-    assert target.restore("r1") is Undone.KEPT
+    assert target.restore(print, "r1") is Undone.KEPT
     cut, _ = reached(f"{BEGIN}\nkept\n", bare=True)
     with pytest.raises(JobFailed, match="a: its answer has no end"):
-        cut.restore("r1")
+        cut.restore(print, "r1")
 
 
 @pytest.mark.parametrize(
@@ -239,16 +241,70 @@ def here(tmp_path: Path) -> RemoteHost:
 def test_a_host_says_which_configuration_it_has(here: RemoteHost, tmp_path: Path) -> None:
     state = tmp_path / "state" / "deploy"
     pending = state / "pending"
-    assert here.restore("none").value == "restored"
-    assert here.restore() is here.restore("r1") is Undone.NONE
+    assert here.restore(print, "none").value == "restored"
+    assert here.restore(print) is here.restore(print, "r1") is Undone.NONE
     pending.mkdir()
     (pending / "run").write_text("r2\n")
-    assert here.restore("r1") is Undone.OTHERS
-    assert here.restore("r2") is Undone.RESTORED
-    assert here.restore("r2") is here.restore() is Undone.NONE
+    assert here.restore(print, "r1") is Undone.OTHERS
+    assert here.restore(print, "r2") is Undone.RESTORED
+    assert here.restore(print, "r2") is here.restore(print) is Undone.NONE
     (state / "kept").write_text("r3\n")
-    assert here.restore("r3") is here.restore() is Undone.KEPT
-    assert here.restore("r2") is Undone.NONE
+    assert here.restore(print, "r3") is here.restore(print) is Undone.KEPT
+    assert here.restore(print, "r2") is Undone.NONE
+
+
+def begun(here: RemoteHost, now: str, before: str | None = "before\n") -> Path:
+    """The pending folder of a change on this machine that put "put" into a file and did not end."""
+    live, state = Path(here.paths[0]), Path(here.machine.paths.state) / "deploy"
+    pending = state / "pending"
+    live.write_text(now)
+    put, journal = digest_of(b"put\n"), "replace\nrestart"
+    noted = {"run": "r1", "files": str(live), "put-1": f"{put}  -", "journal": journal}
+    for name, text in noted.items():
+        (pending / name).write_text(f"{text}\n")
+    if before is not None:
+        (pending / "backup-1").write_text(before)
+    return pending
+
+
+def with_service(here: RemoteHost, *restart: str) -> RemoteHost:
+    service = here.machine.service.model_copy(update={"restart": restart})
+    return RemoteHost(replace(here.machine, service=service), here.paths)
+
+
+def test_a_host_whose_service_does_not_come_back_is_tried_again(here: RemoteHost) -> None:
+    """Whoever mends its files meanwhile is not undone by that."""
+    live, pending = Path(here.paths[0]), begun(here, "put\n")
+    failing = with_service(here, "sh", "-c", "echo port 514 is taken; exit 1")
+    for _ in range(2):
+        with pytest.raises(JobFailed, match=r"the service does not start: port 514 is taken"):
+            failing.restore(print, "r1")
+        assert (live.read_text(), pending.is_dir()) == ("before\n", True)
+    with pytest.raises(JobFailed, match="was restored already"):
+        failing.keep("r1")
+    live.write_text("mended\n")
+    pid = Path(str(here.machine.service.pid_file))
+    mended = with_service(here, "sh", "-c", f"echo {os.getpid()} >{pid}")
+    assert mended.restore(print, "r1") is Undone.RESTORED
+    assert (live.read_text(), pending.is_dir()) == ("mended\n", False)
+    assert mended.restore(print, "r1") is Undone.NONE
+
+
+@pytest.mark.parametrize("before", ["before\n", None])
+@pytest.mark.parametrize("now", ["before\n", "put\n", "theirs\n"])
+def test_what_somebody_else_put_there_meanwhile_is_kept_and_said(
+    here: RemoteHost, before: str | None, now: str
+) -> None:
+    pending, said = begun(here, now, before), list[str]()
+    (pending / "journal").write_text("replace\n")
+    assert here.restore(said.append, "r1") is Undone.RESTORED
+    live = Path(here.paths[0])
+    assert (live.read_text() if live.exists() else None) == before
+    others = now not in ("put\n", before)
+    kept = [path.read_text() for path in pending.parent.glob("changed-meanwhile-r1-1-conf")]
+    assert (kept, len(said)) == (([now], 1) if others else ([], 0))
+    for one in said:
+        assert one.startswith(f"here: somebody else changed {live} meanwhile: what it held is kept")
 
 
 def test_a_file_too_large_to_be_a_configuration_is_not_sent(

@@ -361,7 +361,8 @@ def verify(
 def confirm(output: OutputOption = OutputFormat.TEXT) -> None:
     """Keep what `apply --confirm-within` applied: the hosts will not restore themselves.
 
-    Exits with 1 when nothing waits, or a host was restored already.
+    Also finishes `apply --all-or-none` where a host was lost at its end.  Exits with 1 when
+    nothing waits, or a host was restored already or cannot be reached.
     """
     with left_intents() as left:
         count = undo.confirm(left, say)

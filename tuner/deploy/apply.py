@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,13 +14,11 @@ from tuner.deploy.intents import Intents, Put, Touched, Waiting
 from tuner.deploy.objects import awaited, bring_back, findable, put
 from tuner.deploy.plan import DeployPlan, HostChange, require_unchanged
 from tuner.deploy.queues import block_of, figures_text, movement_note, stranded_files
-from tuner.deploy.target import RemoteHost, Undone
+from tuner.deploy.target import RemoteHost, Tell, Undone
 from tuner.engine.client import EngineClient
 from tuner.errors import GuardrailBreached, TuneError
 from tuner.modules.input import EVERY_ADDRESS, LOOPBACK, Listener
 from tuner.profile.model import Profile
-
-Tell = Callable[[str], None]
 
 _ANY_ADDRESS = {"0.0.0.0", "::", EVERY_ADDRESS}  # noqa: S104
 
@@ -107,7 +105,7 @@ class Apply:
         if self._client is None:
             return
         for change in self._plan.objects:
-            self._intents.note(Put(change.path, change.before))
+            self._intents.note(Put(change.path, change.before, change.body))
             put(self._client, change)
             self._tell(f"engine: {change.name}")
 
@@ -169,9 +167,9 @@ class Apply:
     def _restore_host(self, target: RemoteHost, why: TuneError | None) -> None:
         name = target.machine.name
         try:
-            undone = target.restore(self._run)
+            undone = target.restore(self._tell, self._run)
         except TuneError as bad:
-            self._tell(f"{name} is not restored: {bad}; rsyslog-tune recover tries again")
+            self._tell(f"{name} is not as before: {bad}; rsyslog-tune recover tries again")
             self._outcomes[name] = HostOutcome(name, HostState.UNKNOWN, why or bad)
         else:
             # Where the way back was lost while the change was being kept.
@@ -192,7 +190,7 @@ class Apply:
             for intent in reversed(self._intents.every):
                 if isinstance(intent, Put) and self._client is not None:
                     try:
-                        self._say(bring_back(self._client, intent.path, intent.before))
+                        self._say(bring_back(self._client, intent))
                     except TuneError as bad:
                         is_whole = False
                         self._say(f"the engine is not as before: {bad}; rsyslog-tune recover "
@@ -205,10 +203,21 @@ class Apply:
             self._intents.note(Waiting())
             return
         if self._manner.all_or_none:
+            # From the first host that keeps it there is no way back: confirm goes on.
+            self._intents.note(Waiting())
             for change in self._plan.hosts:
                 if self._is_new(change.machine.name):
-                    RemoteHost(change.machine, change.paths).keep(self._run)
-        self._intents.remove()
+                    self._keep(change)
+        if not self._failed:
+            self._intents.remove()
+
+    def _keep(self, change: HostChange) -> None:
+        name = change.machine.name
+        try:
+            RemoteHost(change.machine, change.paths).keep(self._run)
+        except TuneError as bad:
+            self._tell(f"{name} is not confirmed: {bad}; rsyslog-tune confirm finishes it")
+            self._outcomes[name] = HostOutcome(name, HostState.WAITING, bad)
 
     def _is_new(self, name: str) -> bool:
         return self._outcomes[name].state in {HostState.APPLIED, HostState.WAITING}

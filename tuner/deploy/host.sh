@@ -178,6 +178,8 @@ END
 
 run_service() { # Start or restart it; its words go to a file.
     if [ -n "$unit" ]; then
+        # After several starts that failed systemd refuses the next one.
+        systemctl reset-failed "$unit" >/dev/null 2>&1 9>&- || :
         systemctl restart "$unit" >"$pending/said" 2>&1 9>&-
     else
         sh -c "$restart_with" >"$pending/said" 2>&1 </dev/null 9>&-
@@ -273,6 +275,7 @@ back_up() { # back_up NUMBER PATH: keep what is there, and make ready what comes
         chmod "$mode" "$stage/put-$1"
     fi
     cat "$stage/new-$1" >"$stage/put-$1"
+    sha256sum <"$stage/new-$1" >"$pending/put-$1"
 }
 
 replace() { # replace NUMBER PATH: at once.
@@ -316,7 +319,20 @@ apply() { # Validate, back up, arm, replace, restart, look.
     note applied
 }
 
-put_back() { # put_back NUMBER PATH: what was there, or nothing.
+is_others() { # is_others NUMBER PATH: it holds neither what was put nor what was there before.
+    [ -f "$2" ] || return 1
+    there=$(sha256sum <"$2")
+    [ "$there" != "$(cat "$pending/put-$1")" ] || return 1
+    [ ! -f "$pending/backup-$1" ] || [ "$there" != "$(sha256sum <"$pending/backup-$1")" ]
+}
+
+put_back() { # put_back NUMBER PATH: what was there, or nothing; what others put there is kept.
+    if is_others "$1" "$2"; then
+        copy=$state/changed-meanwhile-$(cat "$pending/run")-$1-$(basename "$2")
+        cp -a "$2" "$copy"
+        to_disk "$copy"
+        say "somebody else changed $2 meanwhile: what it held is kept as $copy" >>"$pending/others"
+    fi
     if [ -f "$pending/backup-$1" ]; then
         cp -a "$pending/backup-$1" "$stage/old-$1"
         to_disk "$stage/old-$1"
@@ -347,20 +363,22 @@ restore() { # As it was before, and which configuration the host has then; nothi
         say others
         return
     fi
-    if noted replace; then
+    # Once it is done, whoever mends what keeps the service from starting may change them again.
+    if noted replace && ! noted back; then
         # Which files they were is the host's to say: who restores may know of others.
         lives=$(cat "$pending/files")
         mkdir -p "$stage"
         each_file put_back
+        note back
     fi
-    said=
     if noted restart; then
         pid_now >"$pending/pid"
-        { run_service && await ""; } || said="the file is restored; the service does not start"
+        { run_service && await ""; } || fail 1 "the files are restored, but the service does not" \
+            "start: $(tail -n 3 "$pending/said")"
     fi
+    cat "$pending/others" 2>/dev/null || :
     tidy
     say restored
-    [ -z "$said" ] || fail 1 "$said"
 }
 
 keep() { # The change stays; what was there before is kept beside.
@@ -370,7 +388,7 @@ keep() { # The change stays; what was there before is kept beside.
     fi
     # It may be asked again, where the answer was lost.
     [ "$(cat "$state/kept" 2>/dev/null)" != "$run" ] || return 0
-    [ "$(cat "$pending/run" 2>/dev/null)" = "$run" ] ||
+    { [ "$(cat "$pending/run" 2>/dev/null)" = "$run" ] && ! noted back; } ||
         fail 1 "nothing waits to be confirmed: it was restored already"
     note kept
     finish

@@ -47,10 +47,11 @@ class Touched:
 
 @dataclass(frozen=True)
 class Put:
-    """An object of the engine that is about to be put, and what is there now."""
+    """An object of the engine, what is there now, and what is about to be put."""
 
     path: str
     before: JSON | None
+    body: JSON
     kind: Literal["put"] = "put"
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
-from tuner.deploy.plan import EngineChange
+from tuner.deploy.intents import Put
+from tuner.deploy.plan import EngineChange, object_there
 from tuner.engine import normal
 from tuner.engine.client import JSON, EngineClient, EngineRefused, at, number_at
 from tuner.engine.owned import MANAGER
@@ -14,7 +16,7 @@ from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile
 
 _POLL_S = 0.5
-_ISM = "/_plugins/_ism/"
+_ILM, _ISM = "/_ilm/", "/_plugins/_ism/"
 
 
 def put(client: EngineClient, change: EngineChange) -> None:
@@ -22,23 +24,50 @@ def put(client: EngineClient, change: EngineChange) -> None:
     _put(client, change.path, change.body)
 
 
-def bring_back(client: EngineClient, path: str, before: JSON | None) -> str | None:
-    """What was at `path` before, or nothing; done twice it changes nothing.  A first index that
-    holds events stays, which is said."""
-    if before is not None:
-        # An index that is gone has no settings to bring back.
-        if not path.endswith("/_settings") or _if_there(client, path) is not None:
-            _put(client, path, normal.puttable(before))
+def bring_back(client: EngineClient, was_put: Put) -> str | None:
+    """What was there before an object was put, or nothing; done twice it changes nothing.  What
+    others changed meanwhile stays, and a first index that holds events, which is said."""
+    path, before = was_put.path, was_put.before
+    is_settings = path.endswith("/_settings")
+    if not path.startswith("/_") and not is_settings:
+        return _first_index_back(client, path)
+    found = object_there(client, path, was_put.body)
+    # An index that is gone has no settings to bring back.
+    if found is None and (before is None or is_settings):
         return None
+    if found is not None and not any(
+        _is_as(path, found, one) for one in (was_put.body, before) if one is not None
+    ):
+        return f"{path[1:]} was changed by somebody else meanwhile and stays"
+    if before is None:
+        client.request("DELETE", path)
+    else:
+        _put(client, path, normal.puttable(before))
+    return None
+
+
+def _is_as(path: str, found: JSON, other: JSON) -> bool:
+    """Whether the object at `path` means the same as another."""
+    form: Callable[[JSON], JSON] = normal.template
+    if path.endswith("/_settings"):
+        form = normal.settings
+    elif path.startswith((_ILM, _ISM)):
+        form = normal.policy
+    return normal.respelled(form(found), form(other)) == form(other)
+
+
+def _first_index_back(client: EngineClient, path: str) -> str | None:
+    """None once it is gone, else why it stays."""
     there = _if_there(client, path)
     if there is None:
         return None
-    if not path.startswith("/_"):
-        if at(there, path[1:], "mappings", "_meta", "managed_by") != MANAGER:
-            return f"{path[1:]} is not ours and stays"
-        count = number_at(_if_there(client, f"{path}/_count"), "count")
-        if count:
-            return f"{path[1:]} holds {count:,} events and stays"
+    if at(there, path[1:], "mappings", "_meta", "managed_by") != MANAGER:
+        return f"{path[1:]} is not ours and stays"
+    # What came since the last refresh is not counted.
+    client.request("POST", f"{path}/_refresh")
+    count = number_at(_if_there(client, f"{path}/_count"), "count")
+    if count:
+        return f"{path[1:]} holds {count:,} events and stays"
     client.request("DELETE", path)
     return None
 

@@ -155,24 +155,24 @@ def require_unchanged(change: HostChange, facts: Facts) -> None:
 
 def require_same_engine(plan: DeployPlan, client: EngineClient) -> None:
     """Raise Refused where an object of the engine is not the one that the plan was made for."""
-    engine = plan.loaded.profile.release.engine
     for one in plan.objects:
-        if _now(one, client, engine) != one.before:
+        if object_there(client, one.path, one.body) != one.before:
             raise Refused(f"the engine changed since the plan: {one.name}: make a new one")
 
 
-def _now(change: EngineChange, client: EngineClient, engine: Engine) -> JSON | None:
-    """What is there, in the form of `before`."""
-    place, _, name = change.path.rpartition("/")
+def object_there(client: EngineClient, path: str, body: JSON) -> JSON | None:
+    """What is at `path` now, in the form of `EngineChange.before`; of settings those in `body`."""
+    place, _, name = path.rpartition("/")
     if name == "_settings":
         given = [normal.settings(one.settings) for one in open_indices(client, place[1:])]
-        return {key: given[0].get(key) for key in change.before or {}} if given else None
+        return {key: given[0].get(key) for key in normal.settings(body)} if given else None
     if place == "/_index_template":
         return {one.name: one.body for one in installed_templates(client)}.get(name)
     if place == "/_component_template":
         return component_template(client, name)
     if place:
-        return lifecycle_policy(client, engine, name)
+        is_ism = place.startswith("/_plugins/")
+        return lifecycle_policy(client, Engine.OPENSEARCH if is_ism else Engine.ELASTICSEARCH, name)
     # The first index of an alias that rolls over.
     return None if alias_writes(client, name.removesuffix("-000001")) is None else {}
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tuner.deploy.intents import Intents, Put, Touched
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.objects import bring_back
-from tuner.deploy.target import RemoteHost, Undone
+from tuner.deploy.target import RemoteHost, Tell, Undone
 from tuner.engine.access import client_for
 from tuner.errors import JobFailed, TuneError
 from tuner.lint.load import parse_profile
-
-Tell = Callable[[str], None]
 
 _WORDS = {
     Undone.RESTORED: "restored: it has the configuration from before the change",
@@ -43,20 +41,36 @@ def recover(left: Sequence[Intents], tell: Tell) -> int:
 def recover_hosts(machines: Sequence[InventoryHost], tell: Tell) -> None:
     """Undo whatever change is under way on these hosts, whoever began it."""
     for machine in machines:
-        tell(f"{machine.name}: {_WORDS[RemoteHost(machine).restore()]}")
+        tell(f"{machine.name}: {_WORDS[RemoteHost(machine).restore(tell)]}")
 
 
 def confirm(left: Sequence[Intents], tell: Tell) -> int:
     """End each apply that waits to be confirmed: what it applied stays.  Gives how many there
-    were; raises JobFailed where a host was restored before."""
+    were; raises JobFailed where a host was restored before, or cannot be asked now."""
     waiting = [intents for intents in left if intents.waits]
+    failures: list[str] = []
     for intents in waiting:
-        for one in intents.every:
-            if isinstance(one, Touched):
-                RemoteHost(one.machine, one.paths).keep(intents.path.stem)
-                tell(f"{one.machine.name}: confirmed")
-        intents.remove()
+        bad = _hosts_kept(intents, tell)
+        failures += bad
+        if not bad:
+            intents.remove()
+    if failures:
+        raise JobFailed(f"not everything is confirmed: {'; '.join(failures)}")
     return len(waiting)
+
+
+def _hosts_kept(intents: Intents, tell: Tell) -> list[str]:
+    """What went wrong."""
+    failures = []
+    for one in intents.every:
+        if isinstance(one, Touched):
+            try:
+                RemoteHost(one.machine, one.paths).keep(intents.path.stem)
+            except TuneError as bad:
+                failures.append(str(bad))
+            else:
+                tell(f"{one.machine.name}: confirmed")
+    return failures
 
 
 def _hosts_restored(intents: Intents, tell: Tell) -> tuple[list[str], bool]:
@@ -67,7 +81,7 @@ def _hosts_restored(intents: Intents, tell: Tell) -> tuple[list[str], bool]:
             continue
         name = one.machine.name
         try:
-            undone = RemoteHost(one.machine, one.paths).restore(intents.path.stem)
+            undone = RemoteHost(one.machine, one.paths).restore(tell, intents.path.stem)
         except TuneError as bad:
             failures.append(str(bad))
             continue
@@ -86,7 +100,7 @@ def _objects_restored(intents: Intents, tell: Tell) -> list[str]:
         loaded = parse_profile(began.text, began.profile, began.layers, began.beside)
         with contextlib.closing(client_for(began.url, loaded.profile)) as client:
             for one in reversed(puts):
-                remark = bring_back(client, one.path, one.before)
+                remark = bring_back(client, one)
                 tell(f"engine: {one.path[1:]} as before" if remark is None else remark)
     except TuneError as bad:
         return [str(bad)]

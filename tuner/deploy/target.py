@@ -10,7 +10,7 @@ import os
 import platform
 import re
 import shlex
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -21,6 +21,8 @@ from tuner.errors import JobFailed, Locked, Refused
 from tuner.host.remote import MOST_SHOWN, Host, connect, last_words, not_begun, script_of
 from tuner.rainerscript.configuration import MAX_BYTES
 from tuner.render.tree import raw_of
+
+Tell = Callable[[str], None]
 
 _SCRIPT = files("tuner.deploy").joinpath("host.sh").read_text(encoding="utf-8")
 _LIMIT_S = 60.0
@@ -172,10 +174,14 @@ class RemoteHost:
         }
         self._call("apply", settings, printed)
 
-    def restore(self, run: str = "") -> Undone:
-        """Everything as before the change by that run, or by any, unless it was kept."""
+    def restore(self, tell: Tell, run: str = "") -> Undone:
+        """Everything as before the change by that run, or by any, unless it was kept; tells of
+        files that others changed meanwhile."""
+        *remarks, undone = self._call("restore", {"run": run}).splitlines() or [""]
+        for remark in remarks:
+            tell(f"{self.machine.name}: {remark[:MOST_SHOWN]}")
         with self._read_as_ours():
-            return Undone(self._call("restore", {"run": run}))
+            return Undone(undone)
 
     def keep(self, run: str) -> None:
         """End the change by that run: it stays."""
