@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from tests.profile.test_base import loaded as base_profile
 from tuner.cli.commands import app
 from tuner.errors import BadTemplate, BadUsage, DifferencesFound, Refused
 
@@ -29,16 +30,50 @@ def test_each_file_is_new_changed_unchanged_or_removed(tmp_path: Path) -> None:
     folder = ("-o", str(tmp_path))
     assert set(states(*folder).values()) == {"new"}
     assert set(states(*folder).values()) == {"unchanged"}
-    (tmp_path / "live-settings.json").write_text("{}\n", encoding="utf-8")
+    ours = '{"_meta": {"managed_by": "rsyslog-tune"}}'
+    (tmp_path / "index-template.json").write_text(ours, encoding="utf-8")
     policy = '{"policy": {"_meta": {"managed_by": "rsyslog-tune"}}}'
     (tmp_path / "lifecycle-policy.json").write_text(policy, encoding="utf-8")
     assert states(*folder) == {
         "heap.options": "unchanged",
-        "index-template.json": "unchanged",
+        "index-template.json": "changed",
         "lifecycle-policy.json": "removed",
-        "live-settings.json": "changed",
+        "live-settings.json": "unchanged",
+        "rendered.sha256": "unchanged",
         "rsyslog.conf": "unchanged",
     }
+
+
+def test_files_to_be_removed_count_among_those_that_are_compared(tmp_path: Path) -> None:
+    folder = ("-o", str(tmp_path))
+    states(*folder)
+    for path in tmp_path.rglob("*.*"):
+        if path.is_file():
+            path.write_text("# Rendered by rsyslog-tune, another one\n", encoding="utf-8")
+    (tmp_path / "elasticsearch.yml").write_text("# Rendered by rsyslog-tune\n", encoding="utf-8")
+    stale = RUN.invoke(app, ["render", PROFILE, *folder, "--check"])
+    assert isinstance(stale.exception, DifferencesFound)
+    assert "6 of 6 files differ" in str(stale.exception)
+
+
+def test_the_base_of_a_profile_and_files_of_others_are_not_overwritten(tmp_path: Path) -> None:
+    profile = str(base_profile(tmp_path, 'changes: {"action[es].queue.size": 5000}\n').path)
+    base, out = tmp_path / "rsyslog.conf", tmp_path / "out"
+    before = base.read_bytes()
+    refused = RUN.invoke(app, ["render", profile, "-o", str(tmp_path)])
+    assert isinstance(refused.exception, Refused)
+    assert "belongs to the base of the profile" in str(refused.exception)
+    assert base.read_bytes() == before
+    out.mkdir()
+    (out / "rsyslog.conf").write_text("# somebody else wrote this\n", encoding="utf-8")
+    refused = RUN.invoke(app, ["render", profile, "-o", str(out)])
+    assert isinstance(refused.exception, Refused)
+    assert "was not rendered by rsyslog-tune" in str(refused.exception)
+    assert (out / "rsyslog.conf").read_text("utf-8") == "# somebody else wrote this\n"
+    (out / "rsyslog.conf").unlink()
+    for _ in range(2):
+        assert RUN.invoke(app, ["render", profile, "-o", str(out)]).exit_code == 0
+    assert RUN.invoke(app, ["render", profile, "-o", str(out), "--check"]).exit_code == 0
 
 
 def test_a_program_gets_the_files_and_what_became_of_them(tmp_path: Path) -> None:
@@ -91,6 +126,7 @@ def test_a_site_lays_its_templates_over_the_shipped_ones(tmp_path: Path) -> None
         "heap.options": "unchanged",
         "index-template.json": "changed",
         "live-settings.json": "unchanged",
+        "rendered.sha256": "unchanged",
         "rsyslog.conf": "changed",
     }
     assert "immark" in (tmp_path / "rsyslog.conf").read_text(encoding="utf-8")

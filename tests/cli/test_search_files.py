@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,8 +88,7 @@ def test_no_secret_of_a_base_is_in_a_journal_or_a_report_and_what_is_rendered_ha
     assert written.beside == loaded.beside
     write_results(run, written, record.study)
     assert "s3cret" in (run / "rendered/rsyslog.conf").read_text(encoding="utf-8")
-    (run / "rendered/rsyslog.conf").unlink()
-    (run / "rendered").rmdir()
+    shutil.rmtree(run / "rendered")
     for file in run.iterdir():
         assert "s3cret" not in file.read_text(encoding="utf-8")
         assert "More" not in file.read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tests.profile.examples import small
 from tuner.errors import JobFailed, Refused
 from tuner.render.artefacts import Artefact, render, rsyslog_conf
 from tuner.render.tree import (
+    DIGESTS,
     Status,
     diff,
     require_writable,
@@ -24,7 +26,13 @@ from tuner.render.tree import (
     write_whole,
 )
 
+OURS = "# Rendered by rsyslog-tune\n"
 NODE = {"node.indices.memory.index_buffer_size": "30%"}
+
+
+def marked(path: str, text: str = "") -> Artefact:
+    """A file that says whose it is."""
+    return Artefact(path, OURS + text)
 
 
 def mode(path: Path) -> int:
@@ -33,7 +41,7 @@ def mode(path: Path) -> int:
 
 def test_what_is_written_is_not_stale(tmp_path: Path) -> None:
     artefacts = render(small(NODE))
-    paths = sorted(one.path for one in artefacts)
+    paths = sorted([*(one.path for one in artefacts), DIGESTS])
     assert write(artefacts, tmp_path / "out") == dict.fromkeys(paths, Status.NEW)
     assert write(artefacts, tmp_path / "out") == dict.fromkeys(paths, Status.UNCHANGED)
     assert stale(artefacts, tmp_path / "out") == ()
@@ -45,7 +53,7 @@ def test_what_is_written_is_not_stale(tmp_path: Path) -> None:
 def test_nothing_is_left_beside_the_files(tmp_path: Path) -> None:
     write(render(small()), tmp_path)
     names = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    assert names == {one.path for one in render(small())}
+    assert names == {DIGESTS, *(one.path for one in render(small()))}
 
 
 def test_files_that_refer_to_secrets_are_for_their_owner(tmp_path: Path) -> None:
@@ -54,11 +62,11 @@ def test_files_that_refer_to_secrets_are_for_their_owner(tmp_path: Path) -> None
 
 
 def test_a_changed_and_a_missing_file_are_stale(tmp_path: Path) -> None:
-    write([Artefact("a", "1\n"), Artefact("b", "1\n")], tmp_path)
-    wanted = [Artefact("a", "2\n"), Artefact("b", "1\n"), Artefact("c/d", "1\n")]
+    write([marked("a", "1\n"), marked("b", "1\n")], tmp_path)
+    wanted = [marked("a", "2\n"), marked("b", "1\n"), marked("c/d", "1\n")]
     assert stale(wanted, tmp_path) == ("a", "c/d")
     text = diff(wanted, tmp_path)
-    assert "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n" in text
+    assert f"--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n {OURS}-1\n+2\n" in text
     assert "--- /dev/null\n+++ b/c/d\n" in text
 
 
@@ -92,6 +100,36 @@ def test_a_file_of_somebody_else_in_the_way_is_named_and_nothing_is_written(tmp_
     }
 
 
+@pytest.mark.parametrize("path", ["rsyslog.conf", "live-settings.json"])
+def test_a_file_that_cannot_say_whose_it_is_is_known_by_its_digest(
+    path: str, tmp_path: Path
+) -> None:
+    """A configuration of one's own that a profile changes, and settings for an engine."""
+    write([Artefact(path, "1\n")], tmp_path)
+    assert write([Artefact(path, "2\n")], tmp_path)[path] is Status.CHANGED
+    checked = ["sha256sum", "--check", "--strict", DIGESTS]
+    assert subprocess.run(checked, cwd=tmp_path, check=False).returncode == 0
+    (tmp_path / path).write_text("by hand\n", encoding="utf-8")
+    with pytest.raises(Refused, match=f"{path} was not rendered by rsyslog-tune, or was changed"):
+        write([Artefact(path, "3\n")], tmp_path)
+    assert (tmp_path / path).read_text("utf-8") == "by hand\n"
+    # It is as it should be, whoever wrote it.
+    assert write([Artefact(path, "by hand\n")], tmp_path)[path] is Status.UNCHANGED
+    assert write([Artefact(path, "3\n")], tmp_path)[path] is Status.CHANGED
+
+
+def test_digests_are_only_there_where_they_are_needed_and_of_secrets_for_their_owner(
+    tmp_path: Path,
+) -> None:
+    write([Artefact("a", "1\n", private=True), marked("b")], tmp_path)
+    assert mode(tmp_path / DIGESTS) == 0o600
+    assert " b\n" not in (tmp_path / DIGESTS).read_text("utf-8")
+    assert write([marked("a"), marked("b")], tmp_path)[DIGESTS] is Status.REMOVED
+    (tmp_path / DIGESTS).write_text("of another program\n", encoding="utf-8")
+    with pytest.raises(Refused, match=DIGESTS):
+        write([Artefact("c", "1\n")], tmp_path)
+
+
 def test_a_link_in_the_way_is_named_and_what_it_leads_to_stays(tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
     write(render(small()), theirs)
@@ -104,8 +142,8 @@ def test_a_link_in_the_way_is_named_and_what_it_leads_to_stays(tmp_path: Path) -
 
 
 def test_a_change_of_line_ends_is_a_change(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"1\r\n")
-    assert stale([Artefact("a", "1\n")], tmp_path) == ("a",)
+    (tmp_path / "a").write_bytes(OURS.replace("\n", "\r\n").encode())
+    assert stale([marked("a")], tmp_path) == ("a",)
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -134,9 +172,6 @@ def test_a_file_keeps_its_permissions_and_a_new_one_follows_the_umask(tmp_path: 
     assert (path.read_text("utf-8"), path.stat().st_mode & 0o777) == ("second", 0o604)
 
 
-OURS = "# Rendered by rsyslog-tune\n"
-
-
 def test_hosts_that_the_inventory_no_longer_has_go_if_they_are_ours(tmp_path: Path) -> None:
     a, b = (Artefact(f"hosts/{name}/rsyslog.conf", OURS) for name in "ab")
     write([a, b], tmp_path)
@@ -159,16 +194,14 @@ def test_what_an_export_no_longer_has_goes_if_it_is_ours(tmp_path: Path) -> None
 
 
 def test_a_last_line_without_its_end_is_told(tmp_path: Path) -> None:
-    write([Artefact("a", "1\n")], tmp_path)
-    assert diff([Artefact("a", "1")], tmp_path).endswith(
-        "@@ -1 +1 @@\n-1\n+1\n\\ No newline at end of file\n"
-    )
+    write([marked("a", "1\n")], tmp_path)
+    assert diff([marked("a", "1")], tmp_path).endswith("-1\n+1\n\\ No newline at end of file\n")
 
 
 def test_a_file_that_is_no_text_is_another_one(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"\xff\n")
-    assert stale([Artefact("a", "1\n")], tmp_path) == ("a",)
-    assert "-\udcff\n+1\n" in diff([Artefact("a", "1\n")], tmp_path)
+    assert stale([marked("a")], tmp_path) == ("a",)
+    assert f"-\udcff\n+{OURS}" in diff([marked("a")], tmp_path)
 
 
 def test_whether_a_file_could_be_written_is_known_before_and_leaves_nothing(tmp_path: Path) -> None:
@@ -220,12 +253,12 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 def test_on_a_full_disk_no_file_of_a_set_is_changed(
     tmp_path: Path, full_disk: Callable[[str], None]
 ) -> None:
-    write([Artefact("a", "1\n"), Artefact("b", "1\n")], tmp_path)
+    write([marked("a"), marked("b")], tmp_path)
     full_disk("b")
     with pytest.raises(JobFailed, match=rf"cannot write {tmp_path}/b: No space left on device"):
-        write([Artefact("a", "2\n"), Artefact("b", "2\n"), Artefact("c", "2\n")], tmp_path)
+        write([marked(name, "2\n") for name in "abc"], tmp_path)
     left = {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()}
-    assert left == {"a": "1\n", "b": "1\n"}
+    assert left == {"a": OURS, "b": OURS}
 
 
 def test_on_a_full_disk_no_new_file_is_left_empty(

@@ -16,7 +16,7 @@ import typer
 
 from tuner.cli.console import OutputFormat, result_json, say
 from tuner.cli.layout import show_blocks
-from tuner.errors import BadProfile, BadUsage, JobFailed
+from tuner.errors import BadProfile, BadUsage, JobFailed, Refused
 from tuner.host.lock import holding
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, parse_profile, snippets_of
@@ -203,10 +203,9 @@ def write_results(directory: Path, written: LoadedProfile, study: Study) -> None
         try:
             there = parse_profile(text, str(path), best.layers, best.beside)
             _require_secrets(there)
-            files = render(there.profile, form=Form(snippets_of(there)))
-        except BadProfile as bad:
+            write(render(there.profile, form=Form(snippets_of(there))), directory / "rendered")
+        except (BadProfile, Refused) as bad:
             raise JobFailed(f"best.yaml is not rendered: {bad}") from None
-        write(files, directory / "rendered")
 
     write_reports(directory, result, write_best)
 

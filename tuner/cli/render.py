@@ -27,8 +27,8 @@ from tuner.render.artefacts import render as artefacts_of
 from tuner.render.export import Format, exported, puppet_module
 from tuner.render.form import Form
 from tuner.render.templates import Templates
+from tuner.render.tree import Status, states_of, write
 from tuner.render.tree import diff as difference
-from tuner.render.tree import stale, write
 
 # What each host needs, by its name and by kind.
 _Needs = Mapping[str, Mapping[str, Sequence[str]]]
@@ -110,7 +110,9 @@ def render(
     if check or diff:
         _compare(artefacts, directory, diff, output)
         return
-    _write(artefacts, needs, directory, output)
+    base = loaded.profile.base
+    states = write(artefacts, directory, () if base is None else base.kept.sources)
+    _say_written(states, needs, directory, output)
 
 
 def _exported(
@@ -125,17 +127,14 @@ def _exported(
     return exported(profile, artefacts_of(profile, site, form), format_, site)
 
 
-def _write(
-    artefacts: tuple[Artefact, ...],
-    needs: _Needs,
-    directory: Path,
-    output: OutputFormat,
+def _say_written(
+    done: Mapping[str, Status], needs: _Needs, directory: Path, output: OutputFormat
 ) -> None:
-    states = {str(directory / path): one.value for path, one in write(artefacts, directory).items()}
+    states = {str(directory / path): one.value for path, one in done.items()}
     lines = [f"{state:<9}  {path}" for path, state in states.items()]
     for host, kinds in needs.items():
         lines += [f"{host} needs {kind}: {', '.join(one)}" for kind, one in kinds.items() if one]
-    files = [str(directory / artefact.path) for artefact in artefacts]
+    files = [str(directory / path) for path, one in done.items() if one is not Status.REMOVED]
     print_result(
         output, "render", {"files": files, "status": states, "needs": needs}, "\n".join(lines)
     )
@@ -162,8 +161,9 @@ def _print_one(artefacts: tuple[Artefact, ...], file: str, output: OutputFormat)
 def _compare(
     artefacts: tuple[Artefact, ...], directory: Path, diff: bool, output: OutputFormat
 ) -> None:
-    old = stale(artefacts, directory)
+    states = states_of(artefacts, directory)
+    old = [path for path, one in states.items() if one is not Status.UNCHANGED]
     text = difference(artefacts, directory).rstrip() if diff else ""
-    print_result(output, "render-check", {"stale": list(old)}, text)
+    print_result(output, "render-check", {"stale": old}, text)
     if old:
-        raise DifferencesFound(f"{len(old)} of {len(artefacts)} files differ: {', '.join(old)}")
+        raise DifferencesFound(f"{len(old)} of {len(states)} files differ: {', '.join(old)}")

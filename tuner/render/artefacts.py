@@ -50,8 +50,7 @@ OPTIONAL = (
     RSYSLOG, HEAP, *NODE.values(), INDEX_TEMPLATE, FIRST_INDEX, LIFECYCLE, *COMPONENTS.values()
 )  # fmt: skip
 OURS = "rsyslog-tune"
-# Passwords and keys that others wrote into a configuration: of ours none holds one.
-_HEADER = "Rendered by rsyslog-tune"
+HEADER = "Rendered by rsyslog-tune"
 
 
 class Artefact(NamedTuple):
@@ -66,7 +65,7 @@ def mark_of(path: str) -> str | None:
     """What tells that a file is ours; JSON has no comments, and live settings no place for it."""
     if path.endswith(LIVE_SETTINGS):
         return None
-    return OURS if path.endswith(".json") else _HEADER
+    return OURS if path.endswith(".json") else HEADER
 
 
 def render(

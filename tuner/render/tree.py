@@ -1,9 +1,13 @@
-"""Rendered files on disk: written whole or not at all, compared, and shown as a diff."""
+"""Rendered files on disk: written whole or not at all, compared, and shown as a diff.
+
+Files that cannot say whose they are stand in `rendered.sha256` beside them, by their digests.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import difflib
+import hashlib
 import os
 import re
 import secrets
@@ -14,9 +18,10 @@ from pathlib import Path
 from tuner.errors import JobFailed, Refused
 from tuner.rainerscript.secrets import hidden
 from tuner.rainerscript.tokens import ReadAllowance
-from tuner.render.artefacts import HOSTS, OPTIONAL, OURS, Artefact, mark_of
+from tuner.render.artefacts import HEADER, HOSTS, OPTIONAL, OURS, Artefact, mark_of
 from tuner.render.export import FILES
 
+DIGESTS = "rendered.sha256"
 _PRIVATE, _PUBLIC = 0o600, 0o644
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 # Between what is shown of a line and the line.
@@ -32,14 +37,24 @@ class Status(Enum):
     REMOVED = "removed"
 
 
-def write(artefacts: Iterable[Artefact], directory: Path) -> dict[str, Status]:
-    """Bring `directory` up to date, all of it or nothing, and say what that did to each path."""
-    files = tuple(artefacts)
+def write(
+    artefacts: Iterable[Artefact], directory: Path, inputs: Iterable[str] = ()
+) -> dict[str, Status]:
+    """Bring `directory` up to date, all of it or nothing, and say what that did to each path.
+    Raises Refused where a file in the way is not ours, or is one of `inputs`."""
+    files = _with_digests(artefacts)
+    read = {Path(one).resolve() for one in inputs}
+    for file in files:
+        if (directory / file.path).resolve() in read:
+            raise Refused(
+                f"{directory / file.path} belongs to the base of the profile, which stays as it "
+                "is: name another folder"
+            )
     foreign = _foreign(files, directory)
     if foreign:
         raise Refused(
-            f"{directory / foreign[0]} was not rendered by rsyslog-tune and would be overwritten: "
-            "move it away, or name another folder"
+            f"{directory / foreign[0]} was not rendered by rsyslog-tune, or was changed since, and "
+            "would be overwritten: move it away, or name another folder"
         )
     links = [file.path for file in files if (directory / file.path).is_symlink()]
     if links:
@@ -63,7 +78,7 @@ def write(artefacts: Iterable[Artefact], directory: Path) -> dict[str, Status]:
 
 def states_of(artefacts: Iterable[Artefact], directory: Path) -> dict[str, Status]:
     """What `write` would do to each path below `directory`."""
-    files = tuple(artefacts)
+    files = _with_digests(artefacts)
     states = {file.path: _state(file, directory) for file in files}
     states |= dict.fromkeys(_left_over(files, directory), Status.REMOVED)
     return dict(sorted(states.items()))
@@ -77,11 +92,11 @@ def stale(artefacts: Iterable[Artefact], directory: Path) -> tuple[str, ...]:
 
 def diff(artefacts: Iterable[Artefact], directory: Path) -> str:
     """What `write` would change, as a unified diff; empty when there is nothing to do."""
-    files = tuple(artefacts)
+    files = _with_digests(artefacts)
     texts = {file.path: file.text for file in files}
     return "".join(
         line
-        for path in stale(files, directory)
+        for path in stale(artefacts, directory)
         for line in unified(path, _read(directory / path), texts.get(path))
     )
 
@@ -120,17 +135,47 @@ def _state(file: Artefact, directory: Path) -> Status:
     return Status.UNCHANGED if text == file.text else Status.CHANGED
 
 
+def _with_digests(artefacts: Iterable[Artefact]) -> tuple[Artefact, ...]:
+    """The files, and beside them the digests of those that do not say whose they are, in the form
+    that sha256sum checks."""
+    files = tuple(artefacts)
+    silent = [file for file in files if not _says_ours(file.path, file.text)]
+    if not silent:
+        return files
+    lines = (f"{_digest(file.text)}  {file.path}\n" for file in silent)
+    text = f"# {HEADER}: files that do not say so themselves\n{''.join(lines)}"
+    # Who knows all of a file but a short password could guess that by its digest.
+    return (*files, Artefact(DIGESTS, text, private=any(file.private for file in silent)))
+
+
+def _says_ours(path: str, text: str) -> bool:
+    mark = mark_of(path)
+    return mark is not None and mark in text
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(raw_of(text)).hexdigest()
+
+
 def _foreign(files: tuple[Artefact, ...], directory: Path) -> list[str]:
-    """Files in the way that somebody else wrote; of ours, all but live settings say so."""
-    marked = [file.path for file in files if OURS in file.text]
-    texts = {path: _read(directory / path) for path in marked}
-    return [path for path, text in texts.items() if text and OURS not in text]
+    """Files in the way that somebody else wrote, or changed where they do not say that they are
+    ours."""
+    listed = set((_read(directory / DIGESTS) or "").splitlines())
+    texts = {file.path: _read(directory / file.path) for file in files}
+    return [
+        file.path
+        for file in files
+        if (text := texts[file.path])
+        and text != file.text
+        and not _says_ours(file.path, text)
+        and f"{_digest(text)}  {file.path}" not in listed
+    ]
 
 
 def _left_over(files: tuple[Artefact, ...], directory: Path) -> list[str]:
     """Files of ours that this profile no longer has."""
     paths = {file.path for file in files}
-    every = [folder + path for folder in ("", FILES) for path in OPTIONAL]
+    every = [DIGESTS, *(folder + path for folder in ("", FILES) for path in OPTIONAL)]
     if any(path.startswith(HOSTS) for path in paths):
         of_hosts = sorted(directory.glob(f"{HOSTS}**/*.conf"))
         every += [str(one.relative_to(directory)) for one in of_hosts]
