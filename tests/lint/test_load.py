@@ -75,6 +75,7 @@ def test_a_key_in_the_wrong_case_is_suggested() -> None:
         ("template: abc", "write document: a preset or a list of fields"),
         ("queue.size: 5", "write queue: {size: ...}"),
         ("workerThreads: 5", "it belongs in outputs[].queue"),
+        ("guardrails: {}", "it belongs in the top level"),
         ("Errorfile: /x", "did you mean errorfile?"),
     ],
 )

@@ -14,14 +14,14 @@ import pytest
 from tests.measure.factory import failed, measured
 from tests.report.markup import seen
 from tests.search.simulated import START_S, WORKERS, World, search
-from tuner.report.figures import percent
+from tuner.report.figures import interval, percent
 from tuner.report.first_screen import numbers
 from tuner.report.markdown import blocks_markdown, report_markdown
 from tuner.report.page import page
-from tuner.report.result import analyse
+from tuner.report.result import SUSTAINED, analyse
 from tuner.report.search_report import SECTIONS, report_json, search_report
 from tuner.report.sections import FileDiff
-from tuner.search.effects import EffectRatio, experiments
+from tuner.search.effects import EffectRatio, effects_of, experiments
 from tuner.search.study import BASELINE, Ending, Phase, Study, Trial
 from tuner.search.times import times
 from tuner.search.verdict import Claim, judge
@@ -145,6 +145,11 @@ def test_it_is_said_whether_the_climb_went_beyond_the_recipes(study: Study) -> N
     trials = tuple(recipe if one is first else one for one in study.trials)
     text = section(markdown(replace(study, trials=trials)), "The search")
     assert "(recipe: large bulks): none of the " in text
+    tried = {one.number for one in study.of(Phase.SEARCH)}
+    alone = [one for one in trials if one.number not in tried or one is recipe]
+    text = section(markdown(replace(study, trials=tuple(alone))), "The search")
+    assert "(recipe: large bulks)\n" in text
+    assert "0 other points" not in text
 
 
 def test_it_is_said_where_all_that_was_kept_is_in_a_recipe(
@@ -175,6 +180,32 @@ def effect_rows(study: Study) -> list[list[str]]:
     given = text.partition("\n## What each change gave\n")[2].partition("\n## ")[0]
     removed = rows(given) if "| change |" in given else []
     return rows(section(text, "What to change")) + removed
+
+
+def test_the_pairs_are_told_by_the_rate_that_is_claimed(study: Study) -> None:
+    """A search whose best puts work off beyond the window, so that it gained less with that."""
+
+    def retold(trial: Trial) -> Trial:
+        run = trial.measurement
+        if trial.phase is not Phase.CONFIRM or run is None or not trial.changes:
+            return trial
+        return replace(trial, outcome=replace(run, eps_paid=run.eps * 0.9))
+
+    put_off = replace(study, trials=tuple(map(retold, study.trials)))
+    result = analyse(put_off)
+    assert result.claimed_rate is SUSTAINED
+    text = section(markdown(put_off), "Evidence")
+    shown = text.partition("### Every pair, events per second including deferred work\n")[2]
+    listed = rows(shown.partition("\n### ")[0])
+    assert [row[3] for row in listed] == [
+        percent(after.eps_paid / before.eps_paid) for before, after in result.pairs
+    ]
+    assert text.count("sent / indexed |\n") == 1
+    # Of one that ended before there were enough of them, too.
+    last = put_off.of(Phase.CONFIRM)[4].number
+    early = replace(put_off, trials=tuple(one for one in put_off.trials if one.number < last))
+    assert analyse(early).verdict.claimed is None
+    assert "### Every pair, events per second" in section(markdown(early), "Evidence")
 
 
 def test_each_change_has_what_it_gave_with_its_interval(study: Study) -> None:
@@ -219,8 +250,17 @@ def test_changes_that_were_not_taken_apart_have_one_figure_and_the_budget_that_w
     ((names, effect),) = rows(section(markdown(replace(study, trials=trials)), "What to change"))
     assert len(changed([names])) == len(judge(study).changes) > 1
     assert effect.startswith("together +")
-    said = section(markdown(replace(study, trials=trials)), "What to change")
-    assert re.search(r"was not measured: a budget of \d+ minutes has time for it", said)
+    untold = replace(study, trials=trials)
+
+    def said(budget_s: float, *, effects: bool = True) -> str:
+        options = replace(study.header.options, effects=effects)
+        header = replace(study.header, budget_s=budget_s, options=options)
+        return section(markdown(replace(untold, header=header)), "What to change")
+
+    assert re.search(r"was not measured: a budget of \d+ minutes has time for it", said(60.0))
+    # What has time for it had time for it, or was asked to leave it out.
+    assert "gave was not measured: no valid runs tell them apart." in said(1e6)
+    assert "gave was not measured (--no-effects)." in said(60.0, effects=False)
 
 
 def test_a_setting_that_rides_in_another_parameter_says_so_where_it_is_listed(
@@ -259,7 +299,10 @@ def test_what_was_taken_back_is_listed_apart_with_why(study: Study) -> None:
     told = replace(study, trials=tuple(map(retold, study.trials)))
     verdict, text = judge(told), markdown(told)
     given = section(text, "What each change gave")
-    assert "Without them the rate is at most 1 % lower by the estimate" in given
+    then = effects_of(told.trials, verdict.chosen)
+    assert then is not None
+    together = interval(then.of(*then.taken_back))
+    assert f"By the runs before the pairs they gave {together} together: without them" in given
     back = [path for row in rows(given) for path in changed(row)]
     assert sorted(back) == sorted(dict(verdict.chosen).keys() - dict(verdict.changes).keys())
     assert back

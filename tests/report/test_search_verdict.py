@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,11 +18,13 @@ from rich.console import Console
 
 from tests.measure.factory import failed, limited_by, measured
 from tests.measure.paced import paced
+from tests.profile.test_base import CONF
 from tests.report.markup import seen
 from tests.report.test_runs import USED
 from tests.report.test_search_report import markdown, rows, section
 from tests.search.simulated import START_S, Machine, Probe, World, search
 from tuner.cli.layout import laid_out
+from tuner.cli.options import read_profile
 from tuner.engine.bulk_times import BulkLatency
 from tuner.measure.measurement import Delivery, Doubt, DoubtKind, Measurement
 from tuner.report.figures import p_value
@@ -35,7 +38,7 @@ from tuner.report.search_report import (
     search_report,
 )
 from tuner.report.spreadsheet import trials_csv
-from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
+from tuner.search.study import BASELINE, Changes, Ending, Phase, Session, Study, Trial
 from tuner.search.verdict import Claim, judge
 from tuner.space.knob import Bottleneck, level_text
 
@@ -323,6 +326,23 @@ def test_the_next_command_follows_from_the_verdict(study: Study) -> None:
     command = next_command(unshown, DIRECTORY)
     assert command is not None
     assert command.startswith("rsyslog-tune search small.yaml --budget 33m --warm-start run ")
+
+
+def test_the_next_search_sends_the_same_traffic_in_the_same_place(
+    study: Study, tmp_path: Path
+) -> None:
+    unshown = analyse(with_runs(study, lambda one, _: measured(1000 + one.number % 3)))
+    conf, sample = tmp_path / "rsyslog.conf", tmp_path / "messages"
+    conf.write_text(CONF, encoding="utf-8")
+    sample.write_text("<13>Oct  5 10:00:00 host app: it runs\n" * 20, encoding="utf-8")
+    header = replace(study.header, profile_path=str(conf))
+    there = replace(study, header=header, sessions=(Session("now", 1, "r1", machines=("lab1",)),))
+    result = replace(unshown, study=there, written=read_profile(conf, sample))
+    words = shlex.split(str(next_command(result, DIRECTORY)))
+    assert words[1:6] == ["search", "--conf", str(conf), "--sample", str(sample)]
+    assert words[-1] == "--cluster"
+    here = shlex.split(str(next_command(unshown, DIRECTORY)))
+    assert "--cluster" not in here
 
 
 def test_the_next_command_stands_on_the_first_screen_of_a_search_that_ended(study: Study) -> None:

@@ -249,7 +249,7 @@ def _instead(key: str, known: tuple[str, ...], here: str) -> str:
     homes = dict.fromkeys(path.rpartition(".")[0] for path in same)
     inside = [home for home in homes if home.startswith(here)]
     if homes:
-        return f"it belongs in {' or '.join(inside or homes)}"
+        return f"it belongs in {' or '.join(home or 'the top level' for home in inside or homes)}"
     return f"known keys: {', '.join(known)}"
 
 

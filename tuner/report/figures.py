@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tuner.measure.adjusted import Estimate
+from tuner.measure.adjusted import Counts, Estimate
 from tuner.measure.paired import Comparison
 from tuner.profile.metric import Metric
 from tuner.search.effects import EffectRatio
@@ -77,10 +77,28 @@ def raw_and_adjusted(found: Comparison, lead: str = "") -> str:
     both = found.by_speed
     if both is None:
         return ""
+    wider = widened(found)
     return (
         f"{lead}{interval(both.raw)} raw, {interval(both.adjusted)} adjusted for the machine's "
-        f"speed; {both.counts.value}"
+        f"speed; {both.counts.value}{wider and f'; the interval is {wider}'}"
     )
+
+
+_WIDENED = {
+    Counts.ADJUSTED: "widened to the raw direction",
+    Counts.BOTH: "widened to hold both",
+}
+
+
+def widened(found: Comparison) -> str:
+    """Why the interval of a comparison is neither the raw nor the adjusted one; empty where it is
+    one of them."""
+    both = found.by_speed
+    if both is None or (found.low, found.high) in {
+        (one.low, one.high) for one in (both.raw, both.adjusted)
+    }:
+        return ""
+    return _WIDENED.get(both.counts, "")
 
 
 def restart_text(found: Comparison) -> str:

@@ -23,7 +23,7 @@ from tuner.profile.paths import get
 from tuner.report.figures import eps, significant
 from tuner.search.effects import EffectRatio
 from tuner.search.pairs import Pair, pairs_of
-from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
+from tuner.search.study import BASELINE, HERE, Changes, Phase, Study, Trial
 from tuner.search.times import Times, times
 from tuner.search.verdict import Claim, Loss, Verdict, disqualified, judge, losses
 from tuner.space.guarantees import Concession, Guarantee, concessions, opened
@@ -252,6 +252,11 @@ class StudyResult:
     def is_sink(self) -> bool:
         """Whether the study was made against the sink, which stores nothing."""
         return not self.study.header.stores
+
+    @property
+    def is_on_cluster(self) -> bool:
+        """Whether it measured on the machines of a cluster."""
+        return any(one.machines != (HERE,) for one in self.study.sessions[-1:])
 
     @property
     def sent(self) -> int:

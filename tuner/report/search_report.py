@@ -99,18 +99,28 @@ def _changed(path: str, level: Level, result: StudyResult) -> str:
 def next_command(result: StudyResult, directory: Path) -> str | None:
     """What to run next; None where nothing follows but to read the report."""
     header, best = result.study.header, directory / "best.yaml"
+    there = ["--cluster"] if result.is_on_cluster else []
     match result.verdict.claim:
         case Claim.IMPROVED if result.is_sink:
-            words = ["compare", header.profile_path, str(best)]
+            words = ["compare", header.profile_path, str(best), *there]
         case Claim.IMPROVED:
             words = ["render", str(best), "-o", "rendered"]
         case Claim.NOT_SHOWN | Claim.UNFINISHED:
             minutes = f"{2 * header.budget_s / _MINUTE_S:.0f}m"
-            words = ["search", header.profile_path, "--budget", minutes]
-            words += ["--warm-start", str(directory), *_again(header.options)]
+            words = ["search", *_searched(result), "--budget", minutes]
+            words += ["--warm-start", str(directory), *_again(header.options), *there]
         case Claim.INFEASIBLE:
             return None
     return shlex.join(["rsyslog-tune", *words])
+
+
+def _searched(result: StudyResult) -> list[str]:
+    """The profile, or a configuration with the sample that the traffic is like."""
+    path, profile = result.study.header.profile_path, result.written.profile
+    learnt = profile.workload.learnt
+    if profile.base is None or learnt is None or path not in profile.base.kept.written.files:
+        return [path]
+    return ["--conf", path, "--sample", learnt.path]
 
 
 def _again(options: Options) -> list[str]:

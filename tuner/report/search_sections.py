@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tuner.lint.repairs import every_change
 from tuner.measure.measurement import Consequence, DoubtKind, Measurement
 from tuner.report.drawing import ON_PAPER, Colour
-from tuner.report.figures import eps, interval, mebibytes, percent, seconds, setting
+from tuner.report.figures import eps, interval, mebibytes, percent, seconds, setting, widened
 from tuner.report.plot_course import course_plot, left_out, thinned, time_plot
 from tuner.report.result import STEADY, EffectGroup, StudyResult
 from tuner.report.runs import speed_text
@@ -29,7 +29,7 @@ from tuner.report.sections import (
 )
 from tuner.schema.path import short_names
 from tuner.search.budget import NODE_PACE, SINK_PACE, minutes_for_effects, trial_seconds
-from tuner.search.effects import RULED_OUT, TOLERATED, EffectRatio
+from tuner.search.effects import RULED_OUT, TOLERATED, EffectRatio, effects_of
 from tuner.search.study import BASELINE, RECIPE, Changes, Phase, Trial
 from tuner.search.times import Times
 from tuner.search.verdict import Claim
@@ -45,20 +45,22 @@ _LONGEST = 60
 
 def effects_plot(result: StudyResult) -> Plot | None:
     """What each group of changes gave, by the designed experiment; None without one."""
-    groups = [one for one in result.effect_groups if one.estimate is not None]
-    if result.verdict.effects is None or not groups:
-        return None
     current = result.current
     short = short_names(list(current))
-    names = [
-        "; ".join(
-            f"{short[path]}: {level_text(current[path])} -> {level_text(level)}"
-            for path, level in group.changes
+    bars = [
+        (
+            "; ".join(
+                f"{short[path]}: {level_text(current[path])} -> {level_text(level)}"
+                for path, level in group.changes
+            )
+            + (" (taken back)" if group.taken_back else ""),
+            group.estimate,
         )
-        + (" (taken back)" if group.taken_back else "")
-        for group in groups
+        for group in result.effect_groups
+        if group.estimate is not None
     ]
-    bars = [(name, one.estimate) for name, one in zip(names, groups, strict=True) if one.estimate]
+    if result.verdict.effects is None or not bars:
+        return None
     says = (
         "By how much each change moves the rate, with its 95 % interval, by runs with and without "
         "it that stand beside one another."
@@ -217,7 +219,7 @@ def how_effects_are_known(result: StudyResult) -> str:
             return "By the fresh pairs, on events per second including deferred work."
         return (
             "By the fresh pairs, on events per second including deferred work. What each change "
-            f"gave was not measured: a budget of {_minutes(result)} minutes has time for it."
+            f"gave was not measured{_why_not_apart(result)}."
         )
     together = f"all of them together {interval(found.whole)}"
     kept = [at for at, of in enumerate(found.groups) if {*of} <= {*result.verdict.confirmed}]
@@ -237,6 +239,16 @@ def how_effects_are_known(result: StudyResult) -> str:
         f"beside one with the other half{also}, on events per second including deferred work, with "
         f"95 % intervals; {together}. The claim rests on the fresh pairs alone."
     )
+
+
+def _why_not_apart(result: StudyResult) -> str:
+    """Why the winner was not taken apart, as the end of a sentence."""
+    header, minutes = result.study.header, _minutes(result)
+    if not header.options.effects:
+        return " (--no-effects)"
+    if 60 * minutes > header.budget_s:
+        return f": a budget of {minutes} minutes has time for it"
+    return ": no valid runs tell them apart"
 
 
 def _minutes(result: StudyResult) -> int:
@@ -264,13 +276,21 @@ def effects(result: StudyResult) -> ReportSection:
     if back:
         blocks += [
             Subheading("Taken back before the confirmation"),
-            Paragraph(
-                f"Without them the rate is at most {TOLERATED * 100:.0f} % lower by the estimate, "
-                f"and shown to be less than {RULED_OUT * 100:.0f} % lower."
-            ),
+            Paragraph(_why_taken_back(result)),
             Table("Taken back", _HEADER, back),
         ]
     return ReportSection("effects", heading, tuple(blocks))
+
+
+def _why_taken_back(result: StudyResult) -> str:
+    """By what was known when that was decided: the pairs came after it."""
+    then = effects_of(result.study.trials, result.verdict.chosen)
+    gave = "" if then is None else f" they gave {interval(then.of(*then.taken_back))} together:"
+    return (
+        f"By the runs before the pairs{gave} without them the rate is at most "
+        f"{TOLERATED * 100:.0f} % lower by the estimate, and shown to be less than "
+        f"{RULED_OUT * 100:.0f} % lower. The intervals below are by the pairs, too."
+    )
 
 
 def _together(result: StudyResult) -> Iterator[str]:
@@ -398,7 +418,7 @@ def _found_by(result: StudyResult) -> Iterator[str]:
     alike = next((one for one in recipes if kept and kept <= {*one.changes}), None)
     if first in recipes:
         others = len(tried) - len(recipes)
-        beyond = f": none of the {others} other points that were tried was better"
+        beyond = f": none of the {others} other points that were tried was better" * (others > 0)
     elif alike is not None:
         beyond = f"; what was kept of it is in trial {alike.number} too ({alike.why})"
     else:
@@ -430,6 +450,8 @@ def how(result: StudyResult) -> ReportSection:
     plans = {trial.phase: trial.plan for trial in result.study.trials}
     command = header.command.replace("`", "'")
     windows = ", ".join(f"{phase.value} {plan.window_s:.1f} s" for phase, plan in plans.items())
+    claimed = result.verdict.claimed
+    wider = "" if claimed is None else widened(claimed)
     lines = [
         f"`{command}`, budget {seconds(header.budget_s)}, seed {header.seed}, "
         f"started {header.started}, {header.tool}",
@@ -438,7 +460,8 @@ def how(result: StudyResult) -> ReportSection:
         f"windows: {windows}; each trial on a fresh index, with its own rsyslogd",
         "EPS is the rise of the engine's `indexing.index_total` over the window, which goes from "
         "one refresh under load to another; ± is the standard error from five batch means",
-        "ratios are means of log-ratios of pairs, intervals are Student's t on them",
+        "ratios are means of log-ratios of pairs, intervals are Student's t on them"
+        f"{wider and f', that of the claim {wider}'}",
     ]
     heading = "How this was measured"
     return ReportSection("how", heading, tuple(bullets(lines)), short="How it was measured")

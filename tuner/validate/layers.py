@@ -149,8 +149,13 @@ def _why_not(loaded: LoadedProfile) -> tuple[bool | None, str] | None:
         if not Path(path).is_file():
             return None, f"{path}, the {what}, is not on this machine"
     for secret_file in _secret_files(loaded):
-        is_readable = os.access(secret_file, os.R_OK)
-        if is_readable and any(c.isspace() for c in secret_file.read_text("utf-8")):
+        if not os.access(secret_file, os.R_OK):
+            continue
+        try:
+            secret = secret_file.read_bytes().decode()
+        except UnicodeDecodeError:
+            return False, f"the secret in {secret_file} is not UTF-8"
+        if any(c.isspace() for c in secret):
             return False, (
                 f"{secret_file} holds white space, which rsyslogd refuses in a password; a newline "
                 "at the end counts: write it with printf %s"
