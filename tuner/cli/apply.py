@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -137,9 +137,8 @@ def apply(
         hosts = tuple(
             profile_of_host(loaded, one, site, fragment, loaded_modules) for one in machines
         )
-        engine = _Engine(loaded.profile, elasticsearch, skip_engine)
-        plan, client = _planned(loaded, hosts, engine, site, take_over)
-        refused = engine.refused
+        client = _client(loaded.profile, elasticsearch, skip_engine, machines, refused)
+        plan = _planned(loaded, hosts, client, site, take_over, refused)
     else:
         if host or inventory or fragment or templates or elasticsearch or skip_engine or plan_out:
             raise BadUsage(
@@ -169,30 +168,24 @@ def apply(
     _report(plan, outcomes, output)
 
 
-@dataclass
-class _Engine:
-    """The engine behind the hosts, as the options name it, and what refuses an apply so far."""
-
-    profile: Profile
-    url: str | None
-    is_skipped: bool
-    refused: list[TuneError] = field(default_factory=list)
-
-    def client(self, machines: tuple[InventoryHost, ...]) -> EngineClient | None:
-        """A client for it; None where it is left alone, or cannot be asked from here."""
-        try:
-            self.url = engine_url(self.profile, self.url, self.is_skipped, machines)
-            return None if self.url is None else client_for(self.url, self.profile)
-        except JobFailed as bad:
-            self.refused.append(
-                JobFailed(
-                    f"{bad}: the engine is asked from here, and takes that; --skip-engine leaves "
-                    "it alone"
-                )
-            )
-        except Refused as bad:
-            self.refused.append(bad)
-        return None
+def _client(
+    profile: Profile,
+    url: str | None,
+    is_skipped: bool,
+    machines: tuple[InventoryHost, ...],
+    refused: list[TuneError],
+) -> EngineClient | None:
+    """A client for the engine behind the hosts, as the options name it; None where it is left
+    alone, or cannot be asked from here, which is added to what refuses the apply."""
+    try:
+        url = engine_url(profile, url, is_skipped, machines)
+        return None if url is None else client_for(url, profile)
+    except JobFailed as bad:
+        why = "the engine is asked from here, and takes that; --skip-engine leaves it alone"
+        refused.append(JobFailed(f"{bad}: {why}"))
+    except Refused as bad:
+        refused.append(bad)
+    return None
 
 
 def _together(refused: list[TuneError]) -> TuneError:
@@ -205,21 +198,21 @@ def _together(refused: list[TuneError]) -> TuneError:
 def _planned(
     loaded: LoadedProfile,
     hosts: tuple[HostProfile, ...],
-    engine: _Engine,
+    client: EngineClient | None,
     site: Templates | None,
     take_over: bool,
-) -> tuple[DeployPlan, EngineClient | None]:
-    """Ask hosts and engine what they have; changes nothing, and notes what refuses it."""
-    client = engine.client(tuple(one.machine for one in hosts))
+    refused: list[TuneError],
+) -> DeployPlan:
+    """Ask hosts and engine what they have; changes nothing, and adds what refuses it."""
     with working(f"asking {', '.join(one.machine.name for one in hosts)}"):
-        changes = tuple(_host_change(one, take_over, engine.refused) for one in hosts)
+        changes = tuple(_host_change(one, take_over, refused) for one in hosts)
         objects: tuple[EngineChange, ...] = ()
         if client is not None:
             objects, foreign = engine_changes(loaded.profile, client, site, take_over)
-            engine.refused += map(Refused, foreign)
+            refused += map(Refused, foreign)
     text, layers, beside = loaded.text, loaded.layers, loaded.beside
-    url = None if client is None else engine.url
-    return DeployPlan(str(loaded.path), text, layers, beside, changes, url, objects), client
+    url = None if client is None else client.url
+    return DeployPlan(str(loaded.path), text, layers, beside, changes, url, objects)
 
 
 def _host_change(one: HostProfile, take_over: bool, refused: list[TuneError]) -> HostChange:

@@ -221,7 +221,7 @@ def _memory(course: CounterCourse, every: Sequence[QueueCourse]) -> Iterator[Pro
     limiters = [one for one in course.of("imuxsock") if one.total(_OF_LIMITERS) >= _LIMITERS]
     for one in limiters:
         yield _many_limiters(course, one)
-    usage = course.objects.get(("impstats", "resource-usage"))
+    usage = course.usage
     if usage is None or "maxrss" not in usage.level or limiters:
         return
     steps = _since_start(course)
@@ -292,7 +292,7 @@ def _in_parts(steps: range) -> tuple[int, ...]:
 
 
 def _open_files(course: CounterCourse, known: int | None) -> Iterator[ProductionFinding]:
-    usage = course.objects.get(("impstats", "resource-usage"))
+    usage = course.usage
     most = 0 if usage is None else usage.highest("openfiles")
     limits = _FILE_LIMITS if known is None else (known,)
     limit = next((one for one in limits if one - _NEAR_FILES <= most <= one), None)

@@ -103,6 +103,20 @@ class CounterCourse:
         """What a counter that is not there counted, step by step."""
         return (0.0,) * len(self.steps)
 
+    @cached_property
+    def usage(self) -> StatsSeries | None:
+        """What the process used; None where it does not say."""
+        return self.objects.get(("impstats", "resource-usage"))
+
+    @cached_property
+    def cpu_s(self) -> tuple[float, ...] | None:
+        """Seconds of CPU that the process used, step by step."""
+        if self.usage is None or "utime" not in self.usage.growth:
+            return None
+        growth = self.usage.growth
+        both = zip(growth["utime"], growth.get("stime", self.nothing), strict=True)
+        return tuple(sum(pair) / 1e6 for pair in both)
+
     def lasted(self, numbers: Iterable[int]) -> float:
         """How many seconds the steps with these numbers are together."""
         return sum(self.steps[number].seconds for number in numbers)

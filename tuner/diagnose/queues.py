@@ -349,12 +349,10 @@ def _handed_on(course: CounterCourse, step: int) -> bool:
 
 def _cpu(course: CounterCourse, steps: Sequence[int]) -> float | None:
     """The share of a core that rsyslogd used."""
-    usage = course.objects.get(("impstats", "resource-usage"))
-    seconds = course.lasted(steps)
-    if usage is None or seconds <= 0 or "utime" not in usage.growth:
+    used_s, seconds = course.cpu_s, course.lasted(steps)
+    if used_s is None or seconds <= 0:
         return None
-    both = (usage.growth["utime"], usage.growth.get("stime", course.nothing))
-    return sum(each[n] for each in both for n in steps) / 1e6 / seconds
+    return sum(used_s[n] for n in steps) / seconds
 
 
 def _direct_outputs(course: CounterCourse, steps: Sequence[int]) -> list[str]:

@@ -233,11 +233,10 @@ _OF_REQUESTS = ("requests.count", "requests.time_ms")
 def _used(host: Diagnosed) -> Iterator[tuple[str, ...]]:
     """What the process used, step by step."""
     course, kernel = host.course, host.kernel
-    usage = course.objects.get(("impstats", "resource-usage"))
-    if usage is None or not {"utime", "stime"} <= usage.growth.keys():
+    usage = course.usage
+    if usage is None or course.cpu_s is None:
         return
-    both = zip(usage.growth["utime"], usage.growth["stime"], strict=True)
-    cpu = course.rates(tuple(sum(pair) / 1e6 for pair in both))
+    cpu = course.rates(course.cpu_s)
     yield "CPU", f"{max(cpu):.0%} of a core", chart(cpu)
     for name, label in (("maxrss", "memory, peak"), ("openfiles", "open files")):
         if name in usage.level:

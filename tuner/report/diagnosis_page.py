@@ -120,13 +120,10 @@ def _plots(number: int, host: Diagnosed) -> Iterator[Plot]:
             says += f" in memory, {queue.part.highest('size'):,} on disk"
         held = _Curve(times, queue.size, spans)
         yield _plot(f"queue-{number}-{place}", queue.name, says, held)
-    usage = course.objects.get(("impstats", "resource-usage"))
-    if usage is not None and {"utime", "stime"} <= usage.growth.keys():
-        both = zip(usage.growth["utime"], usage.growth["stime"], strict=True)
-        used = course.rates(tuple(sum(pair) / 1e4 for pair in both))
-        line = _Curve(times, used)
+    if course.cpu_s is not None:
+        line = _Curve(times, tuple(100 * used for used in course.rates(course.cpu_s)))
         yield _plot(f"cpu-{number}", "CPU of rsyslogd", "percent of a core", line)
-    if usage is not None and "maxrss" in usage.peak:
+    if (usage := course.usage) is not None and "maxrss" in usage.peak:
         most = _Curve(times, tuple(kib / 1024 for kib in usage.peak["maxrss"]))
         yield _plot(f"memory-{number}", "Memory of rsyslogd", "most so far, in MiB", most)
 
