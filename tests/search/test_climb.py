@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from tests.measure.factory import itemised, measured
+from tests.measure.factory import failed, itemised, measured
 from tests.search.simulated import ASKED, PROFILE, WORKERS, Levels, Machine, Probe, by_workers
-from tuner.measure.measurement import TrialPlan
+from tuner.measure.measurement import FailureKind, TrialPlan
+from tuner.measure.metrics import Result
 from tuner.search.calibration import adjustment_of
 from tuner.search.climb import Climb, Knobs, Noise
 from tuner.search.space import Belief, Observation, Point, Proposal
@@ -63,11 +64,17 @@ def trials_on(machine: Machine) -> list[Trial]:
     ]
 
 
+def climbing(
+    listener: Listener, recipes: Sequence[tuple[Changes, str]] = (), knobs: Knobs = KNOBS
+) -> Climb:
+    guard = Guard(knobs.space(lambda _: True, 10.0, {}), 0, 0.1)
+    noise = Noise(0.13, PLAN.window_s, 0.05)
+    return Climb(listener, knobs, noise, [*recipes], ASKED.limits, guard)
+
+
 def climb_on(machine: Machine) -> tuple[list[Observation], list[Trial]]:
     trials, listener = trials_on(machine), Listener()
-    space = KNOBS.space(lambda _: True, 10.0, {})
-    noise = Noise(0.13, PLAN.window_s, 0.05)
-    climb = Climb(listener, KNOBS, noise, [], ASKED.limits, Guard(space, 0, 0.1))
+    climb = climbing(listener)
     climb.tell(*trials[:REPEATS])
     for one in trials[REPEATS:]:
         climb.tell(one)
@@ -142,11 +149,56 @@ def test_a_run_just_after_a_restart_tells_nothing_of_slopes() -> None:
 def test_the_climb_ends_where_what_is_left_of_it_is_not_worth_its_time(
     gain: float | None, left: float, goes_on: bool
 ) -> None:
-    space = KNOBS.space(lambda _: True, 10.0, {})
     point = KNOBS.point(((WORKERS, LEVELS[-1]),))
     listener = Listener(proposal=Proposal(point, "promising", gain))
     recipe = ((WORKERS, LEVELS[-2]),)
-    climb = Climb(listener, KNOBS, Noise(0.1, 4.0), [(recipe, "recipe")], ASKED.limits,
-                  Guard(space, 0, 0.1))  # fmt: skip
+    climb = climbing(listener, [(recipe, "recipe")])
     assert climb.ask(left) == (recipe, "recipe")
     assert (climb.ask(left) is not None) is goes_on
+
+
+POINT: Changes = ((WORKERS, LEVELS[-1]),)
+STALLED = replace(failed("nothing came"), kind=FailureKind.STALLED)
+LOST, GOOD = failed("1 lost"), measured(50_000.0)
+
+
+def runs(phase: Phase, *outcomes: tuple[Changes, Result]) -> list[Trial]:
+    """Trials of a session before, one after the other."""
+    return [
+        Trial.of(Asked(number, phase, changes, "", PLAN), outcome, 0.0, 10.0)
+        for number, (changes, outcome) in enumerate(outcomes)
+    ]
+
+
+@pytest.mark.parametrize(("outcomes", "is_left", "told"), [
+    ([STALLED], True, []), ([STALLED, STALLED], False, [False, False]),
+    ([STALLED, GOOD], False, [True]), ([LOST], False, [False]),
+])  # fmt: skip
+def test_a_recipe_that_stalled_once_is_still_to_be_tried_after_a_resume(
+    outcomes: list[Result], is_left: bool, told: list[bool]
+) -> None:
+    listener = Listener()
+    climb = climbing(listener, [(POINT, "recipe")])
+    climb.take_over(runs(Phase.SEARCH, *((POINT, one) for one in outcomes)))
+    assert bool(climb.recipes) is is_left
+    assert [one.feasible for one in listener.observations] == told
+
+
+@pytest.mark.parametrize(("outcomes", "is_kept"), [
+    ([((), STALLED), ((), GOOD), (POINT, STALLED), (POINT, GOOD)], True),
+    ([((), LOST)], True), ([(POINT, STALLED), (POINT, STALLED)], False), ([(POINT, LOST)], False),
+])  # fmt: skip
+@pytest.mark.parametrize("phase", [Phase.CONFIRM, Phase.RECIPE])
+def test_after_a_resume_a_stall_in_the_pairs_does_not_disqualify(
+    phase: Phase, outcomes: list[tuple[Changes, Result]], is_kept: bool
+) -> None:
+    climb = climbing(Listener())
+    climb.take_over(runs(phase, *outcomes))
+    points = [KNOBS.start, KNOBS.point(POINT)]
+    assert [one > 0.5 for one in climb.checks.kept(points).values()] == [True, is_kept]
+
+
+def test_where_every_candidate_failed_nothing_leads() -> None:
+    """The repairs, which would be confirmed, were not measured."""
+    climb = climbing(Listener(), knobs=Knobs(knobs(PROFILE), (("main_queue.timeoutEnqueue", 1),)))
+    assert climb.leader(runs(Phase.CALIBRATE, ((), GOOD), ((), GOOD))) is None

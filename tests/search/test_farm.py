@@ -189,6 +189,22 @@ def test_it_resumes_on_other_machines(tmp_path: Path) -> None:
     assert judge(study).claim is Claim.IMPROVED
 
 
+def test_it_resumes_during_the_pairs_on_a_machine_that_calibrated_nothing(tmp_path: Path) -> None:
+    search(tmp_path, rack(LABS))
+    lines = (tmp_path / NAME).read_bytes().splitlines(keepends=True)
+    first = next(at for at, line in enumerate(lines) if b'"phase": "confirm"' in line)
+    folder = tmp_path / "again"
+    folder.mkdir()
+    (folder / NAME).write_bytes(b"".join(lines[: first + 6]))
+    study = search(folder, Rack({"new": World(START_S, seed="new ")}))
+    assert {one.phase for one in study.trials if one.machine == "new"} <= {
+        Phase.WARM_UP, Phase.CONFIRM, Phase.RECIPE,
+    }  # fmt: skip
+    verdict = judge(study)
+    assert verdict.claim is Claim.IMPROVED
+    assert verdict.effects is not None
+
+
 def test_a_point_that_takes_two_machines_with_it_has_failed(tmp_path: Path) -> None:
     bad = {"outputs[logs].queue.workerThreads"}
 

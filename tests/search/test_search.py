@@ -33,7 +33,7 @@ from tuner.search.budget import NODE_PACE, smallest_budget_s
 from tuner.search.farm import FarmOfOne
 from tuner.search.guardrails import Limits
 from tuner.search.notes import bought
-from tuner.search.pairs import pairs_of, recipe_of
+from tuner.search.pairs import is_repaired, pairs_of, recipe_of
 from tuner.search.runner import Runner
 from tuner.search.search import Search
 from tuner.search.study import (
@@ -199,21 +199,40 @@ class Striking:
         return outcome if failure is None else replace(failure, spent=outcome.spent)
 
 
-def struck(strike: Callable[[Asked], Failure | None], budget_s: float = 900.0) -> Study:
+def struck(
+    strike: Callable[[Asked], Failure | None],
+    budget_s: float = 900.0,
+    world: World | None = None,
+    name: str = "default",
+    *,
+    effects: bool = True,
+) -> Study:
     """A search in which some runs fail."""
-    world = calm(0.15)
+    world = world or calm(0.15)
     farm = FarmOfOne(Striking(world, strike).measure)
     asked = replace(
-        setup(world, name="default"), farm=farm,
-        budget_s=budget_s, pace=NODE_PACE, limits=LIMITS,
+        setup(world, name=name), farm=farm,
+        budget_s=budget_s, pace=NODE_PACE, limits=LIMITS, effects=effects,
     )  # fmt: skip
     trials = tuple(step for step in Search(Runner(asked)).run() if isinstance(step, Trial))
     header = replace(HEADER, profile_text=TEXT, budget_s=budget_s, limits=LIMITS)
     return Study(header, trials, Ending.FINISHED)
 
 
-@pytest.mark.parametrize("phase", [Phase.FINAL, Phase.EFFECTS, Phase.CONFIRM])
-def test_a_winner_that_lost_an_event_in_any_phase_gives_way_to_the_next_best(phase: Phase) -> None:
+@pytest.mark.parametrize(
+    ("phase", "budget_s"),
+    [
+        (Phase.FINAL, 1800.0),
+        (Phase.EFFECTS, 1800.0),
+        (Phase.CONFIRM, 1800.0),
+        # Without runs at a fixed rate.
+        (Phase.CONFIRM, 540.0),
+        (Phase.CONFIRM, 300.0),
+    ],
+)
+def test_a_winner_that_lost_an_event_in_any_phase_gives_way_to_the_next_best(
+    phase: Phase, budget_s: float
+) -> None:
     lost: set[Changes] = set()
 
     def strike(asked: Asked) -> Failure | None:
@@ -222,10 +241,33 @@ def test_a_winner_that_lost_an_event_in_any_phase_gives_way_to_the_next_best(pha
         lost.add(asked.changes)
         return failed()
 
-    verdict = judge(struck(strike, 1800.0))
+    verdict = judge(struck(strike, budget_s))
     assert lost
     assert verdict.claim is Claim.IMPROVED
     assert verdict.changes not in lost
+
+
+@pytest.mark.parametrize("seed", [3, 5])
+def test_a_winner_that_lost_an_event_beside_a_recipe_gives_way_to_the_next_best_that_fits(
+    seed: int,
+) -> None:
+    """Of seed 5 that is none that the engine restarts for: so late there is no time."""
+    lost: set[Changes] = set()
+
+    def strike(asked: Asked) -> Failure | None:
+        is_recipe = asked.why.startswith(RECIPE)
+        if asked.phase is not Phase.RECIPE or is_recipe or lost - {asked.changes}:
+            return None
+        lost.add(asked.changes)
+        return failed()
+
+    world = replace(calm(0.15), seed=f"{seed} ")
+    study = struck(strike, 1800.0, world, "random", effects=False)
+    verdict = judge(study)
+    assert lost
+    assert verdict.claim is Claim.IMPROVED
+    assert verdict.changes not in lost
+    assert world.now_s <= 1800.0
 
 
 def test_one_stall_in_the_pairs_is_repeated_and_stalls_in_a_row_disqualify() -> None:
@@ -311,8 +353,13 @@ def test_a_transient_failure_of_the_search_tells_nothing_of_its_point() -> None:
 REPAIR: Changes = (("outputs[logs].queue.timeoutEnqueue", 86_400_000),)
 
 
-def repairing(world: World, measured_as: list[tuple[Asked, Profile]] | None = None) -> Study:
-    """A search of a profile that needs a repair; `measured_as` gets what each trial was of."""
+def repairing(
+    world: World,
+    measured_as: list[tuple[Asked, Profile]] | None = None,
+    known: tuple[Trial, ...] = (),
+) -> Study:
+    """A search of a profile that needs a repair, or that goes on with trials that are `known`;
+    `measured_as` gets what each trial was of."""
     checker = Checker(loaded(), (), REPAIR)
 
     def measure(asked: Asked, profile: Profile) -> Result:
@@ -323,10 +370,11 @@ def repairing(world: World, measured_as: list[tuple[Asked, Profile]] | None = No
     asked = replace(
         setup(world, name="default"), candidate=checker.profile, is_valid=checker.is_valid,
         farm=FarmOfOne(measure), budget_s=900.0, pace=NODE_PACE, limits=LIMITS, repairs=REPAIR,
+        known=known,
     )  # fmt: skip
     steps = list(Search(Runner(asked)).run())
     header = replace(HEADER, profile_text=TEXT, budget_s=900.0, limits=LIMITS)
-    trials = tuple(step for step in steps if isinstance(step, Trial))
+    trials = (*known, *(step for step in steps if isinstance(step, Trial)))
     notes = tuple(step for step in steps if isinstance(step, Note))
     return Study(header, trials, Ending.FINISHED, notes)
 
@@ -370,8 +418,20 @@ def test_pairs_that_were_enough_stand_though_the_profile_lost_events_after_them(
     world = replace(calm(0.15), loses=lambda asked: not asked.changes and (asked.pair or 0) > 6)
     study = repairing(world)
     assert judge(study).claim is Claim.IMPROVED
-    assert not study.is_repaired
-    assert len(pairs_of(study.trials)) == 6
+    assert not is_repaired(study.trials)
+    pairs = pairs_of(study.trials)
+    assert len(pairs) == 6
+    # Another machine was in its pair then, and its baseline began after that.
+    *_, before, after = [one for one in study.trials if one.measurement is not None]
+    repaired = replace(before, changes=BASELINE, repaired=True, pair=8)
+    others = (repaired, replace(after, changes=judge(study).changes, pair=8))
+    assert pairs_of((*study.trials, *others)) == pairs
+    # A session that resumed has none to add.
+    resumed = repairing(world, known=study.trials)
+    assert {one.phase for one in resumed.trials[len(study.trials) :]} == {Phase.WARM_UP}
+    assert resumed.trials[-1].repaired
+    assert not is_repaired(resumed.trials)
+    assert judge(resumed).claim is Claim.IMPROVED
 
 
 def test_a_profile_that_loses_events_with_its_repairs_too_ends_the_search() -> None:

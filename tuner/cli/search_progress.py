@@ -15,7 +15,7 @@ from tuner.report.figures import Levels, Move, eps, move, pair_text, percent, se
 from tuner.schema.path import short_names
 from tuner.search.climb import Leader
 from tuner.search.pairs import candidate_of, compared, machines_of, pairs_of
-from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial
+from tuner.search.study import BASELINE, PAIRED, SCORED, Changes, Phase, Trial
 from tuner.space.knob import Knob, level_text
 
 
@@ -126,7 +126,7 @@ class Progress:
     def _ratio(self, trial: Trial) -> float | None:
         if trial.measurement is None or trial.phase is Phase.WARM_UP:
             return None
-        if trial.phase in _PAIRED:
+        if trial.phase in PAIRED:
             return self._pair_ratio(trial)
         written = self.rates(BASELINE)
         if trial.changes == BASELINE:
@@ -155,7 +155,6 @@ class Progress:
         return max(known, default=None)
 
 
-_PAIRED = frozenset({Phase.CONFIRM, Phase.RECIPE})
 _MOVING = frozenset({Phase.SEARCH, Phase.FINAL, Phase.EFFECTS})
 
 
@@ -235,7 +234,7 @@ def _outcome(row: TrialRow) -> str:
     rate = f"{eps(outcome.eps):>9} EPS"
     if isinstance(outcome, PacedMeasurement):
         return f"{rate}{freshness(outcome)}"
-    if row.trial.phase in _PAIRED:
+    if row.trial.phase in PAIRED:
         return rate if row.ratio is None else f"{rate}, this pair {percent(row.ratio)}"
     if row.ratio is None or row.best_eps is None:
         return rate

@@ -88,7 +88,7 @@ def _claim(result: StudyResult) -> str:
 
 def _lost_as_written(result: StudyResult) -> str:
     """Why the profile was not measured as written; empty where it was."""
-    if not result.study.is_repaired:
+    if not result.is_repaired:
         return ""
     lost = min((one for one in result.losses if not one.changes), key=lambda one: one.trial)
     return (

@@ -22,7 +22,7 @@ from tuner.measure.paired import Comparison
 from tuner.profile.paths import get
 from tuner.report.figures import eps, significant
 from tuner.search.effects import EffectRatio
-from tuner.search.pairs import Pair, pairs_of
+from tuner.search.pairs import Pair, is_repaired, pairs_of
 from tuner.search.study import BASELINE, HERE, Changes, Phase, Study, Trial
 from tuner.search.times import Times, times
 from tuner.search.verdict import Claim, Loss, Verdict, disqualified, judge, losses
@@ -276,8 +276,13 @@ class StudyResult:
     @property
     def baseline(self) -> str:
         """What the best found was compared with."""
-        how = "with its repairs" if self.study.is_repaired else "as written"
+        how = "with its repairs" if self.is_repaired else "as written"
         return f"the profile {how}"
+
+    @property
+    def is_repaired(self) -> bool:
+        """Whether that is the profile with its repairs."""
+        return is_repaired(self.study.trials)
 
     @property
     def current(self) -> dict[str, Level]:

@@ -18,7 +18,8 @@ from tuner.search.guardrails import Limits
 from tuner.search.runner import Runner
 from tuner.search.space import Belief, Dimension, Observation, Point, Space, Strategy
 from tuner.search.strategies.model import Guard
-from tuner.search.study import BASELINE, RECIPE, SCORED, Changes, Phase, Trial
+from tuner.search.study import BASELINE, PAIRED, RECIPE, SCORED, Changes, Phase, Trial
+from tuner.search.verdict import disqualified
 from tuner.space.knob import Cost, Knob, Level
 from tuner.space.knobs import most_promising
 from tuner.space.recipes import RECIPES, changes_of, in_recipes, mattering
@@ -265,19 +266,24 @@ class Climb:
 
         What changed something beside the knobs, or failed in passing, tells nothing of its point.
         """
-        measured = {trial.changes for trial in trials}
+        telling = [
+            one
+            for one in trials
+            if not one.is_transient or disqualified(trials, one.changes, self.limits) is not None
+        ]
+        measured = {trial.changes for trial in telling}
         self.recipes = [one for one in self.recipes if one[0] not in measured]
-        self.tell(*filter(self._tells_of_its_point, trials))
-        for trial in trials:
-            failed = isinstance(trial.outcome, Failure)
-            if trial.phase is Phase.CHECK or (trial.phase is Phase.CONFIRM and failed):
+        self.tell(*filter(self._tells_of_its_point, telling))
+        for trial in telling:
+            failed_in_pair = isinstance(trial.outcome, Failure) and trial.changes != BASELINE
+            if trial.phase is Phase.CHECK or (trial.phase in PAIRED and failed_in_pair):
                 self.checked(trial)
 
     def _tells_of_its_point(self, trial: Trial) -> bool:
         if trial.phase is Phase.CALIBRATE:
             return trial.measurement is not None
         is_of_these = self.knobs.changes(self.knobs.point(trial.changes)) == trial.changes
-        return trial.phase in SCORED and is_of_these and not trial.is_transient
+        return trial.phase in SCORED and is_of_these
 
     def checked(self, trial: Trial) -> None:
         """Learn whether a point can be recommended, from a run at a fixed rate, or from a run of a
@@ -325,7 +331,8 @@ class Climb:
         return preferred(likely, self.knobs, trials) or self.knobs.repairs or None
 
     def leader(self, trials: Sequence[Trial]) -> Leader | None:
-        """The winner as things stand; None before anything beside the profile was measured.
+        """The winner as things stand; None before anything beside the profile was measured, and
+        where that failed.
 
         The profile's own rate is the mean of its runs: what a strategy believes of a point far
         below the best is not meant to be read, for it compresses low values.
@@ -339,8 +346,10 @@ class Climb:
         ]
         if changes is None or not written:
             return None
-        beliefs = {one.point: one for one in self.strategy.beliefs()}
-        best = beliefs[self.knobs.point(changes)]
+        point = self.knobs.point(changes)
+        best = next((one for one in self.strategy.beliefs() if one.point == point), None)
+        if best is None:
+            return None
         mean = best.mean - statistics.fmean(written)
         half = _REACH * math.hypot(best.sd, self.noise.sigma / math.sqrt(len(written)))
         estimate = EffectRatio(math.exp(mean), math.exp(mean - half), math.exp(mean + half))

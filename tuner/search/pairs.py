@@ -24,8 +24,8 @@ def candidate_of(trials: Sequence[Trial]) -> Changes | None:
 
 
 def pairs_of(trials: Sequence[Trial]) -> tuple[Pair, ...]:
-    """The complete pairs of the point that was confirmed last, baseline first: those of the profile
-    with its repairs alone where there are any.
+    """The complete pairs of the point that was confirmed last, baseline first: with the profile as
+    written or, where that lost events before they were enough, with its repairs.
 
     Two runs on two machines, or that another session lies between, are no neighbours, and no pair.
     """
@@ -64,13 +64,27 @@ def recipe_pairs_of(trials: Sequence[Trial]) -> tuple[tuple[Pair, ...], tuple[st
     return tuple(pair for pair, _ in found), tuple(after.machine for _, (_, after) in found)
 
 
-def confirming(trials: Sequence[Trial]) -> Iterator[tuple[Pair, tuple[Trial, Trial]]]:
+def confirming(trials: Sequence[Trial]) -> list[tuple[Pair, tuple[Trial, Trial]]]:
     """Those of `pairs_of`, each with the trials that it is of."""
     runs = [one for one in trials if one.phase is Phase.CONFIRM]
-    repaired = any(one.repaired for one in runs)
-    for pair, (before, after) in _neighbours(runs, BASELINE, candidate_of(trials)):
-        if (before.repaired or after.repaired) is repaired:
-            yield pair, (before, after)
+    every = list(_neighbours(runs, BASELINE, candidate_of(trials)))
+    written = [one for one in every if not one[1][0].repaired]
+    if not any(one.repaired for one in runs) or are_enough([pair for pair, _ in written]):
+        return written
+    return [one for one in every if one[1][0].repaired]
+
+
+def are_enough(pairs: Sequence[Pair]) -> bool:
+    """Whether pairs can show anything."""
+    found = compared(pairs, lambda run: run.eps)
+    return found is not None and found.enough
+
+
+def is_repaired(trials: Sequence[Trial]) -> bool:
+    """Whether the baseline is the profile with its repairs, as it lost events as written: by the
+    pairs, where there are any."""
+    paired = [before for _, (before, _) in confirming(trials)]
+    return any(one.repaired for one in paired or trials)
 
 
 def _neighbours(

@@ -7,7 +7,6 @@ with it, whatever ended it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,7 +22,15 @@ from tuner.search.climb import Climb, Leader, begun, kept_knobs
 from tuner.search.effects import Block, Design, blocks_left, designed, effects_of
 from tuner.search.farm import Task, Work
 from tuner.search.guardrails import check_plan, check_rate
-from tuner.search.pairs import candidate_of, compared, gains_of, pairs_of, recipe_of
+from tuner.search.pairs import (
+    Pair,
+    are_enough,
+    candidate_of,
+    gains_of,
+    is_repaired,
+    pairs_of,
+    recipe_of,
+)
 from tuner.search.runner import Runner
 from tuner.search.study import BASELINE, Asked, Changes, Phase, Step, Trial
 from tuner.search.verdict import MOST_PAIRS, disqualified, reason_of
@@ -228,7 +235,9 @@ class Ascent:
             winner = yield from self._apart(winner)
             if self._is_disqualified(winner):
                 continue
-            if forecast.plans.checks_s == 0 or (yield from self.is_fresh(winner)):
+            is_fresh = forecast.plans.checks_s == 0 or (yield from self.is_fresh(winner))
+            # That run took time, and so did the restart before it.
+            if is_fresh and forecast.fits(winner):
                 return winner
         return None
 
@@ -329,20 +338,19 @@ class Ascent:
         runs = runner.of(Phase.CONFIRM)
         begun = len({one.pair for one in runs if one.changes == winner})
         number = max((one.pair or 0 for one in runs), default=0)
-        complete = len(pairs_of(runner.trials)) if candidate_of(runner.trials) == winner else 0
-        is_over = False
 
         def next_task(machine: str) -> Task | None:
             nonlocal plan, begun, number
             is_full = begun == max(MOST_PAIRS, len(runner.machines.names))
-            if is_over or is_full or machine not in runner.pairing(winner):
+            if is_full or self._gives_up(winner) or machine not in runner.pairing(winner):
                 return None
+            complete = len(self._pairs_of(winner))
             plan = forecast.confirm_plan(
                 plan, winner, max(1, planned - complete - len(runner.under_way))
             )
             pair_s = forecast.pair_s(plan, winner)
             is_enough = complete >= planned and self._recipe_beyond(winner) is not None
-            if is_enough or self._has_enough(pair_s + runner.setup.pace.end_s):
+            if is_enough or self._has_enough(winner, pair_s + runner.setup.pace.end_s):
                 return None
             if not forecast.has_time(pair_s):
                 self._require_pairs((forecast.fewest_pairs(winner) - complete) * pair_s)
@@ -351,15 +359,9 @@ class Ascent:
             return partial(paired, plan, number)
 
         def paired(plan: TrialPlan, pair: int, machine: str) -> Work:
-            nonlocal complete, is_over
             sides = {one: self._called(one) for one in (BASELINE, winner)}
             trial = yield from self._pair(Phase.CONFIRM, sides, plan, pair, machine)
-            if not isinstance(trial.outcome, Failure):
-                complete += 1
-            elif self._gives_up(winner, trial):
-                is_over = True
-            elif trial.lost_as_written and runner.is_repaired:
-                complete = 0
+            if trial.lost_as_written and runner.is_repaired and not self._gives_up(winner):
                 yield runner.note(notes.repaired(trial))
             return trial
 
@@ -403,35 +405,41 @@ class Ascent:
 
         yield from runner.run(next_task)
 
-    def _gives_up(self, winner: Changes, failed: Trial) -> bool:
-        """Whether no more pairs are made after one that failed: the winner cannot be recommended,
-        or the profile as written lost events once there were enough."""
+    def _pairs_of(self, winner: Changes) -> tuple[Pair, ...]:
+        """The complete pairs of a winner."""
+        trials = self.runner.trials
+        return pairs_of(trials) if candidate_of(trials) == winner else ()
+
+    def _gives_up(self, winner: Changes) -> bool:
+        """Whether no more pairs are made: the winner cannot be recommended, or the profile as
+        written lost events once there were enough."""
         if self._is_disqualified(winner):
-            self.climb.checked(failed)
             return True
-        return failed.lost_as_written and self.runner.is_repaired and self._has_enough()
+        is_over = self.runner.is_repaired and not is_repaired(self.runner.trials)
+        return is_over and are_enough(self._pairs_of(winner))
 
     def _require_pairs(self, needed_s: float) -> None:
         """Raise JobFailed where no pair under way may still be enough."""
         if not self.runner.under_way:
             raise JobFailed(notes.too_short(self.runner.machines.now_s() + needed_s))
 
-    def _has_enough(self, seconds: float = math.inf) -> bool:
-        """Whether the pairs can show something, and so many seconds are not left for more."""
-        so_far = compared(pairs_of(self.runner.trials), lambda run: run.eps)
-        return so_far is not None and so_far.enough and self.runner.forecast.left_s() < seconds
+    def _has_enough(self, winner: Changes, seconds: float) -> bool:
+        """Whether its pairs can show something, and so many seconds are not left for more."""
+        return are_enough(self._pairs_of(winner)) and self.runner.forecast.left_s() < seconds
 
     def _pair(
         self, phase: Phase, sides: Mapping[Changes, str], plan: TrialPlan, pair: int, machine: str
     ) -> Work:
         """One pair of two points, each with what it is called, on one machine; it is complete
-        unless its last run failed."""
+        unless its last run failed.  The climb learns of what cannot be recommended after it."""
         runner = self.runner
         before, after = sides
         for changes in runner.pair_order(phase, before, after, machine):
             asked = Asked(0, phase, changes, sides[changes], plan, pair)
             trial = yield from runner.trial(asked)
             if isinstance(trial.outcome, Failure):
+                if changes != BASELINE and self._is_disqualified(changes):
+                    self.climb.checked(trial)
                 if trial.is_transient:
                     yield runner.note(notes.repeating(trial, "the pair"))
                 break

@@ -46,6 +46,9 @@ RECIPE = "recipe: "
 SCORED = frozenset({Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL, Phase.EFFECTS})
 """The phases whose trials a search learns from."""
 
+PAIRED = frozenset({Phase.CONFIRM, Phase.RECIPE})
+"""The phases of fresh pairs."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -294,11 +297,6 @@ class Study:
     notes: tuple[Note, ...] = ()
     sessions: tuple[Session, ...] = ()
     reason: str = ""
-
-    @property
-    def is_repaired(self) -> bool:
-        """Whether the baseline is the profile with its repairs, as it lost events as written."""
-        return any(trial.repaired for trial in self.trials)
 
     def of(self, phase: Phase) -> tuple[Trial, ...]:
         """The trials of one phase."""

@@ -239,12 +239,12 @@ class Guard:
         return probable
 
     def kept(self, points: Sequence[Point]) -> dict[Point, float]:
-        """The probability for each of the points, measured or not; 1 before anything was told."""
-        if not self._told or not points:
-            return dict.fromkeys(points, 1.0)
-        likely = self.safe(np.array(points)).tolist()
-        measured = [one.point for one in self._told]
-        return dict(zip(points, likely, strict=True)) | self.safe_at_measured(measured)
+        """The probability for each of the points, measured or not; failures alone tell nothing of
+        other points."""
+        kept = dict.fromkeys(points, 1.0)
+        if points and any(one.feasible for one in self._told):
+            kept = dict(zip(points, self.safe(np.array(points)).tolist(), strict=True))
+        return kept | self.safe_at_measured([one.point for one in self._told])
 
     def safe_at_measured(self, points: Sequence[Point]) -> dict[Point, float]:
         """The probability for each of these points, which it was told of: by its margins, and none
