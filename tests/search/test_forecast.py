@@ -249,6 +249,17 @@ def test_blocks_that_take_the_winner_apart_are_set_aside_until_they_are_done() -
     assert several.blocks_s(8, BEST) == 2 * 3 * 9.0
 
 
+def test_blocks_of_another_winner_are_none_of_a_design() -> None:
+    """As many as still fit, however many took apart what failed afterwards."""
+    of_another = [
+        trial(number, Phase.EFFECTS, (HEAP, BEST)[number % 2], pair=number // 2, beside_s=3.0)
+        for number in range(48)
+    ]
+    alone, after = (forecast(WARM_UP, *known, at_s=500.0) for known in ((), of_another))
+    assert after.blocks_of((*HEAP, *BEST)) == 24
+    assert after.blocks_of(BEST) == alone.blocks_of(BEST) > 0
+
+
 def test_the_last_block_of_a_design_may_take_time_from_the_pairs() -> None:
     """But for the fewest."""
     of = forecast(WARM_UP)

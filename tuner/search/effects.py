@@ -253,7 +253,7 @@ def effects_of(
     """
     # What came after the choice tells nothing of it.
     trials = [one for one in trials if one.phase in SCORED]
-    blocks = list(_complete(trials, winner))
+    blocks = complete(trials, winner)
     if not blocks:
         return None
     held = set.intersection(*(set(run.changes) for block in blocks for run in block))
@@ -357,8 +357,9 @@ def _winner(first: Trial, second: Trial) -> Changes:
     return tuple(sorted({*first.changes, *second.changes}))
 
 
-def _complete(trials: Sequence[Trial], winner: Changes) -> Iterator[tuple[Trial, Trial]]:
-    return (block for block in _blocks(trials) if _winner(*block) == winner)
+def complete(trials: Sequence[Trial], winner: Changes) -> list[tuple[Trial, Trial]]:
+    """Both runs of each complete block that took a winner apart."""
+    return [block for block in _blocks(trials) if _winner(*block) == winner]
 
 
 def _alike(rows: Iterable[tuple[Trial, Trial]]) -> Iterable[list[int]]:

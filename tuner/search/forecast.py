@@ -19,6 +19,7 @@ from tuner.search.budget import (
     spend,
     trial_seconds,
 )
+from tuner.search.effects import complete
 from tuner.search.farm import Machines
 from tuner.search.guardrails import checks_s
 from tuner.search.pairs import recipe_of
@@ -147,21 +148,21 @@ class Forecast:
         """How many blocks that take the winner apart are still planned."""
         if not self.setup.effects:
             return 0
-        return max(0, self.plans.blocks - self.blocks_begun)
+        return max(0, self.plans.blocks - len(self._of(Phase.EFFECTS)) // _SIDES)
 
-    @property
-    def blocks_begun(self) -> int:
-        """How many blocks of a designed experiment were measured, or failed."""
-        return len(self._of(Phase.EFFECTS)) // _SIDES
+    def blocks_of(self, best: Changes) -> int:
+        """How many blocks a design that takes `best` apart may have: those that were measured, and
+        those that still fit."""
+        return len(complete(self.trials, best)) + self._blocks_that_fit(best)
 
-    def blocks_that_fit(self, best: Changes) -> int:
+    def _blocks_that_fit(self, best: Changes) -> int:
         """How many fit into the time beside the confirmation of `best`, of those that were planned
         and of what the climb left; the last may take a little of the time of its pairs."""
         spare_s = self.spare_s(best)
         if self.plans.needs_pairs_for_effects:
             spare_s = self.left_s() - self.least_pairs_s(best) - self.setup.pace.end_s
         fit = len(self.machines.names) * (spare_s / self.blocks_s(1, best) + _NEARLY)
-        most = MOST_BLOCKS - self.blocks_begun if self.setup.effects else 0
+        most = MOST_BLOCKS - len(complete(self.trials, best)) if self.setup.effects else 0
         return min(most, max(0, int(fit)))
 
     def has_room_for_block(self, winner: Changes, left: int) -> bool:
@@ -169,7 +170,7 @@ class Forecast:
         time from the pairs, but for the fewest: without it every effect is less sure."""
         if left == 1 and self.leaves_pairs(self.blocks_s(1, winner), winner):
             return True
-        return left > 0 and self.blocks_that_fit(winner) > 0
+        return left > 0 and self._blocks_that_fit(winner) > 0
 
     def blocks_s(self, blocks: int, best: Changes) -> float:
         """What so many blocks of two runs take that take `best` apart, in seconds: their settings

@@ -251,7 +251,7 @@ class Ascent:
 
         knobs = self.climb.knobs.knobs
         for _ in range(_MOST_DESIGNS):
-            blocks = runner.forecast.blocks_begun + runner.forecast.blocks_that_fit(winner)
+            blocks = runner.forecast.blocks_of(winner)
             design = designed(winner, setup.repairs, knobs, blocks, may_be)
             if design is None or (yield from self._measured(design, winner)):
                 break
