@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from tests.measure.factory import failed
+from tests.search import simulated
 from tests.search.simulated import BUDGET_S, START_S, Levels, Rack, World, by_workers, rack, search
 from tuner.errors import Unreachable
 from tuner.measure.measurement import FailureKind
-from tuner.search.farm import Lost, longest_s
+from tuner.search.effects import complete
+from tuner.search.farm import Lost
 from tuner.search.journal import NAME, recorded
 from tuner.search.pairs import machines_of, pairs_of
 from tuner.search.study import Asked, Ending, Phase, Study
@@ -107,24 +109,36 @@ def test_a_pair_whose_machine_is_lost_does_not_count(tmp_path: Path) -> None:
     (tmp_path / "lost").mkdir()
     study = search(tmp_path / "lost", lost_once(second))
     assert said(study, f"trial {second} was lost")
-    halves = Counter((one.pair, one.machine) for one in study.of(Phase.CONFIRM))
     assert len(study.of(Phase.CONFIRM)) == 2 * len(pairs_of(study.trials)) + 1
-    assert len(pairs_of(study.trials)) == len({pair for pair, _ in halves})
+    numbers = {one.pair for one in study.of(Phase.CONFIRM)}
+    assert len(pairs_of(study.trials)) == len(numbers) - 1
 
 
-def test_a_machine_that_hangs_is_dropped_after_a_time_limit_and_said(tmp_path: Path) -> None:
-    labs = rack(LABS)
-
+@pytest.mark.parametrize("phase", [Phase.CALIBRATE, Phase.SEARCH, Phase.EFFECTS, Phase.CONFIRM])
+def test_a_machine_that_hangs_is_dropped_in_time_for_the_others_to_keep_the_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: Phase
+) -> None:
     def fate(asked: Asked) -> tuple[float, Lost] | None:
-        return (1e9, Lost("never")) if asked.number == 10 else None
+        return (1e9, Lost("never")) if (asked.phase, asked.machine) == (phase, "lab3") else None
 
-    study = search(tmp_path, replace(labs, fate=fate))
-    plan = study.of(Phase.SEARCH)[0].plan
-    limit = longest_s(plan)
-    (text,) = said(study, "was lost")
-    assert f"no answer for {limit:.0f} s" in text
-    assert said(study, "is dropped")
-    assert study.ending is Ending.FINISHED
+    labs = replace(rack(LABS), fate=fate)
+    monkeypatch.setattr(simulated, "BUDGET_S", 600.0)
+    study = search(tmp_path, labs)
+    (text,) = said(study, "was lost on lab3")
+    assert re.search(r"no answer for \d+ s", text)
+    assert said(study, "lab3 is dropped")
+    assert judge(study).claim is Claim.IMPROVED
+    assert labs.now_s <= 630.0
+
+
+def test_a_block_that_is_lost_with_its_machine_is_measured_again(tmp_path: Path) -> None:
+    (tmp_path / "whole").mkdir()
+    whole = search(tmp_path / "whole", rack(LABS, crashes=0.0))
+    lost = [one.number for one in whole.of(Phase.EFFECTS)][LABS]
+    study = search(tmp_path, lost_once(lost))
+    assert said(study, f"trial {lost} was lost")
+    blocks = [len(complete(one.trials, judge(one).chosen)) for one in (whole, study)]
+    assert blocks[0] == blocks[1] >= 8
 
 
 def test_a_machine_that_fails_again_and_again_is_dropped_and_said(tmp_path: Path) -> None:

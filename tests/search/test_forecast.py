@@ -21,7 +21,7 @@ from tuner.search.budget import FEWEST_SEARCH_TRIALS, spend
 from tuner.search.climb import Leader
 from tuner.search.forecast import Forecast
 from tuner.search.search import Search
-from tuner.search.study import BASELINE, Changes, Phase, Step, Study, Trial
+from tuner.search.study import BASELINE, Asked, Changes, Phase, Step, Study, Trial
 from tuner.search.verdict import judge
 
 
@@ -151,6 +151,27 @@ def test_the_next_trial_takes_a_restart_where_its_machine_ran_with_other_node_se
     assert two.next_s((*BEST, *HEAP), PLAN, "lab1") == TRIAL_S
     assert two.next_s(BEST, PLAN, "lab2") == TRIAL_S
     assert two.next_s(HEAP, PLAN, "lab3") == TRIAL_S + RESTART_S
+
+
+@pytest.mark.parametrize(
+    ("at_s", "budget_s", "labs", "restart_s", "waits_s"),
+    [
+        # Three times its length, and ten minutes or a quarter of the budget.
+        (100.0, 3600.0, 3, 0.0, 3 * TRIAL_S + 600),
+        (100.0, 3600.0, 3, RESTART_S, 3 * (TRIAL_S + RESTART_S) + 600),
+        (100.0, 600.0, 3, 0.0, 3 * TRIAL_S + 150),
+        # Not beyond what the budget promises, but for its length.
+        (500.0, 600.0, 3, 0.0, 130.0),
+        (620.0, 600.0, 3, 0.0, 3 * TRIAL_S),
+        # The only machine keeps nobody waiting.
+        (500.0, 600.0, 1, 0.0, 3 * TRIAL_S + 600),
+    ],
+)
+def test_a_trial_is_waited_for_as_long_as_one_may_take_and_others_can_wait(
+    at_s: float, budget_s: float, labs: int, restart_s: float, waits_s: float
+) -> None:
+    asked = Asked(1, Phase.SEARCH, HEAP if restart_s else BEST, "", PLAN)
+    assert forecast(at_s=at_s, labs=labs, budget_s=budget_s).longest_s(asked) == waits_s
 
 
 def test_what_is_left_is_of_the_budget_and_pairs_may_go_a_little_beyond_it() -> None:

@@ -23,11 +23,11 @@ from tuner.search.farm import (
     LostTrial,
     Machines,
     Task,
-    longest_s,
 )
 from tuner.search.study import HERE, Asked, Note, Phase, Trial
 
 PLAN = TrialPlan(2.0, 4.0)
+LONGEST_S = 90.0
 GOOD = measured(50_000)
 STALLED = replace(failed("nothing came"), kind=FailureKind.STALLED)
 DROPPED = Lost("the worker died", is_gone=True)
@@ -74,6 +74,7 @@ class Bench:
             lambda asked: self.heard.append(("begins", asked.number)),
             lambda event: self.heard.append(("ended", event.asked.number)),
             lambda asked: self.refused.get(asked.number),
+            lambda _: LONGEST_S,
         )  # fmt: skip
 
 
@@ -231,14 +232,9 @@ def test_without_a_machine_nothing_goes_on() -> None:
 def test_a_trial_that_does_not_come_back_is_lost_with_its_machine() -> None:
     bench = Bench(fate={2: None})
     done = told(bench.at_work.run(tasks(1, 2)))
-    limit_s = longest_s(PLAN)
-    assert ("lost", 2, f"no answer for {limit_s:.0f} s", True) in done
-    assert ("dropped", "b", f"no answer for {limit_s:.0f} s") in done
-    assert done[-1] == (102, "a", 100.0 + limit_s, 110.0 + limit_s)
-
-
-def test_a_trial_is_waited_for_by_its_own_length_and_ten_minutes() -> None:
-    assert longest_s(TrialPlan(1.0, 2.0, extension_s=4.0)) == 3 * 7 + 600
+    assert ("lost", 2, "no answer for 90 s", True) in done
+    assert ("dropped", "b", "no answer for 90 s") in done
+    assert done[-1] == (102, "a", 100.0 + LONGEST_S, 110.0 + LONGEST_S)
 
 
 def test_this_machine_alone_measures_while_it_is_waited_for() -> None:

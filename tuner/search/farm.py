@@ -13,7 +13,7 @@ from typing import Protocol
 
 from tuner.errors import Unreachable
 from tuner.measure.ceiling import Ceiling
-from tuner.measure.measurement import Failure, TrialPlan
+from tuner.measure.measurement import Failure
 from tuner.measure.metrics import Result
 from tuner.measure.trial import Tell
 from tuner.profile.model import Profile
@@ -21,7 +21,7 @@ from tuner.search.study import HERE, Asked, LabFacts, Note, Trial
 
 # Beyond a few times its length, and what restarts of an engine and its merges take, a trial is not
 # waited for.
-_LENGTHS, _PATIENCE_S = 3.0, 600.0
+_LENGTHS, PATIENCE_S = 3.0, 600.0
 
 AND = " and "
 """Between the hardware of machines that differ, in the fingerprint of a search on them."""
@@ -115,9 +115,14 @@ Event = Trial | LostTrial
 """What became of a trial that was asked for."""
 
 
-def longest_s(plan: TrialPlan) -> float:
-    """After how many seconds a trial does not come back any more."""
-    return _LENGTHS * (plan.warm_up_s + plan.window_s + plan.extension_s) + _PATIENCE_S
+def longest_s(length_s: float, patience_s: float = PATIENCE_S) -> float:
+    """After how many seconds a trial that lasts for `length_s` does not come back any more."""
+    return _LENGTHS * length_s + patience_s
+
+
+def _longest_by_plan_s(asked: Asked) -> float:
+    plan = asked.plan
+    return longest_s(plan.warm_up_s + plan.window_s + plan.extension_s)
 
 
 Work = Generator[Asked | Note, Trial, Trial]
@@ -162,8 +167,8 @@ class Machines:
     """Those machines of the `farm` that have not been dropped.
 
     `begins` hears of a trial before it runs, and `ended` of what became of it before anybody else.
-    What there is a `refusal` for is not measured.  A machine that keeps a trial for far longer than
-    it lasts is given up.
+    What there is a `refusal` for is not measured.  A machine that keeps a trial for `longest_s` is
+    given up.
     """
 
     farm: Farm
@@ -172,6 +177,7 @@ class Machines:
     begins: Callable[[Asked], None] = lambda _: None
     ended: Callable[[Event], None] = lambda _: None
     refusal: Callable[[Asked], Failure | None] = lambda _: None
+    longest_s: Callable[[Asked], float] = _longest_by_plan_s
     _open: dict[str, _UnderWay] = field(default_factory=dict)
     _refused: dict[int, Result | Lost] = field(default_factory=dict)
     _failures: Counter[str] = field(default_factory=Counter)
@@ -244,7 +250,7 @@ class Machines:
             for one in self._open.values():
                 if one.until_s <= self.clock() and one.asked.number not in ended:
                     self.farm.drop(one.asked.machine)
-                    lasted = f"no answer for {longest_s(one.asked.plan):.0f} s"
+                    lasted = f"no answer for {self.clock() - one.at_s:.0f} s"
                     ended[one.asked.number] = Lost(lasted, is_gone=True)
         self._seen_s = self.clock()
         known = [one for one in self._open.values() if one.asked.number in ended]
@@ -272,7 +278,7 @@ class Machines:
         except StopIteration:
             return
         asked = replace(step, machine=machine)
-        until_s = self.clock() + longest_s(asked.plan)
+        until_s = self.clock() + self.longest_s(asked)
         self._open[machine] = _UnderWay(asked, self._seen_s, until_s, task, work)
         self.begins(asked)
         failure = self.refusal(asked)

@@ -20,11 +20,11 @@ from tuner.search.budget import (
     trial_seconds,
 )
 from tuner.search.effects import complete
-from tuner.search.farm import Machines
+from tuner.search.farm import PATIENCE_S, Machines, longest_s
 from tuner.search.guardrails import checks_s
 from tuner.search.pairs import recipe_of
 from tuner.search.setup import Setup
-from tuner.search.study import BASELINE, Changes, Phase, Trial
+from tuner.search.study import BASELINE, Asked, Changes, Phase, Trial
 from tuner.search.verdict import MOST_PAIRS
 
 _RECENT = 5
@@ -34,6 +34,8 @@ _NEARLY = 0.2
 # Set aside for the pairs, as a factor: with one pair too few nothing can be claimed, and what is
 # left over becomes another pair.
 _SPARE = 1.1
+# What the others wait for a machine at most, of the budget.
+_PATIENCE_SHARE = 0.25
 
 
 @dataclass
@@ -187,6 +189,16 @@ class Forecast:
         """What a trial of a point would take now, in seconds, with the restart that it needs."""
         restarts = self._restarts_before(changes, machine)
         return self.takes_s(plan) + (self.restart_s() if restarts else 0.0)
+
+    def longest_s(self, asked: Asked) -> float:
+        """After how many seconds a trial does not come back any more; where others wait for its
+        machine, that is no longer than a share of the budget, and not beyond its end."""
+        length_s = self.next_s(asked.changes, asked.plan, asked.machine)
+        if len(self.machines.names) == 1:
+            return longest_s(length_s)
+        budget_s = self.setup.budget_s
+        most_s = longest_s(length_s, min(PATIENCE_S, _PATIENCE_SHARE * budget_s))
+        return max(longest_s(length_s, 0.0), min(most_s, self.left_s() + grace_s(budget_s)))
 
     def _restarts_before(self, changes: Changes, machine: str) -> bool:
         """Whether the engine restarts between what a machine measured last and a point."""

@@ -39,7 +39,13 @@ class Runner:
         setup = self.setup
         self._lost = Counter(setup.lost)
         self.machines = Machines(
-            setup.farm, setup.clock, self._candidate, setup.begins, setup.ended, self._refusal
+            setup.farm,
+            setup.clock,
+            self._candidate,
+            setup.begins,
+            setup.ended,
+            self._refusal,
+            self._longest_s,
         )
         self.forecast = Forecast(setup, self.trials, self.machines)
         for trial in setup.known:
@@ -131,6 +137,9 @@ class Runner:
 
     def _candidate(self, asked: Asked) -> Profile:
         return self.setup.candidate(self.setup.repairs if asked.repaired else asked.changes)
+
+    def _longest_s(self, asked: Asked) -> float:
+        return self.forecast.longest_s(asked)
 
     def _refusal(self, asked: Asked) -> Failure | None:
         """Why a point is not measured any more; of one that was measured it is known that it costs

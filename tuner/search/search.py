@@ -278,14 +278,19 @@ class Ascent:
             for changes in runner.pair_order(Phase.EFFECTS, *block, machine):
                 why = BEST if changes == winner else "to see what each change gives"
                 asked = Asked(0, Phase.EFFECTS, changes, why, forecast.plans.search, number)
-                trial = yield from runner.trial(asked)
+                try:
+                    trial = yield from runner.trial(asked)
+                except GeneratorExit:
+                    # It was lost with its machine.
+                    left.insert(0, block)
+                    raise
                 self._learn(trial)
                 if isinstance(trial.outcome, Failure):
                     failed = True
                     break
             return trial
 
-        yield from runner.run(next_task)
+        yield from runner.run(next_task, again=False)
         return not failed
 
     def is_fresh(self, winner: Changes) -> Generator[Step, None, bool]:
@@ -365,7 +370,7 @@ class Ascent:
                 yield runner.note(notes.repaired(trial))
             return trial
 
-        yield from runner.run(next_task)
+        yield from runner.run(next_task, again=False)
         for text in notes.standing_out(outliers(gains_of(runner.trials)), "the gain"):
             yield runner.note(text)
 
@@ -403,7 +408,7 @@ class Ascent:
             is_over = is_over or isinstance(trial.outcome, Failure)
             return trial
 
-        yield from runner.run(next_task)
+        yield from runner.run(next_task, again=False)
 
     def _pairs_of(self, winner: Changes) -> tuple[Pair, ...]:
         """The complete pairs of a winner."""
