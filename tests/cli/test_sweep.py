@@ -10,7 +10,8 @@ import pytest
 from tuner.cli.commands import app
 from tuner.errors import BadProfile
 
-EXPERIMENTS = Path(__file__).parents[2] / "examples/experiments"
+ROOT = Path(__file__).parents[2]
+EXPERIMENTS = ROOT / "examples/experiments"
 
 
 def planned(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, object]:
@@ -45,6 +46,13 @@ def test_the_time_on_a_cluster_is_said_to_be_that_of_one_machine(
         app(["sweep", str(EXPERIMENTS / "p5-disk-queues.yaml"), "--dry-run", "--cluster"])
     assert end.value.code == 0
     assert "for one machine; those of the cluster share the blocks" in capsys.readouterr().out
+
+
+def test_so_is_what_the_budget_of_a_search_buys(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        app(["search", str(ROOT / "profiles/default.yaml"), "--dry-run", "--cluster"])
+    assert end.value.code == 0
+    assert "for one machine; those of the cluster share the trials" in capsys.readouterr().out
 
 
 def test_a_bad_file_is_refused_before_anything_starts(tmp_path: Path) -> None:

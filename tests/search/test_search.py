@@ -23,6 +23,7 @@ from tests.search.simulated import (
     workers_in,
 )
 from tests.search.test_journal import HEADER
+from tests.shipped import ROOT
 from tuner.errors import GuardrailBreached, JobFailed, Refused
 from tuner.lint.knobs_check import Checker
 from tuner.lint.load import LoadedProfile, parse_profile
@@ -531,6 +532,30 @@ def test_what_a_budget_leaves_out_is_said_in_the_same_words_before_and_after() -
     small = run(calm(0.1), 250.0)
     (after,) = [note.text for note in small.notes if "is enough for" in note.text]
     assert after == next(bought(250.0, NODE_PACE, loaded().profile, knobs(loaded().profile)))
+
+
+def test_no_setting_that_is_searched_is_called_not_searched() -> None:
+    """Nor where it needs another one that the budget is too short for."""
+    path = ROOT / "examples/published/p1-production.yaml"
+    profile = parse_profile(path.read_text(), str(path)).profile
+    every = knobs(profile)
+    (said,) = [one for one in bought(300.0, NODE_PACE, profile, every) if "is enough for" in one]
+    found = re.fullmatch(r".* for (\d+) of (\d+) settings.*not searched: (.*) and (\d+) more", said)
+    assert found is not None
+    kept, settings, named, more = found.groups()
+    assert int(kept) + len(named.split(", ")) + int(more) == int(settings) == len(every)
+
+
+def test_several_machines_buy_more_trials() -> None:
+    profile = loaded().profile
+    alone, three = (
+        next(one for one in bought(1800.0, NODE_PACE, profile, knobs(profile), machines)
+             if one.startswith("trials: "))
+        for machines in (1, 3)
+    )  # fmt: skip
+    assert "of the profile as written on each of 3 machines" in three
+    searching = [int(re.findall(r"about (\d+) to search", one)[0]) for one in (alone, three)]
+    assert searching[1] > 2 * searching[0]
 
 
 def test_why_the_mapping_is_not_searched_is_said_before() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from tests.measure.factory import failed, itemised, measured
 from tests.search.simulated import ASKED, BUDGET_S, START_S, World, rack, search
 from tuner.measure.measurement import TrialPlan
-from tuner.search.study import Ending, Phase, Study, Trial
+from tuner.search.study import Ending, Phase, Session, Study, Trial
 from tuner.search.times import times
 
 PLAN = TrialPlan(2.0, 6.0)
@@ -31,8 +32,8 @@ def trial(at_s: float, total_s: float, *, phase: Phase = Phase.SEARCH, **spent: 
     return Trial(0, phase, (), "", PLAN, outcome, at_s, ended_s=ended_s)
 
 
-def study_of(*trials: Trial) -> Study:
-    return Study(replace(ASKED, budget_s=100.0), trials, Ending.FINISHED)
+def study_of(*trials: Trial, sessions: Sequence[Session] = (Session("", 1, ""),)) -> Study:
+    return Study(replace(ASKED, budget_s=100.0), trials, Ending.FINISHED, sessions=tuple(sessions))
 
 
 def test_the_parts_add_up_to_the_time_taken(studied: Study) -> None:
@@ -109,3 +110,22 @@ def test_the_times_of_several_machines_add_up_too(
     assert found.total_s == pytest.approx(found.starts_s + in_trials_s + found.between_s)
     assert 0.0 <= found.between_s < 0.2 * found.total_s
     assert 0.0 < found.measuring < 1.0
+
+
+def test_a_session_on_other_machines_counts_with_those_that_it_had() -> None:
+    sessions = [
+        Session("", 1, "", machines=("lab1", "lab2")),
+        Session("", 2, "", at_s=50.0, machines=("lab3", "lab4", "lab5")),
+    ]
+    trials = [
+        replace(trial(at_s, 9.0), machine=name)
+        for at_s, own in ((5.0, sessions[0].machines), (52.0, sessions[1].machines))
+        for name in own
+    ]
+    found = times(study_of(*trials, sessions=sessions))
+    assert found.machines == 5
+    assert found.total_s == pytest.approx(2 * 14.0 + 3 * 47.0)
+    assert found.starts_s == pytest.approx(2 * 5.0 + 3 * 38.0)
+    assert found.between_s == pytest.approx(0.0)
+    # As much of the budget as all had of it.
+    assert found.measuring == pytest.approx(5 * 6.0 / (100.0 * found.total_s / 61.0))

@@ -210,7 +210,7 @@ def search(
     require_runnable(wanted, [loaded.profile])
     searchable(loaded.profile, options)
     if dry_run:
-        _tell_plan(loaded.profile, options, budget_s, output)
+        _tell_plan(loaded.profile, options, budget_s, output, on_cluster=cluster)
         return
     earlier = tuple((str(path), read(path)) for path in warm_start or ())
     with new_run_directory(run_dir, loaded.profile.name) as directory:
@@ -222,10 +222,14 @@ def search(
     _conclude(worked, directory, require_gain, output)
 
 
-def _tell_plan(profile: Profile, options: Options, budget_s: float, output: OutputFormat) -> None:
+def _tell_plan(
+    profile: Profile, options: Options, budget_s: float, output: OutputFormat, *, on_cluster: bool
+) -> None:
     """What the budget will buy, as far as it can be said beforehand."""
     turned = searchable(profile, options)
     lines = list(bought(budget_s, pace_of(EngineChoice(options.engine)), profile, turned))
+    if on_cluster:
+        lines.append("this is for one machine; those of the cluster share the trials and the pairs")
     mended = repairs(profile) if options.repairs else ()
     fields = {
         "budget_s": budget_s,

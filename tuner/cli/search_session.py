@@ -312,7 +312,9 @@ def work_on(job: Job, place: MeasuringPlace, verbosity: Verbosity, metrics: Metr
         verbosity.say(line)
     said: tuple[str, ...] = ()
     if job.record is None:
-        said = tuple(bought(job.budget_s, job.pace, job.loaded.profile, dimensions(job, facts)))
+        machines = len(place.farm(lambda _asked, _stage: None).machines)
+        turned = dimensions(job, facts)
+        said = tuple(bought(job.budget_s, job.pace, job.loaded.profile, turned, machines))
         for line in said:
             verbosity.say(line)
         if job.repairs:

@@ -146,7 +146,8 @@ def too_short(needed_s: float) -> str:
 
 def frozen(every: Sequence[Knob], kept: Sequence[Knob]) -> str:
     """Which settings the budget is too small for."""
-    left = [knob for knob in every if knob not in kept]
+    paths = {knob.path for knob in kept}
+    left = [knob for knob in every if knob.path not in paths]
     why = "; too short for engine restarts" if _restarts(left) and not _restarts(kept) else ""
     return (
         f"the budget is enough for {len(kept)} of {len(every)} settings{why}; not searched: "
@@ -171,20 +172,24 @@ def ranked(knobs: Sequence[Knob]) -> list[str]:
     return [knob.path for knob in sorted(knobs, key=lambda knob: knob.rank)]
 
 
-def bought(budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob]) -> Iterator[str]:
-    """What a budget will about buy, before anything was measured: settings, trials, pairs, time."""
+def bought(
+    budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob], machines: int = 1
+) -> Iterator[str]:
+    """What a budget will about buy on so many machines, before anything was measured: settings,
+    trials, pairs, time."""
     warm_up = engine_warm_up(budget_s, pace)
     begun_s = pace.start_s + trial_seconds(warm_up, pace.overhead_s, pace)
     fixed_s = checks_s(profile, knobs, pace)
-    plans = spend(budget_s - begun_s, pace.overhead_s, pace, fixed_s)
+    plans = spend(budget_s - begun_s, pace.overhead_s, pace, fixed_s, machines)
     turned = affordable(knobs, budget_s, pace)
     kept = most_promising(turned, plans.knobs_kept(len(turned)), in_recipes(turned))
     enough_for_all = f"the budget is enough for all {len(knobs)} settings"
     yield frozen(knobs, kept) if len(kept) < len(knobs) else enough_for_all
     yield from _mapping(profile, knobs)
+    each = "" if machines == 1 else f" on each of {machines} machines"
     yield (
-        f"trials: {plans.calibrating} of the profile as written, about {plans.searching} to search "
-        f"({plans.search.window_s:.1f} s each), {plans.finals} to choose among the best "
+        f"trials: {plans.calibrating} of the profile as written{each}, about {plans.searching} to "
+        f"search ({plans.search.window_s:.1f} s each), {plans.finals} to choose among the best "
         f"({plans.final.window_s:.1f} s each), {2 * plans.blocks or 'none'} to see what each "
         "change gives"
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import zip_longest
 
 from tuner.measure.measurement import Failure, Spent
 from tuner.search.study import Phase, Study, Trial
@@ -36,8 +38,8 @@ class Overhead:
 
 @dataclass(frozen=True)
 class Times:
-    """The seconds of `machines` machines, each from the start of the command to the end of the last
-    trial.
+    """The seconds of `machines` machines, those of each session from the end of the one before, or
+    the start of the command, to the end of its last trial.
 
     `starts_s` went by before a session was ready to measure, `restarts_s` on `restarts` restarts of
     the engine with other node settings; `between_s` is what the search itself took between trials,
@@ -63,26 +65,39 @@ def times(study: Study) -> Times:
     phases = tuple(_phase_time(phase, study.of(phase)) for phase in Phase if study.of(phase))
     in_trials_s = sum(one.seconds for one in phases) + sum(restarts_s)
     windows_s = sum(one.windows_s for one in phases)
-    machines = max(1, len({trial.machine for trial in trials}))
-    starts_s = machines * sum(_gaps_s(trials))
-    total_s = machines * max((trial.ended_s for trial in trials), default=0.0)
+    total_s, starts_s = 0.0, 0.0
+    for machines, began_s, own in _by_session(study):
+        total_s += machines * (max(one.ended_s for one in own) - began_s)
+        starts_s += machines * sum(_gaps_s(own, began_s))
+    whole_s = max((trial.ended_s for trial in trials), default=0.0)
     return Times(
-        machines=machines,
+        machines=max(1, len({trial.machine for trial in trials})),
         total_s=total_s,
         starts_s=starts_s,
         restarts=len(restarts_s),
         restarts_s=sum(restarts_s),
         phases=phases,
         between_s=total_s - starts_s - in_trials_s,
-        measuring=windows_s / (machines * study.header.budget_s),
+        measuring=windows_s / study.header.budget_s * (whole_s / total_s if total_s else 0.0),
         overhead=_overhead(study.of(Phase.SEARCH)),
     )
 
 
-def _gaps_s(trials: Sequence[Trial]) -> Iterator[float]:
+def _by_session(study: Study) -> Iterator[tuple[int, float, list[Trial]]]:
+    """How many machines each session that made trials had, when the one before ended, and its
+    trials."""
+    began_s = 0.0
+    for session, after in zip_longest(study.sessions, study.sessions[1:]):
+        end_s = math.inf if after is None else after.at_s
+        own = [trial for trial in study.trials if session.at_s <= trial.at_s < end_s]
+        if own:
+            yield len(session.machines), began_s, own
+            began_s = max(trial.ended_s for trial in own)
+
+
+def _gaps_s(trials: Sequence[Trial], ended_s: float) -> Iterator[float]:
     """The times in which no trial was under way: the next one begins for the search when one ends,
     or when a session is ready to measure."""
-    ended_s = 0.0
     for trial in sorted(trials, key=lambda one: one.at_s):
         yield max(0.0, trial.at_s - ended_s)
         ended_s = max(ended_s, trial.ended_s)
