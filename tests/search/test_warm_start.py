@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.search.simulated import WORKERS
+from tests.measure.factory import measured
+from tests.search.simulated import ASKED, WORKERS
 from tests.search.test_search import calm, loaded, run
-from tuner.search.study import Axis, Phase, Study
+from tuner.measure.measurement import TrialPlan
+from tuner.search.pairs import recipe_of
+from tuner.search.study import BASELINE, RECIPE, Asked, Axis, Changes, Ending, Phase, Study, Trial
 from tuner.search.verdict import earlier_points, judge
 from tuner.space.knobs import knobs
 
@@ -50,3 +53,26 @@ def test_a_search_measures_them_before_its_recipes() -> None:
     searched = run(calm(0.15), 600.0, earlier=earlier).of(Phase.SEARCH)
     assert [trial.changes for trial in searched[: len(earlier)]] == [one.changes for one in earlier]
     assert searched[0].why == "found by runs/a"
+
+
+def test_a_point_is_no_better_for_the_machine_that_it_ran_on() -> None:
+    """By the rate over that of the profile as written there, for a recipe too."""
+    slow_machine: Changes = ((WORKERS, 4),)
+    fast_machine: Changes = ((WORKERS, 6),)
+    runs = [
+        (Phase.CALIBRATE, "slow", BASELINE, 50_000), (Phase.CALIBRATE, "fast", BASELINE, 100_000),
+        (Phase.SEARCH, "slow", slow_machine, 60_000), (Phase.SEARCH, "fast", fast_machine, 110_000),
+        (Phase.FINAL, "slow", slow_machine, 60_000), (Phase.FINAL, "fast", fast_machine, 110_000),
+    ]  # fmt: skip
+    trials = tuple(
+        Trial.of(
+            Asked(number, phase, changes, f"{RECIPE}one", TrialPlan(2.0, 4.0), machine=machine),
+            measured(rate), 0.0, 10.0,
+        )
+        for number, (phase, machine, changes, rate) in enumerate(runs)
+    )  # fmt: skip
+    found = earlier_points("runs/a", Study(ASKED, trials, Ending.FINISHED), knobs(loaded().profile))
+    assert [one.changes for one in found] == [slow_machine, fast_machine]
+    recipe = recipe_of(trials, (("another", 1),))
+    assert recipe is not None
+    assert recipe.changes == slow_machine

@@ -10,11 +10,11 @@ from functools import cached_property
 
 from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.measurement import DoubtKind, Failure, Measurement, PacedMeasurement
-from tuner.measure.paired import Comparison, least
+from tuner.measure.paired import Comparison
 from tuner.report.figures import Levels, Move, eps, move, pair_text, percent, seconds, steps_text
 from tuner.schema.path import short_names
 from tuner.search.climb import Leader
-from tuner.search.pairs import candidate_of, compared, machines_of, pairs_of
+from tuner.search.pairs import candidate_of, lesser_gain, machines_of, pairs_of
 from tuner.search.study import BASELINE, PAIRED, SCORED, Changes, Phase, Trial
 from tuner.space.knob import Knob, level_text
 
@@ -106,10 +106,7 @@ class Progress:
     def paired(self) -> Comparison | None:
         """The best against the profile by fresh pairs, by the lesser of both rates, as a claim will
         be; None with less than two."""
-        pairs, machines = pairs_of(self.trials), machines_of(self.trials)
-        rates = (lambda run: run.eps, lambda run: run.eps_paid)
-        found = [one for one in (compared(pairs, of, machines) for of in rates) if one is not None]
-        return least(found) if found else None
+        return lesser_gain(pairs_of(self.trials), machines_of(self.trials))
 
     def verdict(self, changes: Changes) -> Diagnosis | None:
         """What limited a point when it was measured last."""

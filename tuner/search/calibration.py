@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -117,6 +117,20 @@ def repeats_of(
         )
         for machine, runs in by_machine.items()
     ]
+
+
+def over_baseline(
+    measured: Sequence[Trial], trials: Sequence[Trial]
+) -> Iterator[tuple[Trial, float]]:
+    """Those of some trials that have a rate, with the logarithm of it over that of the baseline on
+    their machine, by the repeated runs among all `trials`: machines differ.  One without such runs
+    passes for a usual one."""
+    baselines = {one.machine: float(one.logs.mean()) for one in repeats_of(trials)}
+    usual = statistics.fmean(baselines.values()) if baselines else 0.0
+    for one in measured:
+        if one.measurement is not None:
+            rate = math.log(one.measurement.eps_paid)
+            yield one, rate - baselines.get(one.machine, usual)
 
 
 def calibrate(*machines: Repeats) -> Calibration:

@@ -10,7 +10,8 @@ from itertools import pairwise
 from tuner.measure.machines import compare_across
 from tuner.measure.measurement import Measurement
 from tuner.measure.metrics import restarts, speeds
-from tuner.measure.paired import Comparison
+from tuner.measure.paired import Comparison, least
+from tuner.search.calibration import over_baseline
 from tuner.search.study import BASELINE, RECIPE, Changes, Phase, Trial
 
 Pair = tuple[Measurement, Measurement]
@@ -48,9 +49,8 @@ def gains_of(trials: Sequence[Trial]) -> dict[str, float]:
 def recipe_of(trials: Sequence[Trial], winner: Changes) -> Trial | None:
     """The run of the best recipe, where a winner goes beyond it; None where it is that one, or some
     of its changes."""
-    of_recipes = (one for one in trials if one.phase is Phase.SEARCH and one.why.startswith(RECIPE))
-    measured = [(run.eps_paid, one) for one in of_recipes if (run := one.measurement) is not None]
-    best = max(measured, key=lambda one: one[0], default=(0.0, None))[1]
+    tried = [one for one in trials if one.phase is Phase.SEARCH and one.why.startswith(RECIPE)]
+    best, _ = max(over_baseline(tried, trials), key=lambda one: one[1], default=(None, 0.0))
     return None if best is None or {*winner} <= {*best.changes} else best
 
 
@@ -99,6 +99,14 @@ def _neighbours(
         if adjacent and both and a is not None and b is not None:
             is_first = first.changes == before
             yield ((a, b), (first, second)) if is_first else ((b, a), (second, first))
+
+
+def lesser_gain(pairs: Sequence[Pair], machines: Sequence[str]) -> Comparison | None:
+    """The gain that is claimed of pairs: the smaller one of the rates over the windows and of those
+    with the work put off paid for; None with less than two."""
+    of_rates = (lambda run: run.eps, lambda run: run.eps_paid)
+    found = [one for one in (compared(pairs, of, machines) for of in of_rates) if one is not None]
+    return least(found) if found else None
 
 
 def compared(

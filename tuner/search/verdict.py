@@ -3,21 +3,22 @@ events; and what it hands on to comparisons and later searches; pure."""
 
 from __future__ import annotations
 
+import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-import numpy as np
-
 from tuner.errors import JobFailed
 from tuner.measure.measurement import Failure, FailureKind, Measurement, PacedMeasurement
 from tuner.measure.paired import Comparison, least
+from tuner.search.calibration import over_baseline
 from tuner.search.effects import Effects, experiments
 from tuner.search.guardrails import Limits
 from tuner.search.pairs import (
     candidate_of,
     compared,
+    lesser_gain,
     machines_of,
     pairs_of,
     recipe_pairs_of,
@@ -116,13 +117,8 @@ def judge(study: Study) -> Verdict:
 
 
 def _beyond_recipe(trials: Sequence[Trial]) -> Comparison | None:
-    pairs, machines = recipe_pairs_of(trials)
-    rates = (
-        compared(pairs, lambda run: run.eps, machines),
-        compared(pairs, lambda run: run.eps_paid, machines),
-    )
-    found = [one for one in rates if one is not None and one.enough]
-    return least(found) if len(found) == len(rates) else None
+    found = lesser_gain(*recipe_pairs_of(trials))
+    return found if found is not None and found.enough else None
 
 
 def _bulk_p50_ms(run: Measurement) -> float | None:
@@ -222,11 +218,11 @@ def earlier_points(run: str, study: Study, knobs: Sequence[Knob]) -> tuple[Earli
 def _repeated(study: Study) -> list[Changes]:
     """Points that were measured again, to choose among them: the best mean first."""
     again = {trial.changes for trial in study.of(Phase.FINAL)} - {BASELINE}
-    rates: dict[Changes, list[float]] = defaultdict(list)
-    for trial in study.trials:
-        if trial.changes in again and trial.measurement is not None:
-            rates[trial.changes].append(trial.measurement.eps_paid)
-    return sorted(rates, key=lambda changes: -float(np.mean(rates[changes])))
+    runs = [trial for trial in study.trials if trial.changes in again]
+    logs: dict[Changes, list[float]] = defaultdict(list)
+    for trial, log in over_baseline(runs, study.trials):
+        logs[trial.changes].append(log)
+    return sorted(logs, key=lambda changes: -statistics.fmean(logs[changes]))
 
 
 def _here(changes: Changes, study: Study, knobs: Sequence[Knob]) -> Changes:
