@@ -303,11 +303,21 @@ def test_what_rsyslogd_says_of_the_configuration_itself_is_said(
     )
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        'module(load="/tmp/own.so")',
+        "$ModLo\\\n  ad /tmp/own.so",
+        'module(load /* it */ =\n"/tmp/own.so")',
+        'module(load="\\057tmp\\057own.so")',
+    ],
+    ids=["plain", "in two lines", "with a comment", "escaped"],
+)
 def test_no_code_of_a_configuration_is_run_to_ask_rsyslogd(
-    conf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    code: str, conf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RSYSLOG_TUNE_RSYSLOGD", "")
-    conf.write_text(f'module(load="/tmp/own.so")\n{CONF}', encoding="utf-8")
+    conf.write_text(f"{code}\n{CONF}", encoding="utf-8")
     done = RUN.invoke(app, ["import", str(conf), "--rsyslogd", refusing(tmp_path, "true")])
     assert f"rsyslogd -N1 was not asked about {conf}: it loads modules by their paths" in (
         done.stderr

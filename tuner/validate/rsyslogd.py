@@ -28,6 +28,7 @@ from tuner.host.programs import rsyslog_version, rsyslogd, to_install
 from tuner.modules.registry import packaged_since, packages, unpackaged
 from tuner.rainerscript.configuration import not_loaded
 from tuner.rainerscript.quoting import quote
+from tuner.rainerscript.tokens import joined
 
 if TYPE_CHECKING:
     from tuner.rainerscript.objects import Base
@@ -41,10 +42,13 @@ _MOST_SAID = 3
 _NOWHERE = "http://127.0.0.1:9"
 # What rsyslogd begins a complaint with that has a file and a line.
 _PARSING = "error during parsing file"
-# A module by its path or in another folder, and files that rsyslogd writes at once.
+# Between two words of an object.
+_GAP = r"(?:\s|\#[^\n]*|/\*(?:[^*]++|\*(?!/))*+\*/)*+"
+# A module by its path or in another folder, which an escape may hide, and files that rsyslogd
+# writes at once.
 _RUNS_CODE = re.compile(
-    r"""\$(?:ModDir|ModLoad\s+[^\s#]*/|Debug\w+)\b|\bload\s*=\s*(?:"[^"]*/|`)|"""
-    r"""\b(?:debug\.\w+|stdlog\.channelspec|defaultopensslengine|environment)\s*=""",
+    rf"""\$(?:ModDir|ModLoad\s+[^\s#]*/|Debug\w+)\b|\bload{_GAP}={_GAP}(?:"[^"]*[/\\]|`)|"""
+    rf"""\b(?:debug\.\w+|stdlog\.channelspec|defaultopensslengine|environment){_GAP}=""",
     re.IGNORECASE,
 )
 # Warnings that newer releases print with -N1, and what they are about: what we render for older
@@ -142,7 +146,7 @@ def check_text(text: str) -> Check:
 
 
 def _require_harmless(texts: Iterable[str]) -> None:
-    if any(map(_RUNS_CODE.search, texts)):
+    if any(map(_is_code, texts)):
         raise Refused("it loads modules by their paths, or sets what rsyslogd obeys as it reads")
 
 
@@ -205,7 +209,11 @@ def own_errors(base: Base) -> tuple[str, ...]:
 
 def runs_code(base: Base) -> bool:
     """Whether rsyslogd would load modules from elsewhere, or write a file, as it reads a base."""
-    return any(map(_RUNS_CODE.search, (file.text for file in base.files.values())))
+    return any(_is_code(file.text) for file in base.files.values())
+
+
+def _is_code(text: str) -> bool:
+    return _RUNS_CODE.search(joined(text, "").text) is not None
 
 
 def translated(path: str) -> str:
