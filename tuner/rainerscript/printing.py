@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.rainerscript.quoting import literal, quote
+from tuner.rainerscript.quoting import fold, literal, quote
 from tuner.rainerscript.script import (
     HERE,
     Array,
@@ -37,8 +37,8 @@ _NOTHING: Block = (nothing(HERE),)
 
 
 def printed(block: Block) -> str:
-    """The text of a configuration, which says the same."""
-    return "".join(f"{line}\n" for line in _lines(block))
+    """The text of a configuration, which says the same, in lines that rsyslogd does not cut."""
+    return fold("".join(f"{line}\n" for line in _lines(block)))
 
 
 def _lines(block: Block) -> Iterator[str]:
