@@ -95,6 +95,41 @@ def test_what_cannot_be_read_is_one_message(tmp_path: Path) -> None:
     assert isinstance(run(tmp_path).exception, JobFailed)
 
 
+def entry(**fields: object) -> str:
+    """Three entries of `journalctl -o json`."""
+    written = {"__REALTIME_TIMESTAMP": "1795620000000000", "MESSAGE": "hello", **fields}
+    return f"{json.dumps(written)}\n" * 3
+
+
+STRANGE_LOGS = {
+    "a blank in an identifier": entry(SYSLOG_IDENTIFIER="Web Content"),
+    "a blank in a command": entry(_COMM="Isolated Web Co"),
+    "a list as a host": entry(_HOSTNAME=["a", "b"]),
+    "half a character": entry(MESSAGE="half \ud83d"),
+    "a facility that is none": entry(PRIORITY="6", SYSLOG_FACILITY="99"),
+    "a number of many digits": entry(PRIORITY="9" * 6000, __REALTIME_TIMESTAMP="9" * 400),
+    "objects in one another": f"{entry()}{'[' * 200_000}\n",
+    "Latin-1": "Nov 25 17:00:01 host caf\udce9: hello\n",
+    "a dash": "Nov 25 17:00:01 host prog\u2013x: hello\n",
+    "a control character": "Nov 25 17:00:01 host pro\x01g: hello\n",
+    "a program that is no ASCII": "Nov 25 17:00:01 host Überwachung: hello\n",
+    "a host that is no ASCII": "Nov 25 17:00:01 hôst prog: hello\n",
+    "a long host": f"Nov 25 17:00:01 {'h' * 300} prog: hello\n",
+    "a message id that is no ASCII": "<13>1 2026-11-25T17:00:01Z host prog - Überlauf - hello\n",
+}
+
+
+@pytest.mark.parametrize("how", [(), ("--verbatim",)], ids=["like it", "verbatim"])
+@pytest.mark.parametrize("what", STRANGE_LOGS)
+def test_any_log_makes_a_sample(what: str, how: tuple[str, ...], tmp_path: Path) -> None:
+    """What no head may have becomes a dash there."""
+    log = tmp_path / "strange.log"
+    log.write_text(STRANGE_LOGS[what], encoding="utf-8", errors="surrogateescape")
+    done = run(log, *how, "-o", tmp_path / "sample.yaml")
+    assert done.exit_code == 0, done.exception
+    assert loaded(tmp_path, "{sample: sample.yaml}").profile.workload.sample is not None
+
+
 def test_words_of_a_configuration_stay(log: Path, tmp_path: Path) -> None:
     (tmp_path / "own.log").write_text("<13>Nov 25 17:00:01 h billing: invoice gone\n" * 9)
     conf = tmp_path / "rsyslog.conf"

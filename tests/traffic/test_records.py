@@ -116,6 +116,22 @@ def test_csv_with_a_column_for_the_text(read: Reading) -> None:
     ]  # fmt: skip
 
 
+def test_csv_with_a_quote_that_is_not_closed_is_refused_by_its_line(read: Reading) -> None:
+    rows = b"web1,text of a message\n" * 9000
+    with pytest.raises(JobFailed) as refused:
+        read(b'host,message\nweb1,"two\nlines"\nweb1,6" of rain\nweb1,"text\n' + rows)
+    assert str(refused.value).partition("log ")[2] == (
+        "cannot be read as CSV from line 5 on: a value there has more than 128 KiB, as behind a "
+        "quote that is not closed, there or above: close it, or learn from the lines before it "
+        "(head -n 4)"
+    )
+
+
+def test_csv_of_an_old_macintosh_in_part(read: Reading) -> None:
+    what, records = read(b"host,message\nweb1,first\rweb1,second\n")
+    assert (what, [one.text for one in records]) == ("CSV", ["first", "second"])
+
+
 def test_csv_without_one_is_lines(read: Reading) -> None:
     what, records = read(b"id,price\n1,2\n")
     assert what == "lines"
@@ -159,7 +175,7 @@ def test_a_capture_that_ends_in_a_packet(read: Reading) -> None:
 
 
 # The time of compression would be part of the name of the test, and differ between workers.
-@pytest.mark.parametrize("raw", [b"", b"\n \n", gzip.compress(b"", mtime=0)])
+@pytest.mark.parametrize("raw", [b"", b"\n \n", b"\0\0\n", gzip.compress(b"", mtime=0)])
 def test_a_file_without_messages_is_refused(tmp_path: Path, raw: bytes) -> None:
     path = tmp_path / "log"
     path.write_bytes(raw)

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 from drain3.drain import Drain
 
 from tuner.modules.priorities import priority_name
-from tuner.traffic.records import LogRecord
+from tuner.traffic.records import CONTROL, LONGEST_TEXT, LogRecord
 from tuner.traffic.sample import Blank, Choice, MessageTemplate, Part, TrafficSample, written
 from tuner.traffic.words import StandIns
 
@@ -25,8 +25,9 @@ MOST_MESSAGES = 20_000
 MOST_TEMPLATES = 500
 # Of more, so many runs of neighbours.
 _RUNS = 40
-_LONGEST_TEXT = 8096
 _MOST_HOSTS = 200
+_LONGEST_HOST = 255
+_NOT_IN_HEADS = re.compile(r"[^!-~]")
 _MOST_CHOICES = 8
 # More values than this share of their number are taken for another one each time.
 _FRESH = 0.5
@@ -144,9 +145,14 @@ def _stays(order: Sequence[_Alike]) -> float:
 
 
 def _bounded(record: LogRecord) -> LogRecord:
-    """Without control characters, which end messages, and as long as messages may be."""
-    text = re.sub(r"[\x00-\x1f\x7f]", " ", record.text[:_LONGEST_TEXT]).rstrip()
-    return record._replace(text=text, data=re.sub(r"[\x00-\x1f\x7f]", " ", record.data))
+    """Without control characters, as long as messages may be, and names of what heads may have."""
+    return record._replace(
+        text=CONTROL.sub(" ", record.text[:LONGEST_TEXT]).rstrip(),
+        data=CONTROL.sub(" ", record.data),
+        host=_NOT_IN_HEADS.sub("-", record.host[:_LONGEST_HOST]),
+        program=_NOT_IN_HEADS.sub("-", record.program),
+        msgid=_NOT_IN_HEADS.sub("-", record.msgid),
+    )
 
 
 def _grouped(records: Iterable[LogRecord]) -> list[_Alike]:

@@ -39,7 +39,10 @@ class LogRecord(NamedTuple):
     format: LogFormat = "bare"
 
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+# Control characters, which end messages, and halves of characters, which JSON may have.
+CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+LONGEST_TEXT = 8096
+"""What is read of the text of a message."""
 
 
 def records_of(path: Path) -> tuple[str, list[LogRecord]]:
@@ -53,14 +56,17 @@ def records_of(path: Path) -> tuple[str, list[LogRecord]]:
         raise JobFailed(f"{path} cannot be read: {why}") from error
     kind, raw = _decompressed(raw)
     reader, name = _reader(raw)
-    found = list(reader(raw))
+    try:
+        found = list(reader(raw))
+    except csv.Error as error:
+        raise JobFailed(f"{path} {error}") from error
     # What follows the last line end is no line.
-    empty = sum(not one.text.strip() for one in found) - (reader is _lines and raw[-1:] == b"\n")
-    records = [one for one in found if one.text.strip()]
+    records = [one for one in found if CONTROL.sub(" ", one.text[:LONGEST_TEXT]).strip()]
+    empty = len(found) - len(records) - (reader is _lines and raw[-1:] == b"\n")
     if not records:
         raise JobFailed(f"{path} has no messages: it was read as {name}{kind}")
     left_out = [f"{empty:,} without a text left out"] if empty else []
-    controlled = sum(_CONTROL.search(one.text.rstrip()) is not None for one in records)
+    controlled = sum(CONTROL.search(one.text.rstrip()) is not None for one in records)
     left_out += [f"control characters of {controlled:,} read as blanks"] if controlled else []
     return ", ".join([f"{name}{kind}", *left_out]), records
 
@@ -122,6 +128,7 @@ def _lines(raw: bytes) -> Iterator[LogRecord]:
 
 # Heads on the wire, and as rsyslog's file formats write them, without a priority.
 _PRI = re.compile(r"<(\d{1,3})>")
+_PRIORITIES = 192
 _RFC5424 = re.compile(
     r"1 (?P<time>\S+) (?P<host>\S+) (?P<program>\S+) (?P<pid>\S+) (?P<msgid>\S+) "
     r'(?P<data>-|(?:\[(?:[^"\]\\]|\\.|"(?:[^"\\]|\\.)*")*\])+)(?: (?P<text>.*))?$',
@@ -138,7 +145,7 @@ _RFC3164 = re.compile(
 def parsed(line: str) -> LogRecord:
     """The message of a line, whatever head it has."""
     found = _PRI.match(line)
-    priority = int(found[1]) if found and int(found[1]) < 192 else None
+    priority = int(found[1]) if found and int(found[1]) < _PRIORITIES else None
     rest = line if found is None or priority is None else line[found.end() :]
     head = _RFC5424.match(rest) if priority is not None else None
     if head is not None:
@@ -182,9 +189,10 @@ def _entry(fields: Mapping[str, object]) -> LogRecord:
         text = _decoded(bytes(one for one in text if isinstance(one, int) and 0 <= one < 256))
     severity, facility = (_number(fields.get(each)) for each in ("PRIORITY", "SYSLOG_FACILITY"))
     stamp = _number(fields.get("__REALTIME_TIMESTAMP"))
+    priority = None if severity is None else 8 * (3 if facility is None else facility) + severity
     return LogRecord(
         str(text or ""),
-        None if severity is None else 8 * (3 if facility is None else facility) + severity,
+        priority if priority is not None and priority < _PRIORITIES else None,
         None if stamp is None else stamp / 1e6,
         str(fields.get("_HOSTNAME") or ""),
         str(fields.get("SYSLOG_IDENTIFIER") or fields.get("_COMM") or ""),
@@ -194,15 +202,14 @@ def _entry(fields: Mapping[str, object]) -> LogRecord:
 
 
 def _number(value: object) -> int | None:
-    text = str(value)
-    return int(text) if text.isascii() and text.isdigit() else None
+    return int(text) if re.fullmatch("[0-9]{1,20}", text := str(value)) else None
 
 
 def _journal_json(raw: bytes) -> Iterator[LogRecord]:
     for line in raw.split(b"\n"):
         try:
             fields = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(fields, Mapping):
             yield _entry(fields)
@@ -239,7 +246,10 @@ _COLUMNS = {
 
 
 def _cells(line: str) -> list[str]:
-    return [one.strip().lower().lstrip("\ufeff") for one in next(csv.reader([line]), [])]
+    try:
+        return [one.strip().lower().lstrip("\ufeff") for one in next(csv.reader([line]), [])]
+    except csv.Error:
+        return []
 
 
 def _text_column(first: str) -> int | None:
@@ -257,7 +267,7 @@ def _csv(raw: bytes) -> Iterator[LogRecord]:
         what: next((names.index(one) for one in ones if one in names), None)
         for what, ones in _COLUMNS.items()
     }
-    for row in csv.reader(io.StringIO(rest)):
+    for row in _rows(rest):
         if text is None or text >= len(row):
             continue
         host, program = (
@@ -270,3 +280,18 @@ def _csv(raw: bytes) -> Iterator[LogRecord]:
         yield LogRecord(
             row[text], host=host, program=program, format="bare" if is_bare else "rfc3164"
         )
+
+
+def _rows(text: str) -> Iterator[list[str]]:
+    """The rows behind the first line; raises csv.Error where one does not end."""
+    reader, read = csv.reader(io.StringIO(text, newline=None)), 1
+    try:
+        for row in reader:
+            yield row
+            read = 1 + reader.line_num
+    except csv.Error as error:
+        raise csv.Error(
+            f"cannot be read as CSV from line {read + 1} on: a value there has more than 128 KiB, "
+            "as behind a quote that is not closed, there or above: close it, or learn from the "
+            f"lines before it (head -n {read})"
+        ) from error
