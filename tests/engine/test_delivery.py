@@ -82,7 +82,7 @@ class Index(EngineClient):
         assert {*options.split("&")} == {
             "request_cache=false", "allow_partial_search_results=false",
         }  # fmt: skip
-        aggs: Any = body["aggs"]
+        aggs: Any = body.get("aggs", {})
         if "numbers" in aggs:
             self.pages.append(body)
         # Without being asked an engine counts no further than 10,000.

@@ -179,6 +179,16 @@ def test_of_a_message_that_differs_from_time_to_time_nothing_is_expected() -> No
     assert check(without(held, key(0, 2)), differs) == DeliveryCheck(1, 0, (2,), ())
 
 
+def test_documents_of_which_none_was_expected_are_read_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer with more numbers than it may hold leaves some out."""
+    monkeypatch.setattr("tuner.engine.delivery._PARTITION", 400)
+    monkeypatch.setattr("tuner.engine.delivery._MOST_BUCKETS", 600)
+    held = [key(0, number) for number in range(EVENTS)]
+    differs = Expectation(((1, -1),))
+    assert check(held, differs) == ALL_WELL
+    assert check(without(held, key(0, 2)), differs) == DeliveryCheck(1, 0, (2,), ())
+
+
 def test_what_several_outputs_miss_is_counted_together_and_ten_are_named() -> None:
     gone = [key(output, number) for output in (0, 1) for number in range(0, 16, 2)]
     found = check(without(documents(SOME, ONE), *gone))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -201,7 +201,7 @@ def check_by_identity(
     """
     if shards == 1 and _is_complete(client, pattern, sent):
         return DeliveryCheck(0, 0, (), ())
-    return _tally(_counts(client, pattern, sent.end), sent)
+    return _tally(_counts(client, pattern), sent)
 
 
 _BLOCKS = 64
@@ -224,7 +224,7 @@ def check_expected_by_identity(
     outputs = range(len(expectation.outputs))
     end = sent.end
     arrivals = np.zeros((len(outputs), end), dtype=np.int64)
-    for values, times in _counts(client, pattern, expectation.documents(sent)):
+    for values, times in _counts(client, pattern):
         places, micros = np.divmod(values, 10**MICRO_DIGITS)
         at_output, numbers = places - FIRST_OUTPUT, micros - int(run) * RUN_MICROS
         ours = (at_output >= 0) & (at_output < len(outputs)) & (numbers >= 0) & (numbers < end)
@@ -251,18 +251,12 @@ def _adds_up(
         for begin, end in itertools.pairwise(map(int, edges)):
             wanted.append(int(at_each[begin:end].sum()))
             within.append({"range": {FIELD: {"gte": base + begin, "lt": base + end}}})
-    body: JSON = {
-        "size": 0,
-        "track_total_hits": True,
-        "aggs": {
-            "most": {"terms": {"field": FIELD, "size": 1}},
-            "within": {"filters": {"filters": within}},
-            "indices": _INDICES,
-            "of_output": {"filters": {"filters": of_output}, "aggs": {"indices": _INDICES}},
-        },
+    spread: JSON = {
+        "indices": _INDICES,
+        "of_output": {"filters": {"filters": of_output}, "aggs": {"indices": _INDICES}},
     }
     try:
-        answer = _asked(client, pattern, body)
+        answer = _asked(client, pattern, _body({"filters": {"filters": within}}, spread))
     except EngineRefused:
         # Elasticsearch before 8.1 and OpenSearch search no field without an index ("Cannot search
         # on field ... since it is not indexed"): then every number is read.
@@ -271,10 +265,7 @@ def _adds_up(
     is_spread = number_at(answer, "_shards", "total") > len(_buckets(answer, "indices"))
     if is_spread or any(len(_buckets(one, "indices")) > 1 for one in _buckets(answer, "of_output")):
         return False
-    repeated = any(number_at(one, "doc_count") > 1 for one in _buckets(answer, "most"))
-    held = [number_at(one, "doc_count") for one in _buckets(answer, "within")]
-    total = number_at(answer, "hits", "total", "value")
-    return not repeated and held == wanted and total == sum(wanted)
+    return _agrees(answer, wanted)
 
 
 def joined(checks: Iterable[DeliveryCheck]) -> DeliveryCheck:
@@ -294,22 +285,27 @@ def _is_complete(client: EngineClient, pattern: str, sent: SentEvents) -> bool:
     if not 0 < len(ranges) < _MOST_RANGES:
         return False
     within = [{"from": first, "to": end} for first, end in ranges]
-    body: JSON = {
-        "size": 0,
-        "track_total_hits": True,
-        "aggs": {
-            "most": {"terms": {"field": FIELD, "size": 1}},
-            "within": {"range": {"field": FIELD, "ranges": within}},
-        },
-    }
-    answer = _asked(client, pattern, body)
+    body = _body({"range": {"field": FIELD, "ranges": within}}, {})
+    return _agrees(_asked(client, pattern, body), [end - first for first, end in ranges])
+
+
+def _body(within: JSON, more: JSON) -> JSON:
+    """What asks how often the most frequent number is there, how many documents there are in all
+    and `within` stretches of numbers, and for `more`."""
+    aggs = {"most": {"terms": {"field": FIELD, "size": 1}}, "within": within, **more}
+    return {"size": 0, "track_total_hits": True, "aggs": aggs}
+
+
+def _agrees(answer: object, wanted: Sequence[int]) -> bool:
+    """Whether no number is there twice, and there are as many documents as `wanted` in each stretch
+    and none beside."""
     repeated = any(number_at(one, "doc_count") > 1 for one in _buckets(answer, "most"))
     held = [number_at(one, "doc_count") for one in _buckets(answer, "within")]
-    return (
-        not repeated
-        and number_at(answer, "hits", "total", "value") == sent.total
-        and held == [end - first for first, end in ranges]
-    )
+    return not repeated and held == wanted and _total(answer) == sum(wanted)
+
+
+def _total(answer: object) -> int:
+    return number_at(answer, "hits", "total", "value")
 
 
 def _asked(client: EngineClient, pattern: str, body: JSON) -> object:
@@ -318,14 +314,15 @@ def _asked(client: EngineClient, pattern: str, body: JSON) -> object:
     return client.request("POST", f"/{pattern}/_search?{options}", body)
 
 
-def _counts(client: EngineClient, pattern: str, end: int) -> Iterator[tuple[Numbers, Numbers]]:
-    """Every number in the engine, of which there are `end` if all is well, with how often it is
+def _counts(client: EngineClient, pattern: str) -> Iterator[tuple[Numbers, Numbers]]:
+    """Every number in the engine, of which there are no more than documents, with how often it is
     there, in several parts.
 
     In partitions small enough that no shard leaves a number out, so that the counts are exact
     ("Filtering values with partitions", terms aggregation).
     """
-    partitions = end // _PARTITION + 1
+    documents = _total(_asked(client, pattern, {"size": 0, "track_total_hits": True}))
+    partitions = documents // _PARTITION + 1
     for partition in range(partitions):
         part = {"partition": partition, "num_partitions": partitions}
         terms = {"field": FIELD, "size": _MOST_BUCKETS, "include": part}
