@@ -97,12 +97,13 @@ def test_documents_and_files_are_named_for_case_and_output() -> None:
     _, text = fitted(TEXT)
     flat = " ".join(text.split())
     case = 'property(name="$.rsyslogtunecase")'
+    in_path = 'property(name="$.rsyslogtunecase" securepath="replace")'
     for parts in (
         f'constant(value="c") {case} constant(value="/0/") property(name="$.rsyslogtuneindex")',
         f'constant(value="c") {case} constant(value="/1/") constant(value="system")',
-        f'constant(value="/lab/written/c") {case} constant(value="/2/") '
+        f'constant(value="/lab/written/c") {in_path} constant(value="/2/") '
         'constant(value="/files/var/log/all")',
-        f'constant(value="/lab/written/c") {case} constant(value="/5/") '
+        f'constant(value="/lab/written/c") {in_path} constant(value="/5/") '
         'constant(value="/sent/omfwd:udp:far.example:514")',
     ):
         assert parts in flat, parts

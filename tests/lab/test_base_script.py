@@ -86,7 +86,7 @@ def test_files_are_written_below_the_folder_of_the_lab(tmp_path: Path) -> None:
     more = 'template(name="hosts" type="string" string="/var/log/%HOSTNAME%.log")\n*.* ?hosts\n'
     text = text_of(tmp_path, f"{ES})", f"{more}*.* /var/log/all.log\n")
     assert 'file="/scratch/files/var/log/all.log"' in text
-    assert 'string="/scratch/files/var/log/%HOSTNAME%.log"' in text
+    assert 'string="/scratch/files/var/log/%HOSTNAME:::secpath-replace%.log"' in text
 
 
 NUMBER = "%timereported:::date-unixtimestamp%%timereported:::date-subseconds%"

@@ -3,11 +3,22 @@ sends nowhere else."""
 
 from __future__ import annotations
 
+import shutil
+import socket
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from tests.lab.test_base_script import ES, fitted
+from tuner.host.process import wait_until
+from tuner.lab.confined import confined
+from tuner.lab.entrances import TcpPort
+from tuner.lab.ports import free_port
+from tuner.lab.rsyslogd import Rsyslogd
+from tuner.lab.scratch import scratch, subfolder
+from tuner.modules.input import LOOPBACK
+from tuner.rainerscript.parser import parse
 from tuner.rainerscript.printing import printed
 
 INPUT = 'input(type="imtcp" port="514")\n'
@@ -74,11 +85,95 @@ def test_a_module_of_the_old_form_is_one_of_rsyslogds_own(tmp_path: Path) -> Non
     assert 'module(load="evil")' in bound(tmp_path, "$ModLoad /tmp/evil.so")[0]
 
 
-def test_files_whose_names_lead_above_the_folder_are_not_written(tmp_path: Path) -> None:
-    template = 'template(name="up" type="string" string="/../../evil/%HOSTNAME%")'
-    text, said = bound(tmp_path, f"{template}\n*.* ?up")
+@pytest.mark.parametrize(
+    ("module", "inputs"),
+    [
+        ("imtcp", 'port="514" listenPortFileName="/tmp/evil"'),
+        ("imptcp", 'port="514" path="/tmp/evil" unlink="on"'),
+        ("imfile", 'file="/var/log/x" tag="x"'),
+    ],
+)
+def test_no_input_that_is_flooded_writes_elsewhere(
+    module: str, inputs: str, tmp_path: Path
+) -> None:
+    loaded = f'module(load="{module}" statefile.directory="/tmp/evil")'
+    made = fitted(tmp_path, f'{loaded}\ninput(type="{module}" {inputs})\n*.* {ES})\n')
+    assert "/evil" not in printed(made.block)
+    assert any(one.what == "statefile.directory" for one in made.replaced)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        'type="string" string="/../../evil/%HOSTNAME%")',
+        'type="list") { constant(value="/\\\\x2e\\\\x2e/evil") }',
+        'type="list") { constant(value="/.") constant(value="./evil") }',
+        'type="list") { property(name="msg" outname="/../../evil" format="jsonf") }',
+        'type="list" option.jsonf="on") { constant(value="/../evil" outname="a") }',
+        'type="subtree" subtree="$!")',
+    ],
+    ids=["a text", "escapes", "pieces", "the name of a member", "members", "a subtree"],
+)
+def test_files_whose_names_lead_above_the_folder_are_not_written(
+    template: str, tmp_path: Path
+) -> None:
+    text, said = bound(tmp_path, f'template(name="up" {template}\n*.* ?up')
     assert "dynaFile" not in text
     assert f"{tmp_path}/rsyslog.conf:3:5: an action into a file outside of the lab" in said
+
+
+@pytest.mark.parametrize(
+    ("written", "runs"),
+    [
+        ("/%HOSTNAME%.log", "/%HOSTNAME:::secpath-replace%.log"),
+        ("/%$!a%%$!b%", "/%$!a:::secpath-replace%%$!b:::secpath-replace%"),
+        ("/%msg:F,58:2%", "/%msg:F,58:2:secpath-replace%"),
+        ("/%msg:1:$:lowercase%", "/%msg:1:$:lowercase,secpath-replace%"),
+        ("/%msg:R,ERE,0,BLANK:a%b--end%", "/%msg:R,ERE,0,BLANK:a%b--end:secpath-replace%"),
+        ("/%msg:R,ERE:a--end:lowercase%", "/%msg:R,ERE:a--end:lowercase,secpath-replace%"),
+    ],
+)
+def test_what_an_event_says_is_one_part_of_the_name_of_a_file(
+    written: str, runs: str, tmp_path: Path
+) -> None:
+    text, _ = bound(tmp_path, f'template(name="up" type="string" string="{written}")\n*.* ?up')
+    assert f'string="/scratch/files{runs}"' in text
+
+
+@pytest.mark.live
+@pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed")
+def test_no_variable_leads_rsyslogd_out_of_the_folder() -> None:
+    port = free_port()
+    with tempfile.TemporaryDirectory() as parent, scratch(Path(parent)) as folder:
+        own = subfolder(folder, "own")
+        conf = f"""
+            module(load="imtcp")
+            input(type="imtcp" address="127.0.0.1" port="{port}")
+            template(name="a" type="string" string="{own}/a/%$!up%/%$!up%/%$!up%/evil")
+            template(name="b" type="string" string="{own}/b/%$!far%")
+            template(name="c" type="list") {{ constant(value="{own}/c/") property(name="$!far") }}
+            template(name="d" type="string" string="{own}/d/%$!up:R,ERE,1,BLANK:(.*)--end%/evil")
+            template(name="last" type="string" string="{own}/e%$!none%/last")
+            set $!up = "..";
+            set $!far = "../../evil";
+            action(type="omfile" dynaFile="a")
+            action(type="omfile" dynaFile="b")
+            action(type="omfile" dynaFile="c")
+            action(type="omfile" dynaFile="d")
+            action(type="omfile" dynaFile="last")
+        """
+        text = printed(confined(parse(conf, "x.conf")[0], str(own)).block)
+        rsyslogd = Rsyslogd(text, own, [TcpPort(port)])
+        try:
+            with socket.create_connection((LOOPBACK, port)) as sender:
+                sender.sendall(b"<13>1 2026-01-01T00:00:00Z host p - - - text\n")
+            assert wait_until((own / "e_/last").is_file, 60)
+        finally:
+            rsyslogd.stop(60)
+        assert sorted(str(one.relative_to(own)) for one in own.glob("[abcd]/**/*evil")) == [
+            "a/_./_./_./evil", "b/.._.._evil", "c/.._.._evil", "d/_./evil",
+        ]  # fmt: skip
+        assert [*folder.glob("*evil*"), *Path(parent).glob("*evil*")] == []
 
 
 def test_the_default_ruleset_stays_that_which_is_named(tmp_path: Path) -> None:

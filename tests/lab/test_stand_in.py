@@ -50,6 +50,14 @@ def test_modules_that_the_file_around_a_drop_in_loads_are_loaded(tmp_path: Path)
     assert said.used == what
 
 
+@pytest.mark.parametrize("module", ["", 'module(load="imuxsock" SysSock.Use="off")\n'])
+def test_an_input_of_a_socket_brings_no_socket_of_the_system(module: str, tmp_path: Path) -> None:
+    made = fitted(tmp_path, f'{module}input(type="imuxsock" socket="/run/own")\n{DROP_IN}')
+    assert 'module(load="imuxsock" sysSock.use="off")\n' in printed(made.block)
+    said = [one.used for one in made.replaced if one.what == "inputs"]
+    assert said == ["modules that it does not load: the lab loads imuxsock"] * (not module)
+
+
 @pytest.mark.parametrize(
     "source",
     [

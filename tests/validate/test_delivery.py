@@ -240,7 +240,9 @@ def test_lines_go_into_files_that_say_where_they_would_have_gone(lab: Lab) -> No
     folder = lab.configuration.partition('file="')[2].partition("/files/var/log/all")[0]
     for kept in (
         f'template="RSYSLOG_FileFormat" file="{folder}/files/var/log/all")',
-        '$.rsyslogtunepath = exec_template("path")', f'constant(value="{folder}/files/")',
+        '$.rsyslogtunepath = exec_template("path")',
+        '$.rsyslogtunepath = replace($.rsyslogtunepath, "..", "__")',
+        'property(name="$.rsyslogtunepath")', f'constant(value="{folder}/files/")',
         '= exec_template("RSYSLOG_TraditionalForwardFormat")',
         f'file="{folder}/sent/omfwd:tcp:far.example:6514"',
         'action.execOnlyWhenPreviousIsSuspended="on"', f'constant(value="{folder}/sent/omkafka:")',

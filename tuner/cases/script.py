@@ -101,7 +101,7 @@ class CaseScript(ComparableScript):
         made = (*made[:first], *self.entrance(), *made[first:])
         queue = ScriptObject("main_queue", (), HERE).with_values(_QUEUE)
         work = ScriptObject("global", (), HERE).with_values({"workDirectory": self.folder})
-        safe = confined((work, queue, *self.templates, *made), self.folder)
+        safe = confined((work, queue, *self.templates, *made), self.folder, PATH)
         self.gaps += safe.left_out
         return printed(safe.block)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from posixpath import basename, normpath
 
-from tuner.rainerscript.gaps import Gap
+from tuner.rainerscript.gaps import Gap, Inexpressible
 from tuner.rainerscript.script import (
     Array,
     Block,
@@ -22,10 +22,12 @@ from tuner.rainerscript.script import (
     ScriptPosition,
     SetVariable,
     Statement,
+    every,
     module_name,
     nothing,
     rewritten,
 )
+from tuner.rainerscript.template import NamedText, TemplateProperty, template_of, with_option
 
 # Modules that run programs, or ask something outside of rsyslogd for each message.
 _OUTSIDE = frozenset(
@@ -38,9 +40,12 @@ _ASKS_OUTSIDE = frozenset({"http_request"})
 _NEVER = (
     "cry.", "sig.", "queue.cry.", "environment", "defaultopensslengine", "operatingstatefile",
     "oversizemsg.errorfile", "stdlog.channelspec", "action.errorfile", "action.externalstate.file",
-    "headerless.errorfile", "rotation.",
+    "headerless.errorfile", "rotation.", "listenportfilename", "statefile.", "debugfile",
 )  # fmt: skip
+# The socket of an imptcp.
+_NEVER_OF_INPUTS = "path"
 _FILENAME = "queue.filename"
+_JSON = frozenset({"jsonf", "jsonftree"})
 
 
 @dataclass(frozen=True)
@@ -51,18 +56,23 @@ class Confined:
     left_out: tuple[Gap, ...]
 
 
-def confined(block: Block, folder: str) -> Confined:
-    """What of a configuration, bound to a lab with that folder, stays within it."""
+def confined(block: Block, folder: str, path: str = "") -> Confined:
+    """What of a configuration, bound to a lab with that folder, stays within it.  In names of files
+    the variable `path` keeps its slashes: it has no `..`."""
     objects = [one for one in block if isinstance(one, ScriptObject)]
     templates = {one.key: one for one in reversed(objects) if one.kind == "template"}
-    found = _Confining(folder, templates)
+    actions = (one for one in every(block) if isinstance(one, ScriptObject))
+    of_files = frozenset(_key(name) for one in actions if (name := one.text("dynaFile")))
+    found = _Confining(folder, path, templates, of_files)
     return Confined(rewritten(block, found.statement), tuple(found.left_out))
 
 
 @dataclass
 class _Confining:
     folder: str
+    path: str
     templates: dict[str, ScriptObject]
+    of_files: frozenset[str]
     left_out: list[Gap] = field(default_factory=list)
 
     def statement(self, one: Statement) -> Iterator[Statement]:
@@ -85,7 +95,8 @@ class _Confining:
         if one.kind == "action" and self.writes_elsewhere(one):
             yield self.nothing(one.origin, "an action into a file outside of the lab")
             return
-        yield self.bare(one)
+        is_path = one.kind == "template" and one.key in self.of_files
+        yield self.bare(_secured(one, self.path) if is_path else one)
 
     def module(self, one: ScriptObject) -> Iterator[ScriptObject]:
         """A module by its name alone, so that it is one of rsyslogd's own."""
@@ -102,7 +113,8 @@ class _Confining:
         """An object without parameters that are never set, its queue's files in the lab."""
         kept: list[Parameter] = []
         for each in one.parameters:
-            if each.key.startswith(_NEVER):
+            is_socket = one.kind == "input" and each.key == _NEVER_OF_INPUTS
+            if is_socket or each.key.startswith(_NEVER):
                 self.note(each.origin, each.name)
             elif each.key == _FILENAME and "/" in (each.text or "/"):
                 self.note(each.origin, f"{each.name}: {basename(each.text or '') or 'none'}")
@@ -113,16 +125,14 @@ class _Confining:
 
     def writes_elsewhere(self, one: ScriptObject) -> bool:
         """Whether an action writes into a file that is not below the folder, or may be."""
-        static, dynamic = one.get("file"), one.text("dynaFile")
+        static, dynamic = one.get("file"), one.get("dynaFile")
         if static is not None:
             path = static.text
             return path is None or not normpath(path).startswith(f"{self.folder}/")
         if dynamic is None:
             return False
-        template = self.templates.get(dynamic.strip().lower())
-        parts = () if template is None else (template, *template.parts)
-        texts = [one.text(key) or "" for one in parts for key in ("string", "value")]
-        return template is None or ".." in "".join(texts)
+        template = self.templates.get(_key(dynamic.text or ""))
+        return template is None or not _stays_below(template)
 
     def nothing(self, origin: ScriptPosition, what: str) -> Statement:
         """What does nothing, in place of what is left out."""
@@ -132,6 +142,40 @@ class _Confining:
     def note(self, origin: ScriptPosition, what: str) -> None:
         """Say what is left out, where it stands."""
         self.left_out.append(Gap(origin, what))
+
+
+def _key(name: str) -> str:
+    return name.strip().lower()
+
+
+def _stays_below(template: ScriptObject) -> bool:
+    """Whether no path of a template leads above where it begins, if its properties have no slash
+    and are neither empty nor `..`."""
+    try:
+        read = template_of(template)
+    except Inexpressible:
+        return False
+    if read.subtree is not None or read.options & _JSON:
+        return False
+    properties = [one for one in read.pieces if isinstance(one, TemplateProperty)]
+    texts = (one.text if isinstance(one, NamedText) else one for one in read.pieces)
+    path = "".join(one if isinstance(one, str) else "x" for one in texts)
+    is_named = any("/" in one.options.get("outname", "") for one in properties)
+    return not is_named and ".." not in path.split("/")
+
+
+def _secured(template: ScriptObject, path: str) -> ScriptObject:
+    """A template whose properties but `path` have no slash and are neither empty nor `..`."""
+    text = template.text("string")
+    if text is not None:
+        template = template.with_values({"string": with_option(text, "secpath-replace")})
+    parts = (
+        one.with_values({"securepath": "replace"})
+        if one.kind == "property" and one.name != path and one.get("securepath") is None
+        else one
+        for one in template.parts
+    )
+    return replace(template, parts=tuple(parts))
 
 
 def _expressions(one: Statement) -> Iterator[Expression]:

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 from tuner.modules.input import Input
 from tuner.rainerscript.configuration import not_loaded
 from tuner.rainerscript.gaps import Gap
-from tuner.rainerscript.script import Block, ScriptPosition, loading
+from tuner.rainerscript.script import HERE, Block, ScriptPosition, loading
 
 if TYPE_CHECKING:
     from tuner.profile.base import KeptBase
+
+# How a module is loaded that would take events of the host: what is left out of a base too.
+_WITHOUT_HOST = {"imuxsock": loading("imuxsock", HERE).with_values({"sysSock.use": False})}
 
 
 def stand_in(
@@ -24,8 +27,8 @@ def stand_in(
     missing = not_loaded(block)
     said: list[str] = []
     added: Block = ()
-    if missing:
-        said.append(f"modules that it does not load: the lab loads {', '.join(missing)}")
+    if new := [name for name in missing if name in not_loaded(kept.changed.block)]:
+        said.append(f"modules that it does not load: the lab loads {', '.join(new)}")
     if one is not None and bound is not None:
         data = bound.model_dump(mode="json", by_alias=True, include={"address", "port"})
         added = (one.with_values(data),)
@@ -33,5 +36,5 @@ def stand_in(
         where = "" if ruleset is None else f" for ruleset {ruleset}"
         said.append(f"no input that can be flooded: the lab adds an {one.type}{where}")
         missing = not_loaded((*added, *block))
-    modules = (loading(name, here) for name in missing)
+    modules = (_WITHOUT_HOST.get(name, loading(name, here)) for name in missing)
     return (*modules, *added), tuple(Gap(here, what) for what in said)

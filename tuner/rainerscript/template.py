@@ -162,6 +162,20 @@ def end_of_property(text: str, here: int) -> int:
     return first
 
 
+def with_option(text: str, word: str) -> str:
+    """The text of a template with one more option for each property."""
+    made, here = "", 0
+    while (begin := text.find("%", here) + 1) and (end := end_of_property(text, begin)) >= 0:
+        head, is_regex, options = text[begin:end].partition("--end")
+        if not is_regex:
+            *fields, options = [*head.split(":", 3), "", "", ""][:4]
+            head = ":".join(fields)
+        options = ",".join(filter(None, (options.removeprefix(":"), word)))
+        made += f"{text[here:begin]}{head}{is_regex}:{options}%"
+        here = end + 1
+    return made + text[here:]
+
+
 def property_of(text: str, origin: ScriptPosition) -> TemplateProperty:
     """`NAME:FROM:TO:OPTIONS`."""
     name, _, rest = text.partition(":")

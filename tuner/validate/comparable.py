@@ -33,6 +33,7 @@ from tuner.rainerscript.script import (
     ScriptObject,
     SetVariable,
     Statement,
+    Variable,
     Word,
     module_name,
     nothing,
@@ -119,7 +120,7 @@ class ComparableScript:
         body = (ScriptObject("action", file, HERE),)
         empty = ScriptObject("ruleset", (name,), HERE, body=body)
         work = ScriptObject("global", (Parameter.of("workDirectory", self.folder, HERE),), HERE)
-        return printed(confined((work, *self.templates, *made, empty), self.folder).block)
+        return printed(confined((work, *self.templates, *made, empty), self.folder, PATH).block)
 
     def statement(self, one: Statement) -> Iterator[Statement]:
         """What stands for a statement in the lab."""
@@ -251,6 +252,8 @@ class ComparableScript:
         if named is None:
             return {**made, "file": self.path(one, kind)}
         yield worked_out(PATH, named)
+        above = Variable(PATH, HERE), Quoted("..", HERE), Quoted("__", HERE)
+        yield SetVariable("set", PATH, FunctionCall("replace", above, HERE), HERE)
         before = f"{self.files}/" if kind == "omfile" else f"{self.sent}/{kind}:"
         return {**made, "dynaFile": self.template(PATH, before, "")}
 
