@@ -108,6 +108,19 @@ def test_nothing_of_the_source_is_in_a_sample() -> None:
         assert "password=" in text
 
 
+def test_only_numbers_of_few_digits_stay() -> None:
+    line = (
+        "<13>Nov 25 17:00:01 h app: login with key a1b2c3d, kx9q at port 4711 by HTTP/1.1 for 90s"
+    )
+    (only,) = sample_of(*[line] * 20).templates
+    assert only.text == (
+        "login with key <hex 7 of 1>, <mixed 4 of 1> at port <digits 4 of 1> by HTTP/1.1 for "
+        "<mixed 3 of 1>"
+    )
+    (kept,) = sample_of(*[line] * 20, kept=("kx9q", "kx")).templates
+    assert "kx9q" in kept.text
+
+
 def test_words_of_a_configuration_stay() -> None:
     lines = ["<13>Nov 25 17:00:01 h billingd: invoice rejected"] * 3
     assert "invoice" not in sample_of(*lines).templates[0].text

@@ -56,8 +56,9 @@ def workload(
 
     The sample says how often which templates come, from how many hosts, at which severities, and
     what stands in their blanks: kind, lengths, how many different values.  No value of the log is
-    in it.  Words stay that are words of the trade or in a file of --conf; others give way to words
-    of the same length, names of hosts and programs too.
+    in it, but for numbers of at most three digits that all messages of a template have.  Words stay
+    that are words of the trade or in a file of --conf; others give way to words of the same length,
+    names of hosts and programs too.
     """
     if written is not None:
         require_writable(written)

@@ -244,7 +244,7 @@ def _part(column: Sequence[_Token], stand_ins: StandIns, is_plain: bool) -> Part
     values = Counter(token.text for token in column)
     token = column[0]
     says_little = token.kind in {"word", "other"} or (
-        token.kind in {"digits", "mixed"} and is_plain
+        is_plain if token.kind == "digits" else stand_ins.may_stay(token.text)
     )
     if len(values) == 1 and (says_little or stand_ins.verbatim):
         return stand_ins.text(token.text)
