@@ -20,6 +20,7 @@ from tuner.rainerscript.script import (
     Quoted,
     ScriptNumber,
     Variable,
+    inside,
 )
 from tuner.rainerscript.selectors import EVERY, Priorities, selected
 from tuner.schema.scalars import Facility
@@ -67,21 +68,13 @@ class Precondition:
     @cached_property
     def size(self) -> int:
         """How many comparisons and operators it has, one at least."""
-        found, waiting = 0, [self.condition]
-        while waiting:
-            one = waiting.pop()
-            if isinstance(one, Operation | FunctionCall):
-                found += 1
-                waiting += one.operands
-        return found or 1
+        parts = inside(self.condition)
+        return sum(isinstance(one, Operation | FunctionCall) for one in parts) or 1
 
 
 def variables(expression: Expression) -> frozenset[str]:
     """The properties and variables that an expression names, in lower case."""
-    if isinstance(expression, Variable):
-        return frozenset({expression.name.lower()})
-    operands = expression.operands if isinstance(expression, Operation | FunctionCall) else ()
-    return frozenset().union(*map(variables, operands))
+    return frozenset(one.name.lower() for one in inside(expression) if isinstance(one, Variable))
 
 
 def property_name(name: str) -> str | None:

@@ -15,13 +15,13 @@ from tuner.rainerscript.script import (
     Expression,
     Foreach,
     FunctionCall,
-    If,
-    Operation,
     Quoted,
     ScriptObject,
     SetVariable,
     Statement,
     every,
+    expressions_of,
+    inside,
 )
 from tuner.rainerscript.template import Template, TemplateProperty
 
@@ -189,12 +189,9 @@ def written_by(statement: Statement) -> frozenset[str]:
 
 def _filled(expression: Expression) -> Iterator[str]:
     """The variables that functions such as parse_json() fill in."""
-    if isinstance(expression, FunctionCall):
-        texts = (one.text for one in expression.operands if isinstance(one, Quoted))
-        yield from (text.lower() for text in texts if text.startswith(("$!", "$.", "$/")))
-    if isinstance(expression, Operation | FunctionCall):
-        for operand in expression.operands:
-            yield from _filled(operand)
+    calls = (one for one in inside(expression) if isinstance(one, FunctionCall))
+    texts = (one.text for call in calls for one in call.operands if isinstance(one, Quoted))
+    yield from (text.lower() for text in texts if text.startswith(("$!", "$.", "$/")))
 
 
 def read_by(reached: Reached, templates: Mapping[str, Template]) -> frozenset[str]:
@@ -203,13 +200,8 @@ def read_by(reached: Reached, templates: Mapping[str, Template]) -> frozenset[st
     for guard in reached.guards:
         names |= _asked(guard.condition)
     for one in every((reached.statement,)):
-        if isinstance(one, SetVariable) and one.value is not None:
-            names |= _asked(one.value)
-        elif isinstance(one, Foreach):
-            names |= _asked(one.values)
-        elif isinstance(one, If):
-            names |= _asked(one.condition)
-        elif isinstance(one, ScriptObject):
+        names = names.union(*map(_asked, expressions_of(one)))
+        if isinstance(one, ScriptObject):
             names.update(_read_by_action(one, templates))
     return frozenset(names)
 

@@ -29,10 +29,11 @@ from tuner.rainerscript.script import (
     ScriptNumber,
     ScriptObject,
     ScriptPosition,
-    SetVariable,
     Statement,
     Variable,
     every,
+    expressions_of,
+    inside,
     loading,
     module_name,
     rewritten,
@@ -327,16 +328,7 @@ def _templates_of(one: Statement) -> Iterator[str]:
 
 def _templates_asked(one: Statement) -> Iterator[str]:
     """The templates that exec_template() names in a statement."""
-    asked: Expression | None = None
-    if isinstance(one, SetVariable):
-        asked = one.value
-    elif isinstance(one, If):
-        asked = one.condition
-    waiting = [] if asked is None else [asked]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, FunctionCall | Operation):
-            waiting += part.operands
+    for part in chain.from_iterable(map(inside, expressions_of(one))):
         if isinstance(part, FunctionCall) and part.name.lower() == "exec_template":
             yield from (each.text for each in part.operands if isinstance(each, Quoted))
 

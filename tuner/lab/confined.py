@@ -9,20 +9,16 @@ from posixpath import basename, normpath
 
 from tuner.rainerscript.gaps import Gap, Inexpressible
 from tuner.rainerscript.script import (
-    Array,
     Block,
-    Call,
     Expression,
-    Foreach,
     FunctionCall,
-    If,
-    Operation,
     Parameter,
     ScriptObject,
     ScriptPosition,
-    SetVariable,
     Statement,
     every,
+    expressions_of,
+    inside,
     module_name,
     nothing,
     rewritten,
@@ -77,7 +73,7 @@ class _Confining:
 
     def statement(self, one: Statement) -> Iterator[Statement]:
         """The statement, what is left of it, or nothing that does anything."""
-        if any(map(_asks_outside, _expressions(one))):
+        if any(map(_asks_outside, expressions_of(one))):
             yield self.nothing(one.origin, "a statement that asks a server")
         elif isinstance(one, ScriptObject):
             yield from self.object(one)
@@ -178,30 +174,7 @@ def _secured(template: ScriptObject, path: str) -> ScriptObject:
     return replace(template, parts=tuple(parts))
 
 
-def _expressions(one: Statement) -> Iterator[Expression]:
-    """The expressions of a statement itself."""
-    match one:
-        case If():
-            yield one.condition
-        case Foreach():
-            yield one.values
-        case SetVariable(value=value) if value is not None:
-            yield value
-        case Call(target=target) if not isinstance(target, str):
-            yield target
-        case _:
-            return
-
-
 def _asks_outside(one: Expression) -> bool:
     """Whether an expression has a function that sends something."""
-    waiting = [one]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, FunctionCall) and each.name.lower() in _ASKS_OUTSIDE:
-            return True
-        if isinstance(each, FunctionCall | Operation):
-            waiting += each.operands
-        elif isinstance(each, Array):
-            waiting += each.items
-    return False
+    calls = (each for each in inside(one) if isinstance(each, FunctionCall))
+    return any(each.name.lower() in _ASKS_OUTSIDE for each in calls)

@@ -338,6 +338,35 @@ def _blocks_in(statement: Statement) -> tuple[Block, ...]:
             return ()
 
 
+def expressions_of(statement: Statement) -> tuple[Expression, ...]:
+    """The expressions of a statement itself."""
+    match statement:
+        case If():
+            return (statement.condition,)
+        case Foreach():
+            return (statement.values,)
+        case SetVariable(value=value) if value is not None:
+            return (value,)
+        case Call(target=target) if not isinstance(target, str):
+            return (target,)
+        case ReloadTable():
+            return statement.arguments
+        case _:
+            return ()
+
+
+def inside(expression: Expression) -> Iterator[Expression]:
+    """An expression, and all that it consists of."""
+    waiting = [expression]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        if isinstance(one, Operation | FunctionCall):
+            waiting += one.operands
+        elif isinstance(one, Array):
+            waiting += one.items
+
+
 def with_inner(statement: Statement, change: Callable[[Block], Block]) -> Statement:
     """The statement with each block directly inside of it changed."""
     match statement:

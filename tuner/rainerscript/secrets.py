@@ -8,20 +8,14 @@ from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from tuner.rainerscript.script import (
-    Array,
-    Call,
     Expression,
-    Foreach,
-    FunctionCall,
-    If,
-    Operation,
     Parameter,
     Quoted,
-    ReloadTable,
     ScriptObject,
     ScriptPosition,
-    SetVariable,
     Statement,
+    expressions_of,
+    inside,
 )
 
 # What is in the name of a parameter that is a secret as a whole.
@@ -221,35 +215,18 @@ def owner_of(one: ScriptObject) -> str:
 
 def secrets_in(statement: Statement) -> Iterator[FoundSecret]:
     """Those that are parts of texts of a statement, not of those inside of it."""
-    match statement:
-        case ScriptObject(parameters=parameters, parts=parts):
-            found = [embedded(owner_of(statement), one) for one in parameters]
-            yield from (one for one in found if one is not None)
-            for part in parts:
-                yield from secrets_in(part)
-        case SetVariable(value=Quoted() | Operation() | FunctionCall() as value):
-            yield from secrets_of(value)
-        case If(condition=asked) | Foreach(values=asked):
-            yield from secrets_of(asked)
-        case ReloadTable(arguments=arguments):
-            for one in arguments:
-                yield from secrets_of(one)
-        case Call(target=target) if not isinstance(target, str):
-            yield from secrets_of(target)
-        case _:
-            pass
+    if isinstance(statement, ScriptObject):
+        found = [embedded(owner_of(statement), one) for one in statement.parameters]
+        yield from (one for one in found if one is not None)
+        for part in statement.parts:
+            yield from secrets_in(part)
+    for expression in expressions_of(statement):
+        yield from secrets_of(expression)
 
 
 def secrets_of(expression: Expression) -> Iterator[FoundSecret]:
     """Those of the texts of an expression."""
-    waiting = [expression]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, Operation | FunctionCall):
-            waiting += one.operands
-        elif isinstance(one, Array):
-            waiting += one.items
-        elif isinstance(one, Quoted):
-            how = form_of_secret(one.text)
-            if how is not None:
-                yield FoundSecret(one.origin, how)
+    for one in inside(expression):
+        how = form_of_secret(one.text) if isinstance(one, Quoted) else None
+        if how is not None:
+            yield FoundSecret(one.origin, how)
