@@ -270,6 +270,22 @@ def refusing(folder: Path, condition: str) -> str:
 OURS = 'grep -q "Rendered by rsyslog-tune" "$3"'
 
 
+@pytest.mark.parametrize(("more", "asked"), [("", True), ('include(file="/no/*.conf")\n', False)])
+def test_rsyslogd_reads_the_bytes_that_a_change_makes_of_a_file_that_stands_alone(
+    more: str, asked: bool, conf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RSYSLOG_TUNE_RSYSLOGD", "")
+    conf.write_text(f"# of ours\n{CONF}{more}", encoding="utf-8")
+    profile = tmp_path / "site.yaml"
+    profile.write_text(
+        f"name: site\nbase: {{rsyslog: {conf.name}}}\nchanges: {{main_queue.size: 4711}}\n", "utf-8"
+    )
+    changed = 'grep -q "of ours" "$3" && grep -q 4711 "$3"'
+    done = RUN.invoke(app, ["validate", str(profile), "--rsyslogd", refusing(tmp_path, changed)])
+    assert "rsyslogd -N1" in done.output
+    assert ("not this" in done.output) is asked, done.output
+
+
 def test_it_fails_where_rsyslogd_takes_the_configuration_and_not_what_is_made_of_it(
     conf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -196,8 +196,12 @@ def rsyslogd_layer(
         if runs_code(profile.base.kept.written):
             why = "the base loads modules by their paths, or sets what rsyslogd obeys as it reads"
             return Layer(RSYSLOGD, None, why)
-        block = profile.base.kept.changed.block
-        config = loading_first(not_loaded(block)) + printed(block)
+        changed = profile.base.kept.changed
+        texts = [one.text for one in changed.files.values()]
+        # Its own bytes, with the changes, where no other file takes part.
+        is_alone = len(texts) == 1 and "include" not in texts[0].lower()
+        text = texts[0] if is_alone else printed(changed.block)
+        config = loading_first(not_loaded(changed.block)) + text
     # rsyslogd refuses a configuration that names a missing file: a word of ours stands for it.
     missing = [str(path) for path in _secret_files(loaded) if not path.is_file()]
     for path in missing:
