@@ -275,9 +275,9 @@ def with_service(here: RemoteHost, *restart: str) -> RemoteHost:
 def test_a_host_whose_service_does_not_come_back_is_tried_again(here: RemoteHost) -> None:
     """Whoever mends its files meanwhile is not undone by that."""
     live, pending = Path(here.paths[0]), begun(here, "put\n")
-    failing = with_service(here, "sh", "-c", "echo port 514 is taken; exit 1")
+    failing = with_service(here, "sh", "-c", "echo port 514; echo is taken; exit 1")
     for _ in range(2):
-        with pytest.raises(JobFailed, match=r"the service does not start: port 514 is taken"):
+        with pytest.raises(JobFailed, match=r"the service does not start: port 514; is taken"):
             failing.restore(print, "r1")
         assert (live.read_text(), pending.is_dir()) == ("before\n", True)
     with pytest.raises(JobFailed, match="was restored already"):

@@ -373,8 +373,10 @@ restore() { # As it was before, and which configuration the host has then; nothi
     fi
     if noted restart; then
         pid_now >"$pending/pid"
-        { run_service && await ""; } || fail 1 "the files are restored, but the service does not" \
-            "start: $(tail -n 3 "$pending/said")"
+        { run_service && await ""; } || {
+            tail -n 3 "$pending/said" >&2
+            fail 1 "the files are restored, but the service does not start"
+        }
     fi
     cat "$pending/others" 2>/dev/null || :
     tidy
