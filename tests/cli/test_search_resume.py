@@ -27,6 +27,7 @@ from tuner.cli.search_session import (
 from tuner.errors import BadUsage, JobFailed, Locked, Refused
 from tuner.lint.load import load_profile, parse_profile
 from tuner.search.journal import ASIDE, NAME, journal, recorded
+from tuner.search.record import Intent
 from tuner.search.study import Fingerprint, Header
 
 RUN = CliRunner()
@@ -181,8 +182,8 @@ def test_a_search_with_a_strategy_of_an_earlier_version_is_reported_but_not_resu
     header = replace(ASKED, options=replace(ASKED.options, strategy=strategy))
     with journal(tmp_path, header) as lines:
         for trial in study.trials[:20]:
-            lines.intent(trial.asked, trial.at_s)
-            lines.trial(trial)
+            lines.write(Intent(trial.asked, trial.at_s))
+            lines.write(trial)
     message = failure(resume(tmp_path), Refused)
     assert Refused.exit_code == 5
     assert "cannot be resumed here" in message

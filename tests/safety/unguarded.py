@@ -121,7 +121,7 @@ def trust_the_journal() -> None:
 def rewrite_the_journal() -> None:
     """The journal is written anew for each line, in its place: nothing of it is left where there is
     no room."""
-    whole = journal.Journal._write
+    whole = journal.Journal._append
 
     def rewrite(self: journal.Journal, record: dict[str, object]) -> None:
         if os.fstatvfs(self._file).f_bavail == 0:
@@ -129,7 +129,7 @@ def rewrite_the_journal() -> None:
             raise JobFailed("No space left on device")
         whole(self, record)
 
-    patch.object(journal.Journal, "_write", rewrite).start()
+    patch.object(journal.Journal, "_append", rewrite).start()
 
 
 def render_secrets() -> None:

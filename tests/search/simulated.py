@@ -30,7 +30,7 @@ from tuner.profile.model import Profile
 from tuner.search.budget import NODE_PACE, trial_seconds
 from tuner.search.farm import Farm, FarmOfOne, Lost
 from tuner.search.journal import NAME, journal, read, recorded, reopened
-from tuner.search.record import record_of
+from tuner.search.record import Ended, Intent, record_of
 from tuner.search.runner import Runner
 from tuner.search.search import Search
 from tuner.search.setup import Setup
@@ -298,11 +298,11 @@ def search(
     known = record.study.trials
     session = Session("now", os.getpid(), "0a1b2c3d", len(known), world.now_s, world.farm.machines)
     with reopened(folder) if has_begun else journal(folder, ASKED) as lines:
-        lines.session(session)
+        lines.write(session)
         asked = replace(
             setup(world, seed=seed + len(known), name=name),
-            begins=lambda asked: lines.intent(asked, world.now_s),
-            ended=lines.trial,
+            begins=lambda asked: lines.write(Intent(asked, world.now_s)),
+            ended=lines.write,
             known=known,
             lost=record.lost,
             deadly=record.deadly,
@@ -312,14 +312,14 @@ def search(
         try:
             for step in searching.run():
                 if isinstance(step, Note):
-                    lines.note(step)
+                    lines.write(step)
                 hear(searching, step)
             ending = Ending.FINISHED
         except Interrupted:
             ending = Ending.INTERRUPTED
             raise
         finally:
-            lines.end(ending, world.now_s)
+            lines.write(Ended(ending, world.now_s))
     return read(folder)
 
 

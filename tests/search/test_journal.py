@@ -19,6 +19,7 @@ from tuner.errors import JobFailed
 from tuner.measure.measurement import TrialPlan
 from tuner.search.guardrails import Limits
 from tuner.search.journal import ASIDE, NAME, Damaged, journal, read, recorded, reopened, set_aside
+from tuner.search.record import Began, Ended, Intent
 from tuner.search.study import (
     SCHEMA,
     Asked,
@@ -70,13 +71,13 @@ NOTE = Note("calibrated: something", 9.0)
 
 def write(folder: Path) -> None:
     with journal(folder, HEADER) as record:
-        record.session(SESSION)
-        record.phase(Phase.SEARCH, 1.25)
+        record.write(SESSION)
+        record.write(Began(Phase.SEARCH, 1.25))
         for trial in TRIALS:
-            record.intent(trial.asked, trial.at_s)
-            record.trial(trial)
-        record.note(NOTE)
-        record.end(Ending.FINISHED, 13.0)
+            record.write(Intent(trial.asked, trial.at_s))
+            record.write(trial)
+        record.write(NOTE)
+        record.write(Ended(Ending.FINISHED, 13.0))
 
 
 def lines_of(folder: Path) -> list[bytes]:
@@ -131,7 +132,7 @@ def test_writing_goes_on_after_the_last_whole_line(tmp_path: Path) -> None:
     whole = lines_of(tmp_path)
     (tmp_path / NAME).write_bytes(b"".join(whole[:6]) + whole[6][:30])
     with reopened(tmp_path) as record:
-        record.trial(TRIALS[1])
+        record.write(TRIALS[1])
     assert read(tmp_path).trials == TRIALS[:2]
     assert lines_of(tmp_path)[:6] == whole[:6]
 
@@ -149,12 +150,12 @@ def test_a_write_that_is_broken_off_leaves_a_journal_that_goes_on(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with journal(tmp_path, HEADER) as record:
-        record.session(SESSION)
+        record.write(SESSION)
         with monkeypatch.context() as patched:
             patched.setattr(os, "pwrite", full_disk)
             with pytest.raises(JobFailed, match=r"cannot write the journal .*: No space left"):
-                record.trial(TRIALS[0])
-        record.end(Ending.FAILED, 5.0, "no space")
+                record.write(TRIALS[0])
+        record.write(Ended(Ending.FAILED, 5.0, "no space"))
     study = read(tmp_path)
     assert study.sessions == (SESSION,)
     assert (study.ending, study.reason) == (Ending.FAILED, "no space")
@@ -242,7 +243,7 @@ def test_a_journal_whose_folder_was_deleted_or_moved_takes_no_line(tmp_path: Pat
         folder = tmp_path / "run"
         folder.mkdir()
         with journal(folder, HEADER) as record:
-            record.note(NOTE)
+            record.write(NOTE)
             leave(folder)
             with pytest.raises(JobFailed, match=r"trials.jsonl is gone: its folder was deleted"):
-                record.note(NOTE)
+                record.write(NOTE)

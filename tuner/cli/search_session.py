@@ -40,7 +40,7 @@ from tuner.search.farm import AND, MeasuringPlace
 from tuner.search.guardrails import Limits
 from tuner.search.journal import Damaged, Journal, journal, recorded, reopened, set_aside
 from tuner.search.notes import bought, in_lab
-from tuner.search.record import Record, record_of
+from tuner.search.record import Began, Ended, Intent, Record, record_of
 from tuner.search.runner import Runner
 from tuner.search.search import Search
 from tuner.search.setup import Setup
@@ -332,7 +332,7 @@ def work_on(job: Job, place: MeasuringPlace, verbosity: Verbosity, metrics: Metr
         error = _ended_by(work.search)
         ending, reason = _ending_of(error)
         try:
-            lines.end(ending, job.clock(), reason)
+            lines.write(Ended(ending, job.clock(), reason))
         except JobFailed as lost:
             # Without its folder or any room there, whatever else failed did so for that.
             error = error if isinstance(error, Interrupted) else lost
@@ -433,7 +433,7 @@ class _Work:
         session = Session(
             self._started, os.getpid(), place.run_id, len(known), job.clock(), farm.machines
         )
-        self._lines.session(session)
+        self._lines.write(session)
         self.study = replace(self.study, sessions=(*self.study.sessions, session))
         for trial in known:
             self._shown.took_over(trial, None, trial.number, job.budget_s - trial.ended_s)
@@ -457,7 +457,7 @@ class _Work:
                 repairs=job.repairs,
                 refuse_noise=job.options.refuse_noise or math.inf,
                 begins=self._begins,
-                ended=self._lines.trial,
+                ended=self._lines.write,
                 known=known,
                 lost=record.lost,
                 deadly=record.deadly,
@@ -475,16 +475,16 @@ class _Work:
                 gauges = of_trials(self._metrics.gauges, runner.trials, expected, left_s)
                 self._metrics.update(gauges)
             else:
-                self._lines.note(step)
+                self._lines.write(step)
                 self.study = replace(self.study, notes=(*self.study.notes, step))
                 if step.text not in self._shown.said:
                     self._shown.say(step.text)
 
     def _begins(self, asked: Asked) -> None:
         if asked.phase is not self._phase:
-            self._lines.phase(asked.phase, self._job.clock())
+            self._lines.write(Began(asked.phase, self._job.clock()))
             self._phase = asked.phase
-        self._lines.intent(asked, self._job.clock())
+        self._lines.write(Intent(asked, self._job.clock()))
         left_s = self._job.budget_s - self._job.clock()
         self._metrics.update(of_intent(self._metrics.gauges, asked, left_s))
         self._show(asked, f"on {asked.machine}" if asked.machine else "starting")

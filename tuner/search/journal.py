@@ -24,11 +24,8 @@ from tuner.search.farm import LostTrial
 from tuner.search.record import Began, Ended, Intent, Line, Record, record_of
 from tuner.search.study import (
     SCHEMA,
-    Asked,
-    Ending,
     Header,
     Note,
-    Phase,
     Session,
     Study,
     Trial,
@@ -79,39 +76,16 @@ class Journal:
     _file: int
     _end: End
 
-    def session(self, session: Session) -> None:
-        """A command is ready to measure."""
-        self._line(session)
+    def begin(self, header: Header) -> None:
+        """Write what was asked: the first line."""
+        self._append({"header": _HEADER.dump_python(header, mode="json")})
 
-    def phase(self, phase: Phase, at_s: float) -> None:
-        """The search enters a phase."""
-        self._line(Began(phase, at_s))
-
-    def intent(self, asked: Asked, at_s: float) -> None:
-        """A trial is about to run."""
-        self._line(Intent(asked, at_s))
-
-    def trial(self, trial: Trial | LostTrial) -> None:
-        """A trial has ended, or was lost with its machine."""
-        self._line(trial)
-
-    def note(self, note: Note) -> None:
-        """The search noted something."""
-        self._line(note)
-
-    def end(self, ending: Ending, at_s: float, reason: str = "") -> None:
-        """The search ended, or this session did; `reason` is why it failed, if it did."""
-        self._line(Ended(ending, at_s, reason))
-
-    def header(self, header: Header) -> None:
-        """What was asked: the first line."""
-        self._write({"header": _HEADER.dump_python(header, mode="json")})
-
-    def _line(self, line: Line) -> None:
+    def write(self, line: Line) -> None:
+        """Write one of the lines after it."""
         name = _NAMES[type(line)]
-        self._write({name: _ADAPTERS[name].dump_python(line, mode="json")})
+        self._append({name: _ADAPTERS[name].dump_python(line, mode="json")})
 
-    def _write(self, record: dict[str, object]) -> None:
+    def _append(self, record: dict[str, object]) -> None:
         """Write after the last whole line, over what a write that was interrupted may have left."""
         body = json.dumps(record)[1:].encode()
         check = zlib.crc32(body, self._end.check)
@@ -140,7 +114,7 @@ def journal(run_directory: Path, header: Header) -> Iterator[Journal]:
     """Start the journal of a run; the file must not exist yet."""
     with _opened(run_directory, os.O_CREAT | os.O_EXCL) as file:
         record = Journal(run_directory / NAME, file, End())
-        record.header(header)
+        record.begin(header)
         _sync_folder(run_directory)
         yield record
 
