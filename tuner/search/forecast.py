@@ -40,18 +40,19 @@ _PATIENCE_SHARE = 0.25
 
 @dataclass
 class Forecast:
-    """Reckons with the `trials` so far, a list that grows, and with how the budget was divided."""
+    """Reckons with the `trials` so far, to which it adds those that it learns of, and with how the
+    budget was divided."""
 
     setup: Setup
-    trials: Sequence[Trial]
+    trials: list[Trial]
     machines: Machines
     _beside_s: list[tuple[Trial, float]] = field(default_factory=list, init=False)
     _restarts_s: list[float] = field(default_factory=list, init=False)
     _spending: Spending | None = field(default=None, init=False)
 
     def learn(self, trial: Trial) -> None:
-        """Keep what a trial took beside its warm-up and window, and what the restart before it
-        took: to be called when it has ended, before it is added to the `trials`."""
+        """Keep a trial that has ended, what it took beside its warm-up and window, and what the
+        restart before it took."""
         if (overhead_s := self._own_overhead_s(trial)) is not None:
             self._beside_s.append((trial, overhead_s))
         # Each session starts an engine of its own, and one that refused was started twice.
@@ -59,6 +60,7 @@ class Forecast:
         restarted, spent = self._restarts_before(trial.changes, trial.machine), trial.outcome.spent
         if restarted and counts and spent is not None:
             self._restarts_s.append(spent.restart_s)
+        self.trials.append(trial)
 
     @property
     def plans(self) -> Spending:

@@ -49,7 +49,7 @@ class Runner:
         )
         self.forecast = Forecast(setup, self.trials, self.machines)
         for trial in setup.known:
-            self._keep(trial)
+            self.forecast.learn(trial)
         # The first trial after the warm-up of each machine is 0.
         numbers = [one.number for one in setup.known]
         self._next = max(numbers) + 1 if numbers else -len(self.machines.names)
@@ -79,7 +79,7 @@ class Runner:
         for event in self.machines.run(next_task, again=again):
             match event:
                 case Trial():
-                    self._keep(event)
+                    self.forecast.learn(event)
                     yield event
                 case Note():
                     yield event
@@ -88,10 +88,6 @@ class Runner:
                     yield self.note(notes.lost(event))
                 case DroppedMachine():
                     yield self._dropped(event)
-
-    def _keep(self, trial: Trial) -> None:
-        self.forecast.learn(trial)
-        self.trials.append(trial)
 
     def note(self, text: str) -> Note:
         """Something to say at this moment."""
