@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import os, signal
 from typing import Annotated
@@ -50,3 +52,30 @@ def test_what_is_finished_is_written_whatever_signal_comes() -> None:
         [sys.executable, "-c", FINISHING], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (0, "written None\n"), done.stderr
+
+
+DETACHED = """
+import os, signal
+from tuner.host.signals import end_orderly
+from tuner.errors import Interrupted
+
+signal.signal(signal.SIGHUP, {before})
+end_orderly()
+try:
+    os.kill(os.getpid(), signal.SIGHUP)
+    print("goes on")
+    os.kill(os.getpid(), signal.SIGTERM)
+except Interrupted as ended:
+    print(ended.exit_code)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "written"), [("signal.SIG_IGN", "goes on\n143\n"), ("signal.SIG_DFL", "129\n")]
+)
+def test_what_nohup_started_goes_on_when_its_terminal_is_closed(before: str, written: str) -> None:
+    program = DETACHED.format(before=before)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == written, done.stderr

@@ -7,7 +7,6 @@ does.
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,6 +15,7 @@ from distributed import Scheduler, Worker
 from distributed.utils import get_ip
 
 from tuner.cluster.certificate import configure, taken_from
+from tuner.host.signals import ending_signals
 
 READY = "ready"
 # Where its web server, which cannot be turned off, serves nothing.
@@ -47,7 +47,7 @@ async def _until_told(folder: Path, make: Callable[[], Scheduler | Worker]) -> N
     """Serve until SIGTERM or until it ends by itself; what it answers at stands in the folder from
     when it does."""
     told = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in ending_signals():
         asyncio.get_running_loop().add_signal_handler(number, told.set)
     async with make() as server:
         (folder / READY).write_text(server.address, encoding="ascii")

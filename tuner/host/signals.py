@@ -17,10 +17,17 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def end_orderly() -> None:
     """From now on the first SIGINT, SIGTERM or SIGHUP raises Interrupted in the main thread.
 
-    Those that follow are ignored: what is started is being ended already, within seconds.
+    Those that follow are ignored: what is started is being ended already, within seconds.  Under
+    nohup SIGHUP stays ignored.
     """
-    for number in _ENDING:
+    for number in ending_signals():
         signal.signal(number, _raise)
+
+
+def ending_signals() -> tuple[signal.Signals, ...]:
+    """Those that end us: SIGHUP only where it is not ignored."""
+    is_detached = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return tuple(each for each in _ENDING if each is not signal.SIGHUP or not is_detached)
 
 
 def finish_first() -> None:
