@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,11 +12,13 @@ import pytest
 
 from tests.engine.test_owned import META, OURS, Engine, Objects
 from tests.profile.examples import small
+from tuner.engine.client import EngineRefused
 from tuner.engine.delivery import FIELD, MAPPING
+from tuner.errors import Interrupted, JobFailed, Unreachable
 from tuner.flood.messages import Messages
 from tuner.flood.workload import flood_spec
 from tuner.lab.lab import Lab
-from tuner.measure.pipeline import identity_of, install_for_base, install_index
+from tuner.measure.pipeline import identity_of, install_for_base, install_index, removed
 from tuner.render.engine_files import index_template
 
 # What rsyslogd takes off before $msg: of RFC 3164 all up to the colon of the tag, of RFC 5424 all
@@ -101,7 +104,11 @@ def test_the_users_own_template_of_a_base_holds_for_its_indices_before_ours() ->
 
 
 def lab_of(engine: Engine) -> Lab:
-    return cast(Lab, SimpleNamespace(client=engine, owner=OURS, templates=None))
+    folder = Path("/nonexistent")
+    made = SimpleNamespace(
+        client=engine, owner=OURS, templates=None, trial_folder=lambda name: folder / name
+    )
+    return cast(Lab, made)
 
 
 @pytest.mark.parametrize("rotate", [None, "daily"])
@@ -123,3 +130,37 @@ def test_the_index_of_a_trial_is_as_rendered_and_ours(rotate: str | None) -> Non
     fields = plain["mappings"]["properties"]
     assert inner["mappings"]["properties"] == fields | {FIELD: MAPPING}
     assert template["_meta"] == inner["mappings"]["_meta"] == META
+
+
+class Gone(Engine):
+    """One that ended."""
+
+    def request(self, *_: object, **__: object) -> object:
+        raise Unreachable("connection refused")
+
+
+@pytest.mark.parametrize("signal_number", [2, 15])
+def test_a_signal_that_ends_the_engine_too_ends_the_command(signal_number: int) -> None:
+    """As `systemctl stop` does: taken for the loss of an engine it would be started again, and the
+    search go on, deaf to signals."""
+    with pytest.raises(Interrupted), removed(lab_of(Gone(Objects())), "t1"):
+        raise Interrupted(signal_number)
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [(None, EngineRefused), (JobFailed("a loss"), JobFailed), (Unreachable("gone"), Unreachable)],
+)
+def test_why_a_trial_failed_is_told_even_if_the_engine_refuses_to_clean_up(
+    failure: Exception | None, told: type[Exception]
+) -> None:
+    engine = Engine(Objects({f"{OURS.prefix}t1-logs": META}))
+    engine.refuses[f"DELETE /{OURS.prefix}t1-logs"] = 503
+
+    def trial() -> None:
+        with removed(lab_of(engine), "t1"):
+            if failure is not None:
+                raise failure
+
+    with pytest.raises(told):
+        trial()

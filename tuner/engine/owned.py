@@ -12,6 +12,7 @@ from tuner.errors import JobFailed, Refused
 PREFIX = "rsyslog-tune-"
 MANAGER = "rsyslog-tune"
 _COPIES_S = 20
+_SETTLED_S = 10.0
 # An engine that cannot find its master says so then, before a client has lost patience.  OpenSearch
 # calls it cluster_manager_timeout and takes the old name too (2.19.1 and 3.1.0); Elasticsearch
 # refuses the new one.
@@ -66,10 +67,11 @@ def indices(client: EngineClient, prefix: str) -> tuple[str, ...]:
 def settle(client: EngineClient) -> None:
     """Wait until the cluster has done what it was asked for so far.
 
-    Whoever is interrupted while something is created does not see it yet when removing it.
+    Whoever is interrupted while something is created does not see it yet when removing it.  An
+    engine that is silent is not waited for as long as elsewhere.
     """
     with contextlib.suppress(EngineRefused):
-        client.get("/_cluster/health?wait_for_events=languid&timeout=5s")
+        client.get("/_cluster/health?wait_for_events=languid&timeout=5s", timeout_s=_SETTLED_S)
 
 
 def remove(client: EngineClient, owner: Owner, prefix: str) -> None:

@@ -175,14 +175,15 @@ def lab_of(engine: LabEngine, folder: Path, run_id: str) -> Lab:
 @contextlib.contextmanager
 def lab_around(engine: LabEngine, folder: Path, run_id: str) -> Iterator[Lab]:
     """The lab that an engine makes, with a probe; on leaving, everything its run created in the
-    engine is removed."""
+    engine is removed, unless that is ours, and ends next with all that it holds."""
     lab = lab_of(engine, folder, run_id)
     try:
         with Probe() if lab.is_ours else contextlib.nullcontext() as probe:
             yield replace(lab, probe=probe)
     finally:
-        with contextlib.suppress(TuneError):
-            settle(lab.client)
-            remove(lab.client, lab.owner, lab.owner.prefix)
-            forget(run_id)
+        if not engine.restarts:
+            with contextlib.suppress(TuneError):
+                settle(lab.client)
+                remove(lab.client, lab.owner, lab.owner.prefix)
+                forget(run_id)
         lab.client.close()

@@ -7,13 +7,12 @@ import itertools
 import math
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.engine.counters import count, indexed, make_durable, node_counters
 from tuner.engine.feed import Bulk, Fed, Feed, bulk_path, bulks_of, kept
-from tuner.engine.owned import remove
 from tuner.engine.probe import SILENCE_S, answers
 from tuner.engine.searchable import refreshing
 from tuner.errors import JobFailed, Refused, Unreachable
@@ -23,7 +22,7 @@ from tuner.host.usage import core_time, cores
 from tuner.lab.engine import LabEngine, StoringEngine
 from tuner.lab.lab import Lab
 from tuner.lab.sink import Sink
-from tuner.measure.pipeline import Pipeline, install_index, pipeline
+from tuner.measure.pipeline import Pipeline, install_index, pipeline, removed
 from tuner.measure.trial import Tell, failure_of
 from tuner.measure.watch import POLL_S, Stalled, Watch, saturate
 from tuner.measure.window import Poll, rate_over
@@ -214,7 +213,8 @@ class _Experiment:
         """Feed a fresh index, which is gone afterwards."""
         size = bulks[0].documents
         try:
-            with _fresh_index(self.lab, self.bound):
+            with removed(self.lab, _NAME):
+                install_index(self.lab, self.bound)
                 return self._fed(bulks, clients, window_s)
         except (EngineRefused, Unreachable) as error:
             if isinstance(error, Unreachable) and not answers(self.lab.client):
@@ -294,13 +294,3 @@ def imbalance(fed: Fed, arrived: int, found: int) -> str | None:
 def _idle(samples: Sequence[Poll]) -> str | None:
     moved = samples[-1].indexed > samples[0].indexed
     return None if moved else "nothing was indexed within the window"
-
-
-@contextlib.contextmanager
-def _fresh_index(lab: Lab, bound: Profile) -> Iterator[None]:
-    """The index of `bound` as a trial would have it, removed afterwards."""
-    try:
-        install_index(lab, bound)
-        yield
-    finally:
-        remove(lab.client, lab.owner, f"{lab.owner.prefix}{_NAME}-")

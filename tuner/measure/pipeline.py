@@ -69,7 +69,7 @@ def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
     fitted = lab.bind(profile, name)
     bound, prefix = fitted.profile, f"{lab.owner.prefix}{name}-"
     folder = subfolder(lab.folder, lab.trial_folder(name).name)
-    with _removed(lab, folder, prefix), receiver_for(fitted.script) as receiver:
+    with removed(lab, name), receiver_for(fitted.script) as receiver:
         furnish(bound)
         if fitted.script is None:
             install_index(lab, bound)
@@ -124,12 +124,12 @@ def _put(
 
 
 @contextlib.contextmanager
-def _removed(lab: Lab, folder: Path, prefix: str) -> Iterator[None]:
+def removed(lab: Lab, name: str) -> Iterator[None]:
     """Remove the folder and the indices of a trial.
 
     The folder first: an engine that is gone cannot be asked for anything, and one that is silent is
     not waited for.  Where the trial failed, the reason of that is told, even if the engine then
-    refuses to clean up; the lab tries again.
+    refuses to clean up; the lab tries again.  A signal is answered at once: the lab does it all.
     """
     failure: BaseException | None = None
     try:
@@ -138,10 +138,11 @@ def _removed(lab: Lab, folder: Path, prefix: str) -> Iterator[None]:
         failure = error
         raise
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        if not isinstance(failure, Unreachable):
+        shutil.rmtree(lab.trial_folder(name), ignore_errors=True)
+        is_signal = failure is not None and not isinstance(failure, Exception)
+        if not is_signal and not isinstance(failure, Unreachable):
             with contextlib.suppress(*([EngineRefused] if failure else [])):
-                remove(lab.client, lab.owner, prefix)
+                remove(lab.client, lab.owner, f"{lab.owner.prefix}{name}-")
 
 
 def install_index(lab: Lab, bound: Profile) -> None:
