@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from tuner.engine.delivery import Expectation
+from tuner.engine.numbering import SentEvents
+from tuner.measure.expected import ExpectedDocuments
 from tuner.measure.watch import steer
 from tuner.measure.window import Poll
 from tuner.profile.placement import BacklogMarks
@@ -42,3 +45,16 @@ def test_a_slow_pipeline_gets_what_it_can_index_in_time() -> None:
 
 def test_a_pipeline_that_takes_nothing_gets_what_keeps_its_workers_busy() -> None:
     assert backlogs(0, 5)[-1] == MARKS.low
+
+
+def test_a_base_whose_first_messages_give_no_document_is_sent_the_next() -> None:
+    """As the lines of a replayed log may that its filters leave out."""
+    expectation = Expectation(((0,) * 3 * MARKS.high + (1,) * MARKS.high,))
+    expected = ExpectedDocuments(expectation)
+    sent, samples = 0, list[Poll]()
+    for step in range(100):
+        documents = max(0, sent - 3 * MARKS.high)
+        events = expected.events(documents, SentEvents((sent,)))
+        samples.append(Poll(step * STEP_S, events, sent))
+        sent = steer(samples, MARKS).limit
+    assert samples[-1].indexed > 3 * MARKS.high

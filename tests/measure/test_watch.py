@@ -28,7 +28,7 @@ from tuner.lab.lab import Lab, Learnt
 from tuner.lab.rsyslogd import Rsyslogd, RsyslogdDied
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.settle import settle
-from tuner.measure.watch import DRAIN_S, STALL_S, NodeLost, Stalled, Watch
+from tuner.measure.watch import DRAIN_S, QUIET_S, STALL_S, NodeLost, Stalled, Watch
 from tuner.measure.window import Poll
 from tuner.profile.model import Profile
 
@@ -106,6 +106,9 @@ class Engine(EngineClient):
         script.now_s += script.answers_s(script.at_s)
         if script.at_s >= script.engine_died_s:
             raise Unreachable("nothing answers")
+        if "_nodes/stats/process" in path:
+            used_ms = round(script.cpu_ms(script.at_s))
+            return {"nodes": {"n": {"process": {"cpu": {"total_in_millis": used_ms}}}}}
         if "indexing_pressure" in path:
             memory = {"memory": {"current": {"all_in_bytes": script.bulk_bytes(script.at_s)}}}
             return {"nodes": {"n": {"indexing_pressure": memory}}}
@@ -116,9 +119,6 @@ class Engine(EngineClient):
         if "_stats/merge" in path:
             merging = script.merges(script.at_s)
             return {"_all": {"total": {"merges": {"current": merging}}}}
-        if "_nodes/stats/process" in path:
-            used_ms = round(script.cpu_ms(script.at_s))
-            return {"nodes": {"n": {"process": {"cpu": {"total_in_millis": used_ms}}}}}
         of = script.second if script.second is not None and "copy" in path else script.indexed
         counted = int(of(script.at_s))
         return {"_all": {"primaries": {"indexing": {"index_total": counted}}}, "count": counted}
@@ -332,12 +332,12 @@ def test_an_engine_that_refuses_to_tell_is_no_account(watching: Callable[..., Ru
 OF_A_BASE = Expectation(((1, 1), (1, 0)))
 
 
-def based(run: Run) -> Watch:
+def based(run: Run, expectation: Expectation = OF_A_BASE) -> Watch:
     """The watch where a configuration stands for a profile."""
     flood = SimpleNamespace(
         progress=run.script.progress, spec=SimpleNamespace(stamped_run="1700000")
     )
-    learnt = Learnt(OF_A_BASE, LearntDocuments((), (), 2), ())
+    learnt = Learnt(expectation, LearntDocuments((), (), 2), ())
     pipe = replace(run.watch.pipe, learnt=learnt)
     return replace(run.watch, pipe=pipe, flood=cast(Traffic, flood))
 
@@ -350,6 +350,17 @@ def test_of_a_base_rates_are_of_events_and_the_drain_waits_for_every_document(
     watch.drain(SentEvents((SENT,)))
     assert run.script.at_s == pytest.approx(5.0, abs=0.1)
     assert (watch.indexed(), watch.delivered()) == (SENT, 1500)
+
+
+def test_where_it_is_not_known_what_each_event_gives_the_drain_waits_until_it_is_quiet(
+    watching: Callable[..., Run],
+) -> None:
+    """Not for those documents alone that are expected."""
+    run = watching(Script(indexed=lambda s: min(0.8 * SENT, 100 * s)))
+    watch = based(run, Expectation(((1, -1),)))
+    watch.drain(SentEvents((SENT,)))
+    assert watch.delivered() == 800
+    assert run.script.at_s == pytest.approx(8 + QUIET_S, abs=0.3)
 
 
 @pytest.mark.parametrize(("documents", "counted"), [(1500, 1000), (1499, 999), (1501, 1001)])
@@ -375,8 +386,7 @@ def test_documents_of_which_nothing_is_expected_fail_no_run(
     watching: Callable[..., Run], lost: int, exact: bool
 ) -> None:
     check = DeliveryCheck(lost, 0, tuple(range(lost)), ())
-    watch = based(watching(Script(indexed=lambda _: 1700), check_expected=lambda *_: check))
-    unsure = Learnt(Expectation(((1, 1), (1, -1))), LearntDocuments((), (), 2), ())
-    watch = replace(watch, pipe=replace(watch.pipe, learnt=unsure))
+    run = watching(Script(indexed=lambda _: 1700), check_expected=lambda *_: check)
+    watch = based(run, Expectation(((1, 1), (1, -1))))
     delivery = settle(watch, SentEvents((SENT,))).delivery
     assert (delivery.indexed, delivery.lost, delivery.exact) == (SENT - lost, lost, exact)

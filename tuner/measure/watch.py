@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple, NoReturn
 
 from tuner.engine.counters import indexed, unfinished
@@ -16,6 +17,7 @@ from tuner.errors import JobFailed
 from tuner.flood.spread import Traffic
 from tuner.host.process import wait_until
 from tuner.measure.counters import Counters, counters_now
+from tuner.measure.expected import ExpectedDocuments
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.window import Poll, slope
 from tuner.profile.model import Profile
@@ -106,8 +108,14 @@ class Watch:
         """How many events the engine has indexed so far of the measured output; of a base as many
         as give so many documents."""
         documents = indexed(self.pipe.client, self.pipe.pattern, SILENCE_S)
+        if self._expected is None:
+            return documents
+        return self._expected.events(documents, self.flood.progress().events)
+
+    @cached_property
+    def _expected(self) -> ExpectedDocuments | None:
         expectation = self.pipe.expectation
-        return documents if expectation is None else int(documents / expectation.per_event)
+        return None if expectation is None else ExpectedDocuments(expectation)
 
     def delivered(self) -> int:
         """What the engine has indexed so far of the output that is furthest behind; of a base all
@@ -139,15 +147,20 @@ class Watch:
 
     def drain(self, events: SentEvents) -> None:
         """Wait until everything sent is indexed, or no more is to be expected: nothing moves for
-        `STALL_S`, or for `QUIET_S` and the engine has no bulk to work on."""
+        `STALL_S`, or for `QUIET_S` and the engine has no bulk to work on.  Where it is not known of
+        each event what it gives, only that tells."""
         expectation = self.pipe.expectation
         sent = events.total if expectation is None else expectation.documents(events)
+        is_sure = expectation is None or expectation.is_sure
         quiet_s, limit = QUIET_S + _patience_s(self.pipe.profile), self.limit()
         arrived, moved_at = self.delivered(), time.monotonic()
-        while arrived < sent and (still_s := time.monotonic() - moved_at) < STALL_S:
+        while (arrived < sent or not is_sure) and (
+            still_s := time.monotonic() - moved_at
+        ) < STALL_S:
             if still_s > quiet_s and unfinished(self.pipe.client).bulk_bytes == 0:
                 return
-            limit.require_time(f"{sent - arrived} of {sent} events are still not indexed")
+            left = f"{sent - arrived} of {sent} events are still not indexed"
+            limit.require_time(left if is_sure else "documents still arrive")
             time.sleep(POLL_S / 2)
             self.pipe.rsyslogd.check()
             latest = self.delivered()
