@@ -211,6 +211,20 @@ def test_a_counter_that_was_out_of_sight_gives_no_rate(watching: Callable[..., R
         run.follow(9.0)
 
 
+def test_queues_may_wait_for_a_batch_before_it_is_a_stall(watching: Callable[..., Run]) -> None:
+    """Of two queues, one after the other."""
+    waits = {"minDequeueBatchSize": 100, "minDequeueBatchSize.timeout": 8000}
+    changes = {f"outputs[logs].queue.{name}": value for name, value in waits.items()}
+    changes |= {f"main_queue.{name}": value for name, value in waits.items()}
+    patience_s, last = 16.0, small(changes)
+    late = watching(Script(indexed=lambda s: SENT if s > patience_s - 1 else SENT - 9), last)
+    late.watch.drain(SentEvents((SENT,)))
+    assert late.script.at_s == pytest.approx(patience_s - 1, abs=0.2)
+    silent = watching(Script(indexed=lambda _: 900.0), last)
+    with pytest.raises(Stalled, match="nothing was indexed for 26 s"):
+        silent.follow(60.0)
+
+
 def test_an_rsyslogd_that_died_ends_it(watching: Callable[..., Run]) -> None:
     with pytest.raises(RsyslogdDied):
         watching(Script(rsyslogd_died_s=1.0)).follow(9.0)

@@ -39,7 +39,7 @@ from tuner.measure.settle import Settled, loss_of, settle
 from tuner.measure.speed import speed_of
 from tuner.measure.summary import failure_of
 from tuner.measure.trial import Tell, finish, in_pipeline
-from tuner.measure.watch import POLL_S, STALL_S, Watch
+from tuner.measure.watch import POLL_S, Watch
 from tuner.measure.window import Poll
 from tuner.profile.model import Profile
 from tuner.profile.placement import file_names, queues
@@ -184,7 +184,7 @@ class _Paced:
 
     def _await_found(self, watch: Watch, final: FloodProgress) -> None:
         """Look on until everything is found, or nothing more is to be expected."""
-        patience_s = STALL_S + (self._interval_s or 0.0) + _REFRESH_GRACE_S
+        patience_s = watch.stall_s + (self._interval_s or 0.0) + _REFRESH_GRACE_S
         moved_at, state, limit = time.monotonic(), (-1, -1), watch.limit()
         while self._shows and self._arrivals.found < final.sent:
             missing = final.sent - self._arrivals.found

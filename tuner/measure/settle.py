@@ -24,7 +24,7 @@ from tuner.host.usage import Usage
 from tuner.lab.rsyslogd import await_round, read
 from tuner.measure.content import NOT_COMPARED, Content, content_of_base, content_of_outputs
 from tuner.measure.measurement import Delivery, Failure, FailureKind
-from tuner.measure.watch import STALL_S, Watch
+from tuner.measure.watch import Watch
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.pstats import Snapshot
 
@@ -195,4 +195,4 @@ def _await_empty_queues(watch: Watch) -> None:
             for one in read(watch.pipe.stats)[-1:]
         )
 
-    wait_until(empty, resumes_s + STALL_S, _POLL_S)
+    wait_until(empty, resumes_s + watch.stall_s, _POLL_S)

@@ -31,8 +31,8 @@ _BLAME_S = 1.0
 
 
 class Stalled(JobFailed):
-    """Nothing was indexed for `STALL_S` seconds although events were outstanding, or the engine's
-    counter could not be followed."""
+    """Nothing was indexed for `Watch.stall_s` seconds although events were outstanding, or the
+    engine's counter could not be followed."""
 
 
 class NodeLost(JobFailed):
@@ -82,7 +82,7 @@ class Watch:
             if not samples or sample.indexed > samples[-1].indexed:
                 progress_at = sample.at_s
             samples.append(sample)
-            _require_progress(sample, progress_at)
+            self._require_progress(sample, progress_at)
             if sample.at_s >= deadline or enough(samples):
                 return tuple(samples)
             each(samples)
@@ -147,7 +147,7 @@ class Watch:
 
     def drain(self, events: SentEvents) -> None:
         """Wait until everything sent is indexed, or no more is to be expected: nothing moves for
-        `STALL_S`, or for `QUIET_S` and the engine has no bulk to work on.  Where it is not known of
+        `stall_s`, or for `QUIET_S` and the engine has no bulk to work on.  Where it is not known of
         each event what it gives, only that tells."""
         expectation = self.pipe.expectation
         sent = events.total if expectation is None else expectation.documents(events)
@@ -156,7 +156,7 @@ class Watch:
         arrived, moved_at = self.delivered(), time.monotonic()
         while (arrived < sent or not is_sure) and (
             still_s := time.monotonic() - moved_at
-        ) < STALL_S:
+        ) < self.stall_s:
             if still_s > quiet_s and unfinished(self.pipe.client).bulk_bytes == 0:
                 return
             left = f"{sent - arrived} of {sent} events are still not indexed"
@@ -166,6 +166,19 @@ class Watch:
             latest = self.delivered()
             if latest != arrived:
                 arrived, moved_at = latest, time.monotonic()
+
+    @property
+    def stall_s(self) -> float:
+        """How long nothing may be indexed although events are outstanding: queues may wait for a
+        batch to fill."""
+        return STALL_S + _patience_s(self.pipe.profile)
+
+    def _require_progress(self, sample: Poll, progress_at: float) -> None:
+        if sample.at_s - progress_at > self.stall_s and sample.backlog > 0:
+            raise Stalled(
+                f"nothing was indexed for {self.stall_s:g} s: {sample.indexed} of {sample.sent} "
+                "arrived"
+            )
 
 
 def _require_sound(before: Poll, sample: Poll) -> None:
@@ -177,13 +190,6 @@ def _require_sound(before: Poll, sample: Poll) -> None:
     passed_s = sample.at_s - before.at_s
     if passed_s > SILENCE_S:
         raise Stalled(f"the engine's counter could not be read for {passed_s:.1f} s")
-
-
-def _require_progress(sample: Poll, progress_at: float) -> None:
-    if sample.at_s - progress_at > STALL_S and sample.backlog > 0:
-        raise Stalled(
-            f"nothing was indexed for {STALL_S:g} s: {sample.indexed} of {sample.sent} arrived"
-        )
 
 
 def _patience_s(profile: Profile) -> float:
