@@ -211,6 +211,15 @@ def test_a_counter_that_was_out_of_sight_gives_no_rate(watching: Callable[..., R
         run.follow(9.0)
 
 
+def test_a_counter_is_read_in_the_middle_between_question_and_answer(
+    watching: Callable[..., Run],
+) -> None:
+    """Taken for the moment of the question, one slow answer at the end raised the rate by 10 %."""
+    run = watching(Script(answers_s=lambda s: 1.0 if s > 0.5 else 0.0))
+    samples = run.follow(0.55)
+    assert samples[-1].at_s - run.script.began_s == pytest.approx(run.script.at_s - 0.5)
+
+
 def test_queues_may_wait_for_a_batch_before_it_is_a_stall(watching: Callable[..., Run]) -> None:
     """Of two queues, one after the other."""
     waits = {"minDequeueBatchSize": 100, "minDequeueBatchSize.timeout": 8000}

@@ -258,8 +258,9 @@ class _Experiment:
         deadline = time.monotonic() + duration_s
         while True:
             fed = feed.progress()
+            asked_s = time.monotonic()
             arrived = indexed(self.lab.client, self.bound.measured.index.pattern, SILENCE_S)
-            samples.append(Poll(time.monotonic(), arrived, fed.sent))
+            samples.append(Poll((asked_s + time.monotonic()) / 2, arrived, fed.sent))
             if samples[-1].at_s >= deadline or fed.fault is not None or enough():
                 return tuple(samples)
             time.sleep(max(0.0, min(POLL_S, deadline - time.monotonic())))

@@ -102,7 +102,11 @@ class Watch:
         progress = self.flood.progress()
         if progress.error is not None:
             self.blame(progress.error)
-        return Poll(time.monotonic(), self.indexed(), progress.sent)
+        asked_s = time.monotonic()
+        indexed = self.indexed()
+        took_s = time.monotonic() - asked_s
+        _require_seen(took_s)
+        return Poll(asked_s + took_s / 2, indexed, progress.sent)
 
     def indexed(self) -> int:
         """How many events the engine has indexed so far of the measured output; of a base as many
@@ -187,7 +191,10 @@ def _require_sound(before: Poll, sample: Poll) -> None:
         raise Stalled(
             f"the engine's counter ran backwards from {before.indexed} to {sample.indexed}"
         )
-    passed_s = sample.at_s - before.at_s
+    _require_seen(sample.at_s - before.at_s)
+
+
+def _require_seen(passed_s: float) -> None:
     if passed_s > SILENCE_S:
         raise Stalled(f"the engine's counter could not be read for {passed_s:.1f} s")
 
