@@ -44,6 +44,7 @@ class Paced(Course):
     refreshes_s: float | None = 1.0
     looked: list[float] = field(default_factory=list)
     widths: set[int] = field(default_factory=set)
+    search_s: float = 0.0
     slow_outside: float = 0.0
     senders: int = 0
     wants: Mapping[str, object] = field(default_factory=dict)
@@ -88,6 +89,7 @@ class Paced(Course):
         """What was indexed before the last of them, by blocks of numbers."""
         self.looked.append(self.script.at_s)
         self.widths.add(width)
+        self.script.sleep(self.search_s)
         found = int(self.script.indexed(self.round() * (self.refreshes_s or 1.0)))
         return {first: min(width, found - first) for first in range(0, found, width)}
 
@@ -150,6 +152,13 @@ def test_freshness_is_from_when_an_event_was_due_until_a_search_finds_it(course:
     # After each refresh once, and no more often, by blocks of what is due in a tenth of a second.
     assert len(course.looked) < LASTS_S + 6
     assert course.widths == {RATE / 10}
+
+
+def test_an_event_is_found_when_the_search_is_over(course: Paced) -> None:
+    course.search_s = 0.3
+    found = measured(course).freshness_s
+    assert found is not None
+    assert found.p50 > BEHIND_S + 0.5
 
 
 def test_of_several_senders_a_block_holds_what_each_sends_in_that_time(course: Paced) -> None:

@@ -180,7 +180,8 @@ class _Paced:
         refreshes = engine.refreshes(pattern, SILENCE_S)
         if refreshes is None or refreshes != self._refreshes:
             self._refreshes = refreshes
-            self._arrivals.add(time.monotonic(), engine.searchable(pattern, self._width))
+            found = engine.searchable(pattern, self._width)
+            self._arrivals.add(time.monotonic(), found)
 
     def _await_found(self, watch: Watch, final: FloodProgress) -> None:
         """Look on until everything is found, or nothing more is to be expected."""
