@@ -89,6 +89,13 @@ def test_a_socket_that_is_there_already_is_not_taken_for_ours(tmp_path: Path) ->
             UnixSocket(path).require_free()
 
 
+def test_a_socket_whose_path_is_too_long_is_said() -> None:
+    longest = "/" + "s" * 106
+    UnixSocket(longest).require_free()
+    with pytest.raises(JobFailed, match=r"has 108 bytes, .* at most 107: start this in a folder"):
+        UnixSocket(longest + "s").require_free()
+
+
 def test_a_file_is_read_as_far_as_it_was_read_however_often_it_is_open(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     path.write_text("hello\n", encoding="utf-8")

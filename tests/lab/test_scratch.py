@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tuner.host.lock import state_folder
+from tuner.lab.entrances import UnixSocket
 from tuner.lab.scratch import remove_abandoned, scratch
 
 ROOT = Path(__file__).parents[2]
@@ -91,3 +95,17 @@ def test_nothing_but_a_scratch_folder_is_ever_removed(tmp_path: Path) -> None:
     assert precious.is_dir()
     assert link.is_symlink()
     assert not set(places) & records()
+
+
+def test_where_sockets_would_have_too_long_a_path_it_is_in_the_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuner.lab.scratch.unprivileged_user", lambda: None)
+    temporary, deep = Path(tempfile.gettempdir()), tmp_path / ("a" * 60)
+    deep.mkdir()
+    with scratch(deep) as folder:
+        assert folder.parent == deep.resolve()
+    with scratch(deep, holds_sockets=True) as folder:
+        assert folder.parent == temporary
+    with scratch(temporary, holds_sockets=True) as folder:
+        UnixSocket(str(folder / "trial-learning-0a1b" / "20000.sock")).require_free()

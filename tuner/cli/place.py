@@ -39,6 +39,7 @@ from tuner.measure.metrics import Result
 from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.sustain import overload_plan
 from tuner.measure.trial import Survivor, Tell, run_trial
+from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
 from tuner.render.artefacts import render
 from tuner.render.fingerprint import fingerprint
@@ -172,7 +173,11 @@ def open_lab(wanted: Wanted, profile: Profile, parent: Path, tell: Tell) -> Iter
     with measuring("rsyslog-tune"):
         for left in remove_abandoned():
             tell(f"removed {left}, left by a killed run")
-        with scratch(parent) as folder, _lab(wanted, profile, folder, tell) as lab:
+        sockets = any(one.transport == "unix" for one in flooded(profile))
+        with (
+            scratch(parent, holds_sockets=sockets) as folder,
+            _lab(wanted, profile, folder, tell) as lab,
+        ):
             yield replace(lab, templates=wanted.templates)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from tuner.errors import JobFailed
 from tuner.host.process import run
 from tuner.host.programs import openssl
 from tuner.lab.ports import is_bound, is_listening, require_free
+from tuner.lab.scratch import LONGEST_SOCKET
 from tuner.modules.input import TRANSPORTS, Input
 from tuner.modules.tls import COLLECTOR_NAME, SENDER_NAME, Certificates
 from tuner.profile.bind_inputs import flooded
@@ -72,7 +74,12 @@ class UnixSocket:
     path: str
 
     def require_free(self) -> None:
-        """Raise JobFailed when there is anything already."""
+        """Raise JobFailed when there is anything already, or no socket can be."""
+        if (length := len(os.fsencode(self.path))) > LONGEST_SOCKET:
+            raise JobFailed(
+                f"{self.path} has {length} bytes, and the path of a socket at most "
+                f"{LONGEST_SOCKET}: start this in a folder with a shorter path"
+            )
         if Path(self.path).exists():
             raise JobFailed(f"{self.path} exists already: remove it, or end what uses it")
 

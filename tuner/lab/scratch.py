@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import os
 import secrets
 import shutil
 import stat
@@ -15,20 +16,28 @@ from pathlib import Path
 from tuner.host.lock import locked, state_folder
 from tuner.host.process import unprivileged_user
 
+LONGEST_SOCKET = 107
+"""Bytes of the longest path that a socket may have (`sun_path` of unix(7))."""
+
 _PREFIX = "rsyslog-tune-lab-"
+_SOCKET = "trial-learning-0a1b-longest/20000.sock"
 
 
 @contextlib.contextmanager
-def scratch(parent: Path) -> Iterator[Path]:
+def scratch(parent: Path, *, holds_sockets: bool = False) -> Iterator[Path]:
     """A new folder below `parent` for the folders of our daemons, gone afterwards.
 
     When we are root the daemons run as another user, who may only pass through it; where that user
-    cannot reach `parent` (as under /root), the folder is made in the system's temporary folder
-    instead.  It is on record until it is gone, so that `remove_abandoned` finds it after a SIGKILL.
+    cannot reach `parent` (as under /root), or where the paths of sockets in the folder would be
+    longer than they may be, it is made in the system's temporary folder instead.  It is on record
+    until it is gone, so that `remove_abandoned` finds it after a SIGKILL.
     """
+    name = f"{_PREFIX}{secrets.token_hex(4)}"
     reachable = unprivileged_user() is None or is_reachable(parent)
-    base = parent.resolve() if reachable else Path(tempfile.gettempdir())
-    folder = base / f"{_PREFIX}{secrets.token_hex(4)}"
+    longest = os.fsencode(parent.resolve() / name / _SOCKET)
+    fits = not holds_sockets or len(longest) <= LONGEST_SOCKET
+    base = parent.resolve() if reachable and fits else Path(tempfile.gettempdir())
+    folder = base / name
     with _on_record(folder):
         try:
             make_passage(folder)
