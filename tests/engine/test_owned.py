@@ -40,6 +40,7 @@ class Engine(EngineClient):
         self.put: list[JSON | None] = []
         self.refuses: dict[str, int] = {}
         self.deleted: list[str] = []
+        self.template: JSON = {}
 
     def request(
         self, method: str, path: str, body: JSON | None = None, *, timeout_s: float | None = None
@@ -58,10 +59,11 @@ class Engine(EngineClient):
         assert method == "GET"
         if place.startswith("/_cat/indices/"):
             return [{"index": one} for one in indices if one.startswith(name.rstrip("*"))]
-        if place.startswith("/_index_template/"):
+        if place.startswith("/_index_template"):
+            name = name if place.startswith("/_index_template/") else "*"
             return {
                 "index_templates": [
-                    {"name": one, "index_template": {"_meta": meta}}
+                    {"name": one, "index_template": {"_meta": meta} | self.template}
                     for one, meta in templates.items()
                     if one.startswith(name.rstrip("*"))
                 ]

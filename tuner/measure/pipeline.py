@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.engine.delivery import FIELD, MAPPING, Expectation
+from tuner.engine.installed import InstalledTemplate, installed_templates, stronger
 from tuner.engine.owned import Owner, create_index, put_template, remove
-from tuner.errors import Unreachable
+from tuner.errors import Refused, Unreachable
 from tuner.flood.heads import NUMBER_DIGITS
 from tuner.flood.workload import format_for
 from tuner.host.process import own_environment
@@ -97,6 +98,7 @@ def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
 def install_for_base(lab: Lab, bound: Profile, prefix: str) -> None:
     """Put a template for the indices of a base into the engine, in which the number of each event
     is one; and the user's own before it, where there is one."""
+    _require_first(installed_templates(lab.client), prefix, _ABOVE_PRODUCTION)
     _put(lab, f"{prefix}own", [f"{prefix}*"], _ABOVE_PRODUCTION, {}, {})
     given = None if bound.base is None else bound.base.kept.template
     if given is not None:
@@ -148,12 +150,27 @@ def removed(lab: Lab, name: str) -> Iterator[None]:
 def install_index(lab: Lab, bound: Profile) -> None:
     """Put the index template of each output of `bound` into the engine and, where its name is
     always the same, the index."""
+    installed = installed_templates(lab.client)
     for output in bound.indexed:
         template = index_template(bound, output, lab.templates)
-        body = _marked(template, lab.owner, priority_of(output.index))
+        priority = _ABOVE_PRODUCTION + priority_of(output.index)
+        _require_first(installed, output.index.target, priority)
+        body = _marked(template, lab.owner, priority)
         put_template(lab.client, lab.owner, output.index.target, body)
         if not output.index.varies:
             create_index(lab.client, lab.owner, output.index.target)
+
+
+def _require_first(installed: Sequence[InstalledTemplate], index: str, priority: int) -> None:
+    """Raise Refused where a new index of that name would get another template than ours of that
+    priority: something else would be measured, and the index stay behind, as it would not say that
+    it is ours."""
+    for other in stronger(installed, index, priority):
+        raise Refused(
+            f"the index template {other.name} of the cluster has priority {other.priority} and "
+            f"matches {index}: indices of measurements would get its mapping and settings. Narrow "
+            f"its index_patterns, or give it a priority below {priority} while you measure"
+        )
 
 
 def identity_of(bound: Profile) -> Identity:
@@ -171,8 +188,7 @@ def _marked(template: JSON, owner: Owner, priority: int) -> JSON:
     marked = _numbered(_section(inner, "mappings"), owner)
     settings = {**_section(inner, "settings"), **_FRESH_SIZES}
     body: JSON = {**inner, "mappings": marked, "settings": settings}
-    raised = _ABOVE_PRODUCTION + priority
-    return {**template, "priority": raised, "_meta": owner.meta, "template": body}
+    return {**template, "priority": priority, "_meta": owner.meta, "template": body}
 
 
 def _numbered(mappings: Mapping[str, object], owner: Owner) -> JSON:
