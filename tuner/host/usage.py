@@ -111,6 +111,7 @@ def describe_machine() -> str:
 
 
 _WATCHED_S = 0.5
+_STAT = Path("/proc/stat")
 
 
 @dataclass(frozen=True)
@@ -146,8 +147,11 @@ class CoreTime:
 def core_time() -> CoreTime:
     """What the cores did so far, from /proc/stat or, under a quota, from its control group."""
     allowed = set(psutil.Process().cpu_affinity())
-    every = psutil.cpu_times(percpu=True)
-    ours = [times for number, times in enumerate(every) if number in allowed]
+    # Of CPUs that are offline there is no line.  A container may have lines for its own CPUs alone,
+    # with numbers of its own (lxcfs), where an affinity has those of the machine.
+    every = list(zip(_numbers(), psutil.cpu_times(percpu=True), strict=False))
+    is_own = len(every) <= len(allowed)
+    ours = [times for number, times in every if is_own or number in allowed]
     quota = cpu_quota(len(allowed))
     used_s = None if quota is None else quota.used_s()
     busy = (one.user + one.nice + one.system + one.irq + one.softirq + one.steal for one in ours)
@@ -157,6 +161,12 @@ def core_time() -> CoreTime:
         io_wait_s=sum(one.iowait for one in ours),
         stolen_s=sum(one.steal for one in ours),
     )
+
+
+def _numbers() -> list[int]:
+    """Of the CPUs that /proc/stat has lines for, in its order."""
+    lines = _STAT.read_text(encoding="ascii").splitlines()
+    return [int(number) for line in lines if (number := line.split(" ")[0][3:]).isdecimal()]
 
 
 def busy_share() -> float:
