@@ -9,6 +9,7 @@ from typing import cast
 
 import pytest
 
+from tuner.errors import JobFailed
 from tuner.flood.spread import Traffic
 from tuner.host.threads import NamedThreads
 from tuner.host.usage import CoreTime, Usage
@@ -81,3 +82,8 @@ def test_growth_is_the_difference_of_each(now: Counters) -> None:
     assert (grown.engine_cpu_s, grown.rejected, grown.refreshes) == (20.0, 2, 2)
     assert (grown.index_throttled_ms, grown.merge_throttled_ms) == (100, 200)
     assert set(grown.loads) == {"in:imptcp"}
+
+
+def test_cpu_that_runs_backwards_is_a_node_that_restarted(now: Counters) -> None:
+    with pytest.raises(JobFailed, match=r"ran backwards from 4\.5 to 1\.0 s: a node restarted"):
+        replace(now, engine_cpu_s=1.0).since(now)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tuner.engine.client import EngineClient, number_at, object_at
+from tuner.errors import JobFailed
 
 _LONGEST_S = 60.0
 _POLL_S = 0.1
@@ -50,22 +51,40 @@ def index_counters(client: EngineClient, pattern: str) -> IndexCounters:
     )
 
 
+_CPU = ("process", "cpu", "total_in_millis")
+_PRESSURE = ("indexing_pressure", "memory", "total")
+_REJECTED = (
+    ("thread_pool", "write", "rejected"),
+    (*_PRESSURE, "coordinating_rejections"),
+    (*_PRESSURE, "primary_rejections"),
+)
+
+
 @dataclass(frozen=True)
 class NodeCounters:
-    """CPU milliseconds of all nodes, and bulk tasks their write pools rejected."""
+    """CPU milliseconds of all nodes, and what they rejected of bulk requests: tasks of their write
+    pools, and operations beyond `indexing_pressure.memory.limit`."""
 
     cpu_ms: int
     rejected: int
 
 
 def node_counters(client: EngineClient, timeout_s: float | None = None) -> NodeCounters:
-    """What all nodes together used and rejected since they started."""
-    wanted = "nodes.*.process.cpu.total_in_millis,nodes.*.thread_pool.write.rejected"
-    answer = client.get(f"/_nodes/stats/process,thread_pool?filter_path={wanted}", timeout_s)
+    """What all nodes together used and rejected since they started; raises JobFailed where one is
+    missing from the answer."""
+    wanted = ",".join(
+        ("_nodes.failed", *(f"nodes.*.{'.'.join(keys)}" for keys in (_CPU, *_REJECTED)))
+    )
+    path = "/_nodes/stats/process,thread_pool,indexing_pressure"
+    answer = client.get(f"{path}?filter_path={wanted}", timeout_s)
+    if failed := number_at(answer, "_nodes", "failed"):
+        raise JobFailed(
+            f"{failed} of the engine's nodes did not say what they counted: measure again"
+        )
     each = object_at(answer, "nodes").values()
     return NodeCounters(
-        cpu_ms=sum(number_at(node, "process", "cpu", "total_in_millis") for node in each),
-        rejected=sum(number_at(node, "thread_pool", "write", "rejected") for node in each),
+        cpu_ms=sum(number_at(node, *_CPU) for node in each),
+        rejected=sum(number_at(node, *keys) for node in each for keys in _REJECTED),
     )
 
 

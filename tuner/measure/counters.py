@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from tuner.engine.bulk_times import BulkLatency, BulkTimes, between, bulk_times, latency_of
 from tuner.engine.counters import index_counters, node_counters
+from tuner.errors import JobFailed
 from tuner.flood.spread import Traffic
 from tuner.host.threads import Load, NamedThreads, thread_cpu, thread_loads
 from tuner.host.usage import CoreTime, core_time
@@ -23,8 +24,8 @@ class _Counted:
     """What only ever grows.
 
     Throttle times are milliseconds of the primaries (`merges.total_throttled_time_in_millis`,
-    `indexing.throttle_time_in_millis`), `rejected` bulk tasks turned away by write pools, `probe`
-    the fixed work that was done meanwhile, None where there is no probe; `receiver_cpu_s`
+    `indexing.throttle_time_in_millis`), `rejected` what the engine turned away of bulk requests,
+    `probe` the fixed work that was done meanwhile, None where there is no probe; `receiver_cpu_s`
     is of what takes the messages that a base forwards; `load_hosts` and `engine_hosts` are those
     that the senders and the engine's nodes are on, by name, where they are not on this machine.
     """
@@ -60,7 +61,13 @@ class Counters(_Counted):
     threads: Mapping[str, NamedThreads]
 
     def since(self, before: Counters) -> Growth:
-        """How much everything grew since `before`."""
+        """How much everything grew since `before`.  Raises JobFailed where a node of the engine
+        restarted in between."""
+        if self.engine_cpu_s < before.engine_cpu_s:
+            raise JobFailed(
+                f"the engine's CPU time ran backwards from {before.engine_cpu_s:.1f} to "
+                f"{self.engine_cpu_s:.1f} s: a node restarted; measure again"
+            )
         passed_s = self.at_s - before.at_s
         bulk = None
         if before.bulk is not None and self.bulk is not None:
