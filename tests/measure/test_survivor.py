@@ -153,6 +153,36 @@ def test_an_engine_that_refuses_the_settings_of_a_candidate_is_no_loss(world: Wo
     assert spent == pytest.approx([2, 5 + 3 + 2])
 
 
+def test_an_engine_that_went_back_to_its_old_settings_gets_warm_again(world: World) -> None:
+    """It was killed, and started twice."""
+    world.is_ours = True
+    survivor = Survivor(world.lab, WRITTEN, WARM_UP)
+    survivor.measured(WRITTEN, run_of(GOOD), "t1", silent)
+    world.refuses = True
+    survivor.measured(CANDIDATE, run_of(GOOD), "t2", silent)
+    world.refuses = False
+    found = survivor.measured(WRITTEN, run_of(GOOD), "t3", silent)
+    assert world.done == [("t1f", WRITTEN), ("t3wf", WRITTEN), ("t3w", WRITTEN)]
+    assert found.spent is not None
+    assert found.spent.restart_s == pytest.approx(3 + 3, abs=0.01)
+    survivor.measured(WRITTEN, run_of(GOOD), "t4", silent)
+    assert len(world.done) == 3
+
+
+def test_an_engine_of_ours_that_was_started_again_has_an_index_before_it_gets_warm(
+    world: World,
+) -> None:
+    world.is_ours = True
+    survivor = Survivor(world.lab, WRITTEN, WARM_UP)
+    world.gone = "it ended"
+    survivor.measured(WRITTEN, run_of(GOOD), "t1", silent)
+    assert world.done == ["revived", REMOVED, ("t1r1f", WRITTEN), ("t1r1", WRITTEN)]
+    world.done.clear()
+    world.restarts = True
+    survivor.measured(CANDIDATE, run_of(GOOD), "t2", silent)
+    assert world.done == [("t2wf", CANDIDATE), ("t2w", CANDIDATE)]
+
+
 def test_an_engine_that_died_in_a_run_starts_again_and_gets_warm_as_written(world: World) -> None:
     survivor = Survivor(world.lab, WRITTEN, WARM_UP)
     found = survivor.measured(CANDIDATE, dying(world), "t1", silent)

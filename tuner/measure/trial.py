@@ -238,7 +238,8 @@ NamedRun = Callable[[str, Tell], Result]
 @dataclass
 class Survivor:
     """Measures in a lab whose engine may die or fall silent; it then runs again as it did first,
-    and gets warm with the profile as `written`.  An engine of ours has had an index before."""
+    and gets warm with the profile as `written`.  An engine of ours has had an index before, and is
+    warm where it was started again."""
 
     lab: Lab
     written: Profile
@@ -246,6 +247,7 @@ class Survivor:
     _losses: int = 0
     _restart_s: float = 0.0
     _has_index: bool = False
+    _is_cold: bool = False
 
     def measured(self, profile: Profile, run: NamedRun, name: str, tell: Tell) -> Result:
         """What `run` gives on the engine as `profile` wants it, with the seconds of the restarts
@@ -262,11 +264,10 @@ class Survivor:
         self._restart_s = 0.0
         try:
             restart_s += self._turned(profile, name, tell)
-            if self.lab.engine.restarts and not self._has_index:
-                self._has_index = True
-                run_trial(self.lab, profile, FIRST_INDEX, f"{name}f", tell)
+            self._give_index(profile, name, tell)
             result = run(name, tell)
         except NodeRefused as refused:
+            self._is_cold, self._has_index = True, False
             restart_s += time.monotonic() - began_s
             result = Failure(FailureKind.ENGINE_DOWN, str(refused))
         except Unreachable as lost:
@@ -284,13 +285,26 @@ class Survivor:
         return replace(result, spent=replace(result.spent or Spent(), restart_s=restart_s))
 
     def _turned(self, profile: Profile, name: str, tell: Tell) -> float:
-        """Restart the engine if `profile` has other node settings, and warm it up, because a JVM
-        that has just started is slow; the seconds that it took, 0 without a restart."""
+        """Restart the engine if `profile` has other node settings, and warm up one that was
+        restarted, because a JVM that has just started is slow; the seconds that it took, 0 without
+        a restart."""
         began_s = time.monotonic()
-        if self.lab.engine.run_with(profile) == 0:
+        if self.lab.engine.run_with(profile) > 0:
+            self._is_cold, self._has_index = True, False
+        if not self._is_cold:
             return 0.0
-        run_trial(self.lab, profile, self.warm_up, f"{name}w", tell)
+        self._get_warm(profile, f"{name}w", tell)
         return time.monotonic() - began_s
+
+    def _get_warm(self, profile: Profile, name: str, tell: Tell) -> None:
+        self._give_index(profile, name, tell)
+        run_trial(self.lab, profile, self.warm_up, name, tell)
+        self._is_cold = False
+
+    def _give_index(self, profile: Profile, name: str, tell: Tell) -> None:
+        if self.lab.engine.restarts and not self._has_index:
+            self._has_index = True
+            run_trial(self.lab, profile, FIRST_INDEX, f"{name}f", tell)
 
     def _revive(self, lost: Unreachable, name: str, tell: Tell) -> None:
         """Start the engine again and warm it up, which may lose it again."""
@@ -303,10 +317,11 @@ class Survivor:
             self.lab.engine.revive()
         except Unreachable as gone:
             raise Unreachable(f"{lost}; {gone}") from None
+        self._is_cold, self._has_index = True, False
         with contextlib.suppress(TuneError):
             remove(self.lab.client, self.lab.owner, self.lab.owner.prefix)
         try:
-            run_trial(self.lab, self.written, self.warm_up, f"{name}r{self._losses}", tell)
+            self._get_warm(self.written, f"{name}r{self._losses}", tell)
         except Unreachable as again:
             self._revive(again, name, tell)
         self._restart_s = time.monotonic() - began_s
