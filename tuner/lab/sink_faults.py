@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from tuner.engine.delivery import FaultCount
 from tuner.lab.faults import Fault, FaultKind
 from tuner.lab.sink_bulk import Refuse, documents_in, every_one, every_third, none
 from tuner.lab.sink_delivery import Numbers
@@ -20,15 +20,6 @@ Bulk = Callable[[Refuse], tuple[bytes, int]]
 _PAGE = b"<html><head><title>%d</title></head><body><h1>From a proxy</h1></body></html>\n"
 
 
-@dataclass(frozen=True)
-class FaultHit:
-    """One fault at work: how many documents it met, and how many the sink counted of them."""
-
-    fault: str
-    documents: int
-    stored: int
-
-
 class FaultInjector:
     """Decides which bulk requests and events go wrong; may be called from any thread."""
 
@@ -38,10 +29,10 @@ class FaultInjector:
         self._of_events = {fault: fault.times for fault in faults if fault.kind.is_of_an_event}
         self._requests = 0
         self._under_way_bytes = 0
-        self._hits: list[FaultHit] = []
+        self._hits: list[FaultCount] = []
 
     @property
-    def hits(self) -> list[FaultHit]:
+    def hits(self) -> list[FaultCount]:
         """What it has done so far."""
         with self._lock:
             return list(self._hits)
@@ -66,7 +57,7 @@ class FaultInjector:
             if not active:
                 return Reply(store(none)[0])
             reply, stored = _faulty_reply(active[0], store)
-            self._remember(FaultHit(str(active[0]), documents_in(body), stored))
+            self._remember(FaultCount(str(active[0]), documents_in(body), stored))
             return reply
         finally:
             with self._lock:
@@ -81,10 +72,10 @@ class FaultInjector:
             self._of_events[fault] -= len(hits)
             doubles = fault.kind is FaultKind.DOUBLE_EVENT
             numbers = np.append(numbers, numbers[hits]) if doubles else np.delete(numbers, hits)
-            self._remember(FaultHit(str(fault), len(hits), 2 * len(hits) if doubles else 0))
+            self._remember(FaultCount(str(fault), len(hits), 2 * len(hits) if doubles else 0))
         return numbers
 
-    def _remember(self, hit: FaultHit) -> None:
+    def _remember(self, hit: FaultCount) -> None:
         with self._lock:
             self._hits.append(hit)
 

@@ -15,7 +15,6 @@ from tuner.engine.counters import (
     merges_under_way,
     node_counters,
 )
-from tuner.engine.delivery import DeliveryCheck
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S, lost_shards
 from tuner.engine.sampled import StoredDocument
@@ -123,8 +122,8 @@ def _delivery(watch: Watch, sent: SentEvents) -> Delivery:
         check = pipe.lab.engine.check_expected(pipe.pattern, sent, run, pipe.expectation)
         if not pipe.expectation.is_sure:
             accounted = total - check.lost + check.duplicated
-            return _account(check, total, accounted, accounted)
-        return _account(check, total, arrived + beyond, found + beyond)
+            return Delivery(total, accounted, accounted, **vars(check))
+        return Delivery(total, arrived + beyond, found + beyond, **vars(check))
     each = [_delivery_to(watch, sent, output) for output in pipe.profile.indexed]
     return next((one for one in each if not one.exact), each[0])
 
@@ -133,7 +132,7 @@ def _delivery_to(watch: Watch, sent: SentEvents, output: OmelasticsearchOutput) 
     arrived, found = _counted(watch, output.index.pattern)
     profile = watch.pipe.profile
     check = watch.pipe.lab.engine.check_delivery(profile, output, sent, arrived, found)
-    return _account(check, sent.total, arrived, found)
+    return Delivery(sent.total, arrived, found, **vars(check))
 
 
 def _counted(watch: Watch, pattern: str) -> tuple[int, int]:
@@ -141,19 +140,6 @@ def _counted(watch: Watch, pattern: str) -> tuple[int, int]:
     client = watch.pipe.client
     make_durable(client, pattern)
     return indexed(client, pattern, SILENCE_S), count(client, pattern)
-
-
-def _account(check: DeliveryCheck, sent: int, arrived: int, found: int) -> Delivery:
-    return Delivery(
-        sent,
-        arrived,
-        found,
-        check.lost,
-        check.duplicated,
-        check.missing,
-        check.doubled,
-        check.identified,
-    )
 
 
 def after_loss(watch: Watch, loss: str, sent: SentEvents) -> Failure:
