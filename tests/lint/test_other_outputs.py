@@ -302,6 +302,26 @@ def test_a_failover_says_what_it_loses_and_what_keeps_it() -> None:
     assert said([leader, FILE | STANDS_IN], **RELAXED) == {}
 
 
+TWO_STREAMS: dict[str, object] = {
+    "streams": {"apps": {}},
+    "inputs": [{"type": "imptcp", "port": 10514},
+               {"type": "imptcp", "port": 10515, "stream": "apps"}],
+}  # fmt: skip
+OF_APPS = {"stream": "apps"}
+
+
+def test_an_output_stands_in_for_one_of_its_own_stream() -> None:
+    """A stream's ruleset holds its own outputs only."""
+    alone = said([ENGINE | GIVES_UP, FILE | OF_APPS | STANDS_IN], **RELAXED, **TWO_STREAMS)
+    assert set(alone) == {"RT250"}
+    lost = said([ENGINE | GIVES_UP, FILE | OF_APPS], **RELAXED, **TWO_STREAMS)
+    assert set(lost) == {"RT208"}
+    between = HOSTS | OF_APPS
+    assert said([ENGINE | GIVES_UP, between, FILE | STANDS_IN], **RELAXED, **TWO_STREAMS) == {}
+    never = said([ENGINE, between, FILE | STANDS_IN], **RELAXED, **TWO_STREAMS)
+    assert set(never) == {"RT251"}
+
+
 @pytest.mark.parametrize(
     ("code", "output"),
     [

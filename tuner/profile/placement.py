@@ -3,6 +3,7 @@ events they hold, and in how much memory."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -153,6 +154,26 @@ def action_queue(profile: Profile, number: int) -> PlacedQueue:
     """The queue of the output with that number."""
     written = profile.outputs[number].queue
     return PlacedQueue(("outputs", number, "queue"), Place.ACTION, written)
+
+
+def failovers(profile: Profile, stream: str | None) -> Iterator[tuple[int, ...]]:
+    """The numbers of a stream's outputs: each with those that stand in for it, in order."""
+    group: list[int] = []
+    for number, output in enumerate(profile.outputs):
+        if output.stream != stream:
+            continue
+        if group and not output.exec_only_when_previous_is_suspended:
+            yield tuple(group)
+            group = []
+        group.append(number)
+    if group:
+        yield tuple(group)
+
+
+def every_failover(profile: Profile) -> Iterator[tuple[int, ...]]:
+    """The `failovers` of all streams."""
+    for stream in dict.fromkeys(output.stream for output in profile.outputs):
+        yield from failovers(profile, stream)
 
 
 def measured_queue(profile: Profile) -> PlacedQueue:

@@ -10,7 +10,7 @@ from tuner.modules.output import Lines
 from tuner.modules.queue import Queue, QueueType
 from tuner.modules.refused_bulks import TYPE_CAN_GO, TYPE_GONE
 from tuner.profile.model import Profile
-from tuner.profile.placement import action_queue
+from tuner.profile.placement import action_queue, failovers
 from tuner.rainerscript.quoting import Emitted
 from tuner.render.condition import condition
 from tuner.render.document import Step
@@ -70,7 +70,7 @@ def deliveries(
 ) -> Iterator[ActionGroup]:
     """The outputs of a stream in their order, each with those that stand in for it; `steps` are
     what the documents of each need."""
-    for leader, *standins in _groups(profile, stream):
+    for leader, *standins in failovers(profile, stream):
         queue = action_queue(profile, leader).resolved
         output = profile.outputs[leader]
         ruleset = f"failover.{output.name}" if standins and queue != DIRECT else None
@@ -116,20 +116,6 @@ def bulk(
 def retry_name(output: OmelasticsearchOutput) -> str:
     """What the ruleset of an output's refused documents is called: a dot is in no other name."""
     return f"retry.{output.name}"
-
-
-def _groups(profile: Profile, stream: str | None) -> Iterator[tuple[int, ...]]:
-    """The numbers of a stream's outputs: each with those that stand in for it, in order."""
-    group: list[int] = []
-    for number, output in enumerate(profile.outputs):
-        if output.stream != stream:
-            continue
-        if group and not output.exec_only_when_previous_is_suspended:
-            yield tuple(group)
-            group = []
-        group.append(number)
-    if group:
-        yield tuple(group)
 
 
 def _action(profile: Profile, number: int, queue: Queue) -> BulkAction | LineAction:

@@ -15,7 +15,7 @@ from tuner.modules.omfile import DYNA_FILES, OmfileOutput, file_pattern
 from tuner.modules.output import Output
 from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import Profile, Tier
-from tuner.profile.placement import action_queue, working_queue
+from tuner.profile.placement import action_queue, every_failover, working_queue
 from tuner.rule import Complaint, Cure, advice, error, loss
 from tuner.schema.units import size_bytes
 
@@ -243,25 +243,27 @@ _STANDS_IN = {**_FILE, _SUSPENDED: True}
 
 
 def _followed(profile: Profile) -> Iterator[Placed[tuple[Output, Output]]]:
-    """Each output that another comes after, with that one."""
-    pairs = enumerate(pairwise(profile.outputs))
-    return ((("outputs", number), pair) for number, pair in pairs)
+    """Each output that another stands in for, with that one."""
+    for group in every_failover(profile):
+        for before, after in pairwise(group):
+            yield ("outputs", before), (profile.outputs[before], profile.outputs[after])
 
 
 @error(
     "RT250",
-    why="A failover output never runs if there is no output before it.",
+    why="A failover output never runs if there is no output before it in its stream.",
     source="rsyslog action.c",
     bad={f"outputs[logs].{_SUSPENDED}": True},
     good={f"outputs[logs].{_SUSPENDED}": False},
 )
 def _first_stands_in(profile: Profile) -> Iterator[Complaint]:
-    if profile.outputs and profile.outputs[0].exec_only_when_previous_is_suspended:
-        yield Complaint(
-            ("outputs", 0, _SUSPENDED),
-            "there is no output before this one that could be suspended: "
-            "put the one that it takes over from first",
-        )
+    for first, *_ in every_failover(profile):
+        if profile.outputs[first].exec_only_when_previous_is_suspended:
+            yield Complaint(
+                ("outputs", first, _SUSPENDED),
+                "there is no output of its stream before this one that could be suspended: "
+                "put the one that it takes over from first",
+            )
 
 
 @error(
@@ -274,7 +276,7 @@ def _first_stands_in(profile: Profile) -> Iterator[Complaint]:
 @each(_followed, "action.resumeRetryCount")
 def _never_suspended(pair: tuple[Output, Output], _: Profile) -> Iterator[str]:
     before, after = pair
-    if after.exec_only_when_previous_is_suspended and before.action_resume_retry_count == -1:
+    if before.action_resume_retry_count == -1:
         yield (
             f"this output is retried forever, so {after.name} never takes over: set "
             "action.resumeRetryCount to 0 or a few"
@@ -298,8 +300,7 @@ def _never_suspended(pair: tuple[Output, Output], _: Profile) -> Iterator[str]:
 @each(_followed, "queue")
 def _queue_between(pair: tuple[Output, Output], _: Profile) -> Iterator[str]:
     before, after = pair
-    both = all(output.exec_only_when_previous_is_suspended for output in pair)
-    if both and not before.is_direct:
+    if before.exec_only_when_previous_is_suspended and not before.is_direct:
         yield (
             f"an output with a queue accepts everything, so {after.name} never takes over: "
             "remove this queue; the first output's queue serves them all"
@@ -380,14 +381,13 @@ def _lost_at_the_change(profile: Profile) -> Iterator[Complaint]:
     with resumeRetryCount 0 and 1 alike; nothing before or after, and nothing twice."""
     if profile.guardrails.tier is not Tier.DURABLE:
         return
-    queue = working_queue(profile)
-    for number, (before, after) in enumerate(pairwise(profile.outputs)):
-        if not before.exec_only_when_previous_is_suspended:
-            own = action_queue(profile, number)
-            queue = working_queue(profile, number) if own.is_direct else own
-        if after.exec_only_when_previous_is_suspended:
+    for group in every_failover(profile):
+        own = action_queue(profile, group[0])
+        queue = working_queue(profile, group[0]) if own.is_direct else own
+        for number, standin in pairwise(group):
+            before, after = profile.outputs[number], profile.outputs[standin]
             yield Complaint(
-                ("outputs", number + 1, _SUSPENDED),
+                ("outputs", standin, _SUSPENDED),
                 f"when {before.name} goes down, the batches in flight, up to "
                 f"{queue.copies * queue.workers * queue.batch} events, are lost before "
                 f"{after.name} takes over, which the durable tier forbids: to keep them remove "

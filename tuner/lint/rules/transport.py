@@ -10,6 +10,7 @@ from tuner.modules.omelasticsearch import ASKS_AT_START, OmelasticsearchOutput
 from tuner.modules.omhttp import OmhttpOutput
 from tuner.modules.output import Output
 from tuner.profile.model import Profile
+from tuner.profile.placement import every_failover
 from tuner.rule import Changes, Complaint, Cure, error, loss, warning
 from tuner.schema.parameter import since
 from tuner.schema.scalars import is_loopback
@@ -177,10 +178,8 @@ def _slow_start(profile: Profile) -> Iterator[Complaint]:
 
 def _without_failover(profile: Profile) -> Iterator[Placed[Output]]:
     """The outputs that no other takes over from."""
-    for number, output in enumerate(profile.outputs):
-        after = profile.outputs[number + 1 : number + 2]
-        if not any(other.exec_only_when_previous_is_suspended for other in after):
-            yield ("outputs", number), output
+    for *_, last in every_failover(profile):
+        yield ("outputs", last), profile.outputs[last]
 
 
 @loss(
