@@ -90,13 +90,14 @@ def test_a_queue_of_inputs_with_what_no_profile_takes_loads_without_that(tmp_pat
 def test_a_batch_larger_than_its_queue_is_as_large_as_that(tmp_path: Path) -> None:
     made = imported(
         f'{DOCUMENT}input(type="imtcp" port="10515" ruleset="r")\n'
-        'ruleset(name="r" queue.size="1000") { action(type="omfile" file="/var/log/a") }\n'
+        'ruleset(name="r" queue.size="3000" queue.dequeueBatchSize="5000") '
+        '{ action(type="omfile" file="/var/log/a") }\n'
         'action(type="omfile" file="/var/log/b")\n',
         tmp_path,
     )
-    assert made.data["streams"] == {"r": {"queue": {"size": 1000, "dequeueBatchSize": 1000}}}
+    assert made.data["streams"] == {"r": {"queue": {"size": 3000, "dequeueBatchSize": 3000}}}
     assert [one.message for one in made.changed] == [
-        "ruleset r: rsyslog lowers its batch of 1024 to the size of the queue, 1000"
+        "ruleset r: rsyslog lowers its batch of 5000 to the size of the queue, 3000"
     ]
     parse_profile(profile_text(made, ["rsyslog.conf"]), "site.yaml")
 

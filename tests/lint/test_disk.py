@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.lint.findings import findings
+from tests.profile.examples import small
+from tuner.render.artefacts import rsyslog_conf
 
 FILES: dict[str, object] = {
     "filename": "q",
@@ -15,7 +17,8 @@ UDP = {"type": "imudp", "port": 514, "rcvbufSize": "4m"}
 
 
 def main_with(**more: object) -> dict[str, object]:
-    queue = {"size": 100000, "dequeueBatchSize": 1024, "workerThreads": 1, **FILES, **more}
+    queue = {"size": 100000, "dequeueBatchSize": 1024, "workerThreads": 1,
+             "timeoutEnqueue": 86_400_000, **FILES, **more}  # fmt: skip
     return {"main_queue": {key: value for key, value in queue.items() if value is not None}}
 
 
@@ -42,6 +45,43 @@ def test_senders_that_wait_never_bring_the_main_queue_to_its_disk() -> None:
     assert findings(main_with() | free | {"guardrails.tier": "relaxed"}) == set()
     assert "warning RT118 main_queue.lightDelayMark" not in findings(main_with(type="Disk"))
     assert "warning RT118 main_queue.lightDelayMark" not in findings(action_with())
+
+
+def test_a_queue_that_inputs_fill_waits_when_its_disk_is_full_or_nothing_slows_them_down() -> None:
+    impatient = {"warning RT113 main_queue.timeoutEnqueue"}
+    assert findings(main_with(lightDelayMark=0, timeoutEnqueue=2000)) == impatient
+    assert findings(main_with(lightDelayMark=95000, timeoutEnqueue=2000)) == impatient
+    in_memory = {"main_queue.lightDelayMark": 0}
+    assert findings(in_memory) == impatient
+    assert findings(in_memory | {"main_queue.timeoutEnqueue": 86_400_000}) == set()
+    assert findings(in_memory | {"guardrails.tier": "relaxed"}) == set()
+    lanes = {"lanes": {"count": 2, "queue": {"type": "LinkedList", "timeoutShutdown": 0}}}
+    assert "warning RT115 lanes.queue.timeoutShutdown" in findings(lanes)
+    assert findings({"main_queue.timeoutShutdown": 0}) == {
+        "warning RT115 main_queue.timeoutShutdown"
+    }
+
+
+def test_two_queues_do_not_write_the_same_files() -> None:
+    """Without a folder of its own a queue writes to workDirectory."""
+    work = {"global.workDirectory": "/var/spool/rsyslog/"}
+    same = {"error RT110 outputs[0].queue.filename"}
+    assert findings(work | main_with() | action_with(spoolDirectory=None)) == same
+    assert findings(main_with(spoolDirectory="/var/spool/rsyslog/") | action_with()) == same
+    assert findings(work | main_with(filename="q-main") | action_with(spoolDirectory=None)) == {
+        "warning RT118 main_queue.lightDelayMark"
+    }
+    retried = {"outputs[logs].retryfailures.file": "/var/log/rsyslog/rejected.json"}
+    for name in ("q-retry", "q-again"):
+        assert findings(retried | main_with(filename=name) | action_with()) == same
+
+
+def test_a_folder_is_written_without_a_slash_at_its_end() -> None:
+    """rsyslogd takes one for an error."""
+    changes = action_with(spoolDirectory="/var/spool/q/") | {"global.workDirectory": "/var/w/"}
+    text = rsyslog_conf(small(changes))
+    assert 'queue.spoolDirectory="/var/spool/q"' in text
+    assert 'workDirectory="/var/w"' in text
 
 
 def test_events_do_not_go_to_disk_while_there_is_memory() -> None:

@@ -50,6 +50,16 @@ def test_retries_lint_clean() -> None:
     assert lint(small({**RETRY, "outputs[logs].filter_path": reasons})) == ()
 
 
+def test_a_filter_of_replies_may_name_the_operation_that_is_sent() -> None:
+    own = ["errors", "items.index.status", "items.index.error"]
+    assert lint(small({"outputs[logs].filter_path": own})) == ()
+    created = [one.replace("index", "create") for one in own]
+    assert lint(small({**RETRY, "outputs[logs].filter_path": created})) == ()
+    refused = "error RT210 outputs[0].filter_path"
+    assert refused in findings({"outputs[logs].filter_path": created})
+    assert refused in findings({**RETRY, "outputs[logs].filter_path": own})
+
+
 def test_a_parameter_of_a_later_release_names_that_release() -> None:
     said = refusal(KEY)
     assert "apikey since rsyslog 8.2512, and release.rsyslog is 8.2302" in said

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.profile.examples import small
+from tuner.lint.lint import lint
 from tuner.lint.load import load_profile
 from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.placement import BacklogMarks, action_queue, backlog_marks, main_queue
@@ -79,6 +81,25 @@ def test_the_backlog_keeps_workers_busy_and_inputs_unbraked(
 def test_without_a_light_delay_mark_the_size_limits_the_backlog() -> None:
     changes = {"main_queue.lightDelayMark": 0, "main_queue.size": 40000}
     assert backlog_marks(small(changes)).high == 38_000
+
+
+@pytest.mark.parametrize(
+    "main",
+    [
+        {"size": 2500, "dequeueBatchSize": 1500},
+        {"size": 40_000, "lightDelayMark": 1500},
+        {"size": 40_000, "workerThreads": 6},
+    ],
+)
+def test_what_is_advised_for_idle_workers_wakes_them(main: dict[str, object]) -> None:
+    slow = {"type": "LinkedList", "size": 40_000, "workerThreads": 8,
+            "workerThreadMinimumMessages": 100}  # fmt: skip
+    before = small({"main_queue": main, "outputs[logs].queue": slow})
+    (finding,) = [one for one in lint(before) if one.code == "RT112"]
+    key = str(finding.path[-1])
+    value = int(re.findall(r"(?:at least|set it to) (\d+)", finding.message)[0])
+    after = small({"main_queue": main | {key: value}, "outputs[logs].queue": slow})
+    assert "RT112" not in {one.code for one in lint(after)}
 
 
 def test_where_queues_are_too_small_for_all_workers_the_flood_fills_what_is_before_them() -> None:

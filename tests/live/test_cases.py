@@ -38,7 +38,7 @@ TOP = Path(__file__).parents[2]
 SHIPPED = TOP / "tests/cases/shipped"
 PREPARED = TOP / "tests/golden/documents.yaml"
 # What they write is what an engine refused, which the sink does not: tests/live/test_retry.py.
-OF_REFUSALS = ("-retry-", "-rejected")
+OF_REFUSALS = (".retry-", ".rejected")
 NAMES = [path.stem for path in PROFILES]
 needs_their_release = pytest.mark.skipif(
     release_at_hand() < 2302, reason="the shipped profiles are for rsyslog 8.2302"

@@ -61,11 +61,11 @@ def test_what_was_indexed_stops_what_never_will_be_is_written_and_the_rest_is_se
     assert [one.kind for one in indexed.body] == ["stop"]
     assert [one.kind for one in for_good.body] == ["action", "stop"]
     assert for_good.body[0].parameters["file"] == FILE
-    assert again.parameters["template"] == "logs-retry-document"
-    assert again.parameters["bulkid"] == "logs-retry-id"
+    assert again.parameters["template"] == "logs.retry-document"
+    assert again.parameters["bulkid"] == "logs.retry-id"
     assert again.parameters["retryruleset"] == "again.logs"
-    assert template("logs-retry-document") == ["$!all-json-plain"]
-    assert template("logs-retry-id") == ["$.omes!_id"]
+    assert template("logs.retry-document") == ["$!all-json-plain"]
+    assert template("logs.retry-id") == ["$.omes!_id"]
 
 
 def test_what_is_refused_again_waits_before_it_goes_back() -> None:
@@ -107,11 +107,33 @@ def test_what_is_sent_again_does_not_wait_for_another_output_to_fail() -> None:
     assert key not in bodies["retry.second"][-1].parameters
 
 
+def test_what_is_sent_again_waits_where_its_output_gives_up() -> None:
+    logs = small(RETRY).measured.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    logs["action.resumeRetryCount"] = 0
+    stands_in = {"name": "file", "type": "omfile", "file": "/var/log/all.log",
+                 "action.execOnlyWhenPreviousIsSuspended": True}  # fmt: skip
+    changes = {"outputs": [logs, stands_in], "guardrails.tier": "relaxed"}
+    resend = ruleset("retry.logs", changes).body[-1].parameters
+    assert resend["action.resumeRetryCount"] == "-1"
+    alone = {"outputs": [logs], "guardrails.tier": "relaxed"}
+    resend = ruleset("retry.logs", alone).body[-1].parameters
+    assert resend["action.resumeRetryCount"] == "0"
+
+
+def test_an_output_may_be_called_like_what_is_sent_again() -> None:
+    logs = small(RETRY).measured.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    other = {**logs, "name": "logs-retry", "index": {"name": "other"}}
+    del other["retryfailures"]
+    conf = rsyslog_conf(small({"outputs": [logs, other]}))
+    names = [str(one.parameters["name"]) for one in parse(conf) if one.kind == "template"]
+    assert len(names) == len(set(names))
+
+
 def test_a_daily_index_keeps_the_day_that_the_event_had_first() -> None:
     daily = {"outputs[logs].index.rotate": "daily"}
     resend = ruleset("retry.logs", daily).body[-1].parameters
-    assert resend["searchIndex"] == "logs-retry-index"
-    assert template("logs-retry-index", daily) == ["$.omes!_index"]
+    assert resend["searchIndex"] == "logs.retry-index"
+    assert template("logs.retry-index", daily) == ["$.omes!_index"]
 
 
 def test_a_queue_with_files_gives_the_retries_files_too() -> None:

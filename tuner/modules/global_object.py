@@ -3,10 +3,11 @@
 None means not set in the profile: rsyslog's default applies.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from tuner.schema.parameter import parameter
 from tuner.schema.scalars import (
+    FOLDER,
     AbsolutePath,
     Address,
     MemorySize,
@@ -23,7 +24,7 @@ CompatibilityMode = Literal["enable", "warn", "disable"]
 class Global(RsyslogSection):
     """Parameters of rsyslog's global(); imfile keeps its places in files in `workDirectory`."""
 
-    work_directory: AbsolutePath | None = parameter(
+    work_directory: Annotated[AbsolutePath, FOLDER] | None = parameter(
         "The folder for rsyslog's own files: where imfile has read to, and queue files without "
         "a folder of their own.",
         "It must exist and belong to rsyslog's user.",

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tuner.schema.parameter import parameter
-from tuner.schema.scalars import NonNegative, Positive, Switch
+from tuner.schema.scalars import FOLDER, NonNegative, Positive, Switch
 from tuner.schema.section import RsyslogSection
 
 Severity = Annotated[int, Field(ge=0, le=8, strict=True)]
@@ -17,6 +17,7 @@ ROOM_AWAITED_MS = 86_400_000
 EMPTIED_IN_MS = 10_000
 
 _Bytes = Annotated[str, Field(pattern=r"^[0-9]{1,15}[kmgKMG]?$")]
+_Folder = Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/-]+$"), FOLDER]
 # 25 is not an hour: it means never.
 Hour = Annotated[int, Field(ge=0, le=25, strict=True)]
 
@@ -152,7 +153,7 @@ class Queue(RsyslogSection):
         "What is on disk is read by one worker, whatever workerThreads says, but for segmented "
         "files (rsyslog's issue 3543): after an outage the target gets it at that worker's rate.",
     )
-    spool_directory: Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/-]+$")] | None = parameter(
+    spool_directory: _Folder | None = parameter(
         "The folder of the queue's files.",
         "It must exist and belong to rsyslog's user.",
         default="global's workDirectory",

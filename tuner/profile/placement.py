@@ -108,10 +108,36 @@ def stream_queue(profile: Profile, name: str | None) -> PlacedQueue | None:
     return None if written is None else PlacedQueue(path, Place.MAIN, written)
 
 
+def retry_file(filename: str, retry: str) -> str:
+    """What the files of `retry` or `again`, the queues of an output's refused documents, are called
+    where its own are called `filename`."""
+    return f"{filename}-{retry}"
+
+
+def retry_file_names(profile: Profile, queue: PlacedQueue) -> tuple[str, ...]:
+    """What the files of both are called, if the queue is that of an output that has them."""
+    name = queue.resolved.filename
+    retries = {number for number, output in profile.enumerated if output.retryfailures is not None}
+    if name is None or not any(queue.path == ("outputs", one, "queue") for one in retries):
+        return ()
+    return retry_file(name, "retry"), retry_file(name, "again")
+
+
 def entry_queue(profile: Profile) -> PlacedQueue:
     """The queue that the inputs of the measured stream hand events to."""
-    if profile.measured_stream is not None:
-        return working_queue(profile)
+    return queue_behind(profile, profile.measured_stream)
+
+
+def entry_queues(profile: Profile) -> tuple[PlacedQueue, ...]:
+    """The queues that inputs hand events to, that of the measured stream first."""
+    others = (queue_behind(profile, source.stream) for source in profile.inputs)
+    return tuple(dict.fromkeys((entry_queue(profile), *others)))
+
+
+def queue_behind(profile: Profile, stream: str | None) -> PlacedQueue:
+    """The queue that the inputs of a stream hand events to."""
+    if stream is not None:
+        return stream_queue(profile, stream) or main_queue(profile)
     lanes = lane_queue(profile)
     skips_main = profile.lanes is not None and profile.lanes.spread is Spread.PORTS
     return lanes if lanes is not None and skips_main else main_queue(profile)

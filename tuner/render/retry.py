@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from tuner.modules.queue import SEGMENTED_SINCE, Place, Queue, QueueType, resolve
 from tuner.profile.model import Profile
-from tuner.profile.placement import action_queue, working_queue
+from tuner.profile.placement import action_queue, every_failover, retry_file, working_queue
 from tuner.render.actions import DIRECT, BulkAction, bulk, retry_name
 
 _LEAST = 4000
@@ -41,17 +41,21 @@ class Retry(NamedTuple):
 
 
 def retries(profile: Profile) -> Iterator[Retry]:
-    """The retries of every output that asks for them."""
+    """The retries of every output that asks for them.  Nothing stands in for what is sent again, so
+    it waits where an output with a failover gives up."""
+    gives_up = {number for group in every_failover(profile) for number in group[:-1]}
     for number, output in profile.enumerated:
         if output.retryfailures is None:
             continue
         again = f"again.{output.name}"
-        resend = bulk(profile, output, f"{output.name}-retry", again, DIRECT)
+        patient = output.model_copy(update={"action_resume_retry_count": -1})
+        resent = patient if number in gives_up else output
+        resend = bulk(profile, resent, f"{output.name}.retry", again, DIRECT)
         queue, again_queue = _queues(profile, number)
         yield Retry(
             name=retry_name(output),
             queue=queue,
-            rejected=f"{output.name}-rejected",
+            rejected=f"{output.name}.rejected",
             file=output.retryfailures.file,
             action=resend._replace(stands_in=False, condition=None),
             again=again,
@@ -92,7 +96,7 @@ def _queues(profile: Profile, number: int) -> tuple[Queue, Queue]:
 def _queue(written: Queue, name: str, parameters: dict[str, object], release: int) -> Queue:
     if written.filename is not None:
         parameters |= {
-            "filename": f"{written.filename}-{name}",
+            "filename": retry_file(written.filename, name),
             "spool_directory": written.spool_directory,
             "max_disk_space": written.max_disk_space,
             "max_file_size": written.max_file_size,

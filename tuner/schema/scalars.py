@@ -41,6 +41,8 @@ def is_loopback(host: str) -> bool:
 
 
 AbsolutePath = Annotated[str, Field(pattern=r'^/[^\x00-\x1f\x7f`"\\]+$', max_length=4096)]
+# rsyslogd removes a slash at the end of a folder, and takes it for an error.
+FOLDER = AfterValidator(lambda path: path.rstrip("/") or "/")
 # rsyslog reads some parameters as one word, and refuses white space in them (eCmdHdlrGetWord,
 # grammar/rainerscript.c).
 WordPath = Annotated[str, Field(pattern=r'^/[^\x00-\x20\x7f`"\\]+$', max_length=4096)]

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.lint.each import action_queues, each, engine_outputs, every_queue, where_durable
-from tuner.lint.rules.transport import remote_servers
+from tuner.lint.rules.transport import of_each_item, remote_servers
+from tuner.modules.imuxsock import ImuxsockInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
-from tuner.modules.queue import EMPTIED_IN_MS, ROOM_AWAITED_MS
+from tuner.modules.queue import EMPTIED_IN_MS, ROOM_AWAITED_MS, Place
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue
 from tuner.rule import Complaint, Cure, error, loss, warning
@@ -20,25 +21,39 @@ _LEAST = 100
 
 @loss(
     "RT113",
-    why="F9: a full action queue makes the main worker wait for timeoutEnqueue, 2 s by default, "
-    "and then drops one message, again and again.",
+    why="F9: a full queue makes what feeds it wait for timeoutEnqueue, 2 s by default, and then "
+    "drops one message, again and again. lightDelayMark keeps a queue that inputs fill from "
+    "filling up, but not its disk.",
     source="rsyslog runtime/queue.c, doEnqSingleObj",
     bad={"outputs[logs].queue.timeoutEnqueue": 2000},
     good={"outputs[logs].queue.timeoutEnqueue": ROOM_AWAITED_MS},
 )
-@each(where_durable(action_queues))
-def _impatient_enqueue(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
+@each(where_durable(every_queue))
+def _impatient_enqueue(queue: PlacedQueue, profile: Profile) -> Iterator[Complaint]:
+    """A full queue that makes the threads of imuxsock wait can stop the whole machine: that is for
+    its administrator to decide."""
     timeout = queue.resolved.timeout_enqueue or 0
-    if not queue.is_direct and timeout < _PATIENT_MS:
+    if _fills_up(queue) and timeout < _PATIENT_MS:
+        stops_programs = queue.place is not Place.ACTION and any(
+            isinstance(source, ImuxsockInput) for source in profile.inputs
+        )
+        cure = Cure(
+            ROOM_AWAITED_MS,
+            f"events are lost when {queue.label} stays full for {timeout / 1000:g} s",
+        )
         yield Complaint(
             ("timeoutEnqueue",),
-            f"when the action queue stays full for {timeout} ms a message is dropped: set "
+            f"when {queue.label} stays full for {timeout} ms a message is dropped: set "
             f"timeoutEnqueue to {ROOM_AWAITED_MS} to wait instead, as the durable tier promises",
-            Cure(
-                ROOM_AWAITED_MS,
-                f"events are lost when the action queue stays full for {timeout / 1000:g} s",
-            ),
+            None if stops_programs else cure,
         )
+
+
+def _fills_up(queue: PlacedQueue) -> bool:
+    """Whether events can find a queue full although what feeds it can wait."""
+    resolved = queue.resolved
+    unslowed = queue.place is Place.ACTION or not resolved.light_delay_mark
+    return not queue.is_direct and (unslowed or resolved.filename is not None)
 
 
 @error(
@@ -63,25 +78,24 @@ def _discards(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
 
 @loss(
     "RT115",
-    why="An action queue has 10 ms by default to empty itself when rsyslog stops, and discards "
-    "the rest unless it has files.",
+    why="A queue of an output has 10 ms by default to empty itself when rsyslog stops, any other "
+    "1500, and discards the rest unless it has files.",
     source="rsyslog runtime/queue.c, timeoutShutdown",
     bad={"outputs[logs].queue.timeoutShutdown": 10},
     good={"outputs[logs].queue.timeoutShutdown": EMPTIED_IN_MS},
 )
-@each(where_durable(action_queues))
+@each(where_durable(every_queue))
 def _hasty_shutdown(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     timeout = queue.resolved.timeout_shutdown or 0
     saves = queue.resolved.is_on_disk or queue.resolved.save_on_shutdown
     if not queue.is_direct and not saves and timeout < _HASTY_MS:
         yield Complaint(
             ("timeoutShutdown",),
-            f"when rsyslog stops, what the action queue still holds after {timeout} ms is "
+            f"when rsyslog stops, what {queue.label} still holds after {timeout} ms is "
             f"lost, which the durable tier forbids: set timeoutShutdown to {EMPTIED_IN_MS}",
             Cure(
                 EMPTIED_IN_MS,
-                f"events still in the action queue {timeout} ms after rsyslog begins to stop "
-                "are lost",
+                f"events still in {queue.label} {timeout} ms after rsyslog begins to stop are lost",
             ),
         )
 
@@ -171,7 +185,6 @@ def _tiny(queue: PlacedQueue, _: Profile) -> Iterator[str]:
         )
 
 
-_REASONS = frozenset({"*", "items", "items.*", "items.*.error"})
 _NAMES = frozenset(
     {"programname", "app-name", "hostname", "fromhost-ip", "syslogtag", "msgid",
      "syslogfacility-text", "syslogseverity-text"}
@@ -220,7 +233,8 @@ def _refusals_lost(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
 @each(engine_outputs, "filter_path")
 def _reasons_filtered(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     kept = set(output.filter_path or ())
-    if output.retryfailures is not None and kept and not kept & _REASONS:
+    reasons = of_each_item(output, "error")
+    if output.retryfailures is not None and kept and not kept & reasons:
         yield (
             "retryfailures reads items.*.error of each reply to decide which documents to "
             "retry: add it"

@@ -9,9 +9,9 @@ from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imrelp import ImrelpInput
 from tuner.modules.imtcp import ImtcpInput
 from tuner.modules.input import Input
-from tuner.modules.queue import DISK_TYPES, SEGMENTED_SINCE, QueueType
+from tuner.modules.queue import DISK_TYPES, ROOM_AWAITED_MS, SEGMENTED_SINCE, QueueType
 from tuner.profile.model import Profile
-from tuner.profile.placement import PlacedQueue, entry_queue, file_names, queues
+from tuner.profile.placement import PlacedQueue, entry_queue, file_names, queues, retry_file_names
 from tuner.rule import Complaint, Cure, advice, error, loss, warning
 from tuner.schema.units import size_bytes
 
@@ -27,6 +27,7 @@ _ASSISTED = {
     "maxDiskSpace": "1g",
     "size": 100_000,
     "lightDelayMark": 0,
+    "timeoutEnqueue": ROOM_AWAITED_MS,
 }
 
 
@@ -68,7 +69,8 @@ def _waits_before_the_disk(profile: Profile) -> Iterator[Complaint]:
         yield Complaint(
             (*queue.path, "lightDelayMark"),
             f"senders are slowed down above {light} messages, so the queue hardly ever reaches "
-            f"{high}, where the disk takes over: set lightDelayMark to 0 (off)",
+            f"{high}, where the disk takes over: set lightDelayMark to 0 (off), and timeoutEnqueue "
+            f"to {ROOM_AWAITED_MS}, so that senders wait when the disk is full",
         )
 
 
@@ -188,10 +190,11 @@ def _disk_files(queue: PlacedQueue, profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].queue.filename": "logs-action"},
 )
 def _same_files(profile: Profile) -> Iterator[Complaint]:
-    files_in_use: set[tuple[str, str]] = set()
+    files_in_use: set[tuple[str | None, str]] = set()
     for queue in queues(profile):
-        for name in file_names(queue):
-            files = (queue.resolved.spool_directory or "", name)
+        folder = queue.resolved.spool_directory or profile.global_.work_directory
+        for name in (*file_names(queue), *retry_file_names(profile, queue)):
+            files = (folder, name)
             if files in files_in_use:
                 message = f"two queues would write the files {name}: give each its own filename"
                 yield Complaint((*queue.path, "filename"), message)

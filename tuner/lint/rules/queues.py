@@ -16,8 +16,10 @@ from tuner.profile.placement import (
     PlacedQueue,
     backlog_marks,
     entry_queue,
+    entry_queues,
     measured_path,
     narrowest,
+    queue_behind,
     queue_memory,
 )
 from tuner.rule import Changes, Complaint, advice, error, loss, warning
@@ -92,8 +94,13 @@ _WAKES_FIRST = 2608
     good={"main_queue.size": 10_000},
 )
 def _stalls(profile: Profile) -> Iterator[Complaint]:
-    queue = entry_queue(profile)
-    if queue.is_direct or profile.release.rsyslog_number >= _WAKES_FIRST:
+    if profile.release.rsyslog_number < _WAKES_FIRST:
+        for queue in entry_queues(profile):
+            yield from _stalls_behind(queue, profile)
+
+
+def _stalls_behind(queue: PlacedQueue, profile: Profile) -> Iterator[Complaint]:
+    if queue.is_direct:
         return
     mark = queue.resolved.light_delay_mark
     if queue.size // 100 * 70 < HANDED_OVER:
@@ -101,7 +108,7 @@ def _stalls(profile: Profile) -> Iterator[Complaint]:
             (*queue.path, "size"),
             f"{queue.label} stalls at about one message per second with size {queue.size}: "
             f"70 % of it must hold the {HANDED_OVER} messages that an input hands over at once; "
-            f"use at least {_recommended(profile)}",
+            f"use at least {_recommended(queue, profile)}",
         )
     elif mark and mark < HANDED_OVER:
         yield Complaint(
@@ -111,17 +118,18 @@ def _stalls(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-def input_threads(profile: Profile) -> int:
-    """How many threads of the inputs may hand over messages at once."""
+def input_threads(profile: Profile, queue: PlacedQueue) -> int:
+    """How many threads of the inputs may hand over messages to a queue at once."""
     by_module: dict[type[Input], list[Input]] = {}
     for source in profile.inputs:
-        by_module.setdefault(type(source), []).append(source)
+        if queue_behind(profile, source.stream) == queue:
+            by_module.setdefault(type(source), []).append(source)
     release = profile.release.rsyslog_number
     return sum(module.threads_of(sources, release) for module, sources in by_module.items())
 
 
-def _recommended(profile: Profile) -> int:
-    return max(_PER_INPUT_THREAD, _PER_INPUT_THREAD * input_threads(profile))
+def _recommended(queue: PlacedQueue, profile: Profile) -> int:
+    return _PER_INPUT_THREAD * max(1, input_threads(profile, queue))
 
 
 @warning(
@@ -133,15 +141,16 @@ def _recommended(profile: Profile) -> int:
     good={"main_queue.size": 10_000},
 )
 def _small_for_threads(profile: Profile) -> Iterator[Complaint]:
-    queue = entry_queue(profile)
-    least = _recommended(profile)
-    if not queue.is_direct and queue.size < least and not any(_stalls.check(profile)):
-        threads = input_threads(profile)
-        yield Complaint(
-            (*queue.path, "size"),
-            f"a size of {queue.size} is too small for {threads} input threads: use at least "
-            f"{least}",
-        )
+    stalling = {complaint.path[:-1] for complaint in _stalls.check(profile)}
+    for queue in entry_queues(profile):
+        least = _recommended(queue, profile)
+        if not queue.is_direct and queue.size < least and queue.path not in stalling:
+            threads = input_threads(profile, queue)
+            yield Complaint(
+                (*queue.path, "size"),
+                f"a size of {queue.size} is too small for {threads} input threads: use at least "
+                f"{least}",
+            )
 
 
 @error(
@@ -170,13 +179,13 @@ def _batch_above_size(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     good={"main_queue.type": "LinkedList"},
 )
 def _direct_main(profile: Profile) -> Iterator[Complaint]:
-    queue = entry_queue(profile)
-    if queue.is_direct:
-        yield Complaint(
-            (*queue.path, "type"),
-            "with a Direct queue here the inputs' threads would talk to the engine themselves "
-            "and nothing absorbs a pause: use FixedArray or LinkedList",
-        )
+    for queue in entry_queues(profile):
+        if queue.is_direct:
+            yield Complaint(
+                (*queue.path, "type"),
+                "with a Direct queue here the inputs' threads would run the outputs themselves "
+                "and nothing absorbs a pause: use FixedArray or LinkedList",
+            )
 
 
 @warning(
@@ -215,7 +224,9 @@ def _idle_workers(profile: Profile) -> Iterator[Complaint]:
     value, key = worst.batch, "dequeueBatchSize"
     if late:
         value, key = worst.minimum_messages, "workerThreadMinimumMessages"
-    if _is_written(worst, key):
+    tight = narrowest(profile)
+    # rsyslog's default minimum grows with the size, so more of it does not help many workers.
+    if _is_written(worst, key) or (late and worst == tight):
         advice = f"set it to {worst.batch}, the batch size" if late else "lower it"
         yield Complaint(
             (*worst.path, key),
@@ -224,11 +235,14 @@ def _idle_workers(profile: Profile) -> Iterator[Complaint]:
             "the queues' size",
         )
         return
-    tight = narrowest(profile)
+    key, value = "size", tight.size
+    if tight == entry_queue(profile) and _is_written(tight, "lightDelayMark"):
+        key, value = "lightDelayMark", tight.resolved.light_delay_mark or tight.size
+    least = -(-marks.low * value // (marks.room * 100)) * 100
     yield Complaint(
-        (*tight.path, "size"),
+        (*tight.path, key),
         f"{tight.label} has room for {marks.room} events, but all workers are busy only above "
-        f"{marks.low}: raise its size above {marks.low * 100 // 95}, or use fewer workers",
+        f"{marks.low}: raise its {key} to at least {least}, or use fewer workers",
     )
 
 

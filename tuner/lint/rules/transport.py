@@ -15,7 +15,6 @@ from tuner.rule import Changes, Complaint, Cure, error, loss, warning
 from tuner.schema.parameter import since
 from tuner.schema.scalars import is_loopback
 
-_STATUS = frozenset({"*", "items", "items.*", "items.*.status"})
 _ERRORS = frozenset({"*", "errors"})
 # Two thirds of what systemd allows: rsyslogd has queues to read, too.
 _START_S = 60.0
@@ -219,6 +218,13 @@ def _gives_up_later(output: Output, _: Profile) -> Iterator[Complaint]:
         )
 
 
+def of_each_item(output: OmelasticsearchOutput, key: str) -> frozenset[str]:
+    """The entries of filter_path that keep a key of every item of a reply."""
+    operation = "create" if output.creates else output.writeoperation or "index"
+    own = (f"items.{operation}", f"items.{operation}.*", f"items.{operation}.{key}")
+    return frozenset({"*", "items", "items.*", f"items.*.{key}", *own})
+
+
 @error(
     "RT210",
     why="F16: rsyslog looks for errors and items.*.status in each reply, and treats a reply "
@@ -230,12 +236,13 @@ def _gives_up_later(output: Output, _: Profile) -> Iterator[Complaint]:
 @each(engine_outputs)
 def _filter_path(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
     kept = set(output.filter_path or ())
+    status = of_each_item(output, "status")
     if not kept:
         return
     path = ("filter_path",)
     missing = [
         name
-        for name, covering in (("errors", _ERRORS), ("items.*.status", _STATUS))
+        for name, covering in (("errors", _ERRORS), ("items.*.status", status))
         if not kept & covering
     ]
     if missing:
