@@ -16,6 +16,7 @@ from tuner.lint.load import parse_profile
 from tuner.lint.rules.queues import input_threads
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
+from tuner.profile.placement import entry_queue
 
 WORK: dict[str, object] = {"global": {"workDirectory": "/var/spool/rsyslog"}}
 PTCP: dict[str, object] = {"type": "imptcp", "port": 10514}
@@ -34,6 +35,7 @@ TLS: dict[str, object] = {
     "streamDriver.certFile": "/etc/ssl/me.pem",
     "streamDriver.keyFile": "/etc/ssl/me.key",
 }
+EVERY_IPV4 = "0.0.0.0"  # noqa: S104
 RELAXED: dict[str, object] = {"guardrails.tier": "relaxed"}
 
 
@@ -381,4 +383,59 @@ def test_a_small_profile_has_no_parameter_beyond_what_was_always_written() -> No
 def test_the_main_queue_is_sized_for_the_threads_of_all_inputs(
     inputs: list[dict[str, object]], release: str, threads: int
 ) -> None:
-    assert input_threads(read(inputs, **WORK, **{"release.rsyslog": release})) == threads
+    profile = read(inputs, **WORK, **{"release.rsyslog": release})
+    assert input_threads(profile, entry_queue(profile)) == threads
+
+
+@pytest.mark.parametrize(
+    ("source", "key"),
+    [
+        ({"type": "imjournal"}, "ratelimit.interval"),
+        ({"type": "imklog", "ratelimitInterval": 5}, "ratelimitInterval"),
+        (FILE | {"maxLinesPerMinute": 100_000}, "maxLinesPerMinute"),
+        (FILE | {"maxBytesPerMinute": 10_000_000}, "maxBytesPerMinute"),
+        ({"type": "imuxsock", "sysSock.rateLimit.interval": 5}, "sysSock.rateLimit.interval"),
+    ],
+)
+def test_a_limit_of_any_input_is_reported_where_it_stands(
+    source: dict[str, object], key: str
+) -> None:
+    inputs = {"inputs": [PTCP, source], **WORK}
+    path = f"warning RT224 inputs[1].{key}"
+    assert path in findings(inputs | {"workload.rate": 5000})
+    assert path not in findings(inputs | {"workload.rate": 30})
+    assert path not in findings({"inputs": [PTCP, source | {key: 0}], **WORK})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "meet"),
+    [
+        (EVERY_IPV4, "127.0.0.1", True),
+        ("::", "::1", True),
+        ("*", "::1", True),
+        (EVERY_IPV4, "::1", False),
+        (EVERY_IPV4, "::", False),
+        ("127.0.0.1", "::", False),
+        (EVERY_IPV4, "localhost", True),
+        ("127.0.0.1", "127.0.0.2", False),
+    ],
+)
+def test_addresses_of_ip_4_and_6_do_not_meet(one: str, other: str, meet: bool) -> None:
+    inputs = [PTCP | {"address": one}, PTCP | {"address": other}]
+    assert ("error RT202 inputs[1].port" in findings({"inputs": inputs})) is meet
+
+
+def test_every_queue_that_inputs_fill_has_room_for_their_threads() -> None:
+    output = {"name": "file", "type": "omfile", "file": "/var/log/all.log", "stream": "apps"}
+    logs = small().measured.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+    def of_apps(queue: dict[str, object]) -> set[str]:
+        inputs = [PTCP, PTCP | {"port": 1, "stream": "apps"}]
+        streams = {"apps": {"queue": queue}}
+        return findings({"inputs": inputs, "streams": streams, "outputs": [logs, output]})
+
+    queue = {"type": "LinkedList", "size": 1000, "dequeueBatchSize": 100}
+    assert of_apps(queue) == {"error RT101 streams.apps.queue.size"}
+    assert of_apps(queue | {"size": 2000}) == {"warning RT102 streams.apps.queue.size"}
+    assert of_apps({"type": "Direct"}) == {"error RT108 streams.apps.queue.type"}
+    assert of_apps(queue | {"size": 10_000}) == set()

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal, Self
 
 from tuner.modules.in_profile import InProfile
-from tuner.modules.input import DiscardTruncated, Format, Input, LineHead, TransportKind
+from tuner.modules.input import (
+    DiscardTruncated,
+    Format,
+    Input,
+    LineHead,
+    RateLimit,
+    TransportKind,
+)
 from tuner.rule import Complaint, error, warning
 from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import (
@@ -131,6 +138,15 @@ class ImfileInput(Input):
     )
 
     thread_names: ClassVar[tuple[str, ...]] = ("in:imfile",)
+
+    @property
+    def rate_limit(self) -> RateLimit | None:
+        """That of lines, or else of bytes."""
+        if self.max_lines_per_minute:
+            return RateLimit(60, self.max_lines_per_minute, "maxLinesPerMinute")
+        if self.max_bytes_per_minute:
+            return RateLimit(60, self.max_bytes_per_minute, "maxBytesPerMinute", is_of_bytes=True)
+        return None
 
     @property
     def transport(self) -> TransportKind:

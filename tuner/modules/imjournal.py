@@ -7,10 +7,14 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tuner.modules.input import Input
+from tuner.modules.input import Input, RateLimit, rate_limit
 from tuner.modules.ratelimit import NamedLimit
 from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import Facility, NonNegative, Positive, SeverityName, Switch
+
+# Its own limit (imjournal.c).
+_INTERVAL_S = 600
+_BURST = 20_000
 
 
 class ImjournalInput(Input):
@@ -40,13 +44,13 @@ class ImjournalInput(Input):
     ratelimit_interval: NonNegative | None = parameter(
         "Seconds over which ratelimit.burst entries are let through; 0 means no limit.",
         "By default entries above 20,000 in ten minutes are dropped.",
-        default="600",
+        default=str(_INTERVAL_S),
         alias="ratelimit.interval",
         of_module=True,
     )
     ratelimit_burst: NonNegative | None = parameter(
         "How many entries each ratelimit.interval lets through.",
-        default="20000",
+        default=str(_BURST),
         alias="ratelimit.burst",
         of_module=True,
     )
@@ -73,6 +77,12 @@ class ImjournalInput(Input):
     )
 
     thread_names: ClassVar[tuple[str, ...]] = ("in:imjournal",)
+
+    @property
+    def rate_limit(self) -> RateLimit | None:
+        """rsyslog's own, unless the profile sets another."""
+        interval = _INTERVAL_S if self.ratelimit_interval is None else self.ratelimit_interval
+        return rate_limit(interval, self.ratelimit_burst, _BURST, "ratelimit.interval")
 
     @property
     def has_statement(self) -> bool:

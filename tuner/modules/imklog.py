@@ -7,10 +7,13 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tuner.modules.input import Input
+from tuner.modules.input import Input, RateLimit, rate_limit
 from tuner.modules.ratelimit import NamedLimit
 from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import Facility, NonNegative, Switch, WordPath
+
+# Its default burst for a rate limit without one (imklog.c).
+_BURST = 10_000
 
 
 class ImklogInput(Input):
@@ -47,11 +50,20 @@ class ImklogInput(Input):
         of_module=True,
     )
     ratelimit_burst: NonNegative | None = parameter(
-        "How many messages each ratelimitInterval lets through.", default="10000", of_module=True
+        "How many messages each ratelimitInterval lets through.",
+        default=str(_BURST),
+        of_module=True,
     )
     rate_limit_name: NamedLimit = parameter(since=2604, alias="ratelimit.name", of_module=True)
 
     thread_names: ClassVar[tuple[str, ...]] = ("in:imklog",)
+
+    @property
+    def rate_limit(self) -> RateLimit | None:
+        """None unless the profile sets one."""
+        return rate_limit(
+            self.ratelimit_interval, self.ratelimit_burst, _BURST, "ratelimitInterval"
+        )
 
     @property
     def has_statement(self) -> bool:

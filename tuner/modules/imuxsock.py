@@ -188,9 +188,8 @@ class ImuxsockInput(Input):
     def rate_limit(self) -> RateLimit | None:
         """Where both parameters say so."""
         if self.socket is None:
-            return rate_limit(
-                self.sys_sock_rate_limit_interval, self.sys_sock_rate_limit_burst, _BURST
-            )
+            interval, burst = self.sys_sock_rate_limit_interval, self.sys_sock_rate_limit_burst
+            return rate_limit(interval, burst, _BURST, "sysSock.rateLimit.interval")
         return rate_limit(self.rate_limit_interval, self.rate_limit_burst, _BURST)
 
     @property

@@ -108,15 +108,20 @@ class LineHead(NamedTuple):
 
 
 class RateLimit(NamedTuple):
-    """What exceeds the burst within the interval is dropped."""
+    """What exceeds the burst within the interval is dropped; `key` is the parameter that says so.
+    The burst is of bytes, or of messages."""
 
     interval_s: int
     burst: int
+    key: str = "rateLimit.interval"
+    is_of_bytes: bool = False
 
 
-def rate_limit(interval_s: int | None, burst: int | None, own_burst: int) -> RateLimit | None:
+def rate_limit(
+    interval_s: int | None, burst: int | None, own_burst: int, key: str = "rateLimit.interval"
+) -> RateLimit | None:
     """The limit that an input's parameters set; without a burst the module takes its own."""
-    return RateLimit(interval_s, own_burst if burst is None else burst) if interval_s else None
+    return RateLimit(interval_s, own_burst if burst is None else burst, key) if interval_s else None
 
 
 class Input(RsyslogSection):
@@ -197,7 +202,7 @@ class Input(RsyslogSection):
 
     @property
     def rate_limit(self) -> RateLimit | None:
-        """The rate limit; None if the profile sets none."""
+        """The rate limit; None if there is none."""
         return None
 
     @property

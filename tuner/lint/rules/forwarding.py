@@ -5,15 +5,16 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
-from tuner.lint.each import Placed, each, outputs_of
+from tuner.lint.each import Placed, each, outputs_of, where_durable
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.input import Input, Listener
 from tuner.modules.omfwd import FWD, OmfwdOutput
+from tuner.modules.omkafka import OmkafkaOutput
 from tuner.modules.omrelp import RELP, OmrelpOutput
 from tuner.modules.output import EXAMPLE_QUEUE
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
-from tuner.rule import Complaint, error, warning
+from tuner.rule import Complaint, Cure, error, loss, warning
 
 _POOLS = 2408
 _OF_TCP = (
@@ -105,6 +106,25 @@ def _blocks_all(output: OmfwdOutput | OmrelpOutput, profile: Profile) -> Iterato
         yield (
             "without a queue of its own this output stops the main queue, and every other "
             "output with it, while its target is down: add queue: {type: LinkedList}"
+        )
+
+
+@loss(
+    "RT298",
+    why="omkafka hands a batch to librdkafka and calls it done. What fails later, after "
+    "message.timeout.ms or for its size, is dropped, whatever action.resumeRetryCount says.",
+    source="rsyslog plugins/omkafka, deliveryCallback",
+    bad={"outputs": [{"name": "kafka", "type": "omkafka", "topic": "logs"}]},
+    good={"outputs[kafka].resubmitOnFailure": True},
+)
+@each(where_durable(outputs_of(OmkafkaOutput)))
+def _not_sent_again(output: OmkafkaOutput, _: Profile) -> Iterator[Complaint]:
+    if not output.resubmit_on_failure:
+        yield Complaint(
+            ("resubmitOnFailure",),
+            "events that librdkafka could not deliver are dropped, which the durable tier forbids: "
+            "set resubmitOnFailure to true",
+            Cure(True, "events that Kafka does not take in time are lost"),
         )
 
 

@@ -89,15 +89,21 @@ def _same_port(profile: Profile) -> Iterator[Complaint]:
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Whether two listening addresses can meet: the same, or one stands for all of them."""
-    return one == other or any(_is_every_address(address) for address in (one, other))
+    """Whether two listening addresses can meet: the same, or one stands for all of them.  rsyslog's
+    sockets for IPv6 take nothing of IPv4 (IPV6_V6ONLY)."""
+    if one == other or EVERY_ADDRESS in {one, other}:
+        return True
+    known = [address for address in map(_ip_address, (one, other)) if address is not None]
+    is_all = any(address.is_unspecified for address in known)
+    return is_all and len({address.version for address in known}) == 1
 
 
-def _is_every_address(address: str) -> bool:
+def _ip_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """None for the name of a host."""
     try:
-        return address == EVERY_ADDRESS or ipaddress.ip_address(address).is_unspecified
+        return ipaddress.ip_address(text)
     except ValueError:
-        return False
+        return None
 
 
 @error(
@@ -235,16 +241,20 @@ def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
 )
 @each(inputs)
 def _rate_limits(source: Input, profile: Profile) -> Iterator[Complaint]:
-    rate, limit, key = profile.workload.rate, source.rate_limit, "rateLimit.interval"
+    rate, limit = profile.workload.rate, source.rate_limit
     for named, name in named_limits(source).items():
         policy = profile.ratelimits.get(name)
         if policy is not None:
-            limit, key = rate_limit(policy.interval, policy.burst, BURST), named
-    if limit is not None and (rate == "max" or rate * limit.interval_s > limit.burst):
+            limit = rate_limit(policy.interval, policy.burst, BURST, named)
+    if limit is None:
+        return
+    each = profile.workload.message_bytes.mean if limit.is_of_bytes else 1
+    if rate == "max" or rate * each * limit.interval_s > limit.burst:
         yield Complaint(
-            (key,),
-            f"this input drops everything above {limit.burst} messages in {limit.interval_s} s, "
-            "and the workload sends more: raise the burst, or set the interval to 0 for no limit",
+            (limit.key,),
+            f"this input drops everything above {limit.burst} "
+            f"{'bytes' if limit.is_of_bytes else 'messages'} in {limit.interval_s} s, and the "
+            f"workload sends more: raise the limit, or set {limit.key} to 0 for none",
         )
 
 
