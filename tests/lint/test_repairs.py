@@ -65,7 +65,7 @@ WITH_CURE = [rule for rule in RULES if has_cure(rule)]
 def test_these_rules_have_a_repair() -> None:
     assert {rule.about.code for rule in WITH_CURE} == {
         "RT113", "RT114", "RT115", "RT121", "RT123", "RT208", "RT209", "RT214", "RT233", "RT260",
-        "RT261",
+        "RT261", "RT298",
     }  # fmt: skip
 
 
@@ -98,6 +98,15 @@ def test_the_tier_decides_what_is_a_loss() -> None:
     timeouts: dict[str, object] = {WAITS: 2000, EMPTIES: 10}
     assert codes(repairs_with(timeouts)) == ["RT113", "RT115"]
     assert repairs_with({**timeouts, "guardrails.tier": "relaxed"}) == ()
+
+
+def test_a_repair_of_a_streams_queue_names_the_stream_as_an_item() -> None:
+    queue = {"type": "LinkedList", "discardSeverity": 7}
+    (repair,) = repairs_with({"streams": {"apps": {"queue": queue}}})
+    ((path, level),) = repair.changes
+    assert (path, level) == ("streams[apps].queue.discardSeverity", 8)
+    text = edit(edit(SMALL, {"streams": {"apps": {"queue": queue}}}), {path: level})
+    assert "discardSeverity: 8" in text
 
 
 def test_a_repair_that_the_release_does_not_know_is_only_a_warning(

@@ -146,12 +146,14 @@ def _is_sound(data: object, before: set[tuple[str, KeyPath]]) -> bool:
 
 
 def _path_of(profile: Profile, path: KeyPath) -> Path:
-    """The path as knobs and edits spell it: outputs by their names."""
+    """The path as knobs and edits spell it: outputs by their names, and streams as items."""
     name = Path("")
     for number, step in enumerate(path):
         if isinstance(step, int):
             is_output = path[:number] == ("outputs",)
             name = name.item(profile.outputs[step].name if is_output else str(step))
+        elif path[:number] == ("streams",):
+            name = name.item(step)
         else:
             name = name / step if name else Path(step)
     return name
