@@ -498,3 +498,35 @@ def test_imfile_polls_where_the_old_form_loads_it_alone(tmp_path: Path) -> None:
         one.message for one in new.changed
     }
     assert [one.message for one in new.missing] == ["the directive $InputFilePollInterval"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "kept"),
+    [
+        ('if $!log.level == "error" then action(type="omfile" file="/e")\n',
+         "action omfile: a filter does not know $!log.level"),
+        ('set $!event.kind = "alert";\naction(type="omfile" file="/e")\n',
+         "set $!event.kind: a step does not set $!event.kind"),
+        ('set $.k = $!event.kind & "";\naction(type="omfile" file="/e")\n',
+         "set $.k: a step does not know $!event.kind"),
+        ('action(type="omelasticsearch" template="o")\n',
+         "action omelasticsearch: field level: the variable $!log.level"),
+        ('action(type="omelasticsearch" template="d" searchIndex="i" dynSearchIndex="on")\n',
+         "action omelasticsearch: %$!log.level% in a name"),
+        ('action(type="omelasticsearch" template="d" bulkid="b" dynbulkid="on" bulkmode="on")\n',
+         "action omelasticsearch: a profile does not take such a bulkid"),
+    ],
+)  # fmt: skip
+def test_a_dot_in_the_name_of_a_variable_is_a_part_of_it(
+    rules: str, kept: str, tmp_path: Path
+) -> None:
+    """`$!log.level` is the member "log.level", and not `level` in `log`."""
+    templates = (
+        'template(name="o" type="string" string="{\\"level\\":\\"%$!log.level:::json%\\"}")\n'
+        'template(name="i" type="string" string="logs-%$!log.level%")\n'
+        'template(name="b" type="string" string="%$!log.level%")\n'
+    )
+    made = imported(f"{DOCUMENT}{templates}{rules}", tmp_path)
+    assert [one.message[: len(kept)] for one in made.kept] == [kept]
+    assert "log!level" not in (text := "".join(made.snippets.values()))
+    assert "$!log.level" in text or "$!event.kind" in text

@@ -240,3 +240,20 @@ def test_an_outchannel_says_the_file_of_its_actions() -> None:
 def test_a_minus_before_a_file_says_not_to_synchronise_it() -> None:
     lines = today("$ActionFileEnableSync on\n*.* /a\n*.* -/b\n*.* :omfile:-/c\n")
     assert ['sync="on"' in one for one in lines if "action(" in one] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        ("~ # drop the noise", "stop"),
+        ("|/dev/xconsole # pipe; all of it", 'action(type="ompipe" pipe="/dev/xconsole")'),
+        ("?Dyn # per host", 'action(type="omfile" dynaFile="Dyn")'),
+        ("-?Dyn ; Fmt # per host", 'action(type="omfile" dynaFile="Dyn" template="Fmt")'),
+        ("/var/log/messages # all; of it", 'action(type="omfile" file="/var/log/messages")'),
+        ("/var/log/a;Fmt#all", 'action(type="omfile" file="/var/log/a" template="Fmt")'),
+        ("./rel", 'action(type="omfile" file="./rel")'),
+        ("@a # x; y", 'action(type="omfwd" protocol="udp" target="a" port="514")'),
+    ],
+)  # fmt: skip
+def test_a_comment_may_stand_behind_an_action(action: str, expected: str) -> None:
+    assert [one.strip() for one in today(f':msg, contains, "noise" {action}\n')][1] == expected

@@ -81,16 +81,17 @@ def property_name(name: str) -> str | None:
     """What a profile calls a property of rsyslog, a variable as it is; None where it knows none of
     that name."""
     if name.startswith(("$!", "$.")):
-        return name
+        return None if "." in name[2:] else name
     lowered = name.removeprefix("$").lower()
     lowered = PROPERTY_ALIASES.get(lowered, lowered)
     return lowered if lowered in _PROPERTIES else None
 
 
 def path_of(name: str) -> tuple[str | None, str]:
-    """The key of a source for a variable, and its path there."""
+    """The key of a source for a variable, and its path there; no key where a name in that has a
+    dot, which is a part of it for rsyslogd (jsonPathFindNext() of msg.c) and not in a profile."""
     source = {"$!": "json", "$.": "variable"}.get(name[:2])
-    return source, name[2:].replace("!", ".")
+    return (None, name) if "." in name[2:] else (source, name[2:].replace("!", "."))
 
 
 def filter_of(guards: Sequence[Precondition]) -> dict[str, object] | None:

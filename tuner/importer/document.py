@@ -420,9 +420,11 @@ def _property(one: TemplateProperty, gaps: Gaps) -> dict[str, object]:
 def _source(name: str, one: TemplateProperty) -> dict[str, object]:
     if name in WHOLE_JSON:
         return {"json": "*"}
-    if name.startswith("$/"):
+    if name.startswith("$!metadata!"):
+        return {"property": name}
+    source, path = path_of(name)
+    if source is None and name.startswith(("$!", "$.", "$/")):
         raise Inexpressible(one.origin, f"the variable {name}")
-    source, path = (None, name) if name.startswith("$!metadata!") else path_of(name)
     return {"property": name} if source is None else {source: path}
 
 

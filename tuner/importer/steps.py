@@ -87,9 +87,11 @@ def _texts(value: Expression, is_text: bool) -> Iterator[dict[str, object]]:
         case Variable(name=name):
             source, path = path_of(name)
             known_name = property_name(name)
+            if known_name is None:
+                raise Inexpressible(value.origin, f"a step does not know {name}")
             if source is not None and is_text:
                 yield {source: path}
-            elif source is None and known_name is not None:
+            elif source is None:
                 # A script reads a time in the form of RFC 3164.
                 form: dict[str, object] = {"dateFormat": "rfc3164"} if known_name in TIMES else {}
                 yield {"property": known_name} | form

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tuner.rainerscript.script import LegacyAction, Parameter, ScriptObject, Word
 
 CHANNEL = "outchannel"
@@ -9,21 +11,26 @@ CHANNEL = "outchannel"
 _PORT = "514"
 # What the first character of an action means: the module, and its parameter for the rest.
 _BY_SIGN = {
-    "/": ("omfile", "file"), "?": ("omfile", "dynaFile"), "|": ("ompipe", "pipe"),
-    "^": ("omshell", "program"), ">": ("ommysql", "legacy"),
+    "/": ("omfile", "file"), ".": ("omfile", "file"), "?": ("omfile", "dynaFile"),
+    "|": ("ompipe", "pipe"), "^": ("omshell", "program"), ">": ("ommysql", "legacy"),
 }  # fmt: skip
+# Where it goes, and a template; what stands behind is a comment (cflineParseFileName() and
+# cflineParseTemplateName() of conf.c).
+_PARTS = re.compile(r"(-?\s*+[^\s;]*+)\s*+(?:;\s*+([^\s#]*+))?")
 
 
 def action_of(one: LegacyAction) -> ScriptObject | Word:
     """`/file`, `@host`, `:module:text` and the like as `action(...)`; `~` as `stop`."""
     text = one.text
-    if text == "~":
+    if text[:1] == "~":
         return Word("stop", one.origin)
-    target, _, template = text.partition(";")
-    parameters = _parameters(target.strip())
+    parts = _PARTS.match(text)
+    target, template = parts.groups() if parts is not None else (text, None)
+    # A password may have blanks (getSubString() of ommysql.c).
+    parameters = _parameters(text.partition(";")[0].strip() if text[:1] == ">" else target)
     # `:omusrmsg:*` and user names need none.
-    if template.strip() and parameters["type"] != "omusrmsg":
-        parameters["template"] = template.split()[0]
+    if template and parameters["type"] != "omusrmsg":
+        parameters["template"] = template
     made = tuple(Parameter.of(*pair, one.origin) for pair in parameters.items())
     return ScriptObject("action", made, one.origin)
 
@@ -38,7 +45,7 @@ def _parameters(target: str) -> dict[str, str]:
         # The minus says not to synchronise, which rsyslog does only where a directive asks it to.
         return _parameters(target[1:].strip())
     kind, key = _BY_SIGN.get(first[:1], ("omusrmsg", "users"))
-    if first[:1] == "/":
+    if first[:1] in {"/", "."}:
         return {"type": kind, key: first}
     return {"type": kind, key: target[1:].strip() if first[:1] in _BY_SIGN else target}
 
