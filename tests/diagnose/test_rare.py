@@ -88,7 +88,7 @@ def test_batches_that_stay_small_while_events_wait_are_named_where_they_are_coun
     ("key", "counter", "cause"),
     [
         (("imuxsock", "imuxsock"), "ratelimit.discarded", Cause.RATE_LIMIT),
-        (("imjournal", "imjournal"), "ratelimit_discarded_in_interval", Cause.RATE_LIMIT),
+        (("imjournal", "imjournal"), "discarded", Cause.RATE_LIMIT),
         (("imudp", "imudp(*:514)"), "disallowed", Cause.NOT_ALLOWED),
         (ACTION, "ratelimit.dropped", Cause.RATE_LIMIT),
         (("ratelimit", "limit.per_source"), "per_source_dropped", Cause.RATE_LIMIT),
@@ -119,6 +119,19 @@ def test_inputs_that_count_more_than_the_queues_are_limited() -> None:
     assert least is not None
     assert most == 2000 * (ROUNDS - 1)
     assert least < most
+
+
+def test_what_the_journal_drops_is_not_among_what_it_submits() -> None:
+    journal = ("imjournal", "imjournal")
+    host = made({**CALM, journal: lambda n: {"submitted": 3000 * n, "discarded": 2000 * n}})
+    assert [one.where for one in host.findings] == ["imjournal", "imjournal"]
+    assert max(one.events.most or 0 for one in host.findings) == 2000 * (ROUNDS - 1)
+
+
+def test_empty_lines_of_files_are_no_events_that_a_limit_drops() -> None:
+    """imfile of 8.2606 and later counts them."""
+    read = {**CALM, ("imfile", "/var/log/a.log"): lambda n: {"lines.processed": 1200 * n}}
+    assert made(read).findings == ()
 
 
 def test_open_files_just_below_a_usual_limit_are_told() -> None:
@@ -155,6 +168,26 @@ def test_what_another_output_gives_up_is_not_counted_by_an_engine_without_work()
     }
     found = next(one for one in made({**CALM, **idle}).findings if one.cause is Cause.GIVEN_UP)
     assert found.events.least == 2 * (ROUNDS - 1)
+
+
+def test_what_omhttp_drops_is_told_unless_it_is_sent_again() -> None:
+    """With batch: on and no retry ruleset rsyslogd hears of no failure."""
+
+    def posts(failed: int, again: int = 0) -> World:
+        counts = {"messages.submitted": 1000, "messages.fail": failed, "messages.retry": again}
+        return {
+            **CALM,
+            ("omhttp", "omhttp"): lambda n: {key: n * count for key, count in counts.items()},
+        }
+
+    found = only(posts(failed=40, again=10))
+    assert (found.cause, found.where, found.effect) == (
+        Cause.GIVEN_UP, "omhttp", EventEffect.LOST,
+    )  # fmt: skip
+    assert found.events.least == 30 * (ROUNDS - 1)
+    assert made(posts(failed=40, again=40)).findings == ()
+    waits: World = {ACTION: lambda n: {**action(n), "suspended": n, "suspended.duration": 5 * n}}
+    assert [one.cause for one in made({**posts(40), **waits}).findings] == [Cause.UNREACHABLE]
 
 
 def test_more_documents_than_events_are_no_retries_without_a_failure() -> None:

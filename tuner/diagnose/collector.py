@@ -22,21 +22,24 @@ from tuner.diagnose.queues import QueueCourse
 
 
 class _Drop(NamedTuple):
-    """A counter of events that an input or output throws away."""
+    """A counter of events that an input or output throws away, and whether its `submitted` has them
+    too."""
 
     origin: str
     counter: str
     cause: Cause
     why: str
     way: WayOut
+    is_submitted: bool = True
 
 
 _LIMIT = "more came than its rate limit lets through"
 _DROPS = (
     _Drop("imuxsock", "ratelimit.discarded", Cause.RATE_LIMIT, _LIMIT,
           WayOut("raise the burst or set the interval to 0", "rateLimit.burst", "RT224")),
-    _Drop("imjournal", "ratelimit_discarded_in_interval", Cause.RATE_LIMIT, _LIMIT,
-          WayOut("raise the burst or set the interval to 0", "rateLimit.burst", "RT224")),
+    _Drop("imjournal", "discarded", Cause.RATE_LIMIT, _LIMIT,
+          WayOut("raise the burst or set the interval to 0", "rateLimit.burst", "RT224"),
+          is_submitted=False),
     _Drop("ratelimit", "per_source_dropped", Cause.RATE_LIMIT, _LIMIT,
           WayOut("raise the limit of a source, or find out which one sends so much", "perSource")),
     _Drop("core.action", "ratelimit.dropped", Cause.RATE_LIMIT, _LIMIT,
@@ -61,8 +64,9 @@ _OF_LIMITERS = "ratelimit.numratelimiters"
 
 
 def dropped_events(course: CounterCourse) -> int:
-    """How many events inputs and outputs count themselves as thrown away."""
-    return sum(one.total(drop.counter) for drop in _DROPS for one in course.of(drop.origin))
+    """How many events inputs and outputs count themselves as thrown away, of those submitted."""
+    drops = (drop for drop in _DROPS if drop.is_submitted)
+    return sum(one.total(drop.counter) for drop in drops for one in course.of(drop.origin))
 
 
 def collector_findings(

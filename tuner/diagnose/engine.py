@@ -53,6 +53,8 @@ def engine_findings(
         yield from _given_up(course, settings, action, every, engine)
     yield from _unreachable(course, settings)
     yield from _small_batches(course, every)
+    for series in course.of("omhttp"):
+        yield from _refused_posts(course, series)
     for series in course.of("omfwd"):
         yield from _reconnects(
             course, series, "num.connects",
@@ -137,6 +139,39 @@ def _given_up(
             "keep trying: events then wait in the queue until the receiver is back",
             "action.resumeRetryCount", "RT208",
         ),
+    )  # fmt: skip
+
+
+def _refused_posts(course: CounterCourse, series: StatsSeries) -> Iterator[ProductionFinding]:
+    """What omhttp did not deliver while no output was suspended: it tells rsyslogd of no failure,
+    and nothing sends it again but the retry ruleset (checkResult() of omhttp.c)."""
+    failed = series.growth.get("messages.fail", course.nothing)
+    again = series.growth.get("messages.retry", course.nothing)
+    dropped = tuple(
+        0.0 if away else max(0.0, fails - retried)
+        for fails, retried, away in zip(failed, again, is_away(course), strict=True)
+    )
+    lost = round(sum(dropped))
+    if not lost:
+        return
+    yield ProductionFinding(
+        Cause.GIVEN_UP,
+        series.name,
+        EventEffect.LOST,
+        Events(lost),
+        nonzero(course, dropped),
+        f"messages.fail counted {series.total('messages.fail'):,} events and messages.retry "
+        f"{series.total('messages.retry'):,}; {lost:,} failed while no output was suspended and "
+        "were not sent again",
+        "the server, or a proxy before it, answered 3xx or 4xx; or 5xx to a batch without a "
+        "retry.ruleset, which older releases drop",
+        "the events are lost; errorfile, where it is set, has them",
+        WayOut(
+            "set errorfile to see the reason; for batches retry and a retry.ruleset send again "
+            "what was refused for the time being",
+            "errorfile", "RT291",
+        ),
+        Certainty.LIKELY,
     )  # fmt: skip
 
 

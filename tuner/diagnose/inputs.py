@@ -21,8 +21,10 @@ from tuner.diagnose.queues import QueueCourse
 
 # How rsyslog calls modules that are inputs.
 _INPUT = "im"
-# imfile has an object for each file, in 8.2606 and later.
-_EVENTS = ("submitted", "lines.processed")
+# imfile has an object for each file, in 8.2606 and later; it counts empty lines, of which it makes
+# no events (enqLine() of imfile.c).
+_LINES = "lines.processed"
+_EVENTS = ("submitted", _LINES)
 # Inputs hold up to 1024 events back before they hand them over.
 _HELD_BACK, _HELD_SHARE = 2048, 0.02
 # An input that is silent so long, in so many steps, after it was busy in nearly all of as much
@@ -85,7 +87,8 @@ def input_findings(
     """All that the counters say of inputs, with all queues; `told` events were dropped by counters
     that say so themselves."""
     inputs = inputs_of(course)
-    yield from _before_queues(course, inputs, every, told)
+    counted = [one for one in inputs if _LINES not in one.series.growth]
+    yield from _before_queues(course, counted, every, told)
     for one in inputs:
         yield from _silent(course, one, inputs, every)
 
