@@ -9,6 +9,7 @@ import pytest
 from tests.cases.factory import cases_of, document, line
 from tuner.cases.judge import judged
 from tuner.cases.run import Came
+from tuner.validate.equality import Arrival
 
 
 def found(case: str, came: list[Came], folder: Path) -> list[str]:
@@ -30,6 +31,7 @@ def found(case: str, came: list[Came], folder: Path) -> list[str]:
         ("is_ok: true", None),
         ("is_ok: 1", "is_ok should be 1, is true"),
         ("tags: [a, 1]", None),
+        ("tags: [a, true]", 'tags should be ["a", true], is ["a", 1]'),
         ("tags: [a]", 'tags should be ["a"], is ["a", 1]'),
         ("nothing: null", None),
         ("missing: null", "missing should be null, is not there"),
@@ -92,6 +94,16 @@ def test_what_fits_best_is_compared_whatever_came_first(tmp_path: Path) -> None:
     assert found(text, [document({"a": 2}), document({"a": 1})], tmp_path) == []
 
 
+def test_each_expectation_gets_what_fits_it_where_that_can_be(tmp_path: Path) -> None:
+    bob, eve = (document({"level": "info", "user": name}) for name in ("bob", "eve"))
+    any_user, is_bob = "{fields: {level: info}}", "{fields: {level: info, user: bob}}"
+    for expected in ([any_user, is_bob], [is_bob, any_user]):
+        for came in ([bob, eve], [eve, bob]):
+            assert found(f"  expect: [{', '.join(expected)}]\n", came, tmp_path) == []
+    (said,) = found(f"  expect: [{any_user}, {is_bob}]\n", [eve, eve], tmp_path)
+    assert said.endswith('user should be "bob", is "eve"')
+
+
 def test_outputs_are_all_that_is_reached(tmp_path: Path) -> None:
     came = [document({}), line("x")]
     assert found("  outputs: [file, es]\n", came, tmp_path) == []
@@ -104,8 +116,10 @@ def test_outputs_are_all_that_is_reached(tmp_path: Path) -> None:
     assert found("  outputs: []\n", [], tmp_path) == []
 
 
-def test_what_is_no_json_has_no_fields(tmp_path: Path) -> None:
-    broken = document({}).arrival.__class__("logs", None, "{broken")
-    assert found("  expect: [{fields: {a: 1}}]\n", [Came("es", broken)], tmp_path) == [
-        "4:21 es: it is no JSON object: {broken"
-    ]
+@pytest.mark.parametrize("text", ["{broken", '{"a": 1, "a": 1}'])
+def test_a_document_is_json_with_each_key_once(text: str, tmp_path: Path) -> None:
+    """The engine refuses any other, whatever is expected of it."""
+    broken = [Came("es", Arrival("logs", None, text))]
+    said = f"es: it is no JSON object with each key once: {text}"
+    assert found("  expect: [{fields: {a: 1}}]\n", broken, tmp_path) == [f"4:21 {said}"]
+    assert found("  expect: [{index: logs}]\n", broken, tmp_path) == [f"4:12 {said}"]

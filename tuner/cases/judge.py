@@ -44,12 +44,16 @@ def judged(loaded: LoadedCases, came: Sequence[Sequence[Came]]) -> tuple[JudgedC
 
 def _differences(case: Case, came: Sequence[Came]) -> Iterator[tuple[KeyPath, str]]:
     """In what a case and what came of its message differ, with the keys that say otherwise."""
-    left, expected = list(came), set[str]()
+    fitted = _fitted(case.expect, came)
+    left = [each for place, each in enumerate(came) if place not in fitted]
+    expected = {came[place].output for place in fitted}
     for number, one in enumerate(case.expect):
         here: KeyPath = ("expect", number)
-        fitting = [each for each in left if _may_be(one, each)]
         if one.output is not None:
             expected.add(one.output)
+        if number in fitted.values():
+            continue
+        fitting = [each for each in left if _may_be(one, each)]
         if not fitting:
             what = "line" if one.is_line else "document"
             by = "" if one.output is None else f" by {one.output}"
@@ -67,6 +71,29 @@ def _differences(case: Case, came: Sequence[Came]) -> Iterator[tuple[KeyPath, st
     if case.outputs is not None and reached != set(case.outputs):
         should, does = (", ".join(sorted(one)) or "no output" for one in (case.outputs, reached))
         yield ("outputs",), f"it should reach {should}, and reaches {does}"
+
+
+def _fitted(expect: Sequence[ExpectedArrival], came: Sequence[Came]) -> dict[int, int]:
+    """By the number of what came, that of the expectation which it fits: as many as can be."""
+    fits = [
+        [n for n, each in enumerate(came) if _may_be(one, each) and not [*_of(one, each)]]
+        for one in expect
+    ]
+    taken = dict[int, int]()
+
+    def takes(number: int, tried: set[int]) -> bool:
+        for place in fits[number]:
+            if place in tried:
+                continue
+            tried.add(place)
+            if place not in taken or takes(taken[place], tried):
+                taken[place] = number
+                return True
+        return False
+
+    for number in range(len(expect)):
+        takes(number, set())
+    return taken
 
 
 def _may_be(one: ExpectedArrival, came: Came) -> bool:
@@ -88,11 +115,12 @@ def _of(one: ExpectedArrival, came: Came) -> Iterator[tuple[KeyPath, str]]:
         wanted = _unlike(rule, given) if key in one.model_fields_set else None
         if wanted is not None:
             yield (key,), f"{key} {wanted}"
-    if not one.fields:
+    if one.is_line:
         return
     fields = arrival.fields
     if fields is None:
-        yield ("fields",), f"it is no JSON object: {arrival.text[:_LONGEST]}"
+        path: KeyPath = ("fields",) if one.fields else ()
+        yield path, f"it is no JSON object with each key once: {arrival.text[:_LONGEST]}"
         return
     for name, value in one.fields.items():
         wanted = _unlike_field(name, value, fields)
@@ -123,6 +151,8 @@ def _unlike_field(name: str, value: FieldValue, fields: Mapping[str, object]) ->
 
 def _same(value: object, given: object) -> bool:
     """Equal, and a switch only where the other is one."""
+    if isinstance(value, list) and isinstance(given, list):
+        return len(value) == len(given) and all(map(_same, value, given))
     return value == given and isinstance(value, bool) == isinstance(given, bool)
 
 

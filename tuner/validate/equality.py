@@ -32,9 +32,10 @@ class Arrival:
 
     @property
     def fields(self) -> Mapping[str, object] | None:
-        """Its values by dotted name; None where it is no JSON object."""
+        """Its values by dotted name; None where it is no JSON object, or has a key twice, which
+        the engine refuses."""
         try:
-            value = json.loads(self.text)
+            value = json.loads(self.text, object_pairs_hook=_each_once)
         except ValueError:
             return None
         return dict(_flat(value, "")) if isinstance(value, dict) else None
@@ -256,6 +257,12 @@ def _moment(value: object) -> datetime | None:
     except ValueError:
         return None
     return time if time is not None and time.tzinfo is not None else None
+
+
+def _each_once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    if len(members := dict(pairs)) < len(pairs):
+        raise ValueError("a key stands twice in an object")
+    return members
 
 
 def _flat(value: Mapping[str, object], path: str) -> Iterator[tuple[str, object]]:
