@@ -34,6 +34,7 @@ _TEMPLATES = (
 _WHOLE, _A, _MESSAGE = (
     f'action(type="omelasticsearch" template="{name}")\n' for name in ("all", "a", "d")
 )
+_OVER = 'action(type="omfile" file="/b" action.execOnlyWhenPreviousIsSuspended="on")\n'
 _LOOP = "foreach ($.one in $!list) do {{ set $!{name} = $.one!name; }}\n"
 
 
@@ -47,6 +48,10 @@ _LOOP = "foreach ($.one in $!list) do {{ set $!{name} = $.one!name; }}\n"
         pytest.param(_A + 'set $.a = "1";\n', id="set after an output that has a member so called"),
         pytest.param('set $!a = "1";\nset $!b = $!a & "2";\n' + _WHOLE, id="set from what is set"),
         pytest.param(_LOOP.format(name="b") + 'set $!a = "1";\n' + _A, id="set after a loop"),
+        pytest.param(
+            'foreach ($.one in $!list) do { if $.one == "x" then stop }\n' + _A,
+            id="a loop may stop",
+        ),
     ],
 )
 def test_what_may_change_places_is_a_step_or_an_output(rules: str, tmp_path: Path) -> None:
@@ -82,6 +87,33 @@ def test_what_may_change_places_is_a_step_or_an_output(rules: str, tmp_path: Pat
             6,
             id="parsed for some, written for all",
         ),
+        pytest.param(
+            'set $.o = exec_template("a");\nset $!a = "masked";\n' + _A,
+            6,
+            id="set after a template that is written into a variable",
+        ),
+        pytest.param(
+            _WHOLE + 'if parse_json($msg, "\\$!in") == 0 then action(type="omfile" file="/j")\n',
+            6,
+            id="written, then set by a condition",
+        ),
+        pytest.param(
+            _MESSAGE + 'foreach ($.one in $!list) do { if $.one == "x" then stop }\n' + _MESSAGE,
+            6,
+            id="written, then stopped by a loop",
+        ),
+        pytest.param(
+            _MESSAGE + "foreach ($.one in $!list) do { call r }\n" + _MESSAGE,
+            6,
+            id="written, then handed to a ruleset by a loop",
+        ),
+        pytest.param(
+            'action(type="omprog" binary="/bin/x" confirmMessages="on")\naction(type="omlibdbi")\n'
+            + _OVER,
+            7,
+            id="takes over from what is kept",
+        ),
+        pytest.param(_MESSAGE + _OVER.replace("omfile", "omlibdbi"), 6, id="kept, and takes over"),
     ],
 )
 def test_what_may_not_keeps_its_whole_ruleset(rules: str, line: int, tmp_path: Path) -> None:
@@ -90,6 +122,17 @@ def test_what_may_not_keeps_its_whole_ruleset(rules: str, line: int, tmp_path: P
     (kept,) = [one for one in made.kept if "whole ruleset" in one.message]
     assert kept.origin.line == line
     assert [one for one in made.snippets["site-outputs.conf"].splitlines() if one]
+
+
+def test_an_action_that_takes_over_stays_behind_the_one_before(tmp_path: Path) -> None:
+    """omfwd without a port sends to 514."""
+    files = [f'action(type="omfile" file="/var/log/{name}")\n' for name in "ab"]
+    over = files[1].replace(")", ' action.execOnlyWhenPreviousIsSuspended="on")')
+    text = f'{DOCUMENT}{files[0]}action(type="omfwd" target="h" protocol="tcp")\n{over}'
+    made = imported(text, tmp_path)
+    assert (made.missing, made.kept) == ((), ())
+    assert [one["type"] for one in listed(made, "outputs")] == ["omfile", "omfwd", "omfile"]
+    assert listed(made, "outputs")[1]["port"] == 514
 
 
 def test_a_message_that_is_changed_after_an_output_is_not_changed_before_it(tmp_path: Path) -> None:

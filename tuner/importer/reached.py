@@ -12,6 +12,7 @@ from tuner.importer.conditions import Precondition, variables
 from tuner.importer.document import WHOLE_JSON
 from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.script import (
+    Call,
     Expression,
     Foreach,
     FunctionCall,
@@ -19,6 +20,7 @@ from tuner.rainerscript.script import (
     ScriptObject,
     SetVariable,
     Statement,
+    Word,
     every,
     expressions_of,
     inside,
@@ -52,6 +54,7 @@ _WRITES = {
     "mmutf8fix": _TEXT, "mmrm1stspace": _TEXT, "mmanon": _TEXT,
 }  # fmt: skip
 _EVERYTHING = frozenset({"$"})
+_TAKES_OVER = "action.execonlywhenpreviousissuspended"
 
 
 def kind_of(statement: Statement) -> str:
@@ -78,12 +81,12 @@ def why_bound(
 ) -> Gap | None:
     """The first statement that does something else where statements are carried out by their
     places, and in each place in their own order, and why; None where all may move."""
-    writes = [written_by(one.statement) for one in reached]
+    writes = [_written_by(one) for one in reached]
     reads = [read_by(one, templates) for one in reached]
     for number, one in enumerate(reached):
         before = range(number)
         for guard in one.guards:
-            asked = _asked(guard.condition)
+            asked = _asked(guard.condition, templates)
             for other in before[guard.after :]:
                 if meet(asked, writes[other]):
                     what = f"changes {_shared(writes[other], asked)}, which its condition asks"
@@ -96,13 +99,37 @@ def why_bound(
             if meet(reads[other], writes[number]):
                 what = f"uses {_shared(reads[other], writes[number])}, which it changes"
                 return _between(one, reached[other], f"{what}, and would come after it")
-        # `parse` is done for all events, whatever the conditions.
-        is_parse = places[number] == PARSED and kind_of(one.statement) in PARSING
-        if is_parse:
-            user = _user_elsewhere(number, reached, writes, reads)
-            if user is not None:
-                return _between(one, user, "uses what it finds, of events that it does not parse")
+        leaves = _leaves_its_place(number, reached, places)
+        if leaves is not None:
+            return leaves
+        user = _user_elsewhere(number, reached, writes, reads)
+        if user is not None and places[number] == PARSED:
+            return _between(one, user, "uses what it finds, of events that it does not parse")
     return None
+
+
+def _leaves_its_place(number: int, reached: Sequence[Reached], places: Sequence[int]) -> Gap | None:
+    """Why a statement may not come before outputs that stand before it, or away from the action
+    that it takes over from; None where it may."""
+    one, before = reached[number], range(number)
+    if places[number] == KEPT and _may_end(one.statement):
+        for other in (each for each in before if places[each] == OUTPUT):
+            return _between(one, reached[other], "would come after it, which may end the event")
+    if isinstance(one.statement, ScriptObject) and one.statement.is_on(_TAKES_OVER):
+        actions = [each for each in before if isinstance(reached[each].statement, ScriptObject)]
+        for other in actions[-1:]:
+            if places[other] != places[number]:
+                what = "would not be right before it, which runs where that one is suspended"
+                return _between(one, reached[other], what)
+    return None
+
+
+def _may_end(statement: Statement) -> bool:
+    """Whether a loop may stop an event."""
+    inside = every((statement,)) if isinstance(statement, Foreach) else ()
+    return any(
+        isinstance(one, Call) or (isinstance(one, Word) and one.word == "stop") for one in inside
+    )
 
 
 def _between(one: Reached, other: Reached, what: str) -> Gap:
@@ -122,7 +149,7 @@ def uses_json(reached: Sequence[Reached], templates: Mapping[str, Template]) -> 
     messages: with messages parsed for another output, either would see what was not there."""
     is_parsed = any(kind_of(one.statement) in PARSING for one in reached)
     for one in reached:
-        used = written_by(one.statement) | (frozenset() if is_parsed else read_by(one, templates))
+        used = _written_by(one) | (frozenset() if is_parsed else read_by(one, templates))
         if kind_of(one.statement) not in PARSING and meet(used, frozenset({"$!"})):
             return one.statement
     return None
@@ -134,7 +161,10 @@ def _user_elsewhere(
     writes: Sequence[frozenset[str]],
     reads: Sequence[frozenset[str]],
 ) -> Reached | None:
-    """The first statement that uses what another finds, of events which that does not get."""
+    """The first statement that uses what one finds that parses, of events which that does not get:
+    `parse` is done for all events, whatever the conditions."""
+    if kind_of(reached[number].statement) not in PARSING:
+        return None
     needed = set(reached[number].guards)
     return next(
         (
@@ -148,8 +178,17 @@ def _user_elsewhere(
     )
 
 
-def _asked(expression: Expression) -> frozenset[str]:
-    return frozenset(map(_named, variables(expression)))
+def _asked(expression: Expression, templates: Mapping[str, Template]) -> frozenset[str]:
+    """What an expression asks for, with the templates that it writes."""
+    written = (_read_by_template(name, templates) for name in templates_in(expression))
+    return frozenset().union(map(_named, variables(expression)), *written)
+
+
+def templates_in(expression: Expression) -> Iterator[str]:
+    """The templates that exec_template() names in an expression."""
+    for part in inside(expression):
+        if isinstance(part, FunctionCall) and part.name.lower() == "exec_template":
+            yield from (each.text for each in part.operands if isinstance(each, Quoted))
 
 
 def _named(name: str) -> str:
@@ -187,6 +226,12 @@ def written_by(statement: Statement) -> frozenset[str]:
     return frozenset(names)
 
 
+def _written_by(reached: Reached) -> frozenset[str]:
+    """What a statement may change, and the conditions before it."""
+    filled = (_filled(guard.condition) for guard in reached.guards)
+    return written_by(reached.statement).union(*filled)
+
+
 def _filled(expression: Expression) -> Iterator[str]:
     """The variables that functions such as parse_json() fill in."""
     calls = (one for one in inside(expression) if isinstance(one, FunctionCall))
@@ -198,9 +243,10 @@ def read_by(reached: Reached, templates: Mapping[str, Template]) -> frozenset[st
     """The variables and properties that a statement and its conditions ask for."""
     names: set[str] = set()
     for guard in reached.guards:
-        names |= _asked(guard.condition)
+        names |= _asked(guard.condition, templates)
     for one in every((reached.statement,)):
-        names = names.union(*map(_asked, expressions_of(one)))
+        for asked in expressions_of(one):
+            names |= _asked(asked, templates)
         if isinstance(one, ScriptObject):
             names.update(_read_by_action(one, templates))
     return frozenset(names)
@@ -212,8 +258,14 @@ def _read_by_action(action: ScriptObject, templates: Mapping[str, Template]) -> 
     elif (action.text("template") or "").strip().lower() not in templates:
         yield from _TEXT  # as rsyslog's own formats do
     for parameter in action.parameters:
-        template = templates.get((parameter.text or "").strip().lower())
-        pieces = () if template is None else template.pieces
-        if template is not None and template.subtree is not None:
-            yield _named(template.subtree)
-        yield from (_named(piece.name) for piece in pieces if isinstance(piece, TemplateProperty))
+        yield from _read_by_template(parameter.text or "", templates)
+
+
+def _read_by_template(name: str, templates: Mapping[str, Template]) -> Iterator[str]:
+    template = templates.get(name.strip().lower())
+    if template is None:
+        return
+    if template.subtree is not None:
+        yield _named(template.subtree)
+    pieces = (piece for piece in template.pieces if isinstance(piece, TemplateProperty))
+    yield from (_named(piece.name) for piece in pieces)

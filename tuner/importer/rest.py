@@ -9,7 +9,7 @@ from itertools import chain, count, groupby
 
 from tuner.importer.conditions import PRIORITY, property_name
 from tuner.importer.flow import negated
-from tuner.importer.reached import Reached
+from tuner.importer.reached import Reached, templates_in
 from tuner.modules.omelasticsearch import ASKS_AT_START
 from tuner.rainerscript.configuration import Parts, is_module
 from tuner.rainerscript.gaps import Gap, Gaps
@@ -33,7 +33,6 @@ from tuner.rainerscript.script import (
     Variable,
     every,
     expressions_of,
-    inside,
     loading,
     module_name,
     rewritten,
@@ -328,9 +327,8 @@ def _templates_of(one: Statement) -> Iterator[str]:
 
 def _templates_asked(one: Statement) -> Iterator[str]:
     """The templates that exec_template() names in a statement."""
-    for part in chain.from_iterable(map(inside, expressions_of(one))):
-        if isinstance(part, FunctionCall) and part.name.lower() == "exec_template":
-            yield from (each.text for each in part.operands if isinstance(each, Quoted))
+    for asked in expressions_of(one):
+        yield from templates_in(asked)
 
 
 def _nested(reached: Iterable[Reached], depth: int) -> Iterator[Statement]:
