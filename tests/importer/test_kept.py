@@ -500,6 +500,31 @@ def test_imfile_polls_where_the_old_form_loads_it_alone(tmp_path: Path) -> None:
     assert [one.message for one in new.missing] == ["the directive $InputFilePollInterval"]
 
 
+def test_rulesets_whose_names_a_stream_spells_alike_are_two_streams(tmp_path: Path) -> None:
+    names = ("net.in", "net-in")
+    text = "".join(
+        f'input(type="imtcp" port="1051{number}" ruleset="{name}")\n'
+        f'ruleset(name="{name}") {{ action(type="omfile" file="/{number}") }}\n'
+        for number, name in enumerate(names, 5)
+    )
+    made = imported(f'{DOCUMENT}{text}action(type="omfile" file="/rest")\n', tmp_path)
+    streams = {one["file"]: one.get("stream") for one in listed(made, "outputs")}
+    assert streams == {"/5": "net-in", "/6": "net-in-2", "/rest": None}
+
+
+def test_a_value_that_is_not_escaped_again_is_kept(tmp_path: Path) -> None:
+    """What a profile writes escapes the backslash of \\n in an event, which jsonr does not."""
+    text = 'template(name="r" type="string" string="{\\"a\\":\\"%msg:::jsonr%\\"}")\n'
+    made = imported(f'{DOCUMENT}{text}action(type="omelasticsearch" template="r")\n', tmp_path)
+    assert "format jsonr, which leaves backslashes as they are" in made.kept[0].message
+    assert "jsonr" in made.snippets["site-start.conf"]
+
+
+def test_a_lookup_that_rsyslogd_would_refuse_is_no_step(tmp_path: Path) -> None:
+    text = f'{DOCUMENT}set $.a = lookup("t");\naction(type="omfile" file="/a")\n'
+    assert [one.message[:11] for one in imported(text, tmp_path).kept] == ["set $.a: lo"]
+
+
 @pytest.mark.parametrize(
     ("rules", "kept"),
     [

@@ -132,13 +132,15 @@ def test_the_address_of_old_udp_listeners_holds_until_another_one(tmp_path: Path
 
 
 @pytest.mark.parametrize("asks", ['if $inputname == "x" then ', ""])
-def test_a_name_of_an_input_that_is_asked_for_is_said_to_go(asks: str, tmp_path: Path) -> None:
-    said = _changed(
+def test_an_input_keeps_a_name_that_something_asks_for(asks: str, tmp_path: Path) -> None:
+    made = imported(
         f'{DOCUMENT}input(type="imtcp" port="10515" name="x")\n'
         f'{asks}action(type="omfile" file="/var/log/all")\n',
         tmp_path,
     )
-    assert any("inputname of its events becomes imtcp" in one for one in said) is bool(asks)
+    assert len(listed(made, "inputs")) == (1 if asks else 2)
+    kept = made.snippets.get("site-end.conf", "")
+    assert ('input(type="imtcp" port="10515" name="x" ruleset="site")' in kept) is bool(asks)
 
 
 def test_events_that_nothing_is_done_with_are_still_dropped(tmp_path: Path) -> None:

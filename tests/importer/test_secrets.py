@@ -88,6 +88,10 @@ CANARIES: dict[str, tuple[str, str | None]] = {
         f'action(type="ommongodb" uristr="mongodb://u:{CANARY}@h/db")\n',
         "a user and a password before a host",
     ),
+    "a login with an escape": (
+        f'action(type="ommongodb" uristr="mongodb://u%40x:{CANARY}@h/db")\n',
+        "a user and a password before a host",
+    ),
     "an old line": (f"*.* >db,logs,u,{CANARY}\n", "legacy of an old line"),
     "an input": (
         'module(load="imkafka")\n'
@@ -99,6 +103,12 @@ CANARIES: dict[str, tuple[str, str | None]] = {
     ),
     "a word that does not fit": (
         f'ruleset(name="r") |/bin/x {CANARY}\n', "this text does not fit here",
+    ),
+    "a password without quotes": (
+        f'action(type="omelasticsearch" pwd={CANARY})\n', "this text does not fit here",
+    ),
+    "a header without quotes": (
+        f'action(type="omhttp" httpheaders=["a" {CANARY}])\n', "this text does not fit here",
     ),
 }  # fmt: skip
 
@@ -116,6 +126,16 @@ def test_no_secret_is_written(what: str, tmp_path: Path) -> None:
         assert "put it, without a line end, into" in written
     else:
         assert any(said in one.message for one in made.missing), made.missing
+
+
+def test_a_member_called_like_a_time_is_no_login(tmp_path: Path) -> None:
+    """The template for Logstash in rsyslog's documentation."""
+    pieces = "{%timestamp:::date-rfc3339,jsonf:@timestamp%,%msg:::jsonf:message%}"
+    path = tmp_path / "site.conf"
+    text = f'template(name="l" type="string" string="{pieces}")\n'
+    path.write_text(f'{DOCUMENT}{text}action(type="omelasticsearch" template="l")\n', "utf-8")
+    made = translate(configuration([path]), "site")
+    assert (made.missing, len(made.data["outputs"])) == ((), 1)  # type: ignore[arg-type]
 
 
 def test_a_secret_that_is_left_out_is_copied_on_request_for_its_owner_alone(
@@ -154,7 +174,11 @@ def test_without_that_the_command_says_where_it_stood(tmp_path: Path) -> None:
 
 
 # What stands there without quotes is not told from other text.
-UNQUOTED = {"a word that does not fit"}
+UNQUOTED = {
+    "a word that does not fit",
+    "a password without quotes",
+    "a header without quotes",
+}
 
 
 @pytest.mark.parametrize("what", sorted(CANARIES.keys() - UNQUOTED))

@@ -257,3 +257,41 @@ def test_a_minus_before_a_file_says_not_to_synchronise_it() -> None:
 )  # fmt: skip
 def test_a_comment_may_stand_behind_an_action(action: str, expected: str) -> None:
     assert [one.strip() for one in today(f':msg, contains, "noise" {action}\n')][1] == expected
+
+
+# What rsyslogd 8.2302 wrote of " a,bc..." for each says where it begins and ends.
+@pytest.mark.parametrize(
+    ("written", "options"),
+    [
+        ("2:", {"position.to": "2"}),
+        ("2", {"position.to": "2"}),
+        ("2:0", {"position.to": "2"}),
+        ("10:9", {"position.from": "9", "position.to": "10"}),
+        ("2:$", {"position.from": "2"}),
+        (":3", {"position.to": "3"}),
+        ("$:2", {"position.to": "2"}),
+        ("::jsonf:host", {"format": "jsonf", "outname": "host"}),
+        (
+            "R,ERE,1,BLANK,2:(a+)--end:json:host",
+            {
+                "regex.expression": "(a+)", "regex.type": "ERE", "regex.submatch": "1",
+                "regex.nomatchmode": "BLANK", "regex.match": "2", "format": "json",
+                "outname": "host",
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_the_parts_of_a_property_of_the_old_form(written: str, options: object) -> None:
+    (found,) = pieces(f'template(name="t" type="string" string="%msg:{written}%")\n')
+    assert isinstance(found, TemplateProperty)
+    assert found.options == options
+
+
+@pytest.mark.parametrize("directives", ["", "$MainMsgQueueSize 7\n"])
+def test_a_ruleset_gets_a_queue_like_the_main_one(directives: str) -> None:
+    """With the defaults of the old form, whatever is set (doRulesetCreateQueue() of ruleset.c)."""
+    lines = today(f"{directives}$RuleSet r\n$RulesetCreateMainQueue on\n*.* /a\n")
+    (ruleset,) = [one for one in lines if one.startswith("ruleset(")]
+    assert f'queue.size="{7 if directives else 100000}"' in ruleset
+    for parameter in ('queue.dequeueBatchSize="256"', 'queue.workerThreads="2"'):
+        assert parameter in ruleset

@@ -28,7 +28,8 @@ from tuner.rainerscript.tokens import DEEPEST
 
 _BLANKS = " \t\r\n"
 _ENDS = _BLANKS + ",}]"
-_ESCAPING = frozenset({"json", "jsonf", "jsonr", "jsonfr"})
+_RAW = frozenset({"jsonr", "jsonfr"})
+_ESCAPING = _RAW | {"json", "jsonf"}
 _NAMED = frozenset({"jsonf", "jsonfr"})
 WHOLE_JSON = frozenset({"$!all-json", "$!all-json-plain", "$!"})
 
@@ -399,6 +400,9 @@ def _property(one: TemplateProperty, gaps: Gaps) -> dict[str, object]:
     """The source of a field and its options."""
     options = {key: value for key, value in one.options.items() if key not in _IDLE}
     name = PROPERTY_ALIASES.get(one.lowered, one.lowered)
+    if (written := one.options.get("format", "").lower()) in _RAW:
+        what = f"format {written}, which leaves backslashes as they are"
+        raise Inexpressible(one.origin, what)
     if options.pop("datatype", "string").lower() not in {"string", "number", "auto", "bool"}:
         raise Inexpressible(one.origin, "an unknown dataType")
     data = _source(name, one)

@@ -71,8 +71,8 @@ def read_input(one: ScriptObject, parts: Parts, gaps: Gaps) -> dict[str, object]
         one = one.without({_STATE_FILE})
         gaps.change(one.origin, "imfile ignores stateFile, and names that file itself: left out")
     if not is_local(one) and one.get("name") is not None and _is_asked_for(_INPUT_NAME, parts):
-        what = f"a profile names no inputs, and {_INPUT_NAME} of its events becomes {kind}"
-        gaps.change(one.origin, f"input {kind}: {what}")
+        what = f"its name, for which something asks ({_INPUT_NAME})"
+        gaps.miss(one.origin, f"input {kind}: {what}")
     own = [_spelled(each) for each in one.parameters if each.key not in _ELSEWHERE]
     # Those of a module that is a source itself are not for its other inputs.
     if not is_local(one) and kind not in _LOCAL:

@@ -72,6 +72,8 @@ def _variable(statement: SetVariable, parts: Parts) -> dict[str, Any]:
     data: dict[str, Any] = {"type": "set", source: path}
     value = statement.value
     if isinstance(value, FunctionCall) and value.name.lower() == "lookup":
+        if len(value.operands) != 2:
+            raise Inexpressible(value.origin, "lookup() without a table and one value")
         table, key = value.operands
         if not isinstance(table, Quoted) or table.text not in parts.tables:
             raise Inexpressible(value.origin, "a table that is not there")

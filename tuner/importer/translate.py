@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from typing import Any, cast, get_args
 
 from tuner.engines.versions import DEFAULT
@@ -91,6 +92,7 @@ class _Translation:
     entries: dict[str, list[tuple[ScriptObject, dict[str, object]]]] = field(default_factory=dict)
     streams: dict[str, dict[str, object]] = field(default_factory=dict)
     visited: set[str] = field(default_factory=set)
+    named: dict[str, str] = field(default_factory=dict)
 
     def imported(self) -> Imported:
         """All sections in the order in which a profile shows them."""
@@ -318,7 +320,12 @@ class _Translation:
         if ruleset == own and (ruleset == _DEFAULT or not self.has_queues(ruleset)):
             return None
         word = as_name(ruleset)
-        return word if word[:1].isalpha() else f"stream-{word}".strip("-")
+        word = word if word[:1].isalpha() else f"stream-{word}".strip("-")
+        names = chain((word,), (f"{word}-{number}" for number in count(2)))
+        taken = self.named.values()
+        if ruleset not in self.named:
+            self.named[ruleset] = next(name for name in names if name not in taken)
+        return self.named[ruleset]
 
     def has_queues(self, ruleset: str) -> bool:
         """Whether a ruleset has a queue beside a main queue that is written too."""

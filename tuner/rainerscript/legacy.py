@@ -235,10 +235,13 @@ class _Modernised:
             done = self.with_default(done, self.default)
         is_object = any(isinstance(one, ScriptObject) and one.kind == "main_queue" for one in done)
         if self.first_main is not None and not is_object:
-            defaults = {f"queue.{key}": value for key, value in OLD_MAIN_QUEUE.items()}
-            parameters = _completed(self.main, defaults, self.first_main)
-            done += (ScriptObject("main_queue", parameters, self.first_main),)
+            done += (ScriptObject("main_queue", self.main_queue(self.first_main), self.first_main),)
         return done
+
+    def main_queue(self, origin: ScriptPosition) -> tuple[Parameter, ...]:
+        """A queue as the directives so far have set the main one."""
+        defaults = {f"queue.{key}": value for key, value in OLD_MAIN_QUEUE.items()}
+        return _completed(self.main, defaults, origin)
 
     def of_directives(self) -> Iterator[ScriptObject]:
         """The rulesets that directives began, as objects."""
@@ -376,7 +379,8 @@ class _Modernised:
                 _set(self.given.setdefault(self.current, {}), "parser", text, one)
             case "rulesetcreatemainqueue":
                 if text.lower() in ON:
-                    self.given.setdefault(self.current, {}).update(self.main)
+                    queue = {each.name: each for each in self.main_queue(one.origin)}
+                    self.given.setdefault(self.current, {}).update(queue)
             case "repeatedmsgreduction" if text.lower() == "off":
                 return
             case _:

@@ -182,12 +182,15 @@ def _why(word: ScriptToken, accepted: set[str]) -> Gap:
         name = word.text.split("(")[0].strip()
         return Gap(word.origin, f"{name}() cannot stand here{expected}")
     text = word.text if len(word.text) <= 40 else f"{word.text[:40]}..."
-    # What is in quotes, or in a line of the old form, may be a password.
-    shown = "this text" if word.kind in _MAY_BE_SECRET else text
+    # What is in quotes or should be, or in a line of the old form, may be a password.
+    is_text = word.kind in _MAY_BE_SECRET or not _IN_VALUES.isdisjoint(accepted)
+    shown = "this text" if is_text else text
     return Gap(word.origin, f"{shown} does not fit here{expected}")
 
 
 _MAY_BE_SECRET = frozenset({"STRING", "LEGACY_ACTION", "DIRECTIVE", "PROPERTY_FILTER"})
+# What may follow where a value, or the next one of a list, is expected.
+_IN_VALUES = frozenset({"STRING", "_RBRACKET"})
 
 
 class _NoLexer(Lexer):

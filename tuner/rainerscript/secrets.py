@@ -58,7 +58,10 @@ _FORMS = (
         re.compile(r"\b(?:Bearer|Basic|Splunk|Token|ApiKey)\s+(?=\S*[\d=])[\w.~+/=-]{8,}"),
         "a login of HTTP",
     ),
-    (re.compile(r"(?:^|//)[^/@\s:]+:[^/@\s]+@"), "a user and a password before a host"),
+    (
+        re.compile(r"(?:^|//)(?:[^/@\s:%{]|%[\dA-F]{2})+:[^/@\s]+@", re.IGNORECASE),
+        "a user and a password before a host",
+    ),
     (re.compile(r"\[[^\[\]\s@%]{16,}@\d+"), "a token before a private enterprise number"),
 )
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)

@@ -177,21 +177,24 @@ def with_option(text: str, word: str) -> str:
 
 
 def property_of(text: str, origin: ScriptPosition) -> TemplateProperty:
-    """`NAME:FROM:TO:OPTIONS`."""
+    """`NAME:FROM:TO:OPTIONS:OUTNAME`."""
     name, _, rest = text.partition(":")
     options: dict[str, str] = {}
     if rest[:1].upper() == "R":
         words, _, rest = rest.partition(":")
-        kind, group, missing = [*words.split(",")[1:], "", "", ""][:3]
+        kind, group, missing, match = [*words.split(",")[1:], "", "", "", ""][:4]
         expression, _, rest = rest.partition("--end")
         options |= {"regex.expression": expression, "regex.type": kind or "BRE"}
         options |= {"regex.submatch": group or "0", "regex.nomatchmode": missing or "DFLT"}
+        options |= {} if match in {"", "0"} else {"regex.match": match}
         rest = rest.removeprefix(":")
     else:
         first, _, rest = rest.partition(":")
         last, _, rest = rest.partition(":")
         options |= _positions(first, last)
-    for word in filter(None, (part.strip().lower() for part in rest.split(","))):
+    words, _, outname = rest.partition(":")
+    options |= {"outname": outname} if outname else {}
+    for word in filter(None, (part.strip().lower() for part in words.split(","))):
         if word.startswith("date-") and word not in _WORDS:
             options["dateformat"] = word.removeprefix("date-")
         else:
@@ -201,12 +204,16 @@ def property_of(text: str, origin: ScriptPosition) -> TemplateProperty:
 
 
 def _positions(first: str, last: str) -> dict[str, str]:
-    """`F,59:3` is the third field, `2:$` begins at the second character."""
+    """`F,59:3` is the third field, `2:$` begins at the second character, and `2:` ends there:
+    rsyslogd takes the smaller number first (addParameter() of template.c)."""
     if first[:1].upper() == "F":
         delimiter = first.partition(",")[2] or "9"
         return {"field.delimiter": delimiter, "field.number": last or "1"}
-    options = {} if first in {"", "0"} else {"position.from": first}
-    return options | ({} if last in {"", "0", "$"} else {"position.to": last})
+    first, last = first.strip("$") or "0", last or "0"
+    if first.isdecimal() and last.isdecimal():
+        first, last = sorted((first, last), key=lambda text: (len(text), text))
+    options = {} if first == "0" else {"position.from": first}
+    return options | ({} if last in {"0", "$"} else {"position.to": last})
 
 
 def _unescaped(text: str) -> str:

@@ -292,6 +292,9 @@ def _why(text: str, here: int, mode: Mode) -> str:
         return _NO_BREAK
     if character == "#" and mode is Mode.EXPRESSION:
         return "a comment cannot stand inside of a condition: use /* */"
+    if mode is Mode.OBJECT:
+        # It may be of a password without quotes.
+        return f"unexpected character in {mode.value}"
     shown = character if character.isprintable() else f"\\x{ord(character) & 0xFF:02x}"
     return f"unexpected character {shown} in {mode.value}"
 
