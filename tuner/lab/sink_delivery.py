@@ -86,13 +86,19 @@ class Tally:
         return {int(first): int(total) for first, total in zip(firsts, totals, strict=True)}
 
 
-@dataclass(frozen=True, kw_only=True)
-class TallyCheck(DeliveryCheck):
-    """What became of the events of one run: `indexed` counts their arrivals, `distinct` each once,
-    and `foreign` all other documents."""
+@dataclass(frozen=True)
+class TallyCheck:
+    """What became of the events of one run; lists name the first ten numbers.
+
+    `indexed` counts their arrivals, `foreign` all other documents.
+    """
 
     indexed: int
     distinct: int
+    lost: int
+    duplicated: int
+    missing: tuple[int, ...]
+    doubled: tuple[int, ...]
     foreign: int
 
 
@@ -120,5 +126,12 @@ def check_tallies(tallies: Iterable[Tally], documents: int, sent: SentEvents) ->
     check = check_arrivals(arrived(tallies, sent), sent)
     distinct = sent.total - check.lost
     indexed = distinct + check.duplicated
-    foreign = documents - indexed
-    return TallyCheck(indexed=indexed, distinct=distinct, foreign=foreign, **vars(check))
+    return TallyCheck(
+        indexed=indexed,
+        distinct=distinct,
+        lost=check.lost,
+        duplicated=check.duplicated,
+        missing=check.missing,
+        doubled=check.doubled,
+        foreign=documents - indexed,
+    )
