@@ -254,7 +254,7 @@ def test_columns_have_names_of_their_own_and_fields_use_them() -> None:
     ) == {"error RT309 outputs[0].document[0].column"}
 
 
-@pytest.mark.parametrize("interval", ["300s", "-1", "45s"])
+@pytest.mark.parametrize("interval", ["300s", "-1", "45s", "0s", "500micros"])
 def test_a_refresh_interval_beyond_the_freshness_guardrail_is_told(interval: str) -> None:
     setting = "outputs[logs].index.settings.refresh_interval"
     assert findings({setting: interval}) == {

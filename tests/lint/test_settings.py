@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.lint.findings import findings
 
 SETTINGS = "outputs[logs].index.settings"
@@ -66,3 +68,20 @@ def test_segments_are_copied_to_replicas_only() -> None:
     assert findings(segment | {f"{SETTINGS}.number_of_replicas": 0}) == {
         "warning RT335 outputs[0].index.settings.replication.type"
     }
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "refused"),
+    [
+        ("translog.flush_threshold_age", "2h", True),
+        ("translog.flush_threshold_age", "999ms", True),
+        ("translog.flush_threshold_age", "1h", False),
+        ("search.idle.after", "-1", True),
+        ("search.idle.after", "0s", False),
+        ("translog.sync_interval", "-1", True),
+    ],
+)
+def test_a_time_that_the_engine_refuses_is_refused(setting: str, value: str, refused: bool) -> None:
+    path = f"index.settings.{setting}"
+    found = f"error RT330 outputs[0].{path}" in findings({f"outputs[logs].{path}": value})
+    assert found is refused

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.schema.units import cores_text, count, share
+from tuner.schema.units import cores_text, count, seconds, share
 
 
 @pytest.mark.parametrize(
@@ -14,6 +14,14 @@ from tuner.schema.units import cores_text, count, share
 )  # fmt: skip
 def test_counts_have_powers_of_a_thousand(text: str, value: float | None) -> None:
     assert count(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("500micros", 0.0005), ("5nanos", 5e-9), ("1.5ms", 0.0015), ("2d", 172_800.0), ("-1", None)],
+)
+def test_durations_have_the_units_of_an_engine(text: str, value: float | None) -> None:
+    assert seconds(text) == (None if value is None else pytest.approx(value))
 
 
 @pytest.mark.parametrize(

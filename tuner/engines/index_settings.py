@@ -98,7 +98,7 @@ class IndexSettings(Section):
     compound_format: Switch | Annotated[float, Field(ge=0, le=1)] | ByteSize | None = dynamic(
         "compound_format",
         "Segments up to this size are packed into one file, which copies each once more.",
-        default="1gb; 0.1 before Elasticsearch 8.17",
+        default="1gb; 0.1 before Elasticsearch 8.7 and on OpenSearch",
     )
     use_compound_file: Switch | None = static(
         "use_compound_file",

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import re
 
-_UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_UNITS_S = {
+    "nanos": 1e-9,
+    "micros": 1e-6,
+    "ms": 0.001,
+    "s": 1.0,
+    "m": 60.0,
+    "h": 3600.0,
+    "d": 86400.0,
+}
 _UNITS_BYTES = {"b": 1, "kb": 1024, "mb": 1024**2, "gb": 1024**3, "tb": 1024**4}
 _SIZES = {"k": 1024, "m": 1024**2, "g": 1024**3}
 _POWERS = ("", "k", "m", "g", "t", "p")
@@ -13,7 +21,7 @@ _COUNTS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 
 def seconds(text: str | None) -> float | None:
     """A duration such as `5s` in seconds; None when it is unset or -1 (never)."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", text or "")
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(nanos|micros|ms|s|m|h|d)", text or "")
     return float(match.group(1)) * _UNITS_S[match.group(2)] if match else None
 
 

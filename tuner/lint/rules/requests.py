@@ -19,6 +19,7 @@ from tuner.rule import Complaint, Cure, advice, error, loss, warning
 from tuner.schema.units import engine_bytes, seconds, size_bytes
 
 _LARGEST_HEAP = "31g"
+_SHORTEST_REFRESH_S = 0.001
 
 
 @error(
@@ -65,8 +66,14 @@ def _no_replicas(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
 @each(engine_outputs, "index", "settings", "refresh_interval")
 def _refresh_beyond_freshness(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     bound_s, interval = profile.guardrails.freshness_p99_s, output.index.settings.refresh_interval
+    """Below a millisecond an engine schedules no refresh, as with -1."""
     waits_s = seconds(interval)
-    if interval == "-1" or (waits_s is not None and waits_s >= bound_s):
+    if interval == "-1" or (waits_s is not None and waits_s < _SHORTEST_REFRESH_S):
+        yield (
+            f"with {interval} the engine never refreshes by itself, so searches do not find new "
+            f"events: use 1s or more, below guardrails.freshness_p99_s ({bound_s:g} s)"
+        )
+    elif waits_s is not None and waits_s >= bound_s:
         yield (
             f"{interval} hides events from searches for longer than guardrails.freshness_p99_s "
             f"allows ({bound_s:g} s): use less, or allow more"

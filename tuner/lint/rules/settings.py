@@ -14,7 +14,14 @@ from tuner.profile.model import Profile
 from tuner.rule import Complaint, advice, error, warning
 from tuner.schema.units import seconds
 
-_SHORTEST_SYNC_S = 0.1
+# The least and the most that the engine takes, and so for how long; -1 is below all of them.
+_RANGES: dict[str, tuple[str, str | None]] = {
+    "translog.sync_interval": ("100ms", None),
+    "translog.flush_threshold_age": ("1s", "1h"),
+    "search.idle.after": ("0ms", None),
+}
+# Since when compound_format may be a size.
+_SIZES_SINCE = (8, 7)
 # For examples: the settings of the small profile's index.
 SETTINGS = "outputs[logs].index.settings"
 # What Elasticsearch from 8.7 ignores where indices have a timestamp (its MergePolicyConfig).
@@ -28,16 +35,67 @@ _TIERED_ONLY = (
 @error(
     "RT330",
     why="The engine refuses the index: must be >= [100ms].",
-    source="Elasticsearch, index.translog.sync_interval; seen on 7.17 and 9.2",
+    source="Elasticsearch, IndexSettings; seen on 7.17, 8.19 and 9.2",
     bad={f"{SETTINGS}.translog.sync_interval": "50ms"},
     good={f"{SETTINGS}.translog.sync_interval": "5s"},
 )
-@each(engine_outputs, "index", "settings", "translog.sync_interval")
-def _too_often(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
-    interval = output.index.settings.translog_sync_interval
-    waits_s = seconds(interval)
-    if waits_s is not None and waits_s < _SHORTEST_SYNC_S:
-        yield (f"the engine refuses {interval}, and the index with it: use at least 100ms")
+@each(engine_outputs)
+def _out_of_range(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
+    written = output.index.settings.model_dump(by_alias=True, exclude_none=True)
+    for name, (least, most) in _RANGES.items():
+        if name not in written:
+            continue
+        value_s, most_s = seconds(written[name]), seconds(most)
+        too_long = value_s is not None and most_s is not None and value_s > most_s
+        if value_s is None or value_s < (seconds(least) or 0) or too_long:
+            yield Complaint(
+                ("index", "settings", name),
+                f"the engine refuses {written[name]}, and the index with it: use at least {least}"
+                f"{f' and at most {most}' if most else ''}",
+            )
+
+
+@error(
+    "RT343",
+    why="The engine refuses the index: maxThreadCount should be <= maxMergeCount.",
+    source="Elasticsearch, MergeSchedulerConfig; seen on 7.17 and 8.19",
+    bad={
+        f"{SETTINGS}.merge.scheduler.max_thread_count": 8,
+        f"{SETTINGS}.merge.scheduler.max_merge_count": 4,
+    },
+    good={f"{SETTINGS}.merge.scheduler.max_merge_count": 8},
+)
+@each(engine_outputs, "index", "settings", "merge.scheduler.max_merge_count")
+def _fewer_merges_than_threads(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    settings = output.index.settings
+    threads = settings.merge_scheduler_max_thread_count
+    merges = settings.merge_scheduler_max_merge_count
+    if threads is not None and merges is not None and threads > merges:
+        yield (
+            f"the engine refuses {merges} below merge.scheduler.max_thread_count, and the index "
+            f"with it: use at least {threads}"
+        )
+
+
+@error(
+    "RT344",
+    why="The engine refuses the index: Expected a boolean or a value in the interval [0..1].",
+    source="Elasticsearch, pull request 92659; seen on 7.17 and OpenSearch 3.2",
+    bad={
+        "release": {"rsyslog": "8.2302", "opensearch": "3.2"},
+        f"{SETTINGS}.compound_format": "1gb",
+    },
+    good={f"{SETTINGS}.compound_format": 0.1},
+)
+@each(engine_outputs, "index", "settings", "compound_format")
+def _size_as_share(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
+    release, value = profile.release, output.index.settings.compound_format
+    has_sizes = release.engine is not Engine.OPENSEARCH and release.engine_version >= _SIZES_SINCE
+    if isinstance(value, str) and not has_sizes:
+        yield (
+            f"Elasticsearch before 8.7 and OpenSearch take no size such as {value} here: use true, "
+            "false or a share of the index from 0 to 1"
+        )
 
 
 @advice(
