@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.profile.examples import SMALL
 from tests.shipped import PROFILES
 from tuner.cluster.certificate import made, require_safe
 from tuner.cluster.members import Versions
@@ -20,6 +21,7 @@ from tuner.cluster.relayed import Failed
 from tuner.errors import JobFailed, Locked, Refused
 from tuner.lint.load import load_profile
 from tuner.measure.measurement import TrialPlan
+from tuner.profile.edit import edit
 from tuner.search.study import Asked, Phase
 
 
@@ -27,6 +29,31 @@ from tuner.search.study import Asked, Phase
 def test_a_profile_arrives_as_it_was_written(path: Path) -> None:
     profile = load_profile(path).profile
     assert profile_of(profile_json(profile)) == profile
+
+
+def test_a_sample_travels_with_its_profile(tmp_path: Path) -> None:
+    (tmp_path / "app.log").write_text("Oct 11 22:14:15 web1 app[1]: started\n" * 20)
+    file = tmp_path / "p.yaml"
+    file.write_text(edit(SMALL, {"workload.sample": "app.log"}))
+    profile = load_profile(file).profile
+    (tmp_path / "app.log").unlink()
+    there = profile_of(profile_json(profile))
+    assert there.workload.learnt == profile.workload.learnt
+    assert there.workload.learnt is not None
+
+
+def test_a_configuration_does_not_travel(tmp_path: Path) -> None:
+    (tmp_path / "rsyslog.conf").write_text(
+        'module(load="imtcp")\ninput(type="imtcp" port="10514")\n'
+        'action(type="omelasticsearch" server="127.0.0.1" searchIndex="a")\n'
+    )
+    file = tmp_path / "p.yaml"
+    file.write_text(
+        'name: own\nrelease: {rsyslog: "8.2302", elasticsearch: "8.19"}\n'
+        "base: {rsyslog: rsyslog.conf}\n"
+    )
+    with pytest.raises(Refused, match="--cluster cannot measure a profile on a configuration"):
+        profile_json(load_profile(file).profile)
 
 
 def test_a_question_is_one_line_and_is_understood() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import get_args
 
 from tuner.cluster.relayed import Failed, JsonLines
+from tuner.errors import Refused
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
@@ -108,10 +110,27 @@ REPLIES: JsonLines[Reply] = JsonLines(*get_args(Reply))
 
 
 def profile_json(profile: Profile) -> str:
-    """A profile as it was written, defaults left out."""
-    return profile.model_dump_json(by_alias=True, exclude_unset=True)
+    """A profile as it was written, defaults left out, with the text of its sample.  Raises Refused
+    where it stands on a configuration."""
+    if profile.base is not None:
+        raise Refused(
+            f"--cluster cannot measure a profile on a configuration ({profile.base.rsyslog}): the "
+            "other machines do not have its files. Leave out --cluster, or make a profile of it: "
+            "rsyslog-tune import --convert"
+        )
+    learnt = profile.workload.learnt
+    own = profile.model_dump_json(by_alias=True, exclude_unset=True)
+    return json.dumps([own, None if learnt is None else (learnt.path, learnt.text)])
 
 
 def profile_of(text: str) -> Profile:
     """The profile that `profile_json` wrote."""
-    return Profile.model_validate_json(text)
+    own, sample = json.loads(text)
+    profile = Profile.model_validate_json(own)
+    if sample is not None:
+        # What reads a sample is imported for that alone.
+        from tuner.profile.sample import SampleFile, read_sample
+
+        path, learnt = sample
+        profile.workload.hold(SampleFile(path, learnt, read_sample(learnt, path)))
+    return profile
