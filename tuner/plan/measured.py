@@ -5,11 +5,12 @@ from __future__ import annotations
 import gzip
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tuner.errors import JobFailed
 from tuner.lint.load import parse_profile
 from tuner.measure.measurement import Measurement
+from tuner.profile.model import Profile
 from tuner.search.study import BASELINE, Phase, Study
 from tuner.search.verdict import Claim, judge
 
@@ -141,7 +142,7 @@ def of_study(study: Study, name: str) -> Measured:
     profile = parse_profile(text, path, layers, header.profile_base).profile
     size = profile.workload.mean_message_bytes
     what = f"{which}; {header.engine}, {header.machine}"
-    return of_runs(
+    found = of_runs(
         [run for _, run in runs],
         name,
         what,
@@ -149,6 +150,19 @@ def of_study(study: Study, name: str) -> Measured:
         stored=header.stores,
         machines=[machine for machine, _ in runs],
     )
+    return _of_one_copy(found, profile)
+
+
+def _of_one_copy(found: Measured, profile: Profile) -> Measured:
+    """The engine's part of one copy of an event: a lab of several nodes indexes as many as those
+    hold."""
+    copies = min(profile.measured.index.settings.number_of_replicas + 1, profile.lab.nodes)
+
+    def part(us: float | None) -> float | None:
+        return None if us is None else us / copies
+
+    machines = tuple(replace(one, engine_us=part(one.engine_us)) for one in found.machines)
+    return replace(found, engine_us=part(found.engine_us), machines=machines)
 
 
 def _shipper_us(runs: Sequence[Measurement]) -> float | None:
