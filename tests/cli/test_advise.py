@@ -53,7 +53,15 @@ def test_a_copy_has_the_advice_and_the_profile_stays(tmp_path: Path) -> None:
     assert queue is not None
     assert (queue.dequeue_batch_size, queue.worker_threads, queue.size) == (5000, 4, 50_000)
     again = RUN.invoke(app, ["advise", str(copy), *SIZED]).stdout
-    assert "Nothing to change" in again
+    assert "Nothing to change: what fits" in again
+
+
+def test_what_the_profile_keeps_from_a_search_is_not_said_to_be_there(tmp_path: Path) -> None:
+    profile = tmp_path / "frozen.yaml"
+    frozen = "search: {only: [main_queue.size]}"
+    profile.write_text(f"extends: {DEFAULT}\nname: prod\n{frozen}\n", encoding="utf-8")
+    shown = " ".join(RUN.invoke(app, ["advise", str(profile), *SIZED]).stdout.split())
+    assert "Nothing to change in what search.only of the profile leaves open" in shown
 
 
 def test_no_file_is_written_over(tmp_path: Path) -> None:

@@ -152,7 +152,10 @@ def _text(written: LoadedProfile, advice: Advice, cores: float, memory: int) -> 
     if advice.changes:
         yield from ("", wrapped(f"The recipe comes from {recipe.source}.", ""))
     if not advice.settings:
-        yield from ("", "Nothing to change: what fits of the recipe is there already.")
+        search = written.profile.search
+        shut = " and ".join(f"search.{key}" for key in ("only", "freeze") if getattr(search, key))
+        but = f" in what {shut} of the profile leaves open" if shut else ""
+        yield from ("", f"Nothing to change{but}: what fits of the recipe is there already.")
     if advice.left:
         yield from ("", "Left to a search, which measures what they give:")
         for one in advice.left:
