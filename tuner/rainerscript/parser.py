@@ -183,8 +183,8 @@ def _why(word: ScriptToken, accepted: set[str]) -> Gap:
         return Gap(word.origin, f"{name}() cannot stand here{expected}")
     text = word.text if len(word.text) <= 40 else f"{word.text[:40]}..."
     # What is in quotes or should be, or in a line of the old form, may be a password.
-    is_text = word.kind in _MAY_BE_SECRET or not _IN_VALUES.isdisjoint(accepted)
-    shown = "this text" if is_text else text
+    is_value = not _IN_VALUES.isdisjoint(accepted) and any(map(str.isalnum, text))
+    shown = "this text" if is_value or word.kind in _MAY_BE_SECRET else text
     return Gap(word.origin, f"{shown} does not fit here{expected}")
 
 
