@@ -17,7 +17,6 @@ from tests.profile.examples import at_hand, small
 from tests.render.test_rsyslogd_accepts import verdict
 from tests.render.tokens import parse
 from tuner.errors import BadTemplate, BadUsage
-from tuner.modules.queue import Queue
 from tuner.render.artefacts import render
 from tuner.render.engine_files import index_template
 from tuner.render.templates import Templates
@@ -48,13 +47,6 @@ def mistake(folder: Path, text: str, name: str = CONF) -> str:
         rendered(site(folder, {name: text}))
     assert bad.value.exit_code == 78
     return str(bad.value).replace(f"{folder}/", "")
-
-
-def test_every_parameter_of_a_queue_stands_in_its_template() -> None:
-    text = (ROOT / "templates/macros/queue.j2").read_text(encoding="utf-8")
-    pairs = re.findall(r"^queue\.(\S+)=\{\{ queue\.(\w+) \| rs \}\}$", text, re.MULTILINE)
-    fields = [(info.alias or name, name) for name, info in Queue.model_fields.items()]
-    assert pairs == fields
 
 
 def test_a_block_is_filled_and_everything_else_stays(tmp_path: Path) -> None:

@@ -249,6 +249,11 @@ class Queue(RsyslogSection):
     )
 
     @property
+    def parameters(self) -> tuple[tuple[str, object], ...]:
+        """What is set of it, under rsyslog's names and in their order."""
+        return tuple(self.model_dump(mode="json", by_alias=True, exclude_none=True).items())
+
+    @property
     def is_on_disk(self) -> bool:
         """Whether every event is in files; a disk-assisted queue keeps them in memory first."""
         return self.type in DISK_TYPES

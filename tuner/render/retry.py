@@ -25,6 +25,11 @@ _LEAST = 4000
 _DAY_MS = 86_400_000
 _SHUTDOWN_MS = 10_000
 _WAIT_US = 1_000_000
+# What the files of an output's queue have in common with those of its retries.
+_OF_FILES = {
+    "spool_directory", "max_disk_space", "max_file_size", "checkpoint_interval",
+    "sync_queue_files", "save_on_shutdown",
+}  # fmt: skip
 
 
 class Retry(NamedTuple):
@@ -96,13 +101,8 @@ def _queues(profile: Profile, number: int) -> tuple[Queue, Queue]:
 def _queue(written: Queue, name: str, parameters: dict[str, object], release: int) -> Queue:
     if written.filename is not None:
         parameters |= {
+            **written.model_dump(include=_OF_FILES),
             "filename": retry_file(written.filename, name),
-            "spool_directory": written.spool_directory,
-            "max_disk_space": written.max_disk_space,
-            "max_file_size": written.max_file_size,
-            "checkpoint_interval": written.checkpoint_interval,
-            "sync_queue_files": written.sync_queue_files,
-            "save_on_shutdown": written.save_on_shutdown,
             "disk_queue_type": _layout(written, release),
         }
     return resolve(Queue.model_validate(parameters, by_name=True), Place.MAIN)
