@@ -126,9 +126,9 @@ def _leaves_its_place(number: int, reached: Sequence[Reached], places: Sequence[
 
 def _may_end(statement: Statement) -> bool:
     """Whether a loop may stop an event."""
-    inside = every((statement,)) if isinstance(statement, Foreach) else ()
+    looped = every((statement,)) if isinstance(statement, Foreach) else ()
     return any(
-        isinstance(one, Call) or (isinstance(one, Word) and one.word == "stop") for one in inside
+        isinstance(one, Call) or (isinstance(one, Word) and one.word == "stop") for one in looped
     )
 
 

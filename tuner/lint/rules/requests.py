@@ -65,8 +65,8 @@ def _no_replicas(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
 )
 @each(engine_outputs, "index", "settings", "refresh_interval")
 def _refresh_beyond_freshness(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
-    bound_s, interval = profile.guardrails.freshness_p99_s, output.index.settings.refresh_interval
     """Below a millisecond an engine schedules no refresh, as with -1."""
+    bound_s, interval = profile.guardrails.freshness_p99_s, output.index.settings.refresh_interval
     waits_s = seconds(interval)
     if interval == "-1" or (waits_s is not None and waits_s < _SHORTEST_REFRESH_S):
         yield (
