@@ -86,13 +86,12 @@ def test_a_document_the_engine_rejects_makes_the_trial_invalid(lab: Lab) -> None
 
 def test_an_index_setting_that_the_engine_refuses_is_a_failed_trial(lab: Lab) -> None:
     written = load_profile(ROOT / "profiles" / "default.yaml")
-    merging = "outputs[logs].index.settings.merge.scheduler.max"
-    changes = [(f"{merging}_thread_count", 9), (f"{merging}_merge_count", 4)]
-    profile = candidate(written, changes).profile
+    limit = "outputs[logs].index.settings.mapping.total_fields.limit"
+    profile = candidate(written, [(limit, 1)]).profile
     outcome = run_trial(lab, profile, SHORT, "t1", lambda _: None)
     assert isinstance(outcome, Failure)
     assert outcome.kind is FailureKind.ENGINE
-    assert "maxMergeCount" in outcome.reason
+    assert "Limit of total fields [1]" in outcome.reason
 
 
 def test_what_is_not_ours_stays_untouched(lab: Lab, elasticsearch: EngineClient) -> None:
