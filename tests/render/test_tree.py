@@ -20,6 +20,7 @@ from tuner.render.tree import (
     diff,
     require_writable,
     stale,
+    states_of,
     unified,
     write,
     write_new,
@@ -44,7 +45,7 @@ def test_what_is_written_is_not_stale(tmp_path: Path) -> None:
     paths = sorted([*(one.path for one in artefacts), DIGESTS])
     assert write(artefacts, tmp_path / "out") == dict.fromkeys(paths, Status.NEW)
     assert write(artefacts, tmp_path / "out") == dict.fromkeys(paths, Status.UNCHANGED)
-    assert stale(artefacts, tmp_path / "out") == ()
+    assert stale(states_of(artefacts, tmp_path / "out")) == ()
     assert diff(artefacts, tmp_path / "out") == ""
     for one in artefacts:
         assert (tmp_path / "out" / one.path).read_bytes() == one.text.encode()
@@ -64,21 +65,22 @@ def test_files_that_refer_to_secrets_are_for_their_owner(tmp_path: Path) -> None
 def test_a_changed_and_a_missing_file_are_stale(tmp_path: Path) -> None:
     write([marked("a", "1\n"), marked("b", "1\n")], tmp_path)
     wanted = [marked("a", "2\n"), marked("b", "1\n"), marked("c/d", "1\n")]
-    assert stale(wanted, tmp_path) == ("a", "c/d")
+    assert stale(states_of(wanted, tmp_path)) == ("a", "c/d")
     text = diff(wanted, tmp_path)
+    assert diff(iter(wanted), tmp_path) == text
     assert f"--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n {OURS}-1\n+2\n" in text
     assert "--- /dev/null\n+++ b/c/d\n" in text
 
 
 def test_comparing_writes_nothing(tmp_path: Path) -> None:
-    stale(render(small()), tmp_path / "out")
+    stale(states_of(render(small()), tmp_path / "out"))
     diff(render(small()), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_the_profile_no_longer_has_goes_if_it_is_ours(tmp_path: Path) -> None:
     write(render(small(NODE)), tmp_path)
-    assert "elasticsearch.yml" in stale(render(small()), tmp_path)
+    assert "elasticsearch.yml" in stale(states_of(render(small()), tmp_path))
     assert write(render(small()), tmp_path)["elasticsearch.yml"] is Status.REMOVED
     assert not (tmp_path / "elasticsearch.yml").exists()
 
@@ -86,7 +88,7 @@ def test_a_file_that_the_profile_no_longer_has_goes_if_it_is_ours(tmp_path: Path
 def test_a_file_of_somebody_else_stays(tmp_path: Path) -> None:
     (tmp_path / "elasticsearch.yml").write_text("cluster.name: x\n", encoding="utf-8")
     write(render(small()), tmp_path)
-    assert stale(render(small()), tmp_path) == ()
+    assert stale(states_of(render(small()), tmp_path)) == ()
     assert (tmp_path / "elasticsearch.yml").exists()
 
 
@@ -143,7 +145,7 @@ def test_a_link_in_the_way_is_named_and_what_it_leads_to_stays(tmp_path: Path) -
 
 def test_a_change_of_line_ends_is_a_change(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(OURS.replace("\n", "\r\n").encode())
-    assert stale([marked("a")], tmp_path) == ("a",)
+    assert stale(states_of([marked("a")], tmp_path)) == ("a",)
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -200,7 +202,7 @@ def test_a_last_line_without_its_end_is_told(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_text_is_another_one(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"\xff\n")
-    assert stale([marked("a")], tmp_path) == ("a",)
+    assert stale(states_of([marked("a")], tmp_path)) == ("a",)
     assert f"-\udcff\n+{OURS}" in diff([marked("a")], tmp_path)
 
 

@@ -27,7 +27,7 @@ from tuner.render.artefacts import render as artefacts_of
 from tuner.render.export import Format, exported, puppet_module
 from tuner.render.form import Form
 from tuner.render.templates import Templates
-from tuner.render.tree import Status, states_of, write
+from tuner.render.tree import Status, stale, states_of, write
 from tuner.render.tree import diff as difference
 
 # What each host needs, by its name and by kind.
@@ -162,8 +162,8 @@ def _compare(
     artefacts: tuple[Artefact, ...], directory: Path, diff: bool, output: OutputFormat
 ) -> None:
     states = states_of(artefacts, directory)
-    old = [path for path, one in states.items() if one is not Status.UNCHANGED]
+    old = stale(states)
     text = difference(artefacts, directory).rstrip() if diff else ""
-    print_result(output, "render-check", {"stale": old}, text)
+    print_result(output, "render-check", {"stale": list(old)}, text)
     if old:
         raise DifferencesFound(f"{len(old)} of {len(states)} files differ: {', '.join(old)}")

@@ -64,7 +64,7 @@ def write(
             "remove it, or name another folder"
         )
     with _told_of():
-        states = states_of(files, directory)
+        states = _states(files, directory)
         for file in files:
             (directory / file.path).parent.mkdir(parents=True, exist_ok=True)
         _put(
@@ -78,15 +78,17 @@ def write(
 
 def states_of(artefacts: Iterable[Artefact], directory: Path) -> dict[str, Status]:
     """What `write` would do to each path below `directory`."""
-    files = _with_digests(artefacts)
+    return _states(_with_digests(artefacts), directory)
+
+
+def _states(files: tuple[Artefact, ...], directory: Path) -> dict[str, Status]:
     states = {file.path: _state(file, directory) for file in files}
     states |= dict.fromkeys(_left_over(files, directory), Status.REMOVED)
     return dict(sorted(states.items()))
 
 
-def stale(artefacts: Iterable[Artefact], directory: Path) -> tuple[str, ...]:
-    """The paths below `directory` whose files are missing, differ or should be gone."""
-    states = states_of(artefacts, directory)
+def stale(states: Mapping[str, Status]) -> tuple[str, ...]:
+    """The paths whose files are missing, differ or should be gone."""
     return tuple(path for path, state in states.items() if state is not Status.UNCHANGED)
 
 
@@ -96,7 +98,7 @@ def diff(artefacts: Iterable[Artefact], directory: Path) -> str:
     texts = {file.path: file.text for file in files}
     return "".join(
         line
-        for path in stale(artefacts, directory)
+        for path in stale(_states(files, directory))
         for line in unified(path, _read(directory / path), texts.get(path))
     )
 
