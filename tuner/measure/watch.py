@@ -171,7 +171,7 @@ class Watch:
             if latest != arrived:
                 arrived, moved_at = latest, time.monotonic()
 
-    @property
+    @cached_property
     def stall_s(self) -> float:
         """How long nothing may be indexed although events are outstanding: queues may wait for a
         batch to fill."""

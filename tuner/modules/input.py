@@ -202,7 +202,7 @@ class Input(RsyslogSection):
 
     @property
     def rate_limit(self) -> RateLimit | None:
-        """The rate limit; None if there is none."""
+        """The rate limit; None without one."""
         return None
 
     @property

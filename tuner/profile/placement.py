@@ -117,8 +117,8 @@ def retry_file(filename: str, retry: str) -> str:
 def retry_file_names(profile: Profile, queue: PlacedQueue) -> tuple[str, ...]:
     """What the files of both are called, if the queue is that of an output that has them."""
     name = queue.resolved.filename
-    retries = {number for number, output in profile.enumerated if output.retryfailures is not None}
-    if name is None or not any(queue.path == ("outputs", one, "queue") for one in retries):
+    retried = (number for number, one in profile.enumerated if one.retryfailures is not None)
+    if name is None or queue.path not in {("outputs", number, "queue") for number in retried}:
         return ()
     return retry_file(name, "retry"), retry_file(name, "again")
 

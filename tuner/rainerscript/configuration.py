@@ -237,7 +237,7 @@ class _Files:
             if given["text"].text is None:
                 self._refuse(place, "what is included is known only when rsyslogd starts")
                 return ()
-            # Lines of a text inside a text are none of the file.
+            # Its lines are not those of the file that includes it.
             name = f"the text that {place} includes"
             block, refused = parse(given["text"].texts[0], name, self.allowance)
             self.refused.extend(replace(one, origin=place) for one in refused)

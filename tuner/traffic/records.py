@@ -18,6 +18,7 @@ from typing import NamedTuple
 import zstandard
 
 from tuner.errors import JobFailed
+from tuner.modules.priorities import FACILITIES
 from tuner.traffic.sample import LogFormat
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -128,7 +129,7 @@ def _lines(raw: bytes) -> Iterator[LogRecord]:
 
 # Heads on the wire, and as rsyslog's file formats write them, without a priority.
 _PRI = re.compile(r"<(\d{1,3})>")
-_PRIORITIES = 192
+_PRIORITIES = 8 * len(FACILITIES)
 _RFC5424 = re.compile(
     r"1 (?P<time>\S+) (?P<host>\S+) (?P<program>\S+) (?P<pid>\S+) (?P<msgid>\S+) "
     r'(?P<data>-|(?:\[(?:[^"\]\\]|\\.|"(?:[^"\\]|\\.)*")*\])+)(?: (?P<text>.*))?$',

@@ -152,10 +152,10 @@ def _why_not(loaded: LoadedProfile) -> tuple[bool | None, str] | None:
         if not os.access(secret_file, os.R_OK):
             continue
         try:
-            secret = secret_file.read_bytes().decode()
+            written = secret_file.read_bytes().decode()
         except UnicodeDecodeError:
             return False, f"the secret in {secret_file} is not UTF-8"
-        if any(c.isspace() for c in secret):
+        if any(c.isspace() for c in written):
             return False, (
                 f"{secret_file} holds white space, which rsyslogd refuses in a password; a newline "
                 "at the end counts: write it with printf %s"

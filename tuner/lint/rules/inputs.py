@@ -248,8 +248,8 @@ def _rate_limits(source: Input, profile: Profile) -> Iterator[Complaint]:
             limit = rate_limit(policy.interval, policy.burst, BURST, named)
     if limit is None:
         return
-    each = profile.workload.message_bytes.mean if limit.is_of_bytes else 1
-    if rate == "max" or rate * each * limit.interval_s > limit.burst:
+    size = profile.workload.message_bytes.mean if limit.is_of_bytes else 1
+    if rate == "max" or rate * size * limit.interval_s > limit.burst:
         yield Complaint(
             (limit.key,),
             f"this input drops everything above {limit.burst} "
