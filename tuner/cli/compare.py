@@ -14,6 +14,7 @@ import typer
 from tuner.cli.console import OutputFormat, Verbosity, say, working
 from tuner.cli.files import Exports, JsonFile, MarkdownFile
 from tuner.cli.options import (
+    CONFIGURATION,
     ClusterOption,
     EngineChoice,
     EngineOption,
@@ -36,6 +37,7 @@ from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.metrics import restarted
 from tuner.measure.paired import FEWEST_PAIRS, fewest_pairs
 from tuner.profile.metric import Metric
+from tuner.profile.model import Profile
 from tuner.report.compare import (
     RATES,
     A,
@@ -70,13 +72,9 @@ class CompareOptions:
 def measured(
     a: Path, b: Path, wanted: Wanted, chosen: CompareOptions
 ) -> tuple[Compared, Unreachable | None]:
-    """Measure both profiles on labs of the release of `a`, with the workload of `a`; where the
-    engine or the last machine is lost for good, what was measured before that, and the loss."""
-    first, second = load(a).profile, load(b).profile
-    doubts = []
-    if second.workload != first.workload:
-        second = second.model_copy(update={"workload": first.workload})
-        doubts.append("the workloads differ: both sides were measured with that of A")
+    """Measure both profiles on labs of the release of `a`; where the engine or the last machine is
+    lost for good, what was measured before that, and the loss."""
+    first, second, doubts = under_one_workload(load(a).profile, load(b).profile, a)
     if first.workload.rate != "max":
         doubts.append("workload.rate is fixed: both sides were offered exactly that rate")
     arms = (Arm(A, first), Arm(B, second))
@@ -99,6 +97,17 @@ def measured(
         with working("starting") as tell:
             pace = pace_of(wanted.engine)
             return last_known(_stages(compared, place, arms, chosen, pace, tell))
+
+
+def under_one_workload(a: Profile, b: Profile, path: Path) -> tuple[Profile, Profile, list[str]]:
+    """Both profiles with the workload of A, and what that leaves in doubt; a configuration, in
+    which no workload can stand, has that of the profile on top of one beside it."""
+    if path.suffix == CONFIGURATION and b.base is not None:
+        return a.model_copy(update={"workload": b.workload}), b, []
+    if b.workload == a.workload:
+        return a, b, []
+    doubt = "the workloads differ: both sides were measured with that of A"
+    return a, b.model_copy(update={"workload": a.workload}), [doubt]
 
 
 def _require_enough(arms: tuple[Arm, Arm], facts: LabFacts, pairs: int) -> None:
@@ -296,7 +305,8 @@ def compare(
 ) -> None:
     """Compare two profiles in interleaved pairs, or what two searches ended with.
 
-    Both profiles run with the workload of A.  For searches it compares the confirming runs, and
+    Both profiles run with the workload of A; where A is a configuration of rsyslog and B a profile
+    on top of one, with that of B.  For searches it compares the confirming runs, and
     says that they were not interleaved; searches on another engine, rsyslog, machine or workload
     are refused.
 

@@ -1,4 +1,4 @@
-"""`compare` of two run directories: what searches ended with, without a measurement."""
+"""`compare` without a measurement: under which workload, and what two searches ended with."""
 
 from __future__ import annotations
 
@@ -12,13 +12,34 @@ import pytest
 from tests.search import simulated
 from tests.search.simulated import ASKED, START_S, World, search
 from tuner.cli.commands import app
-from tuner.cli.compare import of_searches
+from tuner.cli.compare import of_searches, under_one_workload
+from tuner.cli.options import read_profile
 from tuner.errors import BadUsage, JobFailed, Refused
 from tuner.measure.gate import Decision
+from tuner.profile.starter import on_top_of
 from tuner.report.compare import COMPARED, Difference, compare_blocks, compare_json
 from tuner.report.markdown import blocks_markdown
 from tuner.search.study import Fingerprint
 from tuner.search.verdict import Claim, judge
+
+
+def test_a_configuration_is_compared_under_the_workload_of_the_profile_on_top_of_it(
+    tmp_path: Path,
+) -> None:
+    conf, sample, best = (tmp_path / name for name in ("r.conf", "log.txt", "best.yaml"))
+    conf.write_text(
+        'module(load="omelasticsearch")\nmodule(load="imtcp")\ninput(type="imtcp" port="514")\n'
+        'action(type="omelasticsearch" server="es")\n'
+    )
+    sample.write_text("a line of mine\n" * 20)
+    best.write_text(on_top_of(conf.name, "best", None, sample=sample.name))
+    as_it_is, found = read_profile(conf).profile, read_profile(best).profile
+    a, b, doubts = under_one_workload(as_it_is, found, conf)
+    assert a.workload == b.workload == found.workload != as_it_is.workload
+    assert doubts == []
+    a, b, doubts = under_one_workload(found, as_it_is, best)
+    assert a.workload == b.workload == found.workload
+    assert doubts == ["the workloads differ: both sides were measured with that of A"]
 
 
 @pytest.fixture(scope="module")
