@@ -60,6 +60,12 @@ def test_the_table_stands_beside_the_one_of_2012() -> None:
     assert rows["year"].endswith(" 894 GiB")
 
 
+def test_the_copies_that_a_bench_made_are_not_counted_again(tmp_path: Path) -> None:
+    path = bench(tmp_path, replace(measured(60_000), engine_cpu_us=20.0, copies=2))
+    done = RUN.invoke(app, ["plan", path, "--rate", "50k", "--output", "json"])
+    assert json.loads(done.stdout)["inputs"]["measured"]["engine_us"] == 10.0
+
+
 def test_a_bench_is_planned_with(tmp_path: Path) -> None:
     path = bench(tmp_path, replace(measured(60_000), shipper_cpu_us=5.0), failed())
     done = RUN.invoke(app, ["plan", path, "--rate", "50k", "--output", "json"])

@@ -88,6 +88,13 @@ def failed(seen: Observed, guardrails: dict[str, object] | None = None) -> Failu
     return outcome
 
 
+def test_how_many_copies_were_indexed_is_of_the_profile_as_the_lab_bound_it() -> None:
+    replicas = {"outputs[logs].index.settings.number_of_replicas": 2}
+    outcome = summarise(SEEN, ELSEWHERE, small(replicas))
+    assert isinstance(outcome, Measurement)
+    assert outcome.copies == 3
+
+
 def test_the_rate_is_of_all_events_of_the_window_with_the_refresh_that_ends_it() -> None:
     found = measured()
     assert found.eps == pytest.approx(RATE)

@@ -14,7 +14,6 @@ from tuner.measure.effective import Effective
 from tuner.measure.measurement import Delivery, Measurement, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.plan.measured import of_runs, of_study
-from tuner.profile.edit import edit
 from tuner.search.study import BASELINE, Changes, Ending, Options, Phase, Study, Trial
 
 PLAN = TrialPlan(1.0, 10.0)
@@ -74,13 +73,8 @@ def test_a_gain_that_is_shown_is_planned_with() -> None:
 
 
 def test_the_copies_that_several_nodes_held_are_not_counted_again_in_a_plan() -> None:
-    """A lab of two nodes holds the replica, one of one node none."""
-    replica = {"outputs[logs].index.settings.number_of_replicas": 1}
-    made = study(*pairs(1.0))
-    for nodes, engine_us in ((1, 40.0), (2, 20.0), (3, 20.0)):
-        text = edit(made.header.profile_text, {**replica, "lab": {"nodes": nodes}})
-        of_nodes = replace(made, header=replace(made.header, profile_text=text))
-        assert of_study(of_nodes, "a").engine_us == engine_us
+    once, twice = run(5.0), replace(run(5.0), copies=2)
+    assert of_runs([twice], "a", "b", 244, stored=True).engine_us == once.engine_cpu_us / 2
 
 
 def test_without_a_gain_the_profile_as_written_is_planned_with() -> None:

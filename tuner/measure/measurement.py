@@ -277,7 +277,7 @@ class Measurement(RunFigures):
     refresh and flush that follow the drain, `eps_merged` to the end of the merges (None when they
     did not end).  `deferred_cpu_us` is the engine's CPU for work that it put off.  `store_bytes` is
     the size of the primaries after all that; `files` tells of the files that outputs wrote, where
-    they were read.
+    they were read.  The engine indexed so many `copies` of each document.
     """
 
     eps_se: float
@@ -295,6 +295,7 @@ class Measurement(RunFigures):
     verdict: Diagnosis | None = None
     effective: Effective | None = None
     files: tuple[WrittenFile, ...] = ()
+    copies: int = 1
 
     @property
     def engine_cpu_paid_us(self) -> float:

@@ -69,7 +69,8 @@ class Observed:
 
 
 def summarise(observed: Observed, lab: Lab, profile: Profile) -> Outcome:
-    """The measurement, or the failure when events are missing or a guardrail is breached."""
+    """The measurement of a profile as the lab bound it, or the failure when events are missing or a
+    guardrail is breached."""
     window, settled, final = observed.window, observed.settled, observed.final
     delivery, growth, whole = settled.delivery, window.growth, window.whole
     events = whole[-1].indexed - whole[0].indexed
@@ -113,6 +114,7 @@ def summarise(observed: Observed, lab: Lab, profile: Profile) -> Outcome:
         effective=effective(window, profile),
         files=observed.files,
         speed=speed_of(growth.probe),
+        copies=profile.measured.index.settings.number_of_replicas + 1,
     )
 
 

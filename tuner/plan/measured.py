@@ -5,12 +5,11 @@ from __future__ import annotations
 import gzip
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tuner.errors import JobFailed
 from tuner.lint.load import parse_profile
 from tuner.measure.measurement import Measurement
-from tuner.profile.model import Profile
 from tuner.search.study import BASELINE, Phase, Study
 from tuner.search.verdict import Claim, judge
 
@@ -45,7 +44,7 @@ def sample_of(text: bytes, name: str) -> Sample | None:
 @dataclass(frozen=True)
 class MachineCosts:
     """Medians of CPU microseconds per event that one of several machines measured: of rsyslogd,
-    and of the engine without replicas."""
+    and of the engine for one copy of it."""
 
     machine: str
     shipper_us: float | None
@@ -56,7 +55,7 @@ class MachineCosts:
 class Measured:
     """Medians over runs, which `where` names and `what` describes.
 
-    CPU microseconds per event of rsyslogd, of the engine without replicas and of the load
+    CPU microseconds per event of rsyslogd, of the engine for one copy of it and of the load
     generator, bytes of the primaries per event, bytes of a bulk request per event, and the
     microseconds per event for which a connection to the engine is busy.  `machines` are those that
     measured, where there were several.
@@ -142,7 +141,7 @@ def of_study(study: Study, name: str) -> Measured:
     profile = parse_profile(text, path, layers, header.profile_base).profile
     size = profile.workload.mean_message_bytes
     what = f"{which}; {header.engine}, {header.machine}"
-    found = of_runs(
+    return of_runs(
         [run for _, run in runs],
         name,
         what,
@@ -150,19 +149,6 @@ def of_study(study: Study, name: str) -> Measured:
         stored=header.stores,
         machines=[machine for machine, _ in runs],
     )
-    return _of_one_copy(found, profile)
-
-
-def _of_one_copy(found: Measured, profile: Profile) -> Measured:
-    """The engine's part of one copy of an event: a lab of several nodes indexes as many as those
-    hold."""
-    copies = min(profile.measured.index.settings.number_of_replicas + 1, profile.lab.nodes)
-
-    def part(us: float | None) -> float | None:
-        return None if us is None else us / copies
-
-    machines = tuple(replace(one, engine_us=part(one.engine_us)) for one in found.machines)
-    return replace(found, engine_us=part(found.engine_us), machines=machines)
 
 
 def _shipper_us(runs: Sequence[Measurement]) -> float | None:
@@ -170,7 +156,7 @@ def _shipper_us(runs: Sequence[Measurement]) -> float | None:
 
 
 def _engine_us(runs: Sequence[Measurement]) -> float | None:
-    return _median(runs, lambda run: run.engine_cpu_paid_us or None)
+    return _median(runs, lambda run: run.engine_cpu_paid_us / run.copies or None)
 
 
 def _median(
