@@ -142,12 +142,16 @@ def hidden(text: str, mark: str = "***") -> str:
         is_named = _is_secret_name(name[-_LONGEST_NAME:].lower(), ())
         return f"{start}{name}{blanks}{marked(value)}" if is_named else found[0]
 
+    def bare(found: re.Match[str]) -> str:
+        name, equals, value = found.groups()
+        return f"{name}{equals}{marked(value)}" if _is_hidden(name, is_path=False) else found[0]
+
     def quoted(found: re.Match[str]) -> str:
         quote, value = found.groups()
         return f"{quote}{marked(value)}{quote}" if _has_secret(value) else found[0]
 
     text = _LOGIN_LINE.sub(lambda found: f"{found[1]}{marked(found[2])}", text)
-    text = _DIRECTIVE.sub(directive, text)
+    text = _ASSIGNED_WORD.sub(bare, _DIRECTIVE.sub(directive, text))
     pieces, at = list[str](), 0
     for found in _ASSIGNED_TEXT.finditer(text):
         start = found.end()
@@ -161,6 +165,8 @@ def hidden(text: str, mark: str = "***") -> str:
 
 _ANY_NAMED = frozenset[str]().union(*_NAMED.values())
 _ASSIGNED_TEXT = re.compile(r"""(?<![\w.-])(?P<name>[\w.-]++)\s*+=\s*+(?P<quote>["'])(?!`)""")
+# A variable is no parameter, and a path is no secret.
+_ASSIGNED_WORD = re.compile(r"""(?<![\w.$!-])([\w.-]++)(\s*+=\s*+)([A-Za-z0-9][^\s"'`,;)]*+)""")
 # Up to the quote at the end: a text may go on in the next line, with a backslash and without.
 _REST = {quote: re.compile(rf"(?:[^{quote}\\]++|\\[\s\S])*+(?={quote})") for quote in "\"'"}
 # `>SERVER,DATABASE,USER,PASSWORD` and the same behind the name of the module (getSubString() of
