@@ -63,7 +63,7 @@ def test_indices_of_a_base_are_ours_and_count_the_number_of_an_event() -> None:
     """What says so can be removed again, and nothing else."""
     engine = Engine(Objects())
     prefix = f"{OURS.prefix}t1-"
-    install_for_base(lab_of(engine), small(), prefix)
+    install_for_base(lab_of(engine), small(), prefix, [])
     put = f"PUT /_index_template/{prefix}own?create=true&master_timeout=10s"
     assert engine.asked == ["GET /_index_template", put]
     body = cast(dict[str, Any], engine.put[0])
@@ -84,7 +84,7 @@ def test_the_users_own_template_of_a_base_holds_for_its_indices_before_ours() ->
     replicas = {"outputs[logs].index.settings.number_of_replicas": 0}
     based = small(replicas).model_copy(update={"base": base})
     engine, prefix = Engine(Objects()), f"{OURS.prefix}t1-"
-    install_for_base(lab_of(engine), based, prefix)
+    install_for_base(lab_of(engine), based, prefix, [])
     assert engine.asked[2:] == [
         f"PUT /_index_template/{prefix}given?create=true&master_timeout=10s"
     ]
@@ -133,26 +133,28 @@ def test_the_index_of_a_trial_is_as_rendered_and_ours(rotate: str | None) -> Non
     assert template["_meta"] == inner["mappings"]["_meta"] == META
 
 
+@pytest.mark.parametrize("pattern", ["*", "*-syslog"])
 @pytest.mark.parametrize("is_base", [False, True])
 def test_a_template_of_the_cluster_that_would_take_the_place_of_ours_is_refused(
-    is_base: bool,
+    is_base: bool, pattern: str
 ) -> None:
     """As a catch-all of a higher priority does: something else would be measured."""
     engine = Engine(Objects(templates={"catch-all": None}))
-    engine.template = {"index_patterns": ["*"], "priority": 5000}
+    engine.template = {"index_patterns": [pattern], "priority": 5000}
     with pytest.raises(Refused, match="catch-all of the cluster has priority 5000 and matches"):
         installed(engine, is_base)
     assert engine.put == []
     for harmless in ({"priority": 100}, {"index_patterns": ["logs-*"]}):
-        engine.template |= {"index_patterns": ["*"], "priority": 5000} | harmless
+        engine.template |= {"index_patterns": [pattern], "priority": 5000} | harmless
         installed(engine, is_base)
 
 
 def installed(engine: Engine, is_base: bool) -> None:
     """What a trial needs in an engine."""
-    bound = small({"outputs[logs].index": {"name": f"{OURS.prefix}t1-syslog"}})
+    prefix = f"{OURS.prefix}t1-"
+    bound = small({"outputs[logs].index": {"name": f"{prefix}syslog"}})
     if is_base:
-        install_for_base(lab_of(engine), bound, f"{OURS.prefix}t1-")
+        install_for_base(lab_of(engine), bound, prefix, [f"{prefix}syslog"])
     else:
         install_index(lab_of(engine), bound)
 

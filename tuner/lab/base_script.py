@@ -103,10 +103,12 @@ class Replaced:
 @dataclass(frozen=True)
 class LabScript:
     """A configuration for a lab; documents name the engine action that wrote them by its place
-    among `outputs`, which are addresses.  Where it `forwards`, a receiver must be at the site."""
+    among `outputs`, which are addresses; `indices` are those whose names stand in it.  Where it
+    `forwards`, a receiver must be at the site."""
 
     block: Block
     outputs: tuple[str, ...]
+    indices: tuple[str, ...]
     replaced: tuple[Replaced, ...]
     site: BaseSite
     forwards: bool
@@ -132,6 +134,7 @@ def lab_script(kept: KeptBase, inputs: Sequence[Input | None], site: BaseSite) -
     return LabScript(
         block=safe.block,
         outputs=tuple(fitting.outputs),
+        indices=tuple(fitting.indices),
         replaced=(*added_here, *fitting.replaced),
         site=site,
         forwards=fitting.forwards,
@@ -144,6 +147,7 @@ class _Fitting:
     inputs: Sequence[Input | None]
     site: BaseSite
     outputs: list[str] = field(default_factory=list)
+    indices: list[str] = field(default_factory=list)
     templates: list[ScriptObject] = field(default_factory=list)
     replaced: list[Replaced] = field(default_factory=list)
     forwards: bool = False
@@ -245,7 +249,11 @@ class _Fitting:
         self.outputs.append(self.kept.changed.address_of(one) or "")
         self.templates += document.templates
         index, prefix = one.text("searchIndex") or "system", self.site.index_prefix
-        name = self.prefixed(index, prefix) if one.is_on("dynSearchIndex") else f"{prefix}{index}"
+        if one.is_on("dynSearchIndex"):
+            name = self.prefixed(index, prefix)
+        else:
+            name = f"{prefix}{index}"
+            self.indices.append(name)
         values: dict[str, object] = {
             "server": list(self.site.engine_urls),
             "template": document.name,

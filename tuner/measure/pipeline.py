@@ -78,7 +78,7 @@ def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
             config = rsyslog_conf(bound, identity, lab.templates)
             pattern = bound.measured.index.pattern
         else:
-            install_for_base(lab, bound, prefix)
+            install_for_base(lab, bound, prefix, fitted.script.indices)
             config = printed(fitted.script.block)
             pattern = f"{prefix}*"
         stats = folder / "impstats.log"
@@ -95,16 +95,19 @@ def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
             rsyslogd.stop()
 
 
-def install_for_base(lab: Lab, bound: Profile, prefix: str) -> None:
+def install_for_base(lab: Lab, bound: Profile, prefix: str, indices: Sequence[str]) -> None:
     """Put a template for the indices of a base into the engine, in which the number of each event
-    is one; and the user's own before it, where there is one."""
-    _require_first(installed_templates(lab.client), prefix, _ABOVE_PRODUCTION)
-    _put(lab, f"{prefix}own", [f"{prefix}*"], _ABOVE_PRODUCTION, {}, {})
+    is one; and the user's own before it, where there is one.  Of the names of indices some are
+    known, and the beginning of all."""
     given = None if bound.base is None else bound.base.kept.template
+    patterns = [f"{prefix}{one}" for one in given.patterns] if given else []
+    installed = installed_templates(lab.client)
+    for name in (prefix, *indices, *(one.replace("*", "") for one in patterns)):
+        _require_first(installed, name, _ABOVE_PRODUCTION)
+    _put(lab, f"{prefix}own", [f"{prefix}*"], _ABOVE_PRODUCTION, {}, {})
     if given is not None:
         replicas = bound.measured.index.settings.number_of_replicas
         settings = {**given.settings, "index.number_of_replicas": replicas}
-        patterns = [f"{prefix}{one}" for one in given.patterns]
         _put(lab, f"{prefix}given", patterns, _ABOVE_PRODUCTION + 1, given.mappings, settings)
 
 
