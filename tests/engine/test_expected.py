@@ -89,9 +89,7 @@ def test_a_message_gives_in_each_output_what_it_gave_when_it_was_learnt() -> Non
     two = SentEvents((1_001, 1_001))
     assert SOME.of_events(1, two)[[0, 1, 1_000, 1_001, 2_000]].tolist() == [1, 0, 1, 0, 1]
     assert SOME.documents(SentEvents((5,))) == 8
-    assert SOME.per_event == 1.5
     assert Expectation(((3, -1),)).documents(SentEvents((4,))) == 6
-    assert Expectation(((3, -1),)).per_event == 1.5
 
 
 class Unindexed(Based):

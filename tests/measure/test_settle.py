@@ -126,7 +126,7 @@ def test_of_a_base_the_documents_are_compared_with_those_that_were_learnt(
         for number in range(4)
     )
     expectation = Expectation(((1, 1),))
-    learnt = Learnt(expectation, learnt_documents(lines, "1700000", expectation), ())
+    learnt = Learnt(expectation, (0.0,), learnt_documents(lines, "1700000", expectation), ())
     wrong = {"m": "1", FIELD: 10**17 + 17 * 10**14 + 6}
     engine = SimpleNamespace(
         check_expected=lambda *_: DeliveryCheck(0, 0, (), ()), sampled=lambda *_: (wrong,)

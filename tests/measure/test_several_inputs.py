@@ -57,7 +57,6 @@ def test_an_event_of_any_input_that_is_lost_or_doubled_is_named(output: int) -> 
     expectation = learnt(learning, POOL)
     ways = [way_of(place, 2) for place in range(POOL)]
     assert expectation.outputs == tuple(tuple(int(w == one) for w in ways) for one in range(2))
-    assert expectation.per_event == 1.0
 
     def checked(each: list[list[bytes]]) -> tuple[int, int, tuple[int, ...]]:
         store = Store()

@@ -50,7 +50,7 @@ def test_a_pipeline_that_takes_nothing_gets_what_keeps_its_workers_busy() -> Non
 def test_a_base_whose_first_messages_give_no_document_is_sent_the_next() -> None:
     """As the lines of a replayed log may that its filters leave out."""
     expectation = Expectation(((0,) * 3 * MARKS.high + (1,) * MARKS.high,))
-    expected = ExpectedDocuments(expectation)
+    expected = ExpectedDocuments(expectation, (0.0,))
     sent, samples = 0, list[Poll]()
     for step in range(100):
         documents = max(0, sent - 3 * MARKS.high)

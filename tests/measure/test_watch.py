@@ -360,7 +360,8 @@ def based(run: Run, expectation: Expectation = OF_A_BASE) -> Watch:
     flood = SimpleNamespace(
         progress=run.script.progress, spec=SimpleNamespace(stamped_run="1700000")
     )
-    learnt = Learnt(expectation, LearntDocuments((), (), 2), ())
+    unsure = (1.0,) * len(expectation.outputs)
+    learnt = Learnt(expectation, unsure, LearntDocuments((), (), 2), ())
     pipe = replace(run.watch.pipe, learnt=learnt)
     return replace(run.watch, pipe=pipe, flood=cast(Traffic, flood))
 
@@ -378,12 +379,26 @@ def test_of_a_base_rates_are_of_events_and_the_drain_waits_for_every_document(
 def test_where_it_is_not_known_what_each_event_gives_the_drain_waits_until_it_is_quiet(
     watching: Callable[..., Run],
 ) -> None:
-    """Not for those documents alone that are expected."""
+    """Not for those documents alone that are expected; the wait itself is no part of the drain."""
     run = watching(Script(indexed=lambda s: min(0.8 * SENT, 100 * s)))
     watch = based(run, Expectation(((1, -1),)))
-    watch.drain(SentEvents((SENT,)))
+    ended_s = watch.drain(SentEvents((SENT,)))
     assert watch.delivered() == 800
     assert run.script.at_s == pytest.approx(8 + QUIET_S, abs=0.3)
+    assert ended_s - run.script.began_s == pytest.approx(8, abs=0.1)
+
+
+def test_a_queue_that_waits_for_a_batch_for_long_is_not_taken_for_documents_that_still_arrive(
+    watching: Callable[..., Run],
+) -> None:
+    waits = {"minDequeueBatchSize": 100, "minDequeueBatchSize.timeout": round(1000 * DRAIN_S)}
+    patient = small({f"outputs[logs].queue.{name}": value for name, value in waits.items()})
+    run = watching(Script(indexed=lambda s: min(0.8 * SENT, 100 * s)), patient)
+    based(run, Expectation(((1, -1),))).drain(SentEvents((SENT,)))
+    assert run.script.at_s == pytest.approx(8 + DRAIN_S + QUIET_S, abs=0.3)
+    crawling = watching(Script(indexed=lambda s: s), patient)
+    with pytest.raises(Stalled, match="documents still arrive 60 s after the flood"):
+        based(crawling, Expectation(((1, -1),))).drain(SentEvents((SENT,)))
 
 
 @pytest.mark.parametrize(("documents", "counted"), [(1500, 1000), (1499, 999), (1501, 1001)])

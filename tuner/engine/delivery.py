@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,11 +51,6 @@ class Expectation:
     def is_sure(self) -> bool:
         """Whether it is known of each message what it gives."""
         return all(one >= 0 for output in self.outputs for one in output)
-
-    @cached_property
-    def per_event(self) -> float:
-        """Documents per event in the mean."""
-        return sum(max(0, one) for output in self.outputs for one in output) / len(self.outputs[0])
 
 
 def check_expected_by_sink(

@@ -37,9 +37,11 @@ from tuner.schema.scalars import is_loopback
 @dataclass(frozen=True)
 class Learnt:
     """What a base makes of the messages of a flood, how many documents and which, and what of it
-    they do not test."""
+    they do not test; `unsure` is how many documents of each output a message gave in the mean that
+    gave another number each time."""
 
     expectation: Expectation
+    unsure: tuple[float, ...]
     documents: LearntDocuments
     untested: tuple[str, ...]
 

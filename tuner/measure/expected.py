@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tuner.engine.delivery import Expectation
@@ -9,14 +11,13 @@ from tuner.engine.numbering import SentEvents
 
 
 class ExpectedDocuments:
-    """The documents of a pool up to each of its messages; where nothing is expected, those of the
-    output's others in the mean."""
+    """The documents of a pool up to each of its messages; where nothing is expected, what such
+    messages of that output gave in the mean (`unsure`)."""
 
-    def __init__(self, expectation: Expectation) -> None:
+    def __init__(self, expectation: Expectation, unsure: Sequence[float]) -> None:
         pool = np.array(expectation.outputs, dtype=np.float64)
-        for output in pool:
-            sure = output[output >= 0]
-            output[output < 0] = sure.mean() if len(sure) else 1.0
+        for output, mean in zip(pool, unsure, strict=True):
+            output[output < 0] = mean
         self._running = pool.sum(axis=0).cumsum()
 
     def events(self, documents: int, sent: SentEvents) -> int:

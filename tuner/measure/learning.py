@@ -8,6 +8,7 @@ import json
 import re
 import secrets
 import shutil
+import statistics
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -111,7 +112,16 @@ def _learn(lab: Lab, profile: Profile, base: BaseFiles) -> Learnt:
         )
     expectation = Expectation(outputs)
     documents = learnt_documents(seen.lines, seen.run, expectation)
-    return Learnt(expectation, documents, tuple(untested))
+    return Learnt(
+        expectation, tuple(map(_mean_of_unsure, seen.documents)), documents, tuple(untested)
+    )
+
+
+def _mean_of_unsure(numbers: list[int]) -> float:
+    """Documents per message that gave another number in each round; 0 where there is none."""
+    pairs = zip(*_halves(numbers), strict=True)
+    means = [(one + again) / 2 for one, again in pairs if one != again]
+    return statistics.fmean(means) if means else 0.0
 
 
 def _halves(numbers: list[int]) -> tuple[list[int], list[int]]:

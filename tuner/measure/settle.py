@@ -62,13 +62,14 @@ def settle(
     Merges get `merges_s` seconds to end.
     """
     client, pattern = watch.pipe.client, watch.pipe.pattern
-    watch.drain(sent)
-    drained_at = time.monotonic()
+    drained_at = watch.drain(sent)
+    # What was waited for although nothing came any more is no work of the pipeline's.
+    waited_s = time.monotonic() - drained_at
     drained_epoch_s = time.time()
     make_durable(client, pattern)
-    durable_at = time.monotonic()
+    durable_at = time.monotonic() - waited_s
     is_merged = wait_until(lambda: merges_under_way(client, pattern) == 0, merges_s)
-    merged_at = time.monotonic() if is_merged else None
+    merged_at = time.monotonic() - waited_s if is_merged else None
     engine_cpu_ms = node_counters(client, SILENCE_S).cpu_ms
     if await_counters:
         # A round of rsyslogd's counters that was begun after all had come.
@@ -154,7 +155,7 @@ def after_loss(watch: Watch, loss: str, sent: SentEvents) -> Failure:
     if red is None:
         _await_empty_queues(watch)
         return loss_of(loss, settle(watch, sent).delivery)
-    left, total = indexed(client, pattern, SILENCE_S), sent.total
+    left, total = watch.indexed(), sent.total
     lost, duplicated = max(0, total - left), max(0, left - total)
     delivery = Delivery(total, left, left, lost, duplicated)
     account = (

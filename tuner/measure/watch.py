@@ -118,8 +118,8 @@ class Watch:
 
     @cached_property
     def _expected(self) -> ExpectedDocuments | None:
-        expectation = self.pipe.expectation
-        return None if expectation is None else ExpectedDocuments(expectation)
+        learnt = self.pipe.learnt
+        return None if learnt is None else ExpectedDocuments(learnt.expectation, learnt.unsure)
 
     def delivered(self) -> int:
         """What the engine has indexed so far of the output that is furthest behind; of a base all
@@ -149,27 +149,29 @@ class Watch:
         """The limit on what may follow the flood from now on."""
         return DrainLimit(time.monotonic() - self.began_s + DRAIN_S)
 
-    def drain(self, events: SentEvents) -> None:
+    def drain(self, events: SentEvents) -> float:
         """Wait until everything sent is indexed, or no more is to be expected: nothing moves for
         `stall_s`, or for `QUIET_S` and the engine has no bulk to work on.  Where it is not known of
-        each event what it gives, only that tells."""
+        each event what it gives, only that tells.  Gives when the last came (monotonic seconds)."""
         expectation = self.pipe.expectation
         sent = events.total if expectation is None else expectation.documents(events)
         is_sure = expectation is None or expectation.is_sure
         quiet_s, limit = QUIET_S + _patience_s(self.pipe.profile), self.limit()
-        arrived, moved_at = self.delivered(), time.monotonic()
+        arrived, moved_at, has_moved = self.delivered(), time.monotonic(), True
         while (arrived < sent or not is_sure) and (
             still_s := time.monotonic() - moved_at
         ) < self.stall_s:
             if still_s > quiet_s and unfinished(self.pipe.client).bulk_bytes == 0:
-                return
+                break
             left = f"{sent - arrived} of {sent} events are still not indexed"
-            limit.require_time(left if is_sure else "documents still arrive")
+            if is_sure or has_moved:
+                limit.require_time(left if is_sure else "documents still arrive")
             time.sleep(POLL_S / 2)
             self.pipe.rsyslogd.check()
             latest = self.delivered()
-            if latest != arrived:
+            if has_moved := latest != arrived:
                 arrived, moved_at = latest, time.monotonic()
+        return moved_at
 
     @cached_property
     def stall_s(self) -> float:
