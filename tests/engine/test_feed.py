@@ -165,6 +165,25 @@ def test_an_exception_ends_the_clients_after_the_bulks_under_way() -> None:
         client.close()
 
 
+def test_an_interrupt_while_the_clients_are_started_ends_those_that_are(
+    monkeypatch: pytest.MonkeyPatch, client: EngineClient
+) -> None:
+    feed, started = Feed(client, SHORT, bulks_of(lines(100), 100), 2), list[threading.Thread]()
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        if started:
+            raise KeyboardInterrupt
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt), feed:
+        pytest.fail("it was fed")
+    assert [thread.name for thread in started] == ["feed"]
+    assert not started[0].is_alive()
+
+
 def interrupt_after(seconds: float) -> None:
     time.sleep(seconds)
     raise KeyboardInterrupt

@@ -161,7 +161,8 @@ def heeds_ctrl_c() -> Iterator[None]:
 @pytest.mark.usefixtures("heeds_ctrl_c")
 @pytest.mark.parametrize("after_s", [0.1, 0.5])
 def test_ctrl_c_ends_the_clients_and_leaves_nothing(tmp_path: Path, after_s: float) -> None:
-    """The fixture sees the processes, the lab the indices, templates, folders and threads."""
+    """The fixture sees the processes, the lab the folders and threads; indices and templates go
+    with the lab, for the engine may have got the signal as well."""
     told: list[str] = []
 
     def interrupt_soon(text: str) -> None:
@@ -173,6 +174,7 @@ def test_ctrl_c_ends_the_clients_and_leaves_nothing(tmp_path: Path, after_s: flo
         with pytest.raises(KeyboardInterrupt):
             ceiling(lab, PROFILE, interrupt_soon, replace(QUICK, window_s=1.0))
         assert not feeding()
+        owned.remove(lab.client, lab.owner, lab.owner.prefix)
     assert len(told) == 2
 
 

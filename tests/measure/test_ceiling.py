@@ -296,6 +296,8 @@ def test_where_nothing_counts_the_last_reason_is_told(feeds: Feeds) -> None:
 def test_an_engine_that_is_gone_ends_it_and_one_that_was_silent_does_not(feeds: Feeds) -> None:
     feeds.refuses = {1: Unreachable("timed out")}
     assert feeds.measured().combinations[0].invalid == "timed out"
+    # What a fresh index would meet is gone all the same.
+    assert feeds.engine.deleted == [f"/{one}" for one in feeds.indices]
     feeds.alive, feeds.refuses = False, {len(feeds.indices) + 1: Unreachable("timed out")}
     with pytest.raises(Unreachable, match="timed out"):
         feeds.measured()

@@ -116,8 +116,12 @@ class Feed:
         ]
 
     def __enter__(self) -> Self:
-        for worker in self._workers:
-            worker.start()
+        try:
+            for worker in self._workers:
+                worker.start()
+        except BaseException:
+            self.stop()
+            raise
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -137,7 +141,7 @@ class Feed:
         that comes late would make an index that was removed meanwhile anew."""
         self._ended.set()
         for worker in self._workers:
-            if worker.ident is not None:
+            if worker.is_alive():
                 worker.join()
 
 
