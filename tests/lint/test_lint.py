@@ -421,3 +421,19 @@ def test_a_search_section_is_checked_where_every_queue_is_direct() -> None:
     direct = {"type": "Direct"}
     changes = {"main_queue": direct, "outputs[logs].queue": direct, "search.freeze": ["main.sise"]}
     assert {"error RT108 main_queue.type", "error RT601 search.freeze[0]"} <= findings(changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"search.only": ["9" * 5000]},
+        {"search.freeze": [f"main_queue.{'a' * 5000}"]},
+        {"search.levels": {f"outputs[{'x' * 5000}].queue.size": [1000, 2000]}},
+        {"search.levels": {"main_queue.size": ["y" * 5000]}},
+    ],
+    ids=range(4),
+)
+def test_what_a_search_section_repeats_is_no_page_long(changes: dict[str, object]) -> None:
+    with pytest.raises(BadProfile) as bad:
+        parse_profile(edit(SMALL, changes), "p.yaml")
+    assert max(len(problem.message) for problem in bad.value.problems) < 500

@@ -55,7 +55,11 @@ class Guardrails(Section):
 
 
 _Number = Annotated[int, Field(strict=True)]
-Levels = Annotated[tuple[Switch | _Number | str | tuple[str, ...] | None, ...], Field(min_length=1)]
+# Messages repeat paths of settings and their levels.
+_Word = Annotated[str, Field(max_length=300)]
+Levels = Annotated[
+    tuple[Switch | _Number | _Word | tuple[_Word, ...] | None, ...], Field(min_length=1)
+]
 
 
 class Keep(Enum):
@@ -69,10 +73,10 @@ class Keep(Enum):
 class SearchScope(Section):
     """Narrows or extends the space that the search derives from the profile."""
 
-    freeze: tuple[str, ...] = ()
-    only: tuple[str, ...] = ()
-    levels: dict[str, Levels] = Field(default_factory=dict)
-    allow: tuple[str, ...] = ()
+    freeze: tuple[_Word, ...] = ()
+    only: tuple[_Word, ...] = ()
+    levels: dict[_Word, Levels] = Field(default_factory=dict)
+    allow: tuple[_Word, ...] = ()
     keep: tuple[Keep, ...] = ()
 
 
