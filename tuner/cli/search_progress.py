@@ -86,11 +86,8 @@ class Progress:
     @property
     def best(self) -> Changes:
         """What is confirmed or would be; the profile as written before there is anything else."""
-        confirmed = (one.changes for one in self.trials if one.phase is Phase.CONFIRM)
-        chosen = next((changes for changes in confirmed if changes != BASELINE), None)
-        if chosen is not None:
-            return chosen
-        return BASELINE if self.leader is None else self.leader.changes
+        leading = BASELINE if self.leader is None else self.leader.changes
+        return candidate_of(self.trials) or leading
 
     def rates(self, changes: Changes) -> tuple[float, ...]:
         """The rates that a point showed in trials that the search learns from."""

@@ -112,11 +112,9 @@ def repaired(lost: Trial) -> str:
 
 
 def lost(event: LostTrial) -> str:
-    """A trial is measured elsewhere, or once more."""
-    return (
-        f"{_called(event.asked.number)} was lost on {event.asked.machine}: {event.reason}; it does "
-        "not count and is measured again"
-    )
+    """A trial ended with its machine or its engine."""
+    called, machine = _called(event.asked.number), event.asked.machine
+    return f"{called} was lost on {machine}: {event.reason}; it does not count"
 
 
 def _called(number: int) -> str:
