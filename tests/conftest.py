@@ -59,7 +59,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = sorted(
         kept,
         key=lambda item: (
-            not _shares_engine(item.path),
+            _shared_by(item.path) is None,
             "tests/safety/" not in item.nodeid,
             item.get_closest_marker("live") is None,
         ),
@@ -67,16 +67,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @cache
-def _shares_engine(module: Path) -> bool:
-    """Whether tests of that module use the Elasticsearch that a test run shares."""
+def _shared_by(module: Path) -> str | None:
+    """What tests of that module share with those of others: the Elasticsearch of a test run, or a
+    machine that has room for the labs of several hosts once."""
     text = module.read_text(encoding="utf-8")
-    return "elasticsearch: EngineClient" in text or "each_engine" in text
+    if "elasticsearch: EngineClient" in text or "each_engine" in text:
+        return "engine"
+    return "hosts" if "tests.live.hosts" in text and "tuner.cluster" in text else None
 
 
 def _process_of(nodeid: str) -> str:
-    """What shares a process: a module, or all modules that share the engine."""
+    """What shares a process: a module, or all modules that share something."""
     module = nodeid.partition("::")[0]
-    return "engine" if _shares_engine(Path(__file__).parents[1] / module) else module
+    return _shared_by(Path(__file__).parents[1] / module) or module
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:

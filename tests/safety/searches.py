@@ -111,8 +111,10 @@ class Search:
             asked = (*asked, "--run-dir", "run")
         self.lines: list[str] = []
         self._out = (site / "out").open("w+", encoding="utf-8")
+        # What nohup or a shell's `&` starts ignores a signal or two, these tests among it.
         self._process = subprocess.Popen(
-            [*command, "search", *map(str, asked)], cwd=site, text=True, stdin=subprocess.DEVNULL,
+            ["env", "--default-signal", *command, "search", *map(str, asked)],
+            cwd=site, text=True, stdin=subprocess.DEVNULL,
             stdout=self._out, stderr=subprocess.PIPE, env=surroundings_of(site, environment),
         )  # fmt: skip
         self._reader = threading.Thread(target=self._read)
