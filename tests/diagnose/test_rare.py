@@ -190,6 +190,23 @@ def test_what_omhttp_drops_is_told_unless_it_is_sent_again() -> None:
     assert [one.cause for one in made({**posts(40), **waits}).findings] == [Cause.UNREACHABLE]
 
 
+@pytest.mark.parametrize(
+    "world",
+    [
+        {("omhttp", "omhttp"): lambda n: {"messages.fail": 40 * n, "request.fail": 4 * n}},
+        {
+            ("omhttp", "omhttp"): lambda n: {"messages.fail": 40 * n},
+            ACTION: lambda n: {**action(n), "resumed": 4 * n},
+        },
+    ],
+    ids=["no answer", "5xx"],
+)
+def test_what_omhttp_tries_without_end_is_not_lost(world: World) -> None:
+    """With action.resumeRetryCount -1 an output that waits is never counted as suspended, and each
+    attempt counts its events as failed."""
+    assert made({**CALM, **world}).findings == ()
+
+
 def test_more_documents_than_events_are_no_retries_without_a_failure() -> None:
     """Counters are read one after the other, and rulesets may submit an event twice."""
 

@@ -20,6 +20,13 @@ from tuner.diagnose.settings import ENGINE_OUTPUT, Settings
 from tuner.modules.refused_bulks import WAITS_ON_ERRORS
 
 _FAILURES = ("failed.http", "failed.httprequests", "failed.checkConn")
+# With action.resumeRetryCount -1 no output counts as suspended; it is resumed again and again
+# (actionDoRetry() of action.c).
+_AWAY = (
+    (ENGINE_OUTPUT, _FAILURES),
+    ("omhttp", ("request.fail",)),
+    ("core.action", ("suspended", "failed", "resumed")),
+)
 # After failures, a retry a moment later still belongs to them.
 _AROUND = 1
 _REBINDS_S = 10.0
@@ -32,7 +39,7 @@ def is_away(course: CounterCourse) -> tuple[bool, ...]:
     before and after belong to it."""
     growths = [
         one.growth[name]
-        for origin, names in ((ENGINE_OUTPUT, _FAILURES), ("core.action", ("suspended", "failed")))
+        for origin, names in _AWAY
         for one in course.of(origin)
         for name in names
         if name in one.growth
@@ -143,8 +150,8 @@ def _given_up(
 
 
 def _refused_posts(course: CounterCourse, series: StatsSeries) -> Iterator[ProductionFinding]:
-    """What omhttp did not deliver while no output was suspended: it tells rsyslogd of no failure,
-    and nothing sends it again but the retry ruleset (checkResult() of omhttp.c)."""
+    """What omhttp did not deliver while no output waited to try again: it tells rsyslogd of no
+    failure, and nothing sends it again but the retry ruleset (checkResult() of omhttp.c)."""
     failed = series.growth.get("messages.fail", course.nothing)
     again = series.growth.get("messages.retry", course.nothing)
     dropped = tuple(
@@ -161,8 +168,8 @@ def _refused_posts(course: CounterCourse, series: StatsSeries) -> Iterator[Produ
         Events(lost),
         nonzero(course, dropped),
         f"messages.fail counted {series.total('messages.fail'):,} events and messages.retry "
-        f"{series.total('messages.retry'):,}; {lost:,} failed while no output was suspended and "
-        "were not sent again",
+        f"{series.total('messages.retry'):,}; {lost:,} failed while no output waited to try "
+        "again and were not sent again",
         "the server, or a proxy before it, answered 3xx or 4xx; or 5xx to a batch without a "
         "retry.ruleset, which older releases drop",
         "the events are lost; errorfile, where it is set, has them",
