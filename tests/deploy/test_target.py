@@ -290,6 +290,24 @@ def test_a_host_whose_service_does_not_come_back_is_tried_again(here: RemoteHost
     assert mended.restore(print, "r1") is Undone.NONE
 
 
+def test_a_host_whose_service_did_not_run_before_is_not_held_by_a_change(
+    here: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What kept its rsyslogd from starting keeps it from that after the restore, too."""
+    live, said = Path(here.paths[0]), list[str]()
+    live.write_text("broken\n")
+    (tmp_path / "state" / "deploy" / "pending").rmdir()
+    (tmp_path / "rsyslogd").symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    failing = with_service(here, "sh", "-c", "echo port 514 is taken; exit 1")
+    with pytest.raises(JobFailed, match=r"the service did not restart: port 514 is taken"):
+        failing.apply(Candidate(((str(live), "# nothing\n"),), "600", ()), "r1", 0)
+    assert live.read_text() == "# nothing\n"
+    assert failing.restore(said.append, "r1") is Undone.RESTORED
+    assert (live.read_text(), failing.facts(()).pending) == ("broken\n", None)
+    assert said == ["here: rsyslogd does not start, as before the change"]
+
+
 @pytest.mark.parametrize("before", ["before\n", None])
 @pytest.mark.parametrize("now", ["before\n", "put\n", "theirs\n"])
 def test_what_somebody_else_put_there_meanwhile_is_kept_and_said(

@@ -297,6 +297,7 @@ apply() { # Validate, back up, arm, replace, restart, look.
     say "$lives" >"$pending/files"
     undo >"$pending/undo-$run"
     pid_now >"$pending/pid"
+    [ -s "$pending/pid" ] || note down
     note stage
     rm -rf "$stage"
     mkdir "$stage"
@@ -373,10 +374,13 @@ restore() { # As it was before, and which configuration the host has then; nothi
     fi
     if noted restart; then
         pid_now >"$pending/pid"
-        { run_service && await ""; } || {
-            tail -n 3 "$pending/said" >&2
-            fail 1 "the files are restored, but the service does not start"
-        }
+        if ! { run_service && await ""; }; then
+            noted down || {
+                tail -n 3 "$pending/said" >&2
+                fail 1 "the files are restored, but the service does not start"
+            }
+            say "rsyslogd does not start, as before the change"
+        fi
     fi
     cat "$pending/others" 2>/dev/null || :
     tidy
