@@ -407,6 +407,32 @@ def test_a_limit_of_any_input_is_reported_where_it_stands(
     assert path not in findings({"inputs": [PTCP, source | {key: 0}], **WORK})
 
 
+def test_a_full_queue_that_makes_local_programs_wait_is_advised_with_a_warning() -> None:
+    def advice(source: dict[str, object]) -> str:
+        profile = read([source], **WORK, **{"main_queue.lightDelayMark": 0})
+        (message,) = [one.message for one in lint(profile) if one.code == "RT113"]
+        return message
+
+    warning = "; local programs then wait too, which can stop the machine"
+    assert advice(UNIX) == advice(PTCP) + warning
+
+
+def test_a_limit_that_has_a_name_is_turned_off_where_it_stands() -> None:
+    """As a name, 0 is refused."""
+
+    def advice(interval: int) -> list[str]:
+        limits = {"few": {"interval": interval, "burst": 5}}
+        profile = read(
+            [PTCP | {"rateLimit.name": "few"}],
+            **{"ratelimits": limits, "release.rsyslog": "8.2602"},
+        )
+        return [one.message for one in lint(profile) if one.code == "RT224"]
+
+    (message,) = advice(interval=1)
+    assert message.endswith("raise the limit, or set ratelimits.few.interval to 0 for none")
+    assert advice(interval=0) == []
+
+
 @pytest.mark.parametrize(
     ("one", "other", "meet"),
     [

@@ -44,7 +44,8 @@ def _impatient_enqueue(queue: PlacedQueue, profile: Profile) -> Iterator[Complai
         yield Complaint(
             ("timeoutEnqueue",),
             f"when {queue.label} stays full for {timeout} ms a message is dropped: set "
-            f"timeoutEnqueue to {ROOM_AWAITED_MS} to wait instead, as the durable tier promises",
+            f"timeoutEnqueue to {ROOM_AWAITED_MS} to wait instead, as the durable tier promises"
+            + ("; local programs then wait too, which can stop the machine" * stops_programs),
             None if stops_programs else cure,
         )
 

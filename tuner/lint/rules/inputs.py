@@ -241,11 +241,12 @@ def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
 )
 @each(inputs)
 def _rate_limits(source: Input, profile: Profile) -> Iterator[Complaint]:
-    rate, limit = profile.workload.rate, source.rate_limit
+    rate, limit, off = profile.workload.rate, source.rate_limit, ""
     for named, name in named_limits(source).items():
         policy = profile.ratelimits.get(name)
         if policy is not None:
             limit = rate_limit(policy.interval, policy.burst, BURST, named)
+            off = f"ratelimits.{name}.interval"
     if limit is None:
         return
     size = profile.workload.message_bytes.mean if limit.is_of_bytes else 1
@@ -254,7 +255,7 @@ def _rate_limits(source: Input, profile: Profile) -> Iterator[Complaint]:
             (limit.key,),
             f"this input drops everything above {limit.burst} "
             f"{'bytes' if limit.is_of_bytes else 'messages'} in {limit.interval_s} s, and the "
-            f"workload sends more: raise the limit, or set {limit.key} to 0 for none",
+            f"workload sends more: raise the limit, or set {off or limit.key} to 0 for none",
         )
 
 
