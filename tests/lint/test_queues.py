@@ -84,22 +84,26 @@ def test_without_a_light_delay_mark_the_size_limits_the_backlog() -> None:
 
 
 @pytest.mark.parametrize(
-    "main",
+    ("main", "release"),
     [
-        {"size": 2500, "dequeueBatchSize": 1500},
-        {"size": 40_000, "lightDelayMark": 1500},
-        {"size": 40_000, "workerThreads": 6},
+        ({"size": 2500, "dequeueBatchSize": 1500}, "8.2302"),
+        ({"size": 40_000, "lightDelayMark": 1500}, "8.2302"),
+        ({"size": 40_000, "lightDelayMark": 1}, "8.2610"),
+        ({"size": 2000, "lightDelayMark": 1500}, "8.2302"),
+        ({"size": 40_000, "workerThreads": 6}, "8.2302"),
     ],
 )
-def test_what_is_advised_for_idle_workers_wakes_them(main: dict[str, object]) -> None:
+def test_what_is_advised_for_idle_workers_wakes_them(main: dict[str, object], release: str) -> None:
     slow = {"type": "LinkedList", "size": 40_000, "workerThreads": 8,
             "workerThreadMinimumMessages": 100}  # fmt: skip
-    before = small({"main_queue": main, "outputs[logs].queue": slow})
+    others = {"release.rsyslog": release, "outputs[logs].queue": slow}
+    before = small({"main_queue": main, **others})
     (finding,) = [one for one in lint(before) if one.code == "RT112"]
     key = str(finding.path[-1])
     value = int(re.findall(r"(?:at least|set it to) (\d+)", finding.message)[0])
-    after = small({"main_queue": main | {key: value}, "outputs[logs].queue": slow})
-    assert "RT112" not in {one.code for one in lint(after)}
+    mended = {key: value, **({"size": value} if " and its size" in finding.message else {})}
+    after = small({"main_queue": main | mended, **others})
+    assert not {"RT105", "RT112"} & {one.code for one in lint(after)}
 
 
 def test_where_queues_are_too_small_for_all_workers_the_flood_fills_what_is_before_them() -> None:

@@ -231,6 +231,10 @@ def real_queues(profile: Profile) -> tuple[PlacedQueue, ...]:
     return tuple(queue for queue in queues(profile) if not queue.is_direct)
 
 
+ROOM_PERCENT = 95
+"""How much of what a queue takes counts as room."""
+
+
 class BacklogMarks(NamedTuple):
     """Events sent and not yet accounted for: every worker is busy above `low`, and `room` is what
     the queues hold before the first one slows its inputs down or a later one makes its workers
@@ -249,22 +253,20 @@ class BacklogMarks(NamedTuple):
 def backlog_marks(profile: Profile) -> BacklogMarks:
     """The marks that follow from the queues; lanes are taken to fill evenly."""
     low = sum(queue.busy_backlog for queue in measured_path(profile))
-    return BacklogMarks(low, _room(profile, narrowest(profile)))
+    return BacklogMarks(low, ROOM_PERCENT * taken(profile, narrowest(profile)) // 100)
 
 
 def narrowest(profile: Profile) -> PlacedQueue:
     """The queue with the least room on the way of the events that measurements are about."""
     entry, *later = measured_path(profile)
     queues = (entry, *(queue for queue in later if not queue.is_direct))
-    return min(queues, key=lambda queue: _room(profile, queue))
+    return min(queues, key=lambda queue: taken(profile, queue))
 
 
-def _room(profile: Profile, queue: PlacedQueue) -> int:
-    """95 % of what a queue takes: up to lightDelayMark where inputs fill it."""
-    takes = queue.size
-    if queue == measured_path(profile)[0]:
-        takes = queue.resolved.light_delay_mark or queue.size
-    return 95 * queue.copies * takes // 100
+def taken(profile: Profile, queue: PlacedQueue) -> int:
+    """What a queue takes: up to lightDelayMark where inputs fill it."""
+    mark = queue.resolved.light_delay_mark if queue == measured_path(profile)[0] else None
+    return queue.copies * (mark or queue.size)
 
 
 # Beside its text; seen on 8.2302: 680 to 720 for messages of 244 to 4000 bytes.

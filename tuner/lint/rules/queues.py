@@ -13,6 +13,7 @@ from tuner.modules.queue import Queue
 from tuner.modules.ratelimit import has_own_limit, named_limits
 from tuner.profile.model import Profile
 from tuner.profile.placement import (
+    ROOM_PERCENT,
     PlacedQueue,
     backlog_marks,
     entry_queue,
@@ -21,6 +22,7 @@ from tuner.profile.placement import (
     narrowest,
     queue_behind,
     queue_memory,
+    taken,
 )
 from tuner.rule import Changes, Complaint, advice, error, loss, warning
 from tuner.schema.units import size_bytes
@@ -238,11 +240,13 @@ def _idle_workers(profile: Profile) -> Iterator[Complaint]:
     key, value = "size", tight.size
     if tight == entry_queue(profile) and _is_written(tight, "lightDelayMark"):
         key, value = "lightDelayMark", tight.resolved.light_delay_mark or tight.size
-    least = -(-marks.low * value // (marks.room * 100)) * 100
+    # Rounded up to hundreds.
+    least = -(-marks.low * value // (ROOM_PERCENT * taken(profile, tight))) * 100
+    both = " and its size" if least > tight.size and key != "size" else ""
     yield Complaint(
         (*tight.path, key),
         f"{tight.label} has room for {marks.room} events, but all workers are busy only above "
-        f"{marks.low}: raise its {key} to at least {least}, or use fewer workers",
+        f"{marks.low}: raise its {key}{both} to at least {least}, or use fewer workers",
     )
 
 
