@@ -131,6 +131,9 @@ def test_files_whose_names_lead_above_the_folder_are_not_written(
         ("/%msg:1:$:lowercase%", "/%msg:1:$:lowercase,secpath-replace%"),
         ("/%msg:R,ERE,0,BLANK:a%b--end%", "/%msg:R,ERE,0,BLANK:a%b--end:secpath-replace%"),
         ("/%msg:R,ERE:a--end:lowercase%", "/%msg:R,ERE:a--end:lowercase,secpath-replace%"),
+        ("/%$!a:::lowercase:name%", "/%$!a:::lowercase,secpath-replace:name%"),
+        ("/%$!a::::name%", "/%$!a:::secpath-replace:name%"),
+        ("/%msg:R,ERE:a--end:json:name%", "/%msg:R,ERE:a--end:json,secpath-replace:name%"),
     ],
 )
 def test_what_an_event_says_is_one_part_of_the_name_of_a_file(

@@ -167,11 +167,15 @@ def with_option(text: str, word: str) -> str:
     made, here = "", 0
     while (begin := text.find("%", here) + 1) and (end := end_of_property(text, begin)) >= 0:
         head, is_regex, options = text[begin:end].partition("--end")
-        if not is_regex:
+        if is_regex:
+            options = options.removeprefix(":")
+        else:
             *fields, options = [*head.split(":", 3), "", "", ""][:4]
             head = ":".join(fields)
-        options = ",".join(filter(None, (options.removeprefix(":"), word)))
-        made += f"{text[here:begin]}{head}{is_regex}:{options}%"
+        # What follows the options is a name, whatever it holds (do_Parameter() of template.c).
+        options, colon, name = options.partition(":")
+        options = ",".join(filter(None, (options, word)))
+        made += f"{text[here:begin]}{head}{is_regex}:{options}{colon}{name}%"
         here = end + 1
     return made + text[here:]
 
