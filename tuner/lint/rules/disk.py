@@ -31,10 +31,6 @@ _ASSISTED = {
 }
 
 
-def _with_files(profile: Profile) -> Iterator[PlacedQueue]:
-    return (queue for queue in queues(profile) if queue.resolved.filename is not None)
-
-
 @warning(
     "RT117",
     why="rsyslog's default is no limit: a long outage fills the file system, for every other "

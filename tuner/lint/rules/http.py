@@ -17,13 +17,6 @@ _BATCH = 100
 _NEW: Changes = {"release.rsyslog": f"8.{PACKAGED}"}
 
 
-def _posting(profile: Profile) -> Iterator[tuple[int, OmhttpOutput]]:
-    """The outputs over HTTP, each with its number among all outputs."""
-    for number, output in enumerate(profile.outputs):
-        if isinstance(output, OmhttpOutput):
-            yield number, output
-
-
 @error(
     "RT290",
     why="jsonarray and kafkarest read each event as JSON and leave out what is not JSON: all "
@@ -72,7 +65,9 @@ def _lost_on_refusal(output: OmhttpOutput, profile: Profile) -> Iterator[str]:
     good={"outputs[up].batch.maxsize": 500},
 )
 def _sent_in_parts(profile: Profile) -> Iterator[Complaint]:
-    for number, output in _posting(profile):
+    for number, output in enumerate(profile.outputs):
+        if not isinstance(output, OmhttpOutput):
+            continue
         queue = action_queue(profile, number)
         taken = (working_queue(profile, number) if queue.is_direct else queue).batch
         if taken == 1:
@@ -153,15 +148,14 @@ def _no_port(output: OmhttpOutput, _: Profile) -> Iterator[Complaint]:
     good=_NEW,
     at="outputs[up].type",
 )
-def _not_packaged(profile: Profile) -> Iterator[Complaint]:
-    for number, _ in _posting(profile):
-        if profile.release.rsyslog_number < PACKAGED:
-            yield Complaint(
-                ("outputs", number, "type"),
-                f"no Debian with rsyslog {profile.release.rsyslog} has omhttp, which comes as "
-                f"rsyslog-http since 8.{PACKAGED}: name that release, or get the module from "
-                "rsyslog's own repository",
-            )
+@each(outputs_of(OmhttpOutput), "type")
+def _not_packaged(_: OmhttpOutput, profile: Profile) -> Iterator[str]:
+    if profile.release.rsyslog_number < PACKAGED:
+        yield (
+            f"no Debian with rsyslog {profile.release.rsyslog} has omhttp, which comes as "
+            f"rsyslog-http since 8.{PACKAGED}: name that release, or get the module from "
+            "rsyslog's own repository"
+        )
 
 
 @loss(
