@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
@@ -190,11 +189,14 @@ class Apply:
             for intent in reversed(self._intents.every):
                 if isinstance(intent, Put) and self._client is not None:
                     try:
-                        self._say(bring_back(self._client, intent))
+                        remark = bring_back(self._client, intent)
                     except TuneError as bad:
                         is_whole = False
-                        self._say(f"the engine is not as before: {bad}; rsyslog-tune recover "
-                                  "tries again")  # fmt: skip
+                        remark = (
+                            f"the engine is not as before: {bad}; rsyslog-tune recover tries again"
+                        )
+                    if remark is not None:
+                        self._tell(remark)
         if is_whole:
             self._intents.remove()
 
@@ -221,11 +223,6 @@ class Apply:
 
     def _is_new(self, name: str) -> bool:
         return self._outcomes[name].state in {HostState.APPLIED, HostState.WAITING}
-
-    def _say(self, text: str | None) -> None:
-        if text is not None:
-            with suppress(OSError):
-                self._tell(text)
 
 
 def _require_queues_read(target: RemoteHost, profile: Profile, change: HostChange) -> None:

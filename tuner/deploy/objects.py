@@ -58,14 +58,14 @@ def _is_as(path: str, found: JSON, other: JSON) -> bool:
 
 def _first_index_back(client: EngineClient, path: str) -> str | None:
     """None once it is gone, else why it stays."""
-    there = _if_there(client, path)
-    if there is None:
+    there = client.find(path)
+    if not there:
         return None
     if at(there, path[1:], "mappings", "_meta", "managed_by") != MANAGER:
         return f"{path[1:]} is not ours and stays"
     # What came since the last refresh is not counted.
     client.request("POST", f"{path}/_refresh")
-    count = number_at(_if_there(client, f"{path}/_count"), "count")
+    count = number_at(client.find(f"{path}/_count"), "count")
     if count:
         return f"{path[1:]} holds {count:,} events and stays"
     client.request("DELETE", path)
@@ -121,16 +121,7 @@ def _found(client: EngineClient, profile: Profile, mark: str) -> bool:
 
 def _put(client: EngineClient, path: str, body: JSON) -> None:
     """OpenSearch changes a policy only for who names its number (ISM API, if_seq_no)."""
-    there = _if_there(client, path) if path.startswith(_ISM) else None
+    there = client.find(path) if path.startswith(_ISM) else None
     number, term = at(there, "_seq_no"), at(there, "_primary_term")
     which = "" if number is None else f"?if_seq_no={number}&if_primary_term={term}"
     client.request("PUT", path + which, body)
-
-
-def _if_there(client: EngineClient, path: str) -> object:
-    try:
-        return client.get(path)
-    except EngineRefused as refused:
-        if refused.status != 404:
-            raise
-        return None
