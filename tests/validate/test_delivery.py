@@ -39,7 +39,7 @@ class Lab:
             "send_local": lambda path, events: self.sent.append(("socket", path, events)),
             "_append": lambda _, path, events, __: self.sent.append(("file", path, events)),
             "has_ipv6": lambda: self.has_ipv6,
-            "_await_quiet": lambda _: None, "listening": lambda _: None,
+            "await_same": lambda *_: None, "listening": lambda _: None,
         }.items():  # fmt: skip
             patch.setattr(f"tuner.validate.delivery.{name}", stand_in)
 
@@ -68,9 +68,9 @@ class Lab:
 
         def get(path: str, **_: object) -> object:
             self.asked.append(path)
-            return SimpleNamespace(content=KEPT)
+            return SimpleNamespace(content=KEPT, status_code=200)
 
-        return SimpleNamespace(new_session=session, close=lambda: None)
+        return SimpleNamespace(url=URL, new_session=session, close=lambda: None)
 
     def run(self, text: str) -> Delivered:
         block, refused = parse(text, "rsyslog.conf")

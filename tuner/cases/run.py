@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import secrets
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +23,15 @@ from tuner.lab.sink import Sink
 from tuner.modules.input import LOOPBACK
 from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.script import Block
-from tuner.validate.delivery import arrivals, enter, entrance, opened, outside
+from tuner.validate.delivery import (
+    arrivals,
+    await_same,
+    bytes_below,
+    enter,
+    entrance,
+    opened,
+    outside,
+)
 from tuner.validate.equality import Arrival
 from tuner.validate.rsyslogd import check, packages_to_install
 
@@ -95,7 +102,8 @@ def run(
                 for number, one in enumerate(messages):
                     _send(script, number, one, files, rsyslogd)
                 written = Path(script.written)
-                _await_quiet(lambda: (_bytes_below(written), kept(client)))
+                # Rulesets may have queues of their own.
+                await_same(lambda: (bytes_below(written), kept(client)), _QUIET_S, _PATIENCE_S)
                 rsyslogd.stop(_FINISH_S)
                 came = [*_documents(kept(client)), *_lines(written)]
             finally:
@@ -143,21 +151,6 @@ def _send(
             f"{one.input} took a message, and within {_PATIENCE_S:g} s none came to its ruleset: "
             "parameters of the input, such as a rate limit, may drop it"
         )
-
-
-def _await_quiet(state: Callable[[], object]) -> None:
-    """Wait until nothing more comes by rulesets with queues of their own."""
-    before, deadline = state(), time.monotonic() + _PATIENCE_S
-    while time.monotonic() < deadline:
-        time.sleep(_QUIET_S)
-        now = state()
-        if now == before:
-            return
-        before = now
-
-
-def _bytes_below(folder: Path) -> int:
-    return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
 
 
 def _documents(lines: bytes) -> Iterator[tuple[str, str, Arrival]]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from tuner.engine.client import EngineClient, at
 from tuner.engine.counters import await_quiet
+from tuner.engine.feed import kept
 from tuner.errors import JobFailed, Refused
 from tuner.flood.verbatim import send, send_local
 from tuner.host.process import give_to_daemons, own_environment, run_as_daemon, wait_until
@@ -59,10 +60,9 @@ def delivered(block: Block, events: Sequence[bytes]) -> Delivered:
             for one in entries:
                 enter(one, files, events, running)
             await_quiet(client, running.check, _QUIET_S)
-            _await_quiet(here)
+            await_same(lambda: bytes_below(here), _QUIET_S / 2, _PATIENCE_S)
             running.stop(_FINISH_S)
-            with client.new_session() as session:
-                lines = session.get(f"{sink.url}/_sink/kept", timeout=_PATIENCE_S).content
+            lines = kept(client)
         finally:
             running.stop()
             client.close()
@@ -123,15 +123,20 @@ def outside(one: Arrival, folder: str) -> Arrival:
     return replace(one, text=text)
 
 
-def _await_quiet(folder: Path) -> None:
-    """Wait until no file of a folder grows."""
-    before, deadline = -1, time.monotonic() + _PATIENCE_S
+def await_same(state: Callable[[], object], quiet_s: float, patience_s: float) -> None:
+    """Wait until a state stays the same for `quiet_s`, at most `patience_s`."""
+    before, deadline = state(), time.monotonic() + patience_s
     while time.monotonic() < deadline:
-        now = sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
+        time.sleep(quiet_s)
+        now = state()
         if now == before:
             return
         before = now
-        time.sleep(_QUIET_S / 2)
+
+
+def bytes_below(folder: Path) -> int:
+    """How much the files of a folder hold together."""
+    return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
 
 
 def arrivals(lines: bytes) -> Iterator[Arrival]:
