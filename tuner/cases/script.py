@@ -53,6 +53,7 @@ _QUEUE = {"queue.type": "LinkedList", "queue.workerThreads": 1, "queue.timeoutSh
 _UNORDERED = frozenset({"threads", "workerthreads", "schedulingpolicy", "schedulingpriority"})
 # Outputs that run as such; files stand for the others.
 _RUN = frozenset({"omelasticsearch", "omfile"})
+# TLS needs files of the host's.
 _DRIVER = "defaultnetstreamdriver"
 _JOINS_LINES = ("startmsg.regex", "endmsg.regex", "readmode")
 
@@ -155,7 +156,7 @@ class CaseScript(ComparableScript):
             case "main_queue":
                 return
             case "global":
-                yield from super().object(_without_driver(one))
+                yield from super().object(one.without_beginning(_DRIVER))
             case "ruleset":
                 queue = _QUEUE if one.queue else {}
                 body = (*self.entrance(), *(one.body or ()))
@@ -302,9 +303,3 @@ def _is_rule(one: Statement) -> bool:
 
 def _without_queue(one: ScriptObject) -> ScriptObject:
     return one.without({each.key for each in one.queue})
-
-
-def _without_driver(one: ScriptObject) -> ScriptObject:
-    """A global() without TLS, which needs files of the host's."""
-    kept = (each for each in one.parameters if not each.key.startswith(_DRIVER))
-    return replace(one, parameters=tuple(kept))

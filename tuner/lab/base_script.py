@@ -298,14 +298,14 @@ class _Fitting:
 
     def to_receiver(self, one: ScriptObject, kind: str) -> Iterator[Statement]:
         """Messages to the receiver of the lab, unencrypted."""
-        plain = [each for each in one.parameters if not each.key.startswith(_SECURITY)]
+        plain = one.without_beginning(_SECURITY)
         port = self.site.receiver_port + (kind == "omrelp")
-        secured = " with TLS" if len(plain) < len(one.parameters) else ""
+        secured = " with TLS" if len(plain.parameters) < len(one.parameters) else ""
         self.replaced.append(
             Replaced(one.origin, f"action {kind}{secured}", "to a receiver of the lab")
         )
         self.forwards = True
-        bare = replace(one, parameters=tuple(plain)).without(_TOWARDS_RECEIVER)
+        bare = plain.without(_TOWARDS_RECEIVER)
         yield self.spooled(bare.with_values({"target": LOOPBACK, "port": port}))
 
     def into_file(self, one: ScriptObject) -> Iterator[Statement]:
@@ -365,6 +365,6 @@ class _Fitting:
 
 def without_host(one: ScriptObject) -> Iterator[ScriptObject]:
     """A global() without what is about the host; none where it has nothing else."""
-    kept = tuple(p for p in one.parameters if not p.key.startswith(_OF_ITS_HOST))
-    if kept:
-        yield replace(one, parameters=kept)
+    kept = one.without_beginning(_OF_ITS_HOST)
+    if kept.parameters:
+        yield kept

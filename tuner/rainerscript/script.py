@@ -170,6 +170,11 @@ class ScriptObject:
         """The object without the parameters of these names, in lower case."""
         return replace(self, parameters=tuple(p for p in self.parameters if p.key not in names))
 
+    def without_beginning(self, words: str | tuple[str, ...]) -> ScriptObject:
+        """The object without the parameters whose names begin so, in lower case."""
+        kept = (p for p in self.parameters if not p.key.startswith(words))
+        return replace(self, parameters=tuple(kept))
+
     def with_values(self, values: Mapping[str, object]) -> ScriptObject:
         """The object with these parameters in place of its own of the same names: texts, numbers,
         switches and lists of them."""

@@ -147,7 +147,7 @@ class ComparableScript:
                 template = (each for each in one.parameters if each.key in {"load", "template"})
                 yield replace(one, parameters=tuple(template))
             case "module" if module_name(one) in LISTENERS:
-                yield _without_tls(one)
+                yield one.without_beginning(_TLS_OF_INPUT)
             case "module" if module_name(one) == "imfile":
                 yield one.without(_OF_FILES)
             case "module" if module_name(one) == "imuxsock":
@@ -168,11 +168,11 @@ class ComparableScript:
             yield one.without(_OF_FILES).with_values({"File": self.file(one.text("File") or "")})
         elif kind == "imuxsock":
             path = self.socket(one.text("Socket") or "")
-            yield _unlimited(one).with_values({"Socket": path})
+            yield one.without_beginning(_LIMITS).with_values({"Socket": path})
         elif self.keeps_inputs and kind not in _LEFT_OUT:
-            yield _without_tls(one)
+            yield one.without_beginning(_TLS_OF_INPUT)
         elif kind in LISTENERS:
-            port, made = str(free_port()), _without_tls(one).without(_OF_INPUT)
+            port, made = str(free_port()), one.without_beginning(_TLS_OF_INPUT).without(_OF_INPUT)
             is_everywhere = one.text("address") in _EVERY_ADDRESS
             for address in self.enter(kind, port, is_everywhere):
                 yield made.with_values({"address": address, "port": port})
@@ -200,7 +200,7 @@ class ComparableScript:
 
     def system_socket(self, one: ScriptObject) -> ScriptObject:
         """imuxsock with a socket of the lab's as the system's, unless it has none."""
-        given, kept = one.get("sysSock.use"), _unlimited(one)
+        given, kept = one.get("sysSock.use"), one.without_beginning(_LIMITS)
         if given is not None and not one.is_on("sysSock.use"):
             return kept
         path = self.socket(one.text("sysSock.name") or _SYSTEM_SOCKET)
@@ -332,16 +332,6 @@ def worked_out(variable: str, template: str) -> SetVariable:
     """What puts a text that a template writes into a variable."""
     value = FunctionCall("exec_template", (Quoted(template, HERE),), HERE)
     return SetVariable("set", variable, value, HERE)
-
-
-def _unlimited(one: ScriptObject) -> ScriptObject:
-    kept = (each for each in one.parameters if not each.key.startswith(_LIMITS))
-    return replace(one, parameters=tuple(kept))
-
-
-def _without_tls(one: ScriptObject) -> ScriptObject:
-    kept = (each for each in one.parameters if not each.key.startswith(_TLS_OF_INPUT))
-    return replace(one, parameters=tuple(kept))
 
 
 def _dynamic(one: ScriptObject, kind: str) -> str | None:
