@@ -64,9 +64,9 @@ _Planned = Annotated[
     Path, typer.Argument(metavar="PROFILE", help="The profile, or a plan of --plan-out.")
 ]
 _Check = Annotated[
-    bool, typer.Option("--check", help="Change nothing; print what would, exit with 2 then.")
+    bool,
+    typer.Option("--check", "--diff", help="Change nothing; print what would, exit with 2 then."),
 ]
-_Diff = Annotated[bool, typer.Option("--diff", help="The same as --check.")]
 _PlanOut = Annotated[
     Path | None,
     typer.Option(
@@ -110,7 +110,6 @@ def apply(
     elasticsearch: EngineUrlOption = None,
     skip_engine: SkipEngineOption = False,
     check: _Check = False,
-    diff: _Diff = False,
     plan_out: _PlanOut = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     serial: Annotated[int, typer.Option(min=1, help="Hosts at once.")] = 1,
@@ -149,9 +148,9 @@ def apply(
         if client is not None:
             require_same_engine(plan, client)
     with contextlib.closing(client) if client is not None else contextlib.nullcontext():
-        is_shown = check or diff or plan_out is not None or not plan.diff
+        is_shown = check or plan_out is not None or not plan.diff
         if is_shown:
-            _show(plan, check or diff, output)
+            _show(plan, check, output)
         if refused:
             raise _together(refused)
         if is_shown:
