@@ -83,6 +83,16 @@ PLACES = {
         "action[es]",
         f'{ES} \\\n  server="a" {BATCH}="500" \\\n)\n',
     ),
+    "on the same line where a backslash joins lines inside of a text": (
+        f'{ES} uid="a\\\n  b")\n',
+        "action[es]",
+        f'{ES} uid="a\\\n  b" {BATCH}="500")\n',
+    ),
+    "on the same line where one joins lines inside of a comment": (
+        f'{ES} /* a \\\n  b */ server="a")\n',
+        "action[es]",
+        f'{ES} /* a \\\n  b */ server="a" {BATCH}="500")\n',
+    ),
     "as its own lines end, whatever the first ends in": (
         f'# ours\r\n{ES}\n  server="a"\n)\n',
         "action[es]",

@@ -255,17 +255,16 @@ def _added(file: SourceFile, at: int, values: Mapping[str, str]) -> _Stretch:
     last = file.text.index("(", at) + 1
     end = stop = last
     comments: list[tuple[int, int]] = []
-    is_joined = False
     for word in _WORD.finditer(file.text, last):
         if word["end"] is not None:
             stop = word.start()
             break
-        if word["joined"] is not None:
-            is_joined = True
-        elif word["comment"] is None:
-            end = word.end()
-        else:
+        if word["comment"] is not None:
             comments.append(word.span())
+        elif word["joined"] is None:
+            end = word.end()
+    # Also inside of texts and comments.
+    is_joined = re.search(r"\\\s*\n", file.text[last:stop]) is not None
     written = [f"{name}={quote(value)}" for name, value in values.items()]
     line = file.text.rfind("\n", 0, end) + 1
     if line <= at or is_joined:
