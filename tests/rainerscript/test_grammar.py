@@ -238,6 +238,15 @@ def test_a_refusal_never_shows_what_stands_in_quotes() -> None:
     assert said == ["1:16: this text does not fit here: expected ) or the name of a parameter"]
 
 
+@pytest.mark.parametrize(
+    "text", ['action(uid="bob\n  pwd="Tr0ub4dor-horse"\n)\n', 'action(pwd="a"Tr0ub4dor horse")\n']
+)
+def test_a_refusal_never_shows_a_password_whose_quotes_are_wrong(text: str) -> None:
+    said = refusals(text)
+    assert any("this text does not fit here" in one for one in said)
+    assert not any(part in one for one in said for part in ("Tr0ub4dor", "horse"))
+
+
 @pytest.mark.parametrize("text", ["if $a == 1 then { DO } else stop\n", "*.emerg { DO }\n"])
 def test_a_block_of_which_nothing_is_left_is_printed_with_what_does_nothing(text: str) -> None:
     """Not `continue`: of an `if` with nothing else 8.2302 frees the memory."""

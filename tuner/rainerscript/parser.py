@@ -182,15 +182,12 @@ def _why(word: ScriptToken, accepted: set[str]) -> Gap:
         name = word.text.split("(")[0].strip()
         return Gap(word.origin, f"{name}() cannot stand here{expected}")
     text = word.text if len(word.text) <= 40 else f"{word.text[:40]}..."
-    # What is in quotes or should be, or in a line of the old form, may be a password.
-    is_value = not _IN_VALUES.isdisjoint(accepted) and any(map(str.isalnum, text))
-    shown = "this text" if is_value or word.kind in _MAY_BE_SECRET else text
+    shown = "this text" if word.kind in _MAY_BE_SECRET else text
     return Gap(word.origin, f"{shown} does not fit here{expected}")
 
 
-_MAY_BE_SECRET = frozenset({"STRING", "LEGACY_ACTION", "DIRECTIVE", "PROPERTY_FILTER"})
-# What may follow where a value, or the next one of a list, is expected.
-_IN_VALUES = frozenset({"STRING", "_RBRACKET"})
+# What is in quotes, or in an object where quotes are missing, or in a line of the old form.
+_MAY_BE_SECRET = frozenset({"STRING", "NAME", "LEGACY_ACTION", "DIRECTIVE", "PROPERTY_FILTER"})
 
 
 class _NoLexer(Lexer):
