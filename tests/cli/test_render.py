@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from tests.profile.test_base import CONF
 from tests.profile.test_base import loaded as base_profile
 from tuner.cli.commands import app
 from tuner.errors import BadTemplate, BadUsage, DifferencesFound, Refused
@@ -74,6 +75,16 @@ def test_the_base_of_a_profile_and_files_of_others_are_not_overwritten(tmp_path:
     for _ in range(2):
         assert RUN.invoke(app, ["render", profile, "-o", str(out)]).exit_code == 0
     assert RUN.invoke(app, ["render", profile, "-o", str(out), "--check"]).exit_code == 0
+
+
+def test_a_base_that_was_rendered_is_not_removed_from_the_folder_of_its_role(
+    tmp_path: Path,
+) -> None:
+    profile = str(base_profile(tmp_path, conf=f"# Rendered by rsyslog-tune\n{CONF}").path)
+    role = ["render", profile, "--format", "ansible", "-o", str(tmp_path)]
+    for more in ([], ["--check"], ["--diff"]):
+        assert RUN.invoke(app, [*role, *more]).exit_code == 0
+    assert (tmp_path / "rsyslog.conf").exists()
 
 
 def test_a_program_gets_the_files_and_what_became_of_them(tmp_path: Path) -> None:

@@ -120,6 +120,46 @@ def test_a_file_that_cannot_say_whose_it_is_is_known_by_its_digest(
     assert write([Artefact(path, "3\n")], tmp_path)[path] is Status.CHANGED
 
 
+def test_a_file_without_a_mark_goes_if_it_is_as_it_was_rendered(tmp_path: Path) -> None:
+    """Such as a file of a base, or the live settings of one of several outputs."""
+    both = [Artefact("old/live-settings.json", "1\n"), Artefact("rsyslog.conf", "1\n")]
+    (other,) = [Artefact("live-settings.json", "2\n")]
+    write(both, tmp_path)
+    assert states_of([other], tmp_path)["rsyslog.conf"] is Status.REMOVED
+    (tmp_path / "rsyslog.conf").write_text("by hand\n", encoding="utf-8")
+    assert write([other], tmp_path) == {
+        DIGESTS: Status.CHANGED,
+        other.path: Status.NEW,
+        "old/live-settings.json": Status.REMOVED,
+    }
+    assert not (tmp_path / "old/live-settings.json").exists()
+    assert (tmp_path / "rsyslog.conf").read_text("utf-8") == "by hand\n"
+    assert write(both[:1], tmp_path)[other.path] is Status.REMOVED
+
+
+def test_a_list_of_digests_removes_nothing_outside_of_its_folder(tmp_path: Path) -> None:
+    theirs, folder = tmp_path / "theirs", tmp_path / "out"
+    theirs.write_text("1\n", encoding="utf-8")
+    write([Artefact("a", "1\n")], folder)
+    line = (folder / DIGESTS).read_text("utf-8").splitlines()[-1]
+    listed = "\n".join(line[:-1] + path for path in ("../theirs", str(theirs)))
+    (folder / DIGESTS).write_text(f"{OURS}{listed}\n", encoding="utf-8")
+    write([Artefact("a", "1\n")], folder)
+    assert theirs.exists()
+
+
+def test_a_file_that_the_profile_reads_stays_though_it_says_that_it_is_ours(
+    tmp_path: Path,
+) -> None:
+    base = marked("rsyslog.conf")
+    write([base], tmp_path)
+    read, role = [str(tmp_path / base.path)], [marked("files/rsyslog.conf")]
+    assert base.path not in states_of(role, tmp_path, read)
+    assert base.path not in diff(role, tmp_path, read).replace("files/rsyslog.conf", "")
+    assert base.path not in write(role, tmp_path, read)
+    assert (tmp_path / base.path).exists()
+
+
 def test_digests_are_only_there_where_they_are_needed_and_of_secrets_for_their_owner(
     tmp_path: Path,
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -41,7 +41,10 @@ _Inventory = Annotated[
         "that is to run this profile, with the host's own changes.",
     ),
 ]
-_Directory = Annotated[Path | None, typer.Option("-o", "--output-dir", help="Where the files go.")]
+_Directory = Annotated[
+    Path | None,
+    typer.Option("-o", "--output-dir", help="Where the files go: one folder for each profile."),
+]
 
 
 def render(
@@ -107,11 +110,12 @@ def render(
             raise BadUsage("--check and --diff compare with the files in a folder: name it with -o")
         _print(artefacts, output)
         return
-    if check or diff:
-        _compare(artefacts, directory, diff, output)
-        return
     base = loaded.profile.base
-    states = write(artefacts, directory, () if base is None else base.kept.sources)
+    read: Iterable[str] = () if base is None else base.kept.sources
+    if check or diff:
+        _compare(artefacts, directory, read, diff, output)
+        return
+    states = write(artefacts, directory, read)
     _say_written(states, needs, directory, output)
 
 
@@ -159,11 +163,15 @@ def _print_one(artefacts: tuple[Artefact, ...], file: str, output: OutputFormat)
 
 
 def _compare(
-    artefacts: tuple[Artefact, ...], directory: Path, diff: bool, output: OutputFormat
+    artefacts: tuple[Artefact, ...],
+    directory: Path,
+    read: Iterable[str],
+    diff: bool,
+    output: OutputFormat,
 ) -> None:
-    states = states_of(artefacts, directory)
+    states = states_of(artefacts, directory, read)
     old = stale(states)
-    text = difference(artefacts, directory).rstrip() if diff else ""
+    text = difference(artefacts, directory, read).rstrip() if diff else ""
     print_result(output, "render-check", {"stale": list(old)}, text)
     if old:
         raise DifferencesFound(f"{len(old)} of {len(states)} files differ: {', '.join(old)}")

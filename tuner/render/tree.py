@@ -18,7 +18,7 @@ from pathlib import Path
 from tuner.errors import JobFailed, Refused
 from tuner.rainerscript.secrets import hidden
 from tuner.rainerscript.tokens import ReadAllowance
-from tuner.render.artefacts import HEADER, HOSTS, OPTIONAL, OURS, Artefact, mark_of
+from tuner.render.artefacts import HEADER, HOSTS, OPTIONAL, Artefact, mark_of
 from tuner.render.export import FILES
 
 DIGESTS = "rendered.sha256"
@@ -42,8 +42,7 @@ def write(
 ) -> dict[str, Status]:
     """Bring `directory` up to date, all of it or nothing, and say what that did to each path.
     Raises Refused where a file in the way is not ours, or is one of `inputs`."""
-    files = _with_digests(artefacts)
-    read = {Path(one).resolve() for one in inputs}
+    files, read = _with_digests(artefacts), _resolved(inputs)
     for file in files:
         if (directory / file.path).resolve() in read:
             raise Refused(
@@ -64,26 +63,33 @@ def write(
             "remove it, or name another folder"
         )
     with _told_of():
-        states = _states(files, directory)
+        states = _states(files, directory, read)
         for file in files:
             (directory / file.path).parent.mkdir(parents=True, exist_ok=True)
         _put(
             (directory / file.path, file.text, _PRIVATE if file.private else _PUBLIC)
             for file in files
         )
-        for left in _left_over(files, directory):
-            (directory / left).unlink()
+        for path, state in states.items():
+            if state is Status.REMOVED:
+                (directory / path).unlink()
     return states
 
 
-def states_of(artefacts: Iterable[Artefact], directory: Path) -> dict[str, Status]:
+def states_of(
+    artefacts: Iterable[Artefact], directory: Path, inputs: Iterable[str] = ()
+) -> dict[str, Status]:
     """What `write` would do to each path below `directory`."""
-    return _states(_with_digests(artefacts), directory)
+    return _states(_with_digests(artefacts), directory, _resolved(inputs))
 
 
-def _states(files: tuple[Artefact, ...], directory: Path) -> dict[str, Status]:
+def _resolved(inputs: Iterable[str]) -> set[Path]:
+    return {Path(one).resolve() for one in inputs}
+
+
+def _states(files: tuple[Artefact, ...], directory: Path, read: set[Path]) -> dict[str, Status]:
     states = {file.path: _state(file, directory) for file in files}
-    states |= dict.fromkeys(_left_over(files, directory), Status.REMOVED)
+    states |= dict.fromkeys(_left_over(files, directory, read), Status.REMOVED)
     return dict(sorted(states.items()))
 
 
@@ -92,13 +98,13 @@ def stale(states: Mapping[str, Status]) -> tuple[str, ...]:
     return tuple(path for path, state in states.items() if state is not Status.UNCHANGED)
 
 
-def diff(artefacts: Iterable[Artefact], directory: Path) -> str:
+def diff(artefacts: Iterable[Artefact], directory: Path, inputs: Iterable[str] = ()) -> str:
     """What `write` would change, as a unified diff; empty when there is nothing to do."""
     files = _with_digests(artefacts)
     texts = {file.path: file.text for file in files}
     return "".join(
         line
-        for path in stale(_states(files, directory))
+        for path in stale(_states(files, directory, _resolved(inputs)))
         for line in unified(path, _read(directory / path), texts.get(path))
     )
 
@@ -162,7 +168,7 @@ def _digest(text: str) -> str:
 def _foreign(files: tuple[Artefact, ...], directory: Path) -> list[str]:
     """Files in the way that somebody else wrote, or changed where they do not say that they are
     ours."""
-    listed = set((_read(directory / DIGESTS) or "").splitlines())
+    listed = _listed(directory)
     texts = {file.path: _read(directory / file.path) for file in files}
     return [
         file.path
@@ -170,19 +176,37 @@ def _foreign(files: tuple[Artefact, ...], directory: Path) -> list[str]:
         if (text := texts[file.path])
         and text != file.text
         and not _says_ours(file.path, text)
-        and f"{_digest(text)}  {file.path}" not in listed
+        and listed.get(file.path) != _digest(text)
     ]
 
 
-def _left_over(files: tuple[Artefact, ...], directory: Path) -> list[str]:
-    """Files of ours that this profile no longer has."""
+def _listed(directory: Path) -> dict[str, str]:
+    """The digests, by path, of the files there that do not say whose they are."""
+    lines = (_read(directory / DIGESTS) or "").split("\n")
+    pairs = (line.partition("  ") for line in lines)
+    return {path: digest for digest, _, path in pairs if path}
+
+
+def _left_over(files: tuple[Artefact, ...], directory: Path, read: set[Path]) -> list[str]:
+    """Files of ours that this profile no longer has, without those that it reads."""
     paths = {file.path for file in files}
     every = [DIGESTS, *(folder + path for folder in ("", FILES) for path in OPTIONAL)]
     if any(path.startswith(HOSTS) for path in paths):
         of_hosts = sorted(directory.glob(f"{HOSTS}**/*.conf"))
         every += [str(one.relative_to(directory)) for one in of_hosts]
-    gone = (path for path in every if path not in paths)
-    return [path for path in gone if (mark_of(path) or OURS) in (_read(directory / path) or "")]
+    marked = (path for path in every if _says_ours(path, _read(directory / path) or ""))
+    gone = (path for path in (*marked, *_kept(directory)) if path not in paths)
+    return [path for path in gone if (directory / path).resolve() not in read]
+
+
+def _kept(directory: Path) -> Iterator[str]:
+    """The listed files that are as they were rendered.  A list may come from elsewhere: none of
+    them is outside of the folder."""
+    for path, digest in _listed(directory).items():
+        is_inside = (directory / path).resolve().is_relative_to(directory.resolve())
+        text = _read(directory / path) if is_inside else None
+        if text is not None and _digest(text) == digest:
+            yield path
 
 
 def _read(path: Path) -> str | None:
