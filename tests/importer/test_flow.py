@@ -98,6 +98,12 @@ def test_what_may_change_places_is_a_step_or_an_output(rules: str, tmp_path: Pat
             id="written, then set by a condition",
         ),
         pytest.param(
+            _A
+            + 'foreach ($.one in $!list) do { if parse_json($.one, "\\$!a") == 0 then continue }\n',
+            6,
+            id="written, then set by a condition in a loop",
+        ),
+        pytest.param(
             _MESSAGE + 'foreach ($.one in $!list) do { if $.one == "x" then stop }\n' + _MESSAGE,
             6,
             id="written, then stopped by a loop",

@@ -217,9 +217,9 @@ def written_by(statement: Statement) -> frozenset[str]:
     """The variables and properties that a statement may change, in small letters."""
     names: set[str] = set()
     for one in every((statement,)):
-        if isinstance(one, SetVariable):
-            names |= {one.variable.lower(), *(_filled(one.value) if one.value else ())}
-        elif isinstance(one, Foreach):
+        for asked in expressions_of(one):
+            names.update(_filled(asked))
+        if isinstance(one, SetVariable | Foreach):
             names.add(one.variable.lower())
         elif kind_of(one).startswith("mm"):
             names |= _WRITES.get(kind_of(one), _EVERYTHING)
