@@ -247,9 +247,27 @@ def test_what_a_text_inside_of_the_file_says_is_not_edited(tmp_path: Path) -> No
 def test_a_parameter_of_global_is_taken_out_wherever_it_stands(tmp_path: Path) -> None:
     text = 'global(maxMessageSize="64k")\nglobal(workDirectory="/x")\n'
     wanted = {("global", "maxMessageSize"): None}
-    assert changed(tmp_path, text, wanted) == 'global()\nglobal(workDirectory="/x")\n'
+    made = changed(tmp_path, text, wanted)
+    assert made == 'global()\nglobal(workDirectory="/x")\n'
+    assert unheeded(base(tmp_path, text), base(tmp_path, made), wanted) == ""
     assert changed(tmp_path, text, {("global", "maxMessageSize"): "8k"}) == text.replace("64", "8")
     assert "no effect" in unheeded(base(tmp_path, text), base(tmp_path, text), wanted)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'global(workDirectory="/a")\nglobal(maxMessageSize="8k")\n',
+        "$WorkDirectory /a\n$MaxMessageSize 8k\n",
+    ],
+)
+def test_a_parameter_of_global_changes_wherever_it_stands(text: str, tmp_path: Path) -> None:
+    wanted = {("global", "workDirectory"): "/b"}
+    made = changed(tmp_path, text, wanted)
+    assert made == text.replace("/a", "/b")
+    assert unheeded(base(tmp_path, text), base(tmp_path, made), wanted) == ""
+    also = base(tmp_path, made.replace("8k", "9k"))
+    assert "global.maxMessageSize would change too" in unheeded(base(tmp_path, text), also, wanted)
 
 
 def test_what_nothing_changes_is_no_file_to_write(tmp_path: Path) -> None:

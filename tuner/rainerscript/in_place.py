@@ -115,13 +115,13 @@ def _stays(before: _Given | None, after: _Given | None) -> bool:
 
 
 def _statements(base: Base) -> Block:
-    """Everything but the parameters of what has an address."""
+    """Everything but the parameters of what has an address; global() may stand several times."""
     addressed = {(one.kind, one.origin) for one in base.objects.values()}
 
     def bare(one: Statement) -> Iterator[Statement]:
+        if isinstance(one, ScriptObject) and one.kind in {MAIN_QUEUE, GLOBAL}:
+            return
         if isinstance(one, ScriptObject) and (one.kind, one.origin) in addressed:
-            if one.kind in {MAIN_QUEUE, GLOBAL}:
-                return
             one = replace(one, parameters=())
         yield one
 
