@@ -157,7 +157,7 @@ class _Files:
 
     def file(self, path: str, asked: ScriptPosition) -> Block:
         """The statements of one file, those of included ones in their places."""
-        if normpath(path) in self.under_way or self._is_full:
+        if normpath(path) in map(normpath, self.under_way) or self._is_full:
             why = (
                 "is not read: too many or too deep includes" if self._is_full else "includes itself"
             )
@@ -180,7 +180,7 @@ class _Files:
         self.files.append(name)
         block, refused = parse(text, name, self.allowance)
         self.refused.extend(refused)
-        self.under_way.append(normpath(path))
+        self.under_way.append(path)
         block = self._block(block)
         self.under_way.pop()
         return block
@@ -249,7 +249,8 @@ class _Files:
         if path is None:
             self._refuse(origin, "the file to include must be one path here")
             return ()
-        whole = f"{self.root}{path}" if path[:1] == "/" else join(dirname(origin.file), path)
+        folder = dirname(self.under_way[-1])
+        whole = f"{self.root}{path}" if path[:1] == "/" else join(folder, path)
         if self.root and whole.startswith(self.root):
             # What leads above / leads to / on a host, and so it does below its copy.
             within = normpath(f"/{whole[len(self.root) :].lstrip('/')}")
