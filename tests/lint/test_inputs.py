@@ -110,6 +110,11 @@ CASES: list[tuple[str, list[dict[str, object]], dict[str, object]]] = [
         [UNIX | {"rateLimit.interval": 1}],
         {"workload.rate": 201},
     ),
+    (
+        "warning RT224 inputs[0].maxBytesPerMinute",
+        [FILE | {"maxLinesPerMinute": 100_000_000, "maxBytesPerMinute": 1000}],
+        WORK | {"workload.rate": 1000},
+    ),
     ("warning RT225 inputs[0].persistStateInterval", [FILE | {"persistStateInterval": 0}], WORK),
     ("warning RT233 inputs[0].flowControl", [without(UNIX, "flowControl")], {}),
     ("warning RT233 inputs[0].flowControl", [PTCP | {"flowControl": False}], {}),
@@ -431,6 +436,14 @@ def test_a_limit_that_has_a_name_is_turned_off_where_it_stands() -> None:
     (message,) = advice(interval=1)
     assert message.endswith("raise the limit, or set ratelimits.few.interval to 0 for none")
     assert advice(interval=0) == []
+
+
+def test_that_the_workload_exceeds_a_limit_is_said_of_the_flooded_input_alone() -> None:
+    limited = PTCP | {"rateLimit.interval": 1}
+    said = [one.message for one in lint(read([limited, {"type": "imjournal"}]))
+            if one.code == "RT224"]  # fmt: skip
+    assert ["and the workload sends more" in one for one in said] == [True, False]
+    assert said[1].startswith("this input drops everything above 20000 messages in 600 s: raise")
 
 
 @pytest.mark.parametrize(

@@ -140,13 +140,14 @@ class ImfileInput(Input):
     thread_names: ClassVar[tuple[str, ...]] = ("in:imfile",)
 
     @property
-    def rate_limit(self) -> RateLimit | None:
-        """That of lines, or else of bytes."""
-        if self.max_lines_per_minute:
-            return RateLimit(60, self.max_lines_per_minute, "maxLinesPerMinute")
-        if self.max_bytes_per_minute:
-            return RateLimit(60, self.max_bytes_per_minute, "maxBytesPerMinute", is_of_bytes=True)
-        return None
+    def rate_limits(self) -> tuple[RateLimit, ...]:
+        """That of lines, and that of bytes."""
+        lines, size = self.max_lines_per_minute or 0, self.max_bytes_per_minute or 0
+        limits = (
+            RateLimit(60, lines, "maxLinesPerMinute"),
+            RateLimit(60, size, "maxBytesPerMinute", is_of_bytes=True),
+        )
+        return tuple(one for one in limits if one.burst)
 
     @property
     def transport(self) -> TransportKind:

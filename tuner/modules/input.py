@@ -206,6 +206,11 @@ class Input(RsyslogSection):
         return None
 
     @property
+    def rate_limits(self) -> tuple[RateLimit, ...]:
+        """Every limit that events must pass."""
+        return () if self.rate_limit is None else (self.rate_limit,)
+
+    @property
     def missing_flow_control(self) -> bool | str | None:
         """The `flowControl` with which senders would wait for a full queue; None where they do, or
         cannot."""
