@@ -204,6 +204,8 @@ def test_what_rsyslog_does_by_default_is_kept(tmp_path: Path) -> None:
     forwarded = output('action(type="omfwd" target="up.example.org" port="514")', tmp_path)
     assert forwarded["protocol"] == "udp"
     assert forwarded["template"] == "RSYSLOG_TraditionalForwardFormat"
+    by_dns = output('action(type="omfwd" targetSrv="example.org" protocol="tcp")', tmp_path)
+    assert "port" not in by_dns
     acknowledged = output('action(type="omrelp" target="up.example.org" port="514")', tmp_path)
     assert acknowledged["template"] == "RSYSLOG_ForwardFormat"
 

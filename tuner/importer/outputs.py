@@ -262,7 +262,8 @@ class Outputs(Surrounding):
             data |= http_output(plain, name, self.gaps)
         else:
             data |= known(model, plain.parameters, f"output {name}", self.gaps)
-        data |= {"port": 514} if kind == "omfwd" and "port" not in data else {}
+        if kind == "omfwd" and "targetSrv" not in data:
+            data.setdefault("port", 514)
         data |= certificates(model, data, self.parts.globals, self.gaps)
         if self.repairs is not ("document" in data):
             data["mmutf8fix"] = self.repairs
