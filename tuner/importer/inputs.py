@@ -12,10 +12,9 @@ from tuner.rainerscript.gaps import Gaps
 from tuner.rainerscript.parameters import INPUT_MODELS, certificates, input_of, keys_of_model
 from tuner.rainerscript.script import (
     OFF,
-    If,
     Parameter,
     ScriptObject,
-    SetVariable,
+    expressions_of,
     module_name,
 )
 from tuner.rainerscript.secrets import embedded, is_secret
@@ -94,12 +93,8 @@ def _is_asked_for(name: str, parts: Parts) -> bool:
     pieces = (piece for one in parts.templates.values() for piece in one.pieces)
     if any(isinstance(piece, TemplateProperty) and piece.lowered == name for piece in pieces):
         return True
-    for one in parts.statements:
-        asked = one.condition if isinstance(one, If) else None
-        asked = one.value if isinstance(one, SetVariable) else asked
-        if asked is not None and f"${name}" in variables(asked):
-            return True
-    return False
+    asked = (each for one in parts.statements for each in expressions_of(one))
+    return any(f"${name}" in variables(each) for each in asked)
 
 
 def _spelled(one: Parameter) -> Parameter:

@@ -320,15 +320,10 @@ def refuses_create(action: ScriptObject, release: int) -> bool:
 def _templates_of(one: Statement) -> Iterator[str]:
     """The names of templates in a statement, and others: any text may name one, and one that
     nothing asks for does no harm."""
-    yield from _templates_asked(one)
-    if isinstance(one, ScriptObject) and one.kind in {"action", "input"}:
-        yield from (text for parameter in one.parameters for text in parameter.texts)
-
-
-def _templates_asked(one: Statement) -> Iterator[str]:
-    """The templates that exec_template() names in a statement."""
     for asked in expressions_of(one):
         yield from templates_in(asked)
+    if isinstance(one, ScriptObject) and one.kind in {"action", "input"}:
+        yield from (text for parameter in one.parameters for text in parameter.texts)
 
 
 def _nested(reached: Iterable[Reached], depth: int) -> Iterator[Statement]:

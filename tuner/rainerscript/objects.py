@@ -79,12 +79,6 @@ class Base:
         found = [one for one in every(self.block) if isinstance(one, ScriptObject)]
         return tuple(each for one in found if one.kind == GLOBAL for each in one.parameters)
 
-    def setting(self, name: str) -> str | None:
-        """What global() says of a parameter, last where it does so several times; None where
-        nothing does."""
-        texts = [one.text for one in self.shared if one.key == name.lower()]
-        return next((text for text in reversed(texts) if text is not None), None)
-
     def of_kind(self, kind: str) -> tuple[tuple[str, ScriptObject], ...]:
         """The objects of a kind, each with its address."""
         return tuple((at, one) for at, one in self.objects.items() if one.kind == kind)

@@ -16,7 +16,7 @@ from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
 from tuner.rainerscript.configuration import is_module
 from tuner.rainerscript.gaps import Gaps
-from tuner.rainerscript.objects import MAIN_QUEUE, Base, module_address
+from tuner.rainerscript.objects import GLOBAL, MAIN_QUEUE, Base, module_address
 from tuner.rainerscript.parameters import (
     INPUT_MODELS,
     certificates,
@@ -202,9 +202,9 @@ class _Viewing:
                 self.sections["outputs", len(outputs)] = address
                 outputs.append(data)
         self.data["outputs"] = outputs
-        longest = self.base.setting(_LONGEST) or ""
-        if _SIZE.fullmatch(longest):
-            self.data["global"] = {_LONGEST: longest}
+        longest = self.base.parameter(GLOBAL, _LONGEST)
+        if longest is not None and _SIZE.fullmatch(longest.text or ""):
+            self.data["global"] = {_LONGEST: longest.text}
         modules = frozenset(address for address, _ in self.base.of_kind("module"))
         return View(self.data, self.sections, modules, tuple(self.reached), stand_in)
 
