@@ -37,6 +37,7 @@ def _impatient_enqueue(queue: PlacedQueue, profile: Profile) -> Iterator[Complai
         stops_programs = queue.place is not Place.ACTION and any(
             isinstance(source, ImuxsockInput) for source in profile.inputs
         )
+        waits = "; local programs then wait too, which can stop the machine"
         cure = Cure(
             ROOM_AWAITED_MS,
             f"events are lost when {queue.label} stays full for {timeout / 1000:g} s",
@@ -44,8 +45,8 @@ def _impatient_enqueue(queue: PlacedQueue, profile: Profile) -> Iterator[Complai
         yield Complaint(
             ("timeoutEnqueue",),
             f"when {queue.label} stays full for {timeout} ms a message is dropped: set "
-            f"timeoutEnqueue to {ROOM_AWAITED_MS} to wait instead, as the durable tier promises"
-            + ("; local programs then wait too, which can stop the machine" * stops_programs),
+            f"timeoutEnqueue to {ROOM_AWAITED_MS} to wait instead, as the durable tier "
+            f"promises{waits if stops_programs else ''}",
             None if stops_programs else cure,
         )
 
