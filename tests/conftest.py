@@ -71,9 +71,9 @@ def _shared_by(module: Path) -> str | None:
     """What tests of that module share with those of others: the Elasticsearch of a test run, or a
     machine that has room for the labs of several hosts once."""
     text = module.read_text(encoding="utf-8")
-    if "elasticsearch: EngineClient" in text or "each_engine" in text:
-        return "engine"
-    return "hosts" if "tests.live.hosts" in text and "tuner.cluster" in text else None
+    if "tests.live.hosts" in text and "--cluster" in text:
+        return "hosts"
+    return "engine" if "elasticsearch: EngineClient" in text or "each_engine" in text else None
 
 
 def _process_of(nodeid: str) -> str:

@@ -19,7 +19,6 @@ from tests.live.conftest import QUICK, tune, tune_and_signal
 from tests.live.hosts import SshHost, hosts, passed
 from tests.live.test_cluster import COMMAND, PROFILE, left, require_exact, run_until, worker
 from tests.live.test_flood_kinds import KINDS, profile_of
-from tuner.cluster.messages import profile_json
 from tuner.engine import owned
 from tuner.engine.client import EngineClient
 from tuner.engine.numbering import SentEvents
@@ -219,7 +218,8 @@ def test_events_are_as_old_by_clocks_that_differ(site: Path) -> None:
 @pytest.mark.parametrize("kind", [one for one in KINDS if "tls" in one])
 def test_an_encrypted_input(site: Path, span: list[SshHost], kind: str) -> None:
     path = site / "encrypted.yaml"
-    path.write_text(profile_json(profile_of(kind)), encoding="utf-8")
+    written = profile_of(kind).model_dump_json(by_alias=True, exclude_unset=True)
+    path.write_text(written, encoding="utf-8")
     (run,) = benched(site, "--engine", "sink", "--no-freshness", path)
     assert run["delivery"]["indexed"] > 0
 
