@@ -16,6 +16,7 @@ from tests.measure.test_doubts import AT_FIRST
 from tests.measure.test_watch import Engine, Script, counted
 from tests.profile.examples import small
 from tuner.engine.bulk_times import BulkTask
+from tuner.engine.counters import NodeSilent
 from tuner.flood.spec import FloodProgress, Punctuality
 from tuner.host.usage import CoreTime, Usage
 from tuner.lab.lab import Lab
@@ -292,6 +293,21 @@ def test_a_node_that_died_in_the_window_is_told_with_the_account(course: Course)
     assert outcome.delivery is not None
     assert outcome.delivery.exact
     assert course.told[-1] == "drain, after the loss of a node"
+
+
+def test_a_node_that_ended_as_all_were_asked_is_told_with_the_account(course: Course) -> None:
+    """For a moment it still belongs to the engine, and does not answer."""
+
+    def asked() -> Counters:
+        course.script.node_died_s = course.script.at_s
+        raise NodeSilent("1 of the engine's nodes did not say what they counted")
+
+    course.counters = asked  # type: ignore[method-assign]
+    outcome = course.run()
+    assert isinstance(outcome, Failure)
+    assert outcome.kind is FailureKind.ENGINE_DOWN
+    assert outcome.delivery is not None
+    assert outcome.delivery.exact
 
 
 def test_nothing_indexed_while_all_nodes_run_is_a_stall(course: Course) -> None:

@@ -69,8 +69,12 @@ class NodeCounters:
     rejected: int
 
 
+class NodeSilent(JobFailed):
+    """A node that still belongs to the engine did not answer: it may have ended a moment ago."""
+
+
 def node_counters(client: EngineClient, timeout_s: float | None = None) -> NodeCounters:
-    """What all nodes together used and rejected since they started; raises JobFailed where one is
+    """What all nodes together used and rejected since they started; raises NodeSilent where one is
     missing from the answer."""
     wanted = ",".join(
         ("_nodes.failed", *(f"nodes.*.{'.'.join(keys)}" for keys in (_CPU, *_REJECTED)))
@@ -78,7 +82,7 @@ def node_counters(client: EngineClient, timeout_s: float | None = None) -> NodeC
     path = "/_nodes/stats/process,thread_pool,indexing_pressure"
     answer = client.get(f"{path}?filter_path={wanted}", timeout_s)
     if failed := number_at(answer, "_nodes", "failed"):
-        raise JobFailed(
+        raise NodeSilent(
             f"{failed} of the engine's nodes did not say what they counted: measure again"
         )
     each = object_at(answer, "nodes").values()

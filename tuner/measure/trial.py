@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from tuner.engine.bulk_times import BulkWatch, bulk_tasks
 from tuner.engine.client import EngineRefused
-from tuner.engine.counters import node_counters, unfinished
+from tuner.engine.counters import NodeSilent, node_counters, unfinished
 from tuner.engine.owned import remove
 from tuner.engine.probe import SILENCE_S, answers
 from tuner.errors import JobFailed, Refused, TuneError, Unreachable
@@ -124,7 +124,7 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
             stages.begin(TrialPart.SETTLE, at_s=settled.drained_at_s)
             if (loss := watch.loss()) is not None:
                 return loss_of(loss, settled.delivery)
-        except (NodeLost, Stalled, EngineRefused):
+        except (NodeLost, NodeSilent, Stalled, EngineRefused):
             wait_until(lambda: lab.loss() is not None, _BLAME_S)
             if (loss := watch.loss()) is None:
                 raise
