@@ -66,7 +66,7 @@ class Feeds:
         self.patch.setattr("tuner.measure.ceiling.core_time", self.cores_used)
         self.patch.setattr("tuner.measure.ceiling.cores", lambda: 2.0)
         self.patch.setattr(
-            "tuner.measure.ceiling.answers", lambda one: self.alive and one is self.engine
+            "tuner.measure.trial.answers", lambda one: self.alive and one is self.engine
         )
         self.patch.setattr("tuner.measure.ceiling.capture", self.capture)
         self.engine = Engine(self)

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.engine.counters import count, indexed, make_durable, node_counters
 from tuner.engine.feed import Bulk, Fed, Feed, bulk_path, bulks_of, kept
-from tuner.engine.owned import remove
-from tuner.engine.probe import SILENCE_S, answers
+from tuner.engine.probe import SILENCE_S
 from tuner.engine.searchable import refreshing
 from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.spread import traffic
@@ -218,13 +217,8 @@ class _Experiment:
                 install_index(self.lab, self.bound)
                 return self._fed(bulks, clients, window_s)
         except (EngineRefused, Unreachable) as error:
-            if isinstance(error, Unreachable):
-                if not answers(self.lab.client):
-                    self.lab.check()
-                    raise
-                with contextlib.suppress(EngineRefused):
-                    remove(self.lab.client, self.lab.owner, f"{self.lab.owner.prefix}{_NAME}-")
-            return Combination(clients, size, 0.0, 0.0, 0.0, 0.0, 0.0, str(error))
+            why = failure_of(error, self.lab, _NAME).reason
+            return Combination(clients, size, 0.0, 0.0, 0.0, 0.0, 0.0, why)
 
     def _fed(self, bulks: Sequence[Bulk], clients: int, window_s: float) -> Combination:
         path = bulk_path(self.bound.measured)
