@@ -69,7 +69,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @cache
 def _shared_by(module: Path) -> str | None:
     """What tests of that module share with those of others: the Elasticsearch of a test run, or a
-    machine that has room for the labs of several hosts once."""
+    machine that has room for only one set of hosts at a time."""
     text = module.read_text(encoding="utf-8")
     if "tests.live.hosts" in text and "--cluster" in text:
         return "hosts"

@@ -37,8 +37,8 @@ from tuner.schema.scalars import is_loopback
 @dataclass(frozen=True)
 class Learnt:
     """What a base makes of the messages of a flood, how many documents and which, and what of it
-    they do not test; `unsure` is how many documents of each output a message gave in the mean that
-    gave another number each time."""
+    they do not test; `unsure` is, for each output, the mean number of documents of the messages
+    that gave a different number each time."""
 
     expectation: Expectation
     unsure: tuple[float, ...]

@@ -118,7 +118,7 @@ def _learn(lab: Lab, profile: Profile, base: BaseFiles) -> Learnt:
 
 
 def _mean_of_unsure(numbers: list[int]) -> float:
-    """Documents per message that gave another number in each round; 0 where there is none."""
+    """The mean number of documents of the messages whose two rounds differ; 0 if none do."""
     pairs = zip(*_halves(numbers), strict=True)
     means = [(one + again) / 2 for one, again in pairs if one != again]
     return statistics.fmean(means) if means else 0.0

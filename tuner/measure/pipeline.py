@@ -97,8 +97,8 @@ def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
 
 def install_for_base(lab: Lab, bound: Profile, prefix: str, indices: Sequence[str]) -> None:
     """Put a template for the indices of a base into the engine, in which the number of each event
-    is one; and the user's own before it, where there is one.  Of the names of indices some are
-    known, and the beginning of all."""
+    is one; and the user's own before it, where there is one.  `indices` are the names that
+    are known beforehand; of the others only the prefix is."""
     given = None if bound.base is None else bound.base.kept.template
     patterns = [f"{prefix}{one}" for one in given.patterns] if given else []
     installed = installed_templates(lab.client)
