@@ -28,12 +28,13 @@ _NUMBER = re.compile(rb"seq=(\d{10})(\d)(\d)")
 
 
 def swapped(body: bytes) -> bytes:
-    """The numbers of each two neighbours changed places, in one of ten pairs of ten."""
+    """The numbers of each two neighbours in it changed places, in one of ten pairs of ten."""
+    numbers = {found[0] for found in _NUMBER.finditer(body)}
 
     def other(found: re.Match[bytes]) -> bytes:
         high, tens, last = found.groups()
-        place = int(last) ^ 1 if tens == b"3" else int(last)
-        return b"seq=%b%b%d" % (high, tens, place)
+        neighbour = b"seq=%b%b%d" % (high, tens, int(last) ^ 1)
+        return neighbour if tens == b"3" and neighbour in numbers else found[0]
 
     return _NUMBER.sub(other, body)
 
