@@ -216,7 +216,7 @@ def test_a_search_whose_run_directory_is_deleted_ends_at_once_with_its_verdict(
     assert done.code == 1
     assert "run/trials.jsonl is gone: its folder was deleted or moved" in done.err
     assert "trial   5" not in done.err
-    assert "The search ended before the confirmation: nothing is claimed" in done.out
+    assert "The search ended before its confirmation was complete: nothing is claimed" in done.out
     assert "trials.jsonl is gone" in done.out
     assert "report.html" not in done.out
     assert not (tmp_path / "run").exists()

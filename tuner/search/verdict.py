@@ -35,7 +35,7 @@ class Claim(Enum):
     IMPROVED = "improvement shown"
     NOT_SHOWN = "no improvement shown"
     INFEASIBLE = "nothing that was found keeps the guardrails"
-    UNFINISHED = "the search ended before the confirmation: nothing is claimed"
+    UNFINISHED = "the search ended before its confirmation was complete: nothing is claimed"
 
 
 @dataclass(frozen=True)
