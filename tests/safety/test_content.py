@@ -28,7 +28,7 @@ _NUMBER = re.compile(rb"seq=(\d{10})(\d)(\d)")
 
 
 def swapped(body: bytes) -> bytes:
-    """The numbers of each two neighbours in it changed places, in one of ten pairs of ten."""
+    """Of each hundred events, five pairs of neighbours have exchanged numbers, if both are here."""
     numbers = {found[0] for found in _NUMBER.finditer(body)}
 
     def other(found: re.Match[bytes]) -> bytes:
