@@ -17,8 +17,8 @@ SITE = BaseSite(("http://127.0.0.1:9999",), "rsyslog-tune-x-", "/scratch", 30_00
 ES = 'action(type="omelasticsearch" name="es" server="es1" uid="u" pwd="secret"'
 
 
-def fitted(folder: Path, conf: str, site: BaseSite = SITE) -> LabScript:
-    profile = loaded(folder, conf=conf).profile
+def fitted(folder: Path, conf: str, site: BaseSite = SITE, changes: str = "") -> LabScript:
+    profile = loaded(folder, changes, conf).profile
     assert profile.base is not None
     ports = tuple(range(20_000, 20_000 + len(profile.inputs)))
     return lab_script(profile.base.kept, bind_inputs(profile, ports, "/scratch", "127.0.0.1"), site)

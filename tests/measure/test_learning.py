@@ -39,16 +39,18 @@ if $programname == "billing" then {{
 """
 
 
-def said(folder: Path, counted: dict[str, int]) -> list[str]:
-    base = loaded(folder, conf=CONF).profile.base
+def said(folder: Path, counted: dict[str, int], changes: str = "") -> list[str]:
+    base = loaded(folder, changes, CONF).profile.base
     assert base is not None
-    block = every(fitted(folder, CONF).block)
+    block = every(fitted(folder, CONF, changes=changes).block)
     actions = [one for one in block if isinstance(one, ScriptObject) and one.kind == "action"]
     return list(unreached(base.kept, actions, counted))
 
 
-def test_actions_that_got_no_event_are_told_with_their_places(tmp_path: Path) -> None:
-    (line,) = said(tmp_path, {"rsyslog-tune-1": 0, "rsyslog-tune-2": 2000})
+@pytest.mark.parametrize("changes", ["", "changes: {main_queue.size: 20000}\n"])
+def test_actions_that_got_no_event_are_told_with_their_places(changes: str, tmp_path: Path) -> None:
+    """In the file as it is, whatever lines changes add to it."""
+    (line,) = said(tmp_path, {"rsyslog-tune-1": 0, "rsyslog-tune-2": 2000}, changes)
     place = f"{tmp_path}/rsyslog.conf:3:3 action[1]"
     assert line == f"1 of 2 actions, which got no event: {place}"
 

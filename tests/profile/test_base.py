@@ -389,6 +389,14 @@ def test_an_action_that_sends_each_event_by_itself_is_told(
     assert not [one for one in after.warnings if one.code == "RT409"]
 
 
+def test_what_changes_add_does_not_move_the_places_of_warnings(tmp_path: Path) -> None:
+    """They are those of the file that the user has, not of the one that would be rendered."""
+    changed = 'changes: {main_queue.size: 20000, "action[es].bulkmode": "off"}\n'
+    made = loaded(tmp_path, changed)
+    places = {one.code: one.line for one in made.warnings if one.file.endswith("rsyslog.conf")}
+    assert (places["RT408"], places["RT409"]) == (7, 7)
+
+
 def test_a_search_shows_that_nothing_would_arrive_or_at_a_crawl(tmp_path: Path) -> None:
     made = loaded(tmp_path, conf=CONF.replace('bulkmode="on"', ""))
     shown = "".join(summary(made.warnings, Rank.LOSS))

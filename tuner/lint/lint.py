@@ -171,14 +171,17 @@ def _folded(codes: list[str], shown: Rank) -> Iterator[str]:
 
 def warnings_of(kept: KeptBase, release: Release) -> Iterator[Problem]:
     """The actions whose bulks the engine refuses for their `_type`, and those that send no bulks,
-    each with its place."""
+    each with its place in the file as it is written."""
     for address, one in kept.changed.of_kind("action"):
         if one.type == "omelasticsearch":
-            yield from _refused_type(address, one, release)
-            yield from _single_requests(address, one)
+            written = kept.written.objects[address]
+            yield from _refused_type(address, one, written, release)
+            yield from _single_requests(address, one, written)
 
 
-def _refused_type(address: str, one: ScriptObject, release: Release) -> Iterator[Problem]:
+def _refused_type(
+    address: str, one: ScriptObject, written: ScriptObject, release: Release
+) -> Iterator[Problem]:
     engine, (major, _) = release.engine, release.engine_version
     kind, text = one.get("searchType"), one.text("searchType")
     is_known = kind is None or text is not None
@@ -193,10 +196,10 @@ def _refused_type(address: str, one: ScriptObject, release: Release) -> Iterator
             'refuses every bulk with it, so all events are lost: write searchType="", or name '
             "the engine that you have in release"
         )
-        yield _warning(one.origin if kind is None else kind.origin, what, REFUSED_TYPE)
+        yield _warning((written.get("searchType") or written).origin, what, REFUSED_TYPE)
 
 
-def _single_requests(address: str, one: ScriptObject) -> Iterator[Problem]:
+def _single_requests(address: str, one: ScriptObject, written: ScriptObject) -> Iterator[Problem]:
     given = one.get("bulkmode")
     if given is None or (given.text or "on").lower() in {"off", "no", "0"}:
         what = (
@@ -204,7 +207,7 @@ def _single_requests(address: str, one: ScriptObject) -> Iterator[Problem]:
             "second, and nothing that is searched makes up for it: write "
             f'bulkmode="on", or changes: {{{address}.bulkmode: "on"}}'
         )
-        yield _warning(one.origin if given is None else given.origin, what, SINGLE_REQUESTS)
+        yield _warning((written.get("bulkmode") or written).origin, what, SINGLE_REQUESTS)
 
 
 def _warning(where: ScriptPosition, what: str, code: str) -> Problem:

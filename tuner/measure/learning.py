@@ -163,7 +163,7 @@ def _seen(lab: Lab, profile: Profile, base: BaseFiles) -> Seen:
                 finally:
                     rsyslogd.stop()
                 received = None if receiver is None else receiver.received()
-            written = [base.kept.changed.objects[address] for address in script.outputs]
+            written = [base.kept.written.objects[address] for address in script.outputs]
             untested = (
                 *unreached(base.kept, actions, counted), *_missed(actions, counted, received),
                 *seldom(documents, written), *unkept(documents, lines),
@@ -235,12 +235,14 @@ def _counted(stats: Path) -> Mapping[str, int]:
 def unreached(
     kept: KeptBase, actions: Sequence[ScriptObject], counted: Mapping[str, int]
 ) -> Iterator[str]:
-    """The actions that got no event, each with its place, by what rsyslogd counted; nothing where
-    it counted none at all."""
+    """The actions that got no event, each with its place as it is written, by what rsyslogd
+    counted; nothing where it counted none at all."""
     events = Counter[str]()
     for number, one in enumerate(actions, 1):
+        address = kept.changed.address_of(one)
+        written = one if address is None else kept.written.objects[address]
         # A file that is included twice says the same twice.
-        events[f"{one.origin} {kept.changed.address_of(one)}"] += counted.get(_name(number), 0)
+        events[f"{written.origin} {address}"] += counted.get(_name(number), 0)
     none = [place for place, times in events.items() if times == 0]
     if none and counted:
         yield f"{len(none)} of {len(events)} actions, which got no event: {', '.join(none)}"
