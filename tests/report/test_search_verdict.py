@@ -178,6 +178,7 @@ def test_what_got_worse_stands_beside_the_gain(study: Study) -> None:
         assert "freshness p99, one run each: 10.60 -> 22.30 s" in pays
         assert re.search(r"time of a bulk request \+\d+ %", pays)
         assert re.search(r"rsyslogd memory \+4\d %", pays)
+        assert "a request holds" not in pays
     costs = markdown(costly).partition("### What it costs")[2].partition("<details>")[0]
     assert "freshness p99, one run each: 10.60 -> 22.30 s" in costs
     assert re.search(r"bulk request, p50: 2\d\.\d\d -> 2\d\d\.\d ms", costs)
@@ -185,6 +186,22 @@ def test_what_got_worse_stands_beside_the_gain(study: Study) -> None:
     assert "CPU per event:" not in costs
     names = [one["figure"] for one in json.loads(json.dumps(report_json(analyse(costly))))["costs"]]
     assert names[0].startswith("freshness p99")
+
+
+def test_a_bulk_request_that_takes_longer_because_it_holds_more_says_so(study: Study) -> None:
+    def fuller(trial: Trial, run: Measurement) -> Measurement:
+        slower = slower_bulks(trial, run)
+        assert slower.effective is not None
+        held = 4_987.6 if trial.changes else 127.9
+        return replace(slower, effective=replace(slower.effective, events_per_bulk=held))
+
+    costly = with_runs(study, fuller)
+    why = " (a request holds 4,988 events, was 128)"
+    assert re.search(r"time of a bulk request \+\d+ %" + re.escape(why), told(costly))
+    costs = markdown(costly).partition("### What it costs")[2]
+    assert re.search(r"bulk request, p50: .* ms" + re.escape(why), costs)
+    exported = json.loads(json.dumps(report_json(analyse(costly))))["costs"]
+    assert [f" ({one['why']})" for one in exported if "bulk" in one["figure"]] == [why]
 
 
 def test_what_differs_by_noise_or_hardly_is_no_cost(study: Study) -> None:

@@ -148,7 +148,8 @@ def _remarks(result: StudyResult) -> Iterator[str]:
         if figure.short and figure.got_better(found):
             better.append(f"{figure.short} {_gain(found.ratio)}")
         elif figure.short and figure.got_worse(found):
-            worse.append(f"{figure.short} {_gain(found.ratio)}")
+            why = figure.explain(result.pairs)
+            worse.append(f"{figure.short} {_gain(found.ratio)}{f' ({why})' if why else ''}")
     if better:
         yield f"also better: {', '.join(better)}"
     pays = [one.short for one in result.given_up]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -42,7 +43,7 @@ FRESHNESS, MEMORY = "freshness p99, one run each", "rsyslogd memory, peak"
 class PairFigure:
     """One figure of both sides: its name and unit, and its comparison.  Where the lab is the sink,
     only what is `of_sink` says something.  A headline calls it `short`, and leaves out what has no
-    such name."""
+    such name.  `explain` says of the pairs why it got worse, where they show that."""
 
     name: str
     unit: str
@@ -51,6 +52,7 @@ class PairFigure:
     of_sink: bool = False
     scale: float = 1.0
     short: str = ""
+    explain: Callable[[Sequence[Pair]], str] = lambda _: ""
 
     def averages(self, comparison: Comparison) -> tuple[float, float]:
         """Of both sides, in its unit."""
@@ -76,6 +78,17 @@ class PairFigure:
         return comparison.shows_less and comparison.ratio <= 1 / _NOTABLE
 
 
+def _fuller_requests(pairs: Sequence[Pair]) -> str:
+    """That a bulk request of the best found holds more events, so that it takes longer; empty where
+    it does not, or nobody counted."""
+    used = [side.effective for pair in pairs for side in pair]
+    held = [one.events_per_bulk for one in used if one is not None and one.events_per_bulk]
+    if not held or len(held) < len(used):
+        return ""
+    before, after = statistics.median(held[::2]), statistics.median(held[1::2])
+    return f"a request holds {after:,.0f} events, was {before:,.0f}" if after > before else ""
+
+
 PAIR_FIGURES = (
     PairFigure("events per second, steady window", "", lambda one: one.eps,
                is_rate=True, of_sink=True),
@@ -91,7 +104,8 @@ PAIR_FIGURES = (
                short="engine CPU per event"),
     PairFigure(MEMORY, "MiB", lambda one: one.memory, of_sink=True, scale=_MIB,
                short="rsyslogd memory"),
-    PairFigure("bulk request, p50", "ms", lambda one: one.bulk, short="time of a bulk request"),
+    PairFigure("bulk request, p50", "ms", lambda one: one.bulk, short="time of a bulk request",
+               explain=_fuller_requests),
     PairFigure("disk per event, after those merges", "bytes", lambda one: one.disk,
                short="disk per event"),
 )  # fmt: skip
@@ -99,16 +113,19 @@ PAIR_FIGURES = (
 
 @dataclass(frozen=True)
 class Price:
-    """A figure that got worse from the profile as written to what is recommended."""
+    """A figure that got worse from the profile as written to what is recommended, and why, where
+    the pairs show that."""
 
     figure: str
     before: float
     after: float
     unit: str
+    why: str = ""
 
     def __str__(self) -> str:
         before, after = significant(self.before), significant(self.after)
-        return f"{self.figure}: {before} -> {after} {self.unit}".rstrip()
+        why = f" ({self.why})" if self.why else ""
+        return f"{self.figure}: {before} -> {after} {self.unit}".rstrip() + why
 
 
 def compared_figures(verdict: Verdict, *, is_sink: bool) -> Iterator[tuple[PairFigure, Comparison]]:
@@ -119,16 +136,17 @@ def compared_figures(verdict: Verdict, *, is_sink: bool) -> Iterator[tuple[PairF
             yield figure, comparison
 
 
-def costs(verdict: Verdict, fresh: Sequence[PacedMeasurement], *, is_sink: bool) -> Iterator[Price]:
-    """What got worse: by the pairs and, where both sides ran at a fixed rate, the profile first, by
-    how `fresh` that was."""
+def _costs(result: StudyResult) -> Iterator[Price]:
+    """What got worse: by the pairs and, where both sides ran at a fixed rate, by how fresh that
+    was."""
+    fresh = [result.fresh[side] for side in (AS_WRITTEN, BEST) if side in result.fresh]
     p99_s = [run.freshness_s.p99 for run in fresh if run.freshness_s is not None]
     if len(p99_s) == 2 and p99_s[1] >= _NOTABLE_ONCE * p99_s[0]:
         yield Price(FRESHNESS, p99_s[0], p99_s[1], "s")
-    for figure, comparison in compared_figures(verdict, is_sink=is_sink):
+    for figure, comparison in compared_figures(result.verdict, is_sink=result.is_sink):
         if figure.got_worse(comparison):
             before, after = figure.averages(comparison)
-            yield Price(figure.name, before, after, figure.unit)
+            yield Price(figure.name, before, after, figure.unit, figure.explain(result.pairs))
 
 
 # Fewer runs than this share are not worth a sentence: pairs have outliers.
@@ -311,8 +329,7 @@ class StudyResult:
         """What gets worse with the recommended changes."""
         if self.verdict.claim is not Claim.IMPROVED:
             return ()
-        sides = [self.fresh[side] for side in (AS_WRITTEN, BEST) if side in self.fresh]
-        return tuple(costs(self.verdict, sides, is_sink=self.is_sink))
+        return tuple(_costs(self))
 
     @property
     def doubts(self) -> tuple[Doubted, ...]:
