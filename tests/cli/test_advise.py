@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,20 @@ def test_a_copy_has_the_advice_and_the_profile_stays(tmp_path: Path) -> None:
     assert (queue.dequeue_batch_size, queue.worker_threads, queue.size) == (5000, 4, 50_000)
     again = RUN.invoke(app, ["advise", str(copy), *SIZED]).stdout
     assert "Nothing to change: what fits" in again
+
+
+def test_what_is_written_with_a_main_queue_is_said(tmp_path: Path) -> None:
+    """An object of its own has other defaults than none."""
+    copy = tmp_path / "prod.yaml"
+    advised = RUN.invoke(app, ["advise", "--conf", str(COLLECTOR), "--write", str(copy), *SIZED])
+    said = " ".join(advised.stdout.split())
+    kept = re.search(r"what holds now is written with it: (.*?)\.", said)
+    assert kept is not None
+    turned = re.findall(r"main_queue\.(\w+): \S+ -> (\S+)", said)
+    written = re.findall(r"main_queue\.(\w+): (\S+)", copy.read_text(encoding="utf-8"))
+    assert {" ".join(one) for one in written} == {
+        *kept[1].split(", "), *(" ".join(one) for one in turned)
+    }  # fmt: skip
 
 
 def test_what_the_profile_keeps_from_a_search_is_not_said_to_be_there(tmp_path: Path) -> None:

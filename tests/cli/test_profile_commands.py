@@ -83,13 +83,14 @@ def test_the_schema_is_json_and_nothing_else() -> None:
     assert {"extends", "name", "inputs", "outputs"} <= shown["properties"].keys()
 
 
-@pytest.mark.parametrize("command", [["validate", "--offline"], ["render"]])
+@pytest.mark.parametrize("command", [["validate", "--offline"], ["render"], ["advise"]])
 def test_the_profile_of_the_folder_is_meant_where_none_is_named(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     missing = RUN.invoke(app, command)
-    assert "rsyslog-tune.yaml:1:1: error: cannot be read" in str(missing.exception)
+    assert isinstance(missing.exception, BadUsage)
+    assert "or make one with rsyslog-tune init" in str(missing.exception)
     assert RUN.invoke(app, ["init"]).exit_code == 0
     assert RUN.invoke(app, command).exit_code == 0
 

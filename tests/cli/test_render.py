@@ -121,7 +121,20 @@ def test_two_profiles_are_compared_by_what_they_render(tmp_path: Path) -> None:
     assert '+      "index.refresh_interval": "7s"' in shown.stdout
     same = RUN.invoke(app, ["diff", PROFILE, PROFILE])
     assert (same.exit_code, same.stdout) == (0, "")
-    assert isinstance(RUN.invoke(app, ["diff", PROFILE]).exception, BadUsage)
+    for wrong in ([PROFILE], ["-", "-"]):
+        assert isinstance(RUN.invoke(app, ["diff", *wrong]).exception, BadUsage)
+
+
+def test_two_configurations_are_compared_whatever_their_names(tmp_path: Path) -> None:
+    text = (ROOT / "examples" / "collector" / "rsyslog.conf").read_text(encoding="utf-8")
+    old, new = tmp_path / "old.conf", tmp_path / "new.conf"
+    old.write_text(text, encoding="utf-8")
+    new.write_text(text.replace('dequeueBatchSize="300"', 'dequeueBatchSize="500"'), "utf-8")
+    shown = RUN.invoke(app, ["diff", str(old), str(new)]).stdout.splitlines()
+    assert shown[:2] == ["--- a/new.conf", "+++ b/new.conf"]
+    changed = [line for line in shown[2:] if line[0] in "-+"]
+    assert [line[0] for line in changed] == ["-", "+"]
+    assert 'dequeueBatchSize="500"' in changed[1]
 
 
 def test_a_file_name_needs_stdout() -> None:

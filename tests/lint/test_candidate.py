@@ -9,7 +9,7 @@ import pytest
 
 from tests.shipped import EXAMPLES
 from tuner.errors import BadProfile
-from tuner.lint.candidate import candidate
+from tuner.lint.candidate import candidate, with_main_queue
 from tuner.lint.load import load_profile, parse_profile
 from tuner.profile.placement import main_queue
 from tuner.space.knobs import knobs
@@ -51,6 +51,11 @@ def test_one_change_to_an_implicit_main_queue_keeps_its_other_values() -> None:
     turned = candidate(written, [("main_queue.dequeueBatchSize", 1024)])
     after = main_queue(turned.profile).resolved
     assert after == before.model_copy(update={"dequeue_batch_size": 1024})
+    said = with_main_queue(written, {"main_queue.dequeueBatchSize": 1024})
+    assert said.startswith("main_queue() has other defaults than a configuration without one")
+    assert "size 100000" in said
+    assert "dequeueBatchSize" not in said
+    assert with_main_queue(turned, {"main_queue.dequeueBatchSize": 4096}) == ""
 
 
 def test_an_action_that_becomes_direct_loses_its_other_queue_parameters() -> None:

@@ -27,7 +27,7 @@ from tuner.host.usage import cores as cores_here
 from tuner.host.usage import memory_bytes
 from tuner.lint.advice import Advice
 from tuner.lint.advice import advise as advice_for
-from tuner.lint.candidate import candidate
+from tuner.lint.candidate import candidate, with_main_queue
 from tuner.lint.lint import summary
 from tuner.lint.load import LoadedProfile
 from tuner.profile.edit import is_outside, moved, snippet_paths
@@ -151,6 +151,8 @@ def _text(written: LoadedProfile, advice: Advice, cores: float, memory: int) -> 
         yield from ("", str(change), *labelled(rows))
     if advice.changes:
         yield from ("", wrapped(f"The recipe comes from {recipe.source}.", ""))
+    if kept := with_main_queue(written, dict(advice.settings)):
+        yield from ("", wrapped(kept, ""))
     if not advice.settings:
         search = written.profile.search
         shut = " and ".join(f"search.{key}" for key in ("only", "freeze") if getattr(search, key))

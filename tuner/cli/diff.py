@@ -19,8 +19,8 @@ from tuner.cli.options import (
 )
 from tuner.engine.access import client_for
 from tuner.errors import BadUsage, DifferencesFound
-from tuner.lint.load import LoadedProfile
-from tuner.render.artefacts import render
+from tuner.lint.load import STDIN, LoadedProfile
+from tuner.render.artefacts import RSYSLOG, base_files, render
 from tuner.render.templates import Templates
 from tuner.render.tree import unified
 from tuner.validate.difference import ClusterObject, compare
@@ -29,7 +29,10 @@ from tuner.validate.difference import ClusterObject, compare
 def diff(
     profile: ProfilePath,
     other: Annotated[
-        Path | None, typer.Argument(metavar="OTHER", help="Another profile.", readable=False)
+        Path | None,
+        typer.Argument(
+            metavar="OTHER", help="Another profile, or configuration of rsyslog.", readable=False
+        ),
     ] = None,
     elasticsearch: Annotated[
         str | None,
@@ -43,10 +46,12 @@ def diff(
     """Compare a cluster's templates, policies and live settings with the rendered profile, or what
     two profiles render.
 
-    Prints nothing and exits with 0 when they are the same, else with 2 and a unified diff: lines
-    with - are in the cluster, lines with + are in the profile; of two profiles - is the first.
+    Exits with 0 when they are the same, else with 2 after a unified diff: lines with - are in the
+    cluster, lines with + are in the profile; of two profiles - is the first.
     """
     site = templates_of(templates)
+    if other == STDIN:
+        raise BadUsage("only the first profile can come from stdin")
     if other is not None and elasticsearch is None:
         _profiles(profile, other, site, output)
     elif other is None and elasticsearch is not None:
@@ -56,8 +61,12 @@ def diff(
 
 
 def _profiles(a: Path, b: Path, site: Templates | None, output: OutputFormat) -> None:
-    """What two profiles render, file by file."""
-    before, after = (_rendered(load(path), site) for path in (a, b))
+    """What two profiles render, file by file; what rsyslogd starts from is one file, however its
+    name differs."""
+    first, second = (load(path) for path in (a, b))
+    before, after = (_rendered(one, site) for one in (first, second))
+    if _main(second) not in before:
+        before[_main(second)] = before.pop(_main(first))
     texts = {
         path: "".join(unified(path, before.get(path), after.get(path)))
         for path in sorted(before.keys() | after.keys())
@@ -70,6 +79,12 @@ def _profiles(a: Path, b: Path, site: Templates | None, output: OutputFormat) ->
         names = ", ".join(differing)
         raise DifferencesFound(f"{len(differing)} of {len(texts)} files differ: {names}")
     say(f"the same: {', '.join(texts)}")
+
+
+def _main(loaded: LoadedProfile) -> str:
+    """The path of what rsyslogd starts from."""
+    base = loaded.profile.base
+    return RSYSLOG if base is None else next(iter(base_files(base.kept).values())).path
 
 
 def _rendered(loaded: LoadedProfile, site: Templates | None) -> dict[str, str]:

@@ -45,7 +45,8 @@ EngineUrlOption = Annotated[
     ),
 ]
 SkipEngineOption = Annotated[
-    bool, typer.Option("--skip-engine", help="Leave the engine alone; look for no event in it.")
+    bool,
+    typer.Option("--skip-engine", help="Leave the engine out: change, compare and read nothing."),
 ]
 
 

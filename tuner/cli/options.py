@@ -36,7 +36,10 @@ class EngineChoice(Enum):
 ProfilePath = Annotated[
     Path,
     typer.Argument(
-        help="The profile, a YAML file; - reads it from stdin.", readable=False, allow_dash=True
+        help="The profile, a YAML file, or a configuration of rsyslog, FILE.conf; - reads a "
+        "profile from stdin.",
+        readable=False,
+        allow_dash=True,
     ),
 ]
 LOCAL = Path("rsyslog-tune.yaml")
@@ -162,7 +165,13 @@ def require_configuration(conf: Path | None, profile: Path | None) -> None:
 
 def read_profile(path: Path, sample: Path | None = None) -> LoadedProfile:
     """The profile; a configuration of rsyslog, a file that ends in .conf, is the base of one that
-    says nothing else but the release of the rsyslogd here, and the sample of its traffic."""
+    says nothing else but the release of the rsyslogd here, and the sample of its traffic.  Raises
+    BadUsage where none is named and none lies here."""
+    if path == LOCAL and not path.exists():
+        raise BadUsage(
+            f"no profile is named, and there is no {LOCAL} here: name one, or make one with "
+            f"rsyslog-tune init, or of a configuration with rsyslog-tune import FILE -o {LOCAL}"
+        )
     if path.suffix == CONFIGURATION:
         return parse_profile(_on_top_of(path, sample), str(path))
     return load_profile(path)

@@ -16,7 +16,7 @@ from tuner.profile.paths import resolve_path
 from tuner.profile.placement import measured_path, measured_queue
 from tuner.profile.source import Source, at, read
 from tuner.schema.path import Path
-from tuner.space.knob import Level
+from tuner.space.knob import Level, level_text
 from tuner.space.queues import path_of, queue_for_direct, starts_with_a_batch
 
 if TYPE_CHECKING:
@@ -49,17 +49,11 @@ def with_edits(written: LoadedProfile, edits: Mapping[str, object]) -> LoadedPro
 
 
 def edits_of(written: LoadedProfile, changes: Iterable[tuple[str, Level]]) -> dict[str, object]:
-    """What `changes` set in the profile, with what belongs to them.
-
-    Where the profile has no main_queue, changing one value of it writes the others too: rsyslog's
-    defaults for a main_queue() object differ from those of a configuration without one.
-    """
+    """What `changes` set in the profile, with what belongs to them, such as `_main_queue_kept`."""
     settings = dict(changes)
     if not settings:
         return {}
-    in_main = any(Path(path).is_in("main_queue") for path in settings)
-    if written.profile.main_queue is None and in_main:
-        settings = _implicit_main_queue("main_queue.size" in settings) | settings
+    settings |= _main_queue_kept(written, settings)
     settings = _with_fitting_queue(written, settings)
     settings = _without_files(written, _with_starts(written, settings))
     return {path: list(level) if isinstance(level, tuple) else level
@@ -102,9 +96,13 @@ def _written(value: object) -> str:
     return "" if value is None else flow(value)
 
 
-def _implicit_main_queue(has_other_size: bool) -> dict[str, Level]:
-    """What rsyslog does without a main_queue(), written out where main_queue() would differ; its
-    marks are those of its size."""
+def _main_queue_kept(written: LoadedProfile, settings: Mapping[str, Level]) -> dict[str, Level]:
+    """What is written beside the `settings` of a main_queue where the profile has none, so that it
+    stays as it is: rsyslog's defaults for a main_queue() object differ from those of a
+    configuration without one.  The marks of another size are those of that."""
+    in_main = any(Path(path).is_in("main_queue") for path in settings)
+    if written.profile.main_queue is not None or not in_main:
+        return {}
     implicit = resolve(None, Place.IMPLICIT_MAIN)
     explicit = resolve(None, Place.MAIN)
     defaults: dict[str, Level] = {}
@@ -112,8 +110,24 @@ def _implicit_main_queue(has_other_size: bool) -> dict[str, Level]:
         value: Level = getattr(implicit, name)
         if value != getattr(explicit, name):
             defaults[f"main_queue.{field.alias or name}"] = value
-    marks = {f"main_queue.{key}" for key in _MARKS} if has_other_size else set()
-    return {path: level for path, level in defaults.items() if path not in marks}
+    set_already = {*settings}
+    if "main_queue.size" in settings:
+        set_already |= {f"main_queue.{key}" for key in _MARKS}
+    return {path: level for path, level in defaults.items() if path not in set_already}
+
+
+def with_main_queue(written: LoadedProfile, settings: Mapping[str, Level]) -> str:
+    """Why a main_queue that only the `settings` write has more values than they; empty where it
+    has not."""
+    kept = _main_queue_kept(written, settings)
+    if not kept:
+        return ""
+    keys = (f"{path.removeprefix('main_queue.')} {level_text(level)}"
+            for path, level in kept.items())  # fmt: skip
+    return (
+        "main_queue() has other defaults than a configuration without one, so what holds now is "
+        f"written with it: {', '.join(keys)}."
+    )
 
 
 def _with_fitting_queue(written: LoadedProfile, settings: dict[str, Level]) -> dict[str, Level]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tuner.lint.candidate import with_main_queue
 from tuner.lint.repairs import every_change
 from tuner.measure.measurement import Consequence, DoubtKind, Measurement
 from tuner.report.drawing import ON_PAPER, Colour
@@ -191,6 +192,8 @@ def _changes(result: StudyResult) -> Iterator[Block]:
     if groups:
         yield Table("What to change", _HEADER, tuple(_row(one, result) for one in groups))
         yield Paragraph(how_effects_are_known(result))
+        if kept := with_main_queue(result.written, dict(result.verdict.changes)):
+            yield Paragraph(kept)
     elif not result.repaired and result.verdict.claim is not Claim.UNFINISHED:
         yield Paragraph("Nothing: `best.yaml` is the profile as written.")
     costs = [*(one.text for one in result.given_up), *map(str, result.costs)]
