@@ -15,6 +15,7 @@ from tuner.rainerscript.quoting import (
     authored,
     comment,
     constant,
+    json_value,
     literal,
     number,
     parameter,
@@ -67,10 +68,21 @@ def test_a_constant_survives_being_unescaped_twice(value: str) -> None:
     assert once.replace("\\\\", "\\") == value
 
 
-@pytest.mark.parametrize("value", ["a\0b", "\udfff"])
+@pytest.mark.parametrize("value", ["a\0b", "\ud800", "\udc7f", "\udd00", "\udfff"])
 def test_what_rsyslog_cannot_hold_is_refused(value: str) -> None:
     with pytest.raises(ValueError, match="cannot stand"):
         quote(value)
+
+
+def test_bytes_that_are_no_text_are_written_by_number() -> None:
+    """Python keeps them as U+DC80 to U+DCFF; what lies beside those is refused, or is text."""
+    assert [quote(one) for one in ("\udc80", "\udcff", "\ue000")] == [
+        '"\\200"', '"\\377"', '"\ue000"'
+    ]  # fmt: skip
+
+
+def test_json_stays_ascii_whatever_it_holds() -> None:
+    assert json_value({"b": "\u00fc", "a": [1, None]}) == '{"b": "\\u00fc", "a": [1, null]}'
 
 
 def test_switches_and_numbers_are_quoted_too() -> None:
@@ -114,6 +126,8 @@ def test_a_text_in_an_expression_has_no_bare_dollar() -> None:
 def test_secrets_are_references() -> None:
     assert secret(SecretRef(file="/etc/rsyslog.d/es.pwd")) == "`cat /etc/rsyslog.d/es.pwd`"
     assert secret(SecretRef(env="ES_PWD")) == "`echo $ES_PWD`"
+    with pytest.raises(ValueError, match="not the name of an environment variable"):
+        secret(SecretRef.model_construct(env="A`id`"))
 
 
 @pytest.mark.parametrize("path", ["/a`id`", "/a\nb", "relative", "/a\\b", '/a"b'])
@@ -124,6 +138,7 @@ def test_a_secret_file_cannot_leave_its_backticks(path: str) -> None:
 
 def test_what_the_user_wrote_stays_but_for_its_last_line_ends() -> None:
     assert authored("  if $msg == 'a' then stop \n\n") == "  if $msg == 'a' then stop "
+    assert authored("set $!a = $!X\n") == "set $!a = $!X"
 
 
 def test_a_comment_cannot_end_early() -> None:

@@ -240,6 +240,18 @@ def test_a_last_line_without_its_end_is_told(tmp_path: Path) -> None:
     assert diff([marked("a", "1")], tmp_path).endswith("-1\n+1\n\\ No newline at end of file\n")
 
 
+def test_a_file_that_comes_or_goes_is_compared_with_nothing() -> None:
+    """As patch wants it."""
+    assert list(unified("x", None, "1\n"))[:2] == ["--- /dev/null\n", "+++ b/x\n"]
+    assert list(unified("x", "1\n", None))[:2] == ["--- a/x\n", "+++ /dev/null\n"]
+
+
+def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    with pytest.raises(JobFailed, match=f"cannot read {tmp_path / 'a'}: Is a directory"):
+        diff([marked("a")], tmp_path)
+
+
 def test_a_file_that_is_no_text_is_another_one(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"\xff\n")
     assert stale(states_of([marked("a")], tmp_path)) == ("a",)

@@ -14,7 +14,7 @@ import pytest
 from tuner.errors import Refused
 from tuner.lab.entrances import ReadFile, TcpPort, UdpPort, UnixSocket
 from tuner.rainerscript.parser import parse
-from tuner.validate.delivery import delivered
+from tuner.validate.delivery import await_same, bytes_below, delivered
 from tuner.validate.equality import Arrival, Delivered
 from tuner.validate.varied import EVENTS, number_in, varied_events, words_asked_for
 
@@ -360,3 +360,25 @@ def test_texts_that_conditions_compare_with_are_found_by_property() -> None:
     assert words_asked_for(block) == {
         "programname": ("sshd", "su"), "msg": ("a", "b"), "hostname": ("web1",),
     }  # fmt: skip
+
+
+def test_the_end_is_awaited_until_nothing_more_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state that stays the same for a moment; one that never does is waited for so long."""
+    now, seen = [0.0], iter([1, 2, 3, 3, 4])
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=sleep)
+    monkeypatch.setattr("tuner.validate.delivery.time", clock)
+    await_same(lambda: next(seen), 2.0, 100.0)
+    assert (now, next(seen)) == ([6.0], 4)
+    await_same(object, 2.0, 10.0)
+    assert now == [16.0]
+
+
+def test_what_is_written_is_counted_in_every_folder_below(tmp_path: Path) -> None:
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "a").write_text("12345", encoding="utf-8")
+    (tmp_path / "deep" / "er" / "b").write_text("678", encoding="utf-8")
+    assert bytes_below(tmp_path) == 8
