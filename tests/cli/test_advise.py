@@ -66,6 +66,7 @@ def test_what_is_written_with_a_main_queue_is_said(tmp_path: Path) -> None:
     assert kept is not None
     turned = re.findall(r"main_queue\.(\w+): \S+ -> (\S+)", said)
     written = re.findall(r"main_queue\.(\w+): (\S+)", copy.read_text(encoding="utf-8"))
+    assert '  action[elasticsearch].timeout: "1m&filter_path=' in advised.stdout
     assert {" ".join(one) for one in written} == {
         *kept[1].split(", "), *(" ".join(one) for one in turned)
     }  # fmt: skip

@@ -31,6 +31,8 @@ from tuner.lint.candidate import candidate, with_main_queue
 from tuner.lint.lint import summary
 from tuner.lint.load import LoadedProfile
 from tuner.profile.edit import is_outside, moved, snippet_paths
+from tuner.profile.edit.splice import flow
+from tuner.profile.layers import CHANGES
 from tuner.profile.source import at, read
 from tuner.render.tree import write_new
 from tuner.rule import Rank
@@ -151,8 +153,7 @@ def _text(written: LoadedProfile, advice: Advice, cores: float, memory: int) -> 
         yield from ("", str(change), *labelled(rows))
     if advice.changes:
         yield from ("", wrapped(f"The recipe comes from {recipe.source}.", ""))
-    if kept := with_main_queue(written, dict(advice.settings)):
-        yield from ("", wrapped(kept, ""))
+    yield from _in_base(written, advice)
     if not advice.settings:
         search = written.profile.search
         shut = " and ".join(f"search.{key}" for key in ("only", "freeze") if getattr(search, key))
@@ -163,6 +164,20 @@ def _text(written: LoadedProfile, advice: Advice, cores: float, memory: int) -> 
         for one in advice.left:
             yield wrapped(f"{one}: {'; '.join(one.price)}", "  ", "- ")
     yield ""
+
+
+def _in_base(written: LoadedProfile, advice: Advice) -> Iterator[str]:
+    """The parameters to write in a configuration of rsyslog, with what a main_queue() keeps."""
+    texts = (written.text, candidate(written, advice.settings).text)
+    before, after = (at(read(text, "").data, (CHANGES,)) for text in texts)
+    if written.profile.base is not None and isinstance(after, dict):
+        known = before if isinstance(before, dict) else {}
+        yield from ("", "In the configuration itself (what --write puts into changes):")
+        for key, value in after.items():
+            if key not in known or known[key] != value:
+                yield f"  {key}: {'not set' if value is None else flow(value)}"
+    if kept := with_main_queue(written, dict(advice.settings)):
+        yield from ("", wrapped(kept, ""))
 
 
 def _set(change: tuple[str, Level]) -> str:

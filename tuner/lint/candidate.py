@@ -53,7 +53,7 @@ def edits_of(written: LoadedProfile, changes: Iterable[tuple[str, Level]]) -> di
     settings = dict(changes)
     if not settings:
         return {}
-    settings |= _main_queue_kept(written, settings)
+    settings = _main_queue_kept(written, settings) | settings
     settings = _with_fitting_queue(written, settings)
     settings = _without_files(written, _with_starts(written, settings))
     return {path: list(level) if isinstance(level, tuple) else level
