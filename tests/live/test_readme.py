@@ -117,6 +117,8 @@ def test_a_cluster_without_the_templates_differs(
 
 def test_the_cases_of_a_page_pass_and_new_ones_are_recorded(folder: Path) -> None:
     (text,) = (b.text for b in blocks(ROOT / "docs/test.md") if b.language == "yaml")
+    (folder / PROFILE).unlink()
+    assert tune("init", folder=folder).code == 0
     (folder / "tests.yaml").write_text(text, encoding="utf-8")
     (folder / "sample.log").write_text("<38>1 - web1 sshd 42 - - hello\n", encoding="utf-8")
     record, plain = sorted(of("test"), key=lambda one: "--record" not in one.words)
