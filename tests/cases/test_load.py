@@ -39,6 +39,8 @@ cases:
 - {name: c, line: x, expect: [{output: other, line: x}]}
 - {name: d, line: x, sender: 198.51.100.7, outputs: []}
 - {name: e, line: x, input: imuxsock, sender: 127.0.0.2, outputs: []}
+- {name: f, line: x, outputs: [], expect: [{fields: {a: 1}}]}
+- {name: g, line: x, outputs: [logs], expect: [{output: archive, line: x}]}
 """
     assert refused(text, tmp_path) == [
         "2:29 no input imtcpp is tested: did you mean imtcp:514? [RT021]",
@@ -48,6 +50,8 @@ cases:
         "5:30 this machine has no address 198.51.100.7 to send from: use one of 127.0.0.0/8, or "
         "give it one first (ip address add 198.51.100.7/32 dev lo) [RT021]",
         "6:47 imuxsock takes nothing from other machines: remove sender [RT021]",
+        "7:44 this comes by no output that `outputs` lists: add that there, or remove it [RT021]",
+        "8:48 this comes by no output that `outputs` lists: add that there, or remove it [RT021]",
     ]  # fmt: skip
 
 

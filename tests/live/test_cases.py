@@ -182,7 +182,8 @@ def test_whatever_a_configuration_has_is_tested_in_one_start(tmp_path: Path) -> 
 def test_what_differs_is_told_to_people_and_programs(tmp_path: Path) -> None:
     (tmp_path / "rsyslog.conf").write_text(CONF, encoding="utf-8")
     junit = tmp_path / "junit.xml"
-    bad = CASES.replace('m: " bye"', 'm: " hello"').replace("outputs: [local]", "outputs: []")
+    local = 'outputs: [local], expect: [{line: " hello"}]'
+    bad = CASES.replace('m: " bye"', 'm: " hello"').replace(local, "outputs: []")
     done = result_of(bad, tmp_path, "--junit", str(junit), "--output", "github")
     assert isinstance(done.exception, DifferencesFound)
     assert str(done.exception) == "2 of 7 cases failed"

@@ -105,6 +105,12 @@ def _problems(loaded: LoadedCases, surface: Surface) -> Iterator[Problem]:
             if name not in surface.outputs:
                 text = f"no output {name} is tested: {_instead(name, tuple(surface.outputs))}"
                 yield loaded.problem(place, text, NO_SUCH_NAME)
+        if one.outputs is None:
+            continue
+        for at, expected in enumerate(one.expect):
+            if not one.outputs or expected.output not in (None, *one.outputs):
+                text = "this comes by no output that `outputs` lists: add that there, or remove it"
+                yield loaded.problem((*here, "expect", at), text, NO_SUCH_NAME)
 
 
 def _of_input(loaded: LoadedCases, one: Case, here: KeyPath, surface: Surface) -> Iterator[Problem]:

@@ -107,8 +107,8 @@ _OF_SCHEMA: dict[str, tuple[str, str]] = {
         _OURS,
     ),
     "RT021": (
-        "A case of `rsyslog-tune test` names an input, an output or a sender that is not there: it "
-        "could only fail.",
+        "A case of `rsyslog-tune test` names an input, an output or a sender that is not there, or "
+        "expects what its own `outputs` rules out: it could only fail.",
         _OURS,
     ),
 }
