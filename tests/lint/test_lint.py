@@ -69,7 +69,7 @@ CASES: list[tuple[str, dict[str, object]]] = [
     ("error RT109 outputs[0].queue.filename", {"outputs[logs].queue.filename": "logs"}),
     (
         "warning RT112 outputs[0].queue.size",
-        {"main_queue": None, "outputs[logs].queue": {"type": "LinkedList"}},
+        {"outputs[logs].queue": {"type": "LinkedList", "workerThreads": 8}},
     ),
     (
         "warning RT112 outputs[0].queue.workerThreadMinimumMessages",
@@ -402,9 +402,9 @@ def test_a_message_names_the_value_to_use() -> None:
     changes = {"outputs[logs].queue.workerThreadMinimumMessages": 45000}
     (warning,) = parse_profile(edit(SMALL, changes), "p.yaml").warnings
     text = warning.message
-    assert "above 50024 events in flight" in text
-    assert "the queues have room for 47500" in text
-    assert "set it to 2000, the batch size" in text
+    assert "has room for 47500 events" in text
+    assert "busy only above 49000" in text
+    assert "set workerThreadMinimumMessages to 2000, the batch size" in text
 
 
 def test_warnings_do_not_make_a_profile_bad() -> None:

@@ -75,18 +75,19 @@ def test_names_that_a_profile_spells_alike_are_told_apart(tmp_path: Path) -> Non
 
 
 def test_lint_names_the_place_in_the_configuration(tmp_path: Path) -> None:
-    warnings = {one.code: one for one in loaded(tmp_path).warnings}
+    made = loaded(tmp_path, conf=CONF.replace('"20000"', '"99"').replace('"300"', '"9"'))
+    warnings = {one.code: one for one in made.warnings}
     # The size of the queue is written, its timeout is not: then it is the action.
-    assert (warnings["RT112"].file, warnings["RT112"].line) == (str(tmp_path / "rsyslog.conf"), 8)
+    assert (warnings["RT126"].file, warnings["RT126"].line) == (str(tmp_path / "rsyslog.conf"), 8)
     assert warnings["RT113"].line == 7
 
 
 def test_a_change_is_made_in_the_files_and_is_the_place_of_what_it_says(tmp_path: Path) -> None:
-    made = loaded(tmp_path, "changes:\n  action[es].queue.size: 1000\n")
+    made = loaded(tmp_path, "changes:\n  action[es].queue.size: 310\n")
     (file,) = render(made.profile)
-    assert file.text == CONF.replace('"20000"', '"1000"')
+    assert file.text == CONF.replace('"20000"', '"310"')
     warnings = {one.code: one for one in made.warnings}
-    assert (warnings["RT112"].file, warnings["RT112"].line) == (str(tmp_path / "prod.yaml"), 4)
+    assert (warnings["RT111"].file, warnings["RT111"].line) == (str(tmp_path / "prod.yaml"), 4)
 
 
 PLAIN = CONF.encode()

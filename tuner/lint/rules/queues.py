@@ -15,11 +15,9 @@ from tuner.profile.model import Profile
 from tuner.profile.placement import (
     ROOM_PERCENT,
     PlacedQueue,
-    backlog_marks,
     entry_queue,
     entry_queues,
     measured_path,
-    narrowest,
     queue_behind,
     queue_memory,
     taken,
@@ -208,46 +206,46 @@ def _small_action_queue(queue: PlacedQueue, _: Profile) -> Iterator[str]:
         )
 
 
+_MINIMUM = "workerThreadMinimumMessages"
+
+
 @advice(
     "RT112",
     why="F11: worker k starts only when (k - 1) x workerThreadMinimumMessages events wait. Where "
-    "the queues have less room than that, the further workers never run.",
+    "a queue has less room than that, its further workers never run.",
     source="rsyslog runtime/queue.c, qqueueAdviseMaxWorkers",
     bad={"outputs[logs].queue.workerThreadMinimumMessages": 50_000},
     good={"outputs[logs].queue.workerThreadMinimumMessages": 2000},
 )
 def _idle_workers(profile: Profile) -> Iterator[Complaint]:
-    marks = backlog_marks(profile)
-    if marks.low <= marks.room or _has_simpler_finding(profile):
+    if _has_simpler_finding(profile):
         return
-    way = (queue for queue in measured_path(profile) if not queue.is_direct)
-    worst = max(way, key=lambda queue: queue.busy_backlog)
-    late = worst.workers > 1 and worst.minimum_messages > worst.batch
-    value, key = worst.batch, "dequeueBatchSize"
-    if late:
-        value, key = worst.minimum_messages, "workerThreadMinimumMessages"
-    tight = narrowest(profile)
-    # rsyslog's default minimum grows with the size, so more of it does not help many workers.
-    if _is_written(worst, key) or (late and worst == tight):
-        advice = f"set it to {worst.batch}, the batch size" if late else "lower it"
+    for queue in measured_path(profile):
+        filled = taken(profile, queue)
+        room = ROOM_PERCENT * filled // 100
+        if queue.is_direct or queue.busy_backlog <= room:
+            continue
+        key, needed, advice = "", queue.busy_backlog, []
+        # rsyslog's default grows with the size.
+        is_late = queue.minimum_messages > queue.batch or not _is_written(queue, _MINIMUM)
+        if queue.workers > 1 and is_late:
+            key, needed = _MINIMUM, queue.copies * (2 * queue.workers - 1) * queue.batch
+            advice.append(f"set {key} to {queue.batch}, the batch size")
+        if needed > room:
+            larger, value = "size", queue.size
+            if queue == entry_queue(profile) and _is_written(queue, "lightDelayMark"):
+                larger, value = "lightDelayMark", queue.resolved.light_delay_mark or queue.size
+            # Rounded up to hundreds.
+            least = -(-needed * value // (ROOM_PERCENT * filled)) * 100
+            both = " and size" if least > queue.size and larger != "size" else ""
+            advice.append(f"raise {larger}{both} to at least {least}")
+            key = "dequeueBatchSize" if _is_written(queue, "dequeueBatchSize") else larger
         yield Complaint(
-            (*worst.path, key),
-            f"with {key} {value} of {worst.label} all workers are busy only above {marks.low} "
-            f"events in flight, but the queues have room for {marks.room}: {advice}, or raise "
-            "the queues' size",
+            (*queue.path, key),
+            f"{queue.label} has room for {room} events, but all of its workers are busy only above "
+            f"{queue.busy_backlog}: {' and '.join(advice)}, or use fewer workers or smaller "
+            "batches",
         )
-        return
-    key, value = "size", tight.size
-    if tight == entry_queue(profile) and _is_written(tight, "lightDelayMark"):
-        key, value = "lightDelayMark", tight.resolved.light_delay_mark or tight.size
-    # Rounded up to hundreds.
-    least = -(-marks.low * value // (ROOM_PERCENT * taken(profile, tight))) * 100
-    both = " and its size" if least > tight.size and key != "size" else ""
-    yield Complaint(
-        (*tight.path, key),
-        f"{tight.label} has room for {marks.room} events, but all workers are busy only above "
-        f"{marks.low}: raise its {key}{both} to at least {least}, or use fewer workers",
-    )
 
 
 def _is_written(queue: PlacedQueue, key: str) -> bool:
