@@ -94,11 +94,28 @@ def test_an_ini_of_ansibles_is_read_by_ansible(tmp_path: Path, name: str, text: 
 def test_a_yaml_of_ansibles_is_told_from_ours(tmp_path: Path) -> None:
     (one,) = load_inventory(written(tmp_path, YAML))
     assert (one.address, one.service.unit) == ("ssh://[2001:db8::2]", "syslog")
-    with pytest.raises(BadUsage, match="finds no host"):
+    with pytest.raises(BadUsage, match=r"finds no host in .*: write some below the hosts of"):
         load_inventory(written(tmp_path, "all: {}\n"))
     wrong = YAML.replace("unit: syslog", "unity: syslog")
     with pytest.raises(BadProfile, match=r"web1\.service\.unity"):
         load_inventory(written(tmp_path, wrong))
+
+
+def test_hosts_without_variables_are_hosts_too(tmp_path: Path) -> None:
+    text = """\
+a
+[web]
+b
+c rsyslog_tune_role=load
+[all_of_it:children]
+web
+"""
+    found = load_inventory(written(tmp_path, text, "hosts.ini"))
+    assert {one.name: (one.address, one.role) for one in found} == {
+        "a": ("ssh://a", Role.COLLECTOR),
+        "b": ("ssh://b", Role.COLLECTOR),
+        "c": ("ssh://c", Role.LOAD),
+    }
 
 
 def test_a_machine_of_ansibles_is_reached_as_its_variables_say(
@@ -109,7 +126,7 @@ def test_a_machine_of_ansibles_is_reached_as_its_variables_say(
         "b": {"ansible_connection": "local", "ansible_become": "no"},
         "c": {"ansible_host": "10.0.0.9", "ansible_become": "yes"},
     }
-    said = json.dumps({"_meta": {"hostvars": variables}})
+    said = json.dumps({"_meta": {"hostvars": variables}, "web": {"hosts": list(variables)}})
     answer = SimpleNamespace(returncode=0, stdout=said, stderr="")
     monkeypatch.setattr("tuner.deploy.inventory.run", lambda *_, **__: answer)
     found = load_inventory(written(tmp_path, INI, "hosts.ini"))

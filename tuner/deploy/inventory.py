@@ -15,7 +15,6 @@ from typing import Annotated, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from tuner.engine.client import at
 from tuner.errors import BadProfile, BadUsage, Problem, ProgramMissing, Refused
 from tuner.host.process import own_environment, run
 from tuner.host.programs import find
@@ -232,11 +231,14 @@ def ansible_hosts(path: Path) -> dict[str, object]:
     done = run([program, "--list", "-i", str(path)], _LIMIT_S, environment=environment)
     if done.returncode != 0:
         raise BadUsage(f"ansible-inventory cannot read {path}: {done.stderr.strip()[-300:]}")
-    variables = at(json.loads(done.stdout), "_meta", "hostvars")
-    hosts = variables if isinstance(variables, dict) else {}
-    if not hosts:
-        raise BadUsage(f"ansible-inventory finds no host in {path}: {done.stderr.strip()[-300:]}")
-    return {name: _entry(name, each) for name, each in hosts.items()}
+    said = json.loads(done.stdout)
+    known = said.get("_meta", {}).get("hostvars", {})
+    # A host without variables stands in its groups alone.
+    names = dict.fromkeys(name for group in said.values() for name in group.get("hosts", ()))
+    if not names:
+        complaint = done.stderr.strip()[-300:] or "write some below the hosts of a group"
+        raise BadUsage(f"ansible-inventory finds no host in {path}: {complaint}")
+    return {name: _entry(name, known.get(name, {})) for name in names}
 
 
 def _entry(name: str, variables: Mapping[str, object]) -> dict[str, object]:
