@@ -62,19 +62,41 @@ def test_times_of_today_and_years_that_no_line_says_are_patterns(
     assert expected(sent, came, came, tmp_path).fields == {"time": wanted}
 
 
+DATED = f"<13>1 {NOW.year}-01-02T03:04:05Z web1 app - - - x"
+
+
 @pytest.mark.parametrize(
-    ("index", "pattern"),
+    ("index", "sent", "pattern"),
     [
-        (f"logs-{NOW:%Y.%m.%d}", r"logs-\d+\.\d+\.\d+"),
-        (f"logs-{NOW.year}.01.02", r"logs-\d{4}\.01\.02"),
-        ("logs-1999.01.02", None),
+        (f"logs-{NOW:%Y.%m.%d}", "x", r"logs-\d+\.\d+\.\d+"),
+        (f"logs-{NOW:%Y.%m.%d}", DATED, r"logs-\d+\.\d+\.\d+"),
+        (
+            f"logs-{NOW:%Y-%m-%d}",
+            f"<13>1 {NOW:%Y-%m-%d}T03:04:05Z - - - - - x",
+            r"logs-\d+-\d+-\d+",
+        ),
+        (f"logs-{NOW:%Y.%m}", DATED, r"logs-\d+\.\d+"),
+        (f"logs-{NOW.year}.01.02", "x", r"logs-\d{4}\.01\.02"),
+        (f"logs-{NOW.year}.01.02", DATED, None),
+        (f"logs-{NOW.year}", "x", r"logs-\d{4}"),
+        (f"logs-{NOW.year}7", "x", None),
+        ("logs-1999.01.02", "x", None),
     ],
 )
-def test_so_are_dates_in_names(index: str, pattern: str | None, tmp_path: Path) -> None:
-    if index.endswith(f"{NOW:%m.%d}") and pattern != r"logs-\d+\.\d+\.\d+":
+def test_so_are_dates_in_names(index: str, sent: str, pattern: str | None, tmp_path: Path) -> None:
+    if f"{NOW:%m.%d}" == "01.02":
         pytest.skip("today is that day")
-    one = expected("x", document({"a": 1}, index), document({"a": 1}, index), tmp_path)
+    one = expected(sent, document({"a": 1}, index), document({"a": 1}, index), tmp_path)
     assert one.index == index if pattern is None else getattr(one.index, "pattern", "") == pattern
+
+
+def test_a_time_of_today_that_the_line_has_is_its_own(tmp_path: Path) -> None:
+    """Twelve hours from now, on the same day."""
+    at = f"{NOW:%Y-%m-%d}T{(NOW.hour + 12) % 24:02}:04:05Z"
+    came = document({"time": at})
+    assert expected(f"<13>1 {at} web1 app - - - x", came, came, tmp_path).fields == {"time": at}
+    rule = FieldRule(pattern=r"\d+-\d+-\d+T\d+:\d+:\d+Z")
+    assert expected("x", came, came, tmp_path).fields == {"time": rule}
 
 
 def test_a_number_that_is_a_time_of_today_is_no_number_to_expect(tmp_path: Path) -> None:

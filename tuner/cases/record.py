@@ -1,7 +1,7 @@
 """Cases from sample lines: what came of each, which is then what it must become; pure.
 
-Each line was sent twice: what differs, and times of today, become patterns; so does a year that the
-line itself does not say.
+Each line was sent twice: what differs, and times and dates of today, become patterns; so does a
+year that the line itself does not say.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 
 from tuner.cases.run import Came
@@ -23,7 +24,7 @@ _ANY, _YEAR, _UUID = ".+", r"\d{4}", r"[0-9A-F]{32}"
 _LONGEST_NAME = 60
 _UNIX = r"(?<!\d)\d{10}(?:\d{3})?(?!\d)"
 _TODAY_S = 600
-_DATE = r"(?:[._/-]?\d\d)+"
+_DATE = r"(?:(?:[._/-]?\d\d)+|(?!\d))"
 
 
 def recorded(
@@ -53,35 +54,49 @@ def _names(lines: Sequence[str]) -> Iterator[str]:
 def _case(
     name: str, line: str, first: Sequence[Came], again: Sequence[Came], today: date
 ) -> dict[str, object]:
-    # A year that the line says will not change.
-    day = None if str(today.year) in line else today
     pairs = zip(first, again, strict=False)
-    expect = [_arrival(one, other, day) for one, other in pairs if one.output == other.output]
+    known = _Known(line, today)
+    expect = [_arrival(one, other, known) for one, other in pairs if one.output == other.output]
     outputs = list(dict.fromkeys(one.output for one in first))
     return {"name": name, "line": line, "outputs": outputs} | ({"expect": expect} if expect else {})
 
 
-def _arrival(came: Came, again: Came, day: date | None) -> dict[str, object]:
+@dataclass(frozen=True)
+class _Known:
+    """The line that was sent, and the day."""
+
+    line: str
+    today: date
+
+    def is_of_now(self, text: str) -> bool:
+        """Whether a date is today's or this month's, or a time is of today; those that the line
+        has to the second are its own."""
+        digits = re.sub(r"\D", "", text)
+        is_today = digits[:8] == f"{self.today:%Y%m%d}" or digits == f"{self.today:%Y%m}"
+        return is_today and not (":" in text and text in self.line)
+
+
+def _arrival(came: Came, again: Came, known: _Known) -> dict[str, object]:
     one, other = came.arrival, again.arrival
     found: dict[str, object] = {"output": came.output}
     if one.place:
-        found["file"] = _text(one.place, other.place, day)
-        found["line"] = _text(one.text, other.text, day)
+        found["file"] = _text(one.place, other.place, known)
+        found["line"] = _text(one.text, other.text, known)
         return found
-    found["index"] = _text(one.index, other.index, day)
+    found["index"] = _text(one.index, other.index, known)
     if one.document_id is not None:
         is_made = one.document_id != other.document_id
         found["id"] = {"pattern": _UUID} if is_made else one.document_id
     fields, others = one.fields or {}, other.fields or {}
-    told = {name: _value(value, others.get(name), day) for name, value in fields.items()}
+    told = {name: _value(value, others.get(name), known) for name, value in fields.items()}
     # An object without members is no value that a case can name.
     found["fields"] = {name: value for name, value in told.items() if value != {}}
     return found
 
 
-def _value(value: object, again: object, day: date | None) -> object:
+def _value(value: object, again: object, known: _Known) -> object:
     if isinstance(value, str):
-        return _text(value, again if isinstance(again, str) else "", day)
+        return _text(value, again if isinstance(again, str) else "", known)
     is_time = isinstance(value, int | float) and _is_unix_now(value)
     return value if value == again and not is_time else {"pattern": _ANY}
 
@@ -91,20 +106,18 @@ def _is_unix_now(number: float) -> bool:
     return any(abs(number / unit - time.time()) < _TODAY_S for unit in (1, 1000))
 
 
-def _text(text: str, again: str, day: date | None) -> object:
-    """A text that is the same each time, or the pattern of one that is not; without a day no year
-    is one."""
-    dates = "(?!)" if day is None else rf"(?<!\d){day.year}{_DATE}"
+def _text(text: str, again: str, known: _Known) -> object:
+    """A text that is the same each time, or the pattern of one that is not."""
+    year = str(known.today.year)
     pattern, end = "", 0
-    for found in re.finditer(f"(?:{TIME.pattern})|{_UNIX}|{dates}", text):
+    for found in re.finditer(rf"(?:{TIME.pattern})|{_UNIX}|(?<!\d){year}{_DATE}", text):
         pattern += _escaped(text[end : found.start()])
         end = found.end()
-        digits = re.sub(r"\D", "", found[0])
-        is_unix = digits == found[0] and _is_unix_now(int(digits))
-        if is_now(found[0]) or is_unix or (day and digits[:8] == f"{day:%Y%m%d}"):
+        is_unix = found[0].isdecimal() and _is_unix_now(int(found[0]))
+        if is_now(found[0]) or is_unix or known.is_of_now(found[0]):
             pattern += _like(found[0])
-        elif day and found[0].startswith(str(day.year)):
-            pattern += _YEAR + _escaped(found[0].removeprefix(str(day.year)))
+        elif found[0].startswith(year) and year not in known.line:
+            pattern += _YEAR + _escaped(found[0].removeprefix(year))
         else:
             pattern += _escaped(found[0])
     pattern += _escaped(text[end:])
