@@ -3,6 +3,7 @@ line; and nothing of a hostile one is run."""
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from tests.profile.test_base import CONF
 from tuner.cli.commands import app
-from tuner.errors import BadProfile, JobFailed, TuneError
+from tuner.errors import BadProfile, JobFailed, ProgramMissing, TuneError
 
 RUN = CliRunner()
 READS = """\
@@ -23,6 +24,10 @@ case $1 in
 *)
     for word; do file=$word; done
     echo "$file" >> {asked}
+    ! grep -q omnosuch "$file" || {{
+        echo "rsyslogd: could not load module 'omnosuch', errors: no such file" >&2
+        exit 1
+    }}
     number=$(grep -n '[.]typo' "$file" | cut -d: -f1)
     [ -z "$number" ] || {{
         echo "rsyslogd: error during parsing file $file, on or before line $number: \
@@ -92,6 +97,56 @@ def test_validate_says_it_too_with_the_line_of_the_users_own_file(asked: Path, s
     shown = ran(site, TYPO, "validate", "FOLDER/prod.yaml")
     failure(shown, JobFailed)
     assert f"{site}/rsyslog.conf, on or before line 8" in shown.stdout
+
+
+def test_merge_requests_get_rsyslogds_words_at_the_line_that_it_names(
+    asked: Path, site: Path
+) -> None:
+    shown = ran(site, TYPO, "validate", "FOLDER/rsyslog.conf", "--output", "github")
+    assert failure(shown, JobFailed) == f"{site}/rsyslog.conf: rejected by rsyslogd -N1"
+    place = f"::error file={site}/rsyslog.conf,line=8,col=1,title=RT510::"
+    (line,) = [one for one in shown.stdout.splitlines() if one.startswith(place)]
+    assert "parameter 'queue.typo' not known" in line
+    shown = ran(site, TYPO, "validate", "FOLDER/rsyslog.conf", "--output", "gitlab")
+    *_, entry = json.loads(shown.stdout)
+    assert entry["location"] == {"path": f"{site}/rsyslog.conf", "lines": {"begin": 8}}
+
+
+CASES = "conf: rsyslog.conf\ncases: [{name: a, line: x, outputs: []}]\n"
+
+
+def test_what_rsyslogd_refuses_is_not_tested_either(asked: Path, site: Path) -> None:
+    (site / "tests.yaml").write_text(CASES, encoding="utf-8")
+    message = failure(ran(site, TYPO, "test", "FOLDER/tests.yaml"), JobFailed)
+    assert f"error during parsing file {site}/rsyslog.conf, on or before line 8: " in message
+
+
+@pytest.mark.parametrize("command", ["validate FOLDER/rsyslog.conf", "test FOLDER/tests.yaml"])
+def test_a_module_that_is_missing_is_said_and_has_its_exit_code(
+    command: str, asked: Path, site: Path
+) -> None:
+    (site / "tests.yaml").write_text(CASES, encoding="utf-8")
+    shown = ran(site, f'module(load="omnosuch")\n{CONF}', *command.split())
+    message = failure(shown, ProgramMissing)
+    assert "could not load module 'omnosuch'" in shown.stdout + message
+
+
+def test_packages_of_modules_are_named_with_what_rsyslogd_says(asked: Path, site: Path) -> None:
+    program = (site / "rsyslogd").read_text("utf-8").replace("omnosuch", "omhttp")
+    (site / "rsyslogd").write_text(program, encoding="utf-8")
+    shown = ran(site, f'module(load="omhttp")\n{CONF}', "validate", "FOLDER/rsyslog.conf")
+    failure(shown, ProgramMissing)
+    assert "REJECTED: omhttp is not installed: " in shown.stdout
+    assert "could not load module 'omhttp'" in shown.stdout
+
+
+@pytest.mark.parametrize("profile", ["prod.yaml", "rsyslog.conf"])
+def test_another_program_is_no_rsyslogd(
+    profile: str, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RSYSLOG_TUNE_RSYSLOGD", "/usr/bin/true")
+    shown = ran(site, CONF, "validate", f"FOLDER/{profile}")
+    assert "/usr/bin/true is not rsyslogd 8" in failure(shown, ProgramMissing)
 
 
 @pytest.mark.live

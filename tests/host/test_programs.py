@@ -54,7 +54,8 @@ def test_the_option_and_the_variable_reach_validate(tmp_path: Path) -> None:
     """It asks the one that was chosen, by the option before the variable."""
     by_option = _saying(tmp_path / "option", "rsyslogd  8.2610.0")
     by_variable = _saying(tmp_path / "variable", "rsyslogd  8.2504.0")
-    by_variable.write_text("#!/bin/sh\necho 'refused by the variable' >&2\nexit 1\n")
+    asked = "#!/bin/sh\n[ $1 = -v ] && echo rsyslogd 8.2504.0 && exit\n"
+    by_variable.write_text(f"{asked}echo 'refused by the variable' >&2\nexit 1\n")
     chosen = {CHOSEN_RSYSLOGD: str(by_variable)}
     profile = Path(__file__).parents[2] / "profiles/default.yaml"
     refused = tune("validate", profile, folder=tmp_path, environment=chosen)

@@ -119,8 +119,8 @@ def run(
 def _require_accepted(text: str) -> None:
     verdict = check(text)
     missing = packages_to_install(verdict.complaints)
-    if missing:
-        raise ProgramMissing("; ".join(missing))
+    if missing or verdict.lacks_module:
+        raise ProgramMissing("; ".join(missing or verdict.complaints))
     if not verdict.accepted:
         raise JobFailed("rsyslogd rejects the configuration: " + "; ".join(verdict.complaints))
 

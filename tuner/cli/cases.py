@@ -26,9 +26,18 @@ from tuner.cli.options import (
     read_profile,
     templates_of,
 )
-from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Problem, Refused
+from tuner.errors import (
+    BadProfile,
+    BadUsage,
+    DifferencesFound,
+    JobFailed,
+    Problem,
+    ProgramMissing,
+    Refused,
+)
 from tuner.host.programs import choose_rsyslogd, rsyslog_version
 from tuner.lint.load import snippets_of
+from tuner.rainerscript.objects import Base
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import Block
 from tuner.render.artefacts import rsyslog_conf
@@ -37,6 +46,7 @@ from tuner.render.templates import Templates
 from tuner.render.tree import require_writable, write_whole
 from tuner.report.figures import counted
 from tuner.report.junit import junit_xml
+from tuner.validate.rsyslogd import check_own
 
 _MOST_LINES = 500
 _Tests = Annotated[
@@ -172,6 +182,7 @@ def subject_of(path: Path, site: Templates | None) -> Subject:
     loaded = read_profile(path)
     base = loaded.profile.base
     if base is not None:
+        _require_accepted(base.kept.written)
         block = base.kept.changed.block
     else:
         form = Form(snippets_of(loaded))
@@ -180,6 +191,15 @@ def subject_of(path: Path, site: Templates | None) -> Subject:
         if refused:
             raise JobFailed("; ".join(map(str, refused)))
     return Subject(block, surface(block))
+
+
+def _require_accepted(base: Base) -> None:
+    """Raise ProgramMissing and JobFailed where rsyslogd refuses the user's own files; what runs is
+    made of them, without what is not tested."""
+    said = check_own(base)
+    if not said.accepted:
+        kind = ProgramMissing if said.lacks_module else JobFailed
+        raise kind("rsyslogd rejects the configuration: " + "; ".join(said.complaints))
 
 
 def _tested(loaded: LoadedCases, subject: Subject, sent: Sequence[Sent]) -> _TestedFile:

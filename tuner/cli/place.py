@@ -48,7 +48,7 @@ from tuner.search.budget import NODE_PACE, SINK_PACE, Pace
 from tuner.search.farm import Farm, FarmOfOne, MeasuringPlace, Telling
 from tuner.search.study import Asked, Axis, Fingerprint, LabFacts
 from tuner.space.knobs import knobs
-from tuner.validate.rsyslogd import own_errors, require_omelasticsearch
+from tuner.validate.rsyslogd import check_own, require_omelasticsearch
 
 
 class EngineHost(NodeHost[RunningNode], Protocol):
@@ -120,8 +120,9 @@ def prepare(wanted: Wanted, profiles: Sequence[Profile], tell: Tell) -> float:
     require_omelasticsearch()
     require_runnable(wanted, profiles, rsyslog_version())
     for base in (profile.base for profile in profiles if profile.base is not None):
-        if errors := own_errors(base.kept.written):
-            raise JobFailed("\n".join(("rsyslogd refuses the base:", *errors)))
+        said = check_own(base.kept.written)
+        if said.is_misread:
+            raise JobFailed("\n".join(("rsyslogd refuses the base:", *said.complaints)))
     for remark in dict.fromkeys(one for profile in profiles for one in remarks_on(profile)):
         tell(remark)
     if not wanted.starts_node:

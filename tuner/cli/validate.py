@@ -47,6 +47,7 @@ from tuner.rule import Rank
 from tuner.validate.layers import Layer, layers
 
 _Mends = Sequence[Mend] | None
+_WITH_ALL = {"problems", "rejections"}
 _Output = Annotated[
     ProblemFormat,
     typer.Option(
@@ -248,7 +249,8 @@ def _judge(loaded: LoadedProfile, found: list[Layer], strict: bool) -> None:
         raise BadProfile(errors)
     for layer in found:
         if layer.passed is False:
-            raise JobFailed(f"{loaded.path}: rejected by {layer.name}")
+            kind = ProgramMissing if layer.missing else JobFailed
+            raise kind(f"{loaded.path}: rejected by {layer.name}")
     for layer in found:
         if layer.missing:
             raise ProgramMissing(
@@ -265,7 +267,8 @@ def _show(
     """The layers; of the problems only warnings as text, because errors end the command."""
     problems = _problems(loaded, found)
     if output is not ProblemFormat.TEXT:
-        _show_to_program(found, problems, output, mends)
+        rejections = [one for layer in found for one in layer.rejections]
+        _show_to_program(found, (*problems, *rejections), output, mends)
         return
     warnings = [one for one in problems if one.severity is Severity.WARNING]
     lines = summary(warnings, Rank.ADVICE if verbose else Rank.OTHER)
@@ -281,7 +284,8 @@ def _show_to_program(
 ) -> None:
     # A layer's problems stand with all others.
     shown = [
-        {key: value for key, value in asdict(layer).items() if key != "problems"} for layer in found
+        {key: value for key, value in asdict(layer).items() if key not in _WITH_ALL}
+        for layer in found
     ]
     data: dict[str, object] = {"schema": 1, "kind": "validate", "layers": shown}
     data["problems"] = list(map(plain, problems))

@@ -160,6 +160,13 @@ _OF_THIS_MACHINE = (
         "Measurements send the lines of that file, and stop where it is missing.",
         "rsyslog-tune's own: docs/profiles.md",
     ),
+    CodeExplanation(
+        "RT510",
+        "rsyslogd -N1",
+        "error",
+        "rsyslogd does not start with this configuration, or starts without a part of it.",
+        "rsyslogd's own answer",
+    ),
 )
 _OF_TESTS = CodeExplanation(
     "RT022",

@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from posixpath import abspath
 
 from tuner.errors import JobFailed, KeyPath, Problem, ProgramMissing, Refused, Severity
+from tuner.host.programs import rsyslog_version
 from tuner.host.usage import memory_bytes
 from tuner.lint.load import LoadedProfile
 from tuner.modules.input import Listener
@@ -22,26 +24,30 @@ from tuner.render.artefacts import fragment_path, rsyslog_conf
 from tuner.render.form import WHOLE, Form
 from tuner.render.templates import Templates
 from tuner.validate.rsyslogd import (
+    Check,
     check,
     check_files,
     check_fragment,
+    check_own,
     check_text,
     loading_first,
-    own_errors,
+    place_in,
     runs_code,
 )
 
 RSYSLOGD = "rsyslogd -N1"
 TOO_LITTLE_MEMORY = "RT508"
 NO_REPLAY = "RT509"
+REJECTED = "RT510"
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer: whether it passed (None: it did not run), and a remark; whether it did not run
-    because a program is `missing` here.
+    """One layer: whether it passed (None: it did not run), and a remark; whether it did not pass or
+    run because a program, or a module of it, is `missing` here.
 
-    `problems` are what it found in the profile, `notes` what a reader should know besides.
+    `problems` are what it found in the profile, `notes` what a reader should know besides,
+    `rejections` rsyslogd's words, each at the line that it names.
     """
 
     name: str
@@ -50,6 +56,7 @@ class Layer:
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
     missing: bool = False
+    rejections: tuple[Problem, ...] = ()
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -186,13 +193,21 @@ def rsyslogd_layer(
     not_asked = _why_not(loaded)
     if not_asked is not None:
         return Layer(RSYSLOGD, *not_asked)
+    try:
+        rsyslog_version()  # It raises where what was chosen is another program.
+        return _asked(loaded, templates, form)
+    except (ProgramMissing, Refused) as cannot:
+        return Layer(RSYSLOGD, None, str(cannot), missing=isinstance(cannot, ProgramMissing))
+
+
+def _asked(loaded: LoadedProfile, templates: Templates | None, form: Form) -> Layer:
     profile = loaded.profile
     if profile.base is None:
         config = rsyslog_conf(profile, templates=templates, form=form)
     else:
-        errors = own_errors(profile.base.kept.written)
-        if errors:
-            return Layer(RSYSLOGD, False, "; ".join(errors))
+        own = check_own(profile.base.kept.written)
+        if not own.accepted:
+            return _judged(loaded, own)
         if runs_code(profile.base.kept.written):
             why = "the base loads modules by their paths, or sets what rsyslogd obeys as it reads"
             return Layer(RSYSLOGD, None, why)
@@ -206,20 +221,39 @@ def rsyslogd_layer(
     missing = [str(path) for path in _secret_files(loaded) if not path.is_file()]
     for path in missing:
         config = config.replace(secret(SecretRef(file=path)), quote("stand-in"))
-    try:
-        inherits, waits_s = profile.secret_variables, profile.start_checks_s
-        if form.is_fragment:
-            name_there = Path(fragment_path(profile)).name
-            verdict = check_fragment(name_there, config, inherits, waits_s)
-        else:
-            verdict = check(config, inherits, waits_s)
-    except (ProgramMissing, Refused) as cannot:
-        return Layer(RSYSLOGD, None, str(cannot), missing=isinstance(cannot, ProgramMissing))
+    inherits, waits_s = profile.secret_variables, profile.start_checks_s
+    if form.is_fragment:
+        name_there = Path(fragment_path(profile)).name
+        verdict = check_fragment(name_there, config, inherits, waits_s)
+    else:
+        verdict = check(config, inherits, waits_s)
     remarks = [f"with a stand-in for {path}, which this machine lacks" for path in missing]
+    return _judged(loaded, verdict, remarks)
+
+
+def _judged(loaded: LoadedProfile, verdict: Check, remarks: Sequence[str] = ()) -> Layer:
     notes = ("rsyslogd warns, as expected, about " + ", ".join(verdict.expected),)
     return Layer(
         RSYSLOGD,
         verdict.accepted,
         "; ".join((*verdict.complaints, *remarks)),
         notes=notes if verdict.expected else (),
+        missing=not verdict.accepted and verdict.lacks_module,
+        rejections=() if verdict.accepted else tuple(_rejections(loaded, verdict.complaints)),
     )
+
+
+def _rejections(loaded: LoadedProfile, complaints: Sequence[str]) -> Iterator[Problem]:
+    """Each complaint, at its line of the user's own file, else where the profile begins."""
+    base = loaded.profile.base
+    own = {} if base is None else {abspath(path): path for path in base.kept.written.files}
+    for complaint in complaints:
+        file, line = place_in(complaint) or ("", 1)
+        known = own.get(file)
+        yield Problem(
+            str(loaded.path) if known is None else known,
+            1 if known is None else line,
+            1,
+            complaint,
+            REJECTED,
+        )

@@ -42,6 +42,8 @@ _MOST_SAID = 3
 _NOWHERE = "http://127.0.0.1:9"
 # What rsyslogd begins a complaint with that has a file and a line.
 _PARSING = "error during parsing file"
+_NOT_LOADED = "could not load module"
+_PLACE = re.compile(rf"{_PARSING} (?P<file>.+?), on or before line (?P<line>[0-9]+): ")
 # Between two words of an object.
 _GAP = r"(?:\s|\#[^\n]*|/\*(?:[^*]++|\*(?!/))*+\*/)*+"
 # A module by its path or in another folder, which an escape may hide, and files that rsyslogd
@@ -73,6 +75,22 @@ class Check:
     accepted: bool
     complaints: tuple[str, ...]
     expected: tuple[str, ...] = ()
+
+    @property
+    def lacks_module(self) -> bool:
+        """Whether a module that it loads is not installed."""
+        return any(_NOT_LOADED in one for one in self.complaints)
+
+    @property
+    def is_misread(self) -> bool:
+        """Whether rsyslogd says a file and a line that it cannot read."""
+        return any(_PARSING in one for one in self.complaints)
+
+
+def place_in(complaint: str) -> tuple[str, int] | None:
+    """The file and the line that a complaint names, None where it names none."""
+    found = _PLACE.search(complaint)
+    return None if found is None else (found["file"], int(found["line"]))
 
 
 def check_fragment(
@@ -183,9 +201,10 @@ def _complaints(lines: Sequence[str]) -> list[str]:
     return [line for line in lines if line.strip() and not any(word in line for word in own)]
 
 
-def own_errors(base: Base) -> tuple[str, ...]:
-    """What rsyslogd cannot read of the user's own files, with file and line; nothing where it is
-    not asked: what only root can read is not read by daemons, and no code of the user's is run.
+def check_own(base: Base) -> Check:
+    """What rsyslogd cannot read of the user's own files, with file and line, and which modules it
+    lacks for them; nothing where it is not asked: what only root can read is not read by daemons,
+    and no code of the user's is run.
 
     It starts nothing, runs as a daemon of ours does, and reaches no server: it asks those that a
     configuration names by a proxy that is not there.
@@ -194,7 +213,7 @@ def own_errors(base: Base) -> tuple[str, ...]:
     command = [rsyslogd(), "-N1", "-f"]
     is_asked = not runs_code(base) and all(Path(one).is_file() for one in paths)
     if not is_asked or not all(map(daemons_can_read, paths)):
-        return ()
+        return Check(True, ())
     environment, modules = own_environment() | _without_servers(), not_loaded(base.block)
     if modules:
         with tempfile.NamedTemporaryFile("w", prefix="rsyslog-tune-", encoding="utf-8") as around:
@@ -204,7 +223,9 @@ def own_errors(base: Base) -> tuple[str, ...]:
             result = run_as_daemon([*command, around.name], _TIMEOUT_S, environment)
     else:
         result = run_as_daemon([*command, paths[0]], _TIMEOUT_S, environment)
-    return tuple(line for line in result.stderr.splitlines() if _PARSING in line)
+    said = result.stderr.splitlines()
+    complaints = [line for line in said if _PARSING in line or _NOT_LOADED in line]
+    return Check(not complaints, (*packages_to_install(complaints), *complaints))
 
 
 def runs_code(base: Base) -> bool:
@@ -270,5 +291,5 @@ def packages_to_install(complaints: Sequence[str]) -> tuple[str, ...]:
     return tuple(
         f"{module} is not installed: {way}"
         for module, way in ways.items()
-        if any(f"could not load module '{module}'" in line for line in complaints)
+        if any(f"{_NOT_LOADED} '{module}'" in line for line in complaints)
     )
