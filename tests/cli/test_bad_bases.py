@@ -149,6 +149,21 @@ def test_another_program_is_no_rsyslogd(
     assert "/usr/bin/true is not rsyslogd 8" in failure(shown, ProgramMissing)
 
 
+@pytest.mark.parametrize(
+    "command", ["validate --offline FOLDER/rsyslog.conf", "advise --conf FOLDER/rsyslog.conf"]
+)
+def test_what_only_reads_a_configuration_needs_no_rsyslogd(
+    command: str, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RSYSLOG_TUNE_RSYSLOGD", raising=False)
+    monkeypatch.setattr("tuner.host.programs.find", lambda _: None)
+    shown = ran(site, CONF, *command.split())
+    assert shown.exit_code == 0, shown.output
+    assert "release.rsyslog is the default: rsyslogd is not installed: " in shown.stderr
+    refused = ran(site, CONF, "validate", "FOLDER/rsyslog.conf")
+    assert "--offline leaves it out" in failure(refused, ProgramMissing)
+
+
 @pytest.mark.live
 def test_a_drop_in_is_read_behind_the_modules_of_the_file_around_it(site: Path) -> None:
     lines = CONF.splitlines(keepends=True)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import OutputFormat, Verbosity, say
-from tuner.errors import BadUsage
+from tuner.errors import BadUsage, ProgramMissing
 from tuner.host.programs import CHOSEN_RSYSLOGD, rsyslog_version
 from tuner.lint.lint import summary
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile, snippets_of
@@ -187,7 +187,16 @@ def load(path: Path, sample: Path | None = None) -> LoadedProfile:
 
 def _on_top_of(path: Path, sample: Path | None) -> str:
     learnt = None if sample is None else str(sample.absolute())
-    return on_top_of(path.name, name_for(path), rsyslog_version(), sample=learnt)
+    return on_top_of(path.name, name_for(path), _release_here(), sample=learnt)
+
+
+def _release_here() -> str | None:
+    """The release of rsyslog here; that there is none is said: what needs it stops later."""
+    try:
+        return rsyslog_version()
+    except ProgramMissing as missing:
+        say(f"release.rsyslog is the default: {missing}")
+        return None
 
 
 def load_or_default(path: Path | None) -> LoadedProfile:
