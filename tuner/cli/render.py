@@ -81,9 +81,9 @@ def render(
     The same profile always gives the same bytes; a profile has only those files that it needs.
     With -o it names each file of the folder as new, changed, unchanged or removed.  Without -o the
     files are printed, each after a line that names it.  With --inventory the configuration of each
-    host is hosts/HOST/rsyslog.conf, and what each host needs is listed.  Exits with 5 before a file
-    in the folder is overwritten that rsyslog-tune did not render, with 78 when the profile or a
-    template is wrong.
+    host is hosts/HOST/rsyslog.conf, and what each host needs is listed.  Exits with 5 where a
+    file in the folder would be overwritten that rsyslog-tune did not render, with 78 when the
+    profile or a template is wrong.
     """
     if stdout and (check or diff or directory is not None):
         raise BadUsage("--stdout cannot be combined with --check, --diff or -o")

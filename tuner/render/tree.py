@@ -43,6 +43,23 @@ def write(
     """Bring `directory` up to date, all of it or nothing, and say what that did to each path.
     Raises Refused where a file in the way is not ours, or is one of `inputs`."""
     files, read = _with_digests(artefacts), _resolved(inputs)
+    _require_ours(files, directory, read)
+    with _told_of():
+        states = _states(files, directory, read)
+        for file in files:
+            (directory / file.path).parent.mkdir(parents=True, exist_ok=True)
+        _put(
+            (directory / file.path, file.text, _PRIVATE if file.private else _PUBLIC)
+            for file in files
+        )
+        for path, state in states.items():
+            if state is Status.REMOVED:
+                (directory / path).unlink()
+    return states
+
+
+def _require_ours(files: tuple[Artefact, ...], directory: Path, read: set[Path]) -> None:
+    """Raise Refused where a file would take the place of one that is not ours."""
     for file in files:
         if (directory / file.path).resolve() in read:
             raise Refused(
@@ -62,25 +79,15 @@ def write(
             f"{link} is a symbolic link to {link.readlink()} and would be replaced by a file: "
             "remove it, or name another folder"
         )
-    with _told_of():
-        states = _states(files, directory, read)
-        for file in files:
-            (directory / file.path).parent.mkdir(parents=True, exist_ok=True)
-        _put(
-            (directory / file.path, file.text, _PRIVATE if file.private else _PUBLIC)
-            for file in files
-        )
-        for path, state in states.items():
-            if state is Status.REMOVED:
-                (directory / path).unlink()
-    return states
 
 
 def states_of(
     artefacts: Iterable[Artefact], directory: Path, inputs: Iterable[str] = ()
 ) -> dict[str, Status]:
-    """What `write` would do to each path below `directory`."""
-    return _states(_with_digests(artefacts), directory, _resolved(inputs))
+    """What `write` would do to each path below `directory`; raises what it would."""
+    files, read = _with_digests(artefacts), _resolved(inputs)
+    _require_ours(files, directory, read)
+    return _states(files, directory, read)
 
 
 def _resolved(inputs: Iterable[str]) -> set[Path]:
