@@ -207,6 +207,32 @@ def test_every_address_that_names_nothing_comes_at_once_with_what_there_is(site:
     ]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "validate --offline FOLDER/rsyslog.conf", "validate --offline FOLDER/prod.yaml",
+        "advise --conf FOLDER/rsyslog.conf", "test FOLDER/tests.yaml --conf FOLDER/rsyslog.conf",
+        "search --conf FOLDER/rsyslog.conf",
+    ],
+)  # fmt: skip
+def test_what_this_user_may_not_read_is_a_bad_profile(
+    command: str, asked: Path, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (site / "tests.yaml").write_text(CASES, encoding="utf-8")
+    secret, may = f"{site}/rsyslog.conf", os.access
+
+    def read(_self: object, path: str) -> bytes:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("tuner.rainerscript.configuration.LocalFiles.read", read)
+    monkeypatch.setattr("os.access", lambda path, mode: path != secret and may(path, mode))
+    refused = failure(ran(site, CONF, *command.split()), BadProfile)
+    assert refused == (
+        f"{secret}:1:1: error: {secret} cannot be read: Permission denied: run this as root, or as "
+        "a user who may read it [RT019]"
+    )
+
+
 @pytest.mark.parametrize("include", ["/dev/zero", "FIFO"])
 def test_what_is_no_file_is_included_without_waiting(include: str, asked: Path, site: Path) -> None:
     fifo = site / "fifo"

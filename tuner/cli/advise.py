@@ -46,6 +46,7 @@ Conf = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
+        readable=False,
         help="Advise on a configuration of rsyslog, such as /etc/rsyslog.conf, in place of a "
         "profile: only its parameters change.",
     ),

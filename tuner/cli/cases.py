@@ -51,12 +51,15 @@ from tuner.validate.rsyslogd import check_own
 _MOST_LINES = 500
 _Tests = Annotated[
     list[Path],
-    typer.Argument(metavar="TESTS...", help="Files of cases, in YAML; see docs/test.md."),
+    typer.Argument(
+        metavar="TESTS...", help="Files of cases, in YAML; see docs/test.md.", readable=False
+    ),
 ]
 _Profile = Annotated[
     Path | None,
     typer.Option(
         metavar="PROFILE",
+        readable=False,
         help=f"The profile to test, in place of the one that TESTS name; by default {LOCAL}.",
     ),
 ]
@@ -64,6 +67,7 @@ _Conf = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
+        readable=False,
         help="The configuration of rsyslog to test, such as /etc/rsyslog.conf, in place of a "
         "profile.",
     ),

@@ -16,9 +16,11 @@ from tuner.profile.source import Position, Source, Spot, at, problem_at
 from tuner.rainerscript.configuration import (
     Configuration,
     ConfigurationFiles,
+    Denied,
     LocalFiles,
     configuration,
 )
+from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.in_place import Changes, edited, unheeded
 from tuner.rainerscript.objects import Base, base_of
 from tuner.rainerscript.tokens import SURROGATES
@@ -128,11 +130,12 @@ def with_base(
     store: ConfigurationFiles = LocalFiles()
     if recorded is not None:
         store = _Overlay({file: text.encode("utf-8", SURROGATES) for file, text in recorded})
-    read = read or configuration([path], store, root=root)
-    problems = [
-        Problem(one.origin.file, one.origin.line, one.origin.column, one.message, IN_BASE)
-        for one in read.refused
-    ]
+    try:
+        read = read or configuration([path], store, root=root)
+    except Denied as denied:
+        said = [replace(one, message=f"{one.message}: {denied.way}") for one in denied.gaps]
+        raise BadProfile((*source.problems, *map(_in_base, said))) from None
+    problems = list(map(_in_base, read.refused))
     problems += [
         _wrong(source, (key,), f"{key} is what the base says: change it there, or by an entry of "
                "changes")
@@ -188,6 +191,11 @@ def _changes(
             text = ("off", "on")[value] if isinstance(value, bool) else str(value)
             changes[place] = None if value is None else text
     return changes, settings, problems
+
+
+def _in_base(gap: Gap) -> Problem:
+    where = gap.origin
+    return Problem(where.file, where.line, where.column, gap.message, IN_BASE)
 
 
 def _template(

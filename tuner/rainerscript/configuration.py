@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -116,6 +116,16 @@ def _said_of_yaml(path: str) -> str:
     )
 
 
+class Denied(Unreachable):
+    """This user may not read files, which `gaps` name."""
+
+    way = "run this as root, or as a user who may read it"
+
+    def __init__(self, gaps: Sequence[Gap]) -> None:
+        super().__init__(f"{'; '.join(map(str, gaps))}: {self.way}")
+        self.gaps = gaps
+
+
 def configuration(
     paths: Iterable[Path],
     store: ConfigurationFiles | None = None,
@@ -125,16 +135,14 @@ def configuration(
     """The configuration that begins with the files `paths`, one after the other; without a `store`
     they are on this machine, and what they include by its whole path is below `root`.  Places in
     what was translated are lines of the translation, and name the file so; without `translate`
-    rsyslog's own YAML is refused.  Raises Unreachable with every file that this user may not
+    rsyslog's own YAML is refused.  Raises Denied with every file that this user may not
     read."""
     reader = _Files(store or LocalFiles(), translate, root)
     block: Block = ()
     for path in map(str, paths):
         block += reader.file(path, ScriptPosition(path, 1, 1))
     if reader.denied:
-        raise Unreachable(
-            f"{'; '.join(map(str, reader.denied))}: run this as root, or as a user who may read it"
-        )
+        raise Denied(reader.denied)
     left = reader.allowance.lines, reader.allowance.words, reader.statements_left
     refused, sources = tuple(reader.refused), dict(reader.sources)
     return Configuration(tuple(reader.files), block, refused, sources, min(left) >= 0)
