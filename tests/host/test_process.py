@@ -13,7 +13,15 @@ import psutil
 import pytest
 
 from tests.safety.invariants import is_running
-from tuner.host.process import Command, Daemon, own_environment, run, wait_until
+from tuner.errors import ProgramMissing
+from tuner.host.process import (
+    Command,
+    Daemon,
+    own_environment,
+    run,
+    run_as_daemon,
+    wait_until,
+)
 from tuner.lab.scratch import scratch, subfolder
 
 SHELL = {
@@ -55,6 +63,12 @@ def test_a_shell_changes_nothing_but_the_time_zone(
 def test_a_program_has_no_secret_that_it_does_not_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ES_PWD", "secret")
     assert "secret" not in run(["env"], 10).stdout
+
+
+def test_a_missing_setpriv_is_said_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuner.host.programs.find", lambda _: None)
+    with pytest.raises(ProgramMissing, match=r"setpriv .* is not installed: .*util-linux"):
+        run_as_daemon(["true"], 10, {})
 
 
 STARTED = """

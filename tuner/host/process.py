@@ -85,7 +85,10 @@ def _wrapped(arguments: Sequence[str], dies_with_us: bool) -> list[str]:
     That comes too late where we were killed meanwhile (prctl(2), PR_SET_PDEATHSIG): whose parent is
     another by then does not begin.
     """
-    prefix = ["setpriv"]
+    # Only here: it runs programs by this module.
+    from tuner.host.programs import setpriv
+
+    prefix = list[str]()
     if dies_with_us:
         prefix += ["--pdeathsig", "KILL"]
         arguments = ["sh", "-c", _WITH_PARENT, str(os.getpid()), *arguments]
@@ -93,7 +96,7 @@ def _wrapped(arguments: Sequence[str], dies_with_us: bool) -> list[str]:
     if user is not None:
         entry = pwd.getpwnam(user)
         prefix += ["--reuid", str(entry.pw_uid), "--regid", str(entry.pw_gid), "--clear-groups"]
-    return [*(prefix if len(prefix) > 1 else []), *arguments]
+    return [*([setpriv(), *prefix] if prefix else []), *arguments]
 
 
 def daemons_can_read(path: str) -> bool:

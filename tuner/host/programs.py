@@ -152,6 +152,11 @@ def ssh() -> str:
     return _program("ssh", "openssh-client", "ssh reaches other hosts")
 
 
+def setpriv() -> str:
+    """The path of setpriv; raises ProgramMissing with the package's name."""
+    return _program("setpriv", "util-linux", "setpriv takes root's rights from what is started")
+
+
 def maven() -> str:
     """The path of mvn; raises ProgramMissing with the package's name."""
     return _program("mvn", "maven", "Maven fetches the engine")
