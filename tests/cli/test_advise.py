@@ -57,6 +57,19 @@ def test_a_copy_has_the_advice_and_the_profile_stays(tmp_path: Path) -> None:
     assert "Nothing to change: what fits" in again
 
 
+def test_without_bulkmode_that_comes_first(tmp_path: Path) -> None:
+    """Larger batches would change nothing."""
+    conf = tmp_path / "rsyslog.conf"
+    conf.write_text(
+        'module(load="imtcp")\ninput(type="imtcp" port="514")\n'
+        'action(type="omelasticsearch" server="es1" searchType="")\n', "utf-8"
+    )  # fmt: skip
+    shown = " ".join(RUN.invoke(app, ["advise", "--conf", str(conf), *SIZED]).stdout.split())
+    assert 'Write bulkmode="on" first (RT409)' in shown
+    assert "dequeueBatchSize" not in shown
+    assert "Left to a search" not in shown
+
+
 def test_what_is_written_with_a_main_queue_is_said(tmp_path: Path) -> None:
     """An object of its own has other defaults than none."""
     copy = tmp_path / "prod.yaml"

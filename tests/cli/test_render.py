@@ -71,6 +71,7 @@ def test_the_base_of_a_profile_and_files_of_others_are_not_overwritten(tmp_path:
         refused = RUN.invoke(app, ["render", profile, "-o", str(out), *more])
         assert isinstance(refused.exception, Refused), more
         assert "was not rendered by rsyslog-tune" in str(refused.exception)
+        assert ("-# somebody else wrote this" in refused.stdout) == (more == ["--diff"])
     assert (out / "rsyslog.conf").read_text("utf-8") == "# somebody else wrote this\n"
     (out / "rsyslog.conf").unlink()
     for _ in range(2):

@@ -123,6 +123,13 @@ def test_workers_that_rsyslog_starts_at_a_backlog_alone_do_not_start_sooner() ->
     assert "crash" in left(advice)[f"{_QUEUE}.type"]
 
 
+def test_workers_that_start_later_have_no_price() -> None:
+    """They overtake one another less."""
+    changes = {f"{_QUEUE}.workerThreadMinimumMessages": 2000, f"{_QUEUE}.workerThreads": 4}
+    prices = {one.path: one.price for one in advise(of(DEFAULT, changes), 4, 8 * _GIB).changes}
+    assert prices[f"{_QUEUE}.workerThreadMinimumMessages"] == ()
+
+
 def test_queries_keep_what_the_profile_does_not_say_they_need_not() -> None:
     """The uses of a preset are ours; freshness has a default, which is nobody's word either."""
     mapping, refresh = (

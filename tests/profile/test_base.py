@@ -10,6 +10,7 @@ import pytest
 
 from tuner.errors import BadProfile
 from tuner.lint.candidate import candidate
+from tuner.lint.knobs_check import Checker
 from tuner.lint.lint import summary
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile
 from tuner.profile.edit import moved
@@ -80,6 +81,32 @@ def test_lint_names_the_place_in_the_configuration(tmp_path: Path) -> None:
     # The size of the queue is written, its timeout is not: then it is the action.
     assert (warnings["RT126"].file, warnings["RT126"].line) == (str(tmp_path / "rsyslog.conf"), 8)
     assert warnings["RT113"].line == 7
+
+
+def test_what_a_release_loses_is_said_at_each_action(tmp_path: Path) -> None:
+    """A configuration names no release: the place was one of a profile that nobody had written."""
+    both = CONF.replace('name="es"', 'name="kept" errorfile="/e" server="es0" bulkmode="on")\n'
+                        '    action(type="omelasticsearch" name="es"')  # fmt: skip
+    said = [one for one in loaded(tmp_path, conf=both).warnings if one.code == "RT404"]
+    assert [(Path(one.file).name, one.line) for one in said] == [
+        ("rsyslog.conf", 7),
+        ("rsyslog.conf", 8),
+    ]
+    assert ["set errorfile" in one.message for one in said] == [False, True]
+
+
+def test_a_configuration_may_have_outputs_that_a_profile_does_not_know(tmp_path: Path) -> None:
+    conf = 'module(load="imtcp")\ninput(type="imtcp" port="514")\n*.* /var/log/all\n'
+    assert "RT285" not in {one.code for one in loaded(tmp_path, conf=conf).warnings}
+
+
+def test_what_was_wrong_before_keeps_no_point_from_being_tried(tmp_path: Path) -> None:
+    """A base runs as it is, even where a profile would be refused."""
+    made = loaded(tmp_path, conf=CONF.replace("queue.size", 'queue.filename="es" queue.size'))
+    assert "RT109" in {one.code for one in made.warnings}
+    checker = Checker(made)
+    assert checker.refusal([("outputs[es].queue.dequeueBatchSize", 1000)]) is None
+    assert checker.refusal([("outputs[es].queue.dequeueBatchSize", 30_000)]) is not None
 
 
 def test_a_change_is_made_in_the_files_and_is_the_place_of_what_it_says(tmp_path: Path) -> None:

@@ -253,9 +253,9 @@ def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_text_is_another_one(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(OURS.encode() + b"\xff\n")
+    (tmp_path / "a").write_bytes(b"\xff\n")
     assert stale(states_of([marked("a")], tmp_path)) == ("a",)
-    assert f" {OURS}-\udcff\n" in diff([marked("a")], tmp_path)
+    assert f"-\udcff\n+{OURS}" in diff([marked("a")], tmp_path)
 
 
 def test_whether_a_file_could_be_written_is_known_before_and_leaves_nothing(tmp_path: Path) -> None:

@@ -41,6 +41,10 @@ from tuner.space.knob import Level, level_text
 
 _MEMORY = re.compile(r"[1-9][0-9]*[mg]")
 _BUDGET = "30m"
+_NO_BULKS = (
+    "No recipe fits: every event is a request of its own, and nothing makes up for that. Write "
+    'bulkmode="on" first (RT409).'
+)
 
 Conf = Annotated[
     Path | None,
@@ -155,7 +159,9 @@ def _text(written: LoadedProfile, advice: Advice, cores: float, memory: int) -> 
     if advice.changes:
         yield from ("", wrapped(f"The recipe comes from {recipe.source}.", ""))
     yield from _in_base(written, advice)
-    if not advice.settings:
+    if not advice.sends_bulks:
+        yield from ("", wrapped(_NO_BULKS, ""))
+    elif not advice.settings:
         search = written.profile.search
         shut = " and ".join(f"search.{key}" for key in ("only", "freeze") if getattr(search, key))
         but = f" in what {shut} of the profile leaves open" if shut else ""

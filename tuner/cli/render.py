@@ -27,7 +27,7 @@ from tuner.render.artefacts import render as artefacts_of
 from tuner.render.export import Format, exported, puppet_module
 from tuner.render.form import Form
 from tuner.render.templates import Templates
-from tuner.render.tree import Status, stale, states_of, write
+from tuner.render.tree import Status, require_ours, stale, states_of, write
 from tuner.render.tree import diff as difference
 
 # What each host needs, by its name and by kind.
@@ -173,5 +173,6 @@ def _compare(
     old = stale(states)
     text = difference(artefacts, directory, read).rstrip() if diff else ""
     print_result(output, "render-check", {"stale": list(old)}, text)
+    require_ours(artefacts, directory, read)
     if old:
         raise DifferencesFound(f"{len(old)} of {len(states)} files differ: {', '.join(old)}")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tuner.lint.knobs_check import Checker
+from tuner.lint.lint import SINGLE_REQUESTS
 from tuner.lint.load import LoadedProfile
 from tuner.lint.repairs import Repair, every_change, repairs
 from tuner.lint.rules.requests import bulks
@@ -56,10 +57,12 @@ class Change:
 @dataclass(frozen=True)
 class Advice:
     """What to change in a profile: the repairs, and what fits of a recipe.  The rest of the recipe
-    is `left` to a search, each with the reason as its price."""
+    is `left` to a search, each with the reason as its price.  Where no action of a base
+    `sends_bulks`, nothing of a recipe pays, and none is advised."""
 
     recipe: Recipe
     is_local: bool
+    sends_bulks: bool
     repairs: tuple[Repair, ...]
     changes: tuple[Change, ...]
     left: tuple[Change, ...]
@@ -77,14 +80,17 @@ def advise(written: LoadedProfile, cores: float, memory_bytes: int) -> Advice:
     profile = written.profile
     is_local = not remote_servers(profile.measured)
     recipe, needed = fitting(cores, is_local=is_local), repairs(profile)
-    every = {knob.path: knob for knob in knobs(profile)}
-    free = {knob.path: knob for knob in _free(profile)}
+    single = sum(one.code == SINGLE_REQUESTS for one in written.warnings)
+    sends_bulks = single < len(profile.indexed)
+    every = {knob.path: knob for knob in knobs(profile) if sends_bulks}
+    free = {knob.path: knob for knob in _free(profile) if sends_bulks}
     asked = dict(changes_of(recipe, tuple(every.values())))
     fit = _FittedRecipe(written, free, every_change(needed), memory_bytes // _SHARE_OF_MEMORY)
     advised = fit.levels(dict(changes_of(recipe, tuple(free.values()))))
     return Advice(
         recipe,
         is_local,
+        sends_bulks,
         needed,
         tuple(
             fit.change(knob, advised[knob.path])
@@ -173,7 +179,8 @@ class _FittedRecipe:
         alone = ((str(knob.path), level),)
         changed = self._checker.profile(alone)
         given_up = concessions(self.written.profile, changed, alone, {str(knob.path): knob})
-        price = tuple(one.short for one in given_up) or ((knob.note,) if knob.note else ())
+        note = "" if _starts_later(knob, level) else knob.note
+        price = tuple(one.short for one in given_up) or ((note,) if note else ())
         return Change(knob.path, knob.current, level, knob.why, price, knob.cost.value)
 
     def levels(self, asked: Mapping[str, Level]) -> dict[str, Level]:
@@ -230,6 +237,12 @@ class _FittedRecipe:
 
 def _is_start(path: Path) -> bool:
     return path.last == _STARTS
+
+
+def _starts_later(knob: Knob, level: Level) -> bool:
+    """Whether workers wait for more events than now: then fewer overtake one another."""
+    before, after = amount_of(knob.current), amount_of(level)
+    return _is_start(knob.path) and None not in {before, after} and (after or 0) > (before or 0)
 
 
 def _towards(knob: Knob, target: Level) -> Sequence[Level]:

@@ -28,11 +28,11 @@ Point = tuple[tuple[str, Level], ...]
 class Checker:
     """Judges points around one profile; remembers what it has judged.
 
-    A point is not proposed when the linter finds an error in it, or a warning that the profile as
-    written does not have: what `best.yaml` recommends must not be worse in any respect that the
-    linter knows, memory and indexing pressure among them.  What `allow` opens says by itself what
-    it gives up, so its own warnings do not count.  Each point is judged together with `repairs`,
-    and one that undoes a repair is not valid.
+    A point is not proposed when the linter finds an error or a warning in it that the profile as
+    written does not have (a base may have errors, and runs as it is): what `best.yaml` recommends
+    must not be worse in any respect that the linter knows, memory and indexing pressure among them.
+    What `allow` opens says by itself what it gives up, so its own warnings do not count.  Each
+    point is judged together with `repairs`, and one that undoes a repair is not valid.
     """
 
     written: LoadedProfile
@@ -81,12 +81,9 @@ class Checker:
         return None if finding is None else f"{finding.message} [{finding.code}]"
 
     def _counts(self, finding: Finding) -> bool:
-        if finding.severity is Severity.ERROR:
-            return True
-        return (
-            finding.code not in self._excused
-            and (finding.code, finding.path) not in self._tolerated
-        )
+        if (finding.code, finding.path) in self._tolerated:
+            return False
+        return finding.severity is Severity.ERROR or finding.code not in self._excused
 
     def _steps(self, path: str) -> KeyPath:
         if path not in self._paths:

@@ -84,10 +84,15 @@ def _require_ours(files: tuple[Artefact, ...], directory: Path, read: set[Path])
 def states_of(
     artefacts: Iterable[Artefact], directory: Path, inputs: Iterable[str] = ()
 ) -> dict[str, Status]:
-    """What `write` would do to each path below `directory`; raises what it would."""
-    files, read = _with_digests(artefacts), _resolved(inputs)
-    _require_ours(files, directory, read)
-    return _states(files, directory, read)
+    """What `write` would do to each path below `directory`, were all files there ours."""
+    return _states(_with_digests(artefacts), directory, _resolved(inputs))
+
+
+def require_ours(
+    artefacts: Iterable[Artefact], directory: Path, inputs: Iterable[str] = ()
+) -> None:
+    """Raise Refused where `write` would."""
+    _require_ours(_with_digests(artefacts), directory, _resolved(inputs))
 
 
 def _resolved(inputs: Iterable[str]) -> set[Path]:

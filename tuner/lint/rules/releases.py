@@ -9,7 +9,15 @@ from pydantic import BaseModel
 
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.errors import KeyPath
-from tuner.lint.each import each, engine_outputs, every_queue, inputs, outputs, where_durable
+from tuner.lint.each import (
+    Placed,
+    each,
+    engine_outputs,
+    every_queue,
+    inputs,
+    outputs,
+    where_durable,
+)
 from tuner.lint.rules.transport import REMOTE, remote_servers
 from tuner.modules.input import Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -110,19 +118,26 @@ def _engine(profile: Profile) -> Iterator[Complaint]:
 )
 def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
     release = profile.release
-    at_risk = [one for _, one in where_durable(engine_outputs)(profile) if remote_servers(one)]
+    at_risk = [both for both in where_durable(engine_outputs)(profile) if remote_servers(both[1])]
     lost = lost_whole(release.rsyslog_number)
     if not lost or not at_risk:
         return
-    cure = "set errorfile, which then holds what was dropped"
-    if all(output.errorfile is not None for output in at_risk):
-        cure = "errorfile holds what was dropped: send it again from there"
-    yield Complaint(
-        ("release", "rsyslog"),
-        f"rsyslog {release.rsyslog} silently drops a batch, with retryfailures too, when the "
-        f"engine answers {lost} to all of it, and like every release when it answers 400: "
-        f"{cure}; 8.{WAITS_ON_ERRORS} waits after 429 and 5xx",
-    )
+    # A configuration does not say which release reads it.
+    places: list[tuple[KeyPath, list[Placed[OmelasticsearchOutput]]]] = [
+        (("release", "rsyslog"), at_risk)
+    ]
+    if profile.base is not None:
+        places = [((*one[0], "errorfile"), [one]) for one in at_risk]
+    for path, ones in places:
+        cure = "set errorfile, which then holds what was dropped"
+        if all(output.errorfile is not None for _, output in ones):
+            cure = "errorfile holds what was dropped: send it again from there"
+        yield Complaint(
+            path,
+            f"rsyslog {release.rsyslog} silently drops a batch, with retryfailures too, when the "
+            f"engine answers {lost} to all of it, and like every release when it answers 400: "
+            f"{cure}; 8.{WAITS_ON_ERRORS} waits after 429 and 5xx",
+        )
 
 
 @loss(

@@ -147,7 +147,7 @@ def _waits_for_ever(output: OmelasticsearchOutput, profile: Profile) -> Iterator
     came = since(OmelasticsearchOutput.model_fields["index_timeout"])
     if output.index_timeout == 0 and profile.release.rsyslog_number >= came:
         yield (
-            "0 (rsyslog's default) means no timeout: a hung engine blocks the worker "
+            "indexTimeout 0, rsyslog's default, means no timeout: a hung engine blocks the worker "
             "forever; use 60000, well above the longest time that a bulk takes (a limit that "
             "is too low repeats batches that were indexed)"
         )
@@ -194,7 +194,8 @@ def _gives_up(output: Output, _: Profile) -> Iterator[Complaint]:
     if output.action_resume_retry_count == 0:
         yield Complaint(
             ("action.resumeRetryCount",),
-            "0, which is rsyslog's default, drops events as soon as the target is down: use -1",
+            "action.resumeRetryCount 0, rsyslog's default, drops events as soon as the target is "
+            "down: use -1",
             Cure(-1, "events are lost as soon as the target is down"),
         )
 
