@@ -167,7 +167,7 @@ def _text(written: LoadedProfile, advice: Advice, cores: float, memory: int) -> 
         but = f" in what {shut} of the profile leaves open" if shut else ""
         yield from ("", f"Nothing to change{but}: what fits of the recipe is there already.")
     if advice.left:
-        yield from ("", "Left to a search, which measures what they give:")
+        yield from ("", "Left to a search, which measures whether they are worth what they cost:")
         for one in advice.left:
             yield wrapped(f"{one}: {'; '.join(one.price)}", "  ", "- ")
     yield ""

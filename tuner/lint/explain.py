@@ -139,7 +139,11 @@ def _matching(asked: str) -> frozenset[str]:
         exact = frozenset(path for path, one in paths.items() if one == word)
         if exact and "." in word:
             return exact
-        matches = exact | {path for path, one in paths.items() if one.ends_with(word)}
+        # Of any queue, main_queue among them.
+        of_main = f"main_{word}" if word.startswith("queue.") else None
+        matches = exact | {
+            path for path, one in paths.items() if one.ends_with(word) or one == of_main
+        }
         if matches:
             return matches
     near = _near(plain, tuple(paths))

@@ -39,18 +39,18 @@ FINDINGS: dict[str, str] = {
         "less than 1024 (before 8.2608): keep at least 4096 for each input thread."
     ),
     "F8": (
-        "F8: rsyslog's default of 0 drops everything queued within seconds while the engine "
-        "is down."
+        "F8: action.resumeRetryCount 0, rsyslog's default, drops everything queued within "
+        "seconds while the engine is down."
     ),
     "F9": (
-        "F9: at the default of 2000 a full queue makes the worker wait 2 s and then drop one "
-        "event, again and again; -1 drops at once. A day is 86400000."
+        "F9: at timeoutEnqueue 2000, the default, a full queue makes the worker wait 2 s and "
+        "then drop one event, again and again; -1 drops at once. A day is 86400000."
     ),
     "F10": (
         "F10: a configuration without main_queue() has other defaults than an empty main_queue()."
     ),
     "F11": (
-        "F11: it is a maximum: worker k starts only when (k - 1) times "
+        "F11: workerThreads is a maximum: worker k starts only when (k - 1) times "
         "workerThreadMinimumMessages events wait."
     ),
     "F12": (
