@@ -107,6 +107,23 @@ def test_what_is_sent_again_does_not_wait_for_another_output_to_fail() -> None:
     assert key not in bodies["retry.second"][-1].parameters
 
 
+def test_retries_of_a_direct_action_have_room_for_what_its_own_stream_hands_it() -> None:
+    """Not for what the stream that is measured hands on."""
+    second = {
+        "type": "omelasticsearch", "name": "second", "servers": ["http://127.0.0.1:9201"],
+        "index": {"name": "other"}, "queue": {"type": "Direct"}, "stream": "apps",
+        "retryfailures": {"file": "/var/log/rsyslog/others.json"},
+    }  # fmt: skip
+    logs = small(RETRY).measured.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    entry = {"type": "imptcp", "port": 10515, "stream": "apps"}
+    queue = {"type": "LinkedList", "size": 50_000, "dequeueBatchSize": 700}
+    changes = {
+        "inputs": [{"type": "imptcp", "port": 10514}, entry],
+        "streams": {"apps": {"queue": queue}}, "outputs": [logs, second],
+    }  # fmt: skip
+    assert number(ruleset("retry.second", changes), "dequeueBatchSize") == 700
+
+
 def test_what_is_sent_again_waits_where_its_output_gives_up() -> None:
     logs = small(RETRY).measured.model_dump(mode="json", by_alias=True, exclude_unset=True)
     logs["action.resumeRetryCount"] = 0

@@ -342,6 +342,10 @@ def test_about_how_many_trials_there_will_be() -> None:
     assert apart.trials_expected(BEST) == 3 + after
     checked = forecast(WARM_UP, trial(3, Phase.CHECK, beside_s=3.0))
     assert checked.trials_expected(BEST) == 3 + 2 * plans.pairs
+    beyond = forecast(WARM_UP, trial(3, Phase.RECIPE, BEST, pair=1, beside_s=3.0), at_s=900.0)
+    more = int(beyond.left_s() / beyond.pair_s(PLAN, BEST))
+    assert more > 0
+    assert beyond.trials_expected(BEST) == 3 + 2 * more
 
 
 @pytest.mark.parametrize(

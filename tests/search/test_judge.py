@@ -316,6 +316,24 @@ def test_pairs_of_several_machines_are_told_apart() -> None:
     assert found.eps.low < (alike.low if alike else 0.0)
 
 
+def test_memory_is_compared_across_machines_too() -> None:
+    def larger(trial: Trial, factor: float) -> Trial:
+        assert trial.measurement is not None
+        rss_bytes = int(factor * trial.measurement.shipper_rss_bytes)
+        return replace(trial, outcome=replace(trial.measurement, shipper_rss_bytes=rss_bytes))
+
+    made = [
+        (first, larger(second, 1.1 if second.machine == "north" else 1.5))
+        for first, second in on_machines({"north": 1.2, "south": 1.2})
+    ]
+    trials = study_of(made).trials
+    pooled = compared(pairs_of(trials), lambda one: one.shipper_rss_bytes, by_speed=False)
+    found = verdict(made).memory
+    assert found is not None
+    assert pooled is not None
+    assert found.low < pooled.low
+
+
 def test_a_search_is_compared_by_what_it_confirmed() -> None:
     """And by its last run at a fixed rate."""
     checks = [

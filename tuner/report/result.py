@@ -86,7 +86,8 @@ def _fuller_requests(pairs: Sequence[Pair]) -> str:
     if not held or len(held) < len(used):
         return ""
     before, after = statistics.median(held[::2]), statistics.median(held[1::2])
-    return f"a request holds {after:,.0f} events, was {before:,.0f}" if after > before else ""
+    holds_more = after >= _NOTABLE * before
+    return f"a request holds {after:,.0f} events, was {before:,.0f}" if holds_more else ""
 
 
 PAIR_FIGURES = (
