@@ -175,12 +175,12 @@ def _text(written: LoadedProfile, advice: Advice, cores: float, memory: int) -> 
 
 def _in_base(written: LoadedProfile, advice: Advice) -> Iterator[str]:
     """The parameters to write in a configuration of rsyslog, with what a main_queue() keeps."""
-    texts = (written.text, candidate(written, advice.settings).text)
-    before, after = (at(read(text, "").data, (CHANGES,)) for text in texts)
-    if written.profile.base is not None and isinstance(after, dict):
+    if written.profile.base is not None and advice.settings:
+        texts = (written.text, candidate(written, advice.settings).text)
+        before, after = (at(read(text, "").data, (CHANGES,)) for text in texts)
         known = before if isinstance(before, dict) else {}
         yield from ("", "In the configuration itself (what --write puts into changes):")
-        for key, value in after.items():
+        for key, value in after.items() if isinstance(after, dict) else ():
             if key not in known or known[key] != value:
                 yield f"  {key}: {'not set' if value is None else flow(value)}"
     if kept := with_main_queue(written, dict(advice.settings)):
