@@ -191,7 +191,8 @@ def _on_top_of(path: Path, sample: Path | None) -> str:
 
 
 def _release_here() -> str | None:
-    """The release of rsyslog here; that there is none is said: what needs it stops later."""
+    """The release of the rsyslogd here.  Where none is installed it says so and gives None: what
+    needs one stops later."""
     try:
         return rsyslog_version()
     except ProgramMissing as missing:

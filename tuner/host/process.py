@@ -88,7 +88,7 @@ def _wrapped(arguments: Sequence[str], dies_with_us: bool) -> list[str]:
     # Only here: it runs programs by this module.
     from tuner.host.programs import setpriv
 
-    prefix = list[str]()
+    prefix: list[str] = []
     if dies_with_us:
         prefix += ["--pdeathsig", "KILL"]
         arguments = ["sh", "-c", _WITH_PARENT, str(os.getpid()), *arguments]

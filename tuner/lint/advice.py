@@ -242,7 +242,9 @@ def _is_start(path: Path) -> bool:
 def _starts_later(knob: Knob, level: Level) -> bool:
     """Whether workers wait for more events than now: then fewer overtake one another."""
     before, after = amount_of(knob.current), amount_of(level)
-    return _is_start(knob.path) and None not in {before, after} and (after or 0) > (before or 0)
+    if before is None or after is None:
+        return False
+    return _is_start(knob.path) and after > before
 
 
 def _towards(knob: Knob, target: Level) -> Sequence[Level]:

@@ -194,7 +194,7 @@ def rsyslogd_layer(
     if not_asked is not None:
         return Layer(RSYSLOGD, *not_asked)
     try:
-        rsyslog_version()  # It raises where what was chosen is another program.
+        rsyslog_version()  # Raises where --rsyslogd names a program that is not rsyslogd.
         return _asked(loaded, templates, form)
     except (ProgramMissing, Refused) as cannot:
         return Layer(RSYSLOGD, None, str(cannot), missing=isinstance(cannot, ProgramMissing))

@@ -9,15 +9,7 @@ from pydantic import BaseModel
 
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.errors import KeyPath
-from tuner.lint.each import (
-    Placed,
-    each,
-    engine_outputs,
-    every_queue,
-    inputs,
-    outputs,
-    where_durable,
-)
+from tuner.lint.each import each, engine_outputs, every_queue, inputs, outputs, where_durable
 from tuner.lint.rules.transport import REMOTE, remote_servers
 from tuner.modules.input import Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -122,13 +114,10 @@ def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
     lost = lost_whole(release.rsyslog_number)
     if not lost or not at_risk:
         return
-    # A configuration does not say which release reads it.
-    places: list[tuple[KeyPath, list[Placed[OmelasticsearchOutput]]]] = [
-        (("release", "rsyslog"), at_risk)
-    ]
-    if profile.base is not None:
-        places = [((*one[0], "errorfile"), [one]) for one in at_risk]
-    for path, ones in places:
+    # A configuration does not say which release reads it: there it stands at each output.
+    in_base = profile.base is not None
+    for ones in [[one] for one in at_risk] if in_base else [at_risk]:
+        path: KeyPath = (*ones[0][0], "errorfile") if in_base else ("release", "rsyslog")
         cure = "set errorfile, which then holds what was dropped"
         if all(output.errorfile is not None for _, output in ones):
             cure = "errorfile holds what was dropped: send it again from there"
