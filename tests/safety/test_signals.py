@@ -30,12 +30,16 @@ LONGEST_S = 10.0
 
 
 def ended_by(
-    site: Path, number: signal.Signals, times: int = 1, command: tuple[str, ...] = QUICK
+    site: Path,
+    number: signal.Signals,
+    times: int = 1,
+    command: tuple[str, ...] = QUICK,
+    after: str = "starting the lab",
 ) -> None:
-    """A search that gets a signal, or several, at a random moment of its first seconds."""
+    """A search that gets a signal, or several, at a random moment of the seconds after a line."""
     before = records(site / "run")
     with Search(site, *RESUMED, command=command) as search:
-        search.await_line("starting the lab")
+        search.await_line(after)
         time.sleep(random.uniform(0.0, LONGEST_S))
         for _ in range(times):
             search.signal(number)
@@ -75,8 +79,10 @@ def test_f14_terminated_or_its_terminal_closed(
     ],
 )
 def test_control_without_handlers(begun: Path, number: signal.Signals) -> None:
+    """Before it resumes, a search that Ctrl-C ends at once has nothing more to say."""
+    command, after = unguarded("leave_signals_alone"), "resuming run"
     with pytest.raises(AssertionError, match=r"exit code|is not named|a traceback|no way on"):
-        ended_by(begun, number, command=unguarded("leave_signals_alone"))
+        ended_by(begun, number, command=command, after=after)
 
 
 @row("F14")
