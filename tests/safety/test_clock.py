@@ -23,8 +23,7 @@ pytestmark = [pytest.mark.live, pytest.mark.full]
 
 SOURCE = Path(__file__).with_name("shifted_clock.c")
 BUDGET_S = 180.0
-# For what follows a last trial on a busy machine; a clock that counts would add an hour.
-GRACE_S = 60.0
+GRACE_S = 15.0
 HOUR_S = 3600
 
 
@@ -52,10 +51,10 @@ def set_twice(site: Path, command: tuple[str, ...] = COMMAND) -> None:
             clock.set(by_s)
         done = search.wait()
         took_s = time.monotonic() - started
-        # Where trials take longer at its end than before, the last pair may be one too few.
-        require_one_cause(done.code, int("no time is left for the pairs" in done.err), done.err)
+        require_one_cause(done.code, 0, done.err)
         found = trials(search.records())
-        assert any(is_scored(one) and one["pair"] is not None for one in found), "no pair"
+        pairs = {one["pair"] for one in found if is_scored(one) and one["pair"] is not None}
+        assert len(pairs) >= 6, f"only {len(pairs)} pairs"
         assert 0.5 * BUDGET_S < took_s < BUDGET_S + GRACE_S, f"it took {took_s:.0f} s"
         for one in found:
             lasted_s = one["ended_s"] - one["at_s"]
@@ -64,12 +63,14 @@ def set_twice(site: Path, command: tuple[str, ...] = COMMAND) -> None:
 
 
 @row("F18")
+@pytest.mark.alone
 def test_f18_a_clock_that_is_set_twice_changes_nothing(site: Path, run: int) -> None:
     set_twice(site)
     require_no_files_left(site)
 
 
 @control("F18")
+@pytest.mark.alone
 def test_control_f18(site: Path) -> None:
-    with pytest.raises(AssertionError, match=r"ended before|no pair|it took|exit code"):
+    with pytest.raises(AssertionError, match=r"ended before|only \d+ pairs|exit code"):
         set_twice(site, unguarded("trust_the_wall_clock"))
