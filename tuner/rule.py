@@ -31,10 +31,11 @@ Changes = Mapping[str, object]
 
 class Cure(NamedTuple):
     """The one value that stops a loss of events, whatever else the profile says; `loss` is the
-    clause that says what is lost without it."""
+    clause that says what is lost without it, and `stops` one about what else waits with it."""
 
     value: bool | int | str
     loss: str
+    stops: str = ""
 
 
 class Complaint(NamedTuple):

@@ -67,7 +67,8 @@ class Checker:
         data = self.written.data
         for path, value in edits_of(self.written, changes).items():
             data = changed(data, self._steps(path), plain(value))
-        return Profile.model_validate(data, by_alias=True, by_name=False)
+        made = Profile.model_validate(data, by_alias=True, by_name=False)
+        return made.on_base_of(self.written.profile)
 
     def _judged(self, point: Point) -> str | None:
         try:

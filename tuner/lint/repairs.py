@@ -25,16 +25,19 @@ from tuner.space.knob import Level, level_text
 @dataclass(frozen=True)
 class Repair:
     """A change that stops a loss of events under the profile's own tier; `loss` is the clause that
-    says what is lost without it, and `code` is that of the rule."""
+    says what is lost without it, `code` is that of the rule, and `stops` one about what else waits
+    with it."""
 
     changes: tuple[tuple[str, Level], ...]
     loss: str
     code: str
+    stops: str = ""
 
     @property
     def why(self) -> str:
-        """Why it is made although nobody asked for it."""
-        return f"not for speed: without it {self.loss}"
+        """Why it is made although nobody asked for it, and what to know of it."""
+        why = f"not for speed: without it {self.loss}"
+        return f"{why}; with it {self.stops}" if self.stops else why
 
     def __str__(self) -> str:
         changes = ", ".join(f"{path}: {level_text(level)}" for path, level in self.changes)
@@ -54,9 +57,11 @@ def repairs(profile: Profile) -> tuple[Repair, ...]:
             ((_path_of(profile, one.path), one.cure.value),),
             one.cure.loss,
             one.code,
+            one.cure.stops,
         )
         for one in reported
-        if one.cure is not None and _is_sound(changed(data, one.path, one.cure.value), before)
+        if one.cure is not None
+        and _is_sound(profile, changed(data, one.path, one.cure.value), before)
     )
 
 
@@ -136,12 +141,13 @@ def mended_files(loaded: LoadedProfile) -> tuple[dict[str, str], tuple[Mend, ...
     return files, tuple(mends)
 
 
-def _is_sound(data: object, before: set[tuple[str, KeyPath]]) -> bool:
+def _is_sound(profile: Profile, data: object, before: set[tuple[str, KeyPath]]) -> bool:
     """Whether repaired data are a profile in which lint finds nothing new."""
     try:
         repaired = Profile.model_validate(data, by_alias=True, by_name=False)
     except ValidationError:
         return False
+    repaired.on_base_of(profile)
     return {(one.code, one.path) for one in lint(repaired)} <= before
 
 

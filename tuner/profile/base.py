@@ -11,8 +11,10 @@ from posixpath import abspath, basename, dirname, relpath
 
 from tuner.engines.given_template import GivenTemplate, given_template
 from tuner.errors import BadProfile, KeyPath, Problem
+from tuner.modules.around import Around
 from tuner.profile.layers import BASE, CHANGES
 from tuner.profile.source import Position, Source, Spot, at, problem_at
+from tuner.rainerscript.around import around
 from tuner.rainerscript.configuration import (
     Configuration,
     ConfigurationFiles,
@@ -61,6 +63,11 @@ class KeptBase:
         found = {str(Path(one.path).absolute()): one.text for one in self.written.files.values()}
         given = self.given
         return found | ({} if given is None else {str(Path(given.file).absolute()): given.text})
+
+    @cached_property
+    def around(self) -> Mapping[str, Around]:
+        """What stands around each action and each ruleset with a queue, by its address."""
+        return around(self.changed)
 
     def says(self, address: str, name: str) -> bool:
         """Whether a parameter is written, or a setting of the index template."""

@@ -154,6 +154,12 @@ class Profile(Section):
     guardrails: Guardrails = Guardrails.model_construct()
     search: SearchScope = SearchScope.model_construct()
 
+    def on_base_of(self, other: "Profile") -> "Profile":
+        """The same profile, with what was read of the other's base, which is its own too."""
+        if self.base is not None and other.base is not None and other.base.is_read:
+            self.base.hold(other.base.kept)
+        return self
+
     @property
     def enumerated(self) -> tuple[tuple[int, OmelasticsearchOutput], ...]:
         """The outputs into the engine, each with its number among all outputs."""

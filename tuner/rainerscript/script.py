@@ -324,11 +324,11 @@ def every(block: Block) -> Iterator[Statement]:
     while waiting:
         statement = waiting.pop()
         yield statement
-        for inner in reversed(_blocks_in(statement)):
+        for inner in reversed(inner_blocks(statement)):
             waiting.extend(reversed(inner))
 
 
-def _blocks_in(statement: Statement) -> tuple[Block, ...]:
+def inner_blocks(statement: Statement) -> tuple[Block, ...]:
     """The blocks of statements directly inside of one."""
     match statement:
         case If():

@@ -19,11 +19,12 @@ from tuner.engines.index_settings import INDEX_SETTINGS
 from tuner.engines.settings import unknown_to
 from tuner.errors import BadUsage
 from tuner.modules.queue import SEGMENTED_SINCE, QueueType
+from tuner.profile.around import lost_at_a_change
 from tuner.profile.model import Keep, Profile, Tier
 from tuner.profile.placement import measured_path
 from tuner.schema.path import Path
 from tuner.space.knob import Knob, Level, amount_of, level_text
-from tuner.space.queues import path_of
+from tuner.space.queues import leads, path_of
 
 Check = Callable[[Profile, Sequence[str]], str | None]
 
@@ -300,6 +301,10 @@ def _for_an_outage(
         if level == QueueType.DIRECT.value != knob.current:
             stops = "an outage of the engine stops the other outputs too"
             yield Concession(stops, f"{change}: {stops}")
+    in_flight, later = map(_lost_at_a_change, (written, changed))
+    if later > in_flight:
+        lost = f"up to {later:,} events are lost when another output takes over"
+        yield Concession(f"{lost} (was {in_flight:,})", f"{lost}, before up to {in_flight:,}")
     for queue, several in enlarging.items():
         held, more = (_held_in_memory(profile, queue) for profile in (written, changed))
         if more > held:
@@ -309,6 +314,13 @@ def _for_an_outage(
                 f"{', '.join(several)}: {crash} that stand in memory there, before "
                 f"{f'up to {held:,}' if held else 'none'}",
             )
+
+
+def _lost_at_a_change(profile: Profile) -> int:
+    """How many events in flight to the measured output another one that takes over does not
+    get."""
+    number, _ = profile.enumerated[0]
+    return lost_at_a_change(profile, number) if leads(profile) else 0
 
 
 def _change(knob: Knob, level: Level) -> str:

@@ -15,7 +15,8 @@ from tuner.modules.queue import (
     in_memory,
     resolve,
 )
-from tuner.profile.model import Profile
+from tuner.profile.around import around_output
+from tuner.profile.model import Keep, Profile
 from tuner.profile.placement import (
     PlacedQueue,
     entry_queue,
@@ -31,6 +32,7 @@ from tuner.space.table import IN_MEMORY, ROWS
 
 _ATTRIBUTES = {field.alias or name: name for name, field in Queue.model_fields.items()}
 _TYPE, _START = "type", "workerThreadMinimumMessages"
+_BATCH, _WORKERS = "dequeueBatchSize", "workerThreads"
 _LAYOUT = "diskQueueType"
 _FIRST, _BULK = (
     {row.path: row for row in ROWS if row.part is part and not row.allow}
@@ -110,9 +112,18 @@ def _first(profile: Profile, placed: PlacedQueue, makes_bulks: bool) -> list[Kno
     if makes_bulks:
         rows = [_also(row, _BULK[row.path]) for row in rows]
         rows += [row for row in _BULK.values() if row.path not in _FIRST]
+        rows = [_more_in_flight(profile, row) for row in rows]
     turned = _SearchedQueue(section, queue, placed.written or Queue(), starts_with_a_batch(placed))
     levels = (row.levels_before or row.levels_in(profile) for row in rows)
     return [*knobs, *turned.knobs(zip(rows, levels, strict=True))]
+
+
+def _more_in_flight(profile: Profile, row: Row) -> Row:
+    """The row of a queue that makes the bulks of an output which another takes over from: of what
+    is in flight then, more is lost with larger batches and more workers (RT255)."""
+    if row.path not in {_BATCH, _WORKERS} or not leads(profile):
+        return row
+    return replace(row, gives_up=tuple(dict.fromkeys((*row.gives_up, Keep.LOSS))))
 
 
 def _also(row: Row, other: Row) -> Row:
@@ -128,13 +139,13 @@ def _action(profile: Profile) -> list[Knob]:
     output, placed, kind = profile.measured, measured_queue(profile), _BULK[_TYPE]
     section, is_direct = path_of(profile, placed), placed.is_direct
     may_change = in_memory(placed.resolved) and in_memory(working_queue(profile).resolved)
-    if is_direct and not may_change:
+    if is_direct and (not may_change or _would_end_failover(profile)):
         return []
     begun = queue_for_direct(profile).model_copy(update={"type": QueueType.LINKED_LIST})
     queue = resolve(begun, Place.ACTION) if is_direct else placed.resolved
     with_a_batch = starts_with_a_batch(placed)
     turned = _SearchedQueue(section, queue, output.queue or Queue(), with_a_batch, is_direct)
-    rows = [row for row in _BULK.values() if row is not kind]
+    rows = [_more_in_flight(profile, row) for row in _BULK.values() if row is not kind]
     knobs = turned.knobs((row, row.levels_in(profile)) for row in rows)
     if not may_change:
         return knobs
@@ -142,6 +153,18 @@ def _action(profile: Profile) -> list[Knob]:
     of_type = kind.knob(section, now.value, kind.levels_in(profile))
     needs = Need(of_type.path, (*IN_MEMORY, *(one.value for one in DISK_TYPES)))
     return [of_type, *(replace(knob, needs=(needs, *knob.needs)) for knob in knobs)]
+
+
+def _would_end_failover(profile: Profile) -> bool:
+    """Whether a queue of the action's own would keep others from taking over: it accepts
+    everything (RT252).  In a profile a queue is rendered around all of them."""
+    return profile.base is not None and leads(profile)
+
+
+def leads(profile: Profile) -> bool:
+    """Whether others take over from the measured output."""
+    number, _ = profile.enumerated[0]
+    return bool(around_output(profile, number).take_over)
 
 
 def queue_for_direct(profile: Profile) -> Queue:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tuner.lint.each import action_queues, each, engine_outputs, every_queue, where_durable
 from tuner.lint.rules.transport import of_each_item, remote_servers
+from tuner.lint.waiting import waiting_queue
 from tuner.modules.imuxsock import ImuxsockInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import EMPTIED_IN_MS, ROOM_AWAITED_MS, Place
@@ -42,12 +43,15 @@ def _impatient_enqueue(queue: PlacedQueue, profile: Profile) -> Iterator[Complai
             ROOM_AWAITED_MS,
             f"events are lost when {queue.label} stays full for {timeout / 1000:g} s",
         )
+        way = (
+            f"set timeoutEnqueue to {ROOM_AWAITED_MS} to wait instead, as the durable tier promises"
+        )
+        way, usable = waiting_queue(profile, queue, way, cure)
         yield Complaint(
             ("timeoutEnqueue",),
-            f"when {queue.label} stays full for {timeout} ms a message is dropped: set "
-            f"timeoutEnqueue to {ROOM_AWAITED_MS} to wait instead, as the durable tier "
-            f"promises{waits if stops_programs else ''}",
-            None if stops_programs else cure,
+            f"when {queue.label} stays full for {timeout} ms a message is dropped: {way}"
+            f"{waits if stops_programs else ''}",
+            None if stops_programs else usable,
         )
 
 

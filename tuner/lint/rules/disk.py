@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.lint.each import each, every_queue, queues_with_files, where_durable
+from tuner.lint.waiting import spools
 from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imrelp import ImrelpInput
 from tuner.modules.imtcp import ImtcpInput
@@ -138,6 +139,40 @@ def _place_unknown(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
                 f"all events since the last new queue file {become} when rsyslogd crashes",
             ),
         )
+
+
+@loss(
+    "RT134",
+    why="A disk-assisted queue writes to disk above highWatermark, 90 % of its size by default. "
+    "Events in flight count for its size but not for the mark: with a target that is away, a queue "
+    "of less than ten batches is full before, and its files stay empty.",
+    source="rsyslog runtime/queue.c, qqueueAdviseMaxWorkers; seen on 8.2302: with 128 in flight a "
+    "queue of 1000 writes to disk at a mark of 872, and never at 873; one of 1200 never, of 1300 "
+    "always",
+    bad={**_FILES, "outputs[logs].queue": {**_ASSISTED, "type": "LinkedList", "size": 1200}},
+    good={"outputs[logs].queue.size": 1300},
+)
+@each(every_queue)
+def _never_on_disk(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
+    """One worker with a full batch is enough; whether all have one depends on the traffic."""
+    mark, held = queue.resolved.high_watermark or 0, queue.workers * queue.batch
+    if not queue.resolved.is_disk_assisted or spools(queue) or mark > queue.size:
+        return  # Of a mark above the size RT105 says that it is another one.
+    is_written = queue.written is not None and queue.written.high_watermark is not None
+    least = -(-(mark + held if is_written else 10 * held) // 100) * 100
+    cure = Cure(
+        least,
+        f"{queue.label} can be full before it writes to disk, and holds {queue.size} events of an "
+        "outage",
+    )
+    yield Complaint(
+        ("size",),
+        f"{queue.label} can be full before it writes anything to disk: it does so above "
+        f"highWatermark, {mark} events, without those in flight, and {held} of its {queue.size} "
+        f"can be in flight ({queue.workers} x {queue.batch}): use at least {least}, or a "
+        "lower highWatermark",
+        cure,
+    )
 
 
 @error(

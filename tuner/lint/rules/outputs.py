@@ -5,18 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
-from itertools import pairwise
+from typing import NamedTuple
 
 from tuner.lint.each import Placed, each, outputs, outputs_of, where_durable
 from tuner.lint.rules.inputs import disagreements
+from tuner.lint.waiting import listed
+from tuner.modules.around import Around
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import DYNA_FILES, OmfileOutput, file_pattern
-from tuner.modules.output import Output
+from tuner.modules.output import EXAMPLE_QUEUE, Output
+from tuner.profile.around import around_output, lost_at_a_change
 from tuner.profile.documents import fields_of, mapping_of
-from tuner.profile.model import Profile, Tier
-from tuner.profile.placement import action_queue, every_failover, working_queue
-from tuner.rule import Complaint, Cure, advice, error, loss
+from tuner.profile.model import Profile
+from tuner.rule import Complaint, Cure, advice, error, loss, warning
 from tuner.schema.units import size_bytes
 
 # The properties with a fixed number of values.
@@ -242,11 +244,31 @@ _GIVES_UP = {"action.resumeRetryCount": 0}
 _STANDS_IN = {**_FILE, _SUSPENDED: True}
 
 
-def _followed(profile: Profile) -> Iterator[Placed[tuple[Output, Output]]]:
-    """Each output that another stands in for, with that one."""
-    for group in every_failover(profile):
-        for before, after in pairwise(group):
-            yield ("outputs", before), (profile.outputs[before], profile.outputs[after])
+class _Led(NamedTuple):
+    """An output that others take over from: with its number, the first of those by name, and
+    whether it takes over from one itself."""
+
+    number: int
+    output: Output
+    after: str
+    stands_in: bool
+
+
+def _followed(profile: Profile) -> Iterator[Placed[_Led]]:
+    """Each output that others take over from."""
+    for number, output in enumerate(profile.outputs):
+        found = around_output(profile, number)
+        if found.take_over:
+            led = _Led(number, output, found.take_over[0], bool(found.before))
+            yield ("outputs", number), led
+
+
+def _waiting_beside_others(profile: Profile) -> Iterator[Placed[Around]]:
+    """What is around each output into the engine that stops others while it waits."""
+    for number, output in profile.enumerated:
+        found = around_output(profile, number)
+        if output.action_resume_retry_count and output.is_direct and found.beside:
+            yield ("outputs", number), found
 
 
 @error(
@@ -257,10 +279,11 @@ def _followed(profile: Profile) -> Iterator[Placed[tuple[Output, Output]]]:
     good={f"outputs[logs].{_SUSPENDED}": False},
 )
 def _first_stands_in(profile: Profile) -> Iterator[Complaint]:
-    for first, *_ in every_failover(profile):
-        if profile.outputs[first].exec_only_when_previous_is_suspended:
+    for number, output in enumerate(profile.outputs):
+        stands_in = output.exec_only_when_previous_is_suspended
+        if stands_in and not around_output(profile, number).before:
             yield Complaint(
-                ("outputs", first, _SUSPENDED),
+                ("outputs", number, _SUSPENDED),
                 "there is no output of its stream before this one that could be suspended: "
                 "put the one that it takes over from first",
             )
@@ -274,19 +297,19 @@ def _first_stands_in(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].action.resumeRetryCount": 0},
 )
 @each(_followed, "action.resumeRetryCount")
-def _never_suspended(pair: tuple[Output, Output], _: Profile) -> Iterator[str]:
-    before, after = pair
-    if before.action_resume_retry_count == -1:
+def _never_suspended(led: _Led, _: Profile) -> Iterator[str]:
+    if led.output.action_resume_retry_count == -1:
         yield (
-            f"this output is retried forever, so {after.name} never takes over: set "
+            f"this output is retried forever, so {led.after} never takes over: set "
             "action.resumeRetryCount to 0 or a few"
         )
 
 
 @error(
     "RT252",
-    why="An action with a queue accepts everything and never counts as suspended.",
-    source="rsyslog action.c, doSubmitToActionQ",
+    why="An action with a queue accepts everything and never counts as suspended: with the engine "
+    "away the file that was to take over had none of 3,000 events.",
+    source="rsyslog action.c, doSubmitToActionQ; seen on 8.2302",
     bad={
         "guardrails.tier": "relaxed",
         "outputs": [
@@ -298,13 +321,33 @@ def _never_suspended(pair: tuple[Output, Output], _: Profile) -> Iterator[str]:
     good={"outputs[file].queue": None},
 )
 @each(_followed, "queue")
-def _queue_between(pair: tuple[Output, Output], _: Profile) -> Iterator[str]:
-    before, after = pair
-    if before.exec_only_when_previous_is_suspended and not before.is_direct:
-        yield (
-            f"an output with a queue accepts everything, so {after.name} never takes over: "
-            "remove this queue; the first output's queue serves them all"
-        )
+def _queue_between(led: _Led, profile: Profile) -> Iterator[str]:
+    """Of a profile the first output's queue is rendered before all of them."""
+    if led.output.is_direct or not (led.stands_in or profile.base):
+        return
+    way = "remove this queue; the first output's queue serves them all"
+    if profile.base is not None:
+        way = "give the queue to a ruleset around both instead"
+    yield f"an output with a queue accepts everything, so {led.after} never takes over: {way}"
+
+
+@warning(
+    "RT256",
+    why="rsyslog runs the actions of an event one after the other in one thread. An action without "
+    "a queue that waits for its target stops all of them, local files too, and in the end the "
+    "inputs.",
+    source="rsyslog issue 4910; seen on 8.2302: with the engine away the file beside stood still",
+    bad={"outputs": [{**_LEADER, "queue": {"type": "Direct"}}, _FILE]},
+    good={"outputs[logs].queue": EXAMPLE_QUEUE},
+)
+@each(_waiting_beside_others, "queue")
+def _stops_others(found: Around, _: Profile) -> Iterator[str]:
+    lost = f", and {listed(found.hasty)} then loses events" if found.hasty else ""
+    yield (
+        f"while its target is down, this output without a queue also stops {listed(found.beside)}"
+        f"{lost}: give it a queue, which holds an outage, best one on disk (type LinkedList, "
+        "filename, and a size of twenty batches or more)"
+    )
 
 
 @error(
@@ -379,18 +422,21 @@ def _mapped(output: OmelasticsearchOutput) -> dict[str, object]:
 def _lost_at_the_change(profile: Profile) -> Iterator[Complaint]:
     """Seen on 8.2302 with omelasticsearch: when a target goes down, the batches in flight are lost,
     with resumeRetryCount 0 and 1 alike; nothing before or after, and nothing twice."""
-    if profile.guardrails.tier is not Tier.DURABLE:
-        return
-    for group in every_failover(profile):
-        own = action_queue(profile, group[0])
-        queue = working_queue(profile, group[0]) if own.is_direct else own
-        for number, standin in pairwise(group):
-            before, after = profile.outputs[number], profile.outputs[standin]
+    for _, led in where_durable(_followed)(profile):
+        name, placed = led.output.name, _place_of(profile, led.after)
+        if led.output.action_resume_retry_count != -1:
             yield Complaint(
-                ("outputs", standin, _SUSPENDED),
-                f"when {before.name} goes down, the batches in flight, up to "
-                f"{queue.copies * queue.workers * queue.batch} events, are lost before "
-                f"{after.name} takes over, which the durable tier forbids: to keep them remove "
-                f"{after.name}, and give {before.name} a queue with a filename and "
-                "action.resumeRetryCount -1",
+                ("outputs", led.number if placed is None else placed, _SUSPENDED),
+                f"when {name} goes down, the batches in flight, up to "
+                f"{lost_at_a_change(profile, led.number)} events, are lost before {led.after} "
+                f"takes over, which the durable tier forbids: to keep them remove {led.after}, "
+                f"and give {name} a queue with a filename and action.resumeRetryCount -1",
             )
+
+
+def _place_of(profile: Profile, name: str) -> int | None:
+    """The number of the output that is called so; None for an action that no profile has."""
+    for number, output in enumerate(profile.outputs):
+        if name in {output.name, f"action[{output.name}]"}:
+            return number
+    return None

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
 from tuner.lint.each import Placed, each, engine_outputs, outputs_of, where_durable
+from tuner.lint.waiting import waiting_output
 from tuner.modules.omelasticsearch import ASKS_AT_START, OmelasticsearchOutput
 from tuner.modules.omhttp import OmhttpOutput
-from tuner.modules.output import Output
+from tuner.profile.around import around_output
 from tuner.profile.model import Profile
-from tuner.profile.placement import every_failover
 from tuner.rule import Changes, Complaint, Cure, error, loss, warning
 from tuner.schema.parameter import since
 from tuner.schema.scalars import is_loopback
@@ -175,10 +175,13 @@ def _slow_start(profile: Profile) -> Iterator[Complaint]:
     )
 
 
-def _without_failover(profile: Profile) -> Iterator[Placed[Output]]:
-    """The outputs that no other takes over from."""
-    for *_, last in every_failover(profile):
-        yield ("outputs", last), profile.outputs[last]
+def _without_failover(profile: Profile) -> Iterator[Placed[int]]:
+    """The numbers of the outputs that no other takes over from.  In a configuration of the user's
+    nothing takes over from an action with a queue of its own (RT252)."""
+    for number, output in enumerate(profile.outputs):
+        has_queue = profile.base is not None and not output.is_direct
+        if has_queue or not around_output(profile, number).take_over:
+            yield ("outputs", number), number
 
 
 @loss(
@@ -190,13 +193,15 @@ def _without_failover(profile: Profile) -> Iterator[Placed[Output]]:
     good={"outputs[logs].action.resumeRetryCount": -1},
 )
 @each(_without_failover)
-def _gives_up(output: Output, _: Profile) -> Iterator[Complaint]:
-    if output.action_resume_retry_count == 0:
+def _gives_up(number: int, profile: Profile) -> Iterator[Complaint]:
+    if profile.outputs[number].action_resume_retry_count == 0:
+        cure = Cure(-1, "events are lost as soon as the target is down")
+        way, usable = waiting_output(profile, number, "use -1", cure)
         yield Complaint(
             ("action.resumeRetryCount",),
             "action.resumeRetryCount 0, rsyslog's default, drops events as soon as the target is "
-            "down: use -1",
-            Cure(-1, "events are lost as soon as the target is down"),
+            f"down: {way}",
+            usable,
         )
 
 
@@ -209,13 +214,15 @@ def _gives_up(output: Output, _: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].action.resumeRetryCount": -1},
 )
 @each(where_durable(_without_failover))
-def _gives_up_later(output: Output, _: Profile) -> Iterator[Complaint]:
-    count = output.action_resume_retry_count
+def _gives_up_later(number: int, profile: Profile) -> Iterator[Complaint]:
+    count = profile.outputs[number].action_resume_retry_count
     if count > 0:
+        cure = Cure(-1, f"events are lost when the target is still down after {count} retries")
+        way, usable = waiting_output(profile, number, "use -1", cure)
         yield Complaint(
             ("action.resumeRetryCount",),
-            f"events are dropped after {count} retries, which the durable tier forbids: use -1",
-            Cure(-1, f"events are lost when the target is still down after {count} retries"),
+            f"events are dropped after {count} retries, which the durable tier forbids: {way}",
+            usable,
         )
 
 
