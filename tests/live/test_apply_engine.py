@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import secrets
 import signal
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.hosts import NEEDS_HOSTS, SshHost, hosts
+from tests.live.hosts import NEEDS_HOSTS, SshHost, hosts, passed
 from tests.live.test_apply import DYING, RUNS, Site
 from tests.safety.scorecard import row
 from tuner.engine.client import JSON, EngineClient, EngineRefused
@@ -140,3 +141,62 @@ def test_recover_brings_back_the_engines_objects(site: EngineSite, line: int) ->
     assert str(site.objects()).replace("'version'", "") == str(objects).replace("'version'", "")
     assert site.host.tree() == before
     assert site.tune("recover").out == "no unfinished apply was started from this machine\n"
+
+
+_CONF = """\
+module(load="imtcp")
+module(load="omelasticsearch")
+input(type="imtcp" port="{port}" address="127.0.0.1")
+action(type="omelasticsearch" name="es" serverport="{engine}" server="127.0.0.1" bulkmode="on"
+       searchType="" searchIndex="{index}" template="line" queue.type="LinkedList")
+"""
+_LINE = 'template(name="line" type="string" string="{\\"message\\":\\"%msg:::json%\\"}")\n'
+
+
+def based(site: EngineSite, kind: str, changes: str) -> None:
+    """The host runs its own configuration; the profile changes the template beside that."""
+    port = site.client.url.rpartition(":")[2]
+    conf = _LINE + _CONF.format(port=free_ports(1), engine=port, index=site.index)
+    site.host.write("/etc/rsyslog.conf", conf)
+    passed(site.host.run("systemctl", "restart", "rsyslog"))
+    (site.folder / "rsyslog.conf").write_text(conf)
+    inner: JSON = {"settings": {"number_of_shards": 1, "index.refresh_interval": "5s"}}
+    body: JSON = {"index_patterns": [site.index], **(
+        inner | {"order": 300} if kind == "_template" else {"template": inner, "priority": 300}
+    )}  # fmt: skip
+    site.client.request("PUT", f"/{kind}/{site.index}", body)
+    (site.folder / "t.json").write_text(json.dumps(site.client.get(f"/{kind}/{site.index}")))
+    base = "base: {rsyslog: rsyslog.conf, template: t.json}"
+    site.profile.write_text(f"name: prod\n{base}\nchanges:\n  {changes}\n")
+
+
+@pytest.mark.parametrize(
+    "kind", ["_index_template", pytest.param("_template", marks=pytest.mark.full)]
+)
+def test_the_template_of_a_base_is_given_compared_and_taken_back(
+    site: EngineSite, kind: str
+) -> None:
+    path = f"/{kind}/{site.index}"
+    based(site, kind, "template.index.refresh_interval: 7s")
+    before, engine = str(site.client.get(path)), ("--elasticsearch", site.client.url)
+    words = ("--inventory", site.inventory, *engine)
+    assert "'5s'" in before
+    try:
+        different = site.tune("diff", site.profile, *engine)
+        assert (different.code, '+    "index.refresh_interval": "7s"' in different.out) == (2, True)
+        command = (sys.executable, "-c", DYING, "2")
+        assert site.killed(command=command) == -signal.SIGKILL
+        assert site.tune("recover").code == 0
+        assert str(site.client.get(path)) == before
+        done = site.tune("apply", site.profile, *words, "--yes")
+        assert (done.code, "managed_by" in str(site.client.get(path))) == (0, True), done.err
+        assert site.tune("diff", site.profile, *engine).code == 0
+        assert (verified := site.tune("verify", site.profile, *words)).code == 0, verified
+        theirs = {"index_patterns": [site.index], "version": 7}
+        site.client.request("PUT", path, theirs)
+        drifted = site.tune("verify", site.profile, *words)
+        assert (drifted.code, f"template {site.index} differs" in drifted.out) == (2, True)
+        foreign = site.tune("apply", site.profile, *words, "--yes")
+        assert (foreign.code, "not made by rsyslog-tune" in foreign.err) == (5, True), foreign.err
+    finally:
+        site.client.request("DELETE", path)

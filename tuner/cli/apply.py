@@ -207,8 +207,11 @@ def _planned(
         changes = tuple(_host_change(one, take_over, refused) for one in hosts)
         objects: tuple[EngineChange, ...] = ()
         if client is not None:
-            objects, foreign = engine_changes(loaded.profile, client, site, take_over)
-            refused += map(Refused, foreign)
+            try:
+                objects, foreign = engine_changes(loaded.profile, client, site, take_over)
+                refused += map(Refused, foreign)
+            except Refused as bad:
+                refused.append(bad)
     text, layers, beside = loaded.text, loaded.layers, loaded.beside
     url = None if client is None else client.url
     return DeployPlan(str(loaded.path), text, layers, beside, changes, url, objects)

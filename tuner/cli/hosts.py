@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from tuner.cli.console import say
 from tuner.cli.options import form_of
 from tuner.deploy.host_profile import HostProfile, host_profile, needs_of
 from tuner.deploy.inventory import InventoryHost, Role, choose, load_inventory
@@ -69,9 +70,13 @@ def engine_url(
         raise BadUsage("--skip-engine and --elasticsearch cannot be combined")
     if skip or not profile.indexed:
         return None
-    # The login of a base is in its files, and no business of ours.
-    if url is not None or profile.base is not None:
+    if url is not None:
         return url
+    if profile.base is not None:
+        # Its login is in its files, and no business of ours.
+        if profile.base.template is not None:
+            say(f"{profile.base.template} is left out: --elasticsearch URL says where it belongs")
+        return None
     server = profile.measured.servers[0].rstrip("/")
     elsewhere = [one.name for one in machines if not one.address.startswith("local:")]
     if elsewhere and is_loopback(urlsplit(server).hostname or ""):

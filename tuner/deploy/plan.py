@@ -20,6 +20,7 @@ from tuner.engine.installed import (
     component_template,
     installed_templates,
     lifecycle_policy,
+    old_templates,
     open_indices,
 )
 from tuner.engine.owned import MANAGER
@@ -35,7 +36,7 @@ from tuner.validate.difference import ClusterObject, compare
 
 KIND = "apply-plan"
 # In the order in which one needs the other.
-_ORDER = ("/_ilm/", "/_plugins/_ism/", "/_component_template/", "/_index_template/")
+_ORDER = ("/_ilm/", "/_plugins/_ism/", "/_component_template/", "/_index_template/", "/_template/")
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,9 @@ def engine_changes(
     profile: Profile, client: EngineClient, site: Templates | None, take_over: bool
 ) -> tuple[tuple[EngineChange, ...], tuple[str, ...]]:
     """What differs in the engine, in the order in which it is to be put, and why it must not be:
-    objects that are not ours to change."""
+    objects that are not ours to change.  A base that names no template has none."""
+    if profile.base is not None and profile.base.kept.template is None:
+        return (), ()
     differing = [one for one in compare(profile, client, site) if one.differs]
     changes = (
         EngineChange(one.name, one.path, one.body, one.before, one.unified()) for one in differing
@@ -166,8 +169,9 @@ def object_there(client: EngineClient, path: str, body: JSON) -> JSON | None:
     if name == "_settings":
         given = [normal.settings(one.settings) for one in open_indices(client, place[1:])]
         return {key: given[0].get(key) for key in normal.settings(body)} if given else None
-    if place == "/_index_template":
-        return {one.name: one.body for one in installed_templates(client)}.get(name)
+    if place in {"/_index_template", "/_template"}:
+        every = old_templates(client) if place == "/_template" else installed_templates(client)
+        return {one.name: one.body for one in every}.get(name)
     if place == "/_component_template":
         return component_template(client, name)
     if place:
@@ -250,10 +254,10 @@ def _rank(path: str) -> int:
 def _why_not_ours(one: ClusterObject, take_over: bool) -> str | None:
     if one.name.startswith("alias ") and one.found is not None:
         return f"{one.name} writes to no index: set is_write_index for one of its indices"
-    if one.before is None or one.path.endswith("/_settings") or take_over:
+    if one.before is None or one.is_basis or one.path.endswith("/_settings") or take_over:
         return None
-    policy = at(one.before, "policy")
-    marks = at(one.before, "_meta", "managed_by"), at(policy, "_meta", "managed_by")
+    policy, mappings = at(one.before, "policy"), at(one.before, "mappings")
+    marks = [at(part, "_meta", "managed_by") for part in (one.before, policy, mappings)]
     if MANAGER in marks or MANAGER in str(at(policy, "description")):
         return None
     return (

@@ -96,6 +96,21 @@ def installed_templates(client: EngineClient) -> tuple[InstalledTemplate, ...]:
     return tuple(sorted(each, key=lambda one: one.name))
 
 
+def old_templates(client: EngineClient) -> tuple[InstalledTemplate, ...]:
+    """The same of the older kind, those of `_template`."""
+    each = (
+        InstalledTemplate(
+            name=name,
+            patterns=tuple(map(str, list_at(body, "index_patterns"))),
+            priority=number_at(body, "order"),
+            body=object_at(answer, name),
+        )
+        for answer in (client.find("/_template", _ABSENT),)
+        for name, body in answer.items()
+    )
+    return tuple(sorted(each, key=lambda one: one.name))
+
+
 def same_template(
     templates: Sequence[InstalledTemplate], name: str, patterns: Sequence[str]
 ) -> InstalledTemplate | None:

@@ -29,6 +29,8 @@ _IMPLIED: Mapping[str, object] = {
     "error_notification": "null",
     "retry": {"count": "3", "backoff": "exponential", "delay": "1m"},
 }
+# What a template of `_template` has where it says nothing.
+_FIRST = ("order", "0")
 _MAY_BE_EMPTY = frozenset(
     {"composed_of", "ignore_missing_component_templates", "_meta", "settings", "mappings",
      "aliases"}
@@ -36,14 +38,31 @@ _MAY_BE_EMPTY = frozenset(
 
 
 def template(body: JSON) -> JSON:
-    """An index template or a component template; its settings flat, all values as texts."""
-    inner = object_at(body, "template")
-    meta = {key: value for key, value in object_at(body, "_meta").items() if key not in _OURS}
+    """An index template, one of `_template` too, or a component template; its settings flat, all
+    values as texts."""
     outer = {key: value for key, value in body.items() if key not in {"template", *_BOOKKEEPING}}
-    parts = {**outer, **inner, "_meta": meta, "settings": settings(object_at(inner, "settings"))}
+    parts = _without_mark({**outer, **object_at(body, "template")})
+    flat = settings(object_at(parts, "settings"))
+    # Engines take names without the prefix, and give them back with it.
+    parts["settings"] = {f"index.{key.removeprefix('index.')}": flat[key] for key in flat}
+    parts["mappings"] = _without_mark(object_at(parts, "mappings"))
+    patterns = parts.get("index_patterns")
+    if isinstance(patterns, str):
+        parts["index_patterns"] = [patterns]
     if "data_stream" in parts:
         parts["data_stream"] = _unimplied(_texts(parts["data_stream"]))
-    return {key: _texts(value) for key, value in parts.items() if value or key not in _MAY_BE_EMPTY}
+    plain = {
+        key: _texts(value) for key, value in parts.items() if value or key not in _MAY_BE_EMPTY
+    }
+    return {key: value for key, value in plain.items() if (key, value) != _FIRST}
+
+
+def _without_mark(part: JSON) -> JSON:
+    """A part without what its `_meta` says of us."""
+    meta = {key: value for key, value in object_at(part, "_meta").items() if key not in _OURS}
+    return {key: value for key, value in part.items() if key != "_meta"} | (
+        {"_meta": meta} if meta else {}
+    )
 
 
 def puttable(body: JSON) -> JSON:
@@ -68,10 +87,7 @@ def settings(nested: JSON, prefix: str = "") -> JSON:
 
 def policy(body: JSON) -> JSON:
     """A policy of ILM or ISM without what its engine adds to it."""
-    inner = object_at(body, "policy")
-    meta = {key: value for key, value in object_at(inner, "_meta").items() if key not in _OURS}
-    kept = {key: value for key, value in {**inner, "_meta": meta}.items() if key != "_meta" or meta}
-    return object_at(_unimplied(_texts(kept)))
+    return object_at(_unimplied(_texts(_without_mark(object_at(body, "policy")))))
 
 
 def respelled(theirs: object, ours: object) -> object:

@@ -14,6 +14,8 @@ _ELSEWHERE = (
     "index.lifecycle.", "index.plugins.", "index.opendistro.", "index.routing.allocation.",
     "index.default_pipeline", "index.final_pipeline",
 )  # fmt: skip
+# What Elasticsearch 9 answers beside a template, and refuses in one.
+_SAID_BY_ENGINES = ("created_date", "modified_date")
 _SETTINGS, _MAPPINGS = "settings", "mappings"
 _DECODER, _BLANKS = json.JSONDecoder(), re.compile(r"[\s,]*")
 _OF_MAPPINGS = frozenset(
@@ -23,15 +25,28 @@ _OF_MAPPINGS = frozenset(
 
 @dataclass(frozen=True)
 class GivenTemplate:
-    """The file, the patterns of index names that it is for, mappings, and settings by their whole
-    names; `left_out` names what a lab does not have."""
+    """The file, what is put of it, the name that it has there (None: it does not say), the patterns
+    of index names that it is for, mappings, and settings by their whole names; `left_out` names
+    what a lab does not have."""
 
     file: str
     text: str
+    body: Mapping[str, object]
+    name: str | None
     patterns: tuple[str, ...]
     mappings: Mapping[str, object]
     settings: Mapping[str, object]
     left_out: tuple[str, ...]
+
+    @property
+    def is_composable(self) -> bool:
+        """Whether it is one of `_index_template`, not of `_template`."""
+        return _SETTINGS not in self.body and _MAPPINGS not in self.body
+
+    @property
+    def says_patterns(self) -> bool:
+        """Whether it says which indices it is for, as every template of an engine does."""
+        return "index_patterns" in self.body
 
     def is_for(self, index: str) -> bool:
         """Whether an index of that name would be made from it."""
@@ -49,7 +64,7 @@ class GivenTemplate:
 def given_template(file: str, text: str) -> GivenTemplate:
     """The template in a file: a body of `_index_template` or `_template`, or what one of these
     answers.  Raises ValueError, which says what is wrong."""
-    body = _body(json.loads(text))
+    name, body = _named(json.loads(text))
     if body.get("composed_of"):
         raise ValueError(
             "it is composed_of component templates, which are not in it: save what GET "
@@ -68,6 +83,8 @@ def given_template(file: str, text: str) -> GivenTemplate:
     return GivenTemplate(
         file=file,
         text=text,
+        body={key: body[key] for key in body if not key.startswith(_SAID_BY_ENGINES)},
+        name=name,
         patterns=_patterns(body),
         mappings=mappings,
         settings={name: value for name, value in flat.items() if name not in gone},
@@ -155,20 +172,21 @@ def _with_first(text: str, at: int, name: str, written: str) -> str:
     return f"{text[:at]}{json.dumps(name)}: {written},{between}{text[at:]}"
 
 
-def _body(data: object) -> Mapping[str, object]:
-    """The template itself, without what an answer of the engine has around it."""
+def _named(data: object) -> tuple[str | None, Mapping[str, object]]:
+    """The template itself, and its name where an answer of the engine has that around it."""
     if not isinstance(data, Mapping):
         raise ValueError("it is no JSON object")
     several = data.get("index_templates")
     if isinstance(several, list):
         if len(several) != 1:
             raise ValueError(f"it has {len(several)} templates, not one")
-        return _object(several[0], "index_template")
+        body = _object(several[0], "index_template")
+        return (str(several[0]["name"]) if body and "name" in several[0] else None), body
     if len(data) == 1:
-        (only,) = data.values()
+        ((name, only),) = data.items()
         if isinstance(only, Mapping) and "index_patterns" in only:
-            return only
-    return data
+            return str(name), only
+    return None, data
 
 
 def _object(data: object, name: str) -> Mapping[str, object]:

@@ -56,6 +56,15 @@ class KeptBase:
         given = () if self.given is None else ((self.given.file, self.given.text),)
         return (*self.written.text, *given)
 
+    @property
+    def changed_settings(self) -> frozenset[str]:
+        """The settings of the index template that the profile changes, by their whole names."""
+        if self.given is None or self.template is None:
+            return frozenset()
+        before, after = self.given.settings, self.template.settings
+        names = before.keys() | after.keys()
+        return frozenset(name for name in names if before.get(name) != after.get(name))
+
     @cached_property
     def sources(self) -> Mapping[str, str]:
         """Its files without changes and its index template, by their whole paths and as

@@ -23,6 +23,7 @@ from tuner.render.engine_files import (
     INDEX_TEMPLATE,
     LIFECYCLE,
     LIVE_SETTINGS,
+    OURS,
     Json,
     first_index,
     live_settings,
@@ -49,7 +50,6 @@ HOSTS = "hosts/"
 OPTIONAL = (
     RSYSLOG, HEAP, *NODE.values(), INDEX_TEMPLATE, FIRST_INDEX, LIFECYCLE, *COMPONENTS.values()
 )  # fmt: skip
-OURS = "rsyslog-tune"
 HEADER = "Rendered by rsyslog-tune"
 
 

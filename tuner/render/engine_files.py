@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tuner.engines.given_template import GivenTemplate
 from tuner.engines.index import Index, MappingStyle, Rotate
 from tuner.engines.index_settings import INDEX_SETTINGS, IndexSettings
 from tuner.engines.release import Engine
@@ -15,6 +16,7 @@ from tuner.profile.model import Profile
 from tuner.render.fingerprint import fingerprint
 from tuner.render.templates import Templates, shipped_templates
 
+OURS = "rsyslog-tune"
 INDEX_TEMPLATE = "index-template.json"
 LIVE_SETTINGS = "live-settings.json"
 FIRST_INDEX = "first-index.json"
@@ -74,6 +76,17 @@ def rendered_templates(
 def first_index(index: Index, templates: Templates | None = None) -> Json:
     """The body of `PUT TARGET-000001`."""
     return _filled(templates, FIRST_INDEX, target=index.target)
+
+
+def marked(template: GivenTemplate) -> Json:
+    """A template of the user's as it is put: with the mark of what is ours, for which the older
+    kind has room in its mappings alone."""
+    body = dict(template.body)
+    place = body if template.is_composable else dict(template.mappings)
+    meta = place.get("_meta")
+    mark = {"managed_by": OURS, "profile_hash": fingerprint(body)}
+    place["_meta"] = (meta if isinstance(meta, dict) else {}) | mark
+    return place if template.is_composable else body | {"mappings": place}
 
 
 def live_settings(output: OmelasticsearchOutput, templates: Templates | None = None) -> Json:

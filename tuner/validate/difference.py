@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from tuner.engine import normal
-from tuner.engine.client import JSON, EngineClient
+from tuner.engine.client import JSON, EngineClient, object_at
 from tuner.engine.installed import (
     InstalledTemplate,
     OpenIndex,
@@ -16,6 +17,7 @@ from tuner.engine.installed import (
     component_template,
     installed_templates,
     lifecycle_policy,
+    old_templates,
     open_indices,
     same_template,
 )
@@ -23,16 +25,21 @@ from tuner.engines.index import Rotate
 from tuner.engines.index_settings import INDEX_SETTINGS
 from tuner.engines.release import Engine
 from tuner.engines.settings import Update
+from tuner.errors import Refused
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile
 from tuner.render.engine_files import (
     first_index,
     index_patterns,
     live_settings,
+    marked,
     policy,
     rendered_templates,
 )
 from tuner.render.templates import Templates
+
+if TYPE_CHECKING:
+    from tuner.profile.base import KeptBase
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,7 @@ class ClusterObject:
     """One object of a cluster in normal form, None when it is missing, and as it should be.
 
     `body`, put at `path`, makes it so; `before` is the body that brings back what was found.
+    `is_basis`: no more differs than what a profile changes in what it stands on.
     """
 
     name: str
@@ -48,6 +56,7 @@ class ClusterObject:
     path: str
     body: JSON
     before: JSON | None
+    is_basis: bool = False
 
     @property
     def differs(self) -> bool:
@@ -80,11 +89,11 @@ def compare(
     """Every object that the profile's outputs are rendered to: component templates, the index
     template, the policy, the alias that rolls over, and the live settings of each open index.
 
-    A template is looked for under the name of its index, else by its index patterns.  A base has
-    objects of its own in the cluster, which are not compared.
+    A template is looked for under the name of its index, else by its index patterns.  Of what a
+    base has in the cluster only the template that it names is known; raises Refused without one.
     """
     if profile.base is not None:
-        return ()
+        return (_given_template(profile.name, profile.base.kept, client),)
     installed = installed_templates(client)
     return tuple(
         one
@@ -105,6 +114,43 @@ def _compared(
     return ClusterObject(
         name, aligned if isinstance(aligned, dict) else found, wanted, path, body, before
     )
+
+
+def _given_template(profile: str, kept: KeptBase, client: EngineClient) -> ClusterObject:
+    """The template that a base names: under the name that its file says, else that of the engine's
+    for the same patterns, else the profile's."""
+    given = kept.template
+    if given is None:
+        raise Refused(
+            "the profile stands on a configuration, and without base.template nothing says what "
+            "the engine should have: save what GET _index_template/NAME answers, and name the file"
+        )
+    if not given.says_patterns:
+        raise Refused(
+            f"{given.file} has no index_patterns, and may be what several templates make together: "
+            "save what GET _index_template/NAME answers, and name that as base.template"
+        )
+    kind, installed = "index template", installed_templates
+    if not given.is_composable:
+        kind, installed = "old index template", old_templates
+    # Patterns tell it only where the file does not name it.
+    patterns = given.patterns if given.name is None else ()
+    there = same_template(installed(client), given.name or profile, patterns)
+    name = given.name or (profile if there is None else there.name)
+    folder = "_index_template" if given.is_composable else "_template"
+    body, before = marked(given), None if there is None else there.body
+    one = _compared(f"{kind} {name}", f"/{folder}/{name}", body, before, normal.template)
+    return replace(one, is_basis=_is_basis(one, kept.changed_settings))
+
+
+def _is_basis(one: ClusterObject, changed: Collection[str]) -> bool:
+    """Whether nothing differs but values of these settings."""
+
+    def rest(body: JSON) -> JSON:
+        flat = object_at(body, "settings")
+        return body | {"settings": {name: flat[name] for name in flat if name not in changed}}
+
+    return one.found is not None and rest(one.found) == rest(one.wanted)
 
 
 @dataclass(frozen=True)
