@@ -77,7 +77,7 @@ class FakeHost:
         name = self.machine.name
         self.fleet.confirmed_within_s[name] = confirm_within_s
         self.fleet.under_way[name] = run
-        self.fleet.live[name] = candidate.files[0][1].encode()
+        self.fleet.live[name] = (candidate.files[0][1] or "").encode()
         self.fleet.step(name, "apply")
 
     def restore(self, tell: Tell, run: str = "") -> Undone:
@@ -87,7 +87,7 @@ class FakeHost:
         if self.fleet.under_way.get(name) not in (
             {run} if run else {*self.fleet.under_way.values()}
         ):
-            return Undone.KEPT if self.fleet.live[name] == NEW else Undone.NONE
+            return Undone.KEPT if run and self.fleet.live[name] == NEW else Undone.NONE
         del self.fleet.under_way[name]
         if self.fleet.live[name] not in (OLD, NEW):
             tell(f"{name}: what somebody else put there is kept")

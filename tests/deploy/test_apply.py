@@ -11,7 +11,8 @@ from tests.deploy.fleet import AFTER, BEFORE, CONF, NEW, OLD, TEMPLATE, Fleet, H
 from tests.profile.examples import SMALL, small
 from tuner.deploy.apply import Apply, ApplyOptions, HostOutcome, HostState, entrance_of
 from tuner.deploy.intents import Beginning, Intents, Put, Touched, left_intents, new_intents
-from tuner.deploy.recover import confirm, recover, recover_hosts
+from tuner.deploy.inventory import InventoryHost
+from tuner.deploy.recover import confirm, recover
 from tuner.engine.client import JSON
 from tuner.errors import GuardrailBreached, JobFailed, TuneError, Unreachable
 from tuner.host.lock import state_folder
@@ -45,6 +46,25 @@ def engine(fleet: Fleet, objects: dict[str, JSON], monkeypatch: pytest.MonkeyPat
 def journal() -> list[Intents]:
     with left_intents() as every:
         return list(every)
+
+
+def recovered(said: list[str] | None = None, *machines: InventoryHost) -> int:
+    """How many applies were undone; `said` gets what is said of hosts and engine."""
+    told = [] if said is None else said
+    with left_intents() as left:
+        ended = recover(left, machines, told.append)
+    told += ended.lines
+    ended.require_whole("as before")
+    return ended.applies
+
+
+def confirmed(said: list[str] | None = None) -> int:
+    with left_intents() as left:
+        ended = confirm(left)
+    if said is not None:
+        said += ended.lines
+    ended.require_whole("confirmed")
+    return ended.applies
 
 
 def applied(
@@ -156,12 +176,11 @@ def test_a_host_that_is_lost_while_all_are_kept_is_confirmed_later(
     }  # fmt: skip
     assert str(done["b"].error) == "b cannot be reached"
     said: list[str] = []
-    with left_intents() as left, pytest.raises(JobFailed, match="b cannot be reached"):
-        confirm(left, said.append)
+    with pytest.raises(JobFailed, match="b cannot be reached"):
+        confirmed(said)
     assert said == ["a: confirmed", "c: confirmed"]
     fleet.fails.clear()
-    with left_intents() as left:
-        assert confirm(left, said.append) == 1
+    assert confirmed(said) == 1
     assert (fleet.under_way, set(fleet.live.values())) == ({}, {NEW})
     assert engine.objects[TEMPLATE] == AFTER
     assert journal() == []
@@ -287,8 +306,7 @@ def test_a_second_interrupt_while_a_host_is_restored_leaves_the_rest_to_recover(
         applied(engine, "a", "b")
     assert fleet.live == {"a": NEW, "b": NEW}
     fleet.fails.clear()
-    with left_intents() as left:
-        assert recover(left, lambda _: None) == 1
+    assert recovered() == 1
     assert fleet.live == {"a": NEW, "b": OLD}
 
 
@@ -336,15 +354,11 @@ def test_a_host_that_cannot_be_restored_stays_in_the_journal(fleet: Fleet, engin
 def test_recover_keeps_the_journal_until_all_is_undone(fleet: Fleet, engine: Holding) -> None:
     failing_twice(fleet, engine)
     said: list[str] = []
-    with (
-        left_intents() as left,
-        pytest.raises(JobFailed, match="not everything is as before: gone"),
-    ):
-        recover(left, said.append)
+    with pytest.raises(JobFailed, match="not everything is as before: gone"):
+        recovered(said)
     assert len(journal()) == 1
     del fleet.fails["a", "restore"]
-    with left_intents() as left:
-        assert recover(left, said.append) == 1
+    assert recovered(said) == 1
     assert fleet.live["a"] == OLD
     assert engine.objects == {TEMPLATE: BEFORE}
     assert "a: restored: it has the configuration from before the change" in said
@@ -375,8 +389,7 @@ def killed(fleet: Fleet, engine: Holding, host: str, step: str) -> None:
 @pytest.mark.parametrize("step", ["facts", "apply", "keep"])
 def test_recover_undoes_what_a_killed_apply_left(fleet: Fleet, engine: Holding, step: str) -> None:
     killed(fleet, engine, "a", step)
-    with left_intents() as left:
-        assert recover(left, lambda _: None) == 1
+    assert recovered() == 1
     assert fleet.live["a"] == OLD
     assert engine.objects == {TEMPLATE: BEFORE}
     assert journal() == []
@@ -387,13 +400,12 @@ def test_recover_keeps_the_journal_until_the_engine_is_as_before(
 ) -> None:
     killed(fleet, engine, "a", "apply")
     fleet.fails["engine", f"PUT {TEMPLATE}"] = JobFailed("refused")
-    with left_intents() as left, pytest.raises(JobFailed, match="refused"):
-        recover(left, lambda _: None)
+    with pytest.raises(JobFailed, match="refused"):
+        recovered()
     assert fleet.live["a"] == OLD
     assert len(journal()) == 1
     fleet.fails.clear()
-    with left_intents() as left:
-        recover(left, lambda _: None)
+    recovered()
     assert engine.objects == {TEMPLATE: BEFORE}
     assert journal() == []
 
@@ -401,12 +413,12 @@ def test_recover_keeps_the_journal_until_the_engine_is_as_before(
 def test_where_a_host_was_finished_the_engine_stays_new(fleet: Fleet, engine: Holding) -> None:
     killed(fleet, engine, "b", "apply")
     said: list[str] = []
-    with left_intents() as left:
-        recover(left, said.append)
+    recovered(said)
     assert fleet.live == {"a": NEW, "b": OLD}
     assert engine.objects[TEMPLATE] == AFTER
     assert said == [
-        "a: it has the new configuration, which was confirmed and stays",
+        "a: it has the new configuration, which was confirmed and stays: recover --previous "
+        "undoes that",
         "b: restored: it has the configuration from before the change",
     ]  # fmt: skip
 
@@ -421,7 +433,7 @@ def test_what_waits_is_kept_when_it_is_confirmed(fleet: Fleet, engine: Holding) 
     assert ("a", "keep") not in fleet.steps
     with left_intents() as left:
         assert [one.waits for one in left] == [True]
-        assert confirm(left, lambda _: None) == 1
+    assert confirmed() == 1
     assert fleet.under_way == {}
     assert fleet.live == {"a": NEW, "b": NEW}
     assert journal() == []
@@ -432,8 +444,8 @@ def test_what_waited_and_was_restored_by_its_timer_is_not_confirmed(
 ) -> None:
     applied(engine, "a", manner=WAITS)
     fleet.under_way.clear()
-    with left_intents() as left, pytest.raises(JobFailed, match="was restored"):
-        confirm(left, lambda _: None)
+    with pytest.raises(JobFailed, match="was restored"):
+        confirmed()
     assert len(journal()) == 1
 
 
@@ -442,21 +454,35 @@ def test_a_host_is_restored_whoever_changed_it(fleet: Fleet) -> None:
     fleet.under_way = {"a": "somebody's run"}
     said: list[str] = []
     machines = [one.machine for one in plan_of(*"abc").hosts]
-    recover_hosts(machines, said.append)
+    assert recovered(said, *machines) == 0
     assert fleet.live == {"a": OLD, "b": NEW, "c": OLD}
     assert said == [
         "a: restored: it has the configuration from before the change",
-        "b: it has the new configuration, which was confirmed and stays",
-        "c: as it was before: no change is under way",
+        "b: nothing is under way there: it stays as it is",
+        "c: nothing is under way there: it stays as it is",
     ]
+
+
+def test_one_thing_is_said_of_a_host_whoever_is_asked_for_it(fleet: Fleet, engine: Holding) -> None:
+    """The journals here, and the host that is named: it was restored once."""
+    failing_twice(fleet, engine)
+    fleet.fails.clear()
+    said: list[str] = []
+    machine = plan_of("a").hosts[0].machine
+    assert recovered(said, machine) == 1
+    assert [one for one in said if one.startswith("a:")] == [
+        "a: restored: it has the configuration from before the change"
+    ]
+    said.clear()
+    assert recovered(said, machine) == 0
+    assert said == ["a: nothing is under way there: it stays as it is"]
 
 
 def test_an_apply_that_did_not_end_does_not_wait_to_be_confirmed(
     fleet: Fleet, engine: Holding
 ) -> None:
     failing_twice(fleet, engine)
-    with left_intents() as left:
-        assert confirm(left, lambda _: None) == 0
+    assert confirmed() == 0
     assert len(journal()) == 1
 
 

@@ -148,6 +148,7 @@ def test_each_step_is_told_the_run_the_files_and_the_service(reached: Reached, c
         "folder": "/etc/rsyslog.d", "stage": "/etc/rsyslog.d/.rsyslog-tune",
         "unit": "rsyslog", "restart_with": "''", "pid_file": "''", "patience_s": "20",
         "wait_s": "60", "most_bytes": "4194304", "sockets": "''", "run": "run77",
+        "absent": "''",
     }  # fmt: skip
     assert f"\nsay '{BEGIN}'; {{ {call}; }} </dev/null; say '{END}'" in script
 
@@ -248,9 +249,10 @@ def test_a_host_says_which_configuration_it_has(here: RemoteHost, tmp_path: Path
     assert here.restore(print, "r1") is Undone.OTHERS
     assert here.restore(print, "r2") is Undone.RESTORED
     assert here.restore(print, "r2") is here.restore(print) is Undone.NONE
-    (state / "kept").write_text("r3\n")
-    assert here.restore(print, "r3") is here.restore(print) is Undone.KEPT
-    assert here.restore(print, "r2") is Undone.NONE
+    (state / "previous").mkdir()
+    (state / "previous/run").write_text("r3\n")
+    assert here.restore(print, "r3") is Undone.KEPT
+    assert here.restore(print, "r2") is here.restore(print) is Undone.NONE
 
 
 def begun(here: RemoteHost, now: str, before: str | None = "before\n") -> Path:
@@ -306,6 +308,34 @@ def test_a_host_whose_service_did_not_run_before_is_not_held_by_a_change(
     assert failing.restore(said.append, "r1") is Undone.RESTORED
     assert (live.read_text(), failing.facts(()).pending) == ("broken\n", None)
     assert said == ["here: rsyslogd does not start, as before the change"]
+
+
+@pytest.mark.parametrize(
+    ("reads", "restart", "why"),
+    [
+        ("false", ">{0}/ran", "its rsyslogd rejects the configuration"),
+        ("true", ":", "rsyslogd does not run, or does not listen"),
+        ("true", "echo {1} >{0}/pid", "does not listen on tcp:1"),
+    ],
+    ids=["is refused", "does not run", "does not listen"],
+)
+def test_an_apply_looks_whether_its_configuration_is_read_and_runs(
+    here: RemoteHost, monkeypatch: pytest.MonkeyPatch, reads: str, restart: str, why: str
+) -> None:
+    """What its rsyslogd refuses is never put there, and nothing is restarted for it."""
+    live = Path(here.paths[0])
+    tmp_path = live.parent
+    live.write_text("before\n")
+    (tmp_path / "state" / "deploy" / "pending").rmdir()
+    (tmp_path / "rsyslogd").symlink_to(f"/bin/{reads}")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr("tuner.deploy.target._PATIENCE_S", 0)
+    target = with_service(here, "sh", "-c", restart.format(tmp_path, os.getpid()))
+    with pytest.raises(JobFailed, match=why):
+        target.apply(Candidate(((str(live), "after\n"),), "600", ("tcp:1",)), "r1", 0)
+    is_refused = reads == "false"
+    assert live.read_text() == ("before\n" if is_refused else "after\n")
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("before", ["before\n", None])

@@ -1,10 +1,9 @@
-"""`rsyslog-tune apply`, and what follows it: `confirm`, `verify` and `recover`."""
+"""`rsyslog-tune apply`: a profile on hosts and engine."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -24,13 +23,11 @@ from tuner.cli.options import (
     FragmentOption,
     LoadedOption,
     OutputOption,
-    ProfilePath,
     TemplatesOption,
     duration_s,
     load,
     templates_of,
 )
-from tuner.deploy import recover as undo
 from tuner.deploy.apply import Apply, ApplyOptions, HostOutcome, HostState, entrance_of
 from tuner.deploy.host_profile import HostProfile
 from tuner.deploy.intents import Beginning, left_intents, new_intents
@@ -46,9 +43,7 @@ from tuner.deploy.plan import (
     saved,
     unfit,
 )
-from tuner.deploy.queues import figures_note
 from tuner.deploy.target import RemoteHost
-from tuner.deploy.verify import engine_drift, host_drift
 from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.errors import BadUsage, DifferencesFound, JobFailed, Locked, Refused, TuneError
@@ -58,7 +53,6 @@ from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import node_files
 from tuner.render.templates import Templates
 from tuner.render.tree import write_whole
-from tuner.report.figures import counted
 
 _Planned = Annotated[
     Path, typer.Argument(metavar="PROFILE", help="The profile, or a plan of --plan-out.")
@@ -78,7 +72,7 @@ _AllOrNone = Annotated[
     bool,
     typer.Option("--all-or-none", help="Restore every host when one fails, not that one only."),
 ]
-_ConfirmWithin = Annotated[
+ConfirmWithinOption = Annotated[
     str | None,
     typer.Option(
         metavar="DURATION",
@@ -86,6 +80,8 @@ _ConfirmWithin = Annotated[
         "unless rsyslog-tune confirm comes first.",
     ),
 ]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+SerialOption = Annotated[int, typer.Option(min=1, help="Hosts at once.")]
 _EventWithin = Annotated[
     str,
     typer.Option(
@@ -111,10 +107,10 @@ def apply(
     skip_engine: SkipEngineOption = False,
     check: _Check = False,
     plan_out: _PlanOut = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    serial: Annotated[int, typer.Option(min=1, help="Hosts at once.")] = 1,
+    yes: YesOption = False,
+    serial: SerialOption = 1,
     all_or_none: _AllOrNone = False,
-    confirm_within: _ConfirmWithin = None,
+    confirm_within: ConfirmWithinOption = None,
     event_within: _EventWithin = "30s",
     no_event: Annotated[bool, typer.Option("--no-event", help="Send no test event.")] = False,
     take_over: _TakeOver = False,
@@ -156,15 +152,15 @@ def apply(
         if is_shown:
             _conclude(plan, plan_out)
             return
-        _ask(plan, yes, output)
+        ask(plan, yes, output)
         manner = ApplyOptions(
             serial=serial,
-            confirm_within_s=0 if confirm_within is None else round(duration_s(confirm_within)),
+            confirm_within_s=seconds_to_confirm(confirm_within),
             event_within_s=0 if no_event else duration_s(event_within),
             all_or_none=all_or_none,
         )
-        outcomes = _done(plan, client, manner)
-    _report(plan, outcomes, output)
+        outcomes = done(plan, client, manner)
+    report(plan, outcomes, output)
 
 
 def _client(
@@ -251,7 +247,7 @@ def _conclude(plan: DeployPlan, plan_out: Path | None) -> None:
         raise DifferencesFound(f"apply would change {', '.join(differing)}")
 
 
-def _ask(plan: DeployPlan, yes: bool, output: OutputFormat) -> None:
+def ask(plan: DeployPlan, yes: bool, output: OutputFormat) -> None:
     """Show what changes, and have somebody agree."""
     if not yes and output is OutputFormat.TEXT:
         result(plan.diff.rstrip())
@@ -260,15 +256,18 @@ def _ask(plan: DeployPlan, yes: bool, output: OutputFormat) -> None:
     if output is OutputFormat.JSON or not sys.stdin.isatty():
         raise Refused("no terminal to ask on: look at apply --diff, then use --yes")
     names = ", ".join(one.machine.name for one in plan.hosts if one.diff) or "the engine"
-    if not typer.confirm(f"Apply this to {names}?", err=True):
+    question = f"Put this back on {names}?" if plan.undoes else f"Apply this to {names}?"
+    if not typer.confirm(question, err=True):
         raise Refused("declined; nothing is changed")
 
 
-def _done(
+def done(
     plan: DeployPlan, client: EngineClient | None, manner: ApplyOptions
 ) -> tuple[HostOutcome, ...]:
-    profile = plan.loaded.profile
-    if client is not None and manner.event_within_s and entrance_of(profile) is None:
+    """Do it, with a journal, and say what became of each host.  Raises Locked where an apply
+    before did not end."""
+    is_event_sent = client is not None and manner.event_within_s > 0
+    if is_event_sent and entrance_of(plan.loaded.profile) is None:
         say("no event is sent: that needs an input of plain TCP or UDP, and a field to find it by")
     with left_intents() as left:
         if left:
@@ -291,9 +290,14 @@ def _done(
         return Apply(plan, client, intents, manner, say).run()
 
 
-def _report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputFormat) -> None:
+def seconds_to_confirm(option: str | None) -> int:
+    """Those of --confirm-within, 0 without it."""
+    return 0 if option is None else round(duration_s(option))
+
+
+def report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputFormat) -> None:
     """What became of each host, and what is left to do by hand."""
-    node = () if plan.url is None else node_files(plan.loaded.profile)
+    node = () if plan.url is None or plan.undoes else node_files(plan.loaded.profile)
     each = [
         {"name": one.name, "state": one.state.value, "reason": one.error and str(one.error)}
         for one in outcomes
@@ -312,73 +316,3 @@ def _report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputF
         raise failed[0]
     if any(one.state is HostState.WAITING for one in outcomes):
         say("rsyslog-tune confirm keeps it; without that the hosts restore themselves")
-
-
-def verify(
-    profile: ProfilePath,
-    host: HostsOption = None,
-    inventory: InventoryOption = None,
-    fragment: FragmentOption = False,
-    loaded_modules: LoadedOption = None,
-    templates: TemplatesOption = None,
-    elasticsearch: EngineUrlOption = None,
-    skip_engine: SkipEngineOption = False,
-    output: OutputOption = OutputFormat.TEXT,
-) -> None:
-    """Compare hosts and engine with the profile: files, process, ports, versions, packages,
-    secrets, certificates, limits, templates and settings.
-
-    Only reads.  Exits with 0 when all is as the profile says, else with 2 and what differs.
-    """
-    loaded = load(profile)
-    site = templates_of(templates)
-    machines = machines_of(host, inventory, profile)
-    wanted = [profile_of_host(loaded, one, site, fragment, loaded_modules) for one in machines]
-    url = engine_url(loaded.profile, elasticsearch, skip_engine, machines)
-    names = ", ".join(one.name for one in machines)
-    with working(f"asking {names}"):
-        hosts = [(RemoteHost(one.machine, one.files), one) for one in wanted]
-        found = [drift for at, one in hosts for drift in host_drift(at, one)]
-        notes = [figures_note(at, one.profile) for at, one in hosts]
-        if url is not None:
-            with contextlib.closing(client_for(url, loaded.profile)) as client:
-                found += engine_drift(loaded.profile, client, site)
-    fields = {"drift": [asdict(one) for one in found], "notes": notes}
-    texts = [f"{one.where}: {one.what}\n{one.diff}".rstrip() for one in found]
-    print_result(output, "verify", fields, "\n".join(texts))
-    for note in notes:
-        say(note)
-    if found:
-        raise DifferencesFound(f"{counted(len(found), 'difference')} from the profile")
-    say(f"as in the profile: {names}{'' if url is None else ', engine'}")
-
-
-def confirm(output: OutputOption = OutputFormat.TEXT) -> None:
-    """Keep what `apply --confirm-within` applied: the hosts will not restore themselves.
-
-    Also finishes `apply --all-or-none` where a host was lost at its end.  Exits with 1 when
-    nothing waits, or a host was restored already or cannot be reached.
-    """
-    with left_intents() as left:
-        count = undo.confirm(left, say)
-    if not count:
-        raise JobFailed("nothing waits to be confirmed")
-    print_result(output, "confirm", {"confirmed": count}, "confirmed")
-
-
-def recover(
-    host: HostsOption = None,
-    inventory: InventoryOption = None,
-    output: OutputOption = OutputFormat.TEXT,
-) -> None:
-    """Restore what an apply left that did not end: files, service, timers, the engine's objects.
-
-    Undoes what this machine began, also what still waits for confirm; with --host or --inventory
-    what anybody began on those hosts.  Done twice it changes nothing.
-    """
-    with left_intents() as left:
-        count = undo.recover(left, say)
-    if host or inventory is not None:
-        undo.recover_hosts(machines_of(host, inventory, None), say)
-    nothing = "no unfinished apply was started from this machine"
-    print_result(output, "recover", {"undone": count}, f"undone: {count}" if count else nothing)

@@ -72,9 +72,7 @@ HELP = {
 # Commands whose name is a word of Python's, or of pytest's.
 _SPELLED = {"import": "import_", "test": "run_cases"}
 # Commands that stand in the module of another one.
-_MODULES = {
-    "confirm": "apply", "verify": "apply", "recover": "apply", "schema": "explain", "test": "cases"
-}  # fmt: skip
+_MODULES = {"confirm": "recover", "schema": "explain", "test": "cases"}
 
 
 class Commands(TyperGroup):

@@ -119,7 +119,9 @@ class Apply:
     def _apply_host(self, change: HostChange) -> None:
         name = change.machine.name
         target = RemoteHost(change.machine, change.paths)
-        profile = for_host(self._plan.loaded, change.machine).profile
+        profile = None
+        if not self._plan.undoes:
+            profile = for_host(self._plan.loaded, change.machine).profile
         try:
             require_unchanged(change, target.facts(()))
         except TuneError as bad:
@@ -129,12 +131,14 @@ class Apply:
         # Until more is known: an interrupt may come while it is restored, too.
         self._outcomes[name] = HostOutcome(name, HostState.UNKNOWN)
         try:
-            figures = figures_text(target, profile)
+            figures = None if profile is None else figures_text(target, profile)
             target.apply(change.candidate, self._run, self._manner.confirm_within_s)
-            self._tell(f"{name}: rsyslogd runs the new configuration")
+            which = "new" if profile is not None else "previous"
+            self._tell(f"{name}: rsyslogd runs the {which} configuration")
             _require_queues_read(target, profile, change)
-            self._check_delivery(target, profile)
-            self._tell(movement_note(target, profile, figures))
+            if profile is not None:
+                self._check_delivery(target, profile)
+                self._tell(movement_note(target, profile, figures))
             if not self._manner.all_or_none and not self._manner.confirm_within_s:
                 target.keep(self._run)
         except TuneError as bad:
@@ -178,7 +182,7 @@ class Apply:
 
     def _undo(self) -> None:
         """Every host where that was asked for; the engine, where no host has the new one.  The
-        journal stays while something is left for recover."""
+        journal stays while something is left for recover, and where a host keeps it."""
         if self._manner.all_or_none or self._manner.confirm_within_s:
             for change in self._plan.hosts:
                 if self._is_new(change.machine.name):
@@ -186,19 +190,25 @@ class Apply:
         states = {one.state for one in self._outcomes.values()}
         is_whole = HostState.UNKNOWN not in states
         if not states & {HostState.APPLIED, HostState.WAITING}:
-            for intent in reversed(self._intents.every):
-                if isinstance(intent, Put) and self._client is not None:
-                    try:
-                        remark = bring_back(self._client, intent)
-                    except TuneError as bad:
-                        is_whole = False
-                        remark = (
-                            f"the engine is not as before: {bad}; rsyslog-tune recover tries again"
-                        )
-                    if remark is not None:
-                        self._tell(remark)
-        if is_whole:
+            is_whole &= self._is_engine_back()
+        if is_whole and HostState.APPLIED in states:
+            self._intents.finish()
+        elif is_whole:
             self._intents.remove()
+
+    def _is_engine_back(self) -> bool:
+        """Bring its objects back; whether all are."""
+        is_whole = True
+        for intent in reversed(self._intents.every):
+            if isinstance(intent, Put) and self._client is not None:
+                try:
+                    remark = bring_back(self._client, intent)
+                except TuneError as bad:
+                    is_whole = False
+                    remark = f"the engine is not as before: {bad}; rsyslog-tune recover tries again"
+                if remark is not None:
+                    self._tell(remark)
+        return is_whole
 
     def _finish(self) -> None:
         if self._manner.confirm_within_s:
@@ -211,7 +221,7 @@ class Apply:
                 if self._is_new(change.machine.name):
                     self._keep(change)
         if not self._failed:
-            self._intents.remove()
+            self._intents.finish()
 
     def _keep(self, change: HostChange) -> None:
         name = change.machine.name
@@ -225,11 +235,11 @@ class Apply:
         return self._outcomes[name].state in {HostState.APPLIED, HostState.WAITING}
 
 
-def _require_queues_read(target: RemoteHost, profile: Profile, change: HostChange) -> None:
+def _require_queues_read(target: RemoteHost, profile: Profile | None, change: HostChange) -> None:
     """Raise GuardrailBreached where files that the rsyslogd before left to a queue are not read by
     the one that runs now; what was empty it removed when it stopped."""
     rsyslogd = target.facts(()).rsyslogd
-    text = "\n".join(text for _, text in change.candidate.files)
+    text = "\n".join(text or "" for _, text in change.candidate.files)
     unread = list(stranded_files(target, block_of(profile, text), rsyslogd))
     if unread:
         raise GuardrailBreached(f"{target.machine.name}: {'; '.join(unread)}")

@@ -4,7 +4,7 @@
 #
 # state: folder of our own    lives: the files to replace, a line each    main: the host's own rsyslog.conf
 # folder: its drop-ins    unit or restart_with, pid_file: the service    sockets: tcp:PORT udp:PORT
-# run: which change is meant, empty for any    wait_s: for another of these    patience_s: for the service
+# run: which change is meant, empty for any    absent: numbers of files that go    wait_s: for another of these    patience_s: for the service
 # most_bytes: of a file that is shown
 # shellcheck shell=sh disable=SC2154
 set -eu
@@ -203,8 +203,17 @@ await() { # await SOCKETS: it runs anew within $patience_s seconds.
     done
 }
 
+goes() { # goes NUMBER: that file is to be there no longer.
+    case " $absent " in *" $1 "*) return 0 ;; esac
+    return 1
+}
+
 lay() { # lay NUMBER PATH: the new file among the others of its kind.
-    if [ "$2" = "$main" ]; then
+    if goes "$1"; then
+        [ "$2" != "$main" ] || fail 5 "$main was not there before, and rsyslogd needs it"
+        rm -f "$stage/all/$(basename "$2")"
+        has_drop_in=gone
+    elif [ "$2" = "$main" ]; then
         whole=$stage/new-$1
     else
         cp "$stage/new-$1" "$stage/all/$(basename "$2")"
@@ -222,7 +231,7 @@ check() { # rsyslogd reads the whole configuration as it would be.  $stage is wh
     if [ -n "$has_drop_in" ]; then
         sed "s#$folder/#$stage/all/#g" "$whole" >"$stage/main"
         whole=$stage/main
-        grep -q "$stage/all/" "$whole" ||
+        grep -q "$stage/all/" "$whole" || [ "$has_drop_in" = gone ] ||
             fail 5 "$main includes nothing of $folder: a fragment there has no effect"
     fi
     code=0
@@ -266,8 +275,11 @@ tidy() { # The journal goes last, and at once.
 }
 
 back_up() { # back_up NUMBER PATH: keep what is there, and make ready what comes.
-    if [ -f "$2" ]; then
-        cp -a "$2" "$pending/backup-$1"
+    [ ! -f "$2" ] || cp -a "$2" "$pending/backup-$1"
+    if goes "$1"; then
+        : >"$pending/put-$1"
+        return
+    elif [ -f "$2" ]; then
         # Its owner, mode and labels with our content.
         cp -a "$2" "$stage/put-$1"
     else
@@ -279,11 +291,11 @@ back_up() { # back_up NUMBER PATH: keep what is there, and make ready what comes
 }
 
 replace() { # replace NUMBER PATH: at once.
-    mv "$stage/put-$1" "$2"
+    if goes "$1"; then rm -f "$2"; else mv "$stage/put-$1" "$2"; fi
 }
 
 stage_file() { # stage_file NUMBER PATH: the new file, where it may be read.
-    "candidate_$1" >"$stage/new-$1"
+    goes "$1" || "candidate_$1" >"$stage/new-$1"
 }
 
 apply() { # Validate, back up, arm, replace, restart, look.
@@ -343,6 +355,10 @@ put_back() { # put_back NUMBER PATH: what was there, or nothing; what others put
     fi
 }
 
+kept_last() { # The run of the change that was kept last.
+    cat "$state/previous/run" 2>/dev/null || :
+}
+
 restore() { # As it was before, and which configuration the host has then; nothing to do is fine.
     if [ ! -d "$state" ]; then
         say before
@@ -352,13 +368,11 @@ restore() { # As it was before, and which configuration the host has then; nothi
     if noted kept; then
         finish
     fi
-    last=$(cat "$state/kept" 2>/dev/null || :)
-    if [ -n "$run" ] && [ "$run" = "$last" ]; then
+    if [ -n "$run" ] && [ "$run" = "$(kept_last)" ]; then
         say kept
         return
     elif [ ! -d "$pending" ]; then
-        # Of whoever asks for no run in particular what was kept last is meant.
-        if [ -z "$run" ] && [ -n "$last" ]; then say kept; else say before; fi
+        say before
         return
     elif [ -n "$run" ] && [ -f "$pending/run" ] && [ "$run" != "$(cat "$pending/run")" ]; then
         say others
@@ -393,22 +407,44 @@ keep() { # The change stays; what was there before is kept beside.
         finish
     fi
     # It may be asked again, where the answer was lost.
-    [ "$(cat "$state/kept" 2>/dev/null)" != "$run" ] || return 0
+    [ "$(kept_last)" != "$run" ] || return 0
     { [ "$(cat "$pending/run" 2>/dev/null)" = "$run" ] && ! noted back; } ||
-        fail 1 "nothing waits to be confirmed: it was restored already"
+        fail 1 "nothing waits to be confirmed: it was restored already; rsyslog-tune recover ends it"
     note kept
     finish
 }
 
-remember() { # remember NUMBER PATH: what was there before stays beside.
-    [ ! -f "$pending/backup-$1" ] || cp -a "$pending/backup-$1" "$state/previous-$(basename "$2")"
+remember() { # remember NUMBER PATH: what was there before, and what it gave way to.
+    for kind in backup put; do
+        [ ! -f "$pending/$kind-$1" ] || cp -a "$pending/$kind-$1" "$state/coming/"
+    done
 }
 
-finish() { # What was there before, and which change was kept last, are remembered.
+finish() { # What was there before the change that was kept last is remembered, and which that is.
     lives=$(cat "$pending/files")
+    rm -rf "$state/coming"
+    mkdir "$state/coming"
     each_file remember
-    cp "$pending/run" "$state/kept"
+    cp "$pending/files" "$pending/run" "$state/coming/"
+    rm -rf "$state/previous"
+    mv "$state/coming" "$state/previous"
     tidy
+}
+
+was() { # was NUMBER PATH: what the change put there, its digest, and what was there before.
+    put=$(cut -d ' ' -f 1 "$state/previous/put-$1")
+    if [ -f "$state/previous/backup-$1" ]; then
+        say "was $2 ${put:-nothing} $(base64 -w0 "$state/previous/backup-$1")="
+    else
+        say "was $2 ${put:-nothing}"
+    fi
+}
+
+previous() { # The run of the change that was kept last, and each file of it.
+    [ -d "$state/previous" ] || return 0
+    say "run $(kept_last)"
+    lives=$(cat "$state/previous/files")
+    each_file was
 }
 
 event() { # event ADDRESS PORT tcp|udp MARK: one event by the way that others take.

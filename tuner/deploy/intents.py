@@ -1,6 +1,7 @@
 """The journal of an apply, on this machine: what it is about to do, written before it does it.
 
-A file for each apply, locked while that runs, gone when nothing is left to undo.
+A file for each apply, locked while that runs, gone when nothing is left to undo; the last one that
+was finished stays.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ class Waiting:
 
 
 Intent = Beginning | Touched | Put | Waiting
+_FINISHED = ".finished"
 _LINE: TypeAdapter[Intent] = TypeAdapter(Annotated[Intent, Field(discriminator="kind")])
 
 
@@ -82,14 +84,7 @@ class Intents:
     @property
     def every(self) -> tuple[Intent, ...]:
         """What is written.  A last line may be cut off: what it says was not begun."""
-        whole = self.path.read_text(encoding="utf-8").split("\n")[:-1]
-        try:
-            return tuple(_LINE.validate_json(line) for line in whole)
-        except ValidationError as bad:
-            raise JobFailed(
-                f"{self.path} is damaged: {bad.errors()[0]['msg']}: restore the hosts with "
-                "rsyslog-tune recover --host HOST, then move the file away"
-            ) from None
+        return _read(self.path)
 
     @property
     def beginning(self) -> Beginning | None:
@@ -104,6 +99,12 @@ class Intents:
     def remove(self) -> None:
         """Nothing is left to undo."""
         self.path.unlink(missing_ok=True)
+
+    def finish(self) -> None:
+        """What was applied stays: kept as the last one, for `recover --previous`."""
+        for older in self.path.parent.glob(f"*{_FINISHED}"):
+            older.unlink()
+        self.path.replace(self.path.with_suffix(_FINISHED))
 
 
 @contextlib.contextmanager
@@ -132,6 +133,23 @@ def left_intents() -> Iterator[tuple[Intents, ...]]:
                 raise Locked(f"an apply is running: it holds {path}")
             left.append(Intents(path, held.enter_context(file)))
         yield tuple(left)
+
+
+def last_finished() -> tuple[str, tuple[Intent, ...]] | None:
+    """The run of the last apply that ended and stays, and what it did; None where there is none."""
+    found = sorted(_folder().glob(f"*{_FINISHED}"), reverse=True)
+    return (found[0].stem, _read(found[0])) if found else None
+
+
+def _read(path: Path) -> tuple[Intent, ...]:
+    whole = path.read_text(encoding="utf-8").split("\n")[:-1]
+    try:
+        return tuple(_LINE.validate_json(line) for line in whole)
+    except ValidationError as bad:
+        raise JobFailed(
+            f"{path} is damaged: {bad.errors()[0]['msg']}: restore the hosts with "
+            "rsyslog-tune recover --host HOST, then move the file away"
+        ) from None
 
 
 def _folder() -> Path:

@@ -36,7 +36,7 @@ def bring_back(client: EngineClient, was_put: Put) -> str | None:
     if found is None and (before is None or is_settings):
         return None
     if found is not None and not any(
-        _is_as(path, found, one) for one in (was_put.body, before) if one is not None
+        is_as(path, found, one) for one in (was_put.body, before) if one is not None
     ):
         return f"{path[1:]} was changed by somebody else meanwhile and stays"
     if before is None:
@@ -46,14 +46,17 @@ def bring_back(client: EngineClient, was_put: Put) -> str | None:
     return None
 
 
-def _is_as(path: str, found: JSON, other: JSON) -> bool:
+def is_as(path: str, found: JSON, other: JSON) -> bool:
     """Whether the object at `path` means the same as another."""
-    form: Callable[[JSON], JSON] = normal.template
-    if path.endswith("/_settings"):
-        form = normal.settings
-    elif path.startswith((_ILM, _ISM)):
-        form = normal.policy
+    form = form_of(path)
     return normal.respelled(form(found), form(other)) == form(other)
+
+
+def form_of(path: str) -> Callable[[JSON], JSON]:
+    """What brings the object at `path` to its normal form."""
+    if path.endswith("/_settings"):
+        return normal.settings
+    return normal.policy if path.startswith((_ILM, _ISM)) else normal.template
 
 
 def _first_index_back(client: EngineClient, path: str) -> str | None:

@@ -69,7 +69,7 @@ class EngineChange:
 @dataclass(frozen=True)
 class DeployPlan:
     """All that one apply does; `text`, `layers` and `beside` are the profile's, `url` is the
-    engine's."""
+    engine's.  It may be one that `undoes` a run: of that the profile was."""
 
     profile: str
     text: str
@@ -78,6 +78,7 @@ class DeployPlan:
     hosts: tuple[HostChange, ...]
     url: str | None = None
     objects: tuple[EngineChange, ...] = ()
+    undoes: bool = False
     schema: int = 2
     kind: str = KIND
 

@@ -109,10 +109,11 @@ def _on_disk(name: str, figures: Snapshot) -> str:
     return f" and {part.size:,} on disk{size}"
 
 
-def block_of(profile: Profile, text: str) -> Block:
+def block_of(profile: Profile | None, text: str) -> Block:
     """The statements of a profile's configuration: of all files of its base, else of what was
-    rendered as `text`."""
-    return parse(text, "")[0] if profile.base is None else profile.base.kept.changed.block
+    rendered, or written by hand, as `text`."""
+    base = None if profile is None else profile.base
+    return parse(text, "")[0] if base is None else base.kept.changed.block
 
 
 def stranded_files(host: RemoteHost, block: Block, rsyslogd: str) -> Iterator[str]:

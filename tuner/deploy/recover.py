@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from tuner.deploy.intents import Intents, Put, Touched
 from tuner.deploy.inventory import InventoryHost
@@ -13,53 +14,80 @@ from tuner.engine.access import client_for
 from tuner.errors import JobFailed, TuneError
 from tuner.lint.load import parse_profile
 
+# What holds of a host that is asked about several changes comes first.
 _WORDS = {
     Undone.RESTORED: "restored: it has the configuration from before the change",
-    Undone.KEPT: "it has the new configuration, which was confirmed and stays",
     Undone.OTHERS: "it has the new configuration of another apply, which is not confirmed: "
     "recover --inventory undoes that",
-    Undone.NONE: "as it was before: no change is under way",
+    Undone.KEPT: "it has the new configuration, which was confirmed and stays: recover --previous "
+    "undoes that",
+    Undone.NONE: "nothing is under way there: it stays as it is",
 }
+_RANKS = tuple(_WORDS)
 
 
-def recover(left: Sequence[Intents], tell: Tell) -> int:
-    """Undo each apply that is left, the newest first, and say how many there were; done twice it
-    changes nothing.  Raises JobFailed where something cannot be undone now."""
-    failures: list[str] = []
+@dataclass
+class Ended:
+    """How many applies were ended, what is now on each host by its address, and what went wrong."""
+
+    applies: int = 0
+    hosts: dict[str, tuple[str, str]] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+    _found: dict[str, Undone] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> list[str]:
+        """A sentence on each host."""
+        return [f"{name}: {what}" for name, what in self.hosts.values()]
+
+    def found(self, machine: InventoryHost, undone: Undone) -> None:
+        """What a host answered about one change."""
+        before = self._found.get(machine.address, Undone.NONE)
+        now = min(before, undone, key=_RANKS.index)
+        self._found[machine.address] = now
+        name, _ = self.hosts.get(machine.address, (machine.name, ""))
+        self.hosts[machine.address] = name, _WORDS[now]
+
+    def require_whole(self, what: str) -> None:
+        """Raise JobFailed where something went wrong."""
+        if self.failures:
+            raise JobFailed(f"not everything is {what}: {'; '.join(self.failures)}")
+
+
+def recover(left: Sequence[Intents], machines: Sequence[InventoryHost], tell: Tell) -> Ended:
+    """Undo each apply that is left, the newest first, and whatever change is under way on these
+    hosts, whoever began it; done twice it changes nothing."""
+    ended = Ended(len(left))
     for intents in left:
-        bad, any_kept = _hosts_restored(intents, tell)
+        bad, any_kept = _hosts_restored(intents, ended, tell)
         if not any_kept:
             bad += _objects_restored(intents, tell)
-        failures += bad
-        if not bad:
+        ended.failures += bad
+        if not bad and any_kept:
+            intents.finish()
+        elif not bad:
             intents.remove()
-    if failures:
-        raise JobFailed(f"not everything is as before: {'; '.join(failures)}")
-    return len(left)
-
-
-def recover_hosts(machines: Sequence[InventoryHost], tell: Tell) -> None:
-    """Undo whatever change is under way on these hosts, whoever began it."""
     for machine in machines:
-        tell(f"{machine.name}: {_WORDS[RemoteHost(machine).restore(tell)]}")
+        try:
+            ended.found(machine, RemoteHost(machine).restore(tell))
+        except TuneError as error:
+            ended.failures.append(str(error))
+    return ended
 
 
-def confirm(left: Sequence[Intents], tell: Tell) -> int:
-    """End each apply that waits to be confirmed: what it applied stays.  Gives how many there
-    were; raises JobFailed where a host was restored before, or cannot be asked now."""
+def confirm(left: Sequence[Intents]) -> Ended:
+    """End each apply that waits to be confirmed: what it applied stays."""
     waiting = [intents for intents in left if intents.waits]
-    failures: list[str] = []
+    ended = Ended(len(waiting))
     for intents in waiting:
-        bad = _hosts_kept(intents, tell)
-        failures += bad
+        bad = _hosts_kept(intents, ended)
+        ended.failures += bad
         if not bad:
-            intents.remove()
-    if failures:
-        raise JobFailed(f"not everything is confirmed: {'; '.join(failures)}")
-    return len(waiting)
+            intents.finish()
+    return ended
 
 
-def _hosts_kept(intents: Intents, tell: Tell) -> list[str]:
+def _hosts_kept(intents: Intents, ended: Ended) -> list[str]:
     """What went wrong."""
     failures = []
     for one in intents.every:
@@ -69,24 +97,23 @@ def _hosts_kept(intents: Intents, tell: Tell) -> list[str]:
             except TuneError as bad:
                 failures.append(str(bad))
             else:
-                tell(f"{one.machine.name}: confirmed")
+                ended.hosts[one.machine.address] = one.machine.name, "confirmed"
     return failures
 
 
-def _hosts_restored(intents: Intents, tell: Tell) -> tuple[list[str], bool]:
+def _hosts_restored(intents: Intents, ended: Ended, tell: Tell) -> tuple[list[str], bool]:
     """What went wrong, and whether a host was finished: that one stays, and so does the engine."""
     failures, any_kept = [], False
     for one in intents.every:
         if not isinstance(one, Touched):
             continue
-        name = one.machine.name
         try:
             undone = RemoteHost(one.machine, one.paths).restore(tell, intents.path.stem)
         except TuneError as bad:
             failures.append(str(bad))
             continue
         any_kept |= undone is Undone.KEPT
-        tell(f"{name}: {_WORDS[undone]}")
+        ended.found(one.machine, undone)
     return failures, any_kept
 
 

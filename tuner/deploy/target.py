@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from importlib.resources import files
+from pathlib import PurePosixPath
 
-from tuner.deploy.inventory import InventoryHost
+from tuner.deploy.inventory import InventoryHost, Paths
 from tuner.errors import JobFailed, Locked, Refused
 from tuner.host.remote import MOST_SHOWN, Host, connect, last_words, not_begun, script_of
 from tuner.rainerscript.configuration import MAX_BYTES
@@ -34,8 +35,8 @@ _KINDS = {5: Refused, 75: Locked}
 
 
 class Undone(Enum):
-    """What a host has, after a change was to be undone: what was there before the change, now or
-    all the time; a change that was confirmed; one by somebody else that is not confirmed yet."""
+    """What became of a change that was to be undone: it was, it is not there, it was confirmed and
+    stays; or there is one by somebody else that is not confirmed yet."""
 
     RESTORED = "restored"
     NONE = "before"
@@ -103,12 +104,29 @@ class Counted:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A configuration for a host: files by path with their texts, the mode of a new one, the
-    sockets that it opens."""
+    """A configuration for a host: files by path with their texts (None: it goes), the mode of a new
+    one, the sockets that it opens."""
 
-    files: tuple[tuple[str, str], ...]
+    files: tuple[tuple[str, str | None], ...]
     mode: str
     sockets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ReplacedFile:
+    """A file as a change found it, and the digest of what that put there; None for no file."""
+
+    path: str
+    content: bytes | None
+    put: str | None
+
+
+@dataclass(frozen=True)
+class Previous:
+    """What was there before the change that was kept last, and the run of that."""
+
+    run: str
+    files: tuple[ReplacedFile, ...]
 
 
 class RemoteHost:
@@ -157,18 +175,20 @@ class RemoteHost:
     def apply(self, candidate: Candidate, run: str, confirm_within_s: int) -> None:
         """Put the candidate in the place of the live files, and restart the service; raises
         JobFailed where the host does not take it, which `restore` undoes."""
-        sockets = " ".join(candidate.sockets)
+        numbered = list(enumerate(candidate.files, 1))
         settings = {
             "run": run,
             "holder": f"{platform.node()}, pid {os.getpid()}, run {run}",
             "mode": candidate.mode,
-            "sockets": sockets,
+            "sockets": " ".join(candidate.sockets),
+            "absent": " ".join(str(number) for number, (_, text) in numbered if text is None),
             "confirm_within_s": str(confirm_within_s),
         }
         printed = {
             **{
                 f"candidate_{number}": raw_of(text)
-                for number, (_, text) in enumerate(candidate.files, 1)
+                for number, (_, text) in numbered
+                if text is not None
             },
             "undo": self._script("restore", {"run": run, "wait_s": str(_LONGEST_WAIT_S)}),
         }
@@ -186,6 +206,11 @@ class RemoteHost:
     def keep(self, run: str) -> None:
         """End the change by that run: it stays."""
         self._call("keep", {"run": run})
+
+    def previous(self) -> Previous | None:
+        """What was there before the change that was kept last; None where there is none."""
+        with self._read_as_ours():
+            return _previous(self._pairs("places; previous", {}), self.machine.paths)
 
     def send_event(self, address: str, port: int, transport: str, mark: str) -> None:
         """Send one event to rsyslogd there, as local programs would."""
@@ -232,6 +257,7 @@ class RemoteHost:
             "wait_s": str(int(_LIMIT_S)),
             "most_bytes": str(MAX_BYTES),
             "sockets": "",
+            "absent": "",
             "run": "",
             **settings,
         }
@@ -299,6 +325,22 @@ def _counted(pairs: list[tuple[str, str]], ports: Container[int]) -> Counted:
         open_files=_file_limit(said),
         udp_drops=drops,
     )
+
+
+def _previous(pairs: list[tuple[str, str]], paths: Paths) -> Previous | None:
+    """The same."""
+    if not pairs:
+        return None
+    files = tuple(_replaced(rest, paths) for word, rest in pairs if word == "was")
+    return Previous(_like(r"[0-9a-f-]{1,40}", dict(pairs)["run"]), files)
+
+
+def _replaced(said: str, paths: Paths) -> ReplacedFile:
+    path, put, *rest = said.split(" ")
+    if path != paths.configuration and str(PurePosixPath(path).parent) != paths.fragments:
+        raise ValueError(path)
+    content = base64.b64decode(rest[0].removesuffix("="), validate=True) if rest else None
+    return ReplacedFile(path, content, None if put == "nothing" else _like(r"[0-9a-f]{64}", put))
 
 
 def _file_limit(said: Mapping[str, str]) -> int | None:

@@ -65,14 +65,15 @@ class ClusterObject:
 
     def unified(self) -> str:
         """What would change, as a unified diff; empty when nothing would."""
-        label = self.name.replace(" ", "/")
-        lines = difflib.unified_diff(
-            _lines(self.found),
-            _lines(self.wanted),
-            "/dev/null" if self.found is None else f"cluster/{label}",
-            f"profile/{label}",
-        )
-        return "".join(lines)
+        return unified_json(self.name, self.found, self.wanted, "profile")
+
+
+def unified_json(name: str, found: JSON | None, wanted: JSON, whose: str) -> str:
+    """What makes `wanted`, which is `whose`, of what a cluster has, as a unified diff."""
+    label = name.replace(" ", "/")
+    before = "/dev/null" if found is None else f"cluster/{label}"
+    lines = difflib.unified_diff(_lines(found), _lines(wanted), before, f"{whose}/{label}")
+    return "".join(lines)
 
 
 def _lines(body: JSON | None) -> list[str]:
