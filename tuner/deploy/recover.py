@@ -27,7 +27,7 @@ _RANKS = tuple(_WORDS)
 
 
 @dataclass
-class Ended:
+class EndedApplies:
     """How many applies were ended, what is now on each host by its address, and what went wrong."""
 
     applies: int = 0
@@ -54,10 +54,10 @@ class Ended:
             raise JobFailed(f"not everything is {what}: {'; '.join(self.failures)}")
 
 
-def recover(left: Sequence[Intents], machines: Sequence[InventoryHost], tell: Tell) -> Ended:
+def recover(left: Sequence[Intents], machines: Sequence[InventoryHost], tell: Tell) -> EndedApplies:
     """Undo each apply that is left, the newest first, and whatever change is under way on these
     hosts, whoever began it; done twice it changes nothing."""
-    ended = Ended(len(left))
+    ended = EndedApplies(len(left))
     for intents in left:
         bad, any_kept = _hosts_restored(intents, ended, tell)
         if not any_kept:
@@ -75,10 +75,10 @@ def recover(left: Sequence[Intents], machines: Sequence[InventoryHost], tell: Te
     return ended
 
 
-def confirm(left: Sequence[Intents]) -> Ended:
+def confirm(left: Sequence[Intents]) -> EndedApplies:
     """End each apply that waits to be confirmed: what it applied stays."""
     waiting = [intents for intents in left if intents.waits]
-    ended = Ended(len(waiting))
+    ended = EndedApplies(len(waiting))
     for intents in waiting:
         bad = _hosts_kept(intents, ended)
         ended.failures += bad
@@ -87,7 +87,7 @@ def confirm(left: Sequence[Intents]) -> Ended:
     return ended
 
 
-def _hosts_kept(intents: Intents, ended: Ended) -> list[str]:
+def _hosts_kept(intents: Intents, ended: EndedApplies) -> list[str]:
     """What went wrong."""
     failures = []
     for one in intents.every:
@@ -101,7 +101,7 @@ def _hosts_kept(intents: Intents, ended: Ended) -> list[str]:
     return failures
 
 
-def _hosts_restored(intents: Intents, ended: Ended, tell: Tell) -> tuple[list[str], bool]:
+def _hosts_restored(intents: Intents, ended: EndedApplies, tell: Tell) -> tuple[list[str], bool]:
     """What went wrong, and whether a host was finished: that one stays, and so does the engine."""
     failures, any_kept = [], False
     for one in intents.every:
