@@ -1,5 +1,5 @@
 """Counters that a real rsyslogd 8.2302 wrote, in `logs/` with the configuration that ran and what
-really happened; `python -m tests.live.production` makes them.  Those of other releases are in
+really happened; tests/drill plays the same scenarios.  Those of other releases are in
 folders of their own, `8.2610/queue-full`.
 
 What a queue still held when its rsyslogd was stopped is among the lost in `disk-queue`,

@@ -4,69 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tests.drill.scenario import JSON, Scenario
+from tests.drill.parts import (
+    AT_ONCE,
+    CEE,
+    FOREVER,
+    JSON,
+    KEEPS,
+    LATE,
+    LEGACY,
+    LEGACY_RESETS,
+    RESETS,
+    disk,
+    es,
+    file,
+    forward,
+    memory,
+    pipe,
+    prog,
+    relp,
+)
+from tests.drill.recorded import RECORDED
+from tests.drill.scenario import Scenario
 
-FOREVER = 'queue.timeoutEnqueue="86400000"'
-AT_ONCE = 'queue.timeoutEnqueue="0"'
-KEEPS = 'action.resumeRetryCount="-1" action.resumeInterval="1"'
-LEGACY = 'interval="1" format="legacy" resetCounters="off" log.syslog="off"'
-RESETS = 'interval="1" format="json" resetCounters="on" bracketing="on" log.syslog="off"'
-CEE = 'interval="1" format="cee" resetCounters="off" bracketing="on" log.syslog="off"'
-LEGACY_RESETS = 'interval="2" format="legacy" resetCounters="on" log.syslog="off"'
-
-
-def es(more: str = "", name: str = "es", to: str = "es") -> str:
-    """Into an engine."""
-    return (
-        f'action(name="{name}" type="omelasticsearch" server="127.0.0.1" serverport="{{{to}}}" '
-        f'bulkmode="on" searchType="" searchIndex="syslog" template="doc" {more})\n'
-    )
-
-
-def forward(more: str = "", name: str = "tcpout", protocol: str = "tcp") -> str:
-    """To a server over TCP or UDP."""
-    return (
-        f'action(name="{name}" type="omfwd" target="127.0.0.1" port="{{{name}}}" '
-        f'protocol="{protocol}" {more})\n'
-    )
-
-
-def relp(more: str = "") -> str:
-    """To a RELP server."""
-    return (
-        'action(name="relpout" type="omrelp" target="127.0.0.1" port="{relpout}" '
-        f'timeout="5" {more})\n'
-    )
-
-
-def file(more: str = "", name: str = "file") -> str:
-    """Into a file."""
-    return f'action(name="{name}" type="omfile" file="{{{name}}}" template="line" {more})\n'
-
-
-def prog(more: str = "", name: str = "prog") -> str:
-    """Into a program that confirms each event."""
-    return pipe(f'confirmMessages="on" {more}', name)
-
-
-def pipe(more: str = "", name: str = "pipe") -> str:
-    """Into a program, as fast as its pipe takes them."""
-    return f'action(name="{name}" type="omprog" binary="{{{name}}}" template="line" {more})\n'
-
-
-def memory(
-    size: int = 20_000, batch: int = 500, more: str = FOREVER, kind: str = "LinkedList"
-) -> str:
-    """A queue in memory."""
-    return f'queue.type="{kind}" queue.size="{size}" queue.dequeueBatchSize="{batch}" {more}'
-
-
-def disk(size: int = 2000, batch: int = 100, more: str = "", name: str = "q") -> str:
-    """A disk-assisted queue."""
-    return f'{memory(size, batch, "")} queue.filename="{name}" {more}'
-
-
-LATE = "slow_output direct_output stands_still slow_workers unreachable sent_again few_workers"
 HEALTHY: Mapping[str, Scenario] = {
     "healthy-es": Scenario(es(f"{memory()} {KEEPS}"), "1 send tcp 3000 500; 9 end"),
     "healthy-forward-legacy": Scenario(
@@ -138,6 +97,7 @@ LOSSES: Mapping[str, Scenario] = {
         + file('action.execOnlyWhenPreviousIsSuspended="on"'),
         "1 send tcp 2000 400; 2 es away; 12 end",
         may=f"given_up {LATE}", together=True,
+        untold="what the first one had when it failed",
     ),
     "bulks-429": Scenario(
         es(f"{memory()} {KEEPS}"), "1 send tcp 3000 500; 3 es status=429*4; 9 end",
@@ -172,13 +132,13 @@ LOSSES: Mapping[str, Scenario] = {
     "killed-with-queue": Scenario(
         prog(memory(20_000, 16)),
         "0 prog slow=0.005; 1 send tcp 2000 1000; 5 kill; 6 start; 9 end",
-        may=f"restarts killed {LATE}",
+        may=f"restarts left_in_memory {LATE}",
     ),
     "three-lives-busier": Scenario(
         prog(memory(200, 16, AT_ONCE)),
         "0 prog slow=0.01; 1 send tcp 500 500; 3.5 kill; 4 start; 5 send tcp 1500 1000; 8.5 kill; "
         "9 start; 10 send tcp 4000 2000; 15 end",
-        must="queue_full", may=f"restarts killed {LATE}", stats=LEGACY,
+        must="queue_full", may=f"restarts left_in_memory {LATE}", stats=LEGACY,
     ),
     "two-daemons-one-file": Scenario(
         prog(memory(200, 16, AT_ONCE)), "0 prog slow=0.01; 1 send tcp 3000 1000; "
@@ -192,7 +152,7 @@ LOSSES: Mapping[str, Scenario] = {
             f'{KEEPS} queue.type="Disk" queue.filename="q" queue.spoolDirectory="{{folder}}/spool" '
             'queue.size="100000" queue.maxFileSize="100k"'
         ),
-        "0 tcpout away; 1 send tcp 6000 1000; 12 end", disk="600k", must="disk_full|queue_full",
+        "0 tcpout away; 1 send tcp 6000 1000; 12 end", disk="600k", must="not_written|queue_full",
         may=LATE,
     ),
     "damaged-qi": Scenario(
@@ -202,17 +162,18 @@ LOSSES: Mapping[str, Scenario] = {
         ),
         "0 tcpout away; 1 send tcp 2000 1000; 5 term; 5.1 damage q.qi; 5.2 tcpout ok; 5.5 start; "
         "7 send tcp 1000 500; 12 end",
-        may=f"on_disk disk_gone {LATE}", must="on_disk|disk_gone",
+        may=f"on_disk left_in_files {LATE}", must="on_disk|left_in_files",
     ),
     "open-files": Scenario(
         file(), "1 send file 2000 400 hosts=120; 10 end", inputs="file",
-        must="open_files", open_files=80,
+        must="open_files", may="given_up unreachable",
+        open_files=80, untold="omfile and imfile count no file that could not be opened",
     ),
 }  # fmt: skip
 
 DELAYS: Mapping[str, Scenario] = {
     "slow-program": Scenario(
-        prog(memory(20_000, 16)), "0 prog slow=0.01; 1 send tcp 2000 1000; 14 end",
+        prog(memory(20_000, 16)), "0 prog slow=0.01; 1 send tcp 2000 333; 16 end",
         must="slow_output|stands_still", may=LATE, never="bench --sustain",
     ),
     "slow-mmexternal": Scenario(
@@ -240,4 +201,336 @@ DELAYS: Mapping[str, Scenario] = {
     ),
 }  # fmt: skip
 
-ROWS: Mapping[str, Scenario] = {**HEALTHY, **LOSSES, **DELAYS}
+IN_BAND = 'interval="1" format="json" resetCounters="off" log.syslog="on" severity="7"'
+TO_LOG = (
+    'if $syslogtag startswith "rsyslogd-pstats" then {{\n'
+    'action(name="stats" type="omfile" file="{log}" template="RSYSLOG_FileFormat")\nstop\n}}\n'
+)
+UDP = 'module(load="imudp")\ninput(type="imudp" address="127.0.0.1" port="{udp}")\n'
+DA = f'queue.highWatermark="300" queue.lowWatermark="100" {KEEPS}'
+BY_LAST_DIGIT = (
+    'template(name="path" type="string" string="{folder}/to-file/of-%$.which%")\n# {file}\n'
+    'set $.which = re_extract($msg, "seq=[0-9]*([0-9][0-9]);", 0, 1, "none");\n'
+)
+
+MORE_HEALTHY: Mapping[str, Scenario] = {
+    "healthy-in-band": Scenario(
+        TO_LOG + file(memory()), "1 send tcp 3000 500; 10 end", stats=IN_BAND
+    ),
+    "healthy-two-hosts": Scenario(
+        TO_LOG + file(), "1 send tcp 2000 400; 1 send udp 1000 200; 10 end", stats=IN_BAND,
+        other=UDP + TO_LOG + file(name="file2"), has_hosts=True,
+        only={"file": "tcp", "file2": "udp"},
+    ),
+    "healthy-three-outputs": Scenario(
+        es(f"{memory()} {KEEPS}") + forward(f"{memory()} {KEEPS}") + file(),
+        "1 send tcp 2000 400; 9 end", stats=CEE,
+    ),
+    "healthy-ruleset-queue": Scenario(
+        f'ruleset(name="r" {memory(5000)}) {{{{\n{file()}}}}}\n', "1 send udp 2000 400; 9 end",
+        inputs="udp", of_input='ruleset="r"', stats=LEGACY,
+    ),
+    "healthy-every-5-s": Scenario(
+        prog(f"{memory()}"), "1 send tcp 3000 500; 21 end", stats=JSON.replace('"1"', '"5"', 1)
+    ),
+    "healthy-one-round": Scenario(
+        file(), "1 send tcp 2000 500; 9 end", stats=JSON.replace('"1"', '"6"', 1)
+    ),
+    "healthy-clock-back": Scenario(
+        file(), "1 send tcp 3000 500; 5 clock -40; 11 end", stats=JSON
+    ),
+    "healthy-clock-forward": Scenario(
+        es(f"{memory()} {KEEPS}"), "1 send tcp 3000 500; 5 clock 3600; 11 end", stats=LEGACY
+    ),
+    "healthy-restart-resets": Scenario(
+        file(), "1 send tcp 1500 500; 6 term; 7 start; 8 send tcp 1500 500; 13 end", stats=RESETS
+    ),
+    "healthy-failover-not-used": Scenario(
+        es('action.resumeRetryCount="2"')
+        + file('action.execOnlyWhenPreviousIsSuspended="on"'),
+        "1 send tcp 2000 400; 9 end", together=True,
+    ),
+    "healthy-burst-into-disk-assisted": Scenario(
+        es(f"{disk(20_000, 500)} {KEEPS}"), "1 send tcp 4000 8000; 9 end"
+    ),
+    "healthy-read-late": Scenario(
+        file(memory()), "0 send file 3000 3000; 3 start; 10 end", inputs="file"
+    ),
+    "healthy-socket-two-rotations": Scenario(
+        forward(f"{memory()} {KEEPS}"), "1 send unix 3000 500; 4 rotate; 9 end", inputs="unix",
+        of_input='rateLimit.interval="0"', stats=RESETS,
+    ),
+}  # fmt: skip
+
+MORE_LOSSES: Mapping[str, Scenario] = {
+    "full-ruleset-queue": Scenario(
+        f'ruleset(name="r" {memory(300, 16, AT_ONCE)}) {{{{\n{prog()}}}}}\n',
+        "0 prog slow=0.01; 1 send udp 2000 500; 10 end", inputs="udp", of_input='ruleset="r"',
+        must="queue_full", may=LATE,
+    ),
+    "full-main-queue": Scenario(
+        f"main_queue({memory(300, 16, AT_ONCE)})\n{prog()}",
+        "0 prog slow=0.01; 1 send udp 2000 500; 10 end", inputs="udp",
+        must="queue_full", may=LATE, stats=CEE,
+    ),
+    "full-after-200-ms": Scenario(
+        es(memory(300, 50, f'queue.timeoutEnqueue="200" {KEEPS}')),
+        "1 send tcp 2000 1000; 2 es slow=0.5; 14 end", must="queue_full", may=LATE, stats=LEGACY,
+    ),
+    "full-long-ago": Scenario(
+        prog(memory(200, 16, AT_ONCE)),
+        "0 prog slow=0.005; 1 send tcp 1500 1500; 4 rotate; 6 send tcp 1500 1500; 12 end",
+        must="queue_full", may=LATE, stats=LEGACY,
+    ),
+    "by-severity": Scenario(
+        prog(memory(2000, 16, f'{FOREVER} queue.discardMark="500" queue.discardSeverity="7"')),
+        "0 prog slow=0.005; 1 send tcp 3000 1500 severity=7; 12 end", must="less_severe", may=LATE,
+    ),
+    "by-severity-resets": Scenario(
+        prog(memory(1000, 16, f'{FOREVER} queue.discardMark="300" queue.discardSeverity="6"')),
+        "0 prog slow=0.005; 2 send tcp 2000 1000; 12 end", must="less_severe", may=LATE,
+        stats=RESETS,
+    ),
+    "limit-before-the-first-round": Scenario(
+        file(), "0.1 send unix 2000 3000; 12 end", inputs="unix",
+        of_input='rateLimit.interval="10" rateLimit.burst="200"', must="rate_limit",
+        stats=JSON.replace('"1"', '"4"', 1),
+    ),
+    "stopped-with-queue": Scenario(
+        prog(memory(20_000, 16)),
+        "0 prog slow=0.005; 1 send tcp 2000 1000; 5 term; 6 start; 9 end",
+        may=f"restarts left_in_memory {LATE}", stats=RESETS,
+    ),
+    "killed-main-queue": Scenario(
+        f"main_queue({memory(20_000, 16)})\n{prog()}",
+        "0 prog slow=0.005; 1 send udp 2000 1000; 5 kill; 6 start; 9 end", inputs="udp",
+        may=f"restarts left_in_memory {LATE}", stats=LEGACY,
+    ),
+    "killed-twice-resets": Scenario(
+        prog(memory(20_000, 16)),
+        "0 prog slow=0.005; 1 send tcp 1500 1000; 4.5 kill; 5 start; 6 send tcp 1500 1000; "
+        "9.5 kill; 10 start; 13 end",
+        may=f"restarts left_in_memory {LATE}", stats=RESETS,
+    ),
+    "killed-disk-assisted": Scenario(
+        forward(f"{disk(1000, 100)} {DA}"),
+        "0 tcpout away; 1 send tcp 1500 1000; 6 kill; 6.5 tcpout ok; 7 start; 12 end",
+        may=f"restarts left_in_memory on_disk left_in_files {LATE}",
+    ),
+    "killed-and-no-more": Scenario(
+        prog(memory(20_000, 16)), "0 prog slow=0.005; 1 send tcp 2000 1000; 6 kill; 7 end",
+        may=LATE, untold="nothing in a log shows how it ended",
+    ),
+    "disk-full-disk-assisted": Scenario(
+        forward(f'{disk(1000, 100)} {DA} queue.spoolDirectory="{{folder}}/spool"'),
+        "0 tcpout away; 1 send tcp 6000 1000; 13 end", disk="400k", must="not_written|queue_full",
+        may=f"on_disk {LATE}",
+    ),
+    "disk-full-resets": Scenario(
+        es(
+            f'{KEEPS} queue.type="Disk" queue.filename="q" queue.spoolDirectory="{{folder}}/spool" '
+            'queue.size="100000"'
+        ),
+        "0 es away; 1 send tcp 5000 1000; 12 end", disk="300k", must="not_written|queue_full",
+        may=LATE, stats=RESETS,
+    ),
+    "disk-limit": Scenario(
+        forward(
+            f'{KEEPS} queue.type="Disk" queue.filename="q" queue.size="100000" '
+            f'queue.maxFileSize="50k" queue.maxDiskSpace="200k" {AT_ONCE}'
+        ),
+        "0 tcpout away; 1 send tcp 3000 1000; 10 end", must="queue_full", may=LATE,
+    ),
+    "damaged-files": Scenario(
+        forward(f'{disk(1000, 100)} {DA} queue.saveOnShutdown="on"'),
+        "0 tcpout away; 1 send tcp 1500 1000; 5 term; 5.1 remove q.0*; 5.2 tcpout ok; 5.5 start; "
+        "7 send tcp 1000 500; 12 end",
+        may=f"restarts on_disk left_in_files {LATE}", stats=LEGACY,
+    ),
+    "two-daemons-both-lose": Scenario(
+        prog(memory(200, 16, AT_ONCE)),
+        "0 prog slow=0.01; 0 prog2 slow=0.005; 1 send tcp 2000 800; 1 send udp 2000 800; 10 end",
+        other=UDP + prog(memory(150, 16, AT_ONCE), name="prog2"),
+        only={"prog": "tcp", "prog2": "udp"}, must="queue_full|several_daemons", may=LATE,
+    ),
+    "two-daemons-same-names": Scenario(
+        prog(memory(200, 16, AT_ONCE)),
+        "0 prog slow=0.01; 1 send tcp 2000 800; 4 send udp 500 250; 10 end", stats=LEGACY,
+        other=UDP + prog(memory()).replace("{prog}", "{prog2}"),
+        only={"prog": "tcp", "prog2": "udp"}, must="queue_full|several_daemons", may=LATE,
+    ),
+    "two-daemons-one-restarts": Scenario(
+        file(), "1 send tcp 2000 400; 4 term b; 5 start b; 6 send udp 500 250; 11 end",
+        other=UDP + file(name="file2"), only={"file": "tcp", "file2": "udp"},
+        may="several_daemons", stats=LEGACY,
+    ),
+    "two-hosts-one-loses": Scenario(
+        TO_LOG + prog(memory(200, 16, AT_ONCE)),
+        "0 prog slow=0.01; 1 send tcp 2000 800; 1 send udp 1000 200; 10 end", stats=IN_BAND,
+        other=UDP + TO_LOG + file(), has_hosts=True, only={"prog": "tcp", "file": "udp"},
+        must="queue_full", may=LATE,
+    ),
+    "clock-back-and-full": Scenario(
+        prog(memory(200, 16, AT_ONCE)),
+        "0 prog slow=0.01; 1 send tcp 3000 500; 4 clock -40; 11 end", must="queue_full", may=LATE,
+    ),
+    "clock-back-at-rotation": Scenario(
+        prog(memory(200, 16, AT_ONCE)),
+        "0 prog slow=0.01; 1 send tcp 3000 500; 4 rotate; 4.3 clock -60; 11 end",
+        must="queue_full", may=LATE, stats=LEGACY,
+    ),
+    "rotated-and-killed": Scenario(
+        prog(memory(200, 16, AT_ONCE)),
+        "0 prog slow=0.01; 1 send tcp 1500 500; 3 rotate; 6 kill; 7 start; 8 send tcp 1500 500; "
+        "13 end",
+        must="queue_full", may=f"restarts left_in_memory {LATE}", stats=LEGACY,
+    ),
+    "in-band-and-full": Scenario(
+        TO_LOG + prog(memory(200, 16, AT_ONCE)), "0 prog slow=0.01; 1 send tcp 2000 500; 11 end",
+        must="queue_full", may=LATE, stats=IN_BAND,
+    ),
+    "open-files-dynafile": Scenario(
+        BY_LAST_DIGIT
+        + 'action(name="file" type="omfile" dynaFile="path" template="line" '
+        'dynaFileCacheSize="200")\n',
+        "1 send tcp 3000 500; 10 end", must="open_files", may="given_up unreachable dynafiles",
+        untold="omfile counts no file that could not be opened",
+        open_files=60,
+    ),
+    "open-files-connections": Scenario(
+        file(), "1 send tcp 2000 400 hosts=60; 10 end", open_files=40, must="open_files",
+        untold="what was sent over a connection that rsyslogd could not accept",
+    ),
+    "udp-to-nobody": Scenario(
+        forward(name="udpout", protocol="udp"), "0 udpout away; 1 send tcp 2000 400; 9 end",
+        may="unreachable", untold="UDP tells nobody",
+    ),
+    "forward-reset": Scenario(
+        forward(f"{memory()} {KEEPS}"),
+        "1 send tcp 3000 500; 3 tcpout away; 5 tcpout ok; 12 end", may=LATE,
+        untold="what TCP had taken when the connection broke is lost, and rsyslogd does not know",
+    ),
+    "relp-refuses": Scenario(
+        relp(f"{memory()} {KEEPS}"), "1 send tcp 1500 500; 2 relpout refuse*3; 12 end", may=LATE,
+        untold="omrelp takes for sent what the server refuses",
+    ),
+    "relp-away": Scenario(
+        relp(f"{memory()} {KEEPS}"), "0 relpout away; 1 send tcp 1500 150; 12 relpout ok; 16 end",
+        must="unreachable|stands_still", may=LATE,
+    ),
+    "bulks-503-resets": Scenario(
+        es(f"{memory()} {KEEPS}"), "1 send tcp 3000 500; 2 es status=503*8; 9 end",
+        must="refused_bulks", may=LATE, stats=RESETS,
+    ),
+    "all-bulks-400": Scenario(
+        es(f"{memory()} {KEEPS}"), "0 es status=400; 1 send tcp 2000 400; 9 end",
+        must="refused_bulks", may=LATE,
+    ),
+    "some-items-400": Scenario(
+        es(f"{memory()} {KEEPS}"), "1 send tcp 3000 500; 2 es some=400*10; 9 end",
+        must="refused_bulks", stats=CEE,
+    ),
+    "direct-bulks-429": Scenario(
+        es(KEEPS), "1 send tcp 2000 400; 3 es status=429*20; 9 end", must="refused_bulks",
+        may=LATE,
+    ),
+    "items-429-sent-again": Scenario(
+        f'ruleset(name="again") {{{{\n{es(KEEPS, name="esagain")}}}}}\n'
+        + es(f'{memory()} {KEEPS} retryfailures="on" retryruleset="again"'),
+        "1 send tcp 2000 400; 3 es items=429*1; 10 end",
+        must="refused_documents", may="sent_again",
+    ),
+    "engine-gives-up-with-queue": Scenario(
+        es(f'{memory(20_000, 100)} action.resumeRetryCount="1" action.resumeInterval="1"'),
+        "1 send tcp 3000 500; 2 es away; 14 end", must="given_up", may=LATE,
+    ),
+    "engine-resets": Scenario(
+        es(f"{memory()} {KEEPS}"), "1 send tcp 3000 500; 3 es reset*5; 12 end", may=LATE,
+    ),
+    "engine-stores-and-resets": Scenario(
+        es(f"{memory()} {KEEPS}"), "1 send tcp 3000 500; 3 es reset-after*5; 12 end", may=LATE,
+    ),
+    "failover-to-forward": Scenario(
+        relp('action.resumeRetryCount="0" action.resumeInterval="2"')
+        + forward('action.execOnlyWhenPreviousIsSuspended="on"'),
+        "1 send tcp 2000 400; 3 relpout away; 11 end", may=f"given_up {LATE}", together=True,
+        untold="what the first one had when it failed",
+    ),
+    "unnamed-forward-gives-up": Scenario(
+        'action(type="omfwd" target="127.0.0.1" port="{tcpout}" protocol="tcp" '
+        'action.resumeInterval="1")\n',
+        "0 tcpout away; 1 send udp 1500 500; 9 end", inputs="udp", must="given_up", may=LATE,
+        aliases={"action-0": "tcpout"},
+    ),
+    "program-dies": Scenario(
+        pipe(f"{memory()} {KEEPS}"), "1 send tcp 1500 500; 2.5 pipe die; 3 pipe ok; 10 end",
+        may=LATE, untold="what stood in the pipe when the program died",
+    ),
+}  # fmt: skip
+
+MORE_DELAYS: Mapping[str, Scenario] = {
+    "senders-slowed": Scenario(
+        f"main_queue({memory(300, 16, FOREVER)})\n{prog()}",
+        "0 prog slow=0.01; 1 send tcp 2000 500; 14 end",
+        must="direct_output|slow_workers|senders_slowed|stands_still", may=LATE,
+    ),
+    "waits-a-long-time": Scenario(
+        prog(memory(20_000, 1)), "0 prog slow=0.02; 1 send tcp 1200 200; 20 end",
+        must="slow_output|stands_still", may=LATE, stats=LEGACY,
+    ),
+    "waits-and-goes-on-waiting": Scenario(
+        f'ruleset(name="r" {memory(20_000, 4)}) {{{{\n{prog()}}}}}\n',
+        "0 prog slow=0.02; 1 send udp 2000 500; 15 end", inputs="udp", of_input='ruleset="r"',
+        must="slow_workers|direct_output|stands_still", may=LATE, stats=RESETS,
+    ),
+    "slow-engine-grows": Scenario(
+        es(f"{memory(20_000, 50)} {KEEPS}"), "0 es slow=0.5; 1 send tcp 2000 500; 16 end",
+        must="slow_output", may=LATE,
+    ),
+    "slow-direct-engine": Scenario(
+        f"main_queue({memory(20_000, 50)})\n" + es(KEEPS) + file(),
+        "0 es slow=0.5; 1 send tcp 2000 500; 16 end", must="direct_output", may=LATE, stats=CEE,
+    ),
+    "slow-relp": Scenario(
+        relp(f"{memory(20_000, 10)} {KEEPS}"),
+        "0 relpout slow=0.01; 1 send tcp 1500 500; 15 end", must="slow_output", may=LATE,
+    ),
+    "forward-hangs": Scenario(
+        forward(f"{memory()} {KEEPS}"),
+        "0 tcpout hang; 1 send tcp 4000 400 pad=3000; 16 end", may=LATE,
+        untold="what TCP had taken",
+    ),
+    "engine-hangs-direct": Scenario(
+        es(f'{KEEPS} indextimeout="2000"') + file(),
+        "1 send tcp 2000 400; 3 es hang; 15 end", may=LATE, must="unreachable|stands_still",
+    ),
+    "to-disk-and-back": Scenario(
+        es(f"{disk(1000, 100)} {DA}"), "0 es away; 1 send tcp 2000 1000; 5 es ok; 13 end",
+        must="on_disk", may=LATE,
+    ),
+    "to-disk-and-stays": Scenario(
+        forward(f"{disk(1000, 100)} {DA}"), "0 tcpout away; 1 send tcp 2000 1000; 12 end",
+        must="on_disk", may=LATE, stats=LEGACY_RESETS,
+    ),
+    "slow-names-of-connections": Scenario(
+        file(), "1 send tcp 1500 300 hosts=40; 16 end", slow_names_ms=300,
+        may="slow_names slow_input", never="output without a queue",
+    ),
+    "slow-names-and-forward": Scenario(
+        forward(f"{memory()} {KEEPS}"), "1 send udp 1500 300 hosts=40; 16 end", inputs="udp",
+        slow_names_ms=300, may="slow_names slow_input", stats=LEGACY,
+        never="output without a queue",
+    ),
+    "file-held-up-by-engine": Scenario(
+        es(f"{memory(300, 100)} {KEEPS}") + file(), "1 send file 3000 600; 2 es away; 14 end",
+        inputs="file", must="unreachable", may=LATE,
+    ),
+    "wait-for-room": Scenario(
+        prog(memory(300, 16)), "0 prog slow=0.01; 1 send tcp 1500 500; 18 end",
+        must="slow_output", may=LATE,
+    ),
+}  # fmt: skip
+
+ROWS: Mapping[str, Scenario] = {
+    **HEALTHY, **MORE_HEALTHY, **LOSSES, **MORE_LOSSES, **DELAYS, **MORE_DELAYS, **RECORDED
+}  # fmt: skip

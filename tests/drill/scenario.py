@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from tests.drill.parts import JSON
 from tests.drill.receivers import Datagrams, Engine, Files, Lines, Receiver, Relp, program
 from tests.drill.senders import Burst, Sender
 from tests.live.small_disk import small_disk
@@ -38,10 +39,11 @@ PROGRAMS = {"prog": "OK", "prog2": "OK", "pipe": "", "mm": "{}"}
 """Programs behind omprog with and without confirmMessages, and behind mmexternal, with what they
 answer to each event."""
 ENDS_S, LATE_S = 20.0, 1.0
+_OF_DAEMONS = {"start", "term", "kill"}
 # After the end of the log all receivers are well: what still comes does so before this.
 _QUIET_S, _AT_MOST_S = 3.0, 60.0
 
-HEAD = """global(workDirectory="{folder}/work" {more_global})
+HEAD = """global(workDirectory="{folder}/work"{host})
 module(load="impstats" {stats}{log_file})
 module(load="omelasticsearch")
 module(load="omrelp")
@@ -59,7 +61,6 @@ INPUTS = {
     "relp": 'module(load="imrelp")\ninput(type="imrelp" address="127.0.0.1" port="{relp}"{more})\n',
     "file": 'module(load="imfile")\ninput(type="imfile" file="{folder}/in/*.log" tag="f"{more})\n',
 }
-JSON = 'interval="1" format="json" resetCounters="off" log.syslog="off"'
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ class Scenario:
     seconds (`1 send tcp 3000 1000; 2 es away; 5 es ok; 12 end`); `may` are the causes that a
     diagnosis may name, and `must` those that it must.  `untold` says why counters cannot tell a
     loss.  `together`: one receiver is to have each event.  `never`: a text that would be wrong.
-    `only`: receivers that get nothing but what is sent by that transport.
+    `only`: receivers that get nothing but what is sent by that transport.  `other` is what a second
+    rsyslogd has.
     """
 
     config: str
@@ -80,7 +82,7 @@ class Scenario:
     inputs: str = "tcp"
     of_input: str = ""
     stats: str = JSON
-    more_global: str = ""
+    has_hosts: bool = False
     other: str = ""
     other_stats: str = ""
     untold: str = ""
@@ -166,9 +168,8 @@ class _World:
             **{one: to.place for one, to in self.receivers.items()},
         }  # fmt: skip
         log_file = "" if 'log.syslog="on"' in stats else f' log.file="{log}"'
-        head = HEAD.format(
-            **{**places, "stats": stats, "log_file": log_file, "more_global": row.more_global}
-        )
+        host = f' localHostname="host-{name}"' if row.has_hosts else ""
+        head = HEAD.format(**{**places, "stats": stats, "log_file": log_file, "host": host})
         inputs = row.inputs.split() if name == "a" else []
         more = f" {row.of_input}" if row.of_input else ""
         every = "".join(INPUTS[one].format(**places, more=more) for one in inputs)
@@ -340,10 +341,11 @@ def _run(world: _World) -> float:
     planned = steps(row.course)
     for _, verb, words in [one for one in planned if one[0] == 0 and one[1] in world.receivers]:
         world.do(verb, words)
-    if not any(verb == "start" and not words for _, verb, words in planned[:1]):
-        world.start()
-    if row.other and not any(words == ["b"] for _, verb, words in planned if verb == "start"):
-        world.start("b")
+    for name in ("a", "b") if row.other else ("a",):
+        own = [verb for _, verb, words in planned
+               if verb in _OF_DAEMONS and words == ([] if name == "a" else [name])]  # fmt: skip
+        if own[:1] != ["start"]:
+            world.start(name)
     begun = time.monotonic()
     for at, verb, words in planned:
         time.sleep(max(0.0, begun + at - time.monotonic()))

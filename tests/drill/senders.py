@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _BATCH_S = 0.02
-_TIMEOUT_S = 1.0
+_TIMEOUT_S, _CONNECTS_S = 1.0, 0.1
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,12 @@ def _tcp(sender: Sender, burst: Burst) -> Iterator[Callable[[int, bytes], None]]
     for n in range(burst.hosts):
         one = socket.socket()
         one.bind((f"127.0.0.{n + 1}", 0))
-        one.connect(("127.0.0.1", sender.ports["tcp"]))
-        one.settimeout(_TIMEOUT_S)
-        every.append(one)
+        one.settimeout(_CONNECTS_S)
+        # One that cannot accept any more is no reason not to send over the others.
+        with suppress(TimeoutError):
+            one.connect(("127.0.0.1", sender.ports["tcp"]))
+            one.settimeout(_TIMEOUT_S)
+            every.append(one)
 
     def hand_over(number: int, event: bytes) -> None:
         # A line that was sent in part must be sent to its end.

@@ -1,10 +1,9 @@
-"""A diagnosis of a real rsyslogd's counters agrees with what the sink saw, whatever format they are
-in; the logs of all cases are in tests/diagnose."""
+"""A diagnosis of a real rsyslogd's counters agrees with what its engine saw, in every format of
+counters; tests/drill has more scenarios."""
 
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.diagnose.logged import diagnosed
+from tests.drill.rows import ROWS
+from tests.drill.scenario import Scenario, play
 from tests.engine.test_stats_index import documents
 from tests.live.conftest import tune
-from tests.live.production import CASES, Case, play
 from tuner.diagnose.finding import Cause, ProductionFinding
 from tuner.engine.client import EngineClient
 from tuner.host.programs import rsyslog_version
-from tuner.lab.scratch import scratch, subfolder
 
 pytestmark = [
     pytest.mark.live,
@@ -29,15 +28,11 @@ FORMATS = {"legacy": 0, "json": 0, "json-elasticsearch": 0, "cee": 0, "prometheu
            "zabbix": 2512}  # fmt: skip
 
 
-def in_format(case: Case, name: str) -> Case:
-    return replace(case, stats=re.sub(r'format="[^"]*"', f'format="{name}"', case.stats))
-
-
-def found(case: Case, folder: Path) -> tuple[dict[Cause, ProductionFinding], int]:
-    with scratch(folder) as below:
-        text, _, truth = play(case, subfolder(below, "case"))
-    assert truth.lost is not None
-    return {one.cause: one for one in diagnosed(text).findings}, truth.lost
+def found(row: Scenario, folder: Path) -> tuple[dict[Cause, ProductionFinding], int]:
+    folder.chmod(0o755)
+    truth = play(row, folder)
+    made = diagnosed((folder / "impstats.log").read_text("utf-8"))
+    return {one.cause: one for one in made.findings}, truth.outputs["es"].lost
 
 
 @pytest.mark.each_rsyslogd("impstats")
@@ -45,11 +40,12 @@ def found(case: Case, folder: Path) -> tuple[dict[Cause, ProductionFinding], int
     "name",
     [one if one == "json" else pytest.param(one, marks=pytest.mark.full) for one in FORMATS],
 )
-def test_lost_events_are_counted_as_the_sink_counts_them(name: str, tmp_path: Path) -> None:
+def test_lost_events_are_counted_as_the_receiver_counts_them(name: str, tmp_path: Path) -> None:
     if FORMATS[name] > int(rsyslog_version().split(".")[1]):
         pytest.skip(f"rsyslog 8.{FORMATS[name]} brought {name}")
-    case = replace(CASES["queue-full"], seconds=3.0, rest_s=5.0)
-    findings, lost = found(in_format(case, name), tmp_path)
+    row = ROWS["full-at-once"]
+    stats = row.stats.replace('format="json"', f'format="{name}"')
+    findings, lost = found(replace(row, stats=stats), tmp_path)
     events = findings[Cause.QUEUE_FULL].events
     assert lost > 0
     assert (events.least, events.most) == (lost, lost)
@@ -57,7 +53,7 @@ def test_lost_events_are_counted_as_the_sink_counts_them(name: str, tmp_path: Pa
 
 @pytest.mark.each_rsyslogd("impstats")
 def test_nothing_is_found_where_nothing_is_wrong(tmp_path: Path) -> None:
-    findings, lost = found(replace(CASES["healthy"], seconds=5.0), tmp_path)
+    findings, lost = found(ROWS["healthy-es"], tmp_path)
     assert lost == 0
     assert findings == {}
 
