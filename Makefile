@@ -89,7 +89,7 @@ test: setup
 
 # The same, and the rest: six engines, a fresh Debian 13, every parameter, long searches, bottlenecks,
 # faults, soak.
-# It ends with the scorecard of the faults (tests/safety).
+# It ends with the scorecard of the faults (tests/safety) and the table of the repairs (tests/live).
 # What depends on the release of rsyslog is run once more with each other one.
 # What measures has the machine for itself.
 test-all: test engines rsyslogs managers broker mmdebstrap

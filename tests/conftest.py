@@ -15,7 +15,10 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
-pytest_plugins = ["tests.drill.summary", "tests.live.tested", "tests.safety.scorecard"]
+pytest_plugins = [
+    "tests.drill.summary", "tests.live.repair_scorecard", "tests.live.tested",
+    "tests.safety.scorecard",
+]  # fmt: skip
 
 # As the command line does it, before anything imports numpy: on two cores that are busy otherwise,
 # searches took four times as long with a thread for each.

@@ -145,7 +145,7 @@ def test_larger_batches_that_lose_more_at_a_change_are_not_advised(tmp_path: Pat
     advice = advise(loaded(tmp_path, ES + FILE), 4, 2**33)
     assert not any("dequeueBatchSize" in path for path, _ in advice.settings)
     (left,) = (one for one in advice.left if one.path == "main_queue.dequeueBatchSize")
-    assert "are lost when another output takes over (was 512)" in left.price[0]
+    assert "in flight are lost when another output takes over (was 512)" in left.price[0]
     alone = advise(loaded(tmp_path, ES), 4, 2**33)
     assert any(path == "main_queue.dequeueBatchSize" for path, _ in alone.settings)
 
@@ -208,12 +208,15 @@ def test_a_queue_that_is_full_before_it_spools_gets_room(
     assert ("RT134" in codes(written)) is (size is not None)
 
 
-def test_advice_leaves_a_queue_able_to_spool(tmp_path: Path) -> None:
-    """Larger batches alone would keep it from its files."""
-    more = 'queue.size="5000"'
-    written = loaded(tmp_path, ES.replace(BULK, f"{BULK} {ASSISTED} {more}"))
-    settings = dict(advise(written, 4, 2**33).settings)
-    assert settings.get("outputs[es].queue.dequeueBatchSize") in {None, 500}
+def test_advice_leaves_a_queue_with_files_what_it_keeps(tmp_path: Path) -> None:
+    """What is in flight when rsyslogd ends in an outage is not on disk."""
+    for kind in (ASSISTED, ASSISTED.replace("LinkedList", "Disk")):
+        queue = f'{kind} queue.size="50000" queue.checkpointInterval="1000"'
+        advice = advise(loaded(tmp_path, ES.replace(BULK, f"{BULK} {queue}")), 4, 2**33)
+        assert "outputs[es].queue.dequeueBatchSize" not in dict(advice.settings)
+        left = {one.path: one.price for one in advice.left}
+        (price,) = left["outputs[es].queue.dequeueBatchSize"]
+        assert "in flight are lost when rsyslogd ends while the engine is down (was 128)" in price
 
 
 def test_an_action_that_stops_a_file_beside_it_is_said(tmp_path: Path) -> None:

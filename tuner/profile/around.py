@@ -57,9 +57,8 @@ def around_queue(profile: Profile, queue: PlacedQueue) -> Around:
     return Around() if profile.base is None else _in_base(profile, queue.path[:2])
 
 
-def lost_at_a_change(profile: Profile, number: int) -> int:
-    """How many events are in flight to an output, and lost when it goes down and another takes
-    over."""
+def in_flight(profile: Profile, number: int) -> int:
+    """How many events can be in flight to an output."""
     own = action_queue(profile, number)
     queue = working_queue(profile, number) if own.is_direct else own
     return queue.copies * queue.workers * queue.batch

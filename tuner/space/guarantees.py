@@ -19,12 +19,12 @@ from tuner.engines.index_settings import INDEX_SETTINGS
 from tuner.engines.settings import unknown_to
 from tuner.errors import BadUsage
 from tuner.modules.queue import SEGMENTED_SINCE, QueueType
-from tuner.profile.around import lost_at_a_change
+from tuner.profile.around import in_flight
 from tuner.profile.model import Keep, Profile, Tier
 from tuner.profile.placement import measured_path
 from tuner.schema.path import Path
 from tuner.space.knob import Knob, Level, amount_of, level_text
-from tuner.space.queues import leads, path_of
+from tuner.space.queues import IN_FLIGHT, has_files, leads, path_of
 
 Check = Callable[[Profile, Sequence[str]], str | None]
 
@@ -224,8 +224,8 @@ def _amount(knob: Knob, level: Level) -> float:
 
 def keeping(profile: Profile, knob: Knob) -> Knob:
     """The knob with the levels that `search.keep` leaves it; a queue on disk keeps by itself what a
-    crash would lose."""
-    if _queue_of(knob) in _on_disk(profile):
+    crash would lose, but for what is in flight."""
+    if _queue_of(knob) in _on_disk(profile) and Path(knob.path).last not in IN_FLIGHT:
         gives_up = tuple(keep for keep in knob.gives_up if keep is not Keep.LOSS)
         knob = replace(knob, gives_up=gives_up)
     shut = set(profile.search.keep)
@@ -301,10 +301,14 @@ def _for_an_outage(
         if level == QueueType.DIRECT.value != knob.current:
             stops = "an outage of the engine stops the other outputs too"
             yield Concession(stops, f"{change}: {stops}")
-    in_flight, later = map(_lost_at_a_change, (written, changed))
-    if later > in_flight:
-        lost = f"up to {later:,} events are lost when another output takes over"
-        yield Concession(f"{lost} (was {in_flight:,})", f"{lost}, before up to {in_flight:,}")
+    before, later = map(_in_flight, (written, changed))
+    for is_lost, when in (
+        (leads, "another output takes over"),
+        (has_files, "rsyslogd ends while the engine is down"),
+    ):
+        if later > before and is_lost(written):
+            lost = f"up to {later:,} events in flight are lost when {when}"
+            yield Concession(f"{lost} (was {before:,})", f"{lost}, before up to {before:,}")
     for queue, several in enlarging.items():
         held, more = (_held_in_memory(profile, queue) for profile in (written, changed))
         if more > held:
@@ -316,11 +320,10 @@ def _for_an_outage(
             )
 
 
-def _lost_at_a_change(profile: Profile) -> int:
-    """How many events in flight to the measured output another one that takes over does not
-    get."""
+def _in_flight(profile: Profile) -> int:
+    """How many events can be in flight to the measured output."""
     number, _ = profile.enumerated[0]
-    return lost_at_a_change(profile, number) if leads(profile) else 0
+    return in_flight(profile, number)
 
 
 def _change(knob: Knob, level: Level) -> str:

@@ -15,7 +15,7 @@ from tuner.modules.imfile import ImfileInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import DYNA_FILES, OmfileOutput, file_pattern
 from tuner.modules.output import EXAMPLE_QUEUE, Output
-from tuner.profile.around import around_output, lost_at_a_change
+from tuner.profile.around import around_output, in_flight
 from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import Profile
 from tuner.rule import Complaint, Cure, advice, error, loss, warning
@@ -428,7 +428,7 @@ def _lost_at_the_change(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 ("outputs", led.number if placed is None else placed, _SUSPENDED),
                 f"when {name} goes down, the batches in flight, up to "
-                f"{lost_at_a_change(profile, led.number)} events, are lost before {led.after} "
+                f"{in_flight(profile, led.number)} events, are lost before {led.after} "
                 f"takes over, which the durable tier forbids: to keep them remove {led.after}, "
                 f"and give {name} a queue with a filename and action.resumeRetryCount -1",
             )
