@@ -20,9 +20,9 @@ from tuner.lab.rsyslogd import Rsyslogd, impstats_section, read
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lint.load import load_profile
 from tuner.measure.pipeline import install_index
-from tuner.measure.stages import worker_thread
 from tuner.modules.pstats import Snapshot, within
 from tuner.profile.model import Profile
+from tuner.rainerscript.counted import worker_thread
 from tuner.render.artefacts import rsyslog_conf
 
 pytestmark = pytest.mark.live

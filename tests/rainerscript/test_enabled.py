@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.importer.test_import import DOCUMENT, imported, listed, missing
-from tuner.diagnose.settings import of_base
 from tuner.rainerscript.configuration import configuration
 from tuner.rainerscript.in_place import edited
 from tuner.rainerscript.objects import Base, base_of
@@ -73,9 +72,3 @@ def test_the_view_of_a_base_has_what_is_live(tmp_path: Path) -> None:
     (made,) = edited(read, {("action[live]", "queue.size"): "9"}).values()
     live = f'{ENGINE} name="live"'
     assert made.decode() == text.replace(live, f'{live} queue.size="9"')
-
-
-def test_counters_number_actions_that_are_switched_off_too(tmp_path: Path) -> None:
-    write = 'action(type="omfile" file="/var/log/a"'
-    read = base(tmp_path, f"{write} {OFF})\n{write})\n")
-    assert list(of_base(read).outputs) == ["action-1-builtin:omfile"]

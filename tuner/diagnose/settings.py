@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, queues
+from tuner.rainerscript.counted import MAIN, queue_of_action
 from tuner.rainerscript.gaps import Gaps
 from tuner.rainerscript.objects import MAIN_QUEUE, Base
 from tuner.rainerscript.parameters import misfit, queue_of
-from tuner.rainerscript.script import BUILT_IN, ScriptObject
+from tuner.rainerscript.script import ScriptObject
 from tuner.render.rulesets import counter_names
 
 ENGINE_OUTPUT = "omelasticsearch"
@@ -76,13 +77,13 @@ def _path(profile: Profile, queue: PlacedQueue) -> str:
 
 def of_base(base: Base, release: int | None = None) -> Settings:
     """The settings of a configuration of rsyslog."""
-    return Settings(dict(_queues(base)), dict(_outputs(base)), release)
+    return Settings(dict(_queues(base, release)), dict(_outputs(base, release)), release)
 
 
-def _queues(base: Base) -> Iterator[tuple[str, QueueSettings]]:
+def _queues(base: Base, release: int | None) -> Iterator[tuple[str, QueueSettings]]:
     main = base.objects.get(MAIN_QUEUE)
     place = Place.IMPLICIT_MAIN if main is None else Place.MAIN
-    yield "main Q", QueueSettings(MAIN_QUEUE, resolve(_written(main), place))
+    yield MAIN, QueueSettings(MAIN_QUEUE, resolve(_written(main), place))
     for address, one in base.of_kind("ruleset"):
         written = _written(one)
         if written is not None:
@@ -90,21 +91,16 @@ def _queues(base: Base) -> Iterator[tuple[str, QueueSettings]]:
     for address, one in base.of_kind("action"):
         resolved = resolve(_written(one), Place.ACTION)
         if resolved.type is not QueueType.DIRECT:
-            name = f"{_counted_as(one, base)} queue"
-            yield name, QueueSettings(f"{address}.queue", resolved)
+            for name in base.counter_names(one, release):
+                yield queue_of_action(name), QueueSettings(f"{address}.queue", resolved)
 
 
-def _outputs(base: Base) -> Iterator[tuple[str, OutputSettings]]:
+def _outputs(base: Base, release: int | None) -> Iterator[tuple[str, OutputSettings]]:
     for _, one in base.of_kind("action"):
         retries = one.text("action.resumeRetryCount") or "0"
         count = int(retries) if retries.lstrip("-").isdecimal() else 0
-        yield _counted_as(one, base), OutputSettings(one.type, count)
-
-
-def _counted_as(action: ScriptObject, base: Base) -> str:
-    """What counters call an action: rsyslogd numbers those without a name, from 0."""
-    module = f"builtin:{action.type}" if action.type in BUILT_IN else action.type
-    return action.name or f"action-{base.actions.index(action.origin)}-{module}"
+        for name in base.counter_names(one, release):
+            yield name, OutputSettings(one.type, count)
 
 
 def _written(one: ScriptObject | None) -> Queue | None:

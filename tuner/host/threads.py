@@ -14,7 +14,6 @@ from pathlib import Path
 
 from tuner.errors import JobFailed
 
-LONGEST_NAME = 15
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 

@@ -156,7 +156,7 @@ class _Fitting:
         """What stands for a statement in the lab."""
         match one:
             case ScriptObject(kind="action"):
-                yield from self.action(one)
+                yield from self.action(self.named(one))
             case ScriptObject():
                 yield from self.object(one)
             case Directive():
@@ -212,6 +212,12 @@ class _Fitting:
         missed = frozenset() if path is None else reached[int(path[1])].difference(*used)
         names = ", ".join(sorted(missed))
         return names and f", which no flood sends to beside the others, and so {names}"
+
+    def named(self, one: ScriptObject) -> ScriptObject:
+        """An action with the name that a lab counts it by: what is left out changes the numbers of
+        those that have none."""
+        name = self.kept.changed.told_apart.get(one.origin, one.name)
+        return one if name == one.name else one.with_values({"name": name})
 
     def action(self, one: ScriptObject) -> Iterator[Statement]:
         """An action: into the lab's engine, into a file or to a receiver of its, or nothing."""

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from tuner.engine.bulk_times import BulkLatency
 from tuner.measure.counters import Growth, Window
-from tuner.measure.stages import CountedQueue, counted_queues, worker_thread
+from tuner.measure.stages import CountedQueue, counted_queues
 from tuner.modules.pstats import Snapshot, within
 from tuner.profile.model import Profile
+from tuner.rainerscript.counted import worker_thread
+from tuner.render.rulesets import counted_action
 
 _WORTH_NAMING = 0.01
 
@@ -113,7 +115,7 @@ def _batch_mean(ends: _Ends | None, queue: CountedQueue, profile: Profile) -> fl
     """The mean batch of an output's queue."""
     if ends is None or queue.placed.path[0] != "outputs":
         return None
-    name = profile.outputs[int(queue.placed.path[1])].name
+    name = counted_action(profile, int(queue.placed.path[1]))
     before, after = (one.actions.get(name) for one in ends)
     if before is None or after is None or before.batches is None or after.batches is None:
         return None

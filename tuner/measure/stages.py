@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tuner.host.threads import LONGEST_NAME, Load
+from tuner.host.threads import Load
 from tuner.lab.loads import LoadCounts, MachineCounts
 from tuner.measure.counters import Window
 from tuner.measure.speed import Speed, speed_of
@@ -18,6 +18,7 @@ from tuner.modules.pstats import within
 from tuner.modules.registry import INPUTS
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, backlog_marks, measured_path
+from tuner.rainerscript.counted import worker_thread
 from tuner.render.rulesets import counter_names
 from tuner.space.queues import path_of
 
@@ -208,11 +209,6 @@ def stages_of(window: Window, profile: Profile, machines: CoreCounts) -> Stages:
             MachineStage(name, *_used(one)) for name, one in growth.engine_hosts.items()
         ),
     )
-
-
-def worker_thread(queue: str) -> str:
-    """What rsyslog calls the worker threads of a queue, cut as the kernel cuts it."""
-    return f"rs:{queue}:Reg"[:LONGEST_NAME]
 
 
 def _load(name: str, one: LoadCounts) -> LoadStage:

@@ -9,10 +9,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from tuner.rainerscript.configuration import Configuration
+from tuner.rainerscript.counted import (
+    MAIN,
+    UNCOUNTED_SINCE,
+    CountedAction,
+    counted_actions,
+    told_apart,
+)
 from tuner.rainerscript.enabled import enabled
 from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.script import (
@@ -55,13 +62,13 @@ class SourceFile:
 @dataclass(frozen=True)
 class Base:
     """A configuration: its files, its statements without the old form and without what is switched
-    off, and those objects by address that have one, in rsyslogd's order; `actions` are the places
-    of all, which rsyslogd numbers, those that are switched off too."""
+    off, and those objects by address that have one, in rsyslogd's order; `counted` is what its
+    counters call each action, by its place."""
 
     files: Mapping[str, SourceFile]
     block: Block
     objects: Mapping[str, ScriptObject]
-    actions: tuple[ScriptPosition, ...] = ()
+    counted: Mapping[ScriptPosition, CountedAction] = field(default_factory=dict)
 
     @property
     def text(self) -> tuple[tuple[str, str], ...]:
@@ -78,6 +85,29 @@ class Base:
         """The parameters of global(), which may stand several times."""
         found = [one for one in every(self.block) if isinstance(one, ScriptObject)]
         return tuple(each for one in found if one.kind == GLOBAL for each in one.parameters)
+
+    @cached_property
+    def told_apart(self) -> Mapping[ScriptPosition, str]:
+        """What a lab calls each action, by its place; counters and threads tell it apart."""
+        actions = {one.origin: self.counted[one.origin].before for one in self._live}
+        return told_apart(actions, (MAIN, *(one.name for _, one in self.of_kind("ruleset"))))
+
+    def counter_names(self, action: ScriptObject, release: int | None) -> tuple[str, ...]:
+        """What counters may call an action where rsyslogd is of this release or newer, without
+        names that may be another's."""
+        mine = self.counted[action.origin]
+        if release is not None and release >= UNCOUNTED_SINCE:
+            return (mine.since,)
+        return tuple(name for name in dict.fromkeys(mine) if self._uses[name] == 1)
+
+    @cached_property
+    def _uses(self) -> Counter[str]:
+        """How many actions may be called so."""
+        return Counter(name for one in self._live for name in set(self.counted[one.origin]))
+
+    @cached_property
+    def _live(self) -> tuple[ScriptObject, ...]:
+        return tuple(one for _, one in self.of_kind("action"))
 
     def of_kind(self, kind: str) -> tuple[tuple[str, ScriptObject], ...]:
         """The objects of a kind, each with its address."""
@@ -131,9 +161,7 @@ def base_of(read: Configuration) -> Base:
         path: SourceFile(path, raw.decode("utf-8", SURROGATES))
         for path, raw in read.sources.items()
     }
-    found = (one for one in every(written) if isinstance(one, ScriptObject))
-    actions = dict.fromkeys(one.origin for one in found if one.kind == "action")
-    return Base(files, block, dict(_addressed(block)), tuple(actions))
+    return Base(files, block, dict(_addressed(block)), counted_actions(read.block, written))
 
 
 def _addressed(block: Block) -> Iterator[tuple[str, ScriptObject]]:

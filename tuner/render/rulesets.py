@@ -9,6 +9,7 @@ from tuner.modules.input import Parsers
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue
 from tuner.profile.stream import Spread
+from tuner.rainerscript.counted import MAIN, queue_of_action
 
 
 class Entrance(NamedTuple):
@@ -42,13 +43,27 @@ def counter_names(profile: Profile, queue: PlacedQueue) -> tuple[str, ...]:
     """What rsyslog's counters call each copy of a queue: by its ruleset, or by its action."""
     match queue.path:
         case ("outputs", int(number), _):
-            return (f"{profile.outputs[number].name} queue",)
+            return (queue_of_action(counted_action(profile, number)),)
+        case ("streams", str(stream), _) if profile.base is not None:
+            kept = profile.base.kept
+            return (kept.changed.objects[kept.view.sections["streams", stream]].name,)
         case ("streams", str(stream), _):
             return (outputs_ruleset(profile, stream),)
         case ("lanes", _):
             return tuple(lane_name(profile, number) for number in range(queue.copies))
         case _:
-            return ("main Q",)
+            return (MAIN,)
+
+
+def counted_action(profile: Profile, number: int) -> str:
+    """What rsyslog's counters call the action of an output; that of a base in a lab."""
+    name = profile.outputs[number].name
+    if profile.base is None:
+        return name
+    kept = profile.base.kept
+    outputs = (one for one in kept.view.sections if one[0] == "outputs")
+    own = next(one for one in outputs if kept.view.section(one)["name"] == name)
+    return kept.changed.told_apart[kept.changed.objects[kept.view.sections[own]].origin]
 
 
 def ruleset_of(profile: Profile, stream: str | None) -> str:
