@@ -38,6 +38,7 @@ from tuner.render.tree import write_new
 from tuner.rule import Rank
 from tuner.schema.units import cores_text, size_bytes
 from tuner.space.knob import Level, level_text
+from tuner.validate.rsyslogd import require_bases_taken
 
 _MEMORY = re.compile(r"[1-9][0-9]*[mg]")
 _BUDGET = "30m"
@@ -94,6 +95,7 @@ def advise(
     choose_rsyslogd(rsyslogd)
     require_configuration(conf, None if profile == LOCAL else profile)
     written = read_profile(conf or profile)
+    require_bases_taken([written.profile], runs_here=False)
     here = cores or cores_here(), _memory(memory)
     advice = advice_for(written, *here)
     repaired = {one.code for one in advice.repairs}

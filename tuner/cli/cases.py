@@ -32,12 +32,10 @@ from tuner.errors import (
     DifferencesFound,
     JobFailed,
     Problem,
-    ProgramMissing,
     Refused,
 )
 from tuner.host.programs import choose_rsyslogd, rsyslog_version
 from tuner.lint.load import snippets_of
-from tuner.rainerscript.objects import Base
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import Block
 from tuner.render.artefacts import rsyslog_conf
@@ -46,7 +44,7 @@ from tuner.render.templates import Templates
 from tuner.render.tree import require_writable, write_whole
 from tuner.report.figures import counted
 from tuner.report.junit import junit_xml
-from tuner.validate.rsyslogd import check_own
+from tuner.validate.rsyslogd import require_taken
 
 _MOST_LINES = 500
 _Tests = Annotated[
@@ -186,7 +184,7 @@ def subject_of(path: Path, site: Templates | None) -> Subject:
     loaded = read_profile(path)
     base = loaded.profile.base
     if base is not None:
-        _require_accepted(base.kept.written)
+        require_taken(base.kept.written, with_all=True)
         block = base.kept.changed.block
     else:
         form = Form(snippets_of(loaded))
@@ -195,15 +193,6 @@ def subject_of(path: Path, site: Templates | None) -> Subject:
         if refused:
             raise JobFailed("; ".join(map(str, refused)))
     return Subject(block, surface(block))
-
-
-def _require_accepted(base: Base) -> None:
-    """Raise ProgramMissing and JobFailed where rsyslogd refuses the user's own files; what runs is
-    made of them, without what is not tested."""
-    said = check_own(base)
-    if not said.accepted:
-        kind = ProgramMissing if said.lacks_module else JobFailed
-        raise kind("rsyslogd rejects the configuration: " + "; ".join(said.complaints))
 
 
 def _tested(loaded: LoadedCases, subject: Subject, sent: Sequence[Sent]) -> _TestedFile:

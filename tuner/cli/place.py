@@ -16,7 +16,7 @@ from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.engine.owned import Owner, remove
 from tuner.engines.versions import Distribution, distribution_for
-from tuner.errors import BadUsage, JobFailed, Refused
+from tuner.errors import BadUsage, Refused
 from tuner.flood.schedule import fixed
 from tuner.flood.workload import remarks_on, require_traffic
 from tuner.host.allow import require_allowed, require_allowed_host
@@ -48,7 +48,7 @@ from tuner.search.budget import NODE_PACE, SINK_PACE, Pace
 from tuner.search.farm import Farm, FarmOfOne, MeasuringPlace, Telling
 from tuner.search.study import Asked, Axis, Fingerprint, LabFacts
 from tuner.space.knobs import knobs
-from tuner.validate.rsyslogd import check_own, require_omelasticsearch
+from tuner.validate.rsyslogd import require_bases_taken, require_omelasticsearch
 
 
 class EngineHost(NodeHost[RunningNode], Protocol):
@@ -119,10 +119,7 @@ def prepare(wanted: Wanted, profiles: Sequence[Profile], tell: Tell) -> float:
     """
     require_omelasticsearch()
     require_runnable(wanted, profiles, rsyslog_version())
-    for base in (profile.base for profile in profiles if profile.base is not None):
-        said = check_own(base.kept.written)
-        if said.is_misread:
-            raise JobFailed("\n".join(("rsyslogd refuses the base:", *said.complaints)))
+    require_bases_taken(profiles)
     for remark in dict.fromkeys(one for profile in profiles for one in remarks_on(profile)):
         tell(remark)
     if not wanted.starts_node:

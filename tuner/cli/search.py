@@ -58,6 +58,7 @@ from tuner.search.strategies import StrategyName
 from tuner.search.study import Ending, Options
 from tuner.search.verdict import Claim
 from tuner.space.guarantees import allowed
+from tuner.validate.rsyslogd import require_bases_taken
 
 # What may stand beside --resume: it changes how a search is told of, not what it does.
 _BESIDE_RESUME = {
@@ -209,6 +210,7 @@ def search(
     budget_s = _affordable(budget, engine)
     wanted = Wanted(engine, elasticsearch, on_cluster=cluster)
     require_runnable(wanted, [loaded.profile])
+    require_bases_taken([loaded.profile], runs_here=False)
     searchable(loaded.profile, options)
     if dry_run:
         _tell_plan(loaded.profile, options, budget_s, output, on_cluster=cluster)

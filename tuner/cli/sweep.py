@@ -54,6 +54,7 @@ from tuner.search.budget import Pace, trial_seconds
 from tuner.search.farm import MeasuringPlace
 from tuner.search.guardrails import interval_s
 from tuner.search.study import LabFacts
+from tuner.validate.rsyslogd import require_bases_taken
 
 ExperimentPath = Annotated[Path, typer.Argument(help="The experiment, a YAML file.")]
 Repeats = Annotated[int | None, typer.Option(min=1, max=100, help="Repeats; overrides the file.")]
@@ -108,6 +109,7 @@ def sweep(
     window_s = duration_s(window or asked.window)
     if dry_run:
         require_runnable(wanted, profiles)
+        require_bases_taken(profiles, runs_here=False)
         _tell_plan(loaded, repeats or asked.repeats, window_s, wanted, output)
         return
     with (

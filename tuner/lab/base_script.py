@@ -64,6 +64,11 @@ TOWARDS_ENGINE = frozenset(
 )  # fmt: skip
 _POLLING = frozenset({"mode", "pollinginterval"})
 _WHEN_POLLING = "maxlinesatonce"
+# Users of the host, who own what a module writes.
+_OWNERS = frozenset(
+    f"{what}{whom}{number}" for what in ("file", "dir") for whom in ("owner", "group")
+    for number in ("", "num")
+)  # fmt: skip
 _OF_ITS_HOST = ("privdrop", "debug", "umask", "localhostname", "workdirectory")
 
 
@@ -154,6 +159,8 @@ class _Fitting:
 
     def statement(self, one: Statement) -> Iterator[Statement]:
         """What stands for a statement in the lab."""
+        if isinstance(one, ScriptObject):
+            one = one.without(_OWNERS)
         match one:
             case ScriptObject(kind="action"):
                 yield from self.action(self.named(one))

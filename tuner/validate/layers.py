@@ -23,6 +23,7 @@ from tuner.rainerscript.secrets import hidden
 from tuner.render.artefacts import fragment_path, rsyslog_conf
 from tuner.render.form import WHOLE, Form
 from tuner.render.templates import Templates
+from tuner.validate.complaints import place_in
 from tuner.validate.rsyslogd import (
     Check,
     check,
@@ -30,9 +31,8 @@ from tuner.validate.rsyslogd import (
     check_fragment,
     check_own,
     check_text,
-    loading_first,
-    place_in,
     runs_code,
+    text_of_base,
 )
 
 RSYSLOGD = "rsyslogd -N1"
@@ -178,12 +178,13 @@ def original_layer(read: Configuration, paths: Sequence[str] = ()) -> Layer:
     try:
         if paths:
             texts = (raw.decode("latin-1") for raw in read.sources.values())
-            verdict = check_files(paths, texts, not_loaded(modern(read.block)))
+            verdict = check_files(paths, texts, not_loaded(modern(read.block)), read.block)
         else:
             verdict = check_text(printed(read.block))
     except (ProgramMissing, Refused, JobFailed) as cannot:
         return Layer(RSYSLOGD, None, str(cannot))
-    return Layer(RSYSLOGD, verdict.accepted, hidden("; ".join(verdict.complaints)))
+    said = [verdict.why_not] if verdict.complaints else []
+    return Layer(RSYSLOGD, verdict.accepted, hidden("; ".join((*said, *verdict.remarks))))
 
 
 def rsyslogd_layer(
@@ -206,17 +207,12 @@ def _asked(loaded: LoadedProfile, templates: Templates | None, form: Form) -> La
         config = rsyslog_conf(profile, templates=templates, form=form)
     else:
         own = check_own(profile.base.kept.written)
-        if not own.accepted:
+        if own is not None and not (own.accepted and profile.base.kept.changes):
             return _judged(loaded, own)
-        if runs_code(profile.base.kept.written):
+        if runs_code(profile.base.kept.changed):
             why = "the base loads modules by their paths, or sets what rsyslogd obeys as it reads"
             return Layer(RSYSLOGD, None, why)
-        changed = profile.base.kept.changed
-        texts = [one.text for one in changed.files.values()]
-        # Its own bytes, with the changes, where no other file takes part.
-        is_alone = len(texts) == 1 and "include" not in texts[0].lower()
-        text = texts[0] if is_alone else printed(changed.block)
-        config = loading_first(not_loaded(changed.block)) + text
+        config = text_of_base(profile.base.kept.changed)
     # rsyslogd refuses a configuration that names a missing file: a word of ours stands for it.
     missing = [str(path) for path in _secret_files(loaded) if not path.is_file()]
     for path in missing:
@@ -232,12 +228,12 @@ def _asked(loaded: LoadedProfile, templates: Templates | None, form: Form) -> La
 
 
 def _judged(loaded: LoadedProfile, verdict: Check, remarks: Sequence[str] = ()) -> Layer:
-    notes = ("rsyslogd warns, as expected, about " + ", ".join(verdict.expected),)
+    warned = ("rsyslogd warns, as expected, about " + ", ".join(verdict.expected),)
     return Layer(
         RSYSLOGD,
         verdict.accepted,
-        "; ".join((*verdict.complaints, *remarks)),
-        notes=notes if verdict.expected else (),
+        "; ".join((*([verdict.why_not] if verdict.complaints else ()), *remarks)),
+        notes=(*map(hidden, verdict.remarks), *(warned if verdict.expected else ())),
         missing=not verdict.accepted and verdict.lacks_module,
         rejections=() if verdict.accepted else tuple(_rejections(loaded, verdict.complaints)),
     )

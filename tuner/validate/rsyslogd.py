@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import TYPE_CHECKING
 
 from tuner.errors import JobFailed, ProgramMissing, Refused
@@ -27,23 +29,28 @@ from tuner.host.process import (
 from tuner.host.programs import rsyslog_version, rsyslogd, to_install
 from tuner.modules.registry import packaged_since, packages, unpackaged
 from tuner.rainerscript.configuration import not_loaded
+from tuner.rainerscript.printing import printed
 from tuner.rainerscript.quoting import quote
+from tuner.rainerscript.secrets import hidden
 from tuner.rainerscript.tokens import joined
+from tuner.validate.complaints import LOADED_TWICE, NOT_LOADED, brief, owned_by_root, told_apart
 
 if TYPE_CHECKING:
+    from tuner.profile.model import Profile
     from tuner.rainerscript.objects import Base
+    from tuner.rainerscript.script import Block
 
 _TIMEOUT_S = 20.0
 # Since 8.2510 it asks servers, one after the other; how many a file names is not known beforehand.
 _TRANSLATION_S = 60.0
 _TRANSLATES = 2604
 _MOST_SAID = 3
+_MOST_OWNERS = 20
+# How it ends where global(abortOnUncleanConfig="on") forbids what it could run with.
+_UNCLEAN = 2
+_NO_START = "it does not start: abortOnUncleanConfig is on"
 # Nobody listens on the port for discarding (RFC 863).
 _NOWHERE = "http://127.0.0.1:9"
-# What rsyslogd begins a complaint with that has a file and a line.
-_PARSING = "error during parsing file"
-_NOT_LOADED = "could not load module"
-_PLACE = re.compile(rf"{_PARSING} (?P<file>.+?), on or before line (?P<line>[0-9]+): ")
 # Between two words of an object.
 _GAP = r"(?:\s|\#[^\n]*|/\*(?:[^*]++|\*(?!/))*+\*/)*+"
 # A module by its path or in another folder, which an escape may hide, and files that rsyslogd
@@ -69,28 +76,41 @@ _EXPECTED = {
 
 @dataclass(frozen=True)
 class Check:
-    """What rsyslogd said: whether it accepts the configuration, its complaints, and by name the
-    warnings that are no reason to change anything."""
+    """What rsyslogd said: whether it takes the configuration as it is written, and why not; by name
+    the warnings that are no reason to change anything; what it runs with all the same, and what
+    this machine lacks, for want of which a part may be left out here."""
 
     accepted: bool
     complaints: tuple[str, ...]
     expected: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    here: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    is_whole: bool = True
 
     @property
     def lacks_module(self) -> bool:
         """Whether a module that it loads is not installed."""
-        return any(_NOT_LOADED in one for one in self.complaints)
+        return any(NOT_LOADED in one for one in self.complaints)
 
     @property
-    def is_misread(self) -> bool:
-        """Whether rsyslogd says a file and a line that it cannot read."""
-        return any(_PARSING in one for one in self.complaints)
+    def remarks(self) -> Iterator[str]:
+        """A sentence on what rsyslogd says of what it accepts."""
+        if self.runs:
+            yield f"rsyslogd runs with it all the same, and says: {_short(self.runs)}"
+        if self.here:
+            yield f"rsyslogd complains of this machine, not of the files: {_short(self.here)}"
+
+    @property
+    def why_not(self) -> str:
+        """Its first complaints."""
+        return _short(self.complaints)
 
 
-def place_in(complaint: str) -> tuple[str, int] | None:
-    """The file and the line that a complaint names, None where it names none."""
-    found = _PLACE.search(complaint)
-    return None if found is None else (found["file"], int(found["line"]))
+def _short(said: Sequence[str]) -> str:
+    more = len(said) - _MOST_SAID
+    first = map(brief, said[:_MOST_SAID])
+    return "; ".join((*first, *([f"and {more} more"] if more > 0 else ())))
 
 
 def check_fragment(
@@ -113,7 +133,10 @@ def check_fragment(
         raise Refused(f"{bad.filename} cannot be read: {bad.strerror}") from bad
     if f"{folder}/" not in config:
         raise Refused(f"{main} includes nothing of {folder}: a fragment there has no effect")
-    return check(config, inherits, start_checks_s, {**others, name: text}, f"{folder}/")
+    said = check(config, inherits, start_checks_s, {**others, name: text}, f"{folder}/")
+    # What the fragment says of such a module would have no effect.
+    twice = tuple(line for line in said.runs if LOADED_TWICE in line)
+    return replace(said, accepted=False, complaints=(*said.complaints, *twice)) if twice else said
 
 
 def check(
@@ -122,30 +145,47 @@ def check(
     start_checks_s: float = 0.0,
     fragments: Mapping[str, str] | None = None,
     includes: str = "",
+    called: str = "rsyslog.conf",
 ) -> Check:
     """Let the installed rsyslogd read `config`, which may refer to the variables `inherits`, and
     whose path `includes` stands for the fragments; death by a signal is a rejection too.  It may
-    wait `start_checks_s` for servers beside its work."""
+    wait `start_checks_s` for servers beside its work.  Where it ends at users or groups that this
+    machine lacks, it reads on with others.  What it says names the file as it is `called`."""
     with tempfile.TemporaryDirectory(prefix="rsyslog-tune-") as folder:
         below = Path(folder) / "rsyslog.d"
         below.mkdir()
         path = Path(folder) / "rsyslog.conf"
         here = config.replace(includes, f"{below}/") if includes else config
-        texts = {below / one: text for one, text in (fragments or {}).items()}
-        for file, text in {path: here, **texts}.items():
+        texts = {path: here, **{below / one: text for one, text in (fragments or {}).items()}}
+        for file in texts:
             file.touch(mode=0o600)
-            file.write_text(text, encoding="utf-8", errors="surrogateescape")
-        return _verdict(str(path), own_environment(*inherits), start_checks_s, f"{folder}/")
+        owners: dict[str, str] = {}
+        while True:
+            for file, text in texts.items():
+                file.write_text(text, encoding="utf-8", errors="surrogateescape")
+            result = _asked(str(path), own_environment(*inherits), start_checks_s)
+            said = result.stderr.replace(str(path), called).replace(f"{folder}/", "")
+            verdict, unknown = _verdict(said.splitlines(), result.returncode)
+            if unknown.keys() <= owners.keys() or len(owners) >= _MOST_OWNERS:
+                here_too = dict.fromkeys((*owners.values(), *verdict.here))
+                return replace(verdict, here=tuple(here_too))
+            owners |= unknown
+            texts = {file: owned_by_root(text, unknown) for file, text in texts.items()}
 
 
-def check_files(paths: Sequence[str], texts: Iterable[str], modules: Sequence[str]) -> Check:
+def check_files(
+    paths: Sequence[str], texts: Iterable[str], modules: Sequence[str], block: Block
+) -> Check:
     """Let the installed rsyslogd read files of the user's as they are, one after the other, behind
-    the `modules` that the file around them loads; `texts` are those of all that it will read.  It
-    reaches no server.  Raises Refused where code of the user's would run as it reads."""
+    the `modules` that the file around them loads; `texts` are those of all that it will read, and
+    `block` what they say.  It reaches no server.  Raises Refused where code of the user's would run
+    as it reads."""
     _require_harmless(texts)
     if len(paths) > 1 or modules:
         return check(loading_first(modules) + "".join(map(_including, paths)))
-    return _verdict(paths[0], own_environment() | _without_servers())
+    result = _asked(paths[0], own_environment() | _without_servers())
+    verdict, owners = _verdict(result.stderr.splitlines(), result.returncode)
+    return check(printed(block)) if owners else verdict
 
 
 def loading_first(modules: Sequence[str]) -> str:
@@ -172,22 +212,39 @@ def _without_servers() -> dict[str, str]:
     return dict.fromkeys(("http_proxy", "https_proxy"), _NOWHERE)
 
 
-def _verdict(
-    path: str, environment: Mapping[str, str], start_checks_s: float = 0.0, folder: str = ""
-) -> Check:
-    """What rsyslogd says of a file, in whose names `folder` is left out."""
+def _asked(
+    path: str, environment: Mapping[str, str], start_checks_s: float = 0.0, by_daemon: bool = False
+) -> CompletedProcess[str]:
     command = [rsyslogd(), "-N1", "-f", path]
-    result = run(command, _TIMEOUT_S + start_checks_s, environment=environment)
-    lines = [line.replace(folder, "") for line in result.stderr.splitlines()]
+    if by_daemon:
+        return run_as_daemon(command, _TIMEOUT_S, environment)
+    return run(command, _TIMEOUT_S + start_checks_s, environment=environment)
+
+
+def _verdict(lines: Sequence[str], code: int) -> tuple[Check, dict[str, str]]:
+    """What rsyslogd said with these lines and this exit code, and the users and groups that it does
+    not know."""
     said = _complaints(lines)
-    if result.returncode < 0:
-        said.append(f"rsyslogd crashed on it with {describe_exit(result.returncode)}")
-    complaints = [line for line in said if _expected(line) is None]
-    return Check(
-        result.returncode == 0,
-        (*packages_to_install(complaints), *complaints),
+    told = told_apart([line for line in said if _expected(line) is None])
+    # Another code is that of a signal, or of abortOnUncleanConfig, with which it does not start.
+    is_unclean = code not in {0, 1} and not (told.here or told.modules)
+    faults = (*told.faults, *(told.runs if is_unclean else ()))
+    if is_unclean and code == _UNCLEAN:
+        faults = (*faults, _NO_START)
+    if code < 0:
+        faults = (*faults, f"rsyslogd crashed on it with {describe_exit(code)}")
+    elif code and not any((faults, told.runs, told.here, told.modules)):
+        faults = (f"rsyslogd ends with {describe_exit(code)}",)
+    verdict = Check(
+        not faults and not told.modules,
+        (*packages_to_install(told.modules), *told.modules, *faults),
         tuple(dict.fromkeys(filter(None, map(_expected, said)))),
+        () if is_unclean else told.runs,
+        told.here,
+        faults,
+        not faults and not told.is_without,
     )
+    return verdict, told.owners
 
 
 def _expected(line: str) -> str | None:
@@ -201,31 +258,65 @@ def _complaints(lines: Sequence[str]) -> list[str]:
     return [line for line in lines if line.strip() and not any(word in line for word in own)]
 
 
-def check_own(base: Base) -> Check:
-    """What rsyslogd cannot read of the user's own files, with file and line, and which modules it
-    lacks for them; nothing where it is not asked: what only root can read is not read by daemons,
-    and no code of the user's is run.
+def check_own(base: Base) -> Check | None:
+    """What rsyslogd says of the user's own files as they are; None where it is not asked, as code
+    of the user's would run.
 
-    It starts nothing, runs as a daemon of ours does, and reaches no server: it asks those that a
-    configuration names by a proxy that is not there.
+    It starts nothing, and reaches no server: it asks those that a configuration names by a proxy
+    that is not there.  It runs as a daemon of ours does, where that can read the files.
     """
+    if runs_code(base):
+        return None
     paths = [str(Path(path).absolute()) for path in base.files]
-    command = [rsyslogd(), "-N1", "-f"]
-    is_asked = not runs_code(base) and all(Path(one).is_file() for one in paths)
-    if not is_asked or not all(map(daemons_can_read, paths)):
-        return Check(True, ())
-    environment, modules = own_environment() | _without_servers(), not_loaded(base.block)
+    modules = not_loaded(base.block)
+    if not paths or not all(Path(one).is_file() for one in paths):
+        return check(text_of_base(base))
+    by_daemon = all(map(daemons_can_read, paths))
+    environment = own_environment() | _without_servers()
     if modules:
         with tempfile.NamedTemporaryFile("w", prefix="rsyslog-tune-", encoding="utf-8") as around:
             Path(around.name).chmod(0o644)
             around.write(loading_first(modules) + _including(paths[0]))
             around.flush()
-            result = run_as_daemon([*command, around.name], _TIMEOUT_S, environment)
+            result = _asked(around.name, environment, by_daemon=by_daemon)
     else:
-        result = run_as_daemon([*command, paths[0]], _TIMEOUT_S, environment)
-    said = result.stderr.splitlines()
-    complaints = [line for line in said if _PARSING in line or _NOT_LOADED in line]
-    return Check(not complaints, (*packages_to_install(complaints), *complaints))
+        result = _asked(paths[0], environment, by_daemon=by_daemon)
+    verdict, owners = _verdict(result.stderr.splitlines(), result.returncode)
+    return check(text_of_base(base), called=paths[0]) if owners else verdict
+
+
+def text_of_base(base: Base) -> str:
+    """A configuration as one text: its own bytes, where no other file takes part."""
+    texts = [one.text for one in base.files.values()]
+    is_alone = len(texts) == 1 and "include" not in texts[0].lower()
+    modules = loading_first(not_loaded(base.block))
+    return modules + (texts[0] if is_alone else printed(base.block))
+
+
+def require_taken(base: Base, *, runs_here: bool = True, with_all: bool = False) -> None:
+    """Raise JobFailed where rsyslogd does not run with the user's files as they are; where they
+    are to run here also, and ProgramMissing for a module, where a part has no effect on this
+    machine, or, where that is to be with all modules, one is not installed."""
+    said = check_own(base)
+    if said is None or not (
+        said.faults or (runs_here and not said.is_whole) or (with_all and not said.accepted)
+    ):
+        return
+    path = next(iter(base.files), "the configuration")
+    why = said.why_not or _short(said.here)
+    what = "rejects" if said.complaints else "leaves out a part of"
+    kind = JobFailed if said.faults or not said.lacks_module else ProgramMissing
+    raise kind(f"rsyslogd {what} {path} as it is: {hidden(why)}")
+
+
+def require_bases_taken(profiles: Sequence[Profile], *, runs_here: bool = True) -> None:
+    """Raise JobFailed and ProgramMissing where rsyslogd rejects the configuration that a profile
+    stands on; what does not run here is only held against it where an rsyslogd is installed."""
+    bases = [profile.base.kept.written for profile in profiles if profile.base is not None]
+    with nullcontext() if runs_here else suppress(ProgramMissing):
+        for base in {one.text: one for one in bases}.values():
+            rsyslog_version()
+            require_taken(base, runs_here=runs_here)
 
 
 def runs_code(base: Base) -> bool:
@@ -291,5 +382,5 @@ def packages_to_install(complaints: Sequence[str]) -> tuple[str, ...]:
     return tuple(
         f"{module} is not installed: {way}"
         for module, way in ways.items()
-        if any(f"{_NOT_LOADED} '{module}'" in line for line in complaints)
+        if any(f"{NOT_LOADED} '{module}'" in line for line in complaints)
     )
