@@ -298,7 +298,7 @@ def test_it_fails_where_rsyslogd_takes_the_configuration_and_not_what_is_made_of
         "rsyslogd -N1 accepts the configuration, and not what the profile renders"
     )
     assert f"rsyslogd -N1 accepts {conf}\n" in done.stderr
-    assert "rsyslogd -N1 rejects what the profile renders: rsyslogd: not this" in done.stderr
+    assert "rsyslogd -N1 rejects what the profile renders: not this" in done.stderr
     assert profile.exists()
     shown = RUN.invoke(app, ["import", "--convert", str(conf), "--output", "json", *there])
     assert [one["accepted"] for one in json.loads(shown.stdout)["rsyslogd"]] == [True, False]
@@ -312,7 +312,7 @@ def test_what_rsyslogd_says_of_the_configuration_itself_is_said(
     there = ("--rsyslogd", refusing(tmp_path, f"! {OURS}"))
     done = RUN.invoke(app, ["import", str(conf), *mode, *there])
     assert done.exit_code == 0
-    said = f'rsyslogd -N1 rejects {conf}: rsyslogd: not this pwd="***"\n'
+    said = f'rsyslogd -N1 rejects {conf}: not this pwd="***"\n'
     assert said in done.stderr
     assert ("rsyslogd -N1 accepts what the profile renders: with a stand" in done.stderr) is (
         mode != ()

@@ -44,6 +44,7 @@ IN_A_ROW: Final = 1000
 @dataclass
 class _Files(ConfigurationFiles):
     contents: Mapping[str, str]
+    environment: Mapping[str, str] | None = None
 
     def read(self, path: str) -> bytes:
         if path not in self.contents:

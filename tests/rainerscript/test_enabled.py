@@ -49,8 +49,8 @@ def test_nothing_but_on_is_on(tmp_path: Path, word: str, count: int) -> None:
 
 def test_what_only_rsyslogd_knows_is_said(tmp_path: Path) -> None:
     text = (
-        f"{DOCUMENT}{ENGINE} config.enabled=`echo $SHIP`)\n"
-        'include(file="/etc/x.conf" config.enabled=`echo $MORE`)\n'
+        f"{DOCUMENT}{ENGINE} config.enabled=`echo $SHIP-`)\n"
+        'include(file="/etc/x.conf" config.enabled=`echo ${MORE}`)\n'
     )
     unknown = "is known only when rsyslogd starts: write on or off"
     assert missing(text, tmp_path) == [
@@ -72,3 +72,74 @@ def test_the_view_of_a_base_has_what_is_live(tmp_path: Path) -> None:
     (made,) = edited(read, {("action[live]", "queue.size"): "9"}).values()
     live = f'{ENGINE} name="live"'
     assert made.decode() == text.replace(live, f'{live} queue.size="9"')
+
+
+def of_environment(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, text: str, **variables: str | None
+) -> Base:
+    for name, value in variables.items():
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    return base(folder, text)
+
+
+@pytest.mark.parametrize(
+    ("value", "is_on"),
+    [("on", True), ("off", False), ("yes", False), ("on ", False), (None, False)],
+)
+@pytest.mark.parametrize("form", ["include", "action", "a file"])
+def test_what_a_variable_switches_is_what_the_environment_says(
+    form: str, value: str | None, is_on: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "es.conf").write_text(f'{ENGINE} name="es")\n', encoding="utf-8")
+    if value is not None:
+        (tmp_path / "switch").write_text(value, encoding="utf-8")
+    text = {
+        "include": 'include(file="es.conf" config.enabled=`echo $WITH_ES`)\n',
+        "action": f'{ENGINE} name="es" config.enabled=`echo $WITH_ES`)\n',
+        "a file": f'include(file="es.conf" config.enabled=`cat {tmp_path}/switch`)\n',
+    }[form]
+    read = of_environment(tmp_path, monkeypatch, text, WITH_ES=value)
+    assert ("action[es]" in read.objects) is is_on
+
+
+def _written(folder: Path, text: str) -> Path:
+    (folder / "rsyslog.conf").write_text(text, encoding="utf-8")
+    return folder / "rsyslog.conf"
+
+
+def test_a_variable_that_is_not_set_is_said_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("WITH_ES", raising=False)
+    path = _written(tmp_path, f'{ENGINE} name="es" config.enabled=`echo $WITH_ES`)\n')
+    (unset,) = configuration([path]).unset
+    assert (unset.origin.file, unset.origin.line) == (str(path), 1)
+    assert unset.message.startswith("$WITH_ES is not set here, and so empty in config.enabled")
+
+
+def test_values_of_variables_are_read_but_secrets_and_what_releases_read_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (
+        f'{ENGINE} name="es" searchIndex=`echo $INDEX` server=`echo $HOST` pwd=`echo $WORD` '
+        "errorFile=`echo /var/log/$INDEX` uid=`echo ${INDEX}`)\n"
+    )
+    read = of_environment(tmp_path, monkeypatch, text, INDEX="logs", HOST="es9", WORD="geheim")
+    action = read.objects["action[es]"]
+    names = ("searchIndex", "server", "errorFile", "pwd", "uid")
+    assert [action.text(name) for name in names] == ["logs", "es9", "/var/log/logs", None, None]
+    assert "geheim" not in str(read.block)
+    (made,) = edited(read, {("action[es]", "queue.size"): "9"}).values()
+    assert made.startswith(text[:60].encode())
+
+
+def test_variables_of_another_host_are_not_those_of_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WITH_ES", "on")
+    path = _written(tmp_path, f"{ENGINE} config.enabled=`echo $WITH_ES`)\n")
+    (gap,) = configuration([path], root=str(tmp_path)).refused
+    assert "known only when rsyslogd starts" in gap.message

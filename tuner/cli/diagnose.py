@@ -226,6 +226,8 @@ def _settings(profile: Profile | None, conf: Path | None) -> Settings:
     read_files = configuration([conf])
     for gap in read_files.refused:
         say(f"not read: {gap}")
+    for gap in read_files.unset:
+        say(str(gap))
     return of_base(base_of(read_files))
 
 

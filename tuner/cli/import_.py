@@ -362,7 +362,10 @@ def _read(
             raise BadUsage("--inventory needs --host: one host of it")
         if not files:
             raise BadUsage("name the configuration, such as /etc/rsyslog.conf, or a --host")
-        return configuration(files, translate=_translated), None
+        read = configuration(files, translate=_translated)
+        for gap in read.unset:
+            say(str(gap))
+        return read, None
     relative = [str(one) for one in files if not one.is_absolute()]
     if relative:
         raise BadUsage(f"{relative[0]}: on a host, name a file by its whole path")

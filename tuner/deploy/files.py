@@ -21,6 +21,7 @@ class HostFiles:
     """Reads and lists what absolute paths name; each folder is listed once."""
 
     host: Host
+    environment: None = None
     _folders: dict[str, Mapping[str, bool]] = field(default_factory=dict)
 
     def read(self, path: str) -> bytes:

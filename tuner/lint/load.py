@@ -233,7 +233,8 @@ def _parsed(
     if profile.base is not None:
         # What runs so is no fault of the profile's: rsyslogd takes it.
         findings = tuple(replace(one, severity=Severity.WARNING) for one in findings)
-        findings += tuple(warnings_of(profile.base.kept, profile.release))
+        kept = profile.base.kept
+        findings += (*kept.unset, *warnings_of(kept, profile.release))
     errors = tuple(problem for problem in findings if problem.severity is Severity.ERROR)
     if source.problems or errors:
         raise BadProfile(_in_order(source.problems + errors, leaf, below))

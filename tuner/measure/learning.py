@@ -26,6 +26,7 @@ from tuner.flood.schedule import fixed
 from tuner.flood.spec import FloodSpec
 from tuner.flood.spread import traffic
 from tuner.flood.workload import flood_spec
+from tuner.host.process import own_environment
 from tuner.lab.base_script import LabScript, lab_script
 from tuner.lab.bind import Bound
 from tuner.lab.entrances import entrances, furnish
@@ -152,7 +153,8 @@ def _seen(lab: Lab, profile: Profile, base: BaseFiles) -> Seen:
             counting, actions = _counting(script)
             config = printed(counting) + impstats_section(stats)
             with receiver_for(script) as receiver:
-                rsyslogd = Rsyslogd(config, folder, entrances(fitted.profile))
+                environment = own_environment(*base.kept.variables)
+                rsyslogd = Rsyslogd(config, folder, entrances(fitted.profile), environment)
                 try:
                     spec = flood_spec(fitted.profile, secrets.token_hex(4))
                     count = 2 * pool_size(spec)

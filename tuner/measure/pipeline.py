@@ -81,12 +81,13 @@ def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
             install_for_base(lab, bound, prefix, fitted.script.indices)
             config = printed(fitted.script.block)
             pattern = f"{prefix}*"
+        variables = () if bound.base is None else bound.base.kept.variables
         stats = folder / "impstats.log"
         rsyslogd = Rsyslogd(
             config + impstats_section(stats),
             folder,
             entrances(bound),
-            own_environment(*bound.secret_variables),
+            own_environment(*bound.secret_variables, *variables),
             start_checks_s=bound.start_checks_s,
         )
         try:

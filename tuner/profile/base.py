@@ -10,11 +10,12 @@ from pathlib import Path
 from posixpath import abspath, basename, dirname, relpath
 
 from tuner.engines.given_template import GivenTemplate, given_template
-from tuner.errors import BadProfile, KeyPath, Problem
+from tuner.errors import BadProfile, KeyPath, Problem, Severity
 from tuner.modules.around import Around
 from tuner.profile.layers import BASE, CHANGES
 from tuner.profile.source import Position, Source, Spot, at, problem_at
 from tuner.rainerscript.around import around
+from tuner.rainerscript.backticks import variables_in
 from tuner.rainerscript.configuration import (
     Configuration,
     ConfigurationFiles,
@@ -49,6 +50,7 @@ class KeptBase:
     root: str = ""
     given: GivenTemplate | None = None
     template: GivenTemplate | None = None
+    unset: tuple[Problem, ...] = ()
 
     @property
     def text(self) -> tuple[tuple[str, str], ...]:
@@ -64,6 +66,11 @@ class KeptBase:
         before, after = self.given.settings, self.template.settings
         names = before.keys() | after.keys()
         return frozenset(name for name in names if before.get(name) != after.get(name))
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of our environment that rsyslogd reads for it."""
+        return variables_in("\n".join(text for _, text in self.written.text))
 
     @cached_property
     def sources(self) -> Mapping[str, str]:
@@ -171,7 +178,8 @@ def with_base(
         raise BadProfile((*source.problems, found)) from None
     template = None if own is None else own.with_settings(settings)
     view = view_of(changed, None if template is None else template.settings)
-    kept = KeptBase(written, changed, view, changes, root, own, template)
+    unset = tuple(replace(_in_base(one), severity=Severity.WARNING) for one in read.unset)
+    kept = KeptBase(written, changed, view, changes, root, own, template, unset)
     spots = {**dict(_spots(kept, source)), **source.spots}
     return replace(source, data={**kept.view.data, **source.data}, spots=spots), kept
 
@@ -263,6 +271,10 @@ class _Overlay(ConfigurationFiles):
 
     files: Mapping[str, bytes]
     below: ConfigurationFiles | None = None
+
+    @property
+    def environment(self) -> Mapping[str, str] | None:
+        return (self.below or LocalFiles()).environment
 
     @cached_property
     def contents(self) -> dict[str, bytes]:

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from posixpath import basename, dirname, join, normpath
-from typing import Protocol, TypeGuard
+from typing import Protocol, TypeGuard, TypeVar
 
 from tuner.errors import Unreachable
+from tuner.rainerscript.backticks import read_at_start, unset_in
 from tuner.rainerscript.enabled import ENABLED, is_enabled
 from tuner.rainerscript.gaps import Gap, Inexpressible
 from tuner.rainerscript.legacy import CORE, DEFAULT_RULESET
@@ -33,6 +34,7 @@ from tuner.rainerscript.script import (
     module_name,
     with_inner,
 )
+from tuner.rainerscript.secrets import is_secret_name
 from tuner.rainerscript.template import Template, template_of
 from tuner.rainerscript.tokens import SURROGATES, ReadAllowance
 
@@ -46,18 +48,24 @@ DEEPEST_STATEMENT = 200
 @dataclass(frozen=True)
 class Configuration:
     """All statements of some files and of what they include, in rsyslogd's order; `refused` is
-    what could not be read, `sources` the files as they are.  It is not whole where there is more
-    than is read."""
+    what could not be read, `sources` the files as they are, `unset` the variables that they name
+    and that are not set.  It is not whole where there is more than is read."""
 
     files: tuple[str, ...]
     block: Block
     refused: tuple[Gap, ...]
     sources: Mapping[str, bytes]
     is_whole: bool = True
+    unset: tuple[Gap, ...] = ()
 
 
 class ConfigurationFiles(Protocol):
-    """Where the files of a configuration are."""
+    """Where the files of a configuration are, and the environment that rsyslogd has there, None
+    where that is not known."""
+
+    @property
+    def environment(self) -> Mapping[str, str] | None:
+        """Variables by name."""
 
     def read(self, path: str) -> bytes:
         """The first MAX_BYTES + 1 bytes of a file; raises OSError."""
@@ -68,7 +76,12 @@ class ConfigurationFiles(Protocol):
 
 
 class LocalFiles:
-    """The files of this machine."""
+    """The files of this machine; rsyslogd has our environment."""
+
+    @property
+    def environment(self) -> Mapping[str, str] | None:
+        """The same."""
+        return os.environ
 
     def read(self, path: str) -> bytes:
         """The same; a FIFO without a writer is empty."""
@@ -145,7 +158,8 @@ def configuration(
         raise Denied(reader.denied)
     left = reader.allowance.lines, reader.allowance.words, reader.statements_left
     refused, sources = tuple(reader.refused), dict(reader.sources)
-    return Configuration(tuple(reader.files), block, refused, sources, min(left) >= 0)
+    unset = tuple(dict.fromkeys(reader.unset))
+    return Configuration(tuple(reader.files), block, refused, sources, min(left) >= 0, unset)
 
 
 @dataclass
@@ -162,6 +176,7 @@ class _Files:
     bytes_left: int = MAX_BYTES
     statements_left: int = MOST_STATEMENTS
     depth: int = 0
+    unset: list[Gap] = field(default_factory=list)
 
     def file(self, path: str, asked: ScriptPosition) -> Block:
         """The statements of one file, those of included ones in their places."""
@@ -224,11 +239,38 @@ class _Files:
 
     def _statement(self, statement: Statement) -> Statement:
         if isinstance(statement, Include):
+            statement = self._started(statement, None)
             is_read = self._is_enabled(statement, "include", "off")
             return replace(statement, files=self._included(statement)) if is_read else statement
         if isinstance(statement, ScriptObject):
+            statement = self._started(statement, statement.type)
             self._is_enabled(statement, statement.kind, "on")
         return with_inner(statement, self._block)
+
+    def _started(self, one: _Object, owner: str | None) -> _Object:
+        """An object of a module, or an include, with what rsyslogd reads as it starts: secrets and,
+        but for what is included, files apart."""
+        environment = None if self.root else self.store.environment
+        if environment is None:
+            return one
+
+        def started(each: Parameter) -> Parameter:
+            is_read = owner is None or each.key == ENABLED
+            if not is_read and is_secret_name(owner or "", each.key):
+                return each
+            for origin, name in unset_in(each.value, environment):
+                self.unset.append(Gap(origin, f"${name} {_UNSET.format(each.name)}"))
+            return read_at_start(each, environment, self._content if is_read else None)
+
+        return replace(one, parameters=tuple(map(started, one.parameters)))
+
+    def _content(self, path: str) -> str | None:
+        """A file that rsyslogd reads in place of its name, which is one in its own folder where it
+        is no whole path."""
+        try:
+            return self._text(self.store.read(path)) if path[:1] == "/" else None
+        except OSError:
+            return None
 
     def _is_enabled(self, one: ScriptObject | Include, kind: str, otherwise: str) -> bool:
         """Whether an object is surely not switched off; note where that cannot be known."""
@@ -303,6 +345,13 @@ class _Files:
     def _refuse(self, origin: ScriptPosition, message: str) -> Block:
         self.refused.append(Gap(origin, message))
         return ()
+
+
+_UNSET = (
+    "is not set here, and so empty in {}: set it as it is for rsyslogd (systemctl show rsyslog "
+    "-p Environment)"
+)
+_Object = TypeVar("_Object", ScriptObject, Include)
 
 
 def _without_waiting(name: str, flags: int) -> int:

@@ -83,8 +83,12 @@ class FoundSecret(NamedTuple):
 
 def is_secret(owner: str, one: Parameter) -> bool:
     """Whether a parameter of a module is a secret as a whole, and stands in the configuration."""
-    named = _NAMED[""] | _NAMED.get(owner, frozenset())
-    return _is_secret_name(one.key, named) and any(one.texts)
+    return is_secret_name(owner, one.key) and any(one.texts)
+
+
+def is_secret_name(owner: str, key: str) -> bool:
+    """Whether a parameter of a module, in lower case, is a secret as a whole."""
+    return _is_secret_name(key, _NAMED[""] | _NAMED.get(owner, frozenset()))
 
 
 def _is_secret_name(key: str, named: Container[str]) -> bool:

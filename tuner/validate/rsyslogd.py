@@ -28,6 +28,7 @@ from tuner.host.process import (
 )
 from tuner.host.programs import rsyslog_version, rsyslogd, to_install
 from tuner.modules.registry import packaged_since, packages, unpackaged
+from tuner.rainerscript.backticks import variables_in
 from tuner.rainerscript.configuration import not_loaded
 from tuner.rainerscript.printing import printed
 from tuner.rainerscript.quoting import quote
@@ -180,12 +181,14 @@ def check_files(
     the `modules` that the file around them loads; `texts` are those of all that it will read, and
     `block` what they say.  It reaches no server.  Raises Refused where code of the user's would run
     as it reads."""
-    _require_harmless(texts)
+    known = list(texts)
+    _require_harmless(known)
     if len(paths) > 1 or modules:
         return check(loading_first(modules) + "".join(map(_including, paths)))
-    result = _asked(paths[0], own_environment() | _without_servers())
+    variables = variables_in("".join(known))
+    result = _asked(paths[0], own_environment(*variables) | _without_servers())
     verdict, owners = _verdict(result.stderr.splitlines(), result.returncode)
-    return check(printed(block)) if owners else verdict
+    return check(printed(block), variables) if owners else verdict
 
 
 def loading_first(modules: Sequence[str]) -> str:
@@ -269,10 +272,11 @@ def check_own(base: Base) -> Check | None:
         return None
     paths = [str(Path(path).absolute()) for path in base.files]
     modules = not_loaded(base.block)
+    variables = variables_of(base)
     if not paths or not all(Path(one).is_file() for one in paths):
-        return check(text_of_base(base))
+        return check(text_of_base(base), variables)
     by_daemon = all(map(daemons_can_read, paths))
-    environment = own_environment() | _without_servers()
+    environment = own_environment(*variables) | _without_servers()
     if modules:
         with tempfile.NamedTemporaryFile("w", prefix="rsyslog-tune-", encoding="utf-8") as around:
             Path(around.name).chmod(0o644)
@@ -282,7 +286,12 @@ def check_own(base: Base) -> Check | None:
     else:
         result = _asked(paths[0], environment, by_daemon=by_daemon)
     verdict, owners = _verdict(result.stderr.splitlines(), result.returncode)
-    return check(text_of_base(base), called=paths[0]) if owners else verdict
+    return check(text_of_base(base), variables, called=paths[0]) if owners else verdict
+
+
+def variables_of(base: Base) -> tuple[str, ...]:
+    """The variables of our environment that rsyslogd reads for a configuration."""
+    return variables_in("\n".join(one.text for one in base.files.values()))
 
 
 def text_of_base(base: Base) -> str:
