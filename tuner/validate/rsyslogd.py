@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import TYPE_CHECKING
 
 from tuner.errors import JobFailed, ProgramMissing, Refused
@@ -164,9 +163,9 @@ def check(
         while True:
             for file, text in texts.items():
                 file.write_text(text, encoding="utf-8", errors="surrogateescape")
-            result = _asked(str(path), own_environment(*inherits), start_checks_s)
-            said = result.stderr.replace(str(path), called).replace(f"{folder}/", "")
-            verdict, unknown = _verdict(said.splitlines(), result.returncode)
+            printed_there, code = _asked(str(path), own_environment(*inherits), start_checks_s)
+            said = printed_there.replace(str(path), called).replace(f"{folder}/", "")
+            verdict, unknown = _verdict(said, code)
             if unknown.keys() <= owners.keys() or len(owners) >= _MOST_OWNERS:
                 here_too = dict.fromkeys((*owners.values(), *verdict.here))
                 return replace(verdict, here=tuple(here_too))
@@ -186,8 +185,7 @@ def check_files(
     if len(paths) > 1 or modules:
         return check(loading_first(modules) + "".join(map(_including, paths)))
     variables = variables_in("".join(known))
-    result = _asked(paths[0], own_environment(*variables) | _without_servers())
-    verdict, owners = _verdict(result.stderr.splitlines(), result.returncode)
+    verdict, owners = _verdict(*_asked(paths[0], own_environment(*variables) | _without_servers()))
     return check(printed(block), variables) if owners else verdict
 
 
@@ -217,17 +215,20 @@ def _without_servers() -> dict[str, str]:
 
 def _asked(
     path: str, environment: Mapping[str, str], start_checks_s: float = 0.0, by_daemon: bool = False
-) -> CompletedProcess[str]:
+) -> tuple[str, int]:
+    """What rsyslogd prints, and its exit code."""
     command = [rsyslogd(), "-N1", "-f", path]
     if by_daemon:
-        return run_as_daemon(command, _TIMEOUT_S, environment)
-    return run(command, _TIMEOUT_S + start_checks_s, environment=environment)
+        result = run_as_daemon(command, _TIMEOUT_S, environment)
+    else:
+        result = run(command, _TIMEOUT_S + start_checks_s, environment=environment)
+    return result.stderr, result.returncode
 
 
-def _verdict(lines: Sequence[str], code: int) -> tuple[Check, dict[str, str]]:
-    """What rsyslogd said with these lines and this exit code, and the users and groups that it does
+def _verdict(text: str, code: int) -> tuple[Check, dict[str, str]]:
+    """What rsyslogd said with this text and this exit code, and the users and groups that it does
     not know."""
-    said = _complaints(lines)
+    said = _complaints(text.splitlines())
     told = told_apart([line for line in said if _expected(line) is None])
     # Another code is that of a signal, or of abortOnUncleanConfig, with which it does not start.
     is_unclean = code not in {0, 1} and not (told.here or told.modules)
@@ -282,10 +283,9 @@ def check_own(base: Base) -> Check | None:
             Path(around.name).chmod(0o644)
             around.write(loading_first(modules) + _including(paths[0]))
             around.flush()
-            result = _asked(around.name, environment, by_daemon=by_daemon)
+            verdict, owners = _verdict(*_asked(around.name, environment, by_daemon=by_daemon))
     else:
-        result = _asked(paths[0], environment, by_daemon=by_daemon)
-    verdict, owners = _verdict(result.stderr.splitlines(), result.returncode)
+        verdict, owners = _verdict(*_asked(paths[0], environment, by_daemon=by_daemon))
     return check(text_of_base(base), variables, called=paths[0]) if owners else verdict
 
 
