@@ -36,7 +36,7 @@ from tuner.modules.in_profile import InProfile
 from tuner.modules.refused_bulks import refuses_type, sends_type
 from tuner.modules.registry import rules
 from tuner.profile.model import Profile, Tier
-from tuner.rainerscript.script import ScriptObject, ScriptPosition
+from tuner.rainerscript.script import OFF, QUEUE, ScriptObject, ScriptPosition
 from tuner.rule import Complaint, Cure, Rank, Rule
 
 if TYPE_CHECKING:
@@ -108,12 +108,32 @@ def errors_of(profile: Profile) -> list[Finding]:
 
 
 def findings(profile: Profile) -> Iterator[Finding]:
-    """The breaches one by one, so that a caller can stop at the first."""
+    """The breaches one by one, so that a caller can stop at the first; none about a setting that a
+    base writes in a way that no profile has."""
     return (
         Finding(one.path, one.message, rule.about.code, rule.about.severity, one.cure)
         for rule in RULES
         for one in rule.check(profile)
+        if not _is_said_otherwise(profile, one.path)
     )
+
+
+def _is_said_otherwise(profile: Profile, path: KeyPath) -> bool:
+    """Whether the base writes what the profile has no value for, such as retryfailures, or a part
+    of the queue only rsyslogd reads when it starts: then the rule judged a default."""
+    if profile.base is None or not profile.base.is_read:
+        return False
+    kept = profile.base.kept
+    place = kept.view.place(path)
+    if place is None:
+        return False
+    written = kept.changed.parameter(*place)
+    if written is not None and (written.text or "").lower() not in OFF:
+        if not written.texts or path[-1] not in kept.view.section(path[:-1]):
+            return True
+    found = kept.changed.objects.get(place[0])
+    queue = () if found is None else found.queue
+    return place[1].startswith(QUEUE) and not all(one.texts for one in queue)
 
 
 REFUSED_TYPE = "RT408"

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from tuner.engines.index_settings import IndexSettings
+from tuner.modules.global_object import Global
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
@@ -25,6 +26,7 @@ from tuner.rainerscript.parameters import (
     known,
     misfit,
     queue_of,
+    read_value,
     ruleset_of,
 )
 from tuner.rainerscript.script import (
@@ -56,6 +58,8 @@ _STAND_IN_PORT = 10514
 _TAKES_APART = frozenset({"mmjsonparse", "mmnormalize", "mmfields"})
 _SERVER = re.compile(r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?")
 _LONGEST, _SIZE = "maxMessageSize", re.compile(r"[1-9][0-9]*[kmg]?")
+_QUEUE_FILES = {"queue.filename": "filename", "queue.spooldirectory": "spoolDirectory"}
+_FOLDER, _NO_NAME = "workDirectory", re.compile("[^A-Za-z0-9]+")
 TEMPLATE = "template"
 """What stands for an address where settings of the index template are changed."""
 _INDEX_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
@@ -202,11 +206,21 @@ class _Viewing:
                 self.sections["outputs", len(outputs)] = address
                 outputs.append(data)
         self.data["outputs"] = outputs
-        longest = self.base.parameter(GLOBAL, _LONGEST)
-        if longest is not None and _SIZE.fullmatch(longest.text or ""):
-            self.data["global"] = {_LONGEST: longest.text}
+        if shared := dict(self._global()):
+            self.data["global"] = shared
         modules = frozenset(address for address, _ in self.base.of_kind("module"))
         return View(self.data, self.sections, modules, tuple(self.reached), stand_in)
+
+    def _global(self) -> Iterator[tuple[str, object]]:
+        """What global() says of messages, and the folder of files wherever it stands: rsyslogd
+        opens them once it has read everything."""
+        longest = self.base.parameter(GLOBAL, _LONGEST)
+        if longest is not None and _SIZE.fullmatch(longest.text or ""):
+            yield _LONGEST, longest.text
+        folder = self.base.parameter(GLOBAL, _FOLDER)
+        if folder is not None:
+            is_path, path = read_value(Global, _FOLDER, folder) if folder.texts else (False, "")
+            yield _FOLDER, path if is_path else _stand_in_path(folder.origin, True)
 
     def _fill_inputs(self) -> ScriptObject | None:
         """The inputs, and what each reaches; where none of them can be flooded one more, which a
@@ -387,9 +401,20 @@ def _is_ruleset(one: Statement) -> bool:
 
 
 def _queue(one: ScriptObject) -> dict[str, object]:
-    """The queue of an object, where it is one of a profile's."""
+    """The queue of an object, where it is one of a profile's.  Files whose name no profile can say
+    are files all the same."""
     queue = queue_of(one, "", Gaps())
+    unsaid = {_QUEUE_FILES[each.key] for each in one.queue if each.key in _QUEUE_FILES} - {*queue}
+    queue |= {key: _stand_in_path(one.origin, key == "spoolDirectory") for key in unsaid}
+    if unsaid and one.is_on(f"{QUEUE}saveOnShutdown"):
+        queue["saveOnShutdown"] = True
     return queue if misfit(Queue, queue) is None else {}
+
+
+def _stand_in_path(origin: ScriptPosition, is_folder: bool) -> str:
+    """A name that no other object has, for one that only rsyslogd knows."""
+    name = _NO_NAME.sub("-", str(origin)).strip("-")
+    return f"/known-at-start/{name}" if is_folder else name
 
 
 def _servers(one: ScriptObject) -> list[str]:
