@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tuner.errors import BadUsage
-from tuner.lint.lint import REFUSED_TYPE, RULES, SINGLE_REQUESTS
+from tuner.errors import BadUsage, Severity
+from tuner.lint.kept_rule import BaseRule
+from tuner.lint.lint import BASE_RULES, RULES
 from tuner.modules.findings import FINDINGS
 from tuner.rule import About, Changes
 
@@ -176,26 +177,6 @@ _OF_TESTS = CodeExplanation(
     "configuration or the case is wrong.",
     "rsyslog-tune's own: docs/test.md",
 )
-# Of a base, whose actions no section of a profile is.
-_OF_BASE = (
-    CodeExplanation(
-        REFUSED_TYPE,
-        "lint",
-        "warning",
-        "F15: up to 8.2508 searchType is events unless it is set empty, and Elasticsearch 8 and "
-        "OpenSearch 2 refuse the whole bulk: not a single event arrives.",
-        "rsyslog issue 4884; rsyslog plugins/omelasticsearch",
-    ),
-    CodeExplanation(
-        SINGLE_REQUESTS,
-        "lint",
-        "warning",
-        "bulkmode is off unless it is set: a worker then waits for the engine's answer to every "
-        "single event. What the engine refuses is an error of the action then; in a bulk it is "
-        "one of the document, so set errorfile or retryfailures with it.",
-        "rsyslog's manual: omelasticsearch; about 700 events per second seen on 8.2302",
-    ),
-)
 
 
 def is_code(asked: str) -> bool:
@@ -222,7 +203,7 @@ def explained_codes() -> Iterator[CodeExplanation]:
             yield CodeExplanation(code, layer, "error", why, source)
     yield from _OF_THIS_MACHINE
     yield _OF_TESTS
-    yield from _OF_BASE
+    yield from map(_of_base, BASE_RULES)
     yield from (_of_rule(rule.about) for rule in RULES)
 
 
@@ -235,6 +216,14 @@ def _of_rule(about: About) -> CodeExplanation:
     return CodeExplanation(
         about.code, "lint", about.severity.value, about.why, about.source,
         _settings(about.bad), _settings(about.good),
+    )  # fmt: skip
+
+
+def _of_base(rule: BaseRule) -> CodeExplanation:
+    bad, good = (tuple(one.split("\n")) for one in ((*rule.bad, "")[0], (*rule.good, "")[0]))
+    return CodeExplanation(
+        rule.code, "lint", Severity.WARNING.value, rule.why, rule.source, bad if rule.bad else (),
+        good if rule.bad else (),
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from tuner.errors import KeyPath, Problem, Severity
 from tuner.lint.each import each
 from tuner.lint.each import inputs as each_input
 from tuner.lint.each import outputs as each_output
+from tuner.lint.kept_rule import Asked, BaseRule
 from tuner.lint.rules import (
     delivery,
     disk,
@@ -21,6 +22,8 @@ from tuner.lint.rules import (
     http,
     index,
     inputs,
+    kept_actions,
+    kept_documents,
     outputs,
     queues,
     releases,
@@ -33,10 +36,9 @@ from tuner.lint.rules import (
 )
 from tuner.lint.rules.streams import steps_of
 from tuner.modules.in_profile import InProfile
-from tuner.modules.refused_bulks import refuses_type, sends_type
 from tuner.modules.registry import rules
 from tuner.profile.model import Profile, Tier
-from tuner.rainerscript.script import OFF, QUEUE, ScriptObject, ScriptPosition
+from tuner.rainerscript.script import OFF, QUEUE
 from tuner.rule import Complaint, Cure, Rank, Rule
 
 if TYPE_CHECKING:
@@ -128,21 +130,33 @@ def _is_said_otherwise(profile: Profile, path: KeyPath) -> bool:
     if place is None:
         return False
     written = kept.changed.parameter(*place)
-    if written is not None and (written.text or "").lower() not in OFF:
-        if not written.texts or path[-1] not in kept.view.section(path[:-1]):
-            return True
+    is_on = written is not None and (written.text or "").lower() not in OFF
+    is_read = written is not None and bool(written.texts)
+    if is_on and not (is_read and path[-1] in kept.view.section(path[:-1])):
+        return True
     found = kept.changed.objects.get(place[0])
     queue = () if found is None else found.queue
     return place[1].startswith(QUEUE) and not all(one.texts for one in queue)
 
 
-REFUSED_TYPE = "RT408"
-SINGLE_REQUESTS = "RT409"
+BASE_RULES: tuple[BaseRule, ...] = tuple(
+    sorted(
+        (
+            rule
+            for topic in (kept_actions, kept_documents)
+            for rule in vars(topic).values()
+            if isinstance(rule, BaseRule)
+        ),
+        key=lambda rule: rule.code,
+    )
+)
+"""Those about a configuration that a profile keeps, whose actions no section of a profile is."""
+SINGLE_REQUESTS = kept_documents.single_requests.code
+
 # Of a base either nothing arrives, or so slowly that nothing else matters.
 _RANKS = {
     **{rule.about.code: rule.about.rank for rule in RULES},
-    REFUSED_TYPE: Rank.LOSS,
-    SINGLE_REQUESTS: Rank.LOSS,
+    **{rule.code: rule.rank for rule in BASE_RULES},
 }
 
 
@@ -190,45 +204,8 @@ def _folded(codes: list[str], shown: Rank) -> Iterator[str]:
 
 
 def warnings_of(kept: KeptBase, release: Release) -> Iterator[Problem]:
-    """The actions whose bulks the engine refuses for their `_type`, and those that send no bulks,
-    each with its place in the file as it is written."""
-    for address, one in kept.changed.of_kind("action"):
-        if one.type == "omelasticsearch":
-            written = kept.written.objects[address]
-            yield from _refused_type(address, one, written, release)
-            yield from _single_requests(address, one, written)
-
-
-def _refused_type(
-    address: str, one: ScriptObject, written: ScriptObject, release: Release
-) -> Iterator[Problem]:
-    engine, (major, _) = release.engine, release.engine_version
-    kind, text = one.get("searchType"), one.text("searchType")
-    is_known = kind is None or text is not None
-    version = one.text("esVersion.major")
-    if (
-        refuses_type(engine, major)
-        and is_known
-        and sends_type(release.rsyslog_number, text, version)
-    ):
-        what = (
-            f"{address}: rsyslog {release.rsyslog} sends _type, and {engine.value} {major} "
-            'refuses every bulk with it, so all events are lost: write searchType="", or name '
-            "the engine that you have in release"
-        )
-        yield _warning((written.get("searchType") or written).origin, what, REFUSED_TYPE)
-
-
-def _single_requests(address: str, one: ScriptObject, written: ScriptObject) -> Iterator[Problem]:
-    given = one.get("bulkmode")
-    if given is None or (given.text or "on").lower() in {"off", "no", "0"}:
-        what = (
-            f"{address}: without bulkmode every event is a request of its own, a few hundred a "
-            "second, and nothing that is searched makes up for it: write "
-            f'bulkmode="on", or changes: {{{address}.bulkmode: "on"}}'
-        )
-        yield _warning((written.get("bulkmode") or written).origin, what, SINGLE_REQUESTS)
-
-
-def _warning(where: ScriptPosition, what: str, code: str) -> Problem:
-    return Problem(where.file, where.line, where.column, what, code, Severity.WARNING)
+    """What the rules say of a base, each with its place in the file as it is written."""
+    asked = Asked(kept, release)
+    for rule in BASE_RULES:
+        for at, message in rule.check(asked):
+            yield Problem(at.file, at.line, at.column, message, rule.code, Severity.WARNING)

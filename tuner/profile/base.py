@@ -72,6 +72,11 @@ class KeptBase:
         """The variables of our environment that rsyslogd reads for it."""
         return variables_in("\n".join(text for _, text in self.written.text))
 
+    @property
+    def index_names(self) -> frozenset[str] | None:
+        """The names of the indices that are written; None where events or rsyslogd make some."""
+        return _index_names(self.changed)
+
     @cached_property
     def sources(self) -> Mapping[str, str]:
         """Its files without changes and its index template, by their whole paths and as
@@ -103,6 +108,16 @@ class KeptBase:
         read = configuration([first], store, root=self.root)
         files, _ = _changed(read, base_of(read), self.changes, first, store, self.root)
         return {**contents, **files}
+
+
+def _index_names(base: Base) -> frozenset[str] | None:
+    every = [one for _, one in base.of_kind("action") if one.type == "omelasticsearch"]
+    named = [one.get("searchIndex") for one in every]
+    # omelasticsearch.c: without one, documents go to an index called system.
+    names = [None if one is not None and one.text is None else one for one in named]
+    if any(one.is_on("dynSearchIndex") for one in every) or names != named:
+        return None
+    return frozenset("system" if one is None else str(one.text) for one in named)
 
 
 def _changed(
@@ -177,7 +192,9 @@ def with_base(
         found = _wrong(source, (CHANGES,), str(bad.args[0]))
         raise BadProfile((*source.problems, found)) from None
     template = None if own is None else own.with_settings(settings)
-    view = view_of(changed, None if template is None else template.settings)
+    names = _index_names(changed)
+    is_used = template is not None and (names is None or any(map(template.is_for, names)))
+    view = view_of(changed, template.settings if template is not None and is_used else None)
     unset = tuple(replace(_in_base(one), severity=Severity.WARNING) for one in read.unset)
     kept = KeptBase(written, changed, view, changes, root, own, template, unset)
     spots = {**dict(_spots(kept, source)), **source.spots}

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import NamedTuple
 
 from tuner.rainerscript.legacy_action import CHANNEL, action_of, channel_of
 from tuner.rainerscript.old_template import template_object
@@ -74,7 +75,8 @@ _SAME_NAME = {
 }  # fmt: skip
 # What holds for the next action, as its queue does: rsyslogd resets that after every action, of the
 # new form too (actionResetQueueParams() of action.c), but a name waits for one of the old form.
-ONCE = {"actionname": "name", "actionresumeretrycount": "action.resumeRetryCount"}
+_ACTION_QUEUE, _NAME = "actionqueue", "actionname"
+ONCE = {_NAME: "name", "actionresumeretrycount": "action.resumeRetryCount"}
 # What holds for every later action of a type, with a protocol or not, or of any type, and for later
 # inputs.
 LASTING = {
@@ -208,7 +210,26 @@ _OLD_INPUTS = {
 def modern(block: Block) -> Block:
     """The same configuration without the old form; directives that have no object stay, and so
     does what rsyslog 8 itself refuses."""
-    return _Modernised().whole(block)
+    return modernised(block)[0]
+
+
+def modernised(block: Block) -> tuple[Block, tuple[WithoutEffect, ...]]:
+    """The same, and the directives for the next action that apply to none."""
+    made = _Modernised()
+    return made.whole(block), (*made.without_effect, *made.unused(None))
+
+
+class WithoutEffect(NamedTuple):
+    """A directive for the next action that applies to nothing: the next one is an `action`, which
+    takes none of them and uses it up, or there is no other (None)."""
+
+    directive: Directive
+    action: ScriptObject | None
+
+    @property
+    def instead(self) -> str:
+        """The parameter that says the same in an action."""
+        return f'{_once(self.directive.key)}="{_word(self.directive.text)}"'
 
 
 @dataclass
@@ -216,6 +237,8 @@ class _Modernised:
     """What the directives so far have set."""
 
     once: dict[str, Parameter] = field(default_factory=dict)
+    waiting: list[Directive] = field(default_factory=list)
+    without_effect: list[WithoutEffect] = field(default_factory=list)
     lasting: dict[str, dict[str, Parameter]] = field(default_factory=dict)
     main: dict[str, Parameter] = field(default_factory=dict)
     rulesets: dict[str, list[Statement]] = field(default_factory=dict)
@@ -310,13 +333,12 @@ class _Modernised:
         key, text = one.key, _word(one.text)
         if self.is_refused(key):
             yield one
-        elif key.startswith("actionqueue"):
-            _set(self.once, _queue_name(key[11:]), text, one)
+        elif key in ONCE or key.startswith(_ACTION_QUEUE):
+            self.waiting += [] if key == _NAME else [one]
+            _set(self.once, _once(key), text, one)
         elif key.startswith("mainmsgqueue"):
             self.first_main = self.first_main or one.origin
             _set(self.main, _queue_name(key[12:]), text, one)
-        elif key in ONCE:
-            _set(self.once, ONCE[key], text, one)
         elif key in LASTING or key in _OF_MODULES:
             self.hold(one, text)
         elif key == "outchannel":
@@ -407,11 +429,17 @@ class _Modernised:
         """An action of the new form with the template that a directive before it names: of all that
         directives say only this holds for it (getDfltTpl() of omfile.c and omfwd.c).  What waits
         for the next action is gone, but for a name."""
-        self.once = {key: value for key, value in self.once.items() if key == ONCE["actionname"]}
+        self.without_effect += self.unused(one)
+        self.once = {key: value for key, value in self.once.items() if key == ONCE[_NAME]}
         named = self.lasting.get(one.type.removeprefix("builtin:"), {}).get("template")
         if named is None or one.get("template") is not None:
             return one
         return replace(one, parameters=(*one.parameters, named))
+
+    def unused(self, action: ScriptObject | None) -> list[WithoutEffect]:
+        """The directives that waited for an action of the old form, which this is not."""
+        waited, self.waiting = self.waiting, []
+        return [WithoutEffect(one, action) for one in waited]
 
     def held_for(self, made: ScriptObject) -> dict[str, Parameter]:
         """What holds for an action of the old form until it is set otherwise."""
@@ -434,7 +462,7 @@ class _Modernised:
         lasting = self.held_for(made)
         if one.text.startswith(("-", ":omfile:-")):
             lasting.pop("sync", None)
-        waiting, self.once = self.once, {}
+        waiting, self.once, self.waiting = self.once, {}, []
         queue_type = waiting.get("queue.type")
         if queue_type is not None and (queue_type.text or "").lower() != "direct":
             defaults = {f"queue.{key}": value for key, value in OLD_ACTION_QUEUE.items()}
@@ -486,6 +514,11 @@ def _completed(
     written = {one.key for one in given.values()}
     missing = (key for key in defaults if key.lower() not in written)
     return (*given.values(), *(Parameter.of(key, defaults[key], origin) for key in missing))
+
+
+def _once(key: str) -> str:
+    """The parameter that a directive for the next action says."""
+    return ONCE.get(key) or _queue_name(key.removeprefix(_ACTION_QUEUE))
 
 
 def _queue_name(suffix: str) -> str:

@@ -21,7 +21,7 @@ from tuner.rainerscript.counted import (
     told_apart,
 )
 from tuner.rainerscript.enabled import enabled
-from tuner.rainerscript.legacy import modern
+from tuner.rainerscript.legacy import WithoutEffect, modernised
 from tuner.rainerscript.script import (
     Block,
     Parameter,
@@ -63,12 +63,14 @@ class SourceFile:
 class Base:
     """A configuration: its files, its statements without the old form and without what is switched
     off, and those objects by address that have one, in rsyslogd's order; `counted` is what its
-    counters call each action, by its place."""
+    counters call each action, by its place, and `without_effect` the directives that apply to
+    none."""
 
     files: Mapping[str, SourceFile]
     block: Block
     objects: Mapping[str, ScriptObject]
     counted: Mapping[ScriptPosition, CountedAction] = field(default_factory=dict)
+    without_effect: tuple[WithoutEffect, ...] = ()
 
     @property
     def text(self) -> tuple[tuple[str, str], ...]:
@@ -155,13 +157,14 @@ class Base:
 
 def base_of(read: Configuration) -> Base:
     """The objects of a configuration, and the files that they stand in."""
-    written = modern(read.block)
+    written, without_effect = modernised(read.block)
     block = tuple(_taken(enabled(written)))
     files = {
         path: SourceFile(path, raw.decode("utf-8", SURROGATES))
         for path, raw in read.sources.items()
     }
-    return Base(files, block, dict(_addressed(block)), counted_actions(read.block, written))
+    counted = counted_actions(read.block, written)
+    return Base(files, block, dict(_addressed(block)), counted, without_effect)
 
 
 def _addressed(block: Block) -> Iterator[tuple[str, ScriptObject]]:

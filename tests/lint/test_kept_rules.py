@@ -1,0 +1,128 @@
+"""Every rule by its examples as what a profile keeps: a configuration of rsyslog, in each form that
+says the same.
+
+Of a rule about profiles the examples are rendered first.  A new rule is tried so by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.lint.findings import with_changes
+from tuner.errors import BadProfile, TuneError
+from tuner.lint.kept_rule import BaseRule
+from tuner.lint.lint import BASE_RULES, RULES
+from tuner.lint.load import LoadedProfile, load_profile
+from tuner.profile.model import Profile
+from tuner.render.artefacts import rsyslog_conf
+from tuner.rule import Rule
+
+HEAD = """\
+module(load="omelasticsearch")
+module(load="imtcp")
+input(type="imtcp" port="10514")
+"""
+Form = Callable[[str], Mapping[str, str]]
+MAIN = "rsyslog.conf"
+_INPUT = re.compile(r'^input\(type="imtcp"(?: address="[^"]*")? port="(\d+)"\)', re.MULTILINE)
+_FOLDER = re.compile(r'^( *)workDirectory="([^"]+)"\n', re.MULTILINE)
+_MODULE = re.compile(r'^module\(load="(\w+)"\)', re.MULTILINE)
+_TEMPLATE = re.compile(r'^template\(name="(\w+)" type="string" string="(.*)"\)$', re.MULTILINE)
+
+
+def as_it_is(text: str) -> Mapping[str, str]:
+    return {MAIN: text}
+
+
+def included(text: str) -> Mapping[str, str]:
+    """All of it in files that are included, in both ways."""
+    first, second = text.partition("\n")[::2]
+    return {
+        MAIN: f'{first}\n$IncludeConfig parts.d/*.conf\ninclude(file="last.inc")\n',
+        "parts.d/10.conf": second,
+        "last.inc": "# nothing\n",
+    }
+
+
+def in_the_old_form(text: str) -> Mapping[str, str]:
+    """Modules, the folder, listeners and templates by directives."""
+    text = _MODULE.sub(r"$ModLoad \1", text)
+    text = _INPUT.sub(r"$InputTCPServerRun \1", text)
+    text = _TEMPLATE.sub(r'$template \1,"\2"', text)
+    found = _FOLDER.search(text)
+    if found is not None:
+        text = f"$WorkDirectory {found[2]}\n{_FOLDER.sub('', text)}"
+    return {MAIN: text}
+
+
+def by_global_and_modules(text: str) -> Mapping[str, str]:
+    """The folder in a global() of its own, behind all that uses it; the module has parameters."""
+    found = _FOLDER.search(text)
+    if found is not None:
+        text = f'{_FOLDER.sub("", text)}\nglobal(workDirectory="{found[2]}")\n'
+    return {MAIN: text.replace('module(load="imtcp")', 'module(load="imtcp" maxSessions="400")')}
+
+
+FORMS = (as_it_is, included, in_the_old_form, by_global_and_modules)
+
+
+def kept(folder: Path, files: Mapping[str, str], more: str = "") -> LoadedProfile:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True, parents=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    path = folder / "prod.yaml"
+    path.write_text(f"name: prod\nbase: {{rsyslog: {MAIN}}}\n{more}", encoding="utf-8")
+    return load_profile(path)
+
+
+def codes(loaded: LoadedProfile) -> set[str]:
+    return {one.code for one in loaded.warnings}
+
+
+EXAMPLES = [
+    pytest.param(rule, form, id=f"{rule.code} {form.__name__}")
+    for rule in BASE_RULES
+    for form in FORMS
+]
+
+
+@pytest.mark.parametrize(("rule", "form"), EXAMPLES)
+def test_each_example_of_a_rule_about_a_base(rule: BaseRule, form: Form, tmp_path: Path) -> None:
+    for number, (example, is_bad) in enumerate(
+        [*((one, True) for one in rule.bad), *((one, False) for one in rule.good)]
+    ):
+        found = kept(tmp_path / str(number), form(f"{HEAD}{example}\n"))
+        assert (rule.code in codes(found)) is is_bad, example
+
+
+# What a profile alone says, and a configuration does not.
+RENDERED = [pytest.param(rule, id=rule.about.code) for rule in RULES]
+
+
+@pytest.mark.parametrize("rule", RENDERED)
+def test_what_a_profile_does_right_is_right_in_a_configuration(
+    rule: Rule[Profile], tmp_path: Path
+) -> None:
+    """None of the forms in which the good example can stand breaks the rule."""
+    try:
+        data = with_changes({**rule.about.bad, **rule.about.good})
+        profile = Profile.model_validate(data, by_alias=True, by_name=False)
+        text = rsyslog_conf(profile)
+    except (ValueError, TuneError):
+        pytest.skip("the example cannot be rendered")
+    release = profile.release
+    more = (
+        f"release: {{rsyslog: '{release.rsyslog}', {release.engine.value}: "
+        f"'{'.'.join(map(str, release.engine_version))}'}}\n"
+        f"guardrails: {{tier: {profile.guardrails.tier.value}}}\n"
+    )
+    for form in FORMS:
+        try:
+            found = kept(tmp_path / form.__name__, form(text), more)
+        except BadProfile as bad:
+            raise AssertionError(f"{form.__name__}: {bad}") from None
+        assert rule.about.code not in codes(found), form.__name__

@@ -1,0 +1,91 @@
+"""What a rule about a configuration is that a profile keeps: a check under a decorator that says
+everything else about it.
+
+    @of_base(
+        "RT409",
+        why="bulkmode is off unless it is set.",
+        source="rsyslog's manual: omelasticsearch",
+        bad=('action(type="omelasticsearch")',),
+        good=('action(type="omelasticsearch" bulkmode="on")',),
+    )
+    def single_requests(asked: Asked) -> Iterator[Remark]: ...
+
+The examples are the rule's tests, each after a few lines that load modules and take events, in
+every form that rsyslogd reads; `rsyslog-tune explain RT409` shows the first of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass
+from typing import NamedTuple
+
+from tuner.engines.release import Release
+from tuner.profile.base import KeptBase
+from tuner.rainerscript.script import ScriptObject, ScriptPosition
+from tuner.rule import Rank
+
+
+class Remark(NamedTuple):
+    """One breach: its place in the file as it is written, and what to do about it."""
+
+    origin: ScriptPosition
+    message: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A configuration with the changes of a profile, and the releases that the profile names."""
+
+    kept: KeptBase
+    release: Release
+
+    @property
+    def engine_actions(self) -> Iterator[tuple[str, ScriptObject]]:
+        """The actions into an engine, each with its address."""
+        return (
+            both
+            for both in self.kept.changed.of_kind("action")
+            if both[1].type == "omelasticsearch"
+        )
+
+    def place(self, address: str, name: str) -> ScriptPosition:
+        """Where a parameter is written, else its object."""
+        written = self.kept.written.objects[address]
+        return (written.get(name) or written).origin
+
+    def template(self, name: str | None) -> ScriptObject | None:
+        """The template of that name."""
+        return None if name is None else self.kept.changed.template(name)
+
+
+@dataclass(frozen=True)
+class BaseRule:
+    """A check of a configuration, with what is known about it; every example of `bad` breaks it,
+    and none of `good` does."""
+
+    code: str
+    _: KW_ONLY
+    why: str
+    source: str
+    bad: tuple[str, ...]
+    good: tuple[str, ...]
+    rank: Rank
+    check: Callable[[Asked], Iterable[Remark]]
+
+
+def of_base(
+    code: str,
+    *,
+    why: str,
+    source: str,
+    bad: tuple[str, ...],
+    good: tuple[str, ...],
+    rank: Rank = Rank.LOSS,
+) -> Callable[[Callable[[Asked], Iterable[Remark]]], BaseRule]:
+    """Makes a check a rule; it warns, as rsyslogd takes what it is about."""
+
+    def rule(check: Callable[[Asked], Iterable[Remark]]) -> BaseRule:
+        return BaseRule(code, why=why, source=source, bad=bad, good=good, rank=rank, check=check)
+
+    return rule
