@@ -6,6 +6,7 @@ Of a rule about profiles the examples are rendered first.  A new rule is tried s
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -67,6 +68,11 @@ def by_global_and_modules(text: str) -> Mapping[str, str]:
     return {MAIN: text.replace('module(load="imtcp")', 'module(load="imtcp" maxSessions="400")')}
 
 
+def everything(text: str) -> Mapping[str, str]:
+    """The folder, modules and their parameters, in files that are included."""
+    return included(by_global_and_modules(text)[MAIN])
+
+
 FORMS = (as_it_is, included, in_the_old_form, by_global_and_modules)
 
 
@@ -99,7 +105,8 @@ def test_each_example_of_a_rule_about_a_base(rule: BaseRule, form: Form, tmp_pat
         assert (rule.code in codes(found)) is is_bad, example
 
 
-# What a profile alone says, and a configuration does not.
+# What a profile says beside its base.
+BESIDE_A_BASE = ("release", "guardrails", "workload", "node", "search")
 RENDERED = [pytest.param(rule, id=rule.about.code) for rule in RULES]
 
 
@@ -114,13 +121,9 @@ def test_what_a_profile_does_right_is_right_in_a_configuration(
         text = rsyslog_conf(profile)
     except (ValueError, TuneError):
         pytest.skip("the example cannot be rendered")
-    release = profile.release
-    more = (
-        f"release: {{rsyslog: '{release.rsyslog}', {release.engine.value}: "
-        f"'{'.'.join(map(str, release.engine_version))}'}}\n"
-        f"guardrails: {{tier: {profile.guardrails.tier.value}}}\n"
-    )
-    for form in FORMS:
+    said = {key: data[key] for key in BESIDE_A_BASE if isinstance(data, dict) and key in data}
+    more = "".join(f"{key}: {json.dumps(value)}\n" for key, value in said.items())
+    for form in (in_the_old_form, everything):
         try:
             found = kept(tmp_path / form.__name__, form(text), more)
         except BadProfile as bad:

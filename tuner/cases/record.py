@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from tuner.cases.run import Came
+from tuner.engines.refusals import document_refusal
+from tuner.errors import JobFailed
 from tuner.importer.written import item_lines
 from tuner.profile.edit.splice import flow
 from tuner.validate.equality import TIME, is_now
@@ -31,7 +33,7 @@ def recorded(
     about: Mapping[str, str], lines: Sequence[str], came: Sequence[Sequence[Came]], today: date
 ) -> str:
     """The text of a file of cases `about` a profile or a configuration; of each line `came` has
-    what it became, twice."""
+    what it became, twice.  Raises JobFailed where that is no document."""
     head = [f"{flow(key)}: {flow(value)}" for key, value in about.items()]
     cases = [
         _case(name, line, came[2 * number], came[2 * number + 1], today)
@@ -83,6 +85,12 @@ def _arrival(came: Came, again: Came, known: _Known) -> dict[str, object]:
         found["file"] = _text(one.place, other.place, known)
         found["line"] = _text(one.text, other.text, known)
         return found
+    refusal = document_refusal(one.text)
+    if refusal is not None:
+        raise JobFailed(
+            f"{came.output} writes no JSON object for the line {known.line!r} ({refusal}), which "
+            "an engine refuses: nothing is recorded"
+        )
     found["index"] = _text(one.index, other.index, known)
     if one.document_id is not None:
         is_made = one.document_id != other.document_id

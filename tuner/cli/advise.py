@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, labelled, print_result, say, wrapped
+from tuner.cli.console import OutputFormat, labelled, print_result, say_last, wrapped
 from tuner.cli.options import (
     CONFIGURATION,
     LOCAL,
@@ -100,8 +100,7 @@ def advise(
     advice = advice_for(written, *here)
     repaired = {one.code for one in advice.repairs}
     others = [one for one in written.warnings if one.code not in repaired]
-    for line in summary(others, Rank.LOSS):
-        say(line)
+    say_last(summary(others, Rank.LOSS))
     if write is not None:
         _write(write, written, advice)
     after = _next(conf or profile)

@@ -12,10 +12,13 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
+import click
 import typer
+
+from tuner.errors import BadUsage
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
@@ -33,6 +36,7 @@ _WIDTH = 96
 _LABEL = 10
 # How often a spinner turns in a second: less than rich's 12.5, beside what is being measured.
 _SPINS = 4
+_WAITING = "rsyslog-tune.said-last"
 
 # Control characters, marks that turn the direction of writing, and halves of characters.
 _CONTROL = dict.fromkeys(
@@ -118,6 +122,27 @@ def say(text: str) -> None:
     """A line about what is going on, on stderr; nothing where its terminal hung up."""
     with contextlib.suppress(OSError):
         stderr().print(printable(text), markup=False)
+
+
+def say_last(lines: Iterable[str]) -> None:
+    """Lines on stderr once the command has shown what was asked for, each once; none where it ends
+    with a usage error."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        for line in lines:
+            say(line)
+        return
+    waiting: dict[str, None] | None = context.meta.get(_WAITING)
+    if waiting is None:
+        waiting = context.meta[_WAITING] = {}
+        context.call_on_close(partial(_say_all, waiting))
+    waiting.update(dict.fromkeys(lines))
+
+
+def _say_all(lines: Iterable[str]) -> None:
+    if not isinstance(sys.exc_info()[1], BadUsage | click.UsageError):
+        for line in lines:
+            say(line)
 
 
 @contextlib.contextmanager

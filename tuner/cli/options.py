@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, Verbosity, say
+from tuner.cli.console import OutputFormat, Verbosity, say, say_last
 from tuner.errors import BadUsage, ProgramMissing
 from tuner.host.programs import CHOSEN_RSYSLOGD, rsyslog_version
 from tuner.lint.lint import summary
@@ -178,10 +178,10 @@ def read_profile(path: Path, sample: Path | None = None) -> LoadedProfile:
 
 
 def load(path: Path, sample: Path | None = None) -> LoadedProfile:
-    """The profile, its warnings of lost events said, the others counted; see read_profile."""
+    """The profile, its warnings of lost events said at the end, the others counted; see
+    read_profile."""
     loaded = read_profile(path, sample)
-    for line in summary(loaded.warnings, Rank.LOSS):
-        say(line)
+    say_last(summary(loaded.warnings, Rank.LOSS))
     return loaded
 
 

@@ -44,7 +44,7 @@ from tuner.lint.repairs import Mend, mended, mended_files, repairs
 from tuner.render.templates import Templates
 from tuner.render.tree import raw_of, require_writable, write_whole
 from tuner.rule import Rank
-from tuner.validate.layers import Layer, layers
+from tuner.validate.layers import DOCUMENTS, Layer, layers
 
 _Mends = Sequence[Mend] | None
 _WITH_ALL = {"problems", "rejections"}
@@ -68,7 +68,8 @@ _Smoke = Annotated[
     typer.Option(
         "--smoke",
         help="Send one event through a real rsyslogd into the engine at URL, else into a lab, and "
-        "find it by its content. Everything is removed afterwards.",
+        "find it by its content; of a configuration of rsyslog, messages into a test sink, and "
+        "say which documents an engine would refuse. Everything is removed afterwards.",
     ),
 ]
 _Fix = Annotated[
@@ -196,21 +197,36 @@ def _asked(
 ) -> Iterator[tuple[str, Callable[[], Layer]]]:
     """The layers that need an engine; a profile that is rejected already is not started.  What a
     base writes is not for the profile to say."""
+    rejected = [layer.name for layer in found if layer.passed is False]
     if loaded.profile.base is not None:
-        asked = [
-            name for name, is_asked in (("engine", url is not None), ("smoke", smoke)) if is_asked
-        ]
-        found += [
-            Layer(name, None, "a base has documents and indices of its own") for name in asked
-        ]
+        if url is not None:
+            found.append(Layer("engine", None, "a base has documents and indices of its own"))
+        if not smoke or rejected:
+            why = f"rejected by {rejected[0]}" if rejected else "--smoke asks a real rsyslogd"
+            found.append(Layer(DOCUMENTS, None, why))
+        else:
+            yield DOCUMENTS, lambda: _documents(loaded)
         return
     if url is not None:
         yield "engine", lambda: _engine(loaded, url, site)
-    rejected = [layer.name for layer in found if layer.passed is False]
     if smoke and rejected:
         found.append(Layer("smoke", None, f"rejected by {rejected[0]}"))
     elif smoke:
         yield "smoke", lambda: _smoke(loaded, url, site)
+
+
+def _documents(loaded: LoadedProfile) -> Layer:
+    """What a real rsyslogd makes of the base."""
+    from tuner.cli.place import Wanted, open_lab, prepare
+    from tuner.validate.documents import documents_layer
+
+    base, wanted = loaded.profile.base, Wanted(EngineChoice.SINK, None)
+    if base is None:
+        raise ValueError("only a base is asked for its documents")
+    prepare(wanted, [loaded.profile], say)
+    with open_lab(wanted, loaded.profile, Path(tempfile.gettempdir()), say) as lab:
+        say("sending messages through rsyslogd")
+        return documents_layer(lab, loaded.profile, base, loaded.warnings)
 
 
 def _engine(loaded: LoadedProfile, url: str, site: Templates | None) -> Layer:

@@ -23,6 +23,7 @@ from tuner.lab.confined import confined
 from tuner.lab.stand_in import stand_in
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.refused_bulks import sends_type
+from tuner.rainerscript.never_json import never_json
 from tuner.rainerscript.script import (
     HERE,
     Block,
@@ -75,6 +76,8 @@ _OF_ITS_HOST = ("privdrop", "debug", "umask", "localhostname", "workdirectory")
 # What reads a whole line.
 _TAKES_APART = frozenset({"mmjsonparse", "mmnormalize", "mmfields"})
 LEFT_OUT = "left out"
+ENGINE_ERRORS = "engine-errors-{}.json"
+"""Where rsyslogd writes, in the folder of a lab, what an engine refused of each action."""
 _DOC = "_doc"
 _OF_LAB = frozenset({"", _DOC})
 
@@ -257,7 +260,7 @@ class _Fitting:
         document = numbered(found, number, stands_in)
         refused = self.refused(one)
         if refused is not None or document is None:
-            yield self.without(one, refused or "an action whose template has no room for a number")
+            yield self.without(one, refused or _no_room(found))
             return
         self.outputs.append(self.kept.changed.address_of(one) or "")
         self.templates += document.templates
@@ -272,8 +275,8 @@ class _Fitting:
             "template": document.name,
             "searchIndex": name,
         }
-        if one.get("errorFile") is not None:
-            values["errorFile"] = f"{self.site.folder}/errors-{number}.json"
+        # Of a bulk that goes well rsyslogd writes nothing there; of others, the engine's words.
+        values["errorFile"] = f"{self.site.folder}/{ENGINE_ERRORS.format(number)}"
         if (one.text("writeOperation") or "").lower() == "create":
             self.replaced.append(Replaced(one.origin, "data stream, if it is one", "an index"))
         yield from document.before
@@ -374,6 +377,17 @@ class _Fitting:
         """Nothing in place of an action."""
         self.leave_out(one.origin, what)
         return nothing(one.origin)
+
+
+def _no_room(template: ScriptObject | None) -> str:
+    """Why no number can stand in the documents of a template."""
+    broken = None if template is None else never_json(template)
+    if broken is None:
+        return "an action whose template has no room for a number"
+    return (
+        f"an action whose template never gives a JSON object ({broken[1]}), so that an engine "
+        "refuses every document (RT412)"
+    )
 
 
 def without_host(one: ScriptObject) -> Iterator[ScriptObject]:

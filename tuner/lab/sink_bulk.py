@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
+
+from tuner.engines.refusals import name_refusal
 
 Count = Callable[[str, Sequence[bytes]], int]
 Refuse = Callable[[int], dict[int, int]]
@@ -55,7 +57,8 @@ def bulk(
 ) -> bytes:
     """Count the documents of a bulk body through `count`, which says how many were there before.
 
-    To create a document under an id that `claim` does not grant is refused with 409.
+    To create a document under an id that `claim` does not grant is refused with 409, and one for
+    an index of a name that no engine takes with 400.
 
     The reply has the fields that `filter_path` leaves, of those that rsyslog asks for; any other
     filter leaves everything.  What `refuse` names is refused and not counted.
@@ -71,7 +74,7 @@ def bulk(
         raise BadBulk("request body is required: action and source lines that alternate")
     known = {action: _target(action, default_index) for action in set(actions)}
     targets = [known[action] for action in actions]
-    refused = refuse(len(targets))
+    refused = _misnamed(targets, known.values()) | refuse(len(targets))
     if any(target.document_id is not None for target in known.values()):
         refused |= _conflicts(targets, refused, claim)
     kept = targets
@@ -95,6 +98,13 @@ def every_third(documents: int) -> dict[int, int]:
 def every_one(status: int) -> Refuse:
     """What refuses all, with this status."""
     return lambda documents: dict.fromkeys(range(documents), status)
+
+
+def _misnamed(targets: Sequence[Target], different: Iterable[Target]) -> dict[int, int]:
+    """Which documents are for an index that no engine makes, by their place."""
+    if not any(name_refusal(one.index_name) for one in different):
+        return {}
+    return {place: 400 for place, one in enumerate(targets) if name_refusal(one.index_name)}
 
 
 def _conflicts(
@@ -161,8 +171,11 @@ def _reply(
 
 
 def _refusal(target: Target, status: int) -> bytes:
-    shown = (target.operation.encode(), status, _REFUSALS.get(status, _REFUSALS[400]))
-    return b'{"%b":{"status":%d,"error":%b}}' % shown
+    error, refusal = _REFUSALS.get(status, _REFUSALS[400]), name_refusal(target.index_name)
+    if status == 400 and refusal is not None:
+        reason = f"Invalid index name [{target.index_name}], {refusal}"
+        error = json.dumps({"type": "invalid_index_name_exception", "reason": reason}).encode()
+    return b'{"%b":{"status":%d,"error":%b}}' % (target.operation.encode(), status, error)
 
 
 def _full_items(

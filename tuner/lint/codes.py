@@ -145,7 +145,15 @@ _OF_ENGINE: dict[str, tuple[str, str]] = {
         "the node's own indexing_pressure.memory.limit",
     ),
 }
-_OF_THIS_MACHINE = (
+_OTHER_WARNINGS = (
+    CodeExplanation(
+        "RT023",
+        "lint",
+        "warning",
+        "A warning that is accepted and does not come would be hidden when it comes later: take it "
+        "out of lint.accept, or correct its code.",
+        _OURS,
+    ),
     CodeExplanation(
         "RT508",
         "lint",
@@ -167,6 +175,23 @@ _OF_THIS_MACHINE = (
         "error",
         "rsyslogd does not start with this configuration, or starts without a part of it.",
         "rsyslogd's own answer",
+    ),
+    CodeExplanation(
+        "RT511",
+        "documents",
+        "warning",
+        "Messages were sent through a real rsyslogd into a test sink, and no document of this "
+        "action is one that an engine takes: it is no JSON object, or its index has a name that "
+        "no engine makes an index of.",
+        "seen on Elasticsearch 8.19; MetadataCreateIndexService.validateIndexOrAliasName",
+    ),
+    CodeExplanation(
+        "RT512",
+        "documents",
+        "warning",
+        "The same of some documents: what an event holds makes them so, such as a quote that the "
+        "template does not escape, or a capital in the name of an index.",
+        "seen on Elasticsearch 8.19; MetadataCreateIndexService.validateIndexOrAliasName",
     ),
 )
 _OF_TESTS = CodeExplanation(
@@ -201,7 +226,7 @@ def explained_codes() -> Iterator[CodeExplanation]:
     for layer, reasons in (("schema", _OF_SCHEMA), ("engine", _OF_ENGINE)):
         for code, (why, source) in reasons.items():
             yield CodeExplanation(code, layer, "error", why, source)
-    yield from _OF_THIS_MACHINE
+    yield from _OTHER_WARNINGS
     yield _OF_TESTS
     yield from map(_of_base, BASE_RULES)
     yield from (_of_rule(rule.about) for rule in RULES)

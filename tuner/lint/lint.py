@@ -157,7 +157,13 @@ SINGLE_REQUESTS = kept_documents.single_requests.code
 _RANKS = {
     **{rule.about.code: rule.about.rank for rule in RULES},
     **{rule.code: rule.rank for rule in BASE_RULES},
+    **dict.fromkeys(("RT511", "RT512"), Rank.LOSS),
+    **dict.fromkeys(("RT508", "RT509"), Rank.OTHER),
 }
+RANKED = frozenset(_RANKS)
+"""The codes of everything that can warn."""
+LATER_CODES = frozenset({"RT508", "RT509", "RT511", "RT512"})
+"""Those that other layers of validation warn with."""
 
 
 _MOST_PLACES = 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from tuner.errors import BadProfile, KeyPath, Problem, Severity
-from tuner.lint.lint import Finding, lint, warnings_of
+from tuner.lint.lint import LATER_CODES, RANKED, Finding, lint, warnings_of
 from tuner.profile.edit import snippet_paths
 from tuner.profile.layers import BASE, layered, layers_below
 from tuner.profile.model import Profile
@@ -27,12 +27,14 @@ STDIN = Path("-")
 RecordedFiles = Sequence[tuple[str, str]] | None
 """The files of a base and a sample as they were recorded; None for those of this machine."""
 
+NOT_NEEDED = "RT023"
 _REPAIRS = "rsyslog-tune validate --fix writes that"
 
 
 @dataclass(frozen=True)
 class LoadedProfile:
-    """A valid profile with the text it came from; `warnings` are lint's, in file order.
+    """A valid profile with the text it came from; `warnings` are lint's, in file order, but for
+    those that it has `accepted`.
 
     `text` is the file named; `below` holds the layers that it extends, nearest first, and
     `source` what all of them say together.
@@ -44,6 +46,7 @@ class LoadedProfile:
     source: Source
     below: tuple[Source, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    accepted: tuple[Problem, ...] = ()
 
     @property
     def data(self) -> object:
@@ -238,8 +241,28 @@ def _parsed(
     errors = tuple(problem for problem in findings if problem.severity is Severity.ERROR)
     if source.problems or errors:
         raise BadProfile(_in_order(source.problems + errors, leaf, below))
+    accept = profile.lint.accept
+    accepted = tuple(one for one in findings if one.code in accept)
+    findings = tuple(one for one in findings if one.code not in accept)
+    findings += tuple(_idle_acceptances(profile, source, {one.code for one in accepted}))
     warnings = _in_order(findings, leaf, below)
-    return LoadedProfile(profile, leaf.text, Path(leaf.name), source, below, warnings)
+    return LoadedProfile(profile, leaf.text, Path(leaf.name), source, below, warnings, accepted)
+
+
+def _idle_acceptances(profile: Profile, source: Source, warned: Set[str]) -> Iterator[Problem]:
+    """The codes that the profile accepts and that warn of nothing; of those of other layers that is
+    not known here."""
+    for code in profile.lint.accept:
+        if code in RANKED and code not in warned | LATER_CODES:
+            what = f"{code} warns of nothing here: remove it from lint.accept"
+        elif code not in RANKED:
+            what = f"there is no rule {code} that warns: remove it from lint.accept"
+        else:
+            continue
+        path: KeyPath = ("lint", "accept", code)
+        at_key = source.key_position(path)
+        said = problem_at(source.file_of(path), at_key, what, NOT_NEEDED)
+        yield replace(said, severity=Severity.WARNING)
 
 
 def _schema_problems(error: ValidationError, source: Source) -> tuple[Problem, ...]:

@@ -47,7 +47,8 @@ class Repair:
 def repairs(profile: Profile) -> tuple[Repair, ...]:
     """The repairs of a profile, in the order of the rules.
 
-    A repair that brings a finding of its own is left out: a release may not know the parameter.
+    A repair that brings a finding of its own is left out: a release may not know the parameter; and
+    so is that of a loss that the profile accepts.
     """
     reported = lint(profile)
     before = {(one.code, one.path) for one in reported}
@@ -61,6 +62,7 @@ def repairs(profile: Profile) -> tuple[Repair, ...]:
         )
         for one in reported
         if one.cure is not None
+        and one.code not in profile.lint.accept
         and _is_sound(profile, changed(data, one.path, one.cure.value), before)
     )
 

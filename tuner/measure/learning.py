@@ -20,6 +20,7 @@ from tuner.engine.counters import await_quiet
 from tuner.engine.delivery import FIELD, FIRST_OUTPUT, Expectation
 from tuner.engine.feed import kept as kept_by
 from tuner.engine.sampled import learnt_documents
+from tuner.engines.refusals import document_refusal, name_refusal
 from tuner.errors import JobFailed, Refused
 from tuner.flood.messages import pool_size
 from tuner.flood.schedule import fixed
@@ -80,13 +81,20 @@ def learnt(lab: Lab, profile: Profile) -> Learnt:
 
 def _learn(lab: Lab, profile: Profile, base: BaseFiles) -> Learnt:
     """From two rounds of the pool: of messages of which the documents differ none is expected."""
-    seen = _seen(lab, profile, base)
+    known = seen(lab, profile, base)
     outputs = tuple(
         tuple(one if one == again else -1 for one, again in zip(*_halves(each), strict=True))
-        for each in seen.documents
+        for each in known.documents
     )
     messages = len(outputs[0])
     unsure = sum(any(output[one] < 0 for output in outputs) for one in range(messages))
+    lost = [one for one in known.refused if one.is_all or lab.engine.stand_in is None]
+    if lost:
+        raise Refused(
+            f"an engine refuses what the base writes: {'; '.join(map(str, lost))}: what is lost is "
+            "not measured; rsyslog-tune validate says more, or send messages like yours "
+            "(workload.sample, replay)"
+        )
     if not any(times > 0 for output in outputs for times in output):
         raise Refused(
             f"what the base makes of {unsure} of {messages} messages differs from time to time ("
@@ -95,13 +103,7 @@ def _learn(lab: Lab, profile: Profile, base: BaseFiles) -> Learnt:
             else f"none of {messages} messages reaches an engine action of the base: its filters "
             "want others (workload.sample, replay and format say what is sent)"
         )
-    if seen.no_json and lab.engine.stand_in is None:
-        raise Refused(
-            f"the engine would refuse what the base writes: {'; '.join(seen.no_json)}: let its "
-            'template escape what it takes from messages (format="json"), or send messages like '
-            "yours (workload.sample, replay)"
-        )
-    untested = [*seen.untested, *(f"an engine, which refuses some: {one}" for one in seen.no_json)]
+    untested = [*known.untested, *(f"what an engine refuses: {one}" for one in known.refused)]
     if base.kept.template is None and lab.engine.stand_in is None:
         untested.append(
             "your mapping and index settings: base.template names no file, so the engine guesses "
@@ -112,9 +114,9 @@ def _learn(lab: Lab, profile: Profile, base: BaseFiles) -> Learnt:
             f"the documents of {unsure} of {messages} messages, which differ from time to time"
         )
     expectation = Expectation(outputs)
-    documents = learnt_documents(seen.lines, seen.run, expectation)
+    documents = learnt_documents(known.lines, known.run, expectation)
     return Learnt(
-        expectation, tuple(map(_mean_of_unsure, seen.documents)), documents, tuple(untested)
+        expectation, tuple(map(_mean_of_unsure, known.documents)), documents, tuple(untested)
     )
 
 
@@ -132,16 +134,17 @@ def _halves(numbers: list[int]) -> tuple[list[int], list[int]]:
 @dataclass(frozen=True)
 class Seen:
     """How many documents of each output each message of two rounds of the pool gave, what of the
-    base they do not test, which documents an engine would refuse, and the bulks of that run."""
+    base they do not test, which documents an engine refuses, and the bulks of that run."""
 
     documents: list[list[int]]
     untested: tuple[str, ...]
-    no_json: tuple[str, ...]
+    refused: tuple[RefusedDocuments, ...]
     lines: bytes
     run: str
 
 
-def _seen(lab: Lab, profile: Profile, base: BaseFiles) -> Seen:
+def seen(lab: Lab, profile: Profile, base: BaseFiles) -> Seen:
+    """Send two rounds of the pool, slowly, into our sink.  Raises JobFailed and Refused."""
     name = f"learning-{secrets.token_hex(2)}"
     fitted = lab.bind(profile, name)
     folder = subfolder(lab.folder, lab.trial_folder(name).name)
@@ -170,7 +173,7 @@ def _seen(lab: Lab, profile: Profile, base: BaseFiles) -> Seen:
                 *unreached(base.kept, actions, counted), *_missed(actions, counted, received),
                 *seldom(documents, written), *unkept(documents, lines),
             )  # fmt: skip
-            refused = tuple(no_json(lines, written))
+            refused = tuple(refused_documents(lines, written))
             return Seen(documents, untested, refused, lines, spec.stamped_run)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -201,26 +204,63 @@ def _counting(script: LabScript) -> tuple[Block, list[ScriptObject]]:
     return rewritten(script.block, named), actions
 
 
-def no_json(lines: bytes, actions: Sequence[ScriptObject]) -> Iterator[str]:
-    """The actions into an engine that wrote documents which are no JSON objects, with their places;
-    `lines` are those of bulks."""
-    wrong, every = Counter[int](), Counter[int]()
-    for document in lines.split(b"\n")[1::2]:
+@dataclass(frozen=True)
+class RefusedDocuments:
+    """Documents of one action that an engine refuses for one reason, and of how many."""
+
+    action: ScriptObject
+    documents: int
+    of: int
+    reason: str
+
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing of the action arrives."""
+        return self.documents == self.of
+
+    def __str__(self) -> str:
+        which = "all" if self.is_all else f"{self.documents} of"
+        return f"{which} {self.of} documents of {self.action.origin}: {self.reason}"
+
+
+def refused_documents(lines: bytes, actions: Sequence[ScriptObject]) -> Iterator[RefusedDocuments]:
+    """The documents that an engine refuses for the name of their index, which here begins with
+    ours, or as no JSON; `lines` are those of bulks."""
+    wrong, every = Counter[tuple[int, str]](), Counter[int]()
+    names: dict[bytes, str | None] = {}
+    pairs = lines.split(b"\n")
+    for action, document in zip(pairs[0::2], pairs[1::2], strict=False):
         number = _OUTPUT.search(document)
-        if number is not None:
-            output = int(number[1]) - FIRST_OUTPUT
-            every[output] += 1
-            wrong[output] += not _is_object(document)
-    for output, times in sorted(wrong.items()):
-        if times and output < len(actions):
-            yield f"{times} of {every[output]} documents of {actions[output].origin} are no JSON"
+        output = -1 if number is None else int(number[1]) - FIRST_OUTPUT
+        if not 0 <= output < len(actions):
+            continue
+        every[output] += 1
+        if action not in names:
+            names[action] = _name_refusal(action)
+        refusal = names[action] or _document_refusal(document)
+        if refusal is not None:
+            wrong[output, refusal] += 1
+    for output in sorted({output for output, _ in wrong}):
+        found = {reason: times for (one, reason), times in wrong.items() if one == output}
+        # Positions differ from document to document: the most frequent stands for all.
+        first = max(found, key=lambda reason: found[reason])
+        yield RefusedDocuments(actions[output], sum(found.values()), every[output], first)
 
 
-def _is_object(document: bytes) -> bool:
+def _name_refusal(action: bytes) -> str | None:
+    """Why an engine makes no index of the name in an action line, without what is ours of it."""
     try:
-        return isinstance(json.loads(document), dict)
-    except ValueError:
-        return False
+        ((_, details),) = json.loads(action).items()
+        name = str(details.get("_index", "")).removeprefix(_PREFIX)
+    except (ValueError, AttributeError):
+        return None
+    refusal = name_refusal(name)
+    return None if refusal is None else f"Invalid index name [{name}], {refusal}"
+
+
+def _document_refusal(document: bytes) -> str | None:
+    refusal = document_refusal(document)
+    return None if refusal is None else f"no JSON object, {refusal}"
 
 
 def _name(number: int) -> str:

@@ -4,6 +4,7 @@ that of a base."""
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from tuner.engine.owned import Owner, create_index, put_template, remove
 from tuner.errors import Refused, Unreachable
 from tuner.flood.heads import NUMBER_DIGITS
 from tuner.flood.workload import format_for
-from tuner.host.process import own_environment
+from tuner.host.process import open_given, own_environment
 from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import Lab, Learnt
 from tuner.lab.receiver import Receiver, receiver_for
@@ -33,6 +34,9 @@ from tuner.render.engine_files import index_template, priority_of
 _FRESH_SIZES = {"index.store.stats_refresh_interval": "0s"}
 # Above the built-in templates and above what we render for production.
 _ABOVE_PRODUCTION = 500
+# The reply of one bulk; what stands first says as much as what follows.
+_MOST_BYTES = 1 << 24
+_REASON = re.compile(r'"reason": ?"((?:[^"\\]|\\.)+)"')
 
 
 @dataclass(frozen=True)
@@ -206,3 +210,14 @@ def _section(body: JSON, name: str) -> JSON:
     """The object under `name`, empty when there is none."""
     section = body.get(name, {})
     return section if isinstance(section, dict) else {}
+
+
+def refusal_of(pipe: Pipeline) -> str | None:
+    """Why the engine refused events, in its own words, from the file that omelasticsearch or a
+    ruleset of retries writes then; None where none is there."""
+    for path in pipe.stats.parent.glob("*.json"):
+        with contextlib.suppress(OSError), open_given(path) as file:
+            said = _REASON.search(file.read(_MOST_BYTES).decode(errors="replace"))
+            if said is not None:
+                return " ".join(said[1].replace("\\n", " ").replace('\\"', '"').split())
+    return None

@@ -37,7 +37,7 @@ from tuner.measure.measurement import (
     TrialPlan,
 )
 from tuner.measure.metrics import Result
-from tuner.measure.pipeline import Pipeline, pipeline
+from tuner.measure.pipeline import Pipeline, pipeline, refusal_of
 from tuner.measure.settle import after_loss, loss_of, settle
 from tuner.measure.summary import Observed, summarise
 from tuner.measure.watch import NodeLost, Stalled, Watch, saturate
@@ -82,11 +82,20 @@ def in_pipeline(
     outcome: R | Failure
     try:
         with pipeline(lab, profile, name) as pipe, stages.stopping():
-            outcome = measure(pipe, stages)
+            outcome = _with_words(measure(pipe, stages), pipe)
     except (JobFailed, Refused, Unreachable) as error:
         outcome = failure_of(error, lab, name)
     spent = stages.spent()
     return replace(outcome, total_s=spent.total_s, spent=spent)
+
+
+def _with_words(outcome: R | Failure, pipe: Pipeline) -> R | Failure:
+    """With the engine's own words, where events were lost because it refused them."""
+    if not isinstance(outcome, Failure) or outcome.kind is not FailureKind.DELIVERY:
+        return outcome
+    said = refusal_of(pipe)
+    words = "" if said is None else f"; the engine refused some: {said}"
+    return replace(outcome, reason=f"{outcome.reason}{words}")
 
 
 def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:

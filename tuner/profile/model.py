@@ -80,6 +80,16 @@ class SearchScope(Section):
     keep: tuple[Keep, ...] = ()
 
 
+_Code = Annotated[str, Field(pattern=r"^RT[0-9]{3}$")]
+_Reason = Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+class LintScope(Section):
+    """Warnings that are accepted: each by its code, with why."""
+
+    accept: dict[_Code, _Reason] = Field(default_factory=dict)
+
+
 class LabShape(Section):
     """How large a lab is whose engine rsyslog-tune starts."""
 
@@ -153,6 +163,7 @@ class Profile(Section):
     workload: Workload = Workload.model_construct()
     guardrails: Guardrails = Guardrails.model_construct()
     search: SearchScope = SearchScope.model_construct()
+    lint: LintScope = LintScope.model_construct()
 
     def on_base_of(self, other: "Profile") -> "Profile":
         """The same profile, with what was read of the other's base, which is its own too."""

@@ -14,6 +14,7 @@ from tuner.host.usage import memory_bytes
 from tuner.lint.load import LoadedProfile
 from tuner.modules.input import Listener
 from tuner.modules.secrets import SecretRef
+from tuner.profile.model import Profile
 from tuner.profile.placement import queue_memory
 from tuner.rainerscript.configuration import Configuration, not_loaded
 from tuner.rainerscript.legacy import modern
@@ -36,6 +37,7 @@ from tuner.validate.rsyslogd import (
 )
 
 RSYSLOGD = "rsyslogd -N1"
+DOCUMENTS = "documents"
 TOO_LITTLE_MEMORY = "RT508"
 NO_REPLAY = "RT509"
 REJECTED = "RT510"
@@ -123,13 +125,34 @@ def layers(
     rsyslogd's verdict depends on this machine too: on the files and folders that the configuration
     names, which the target may have and this machine may not.
     """
-    here = (*memory_problems(loaded, memory_bytes()), *_replay_problems(loaded))
+    found = (*memory_problems(loaded, memory_bytes()), *_replay_problems(loaded))
+    here, accepted = accepted_apart(loaded.profile, found)
     count = len(loaded.warnings) + len(here)
     remark = f"{count} warning{'s' if count > 1 else ''}" if count else ""
-    lint = Layer("lint", True, remark, here, tuple(_notes(loaded, form)))
+    notes = (*_notes(loaded, form), *acceptances(loaded.profile, (*loaded.accepted, *accepted)))
+    lint = Layer("lint", True, remark, here, notes)
     if offline:
         return (Layer("schema", True), lint, Layer(RSYSLOGD, None, "--offline"))
     return (Layer("schema", True), lint, rsyslogd_layer(loaded, templates, form))
+
+
+def accepted_apart(
+    profile: Profile, problems: Sequence[Problem]
+) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
+    """The problems without the warnings that the profile accepts, and those."""
+    accepted = tuple(
+        one
+        for one in problems
+        if one.severity is Severity.WARNING and one.code in profile.lint.accept
+    )
+    return tuple(one for one in problems if one not in accepted), accepted
+
+
+def acceptances(profile: Profile, accepted: Sequence[Problem]) -> Iterator[str]:
+    """A line for each code that the profile accepts among these warnings, with why."""
+    for code, why in profile.lint.accept.items():
+        if count := sum(one.code == code for one in accepted):
+            yield f"accepted: {code}{f', {count} times' if count > 1 else ''} ({why})"
 
 
 def _notes(loaded: LoadedProfile, form: Form) -> Iterator[str]:

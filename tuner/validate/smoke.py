@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 import time
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from tuner.engine.client import EngineClient, EngineRefused, at, number_at
@@ -15,10 +13,9 @@ from tuner.flood.flood import Flood
 from tuner.flood.messages import Messages
 from tuner.flood.spec import FloodSpec
 from tuner.flood.workload import flood_spec
-from tuner.host.process import open_given
 from tuner.lab.lab import Lab
 from tuner.measure.content import Span, differences, read_as
-from tuner.measure.pipeline import Pipeline, pipeline
+from tuner.measure.pipeline import Pipeline, pipeline, refusal_of
 from tuner.measure.trial import failure_of
 from tuner.modules.field import DocumentField, FieldType, merges
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -53,7 +50,6 @@ _POLL_S = 0.2
 _FINISH_S = 10.0
 # RFC 3164 tells times in whole seconds.
 _ROUGH = timedelta(seconds=2)
-_REASON = re.compile(r'"reason": ?"((?:[^"\\]|\\.)+)"')
 
 
 def smoke_layer(lab: Lab, profile: Profile) -> Layer:
@@ -155,7 +151,7 @@ def _awaited(pipe: Pipeline, output: OmelasticsearchOutput) -> object:
             raise JobFailed(f"one event was sent and {count} are in {output.index.target}")
         if isinstance(hits, list) and hits:
             return hits[0]
-        refused = _refusal(pipe)
+        refused = refusal_of(pipe)
         if refused is not None:
             raise JobFailed(f"the engine refused the event: {refused}")
         time.sleep(_POLL_S)
@@ -172,14 +168,3 @@ def _found(client: EngineClient, pattern: str) -> object:
         if refused.status not in {404, 503}:
             raise
         return None
-
-
-def _refusal(pipe: Pipeline) -> str | None:
-    """Why the engine refused the event, from the file that omelasticsearch or the retry ruleset
-    writes then."""
-    for path in pipe.stats.parent.glob("*.json"):
-        with suppress(OSError), open_given(path) as file:
-            said = _REASON.findall(file.read().decode(errors="replace"))
-        if said:
-            return str(said[0])
-    return None

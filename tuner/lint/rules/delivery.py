@@ -333,8 +333,10 @@ def _without_effect(output: OmelasticsearchOutput, _: Profile) -> Iterator[Compl
     good={"outputs[logs].pipelineName": "programname"},
 )
 @each(engine_outputs, "pipelineName")
-def _unknown_property(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
-    if output.dyn_pipeline_name and output.pipeline_name not in {None, *_NAMES}:
+def _unknown_property(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
+    """In a base the name is that of a template, which says the property."""
+    known = {None, *_NAMES}
+    if profile.base is None and output.dyn_pipeline_name and output.pipeline_name not in known:
         yield (
             "with dynPipelineName this names a property of the event: use one of "
             f"{', '.join(sorted(_NAMES))}"

@@ -36,7 +36,9 @@ from tuner.schema.units import size_bytes
     at="inputs[0].rateLimit.name",
 )
 def _no_such_limit(profile: Profile) -> Iterator[Complaint]:
-    """Snippets may define others."""
+    """Snippets may define others, and a base says its own."""
+    if profile.base is not None:
+        return
     known = ", ".join(profile.ratelimits) or "none"
     for place, section in (*inputs(profile), *outputs(profile)):
         for key, name in named_limits(section).items():
