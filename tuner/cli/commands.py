@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from tuner import __version__
-from tuner.cli.console import printable
+from tuner.cli.console import printable, say_what_waited
 from tuner.errors import BadProfile, Interrupted, TuneError, of_the_system
 from tuner.host.signals import end_orderly, received
 
@@ -139,12 +139,14 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[
+    context: typer.Context,
+    _wanted: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Render rsyslog and Elasticsearch configuration from one profile, and measure, on your own
     machines, which settings carry the most events per second."""
+    context.call_on_close(say_what_waited)
 
 
 def run() -> None:

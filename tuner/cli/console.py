@@ -12,10 +12,9 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from enum import Enum
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING
 
-import click
 import typer
 
 from tuner.errors import BadUsage
@@ -36,7 +35,6 @@ _WIDTH = 96
 _LABEL = 10
 # How often a spinner turns in a second: less than rich's 12.5, beside what is being measured.
 _SPINS = 4
-_WAITING = "rsyslog-tune.said-last"
 
 # Control characters, marks that turn the direction of writing, and halves of characters.
 _CONTROL = dict.fromkeys(
@@ -124,23 +122,20 @@ def say(text: str) -> None:
         stderr().print(printable(text), markup=False)
 
 
+_LAST: dict[str, None] = {}
+
+
 def say_last(lines: Iterable[str]) -> None:
-    """Lines on stderr once the command has shown what was asked for, each once; none where it ends
-    with a usage error."""
-    context = click.get_current_context(silent=True)
-    if context is None:
-        for line in lines:
-            say(line)
-        return
-    waiting: dict[str, None] | None = context.meta.get(_WAITING)
-    if waiting is None:
-        waiting = context.meta[_WAITING] = {}
-        context.call_on_close(partial(_say_all, waiting))
-    waiting.update(dict.fromkeys(lines))
+    """Lines on stderr, each once, when the command has shown what was asked for: see
+    `say_what_waited`."""
+    _LAST.update(dict.fromkeys(lines))
 
 
-def _say_all(lines: Iterable[str]) -> None:
-    if not isinstance(sys.exc_info()[1], BadUsage | click.UsageError):
+def say_what_waited() -> None:
+    """Say what was left to the end, but where the command ends with a usage error."""
+    lines = [*_LAST]
+    _LAST.clear()
+    if not isinstance(sys.exc_info()[1], BadUsage):
         for line in lines:
             say(line)
 

@@ -160,8 +160,6 @@ _RANKS = {
     **dict.fromkeys(("RT511", "RT512"), Rank.LOSS),
     **dict.fromkeys(("RT508", "RT509"), Rank.OTHER),
 }
-RANKED = frozenset(_RANKS)
-"""The codes of everything that can warn."""
 LATER_CODES = frozenset({"RT508", "RT509", "RT511", "RT512"})
 """Those that other layers of validation warn with."""
 

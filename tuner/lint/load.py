@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from tuner.errors import BadProfile, KeyPath, Problem, Severity
-from tuner.lint.lint import LATER_CODES, RANKED, Finding, lint, warnings_of
+from tuner.lint.lint import LATER_CODES, Finding, lint, warnings_of
 from tuner.profile.edit import snippet_paths
 from tuner.profile.layers import BASE, layered, layers_below
 from tuner.profile.model import Profile
@@ -252,16 +252,12 @@ def _parsed(
 def _idle_acceptances(profile: Profile, source: Source, warned: Set[str]) -> Iterator[Problem]:
     """The codes that the profile accepts and that warn of nothing; of those of other layers that is
     not known here."""
-    for code in profile.lint.accept:
-        if code in RANKED and code not in warned | LATER_CODES:
-            what = f"{code} warns of nothing here: remove it from lint.accept"
-        elif code not in RANKED:
-            what = f"there is no rule {code} that warns: remove it from lint.accept"
-        else:
-            continue
-        path: KeyPath = ("lint", "accept", code)
-        at_key = source.key_position(path)
-        said = problem_at(source.file_of(path), at_key, what, NOT_NEEDED)
+    idle = [code for code in profile.lint.accept if code not in warned | LATER_CODES]
+    if idle:
+        path: KeyPath = ("lint", "accept", idle[0])
+        verb = "warns" if len(idle) == 1 else "warn"
+        what = f"{', '.join(idle)} {verb} of nothing here: remove it from lint.accept"
+        said = problem_at(source.file_of(path), source.key_position(path), what, NOT_NEEDED)
         yield replace(said, severity=Severity.WARNING)
 
 
