@@ -15,7 +15,7 @@ from tuner.modules.global_object import Global
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
-from tuner.rainerscript.configuration import is_module
+from tuner.rainerscript.configuration import is_module, not_loaded
 from tuner.rainerscript.gaps import Gaps
 from tuner.rainerscript.objects import GLOBAL, MAIN_QUEUE, Base, module_address
 from tuner.rainerscript.parameters import (
@@ -221,6 +221,9 @@ class _Viewing:
         if folder is not None:
             is_path, path = read_value(Global, _FOLDER, folder) if folder.texts else (False, "")
             yield _FOLDER, path if is_path else _stand_in_path(folder.origin, True)
+        elif not_loaded(self.base.block):
+            # The file that includes a drop-in, and loads its modules, says it.
+            yield _FOLDER, _stand_in_path(HERE, True)
 
     def _fill_inputs(self) -> ScriptObject | None:
         """The inputs, and what each reaches; where none of them can be flooded one more, which a

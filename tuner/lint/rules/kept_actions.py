@@ -57,7 +57,6 @@ _ENDLESS = f'action({_BULK} action.resumeRetryCount="-1")'
         f'ruleset(name="es" queue.type="LinkedList") {{ {_ENDLESS} }}\ncall es\n{_FILE}',
         _ENDLESS,
     ),
-    rank=Rank.OTHER,
 )
 def stops_others(asked: Asked) -> Iterator[Remark]:
     """Engine actions that keep the worker which others need."""
@@ -83,11 +82,13 @@ def _has_queue(one: ScriptObject) -> bool:
 
 
 def _of_one_worker(base: Base) -> Iterator[tuple[ScriptPosition, ...]]:
-    """The actions that run on the workers of each queue before rulesets."""
+    """The actions that run on the workers of each queue before rulesets, but for what only comes
+    back from the engine."""
     rulesets = {one.key: one for _, one in base.of_kind("ruleset")}
     outside = tuple(one for one in base.block if one not in rulesets.values())
     blocks = {"": outside, **{key: one.body or () for key, one in rulesets.items()}}
-    for start in blocks:
+    retried = {(one.text("retryRuleset") or "").lower() for _, one in base.of_kind("action")}
+    for start in blocks.keys() - (retried - {""}):
         waiting, seen, found = [start], {start}, list[ScriptPosition]()
         while waiting:
             for one in every(blocks[waiting.pop()]):

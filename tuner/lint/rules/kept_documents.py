@@ -11,7 +11,6 @@ from tuner.rainerscript.gaps import Inexpressible
 from tuner.rainerscript.never_json import is_for_lines, never_json
 from tuner.rainerscript.script import OFF, ScriptObject, ScriptPosition
 from tuner.rainerscript.template import TemplatePiece, TemplateProperty, template_of
-from tuner.rule import Rank
 
 _BULK = 'type="omelasticsearch" searchType="" bulkmode="on"'
 _ACTION = f"action({_BULK})"
@@ -97,10 +96,10 @@ def refused_name(asked: Asked) -> Iterator[Remark]:
     for address, one in asked.engine_actions:
         name = _static_name(one)
         pieces = _index_pieces(asked, one)
-        typical = name if name is not None else _typical(pieces)
-        refusal = None if typical is None else name_refusal(typical)
+        plainest = name if name is not None else _plainest(pieces)
+        refusal = None if plainest is None else name_refusal(plainest)
         if refusal is not None:
-            shown = f"Invalid index name [{typical}], {refusal}"
+            shown = f"Invalid index name [{plainest}], {refusal}"
             yield Remark(
                 asked.place(address, "searchIndex"),
                 f"{address}: the engine refuses every document ({shown}), and rsyslog counts them "
@@ -145,12 +144,11 @@ def _pieces(template: ScriptObject) -> tuple[TemplatePiece, ...]:
         return ()
 
 
-# What senders choose, which may have capitals, each as most of them send it.
-_BY_SENDERS = {
-    "hostname": "host", "source": "host", "fromhost": "host", "programname": "app",
-    "app-name": "app", "syslogtag": "app[1]:", "msgid": "id", "procid": "1", "msg": "some text",
-    "rawmsg": "some text",
-}  # fmt: skip
+# What senders choose: words, which may have capitals, and texts, which may have anything.
+_WORDS = frozenset(
+    {"hostname", "source", "fromhost", "programname", "app-name", "msgid", "procid"}
+)  # fmt: skip
+_TEXTS = frozenset({"syslogtag", "msg", "rawmsg", "rawmsg-after-pri"})
 _CLOCKS = frozenset({"timereported", "timestamp", "timegenerated"})
 _DATES = {
     "rfc3339": "2026-11-28T10:20:30.123456+00:00", "mysql": "20261128102030",
@@ -162,16 +160,17 @@ _DATES = {
 _DATE = "Nov 28 10:20:30"
 
 
-def _typical(pieces: tuple[TemplatePiece, ...]) -> str | None:
-    """The name for a typical event; None for a template of another kind."""
-    texts = [_typical_text(one) for one in pieces]
+def _plainest(pieces: tuple[TemplatePiece, ...]) -> str | None:
+    """The name for an event whose own values an index may be called; None for a template of another
+    kind."""
+    texts = [_plainest_text(one) for one in pieces]
     return "".join(texts) if texts else None
 
 
-def _typical_text(piece: TemplatePiece) -> str:
+def _plainest_text(piece: TemplatePiece) -> str:
     if not isinstance(piece, TemplateProperty):
         return piece if isinstance(piece, str) else piece.text
-    options, text = piece.options, _BY_SENDERS.get(piece.lowered, "1")
+    options, text = piece.options, "1"
     if piece.lowered in _CLOCKS:
         text = _DATES.get(options.get("dateformat", "").lower(), _DATE)
     if any(name.startswith(("regex.", "field.")) or name == "fixedwidth" for name in options):
@@ -194,29 +193,47 @@ _BY_PROGRAM = (
     why="A program such as CRON, or a host that is written with capitals, gives a name of an index "
     "that the engine refuses, and rsyslog counts the documents as delivered.",
     source="Elasticsearch, MetadataCreateIndexService.validateIndexOrAliasName",
-    bad=(_BY_PROGRAM.format("programname", ""), _BY_PROGRAM.format("hostname", "")),
+    bad=(
+        _BY_PROGRAM.format("programname", ""),
+        _BY_PROGRAM.format("hostname", ""),
+        _BY_PROGRAM.format("syslogtag", ' caseConversion="lower"'),
+    ),
     good=(_BY_PROGRAM.format("programname", ' caseConversion="lower"'), _DATED, _ACTION),
 )
 def name_of_events(asked: Asked) -> Iterator[Remark]:
     """Names that some events make such that the engine refuses them."""
     for address, one in asked.engine_actions:
         pieces = _index_pieces(asked, one)
-        typical = _typical(pieces)
-        if typical is None or name_refusal(typical) is not None:
+        plainest = _plainest(pieces)
+        if plainest is None or name_refusal(plainest) is not None:
             continue
-        names = [
-            piece.lowered
-            for piece in pieces
-            if isinstance(piece, TemplateProperty) and piece.lowered in _BY_SENDERS
-            and piece.options.get("caseconversion", "").lower() != "lower"
-        ]  # fmt: skip
-        if names:
-            yield Remark(
-                asked.place(address, "searchIndex"),
-                f"{address}: an event whose {' or '.join(dict.fromkeys(names))} has capitals gives "
-                "a name of an index that the engine refuses (must be lowercase), and is lost: give "
-                'the property caseConversion="lower" in the template, or :::lowercase',
-            )
+        words = _unfit(pieces, _WORDS)
+        texts = _unfit(pieces, _TEXTS)
+        if not (words or texts):
+            continue
+        what = f"{' or '.join(words)} has capitals" if words else ""
+        what += " or whose " if words and texts else ""
+        what += f"{' or '.join(texts)} has a blank, a colon, a capital or the like" if texts else ""
+        way = 'caseConversion="lower" in the template, or :::lowercase, makes small letters'
+        if texts:
+            way = "take another property, such as programname in small letters"
+        yield Remark(
+            asked.place(address, "searchIndex"),
+            f"{address}: an event whose {what} gives a name of an index that the engine refuses, "
+            f"and is lost: {way}",
+        )
+
+
+def _unfit(pieces: tuple[TemplatePiece, ...], names: frozenset[str]) -> list[str]:
+    """The properties of a name among these whose values may not stand in it."""
+    found = (one for one in pieces if isinstance(one, TemplateProperty) and one.lowered in names)
+    return list(
+        dict.fromkeys(
+            one.lowered
+            for one in found
+            if names is _TEXTS or one.options.get("caseconversion", "").lower() != "lower"
+        )
+    )
 
 
 _HOST = 'property(name="hostname" format="jsonf" outname="host")'
@@ -329,7 +346,6 @@ def _shared(pieces: tuple[TemplatePiece, ...]) -> Iterator[str]:
     source="Elasticsearch, index templates",
     bad=(),
     good=(_ACTION,),
-    rank=Rank.OTHER,
 )
 def unused_template(asked: Asked) -> Iterator[Remark]:
     """A template of the profile that is for none of the indices."""

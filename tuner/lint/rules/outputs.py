@@ -125,7 +125,7 @@ def _few_open_files(output: OmfileOutput, profile: Profile) -> Iterator[str]:
 def _same_file(profile: Profile) -> Iterator[Complaint]:
     writers: dict[str, str] = {}
     for number, output in enumerate(profile.outputs):
-        for key, path in _written(output):
+        for key, path in _written(output) if profile.base is None else ():
             other = next((at for at in writers if _is_one(at, path)), None)
             if other is not None:
                 yield Complaint(
