@@ -13,6 +13,8 @@ from tuner.cases.judge import judged
 from tuner.cases.model import ExpectedArrival, FieldRule
 from tuner.cases.record import recorded
 from tuner.cases.run import Came
+from tuner.errors import JobFailed
+from tuner.validate.equality import Arrival
 
 NOW = datetime.now(UTC).replace(microsecond=123456)
 RFC3339 = r"\d+-\d+-\d+T\d+:\d+:\d+\.\d+\+\d+:\d+"
@@ -128,3 +130,10 @@ def test_cases_are_called_by_their_lines(tmp_path: Path) -> None:
     assert names(["a\tb", "c" * 99, "c" * 80, "\x00"], tmp_path) == [
         "a?b", "c" * 60, f"{'c' * 60} (2)", "?"
     ]  # fmt: skip
+
+
+def test_what_is_no_document_is_not_recorded_as_one_without_fields() -> None:
+    """An engine refuses it, and a case with no fields would pass."""
+    came = Came("es", Arrival("logs", None, '{"a":1'))
+    with pytest.raises(JobFailed, match=r"es writes no JSON object for the line 'x'"):
+        recorded({"conf": "a.conf"}, ["x"], [[came], [came]], NOW.date())

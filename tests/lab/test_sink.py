@@ -271,3 +271,21 @@ def test_bulks_that_come_in_parallel_are_all_counted(sink: Sink, client: EngineC
         worker.join()
     check = client.get("/_sink/parallel/account?sent=12000")
     assert (check["indexed"], check["lost"], check["duplicated"]) == (12_000, 0, 0)
+
+
+@pytest.mark.parametrize("query", ["", f"?filter_path={SHORT}"])
+def test_an_index_that_no_engine_makes_is_refused_in_an_engines_words(
+    sink: Sink, client: EngineClient, query: str
+) -> None:
+    """The documents of other indices in the same bulk are taken."""
+    body = bulk_body("misnamed-not", [1, 2]) + bulk_body("Misnamed", [3])
+    before = count(client, "misnamed-not") if query else 0
+    answer = post(sink, f"/_bulk{query}", body)
+    items = answer["items"]
+    assert isinstance(items, list)
+    assert [one["index"]["status"] for one in items] == [201, 201, 400]
+    reason = "Invalid index name [Misnamed], must be lowercase"
+    assert items[2]["index"]["error"] == {"type": "invalid_index_name_exception", "reason": reason}
+    assert answer["errors"] is True
+    assert count(client, "misnamed-not") == before + 2
+    assert "Misnamed" not in indices(client, "*")

@@ -24,7 +24,7 @@ from tuner.flood.schedule import fixed
 from tuner.flood.spec import FloodSpec
 from tuner.lab.lab import Lab
 from tuner.lab.receiver import Received
-from tuner.measure.learning import Seen, learnt, no_json, seldom, unkept, unreached
+from tuner.measure.learning import Seen, learnt, refused_documents, seldom, unkept, unreached
 from tuner.modules.pstats import ActionCounters, ElasticsearchCounters, ResourceUsage, Snapshot
 from tuner.profile.model import Profile
 from tuner.profile.workload import Workload
@@ -74,17 +74,25 @@ def test_actions_that_few_messages_reach_are_told_with_their_places(tmp_path: Pa
     assert list(seldom([[0] * 1000], engine)) == []
 
 
-def test_documents_that_are_no_json_are_told_with_their_action(tmp_path: Path) -> None:
+def test_documents_that_an_engine_refuses_are_told_with_their_action(tmp_path: Path) -> None:
+    """By the name of their index without what a lab puts before it, or as no JSON."""
     number = b'"rsyslog_tune_seq":1017641044'
-    good, bad, other = (
-        b'{"m":"a",%b00000001}' % number, b'{"m":"a "b",%b00000002}' % number, b"[]"
-    )  # fmt: skip
-    lines = b"".join(b"{}\n%b\n" % one for one in (good, bad, other))
+    documents = [
+        (b"logs", b'{"m":"a",%b00000001}' % number),
+        (b"logs", b'{"m":"a "b",%b00000002}' % number),
+        (b"_logs", b'{"m":"a",%b00000003}' % number),
+        (b"logs", b"[]"),
+    ]
+    action = b'{"index":{"_index":"rsyslog-tune-learnt-%b"}}\n%b\n'
     base = loaded(tmp_path, conf=CONF).profile.base
     assert base is not None
     engine = [base.kept.changed.objects["action[es]"]]
-    (line,) = no_json(lines, engine)
-    assert line == f"1 of 2 documents of {tmp_path}/rsyslog.conf:5:5 are no JSON"
+    (one,) = refused_documents(b"".join(action % each for each in documents), engine)
+    assert str(one).startswith(f"2 of 3 documents of {tmp_path}/rsyslog.conf:5:5: ")
+    assert not one.is_all
+    (one,) = refused_documents(action % documents[2], engine)
+    assert one.is_all
+    assert one.reason == "Invalid index name [_logs], must not start with '_', '-', or '+'"
 
 
 def test_documents_of_which_nothing_is_kept_are_told() -> None:
@@ -119,7 +127,7 @@ def test_what_a_base_makes_of_each_message_is_learnt_once_from_two_rounds(
         asked.append(profile)
         return Seen(rounds, ("it",), (), b"", "1700000")
 
-    monkeypatch.setattr("tuner.measure.learning._seen", seen)
+    monkeypatch.setattr("tuner.measure.learning.seen", seen)
     here = lab()
     found = learnt(here, base("one"))
     assert found.expectation.outputs == ((1, 0, 2), (-1, 1, 0))
@@ -146,7 +154,7 @@ def test_what_a_base_makes_of_each_message_is_learnt_once_from_two_rounds(
 def test_a_base_of_which_nothing_can_be_expected_is_not_measured(
     rounds: list[list[int]], why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tuner.measure.learning._seen", lambda *_: Seen(rounds, (), (), b"", "1"))
+    monkeypatch.setattr("tuner.measure.learning.seen", lambda *_: Seen(rounds, (), (), b"", "1"))
     with pytest.raises(Refused, match=why):
         learnt(lab(), base("one"))
 
@@ -291,7 +299,7 @@ def test_forwarded_messages_that_do_not_come_are_told_where_they_can_be_counted(
 
 def test_documents_that_an_engine_would_refuse_end_it(slow: Slow) -> None:
     slow.lines = b'{}\n{"rsyslog_tune_seq":101764104400000001, "m":"a "b"}\n'
-    with pytest.raises(Refused, match="the engine would refuse what the base writes: 1 of 1"):
+    with pytest.raises(Refused, match="an engine refuses what the base writes: all 1 documents of"):
         slow.learnt()
 
 

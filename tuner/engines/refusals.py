@@ -34,10 +34,10 @@ def name_refusal(name: str) -> str | None:
 
 
 def document_refusal(text: str | bytes) -> str | None:
-    """Why an engine parses no document from this; None where it is a JSON object.  It takes line
-    ends and other control characters within texts, and no name twice in one object."""
+    """Why an engine parses no document from this; None where it is a JSON object.  It takes no
+    name twice in one object, and none that is blank (seen on Elasticsearch 8.19)."""
     try:
-        read = json.loads(text, strict=False, object_pairs_hook=_members, parse_constant=_no_number)
+        read = json.loads(text, object_pairs_hook=_members, parse_constant=_no_number)
     except (ValueError, RecursionError) as bad:
         return str(bad) or "too deep"
     return None if isinstance(read, dict) else "it is no object"
