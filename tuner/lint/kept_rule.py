@@ -8,7 +8,7 @@ everything else about it.
         bad=('action(type="omelasticsearch")',),
         good=('action(type="omelasticsearch" bulkmode="on")',),
     )
-    def single_requests(asked: Asked) -> Iterator[Remark]: ...
+    def single_requests(asked: AskedBase) -> Iterator[Remark]: ...
 
 The examples are the rule's tests, each after a few lines that load modules and take events, in
 every form that rsyslogd reads; `rsyslog-tune explain RT409` shows the first of each.
@@ -34,7 +34,7 @@ class Remark(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedBase:
     """A configuration with the changes of a profile, and the releases that the profile names."""
 
     kept: KeptBase
@@ -71,7 +71,7 @@ class BaseRule:
     bad: tuple[str, ...]
     good: tuple[str, ...]
     rank: Rank
-    check: Callable[[Asked], Iterable[Remark]]
+    check: Callable[[AskedBase], Iterable[Remark]]
 
 
 def of_base(
@@ -82,10 +82,10 @@ def of_base(
     bad: tuple[str, ...],
     good: tuple[str, ...],
     rank: Rank = Rank.LOSS,
-) -> Callable[[Callable[[Asked], Iterable[Remark]]], BaseRule]:
+) -> Callable[[Callable[[AskedBase], Iterable[Remark]]], BaseRule]:
     """Makes a check a rule; it warns, as rsyslogd takes what it is about."""
 
-    def rule(check: Callable[[Asked], Iterable[Remark]]) -> BaseRule:
+    def rule(check: Callable[[AskedBase], Iterable[Remark]]) -> BaseRule:
         return BaseRule(code, why=why, source=source, bad=bad, good=good, rank=rank, check=check)
 
     return rule

@@ -13,7 +13,7 @@ from tuner.errors import KeyPath, Problem, Severity
 from tuner.lint.each import each
 from tuner.lint.each import inputs as each_input
 from tuner.lint.each import outputs as each_output
-from tuner.lint.kept_rule import Asked, BaseRule
+from tuner.lint.kept_rule import AskedBase, BaseRule
 from tuner.lint.rules import (
     delivery,
     disk,
@@ -209,7 +209,7 @@ def _folded(codes: list[str], shown: Rank) -> Iterator[str]:
 
 def warnings_of(kept: KeptBase, release: Release) -> Iterator[Problem]:
     """What the rules say of a base, each with its place in the file as it is written."""
-    asked = Asked(kept, release)
+    asked = AskedBase(kept, release)
     for rule in BASE_RULES:
         for at, message in rule.check(asked):
             yield Problem(at.file, at.line, at.column, message, rule.code, Severity.WARNING)

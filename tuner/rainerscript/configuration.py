@@ -16,7 +16,8 @@ from tuner.errors import Unreachable
 from tuner.rainerscript.backticks import read_at_start, unset_in
 from tuner.rainerscript.enabled import ENABLED, is_enabled
 from tuner.rainerscript.gaps import Gap, Inexpressible
-from tuner.rainerscript.legacy import CORE, DEFAULT_RULESET
+from tuner.rainerscript.legacy import DEFAULT_RULESET
+from tuner.rainerscript.legacy_names import CORE
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import (
     BUILT_IN,

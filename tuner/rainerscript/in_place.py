@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from tuner.rainerscript.legacy import GLOBALS, LASTING, ONCE, SHUTDOWN
+from tuner.rainerscript.legacy_names import GLOBALS, LASTING, ONCE, SHUTDOWN
 from tuner.rainerscript.objects import GLOBAL, MAIN_QUEUE, Base, SourceFile
 from tuner.rainerscript.quoting import quote
 from tuner.rainerscript.script import (

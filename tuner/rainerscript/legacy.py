@@ -14,6 +14,22 @@ from itertools import chain
 from typing import NamedTuple
 
 from tuner.rainerscript.legacy_action import CHANNEL, action_of, channel_of
+from tuner.rainerscript.legacy_names import (
+    ACTION_QUEUE,
+    GLOBALS,
+    LASTING,
+    NAME,
+    OF_MODULES,
+    OLD_ACTION_QUEUE,
+    OLD_INPUTS,
+    OLD_MAIN_QUEUE,
+    OLD_MODULES,
+    ONCE,
+    PEERS,
+    RUNS,
+    SHUTDOWN,
+    WITH_OBJECTS,
+)
 from tuner.rainerscript.old_template import template_object
 from tuner.rainerscript.script import (
     HERE,
@@ -41,170 +57,6 @@ from tuner.rainerscript.selectors import condition_of
 
 DEFAULT_RULESET = "RSYSLOG_DefaultRuleset"
 _NOT_USED = f"{DEFAULT_RULESET}, not used"
-SHUTDOWN = "workertimeoutthreadshutdown"
-"""The only queue parameter that is called otherwise today."""
-
-# Parameters with directives of their names, by the module and what stands before the name.
-_SAME_NAME = {
-    ("omfile", ""): (
-        "fileOwner", "fileGroup", "fileCreateMode", "dirCreateMode", "dirOwner", "dirGroup",
-        "createDirs", "failOnChOwnFailure", "dynaFileCacheSize",
-    ),
-    ("omfile", "omfile"): (
-        "zipLevel", "ioBufferSize", "flushOnTXEnd", "asyncWriting", "flushInterval",
-    ),
-    ("omfwd/tcp", "actionsend"): (
-        "streamDriverMode", "streamDriverAuthMode", "resendLastMSGOnReconnect",
-    ),
-    # Of its next listeners since 8.2212, of the module before.
-    ("imtcp", "inputtcpserver"): (
-        "addtlFrameDelimiter", "supportOctetCountedFraming", "disableLFDelimiter", "keepAlive",
-        "preserveCase",
-    ),
-    ("imtcp", "inputtcp"): ("flowControl", "maxSessions", "maxListeners"),
-    ("imudp", "udpserver"): ("address",),
-    ("imptcp", "inputptcpserver"): ("keepAlive", "supportOctetCountedFraming"),
-    # Of sockets beside the system's (plugins/imuxsock/imuxsock.c).
-    ("imuxsock", "inputunixlistensocket"): (
-        "hostName", "flowControl", "annotate", "createPath", "useSysTimeStamp", "usePIDFromSystem",
-    ),
-    ("imfile", "inputfile"): (
-        "tag", "severity", "facility", "readMode", "persistStateInterval", "maxLinesAtOnce",
-        "trimLineOverBytes",
-    ),
-}  # fmt: skip
-# What holds for the next action, as its queue does: rsyslogd resets that after every action, of the
-# new form too (actionResetQueueParams() of action.c), but a name waits for one of the old form.
-_ACTION_QUEUE, _NAME = "actionqueue", "actionname"
-ONCE = {_NAME: "name", "actionresumeretrycount": "action.resumeRetryCount"}
-# What holds for every later action of a type, with a protocol or not, or of any type, and for later
-# inputs.
-LASTING = {
-    f"{prefix}{name.lower()}": (kind, name)
-    for (kind, prefix), names in _SAME_NAME.items()
-    for name in names
-} | {
-    "actionresumeinterval": ("", "action.resumeInterval"),
-    "actionexeconlywhenpreviousissuspended": ("", "action.execOnlyWhenPreviousIsSuspended"),
-    "actionfileenablesync": ("omfile", "sync"),
-    "actionfiledefaulttemplate": ("omfile", "template"),
-    "actionforwarddefaulttemplate": ("omfwd", "template"),
-    "actionsendstreamdriverpermittedpeer": ("omfwd/tcp", "streamDriverPermittedPeers"),
-    "actionsendtcprebindinterval": ("omfwd/tcp", "rebindInterval"),
-    "actionsendudprebindinterval": ("omfwd/udp", "rebindInterval"),
-    "inputtcpserverbindruleset": ("imtcp", "ruleset"),
-    "inputtcpserverinputname": ("imtcp", "name"),
-    "inputtcpserverstreamdrivermode": ("imtcp", "streamDriver.mode"),
-    "inputudpserverbindruleset": ("imudp", "ruleset"),
-    "inputptcpserverbindruleset": ("imptcp", "ruleset"),
-    "inputptcpserverlistenip": ("imptcp", "address"),
-    "inputrelpserverbindruleset": ("imrelp", "ruleset"),
-    "inputunixlistensocketignoremsgtimestamp": ("imuxsock", "ignoreTimestamp"),
-    "systemlogparsetrusted": ("imuxsock", "parseTrusted"),
-    "imuxsockratelimitinterval": ("imuxsock", "rateLimit.interval"),
-    "imuxsockratelimitburst": ("imuxsock", "rateLimit.burst"),
-    "imuxsockratelimitseverity": ("imuxsock", "rateLimit.severity"),
-    "inputfilename": ("imfile", "file"),
-    "inputfilebindruleset": ("imfile", "ruleset"),
-}
-# What each such directive adds to, and the next action takes away.
-_PEERS = "streamDriverPermittedPeers"
-# What makes an input, with the parameter that its text is, and what it uses up.
-RUNS = {
-    "inputtcpserverrun": ("imtcp", "port", ()),
-    "inputptcpserverrun": ("imptcp", "port", ()),
-    "inputrelpserverrun": ("imrelp", "port", ()),
-    "udpserverrun": ("imudp", "port", ()),
-    "addunixlistensocket": ("imuxsock", "socket", ("hostName",)),
-    # addInstance() of imfile.c calls its resetConfigVariables(), which leaves the ruleset alone.
-    "inputrunfilemonitor": ("imfile", "", ("file", *_SAME_NAME["imfile", "inputfile"])),
-}
-GLOBALS = {
-    name.lower(): name
-    for name in (
-        "workDirectory", "maxMessageSize", "preserveFQDN", "localHostname", "umask",
-        "defaultNetstreamDriver", "defaultNetstreamDriverCAFile", "defaultNetstreamDriverCertFile",
-        "defaultNetstreamDriverKeyFile", "abortOnUncleanConfig",
-    )
-} | {
-    "privdroptouser": "privdrop.user.name",
-    "privdroptogroup": "privdrop.group.name",
-    "escapecontrolcharactersonreceive": "parser.escapeControlCharactersOnReceive",
-    "controlcharacterescapeprefix": "parser.controlCharacterEscapePrefix",
-    "droptrailinglfonreception": "parser.dropTrailingLFOnReception",
-    "spacelfonreceive": "parser.spaceLFOnReceive",
-    "optimizeforuniprocessor": "",
-    "inputfilestatefile": "",  # imfile names that file itself (imfile.c)
-}  # fmt: skip
-# What a module loaded by a line of its own has, whatever stands before which input: it takes what
-# was said last (endCnfLoad() of each).
-_OF_MODULES = {
-    "omitlocallogging": ("imuxsock", "sysSock.use"),
-    "systemlogsocketname": ("imuxsock", "sysSock.name"),
-    "systemlogsocketignoremsgtimestamp": ("imuxsock", "sysSock.ignoreTimestamp"),
-    "systemlogsocketannotate": ("imuxsock", "sysSock.annotate"),
-    "systemlogsocketflowcontrol": ("imuxsock", "sysSock.flowControl"),
-    "systemlogusepidfromsystem": ("imuxsock", "sysSock.usePIDFromSystem"),
-    "systemlogusesystimestamp": ("imuxsock", "sysSock.useSysTimeStamp"),
-    "systemlogparsetrusted": ("imuxsock", "sysSock.parseTrusted"),
-    "systemlogratelimitinterval": ("imuxsock", "sysSock.rateLimit.interval"),
-    "systemlogratelimitburst": ("imuxsock", "sysSock.rateLimit.burst"),
-    "systemlogratelimitseverity": ("imuxsock", "sysSock.rateLimit.severity"),
-    "inputfilepollinterval": ("imfile", "pollingInterval"),
-    "udpservertimerequery": ("imudp", "timeRequery"),
-    "imudpschedulingpolicy": ("imudp", "schedulingPolicy"),
-    "imudpschedulingpriority": ("imudp", "schedulingPriority"),
-    "inputptcpserverhelperthreads": ("imptcp", "threads"),
-    # For inputs before it too, which have none of their own then.
-    "inputrelpserverbindruleset": ("imrelp", "ruleset"),
-    "inputtcpserverstreamdriverauthmode": ("imtcp", "streamDriver.authMode"),
-    "inputtcpserverstreamdriverpermittedpeer": ("imtcp", "permittedPeer"),
-    "imjournalstatefile": ("imjournal", "stateFile"),
-    "imjournalratelimitinterval": ("imjournal", "ratelimit.interval"),
-    "imjournalratelimitburst": ("imjournal", "ratelimit.burst"),
-    "imjournalignorepreviousmessages": ("imjournal", "ignorePreviousMessages"),
-    "imjournalpersiststateinterval": ("imjournal", "persistStateInterval"),
-    "imjournaldefaultseverity": ("imjournal", "defaultSeverity"),
-    "imjournaldefaultfacility": ("imjournal", "defaultFacility"),
-    "imjournalusepidfromsystem": ("imjournal", "usePIDFromSystem"),
-    "klogpermitnonkernelfacility": ("imklog", "permitNonKernelFacility"),
-    "klogparsekerneltimestamp": ("imklog", "parseKernelTimestamp"),
-    "klogkeepkerneltimestamp": ("imklog", "keepKernelTimestamp"),
-    "klogconsoleloglevel": ("imklog", "consoleLogLevel"),
-    "klogpath": ("imklog", "logPath"),
-    "kloginternalmsgfacility": ("imklog", "internalMsgFacility"),
-    "pstatinterval": ("impstats", "interval"),
-    "pstatsinterval": ("impstats", "interval"),
-    "pstatfacility": ("impstats", "facility"),
-    "pstatseverity": ("impstats", "severity"),
-    "markmessageperiod": ("immark", "interval"),
-    "actionlibdbidriverdirectory": ("omlibdbi", "driverDirectory"),
-}
-# Of the directives of imtcp, which module() excludes, those that it takes all the same.
-_WITH_OBJECTS = frozenset({"inputtcpserverbindruleset", "inputtcpserverinputname"})
-# Those of rsyslogd as a whole without an object: no module need be loaded for them.
-CORE = frozenset(
-    {
-        "repeatedmsgreduction", "allowedsender", "maxopenfiles", "errormessagestostderr",
-        "debugfile", "debuglevel",
-    }
-)  # fmt: skip
-# The queues of the old form have defaults of their own (reference: rsyslog action.c, rsconf.c).
-OLD_ACTION_QUEUE = {
-    "dequeueBatchSize": "16", "timeoutEnqueue": "50", "timeoutShutdown": "0",
-}  # fmt: skip
-OLD_MAIN_QUEUE = {
-    "size": "100000", "dequeueBatchSize": "256", "workerThreads": "2",
-    "workerThreadMinimumMessages": "40000",
-}  # fmt: skip
-# So has imfile, for its module and for its inputs (imfile.c, beginCnfLoad() and addInstance()).
-_OLD_MODULES = {"imfile": {"mode": "polling"}}
-_OLD_INPUTS = {
-    "imfile": {
-        "maxLinesAtOnce": "10240", "escapeLF": "off", "addMetadata": "off",
-        "deleteStateOnFileDelete": "off",
-    },
-}  # fmt: skip
 
 
 def modern(block: Block) -> Block:
@@ -333,13 +185,13 @@ class _Modernised:
         key, text = one.key, _word(one.text)
         if self.is_refused(key):
             yield one
-        elif key in ONCE or key.startswith(_ACTION_QUEUE):
-            self.waiting += [] if key == _NAME else [one]
+        elif key in ONCE or key.startswith(ACTION_QUEUE):
+            self.waiting += [] if key == NAME else [one]
             _set(self.once, _once(key), text, one)
         elif key.startswith("mainmsgqueue"):
             self.first_main = self.first_main or one.origin
             _set(self.main, _queue_name(key[12:]), text, one)
-        elif key in LASTING or key in _OF_MODULES:
+        elif key in LASTING or key in OF_MODULES:
             self.hold(one, text)
         elif key == "outchannel":
             name, _, rest = one.text.partition(",")
@@ -355,8 +207,8 @@ class _Modernised:
 
     def is_refused(self, key: str) -> bool:
         """Whether rsyslogd refuses a directive for the module that module() has loaded."""
-        kind, _ = _OF_MODULES.get(key) or LASTING.get(key, ("", ""))
-        is_its = key in _OF_MODULES or (kind == "imtcp" and key not in _WITH_OBJECTS)
+        kind, _ = OF_MODULES.get(key) or LASTING.get(key, ("", ""))
+        is_its = key in OF_MODULES or (kind == "imtcp" and key not in WITH_OBJECTS)
         return is_its and kind != "imjournal" and self.by_object.get(kind, False)
 
     def hold(self, one: Directive, text: str) -> None:
@@ -365,11 +217,11 @@ class _Modernised:
         if one.key in LASTING:
             kind, name = LASTING[one.key]
             given = self.lasting.setdefault(kind, {})
-            before = given[name].texts if name == _PEERS and name in given else ()
+            before = given[name].texts if name == PEERS and name in given else ()
             _set(given, name, ",".join((*before, text)), one)
-        if one.key not in _OF_MODULES:
+        if one.key not in OF_MODULES:
             return
-        kind, name = _OF_MODULES[one.key]
+        kind, name = OF_MODULES[one.key]
         given = self.of_modules.setdefault(kind, {})
         if name == "permittedPeer":
             before = given[name].texts if name in given else ()
@@ -386,7 +238,7 @@ class _Modernised:
             case "modload":
                 kind = text.rpartition("/")[2].removesuffix(".so")
                 self.by_object.setdefault(kind, False)
-                yield loading(kind, one.origin).with_values(_OLD_MODULES.get(kind, {}))
+                yield loading(kind, one.origin).with_values(OLD_MODULES.get(kind, {}))
             case "template":
                 yield template_object(one)
             case "ruleset":
@@ -415,7 +267,7 @@ class _Modernised:
     def input(self, one: Directive, text: str) -> ScriptObject:
         """The input that a directive starts, with all that waited for it."""
         kind, name, used = RUNS[one.key]
-        given = {"type": kind, **_OLD_INPUTS.get(kind, {})}
+        given = {"type": kind, **OLD_INPUTS.get(kind, {})}
         parameters = {key: Parameter.of(key, value, one.origin) for key, value in given.items()}
         if name:
             parameters[name] = Parameter.of(name, text, one.origin)
@@ -430,7 +282,7 @@ class _Modernised:
         directives say only this holds for it (getDfltTpl() of omfile.c and omfwd.c).  What waits
         for the next action is gone, but for a name."""
         self.without_effect += self.unused(one)
-        self.once = {key: value for key, value in self.once.items() if key == ONCE[_NAME]}
+        self.once = {key: value for key, value in self.once.items() if key == ONCE[NAME]}
         named = self.lasting.get(one.type.removeprefix("builtin:"), {}).get("template")
         if named is None or one.get("template") is not None:
             return one
@@ -446,7 +298,7 @@ class _Modernised:
         kind = f"{made.type}/{made.text('protocol')}"
         found = [self.lasting.get(one, {}) for one in ("", made.type, kind)]
         held = {name: one for given in found for name, one in given.items()}
-        self.lasting.get(kind, {}).pop(_PEERS, None)
+        self.lasting.get(kind, {}).pop(PEERS, None)
         return held
 
     def action(self, one: LegacyAction) -> Statement:
@@ -518,7 +370,7 @@ def _completed(
 
 def _once(key: str) -> str:
     """The parameter that a directive for the next action says."""
-    return ONCE.get(key) or _queue_name(key.removeprefix(_ACTION_QUEUE))
+    return ONCE.get(key) or _queue_name(key.removeprefix(ACTION_QUEUE))
 
 
 def _queue_name(suffix: str) -> str:

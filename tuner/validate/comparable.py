@@ -17,8 +17,8 @@ from tuner.modules.input import LOOPBACK, TransportKind
 from tuner.modules.omhttp import OmhttpOutput
 from tuner.modules.output import Lines
 from tuner.modules.registry import OUTPUTS, name_of
-from tuner.rainerscript.legacy import RUNS
 from tuner.rainerscript.legacy_action import CHANNEL, action_of, channel_of
+from tuner.rainerscript.legacy_names import RUNS
 from tuner.rainerscript.printing import printed
 from tuner.rainerscript.script import (
     HERE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.kept_rule import Asked, Remark, of_base
+from tuner.lint.kept_rule import AskedBase, Remark, of_base
 from tuner.rainerscript.legacy import WithoutEffect
 from tuner.rainerscript.objects import Base
 from tuner.rainerscript.script import OFF, Call, ScriptObject, ScriptPosition, every
@@ -25,7 +25,7 @@ _DIRECTIVES = "$ActionQueueType LinkedList\n$ActionQueueFileName es\n$ActionResu
         f'action({_BULK} queue.type="LinkedList")',
     ),
 )
-def directives_for_nothing(asked: Asked) -> Iterator[Remark]:
+def directives_for_nothing(asked: AskedBase) -> Iterator[Remark]:
     """`$ActionQueue...` and others before an action()."""
     groups: dict[ScriptPosition | None, list[WithoutEffect]] = {}
     for one in asked.kept.written.without_effect:
@@ -58,7 +58,7 @@ _ENDLESS = f'action({_BULK} action.resumeRetryCount="-1")'
         _ENDLESS,
     ),
 )
-def stops_others(asked: Asked) -> Iterator[Remark]:
+def stops_others(asked: AskedBase) -> Iterator[Remark]:
     """Engine actions that keep the worker which others need."""
     of_one_worker = list(_of_one_worker(asked.kept.changed))
     for address, one in asked.engine_actions:
@@ -114,7 +114,7 @@ _LINES = 'module(load="imfile")\ninput(type="imfile" file="/var/log/app.log" tag
     good=(_LINES.format(' reopenOnTruncate="on"'), f"action({_BULK})"),
     rank=Rank.ADVICE,
 )
-def cut_in_place(asked: Asked) -> Iterator[Remark]:
+def cut_in_place(asked: AskedBase) -> Iterator[Remark]:
     """imfile without reopenOnTruncate; who rotates the file no configuration of rsyslog says."""
     for address, one in asked.kept.changed.of_kind("input"):
         given = one.get("reopenOnTruncate")
@@ -137,7 +137,7 @@ _HTTP = 'module(load="omhttp")\naction(type="omhttp" server="127.0.0.1"{0})'
     bad=(_HTTP.format(' httpIgnorableCodes=["400", "429"]'),),
     good=(_HTTP.format(""), _HTTP.format(' httpIgnorableCodes="409"'), f"action({_BULK})"),
 )
-def ignored_refusals(asked: Asked) -> Iterator[Remark]:
+def ignored_refusals(asked: AskedBase) -> Iterator[Remark]:
     """Statuses that omhttp takes for a success; 409 says that the event is there already."""
     for address, one in asked.kept.changed.of_kind("action"):
         given = one.get("httpIgnorableCodes") if one.type == "omhttp" else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.engines.refusals import name_refusal
-from tuner.lint.kept_rule import Asked, Remark, of_base
+from tuner.lint.kept_rule import AskedBase, Remark, of_base
 from tuner.modules.refused_bulks import refuses_type, sends_type
 from tuner.rainerscript.gaps import Inexpressible
 from tuner.rainerscript.never_json import is_for_lines, never_json
@@ -26,7 +26,7 @@ _DEFAULT_INDEX = "system"
     bad=('action(type="omelasticsearch" bulkmode="on")',),
     good=(_ACTION,),
 )
-def refused_type(asked: Asked) -> Iterator[Remark]:
+def refused_type(asked: AskedBase) -> Iterator[Remark]:
     """Bulks that the engine refuses for their `_type`."""
     release = asked.release
     engine, (major, _) = release.engine, release.engine_version
@@ -51,7 +51,7 @@ def refused_type(asked: Asked) -> Iterator[Remark]:
     bad=('action(type="omelasticsearch" searchType="")',),
     good=(_ACTION,),
 )
-def single_requests(asked: Asked) -> Iterator[Remark]:
+def single_requests(asked: AskedBase) -> Iterator[Remark]:
     """A request for each event."""
     for address, one in asked.engine_actions:
         given = one.get("bulkmode")
@@ -91,7 +91,7 @@ _DATED = (
         _DATED.replace("%$year%.%$month%.%$day%", "%timereported:1:10:date-rfc3339%"),
     ),
 )
-def refused_name(asked: Asked) -> Iterator[Remark]:
+def refused_name(asked: AskedBase) -> Iterator[Remark]:
     """Names that the engine refuses whatever the event, and those meant as templates."""
     for address, one in asked.engine_actions:
         name = _static_name(one)
@@ -131,7 +131,7 @@ def _static_name(one: ScriptObject) -> str | None:
     return _DEFAULT_INDEX if given is None else given.text
 
 
-def _index_pieces(asked: Asked, one: ScriptObject) -> tuple[TemplatePiece, ...]:
+def _index_pieces(asked: AskedBase, one: ScriptObject) -> tuple[TemplatePiece, ...]:
     """What the name is made of where a template makes it."""
     found = asked.template(one.text("searchIndex")) if one.is_on("dynSearchIndex") else None
     return () if found is None else _pieces(found)
@@ -200,7 +200,7 @@ _BY_PROGRAM = (
     ),
     good=(_BY_PROGRAM.format("programname", ' caseConversion="lower"'), _DATED, _ACTION),
 )
-def name_of_events(asked: Asked) -> Iterator[Remark]:
+def name_of_events(asked: AskedBase) -> Iterator[Remark]:
     """Names that some events make such that the engine refuses them."""
     for address, one in asked.engine_actions:
         pieces = _index_pieces(asked, one)
@@ -262,7 +262,7 @@ _DOCUMENT = 'template(name="doc" type="list"{0}) {{ {1} }}\n' + f'action({_BULK}
         f'action({_BULK} template="doc")',
     ),
 )
-def no_json(asked: Asked) -> Iterator[Remark]:
+def no_json(asked: AskedBase) -> Iterator[Remark]:
     """Templates of which no event is a JSON object."""
     for address, one in asked.engine_actions:
         name = one.text("template") or ""
@@ -309,7 +309,7 @@ _WITH_ID = (
     ),
     good=(_WITH_ID.format("%uuid%", ""), _WITH_ID.format("%hostname%-%$!id%", ""), _ACTION),
 )
-def same_ids(asked: Asked) -> Iterator[Remark]:
+def same_ids(asked: AskedBase) -> Iterator[Remark]:
     """Ids that several events share."""
     for address, one in asked.engine_actions:
         given = one.get("bulkid")
@@ -347,7 +347,7 @@ def _shared(pieces: tuple[TemplatePiece, ...]) -> Iterator[str]:
     bad=(),
     good=(_ACTION,),
 )
-def unused_template(asked: Asked) -> Iterator[Remark]:
+def unused_template(asked: AskedBase) -> Iterator[Remark]:
     """A template of the profile that is for none of the indices."""
     given, names = asked.kept.given, asked.kept.index_names
     if given is not None and names is not None and not any(map(given.is_for, names)):
