@@ -38,12 +38,13 @@ SHAPES = (normal, student_t, outliers)
 
 
 def simulated(
-    ratio: float, noise: float, shape: Shape, pairs: int, seed: int = 7
+    ratio: float | Noise, noise: float, shape: Shape, pairs: int, seed: int = 7
 ) -> list[Comparison]:
-    """1,000 comparisons whose true ratio is known; the seed makes them the same every time."""
+    """1,000 comparisons whose true ratios are known; the seed makes them the same every time."""
     drawn = shape(np.random.default_rng(seed), (2, COMPARISONS, pairs))
     a, b = np.exp(noise * drawn)
-    return [compare(*both) for both in zip(a.tolist(), (ratio * b).tolist(), strict=True)]
+    b *= np.broadcast_to(ratio, COMPARISONS)[:, None]
+    return [compare(*both) for both in zip(a.tolist(), b.tolist(), strict=True)]
 
 
 def share(facts: Iterable[bool]) -> float:
@@ -140,11 +141,9 @@ def test_two_equal_ones_are_seldom_told_apart(shape: Shape, pairs: int) -> None:
     assert share(one.better or one.high < 1.0 for one in found) <= 0.07
 
 
-def gain_from(equal: Iterable[Comparison]) -> float:
-    """A single comparison only estimates the detectable gain from its own spread, whose square is
-    right on average: so it is the mean of the squares."""
-    logs = [math.log1p(one.detectable) for one in equal if one.detectable is not None]
-    return math.exp(math.sqrt(statistics.fmean(log**2 for log in logs)))
+def promised(equal: Iterable[Comparison]) -> Noise:
+    """The ratios that pairs say such pairs detect."""
+    return np.array([1 + one.detectable for one in equal if one.detectable is not None])
 
 
 @pytest.mark.parametrize("pairs", [6, 8, 10])
@@ -152,11 +151,13 @@ def gain_from(equal: Iterable[Comparison]) -> float:
 def test_the_smallest_detectable_gain_is_shown_four_times_out_of_five(
     shape: Shape, pairs: int
 ) -> None:
-    """By interval and exact test: once it was promised for the interval alone, and 61 % of six
-    pairs showed it.  Outliers widen the interval and not the other pairs, so with heavy tails it is
-    shown a little more often."""
-    found = simulated(gain_from(simulated(1.0, 0.05, shape, pairs)), 0.05, shape, pairs, seed=11)
-    assert 0.77 <= share(one.shows_more for one in found) <= (0.83 if shape is normal else 0.87)
+    """What each comparison says of others like it, though it knows the noise by its pairs alone.
+    Where the noise has heavy tails, most pairs are without an outlier, and say a little less than
+    the mean."""
+    ratios = promised(simulated(1.0, 0.05, shape, pairs))
+    found = simulated(ratios, 0.05, shape, pairs, seed=11)
+    least_share = 0.77 if shape is normal else 0.71
+    assert least_share <= share(one.shows_more for one in found) <= 0.85
 
 
 def test_what_pairs_detect_and_how_many_it_takes() -> None:
@@ -180,14 +181,15 @@ def test_too_few_pairs_detect_nothing() -> None:
 
 
 def restarting(
-    ratio: float, noise: float, shape: Shape, pairs: int, losses: tuple[float, float], seed: int = 7
+    ratio: float | Noise, noise: float, shape: Shape, pairs: int, losses: tuple[float, float], seed: int = 7
 ) -> list[Comparison]:
     """1,000 comparisons of sides that take turns, so that the engine restarts before the second run
     of each pair, which loses so much of its rate, A and B each their own share."""
     drawn = shape(np.random.default_rng(seed), (2, COMPARISONS, pairs))
     a, b = np.exp(noise * drawn)
+    b *= np.broadcast_to(ratio, COMPARISONS)[:, None]
     found = []
-    for number, (before, after) in enumerate(zip(a, ratio * b, strict=True)):
+    for number, (before, after) in enumerate(zip(a, b, strict=True)):
         second_is_b = np.array([True, False] * pairs)[number % 2 :][:pairs]
         first = np.where(second_is_b, before, before * (1 - losses[0]))
         second = np.where(second_is_b, after * (1 - losses[1]), after)
@@ -198,10 +200,9 @@ def restarting(
 
 @pytest.mark.parametrize("pairs", [8, 10])
 def test_the_same_holds_for_pairs_with_restarts(pairs: int) -> None:
-    gain = gain_from(restarting(1.0, 0.05, normal, pairs, (0.2, 0.1)))
-    assert gain == pytest.approx(1 + (detectable_by(pairs, 0.05, restarting=True) or 0), rel=0.01)
-    found = restarting(gain, 0.05, normal, pairs, (0.2, 0.1), seed=12)
-    assert 0.77 <= share(one.shows_more for one in found) <= 0.83
+    ratios = promised(restarting(1.0, 0.05, normal, pairs, (0.2, 0.1)))
+    found = restarting(ratios, 0.05, normal, pairs, (0.2, 0.1), seed=12)
+    assert 0.77 <= share(one.shows_more for one in found) <= 0.84
 
 
 LOSSES = [(0.0, 0.0), (0.3, 0.3), (0.2, 0.1), (0.0, 0.2), (0.05, 0.0)]

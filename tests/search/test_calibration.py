@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.benchmarks.noise_promise import shown
 from tuner.measure.speed import Speed
 from tuner.search.calibration import Calibration, Repeats, calibrate
 from tuner.search.notes import calibrated, in_lab
@@ -27,8 +28,38 @@ def test_many_runs_tell_the_noise(sigma: float) -> None:
     assert statistics.fmean(found) == pytest.approx(sigma, rel=0.15)
 
 
+@pytest.mark.parametrize(
+    ("rates", "least_noise"),
+    [([3_298.0, 4_884.0], 0.27), ([11_191.0, 20_108.0], 0.41), ([100.0, 150.0, 90.0], 0.3)],
+)
+def test_a_few_runs_that_differ_tell_how_much(rates: list[float], least_noise: float) -> None:
+    """What is usual elsewhere takes nothing off it, and no drift is fitted to so few."""
+    found = calibrate(Repeats(rates, [10.0 * number for number in range(len(rates))]))
+    assert found.sigma > least_noise
+    assert found.detectable(6) is not None
+    assert found.detectable(6) > 3 * least_noise
+    assert not found.drifts
+
+
 def test_two_equal_runs_do_not_tell_of_no_noise() -> None:
     assert calibrate(Repeats([50_000.0, 50_000.0], [0.0, 10.0])).sigma > 0.02
+
+
+def test_one_run_tells_of_no_noise_and_promises_nothing() -> None:
+    found = calibrate(Repeats([50_000.0], [0.0]))
+    assert found.detectable(6) is None
+    assert list(calibrated(found)) == [
+        "baseline noise is not known: there was time for one run of the profile"
+    ]
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.05, 0.1, 0.2, 0.4])
+@pytest.mark.parametrize("count", [2, 4, 6])
+def test_what_pairs_are_said_to_detect_they_show_four_times_out_of_five(
+    noise: float, count: int
+) -> None:
+    """Whatever the noise is, and by however few runs it is known; the standard error is 2 %."""
+    assert shown(noise, count, 6, searches=400) >= 0.75
 
 
 def test_a_drift_is_told_and_is_no_noise() -> None:
@@ -86,7 +117,7 @@ def test_a_handful_of_runs_tells_most_of_it_and_says_so() -> None:
         one for one in few if one.sigma_adjusted is not None and one.sigma_adjusted < one.sigma
     ]
     assert len(lower) > 90
-    assert "% adjusted for the machine's speed; 6 pairs can" in next(calibrated(few[0]))
+    assert "% adjusted for the machine's speed; 6 pairs detect" in next(calibrated(few[0]))
 
 
 def test_without_a_probe_beside_every_run_nothing_is_adjusted() -> None:

@@ -87,7 +87,7 @@ def estimate(
         low=math.exp(fit.difference - half),
         high=math.exp(fit.difference + half),
         p=fit.p,
-        detectable=detectable(contrast, fit.error, fit.freedom),
+        detectable=detectable(contrast, fit.error, fit.freedom, known_by=fit.freedom),
         sigma=fit.error * math.sqrt(contrast.runs_behind),
     )
 

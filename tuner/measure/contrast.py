@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 Numbers = NDArray[np.float64]
 
@@ -133,9 +133,25 @@ _OF_PAIRS: Mapping[int, float] = {6: 1.26, 7: 1.07, 8: 1.04, 9: 1.03, 10: 1.015,
 _OF_RUNS: Mapping[int, float] = {7: 1.34, 8: 1.22, 9: 1.035, 10: 1.03, 11: 1.015, 12: 1.01}
 
 
-def detectable(contrast: Contrast, error: float, freedom: float) -> float | None:
+# Where noise is estimated, some estimates are too low, and too small a gain is promised by them: by
+# this quantile of Student's t, over that of known noise, a gain is larger that 80 % of comparisons
+# show.  From three degrees of freedom on it is what the whole rule takes, within 2 %, and with fewer
+# it is a little more (tests/benchmarks/noise_promise.py).
+_UNSURE = 0.94
+
+
+def unsure(known_by: float) -> float:
+    """By how much a gain must be larger to be detected as often as is promised, where its noise was
+    estimated by so many degrees of freedom."""
+    return float(stdtrit(known_by, _UNSURE) / ndtri(_UNSURE)) if known_by < math.inf else 1.0
+
+
+def detectable(
+    contrast: Contrast, error: float, freedom: float, known_by: float = math.inf
+) -> float | None:
     """The smallest gain, as a fraction, that runs like these show with 80 % power, where the
-    logarithm of their ratio has this standard error; None where they can show nothing."""
+    logarithm of their ratio has this standard error, itself `known_by` so many degrees of freedom;
+    None where they can show nothing."""
     if contrast.least_p >= SIGNIFICANT:
         return None
     scale = float(stdtrit(freedom, 1 - SIGNIFICANT / 2)) + float(stdtrit(freedom, _POWER))
@@ -143,27 +159,37 @@ def detectable(contrast: Contrast, error: float, freedom: float) -> float | None
         scale *= _OF_PAIRS.get(contrast.of_a, 1.0)
     else:
         scale *= _OF_RUNS.get(contrast.of_a + contrast.of_b, 1.0)
-    return math.expm1(scale * error)
+    return math.expm1(scale * error * unsure(known_by))
 
 
-def detectable_by(pairs: int, sigma: float, *, restarting: bool = False) -> float | None:
+def detectable_by(
+    pairs: int, sigma: float, *, restarting: bool = False, known_by: float = math.inf
+) -> float | None:
     """The smallest gain, as a fraction, that so many pairs show with 80 % power, where `sigma` is
-    the standard deviation of a run's logarithm; None where they can show nothing.
+    the standard deviation of a run's logarithm, `known_by` so many degrees of freedom; None where
+    they can show nothing.
 
     Where the engine restarts in each pair, half of the runs count.
     """
     a, b = ((pairs + 1) // 2, pairs // 2) if restarting else (pairs, pairs)
     contrast = Contrast(a, b, paired=not restarting)
-    return detectable(contrast, sigma / math.sqrt(contrast.runs_behind), contrast.freedom)
+    error = sigma / math.sqrt(contrast.runs_behind)
+    return detectable(contrast, error, contrast.freedom, known_by)
 
 
 def pairs_to_detect(
-    gain: float, sigma: float, fewest: int, *, restarting: bool = False
+    gain: float,
+    sigma: float,
+    fewest: int,
+    *,
+    restarting: bool = False,
+    known_by: float = math.inf,
 ) -> int | None:
     """How many pairs, `fewest` at least, show such a gain with 80 % power where `sigma` is the
-    standard deviation of a run's logarithm; None for more than 1000."""
+    standard deviation of a run's logarithm, `known_by` so many degrees of freedom; None for more
+    than 1000."""
     for pairs in range(fewest, MOST_PAIRS + 1):
-        least = detectable_by(pairs, sigma, restarting=restarting)
+        least = detectable_by(pairs, sigma, restarting=restarting, known_by=known_by)
         if least is not None and least <= gain:
             return pairs
     return None

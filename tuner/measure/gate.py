@@ -68,4 +68,10 @@ def _decision(against: Comparison) -> Decision:
 def _pairs_wanted(against: Comparison) -> int | None:
     """The fewest that are more than these and can detect a gain as far from the bar."""
     gain = math.expm1(abs(math.log(against.ratio)))
-    return pairs_to_detect(gain, against.sigma, against.fewest, restarting=against.restarting)
+    return pairs_to_detect(
+        gain,
+        against.sigma,
+        against.fewest,
+        restarting=against.restarting,
+        known_by=against.pairs - 1,
+    )

@@ -21,13 +21,13 @@ from tuner.measure.speed import Adjustment, ProbedRun, Speed, adjustment, slopes
 from tuner.search.space import Floats
 from tuner.search.study import HERE, Changes, Phase, Trial
 
-# What a quiet machine with two cores showed, worth as much as two differences of successive runs:
-# a handful of runs alone would often tell of no noise at all.
+# What a quiet machine with two cores showed, worth half as much as the difference of two runs: a
+# handful of runs alone would often tell of no noise at all.  It only adds to what the runs tell.
 _PRIOR_SIGMA = 0.05
-_PRIOR_WEIGHT = 2.0
+_PRIOR_WEIGHT = 0.5
 _LEAST_SIGMA = 0.005
-# Fewer runs than this tell a drift from noise only where it is absurd.
-_FEWEST_DRIFTING = 4
+# To fewer runs than this no drift is fitted: it would take most of their noise with it.
+_FEWEST_DRIFTING = 5
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Calibration:
     machine's speed explains, None where a run has no probe beside it; `drift` is the change from
     the first run to the last, by a straight line, with the standard error of that.
     `self_comparison` compares the profile with itself, run by neighbouring run, and is None with
-    fewer than four runs.
+    fewer than four runs.  The noise is `known_by` so many degrees of freedom.
     """
 
     runs: int
@@ -47,11 +47,14 @@ class Calibration:
     drift_error: float
     self_comparison: Comparison | None
     sigma_adjusted: float | None = None
+    known_by: float = math.inf
 
     def detectable(self, pairs: int) -> float | None:
         """The smallest gain, as a fraction, that so many pairs show with 80 % power; None where
-        they can show nothing."""
-        return detectable_by(pairs, self.sigma_counted)
+        they can show nothing, or the noise was not seen."""
+        if self.known_by == 0.0:
+            return None
+        return detectable_by(pairs, self.sigma_counted, known_by=self.known_by)
 
     @property
     def sigma_counted(self) -> float:
@@ -63,10 +66,9 @@ class Calibration:
     @property
     def drifts(self) -> bool:
         """Whether the rate changed by more than noise explains in 19 of 20 cases."""
-        freedom = self.runs - 1 + _PRIOR_WEIGHT
         return (
             self.runs >= _FEWEST_DRIFTING
-            and abs(self.drift) > float(stdtrit(freedom, 0.975)) * self.drift_error
+            and abs(self.drift) > float(stdtrit(self.known_by, 0.975)) * self.drift_error
         )
 
     @property
@@ -134,7 +136,7 @@ def over_baseline(
 
 
 def calibrate(*machines: Repeats) -> Calibration:
-    """From repeated runs on each machine; at least `FEWEST_RATES` on one of them.
+    """From repeated runs on each machine.
 
     Machines differ, so only what runs on the same one show is noise.  With three to six runs the
     slopes of the adjustment are mostly those believed beforehand, from 20 runs on another machine
@@ -148,27 +150,39 @@ def calibrate(*machines: Repeats) -> Calibration:
     pairs = [pair for one in machines for pair in list(pairwise(one.rates))[::2]]
     paired = compare([a for a, _ in pairs], [b for _, b in pairs]) if len(pairs) >= 2 else None
     runs = sum(len(logs) for logs in each)
-    return Calibration(runs, sigma, drift, drift_error, paired, _sigma_adjusted(machines))
+    _, freedom = step_squares(each)
+    return Calibration(runs, sigma, drift, drift_error, paired, _sigma_adjusted(machines), freedom)
 
 
 def _sigma(each: Sequence[Floats], fitted: float = 0.0) -> float:
-    """The noise by differences of successive runs (von Neumann 1941), without their mean, which is
-    the drift of an engine that still gets warm; it leans on what is usual.  So many parameters were
-    `fitted` to the runs before."""
+    """The noise by differences of successive runs (von Neumann 1941); it is never below what leans
+    on the usual.  So many parameters were `fitted` to the runs before."""
     squares, freedom = step_squares(each)
-    squares = squares / 2 + _PRIOR_WEIGHT * _PRIOR_SIGMA**2
-    freedom = max(0.0, freedom - fitted)
-    return max(_LEAST_SIGMA, math.sqrt(squares / (freedom + _PRIOR_WEIGHT)))
+    squares, freedom = squares / 2, max(0.0, freedom - fitted)
+    leaning = (squares + _PRIOR_WEIGHT * _PRIOR_SIGMA**2) / (freedom + _PRIOR_WEIGHT)
+    seen = squares / freedom if freedom > 0 else 0.0
+    return max(_LEAST_SIGMA, math.sqrt(max(seen, leaning)))
 
 
 def step_squares(each: Sequence[Floats]) -> tuple[float, float]:
-    """The squares of the steps from one run to the next of each machine, without their mean, and
-    their degrees of freedom: each step has twice the variance of a run."""
+    """The squares of the steps from one run to the next of each machine and their degrees of
+    freedom: each step has twice the variance of a run.  From five runs on they are without their
+    mean, which is the drift of an engine that still gets warm.
+
+    Two steps share a run, so that they tell less than as many numbers of their own: the degrees of
+    freedom are those of a chi-squared with as much variance (Satterthwaite 1946).
+    """
     squares, freedom = 0.0, 0.0
     for steps in (np.diff(logs) for logs in each if len(logs) > 1):
-        squares += float(((steps - steps.mean()) ** 2).sum())
-        # The mean of m steps has the variance of a step over the square of m.
-        freedom += len(steps) - 1 / len(steps)
+        count = len(steps)
+        covariances = 2 * np.eye(count) - np.eye(count, k=1) - np.eye(count, k=-1)
+        if count + 1 >= _FEWEST_DRIFTING:
+            centring = np.eye(count) - 1 / count
+            steps, covariances = centring @ steps, centring @ covariances @ centring
+        total = float(np.trace(covariances))
+        own = total**2 / float((covariances**2).sum())
+        squares += float(steps @ steps) * 2 * own / total
+        freedom += own
     return squares, freedom
 
 

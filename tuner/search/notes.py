@@ -52,11 +52,14 @@ def in_lab(changed: Sequence[str], *, in_full: bool) -> Iterator[str]:
 def calibrated(calibration: Calibration, others_cpu: float = 0.0) -> Iterator[str]:
     """What the repeated runs of the profile showed of the noise; others used up to `others_cpu` of
     the machine beside them."""
-    least_gain = calibration.detectable(FEWEST_PAIRS) or math.inf
+    least_gain = calibration.detectable(FEWEST_PAIRS)
+    if least_gain is None:
+        yield "baseline noise is not known: there was time for one run of the profile"
+        return
     yield (
         f"baseline noise is {calibration.sigma:.1%} (standard deviation of a run, by "
-        f"{calibration.runs} runs and what is usual){_adjusted(calibration)}; {FEWEST_PAIRS} pairs "
-        f"can detect gains of {least_gain:.1%} or more"
+        f"{calibration.runs} runs){_adjusted(calibration)}; {FEWEST_PAIRS} pairs detect a gain of "
+        f"{least_gain:.1%} in four searches of five"
     )
     paired = calibration.self_comparison
     if calibration.claims_by_itself and paired is not None:
@@ -73,7 +76,7 @@ def calibrated(calibration: Calibration, others_cpu: float = 0.0) -> Iterator[st
         used = f" (others used up to {others_cpu:.0%} of it)" if others_cpu >= DISTURBED else ""
         yield (
             f"this machine is noisy{used}: to detect a gain of {_GAIN:.0%} takes "
-            f"{_pairs(calibration.sigma_counted)} pairs here, {_pairs(_QUIET)} where noise is "
+            f"{_pairs_here(calibration)} pairs here, {_pairs(_QUIET)} where noise is "
             f"{_QUIET:.0%}"
         )
 
@@ -82,13 +85,17 @@ def too_noisy(calibration: Calibration, allowed: float) -> str:
     """Why a search is refused on such a machine."""
     return (
         f"baseline noise is {calibration.sigma:.1%}, --refuse-noise allows {allowed:.1%}: to "
-        f"detect a gain of {_GAIN:.0%} would take {_pairs(calibration.sigma_counted)} pairs here; "
+        f"detect a gain of {_GAIN:.0%} would take {_pairs_here(calibration)} pairs here; "
         "use a quieter machine, or allow more"
     )
 
 
-def _pairs(sigma: float) -> str:
-    pairs = pairs_to_detect(_GAIN, sigma, FEWEST_PAIRS)
+def _pairs_here(calibration: Calibration) -> str:
+    return _pairs(calibration.sigma_counted, calibration.known_by)
+
+
+def _pairs(sigma: float, known_by: float = math.inf) -> str:
+    pairs = pairs_to_detect(_GAIN, sigma, FEWEST_PAIRS, known_by=known_by)
     return f"more than {MOST_PAIRS}" if pairs is None else str(pairs)
 
 
