@@ -94,7 +94,9 @@ def main() -> None:
     for noise in NOISES:
         power = "  ".join(f"{shown_again(noise, pairs, searches):6.1%}" for pairs in PAIRS)
         say(f"{noise:5.0%}  {power}")
-    say("noise: 95 % intervals that hold a true +20 %, of one rate / of the lesser of two, by pairs")
+    say(
+        "noise: 95 % intervals that hold a true +20 %, of one rate / of the lesser of two, by pairs"
+    )
     for noise in NOISES:
         each = (covered(noise, pairs, searches) for pairs in FEW_PAIRS)
         say(f"{noise:5.0%}  " + "  ".join(f"{one:.1%} / {two:.1%}" for one, two in each))

@@ -181,7 +181,12 @@ def test_too_few_pairs_detect_nothing() -> None:
 
 
 def restarting(
-    ratio: float | Noise, noise: float, shape: Shape, pairs: int, losses: tuple[float, float], seed: int = 7
+    ratio: float | Noise,
+    noise: float,
+    shape: Shape,
+    pairs: int,
+    losses: tuple[float, float],
+    seed: int = 7,
 ) -> list[Comparison]:
     """1,000 comparisons of sides that take turns, so that the engine restarts before the second run
     of each pair, which loses so much of its rate, A and B each their own share."""

@@ -12,25 +12,48 @@ from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.measurement import DoubtKind, Failure, Measurement, PacedMeasurement
 from tuner.measure.paired import Comparison
 from tuner.report.figures import Levels, Move, eps, move, pair_text, percent, seconds, steps_text
+from tuner.report.result import STEADY, SUSTAINED, Rate, claimed_rate
 from tuner.schema.path import short_names
 from tuner.search.climb import Leader
-from tuner.search.pairs import candidate_of, lesser_gain, machines_of, pairs_of
+from tuner.search.pairs import candidate_of, compared, lesser_gain, machines_of, pairs_of
 from tuner.search.study import BASELINE, PAIRED, SCORED, Changes, Phase, Trial
 from tuner.space.knob import Knob, level_text
+
+
+@dataclass(frozen=True)
+class PairRatios:
+    """The best over the other side of one pair, as measured: over the steady window, and including
+    deferred work.  A claim is of the lower of the two."""
+
+    steady: float
+    sustained: float
+
+    @property
+    def lesser(self) -> float:
+        """The lower of the two."""
+        return min(self.steady, self.sustained)
+
+    def __str__(self) -> str:
+        steady, sustained = percent(self.steady), percent(self.sustained)
+        if steady == sustained:
+            return steady
+        return f"{steady} {STEADY.over}, {sustained} {SUSTAINED.over}"
 
 
 @dataclass(frozen=True)
 class TrialRow:
     """A trial as it is told of.
 
-    `ratio` is its rate over the median of the profile as written so far or, once both runs of a
-    pair are known, over the other side of the pair.  `best_eps` is the best seen, `expected` about
-    the number of the last trial, `left_s` what is left of the budget.
+    `ratio` is its rate over the steady window over the median of the profile as written so far.
+    Once both runs of a pair are known, `pair` has the best over the other side, by both rates that
+    a claim may be of.  `best_eps` is the best seen, `expected` about the number of the last trial,
+    `left_s` what is left of the budget.
     """
 
     trial: Trial
     move: Move
     ratio: float | None
+    pair: PairRatios | None
     best_eps: float | None
     expected: int
     left_s: float
@@ -61,7 +84,8 @@ class Progress:
     def after(self, trial: Trial, leader: Leader | None, expected: int, left_s: float) -> Progress:
         """What it is once a trial ended; `leader` is what leads by then."""
         changed = move(self.best, trial.changes, self.written)
-        row = TrialRow(trial, changed, self._ratio(trial), self._best_seen(trial), expected, left_s)
+        ratio, pair = self._ratio(trial), self._pair_ratios(trial)
+        row = TrialRow(trial, changed, ratio, pair, self._best_seen(trial), expected, left_s)
         return replace(self, rows=(*self.rows, row), leader=leader)
 
     def at(self, running: Running) -> Progress:
@@ -105,6 +129,12 @@ class Progress:
         be; None with less than two."""
         return lesser_gain(pairs_of(self.trials), machines_of(self.trials))
 
+    @property
+    def paired_rate(self) -> Rate:
+        """The rate that this comparison is of."""
+        pairs, machines = pairs_of(self.trials), machines_of(self.trials)
+        return claimed_rate(*(compared(pairs, rate.of, machines) for rate in (STEADY, SUSTAINED)))
+
     def verdict(self, changes: Changes) -> Diagnosis | None:
         """What limited a point when it was measured last."""
         seen = [one.measurement for one in self.trials if one.changes == changes]
@@ -118,18 +148,18 @@ class Progress:
         return Counter(doubt.kind for one in measured if one is not None for doubt in one.doubts)
 
     def _ratio(self, trial: Trial) -> float | None:
-        if trial.measurement is None or trial.phase is Phase.WARM_UP:
+        unscored = {Phase.WARM_UP, *PAIRED}
+        if trial.measurement is None or trial.phase in unscored:
             return None
-        if trial.phase in PAIRED:
-            return self._pair_ratio(trial)
         written = self.rates(BASELINE)
         if trial.changes == BASELINE:
             written = (*written, trial.measurement.eps)
         return trial.measurement.eps / statistics.median(written) if written else None
 
-    def _pair_ratio(self, trial: Trial) -> float | None:
-        """The best over the other side of a pair, once both are known; runs of two sessions are no
-        pair."""
+    def _pair_ratios(self, trial: Trial) -> PairRatios | None:
+        """Once both sides are known; runs of two sessions are no pair."""
+        if trial.phase not in PAIRED:
+            return None
         pair = (trial.phase, trial.pair, trial.machine, trial.at_s)
         last = [
             one for one in self.trials if (one.phase, one.pair, one.machine, one.ended_s) == pair
@@ -140,7 +170,9 @@ class Progress:
         best = candidate_of([*self.trials, trial])
         before, after = sorted(runs, key=lambda changes: changes == best)
         a, b = runs[before], runs[after]
-        return None if a is None or b is None else b.eps / a.eps
+        return (
+            None if a is None or b is None else PairRatios(b.eps / a.eps, b.eps_paid / a.eps_paid)
+        )
 
     def _best_seen(self, trial: Trial) -> float | None:
         known = [row.best_eps for row in self.rows[-1:] if row.best_eps is not None]
@@ -229,7 +261,7 @@ def _outcome(row: TrialRow) -> str:
     if isinstance(outcome, PacedMeasurement):
         return f"{rate}{freshness(outcome)}"
     if row.trial.phase in PAIRED:
-        return rate if row.ratio is None else f"{rate}, this pair {percent(row.ratio)}"
+        return rate if row.pair is None else f"{rate}, this pair {row.pair}"
     if row.ratio is None or row.best_eps is None:
         return rate
     return f"{rate} {percent(row.ratio):>8}, best seen {eps(row.best_eps)}"

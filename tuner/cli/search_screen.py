@@ -34,6 +34,7 @@ from tuner.cli.search_progress import (
 from tuner.host.signals import unbroken
 from tuner.measure.measurement import Failure, Measurement, PacedMeasurement
 from tuner.report.figures import eps, pair_text, percent, seconds, steps, steps_text
+from tuner.report.result import SUSTAINED
 from tuner.search.climb import Leader
 from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial
 
@@ -90,6 +91,9 @@ def trial_row(row: TrialRow, progress: Progress) -> Table:
         if row.ratio is not None:
             is_other = trial.changes != BASELINE or trial.pair is not None
             change = Text(percent(row.ratio), style=_style_of(row.ratio) if is_other else "")
+        elif row.pair is not None:
+            change = Text(percent(row.pair.lesser), style=_style_of(row.pair.lesser))
+            said.append(f", this pair {row.pair}" * (row.pair.steady != row.pair.sustained))
     grid = Table.grid()
     for width in (4, 8, 10):
         grid.add_column(width=width, justify="right")
@@ -164,10 +168,11 @@ def _gain(progress: Progress) -> Iterator[tuple[str, Text]]:
     found = paired or (None if progress.leader is None else progress.leader.believed)
     if found is None:
         return
-    basis = " estimated from all trials; pairs decide"
+    basis = f" {SUSTAINED.over}, estimated from all trials; pairs decide"
     if paired is not None:
         enough = "" if paired.enough else f" of {paired.fewest} or more"
-        basis = f" by {paired.pairs}{enough} pairs"
+        adjusted = ", adjusted for the machine's speed" * paired.is_adjusted
+        basis = f" {progress.paired_rate.over}{adjusted}, by {paired.pairs}{enough} pairs"
     between = f" [{percent(found.low)}, {percent(found.high)}]"
     yield "gain", Text.assemble((percent(found.ratio), _style_of(found.ratio)), between, basis)
 

@@ -135,8 +135,8 @@ _OF_RUNS: Mapping[int, float] = {7: 1.34, 8: 1.22, 9: 1.035, 10: 1.03, 11: 1.015
 
 # Where noise is estimated, some estimates are too low, and too small a gain is promised by them: by
 # this quantile of Student's t, over that of known noise, a gain is larger that 80 % of comparisons
-# show.  From three degrees of freedom on it is what the whole rule takes, within 2 %, and with fewer
-# it is a little more (tests/benchmarks/noise_promise.py).
+# show.  From three degrees of freedom on it is what the whole rule takes, within 2 %, and with
+# fewer it is a little more (tests/benchmarks/noise_promise.py).
 _UNSURE = 0.94
 
 

@@ -8,7 +8,15 @@ from collections.abc import Iterator
 from tuner.measure.measurement import COUNTED, Consequence
 from tuner.measure.paired import Comparison
 from tuner.report.figures import counted, eps, mebibytes, p_value, percent, share
-from tuner.report.result import FRESHNESS, MEMORY, STEADY, StudyResult, compared_figures
+from tuner.report.result import (
+    FRESHNESS,
+    MEMORY,
+    STEADY,
+    SUSTAINED,
+    StudyResult,
+    compared_figures,
+    slower_rates,
+)
 from tuner.report.search_trials import loss_lines, loss_name
 from tuner.report.sections import Caution, FirstScreen, Number
 from tuner.search.study import BASELINE, Ending, Phase, Study
@@ -24,7 +32,7 @@ def first_screen(result: StudyResult) -> FirstScreen:
         name=f"{name}: {result.verdict.claim.value} (rsyslog-tune)",
         verdict=sentence(result),
         remarks=tuple(_remarks(result)),
-        is_improvement=improved and not result.is_questioned,
+        is_improvement=improved and not (result.is_questioned or result.is_slower_elsewhere),
         cautions=tuple(_cautions(result)),
         numbers=tuple(numbers(result)),
         about=(
@@ -54,7 +62,8 @@ def _cautions(result: StudyResult) -> Iterator[Caution]:
 
 def sentence(result: StudyResult) -> str:
     """The verdict in one sentence for somebody who will not read on, after what can be lost."""
-    return f"{_at_risk(result)}{_claim(result)}{_lost_as_written(result)}{_doubt(result)}"
+    claim = f"{_claim(result)}{_slower_elsewhere(result)}"
+    return f"{_at_risk(result)}{claim}{_lost_as_written(result)}{_doubt(result)}"
 
 
 def _at_risk(result: StudyResult) -> str:
@@ -68,22 +77,49 @@ def _at_risk(result: StudyResult) -> str:
 def _claim(result: StudyResult) -> str:
     verdict, claimed = result.verdict, result.verdict.claimed
     if verdict.claim is Claim.IMPROVED and claimed is not None:
-        whose = " of rsyslogd, sending to the test sink" if result.is_sink else ""
+        of = " of rsyslogd, sending to the test sink" if result.is_sink else _of_rate(result)
         before, after = map(eps, claimed.averages)
         return (
-            f"{_gain(claimed.ratio)} events per second{whose}: {before} -> {after} "
+            f"{_gain(claimed.ratio)} events per second{of}: {before} -> {after} "
             f"({_surely(claimed)}; {_delivered(result)})."
         )
     if verdict.claim is Claim.NOT_SHOWN:
-        slower = claimed is not None and claimed.high < 1
-        what = "was slower" if slower else "was not shown to be faster"
-        return (
-            f"No improvement was shown: in fresh pairs the best that was found {what} than "
-            f"{result.baseline}. {_left(result)}"
-        )
+        return f"No improvement was shown: {_not_shown(result)}. {_left(result)}"
     claim = verdict.claim.value
     said = f"{claim[0].upper()}{claim[1:]}. {verdict.failure}".strip().removesuffix(".")
     return f"{said}. {_left(result)}" if verdict.claim is Claim.INFEASIBLE else f"{said}."
+
+
+def _of_rate(result: StudyResult) -> str:
+    """The rate that a claim is of, with the other one named where it says something else."""
+    return f" {result.claimed_rate.over}"
+
+
+def _not_shown(result: StudyResult) -> str:
+    """Why no improvement was shown."""
+    verdict, claimed = result.verdict, result.verdict.claimed
+    is_tuned = bool(result.tuning(verdict.confirmed))
+    was_tried = any(result.tuning(trial.changes) for trial in result.study.trials)
+    untried = "" if was_tried else ", and no setting was tried for speed"
+    if claimed is None:
+        return f"{verdict.failure}{untried}"
+    slower = "was slower" if claimed.high < 1 else "was not shown to be faster"
+    best = "the best that was found" if is_tuned else "the profile with its repairs alone"
+    return f"in fresh pairs {best} {slower} than {result.baseline}{untried}"
+
+
+def _slower_elsewhere(result: StudyResult) -> str:
+    """The rates that count more than the claim does, and are shown to have fallen."""
+    if not result.is_slower_elsewhere:
+        return ""
+    fallen = "; ".join(
+        f"{figure.name.removeprefix(_RATE)} {_gain(found.ratio)} ({_sure_of(found)})"
+        for figure, found in slower_rates(result.verdict, is_sink=result.is_sink)
+    )
+    return f" But slower where more is counted: {fallen}."
+
+
+_RATE = "events per second, "
 
 
 def _lost_as_written(result: StudyResult) -> str:
@@ -143,6 +179,7 @@ def _remarks(result: StudyResult) -> Iterator[str]:
     """What else is better, what it costs, and how many changes it takes."""
     if result.verdict.claim is not Claim.IMPROVED:
         return
+    yield from _beside_the_claim(result)
     better, worse = [], []
     for figure, found in compared_figures(result.verdict, is_sink=result.is_sink):
         if figure.short and figure.got_better(found):
@@ -163,20 +200,57 @@ def _remarks(result: StudyResult) -> Iterator[str]:
         yield f"beyond the recipe that it began with: {gain}"
 
 
+def _beside_the_claim(result: StudyResult) -> Iterator[str]:
+    """Of what the claim is the lower one, or the adjusted one, where the two differ."""
+    verdict, claimed = result.verdict, result.verdict.claimed
+    if verdict.eps is not None and verdict.paid is not None and not result.is_sink:
+        both = ((STEADY, verdict.eps), (SUSTAINED, verdict.paid))
+        texts = [f"{_gain(found.ratio)} {rate.over}" for rate, found in both]
+        if _gain(verdict.eps.ratio) != _gain(verdict.paid.ratio):
+            yield f"the claim is the lower of two rates: {' and '.join(texts)}"
+    if claimed is not None and claimed.by_speed is not None:
+        raw, adjusted = _gain(claimed.by_speed.raw.ratio), _gain(claimed.by_speed.adjusted.ratio)
+        if raw != adjusted:
+            yield (
+                f"as measured that is {raw}, adjusted for the machine's speed {adjusted} "
+                f"({claimed.by_speed.counts.value})"
+            )
+
+
 def _taking(result: StudyResult) -> str:
     """How many changes and repairs there are, and how many changes were taken back."""
     verdict, repairs = result.verdict, len(result.repaired)
-    tuned, back = len(result.tuning(verdict.changes)), len(verdict.chosen) - len(verdict.changes)
+    tuned = len(result.tuning(verdict.changes))
     texts = [counted(tuned, "change") if tuned else "no change for speed"]
     if repairs:
         texts.append(f"{counted(repairs, 'repair')} that stop{'s' * (repairs == 1)} a loss")
-    alike = f"; {back} more gave nothing and {'was' if back == 1 else 'were'} taken back"
-    return " and ".join(texts) + (alike if back else "")
+    return " and ".join(texts) + _taken_back(result)
+
+
+def _taken_back(result: StudyResult) -> str:
+    """How many changes were taken back, and what those cost that were shown to cost something."""
+    back = [group for group in result.effect_groups if group.taken_back]
+    count = sum(len(group.changes) for group in back)
+    if not count:
+        return ""
+    costly = [one for one in back if one.estimate is not None and one.estimate.high < 1]
+    said = f"; {count} more {'was' if count == 1 else 'were'} taken back"
+    if not costly:
+        return f"{said}, not shown to give anything"
+    worst = min((one.estimate for one in costly if one.estimate), key=lambda one: one.ratio)
+    cost = f"{_gain(worst.ratio)} [{_gain(worst.low)}, {_gain(worst.high)}]"
+    slower = sum(len(one.changes) for one in costly)
+    others = ", the others not shown to give anything" if slower < count else ""
+    most = "up to " if len(costly) > 1 else ""
+    return f"{said}: {slower} made it slower ({most}{cost}){others}"
 
 
 def _surely(found: Comparison) -> str:
-    low, high = _gain(found.low), _gain(found.high)
-    return f"95 % sure of {low} to {high}; {found.pairs} fresh pairs"
+    return f"{_sure_of(found)}; {found.pairs} fresh pairs"
+
+
+def _sure_of(found: Comparison) -> str:
+    return f"95 % sure of {_gain(found.low)} to {_gain(found.high)}"
 
 
 def _gain(ratio: float) -> str:
@@ -210,7 +284,9 @@ def _as_written(study: Study) -> Iterator[Number]:
 def _compared(result: StudyResult, claimed: Comparison) -> Iterator[Number]:
     """What the pairs of the confirmation compare."""
     low, high = percent(claimed.low), percent(claimed.high)
-    yield Number("gain", percent(claimed.ratio), f"95 % interval {low} to {high}")
+    over = "" if result.is_sink else f"{result.claimed_rate.over}, "
+    over += "adjusted, " if claimed.is_adjusted else ""
+    yield Number("gain", percent(claimed.ratio), f"{over}95 % interval {low} to {high}")
     yield rates(result, claimed)
     if claimed.by_speed is not None:
         raw, adjusted = claimed.by_speed.raw, claimed.by_speed.adjusted

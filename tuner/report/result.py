@@ -137,6 +137,14 @@ def compared_figures(verdict: Verdict, *, is_sink: bool) -> Iterator[tuple[PairF
             yield figure, comparison
 
 
+def slower_rates(verdict: Verdict, *, is_sink: bool) -> Iterator[tuple[PairFigure, Comparison]]:
+    """The rates that the pairs show to have fallen, by however little: they count what the claim
+    leaves out."""
+    for figure, found in compared_figures(verdict, is_sink=is_sink):
+        if figure.is_rate and found.shows_less:
+            yield figure, found
+
+
 def _costs(result: StudyResult) -> Iterator[Price]:
     """What got worse: by the pairs and, where both sides ran at a fixed rate, by how fresh that
     was."""
@@ -231,6 +239,11 @@ STEADY = Rate("over the steady window", lambda run: run.eps)
 SUSTAINED = Rate("including deferred work", lambda run: run.eps_paid)
 
 
+def claimed_rate(steady: Comparison | None, sustained: Comparison | None) -> Rate:
+    """The rate of the two that gained less, of which a claim is."""
+    return SUSTAINED if steady and sustained and sustained.ratio < steady.ratio else STEADY
+
+
 @dataclass(frozen=True)
 class FixedRateRun:
     """A run at a fixed rate, and which side of the confirmation it was of."""
@@ -271,6 +284,12 @@ class StudyResult:
     def is_sink(self) -> bool:
         """Whether the study was made against the sink, which stores nothing."""
         return not self.study.header.stores
+
+    @property
+    def is_of_configuration(self) -> bool:
+        """Whether it is of a configuration itself, with a profile that was made for it."""
+        base = self.written.profile.base
+        return base is not None and self.study.header.profile_path in base.kept.sources
 
     @property
     def is_on_cluster(self) -> bool:
@@ -338,6 +357,13 @@ class StudyResult:
         return doubted(self.pairs)
 
     @property
+    def is_slower_elsewhere(self) -> bool:
+        """Whether a gain is claimed and a rate that counts more than the claim is shown to have
+        fallen."""
+        improved = self.verdict.claim is Claim.IMPROVED
+        return improved and any(slower_rates(self.verdict, is_sink=self.is_sink))
+
+    @property
     def is_questioned(self) -> bool:
         """Whether a claim should not be believed for the doubts about its pairs."""
         return any(one.puts_in_question for one in self.doubts)
@@ -384,7 +410,6 @@ def analyse(study: Study) -> StudyResult:
     profile, allow = written.profile, header.options.allow
     needed = repairs(profile)
     verdict = _repaired(judge(study), study, needed)
-    eps, paid = verdict.eps, verdict.paid
     recommended = frozenset(verdict.changes)
     fixed_rate = tuple(
         FixedRateRun(_side(trial, verdict), trial) for trial in study.of(Phase.CHECK)
@@ -397,8 +422,7 @@ def analyse(study: Study) -> StudyResult:
         knobs={knob.path: knob for knob in knobs(profile, allow)},
         opened=opened(profile, (*profile.search.allow, *allow)),
         pairs=pairs_of(study.trials),
-        # The rate that gained less.
-        claimed_rate=SUSTAINED if eps and paid and paid.ratio < eps.ratio else STEADY,
+        claimed_rate=claimed_rate(verdict.eps, verdict.paid),
         last_runs=_last_runs(study),
         fixed_rate=fixed_rate,
         fresh=_fresh(fixed_rate, verdict),

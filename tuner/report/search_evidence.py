@@ -16,7 +16,15 @@ from tuner.render.artefacts import render
 from tuner.render.tree import unified
 from tuner.report.drawing import Colour
 from tuner.report.figures import eps, interval, percent, raw_and_adjusted, restart_text
-from tuner.report.result import AS_WRITTEN, BEST, FixedRateRun, StudyResult, compared_figures
+from tuner.report.result import (
+    AS_WRITTEN,
+    BEST,
+    STEADY,
+    SUSTAINED,
+    FixedRateRun,
+    StudyResult,
+    compared_figures,
+)
 from tuner.report.runs import (
     bottleneck_blocks,
     effective_blocks,
@@ -54,10 +62,12 @@ def pairs_plot(result: StudyResult) -> Plot | None:
     if claimed is None:
         return None
     rates = [(rate.of(before), rate.of(after)) for before, after in result.pairs]
+    adjusted = claimed.is_adjusted
     says = (
-        f"The profile as written against the best found in {claimed.pairs} fresh pairs, and below "
-        f"by how much each pair differs: {interval(claimed)}, the band, with 95 % confidence"
-        f"{', adjusted for the speed of the machine' if claimed.is_adjusted else ''}."
+        f"The profile as written against the best found in {claimed.pairs} fresh pairs, events per "
+        f"second {rate.over}, and below by how much each pair differs: {interval(claimed)}, the "
+        "band, with 95 % confidence"
+        f"{', adjusted for the speed of the machine, and the pairs as measured' * adjusted}."
     )
     if restarts := restart_text(claimed):
         says += f" Single pairs lie off the mean, because {restarts}."
@@ -235,23 +245,25 @@ def evidence(result: StudyResult) -> ReportSection:
 
 
 def _every_pair(result: StudyResult) -> tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Every pair by the rate that the claim rests on, with its delivery check: the title, header
-    and rows of a table."""
+    """Every pair, as measured, by the rate that the claim rests on and by the other one, with its
+    delivery check: the title, header and rows of a table.  The sink puts nothing off."""
     rate = result.claimed_rate
+    others = () if result.is_sink else (STEADY if rate is SUSTAINED else SUSTAINED,)
     header = ("pair", "as written, EPS", "best found, EPS", "change",
+              *(f"change {one.over}" for one in others),
               "as written, sent / indexed", "best found, sent / indexed")  # fmt: skip
     rows = (
         (
             str(number),
             eps(rate.of(before)),
             eps(rate.of(after)),
-            percent(rate.of(after) / rate.of(before)),
+            *(percent(one.of(after) / one.of(before)) for one in (rate, *others)),
             f"{before.delivery.sent:,} / {before.delivery.indexed:,}",
             f"{after.delivery.sent:,} / {after.delivery.indexed:,}",
         )
         for number, (before, after) in enumerate(result.pairs, 1)
     )
-    return f"Every pair, events per second {rate.over}", header, tuple(rows)
+    return f"Every pair as measured, events per second {rate.over}", header, tuple(rows)
 
 
 def _comparisons(result: StudyResult) -> Iterator[tuple[str, ...]]:
@@ -327,11 +339,11 @@ def limits(result: StudyResult) -> ReportSection:
 
 
 def diff(result: StudyResult) -> ReportSection:
-    """What changes in the profile's own file, then in those that are rendered from it."""
+    """What changes in the profile's own file, then in those that are rendered from it.  Of a
+    configuration, whose profile was made for the search, that is the file it is handed over as."""
     written, changed = result.written, candidate(result.written, result.verdict.changes)
-    texts: dict[str, tuple[str | None, str | None]] = {
-        Path(written.path).name: (written.text, changed.text)
-    }
+    name = "best.yaml" if result.is_of_configuration else Path(written.path).name
+    texts: dict[str, tuple[str | None, str | None]] = {name: (written.text, changed.text)}
     before = {one.path: one.text for one in render(written.profile)}
     after = {one.path: one.text for one in render(changed.profile)}
     for path in sorted(before.keys() | after.keys()):

@@ -116,9 +116,8 @@ def next_command(result: StudyResult, directory: Path) -> str | None:
 
 def _searched(result: StudyResult) -> list[str]:
     """The profile, or a configuration with the sample that the traffic is like."""
-    path, profile = result.study.header.profile_path, result.written.profile
-    learnt = profile.workload.learnt
-    if profile.base is None or learnt is None or path not in profile.base.kept.written.files:
+    path, learnt = result.study.header.profile_path, result.written.profile.workload.learnt
+    if learnt is None or not result.is_of_configuration:
         return [path]
     return ["--conf", path, "--sample", learnt.path]
 

@@ -13,8 +13,8 @@ from tuner.schema.path import short_names
 from tuner.search.study import BASELINE, Changes, Trial
 from tuner.search.verdict import Loss
 
-_HEADER = ("trial", "phase", "what it changed", "EPS", "sent", "indexed", "rsyslogd us/event",
-           "engine us/event", "doubts, or why it failed")  # fmt: skip
+_HEADER = ("trial", "phase", "what it changed", "EPS, steady window", "sent", "indexed",
+           "rsyslogd us/event", "engine us/event", "doubts, or why it failed")  # fmt: skip
 # Among so many points before it a point is compared with the one nearest to it.
 _NEAR = 100
 

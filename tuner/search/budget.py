@@ -70,20 +70,18 @@ SINK_PACE = Pace(
     checks=False,
 )
 
-FEWEST_RATES = 2
-"""Of the profile as written: with one rate there is no noise to be seen."""
-_FEWEST_CALIBRATING, _MOST_CALIBRATING = 3, 6
+FEWEST_CALIBRATING = 4
+"""Runs of the profile as written: fewer tell too little of the noise (`contrast.unsure`)."""
+_MOST_CALIBRATING = 6
 FEWEST_SEARCH_TRIALS = 4
 """With fewer points tried there is nothing to choose from."""
-_FEWEST_FINALS, _MOST_FINALS = 2, 16
+_FEWEST_FINALS, _MOST_FINALS = 1, 16
 MOST_BLOCKS = 24
 """More tell little that a reader would act on."""
 FEWEST_BLOCKS = 4
 """Of fewer blocks that take a winner apart the pairs of the confirmation are one more."""
 _BLOCKS = (MOST_BLOCKS, 16, 8, FEWEST_BLOCKS)
 _BLOCKS_BESIDE_PAIRS = (3, 1)
-# They are worth more than a third and fourth trial: what experts would try comes first.
-_FEWEST_RECIPES = 2
 _MOST_PLANNED = 10
 _LEAST_BEYOND_S, _BEYOND_SHARE = 15.0, 0.05
 _FINALS_SHARE = 0.2
@@ -127,7 +125,7 @@ class Spending:
 
 def smallest_budget_s(pace: Pace) -> float:
     """The smallest budget that leaves room for a search and six pairs, in whole tens of seconds."""
-    trials = 2 * FEWEST_PAIRS + _FEWEST_CALIBRATING + FEWEST_SEARCH_TRIALS + _FEWEST_FINALS
+    trials = 2 * FEWEST_PAIRS + FEWEST_CALIBRATING + FEWEST_SEARCH_TRIALS + _FEWEST_FINALS
     trials_s = trials * pace.shortest_trial_s
     needed = pace.start_s + pace.engine_warm_up_s + trials_s + pace.end_s
     return math.ceil(needed / 10) * 10
@@ -178,21 +176,25 @@ def spend(
     beyond = left_s >= _BEYOND_FROM_S
     pairs_s += 2 * math.ceil(FEWEST_PAIRS / machines) * final_s if beyond else 0.0
     free_s = left_s - pairs_s - checks_s - pace.end_s
-    fewest = _FEWEST_CALIBRATING + FEWEST_SEARCH_TRIALS + _FEWEST_FINALS
+    fewest = FEWEST_CALIBRATING + FEWEST_SEARCH_TRIALS + _FEWEST_FINALS
     apart_s = min(_falling(0.35, 0.20, left_s) * left_s, free_s - fewest * search_s)
     blocks = _most(_BLOCKS, machines * int(apart_s / (2 * search_s)))
     needs_pairs = False
     if not blocks:
-        apart_s = free_s - (FEWEST_RATES + _FEWEST_RECIPES) * search_s
+        apart_s = free_s - (FEWEST_CALIBRATING + FEWEST_SEARCH_TRIALS) * search_s
         blocks = _most(_BLOCKS_BESIDE_PAIRS, machines * int(apart_s / (2 * search_s)))
         needs_pairs = blocks > 0
     free_s -= 2 * math.ceil(blocks / machines) * search_s
-    runs = _CALIBRATION_SHARE * free_s / search_s
-    calibrating = _between(_FEWEST_CALIBRATING, runs, _MOST_CALIBRATING)
+    trials = max(0, int(free_s / search_s))
+    calibrating = _between(
+        FEWEST_CALIBRATING, _CALIBRATION_SHARE * free_s / search_s, _MOST_CALIBRATING
+    )
+    # Without a point to compare with it the noise tells nothing.
+    calibrating = max(1, min(calibrating, trials - 1))
     shared = machines * _FINALS_SHARE * free_s / final_s
-    finals = _between(_FEWEST_FINALS, shared, max(_MOST_FINALS, machines))
-    if needs_pairs:
-        calibrating, finals = FEWEST_RATES, 0
+    most_finals = machines * max(0, trials - calibrating - FEWEST_SEARCH_TRIALS)
+    finals = min(_between(_FEWEST_FINALS, shared, max(_MOST_FINALS, machines)), most_finals)
+    finals = 0 if needs_pairs else finals
     finals_s = math.ceil(finals / machines) * final_s
     searching = machines * max(0, int((free_s - finals_s) / search_s) - calibrating)
     return Spending(
@@ -204,6 +206,11 @@ def spend(
 def _most(counts: Sequence[int], affordable: int) -> int:
     """The largest of these counts, in falling order, that is affordable; 0 where none is."""
     return next((count for count in counts if count <= affordable), 0)
+
+
+def counts(planned: int) -> tuple[int, ...]:
+    """How many blocks there may be where so many were planned, in falling order."""
+    return tuple(dict.fromkeys([planned, *(one for one in _BLOCKS if one < planned)]))
 
 
 def minutes_for_effects(begun_s: float, overhead_s: float, pace: Pace) -> int:

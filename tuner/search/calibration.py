@@ -175,13 +175,11 @@ def step_squares(each: Sequence[Floats]) -> tuple[float, float]:
     squares, freedom = 0.0, 0.0
     for steps in (np.diff(logs) for logs in each if len(logs) > 1):
         count = len(steps)
-        covariances = 2 * np.eye(count) - np.eye(count, k=1) - np.eye(count, k=-1)
-        if count + 1 >= _FEWEST_DRIFTING:
-            centring = np.eye(count) - 1 / count
-            steps, covariances = centring @ steps, centring @ covariances @ centring
+        kept = np.eye(count) - (1 / count if count + 1 >= _FEWEST_DRIFTING else 0.0)
+        covariances = kept @ (2 * np.eye(count) - np.eye(count, k=1) - np.eye(count, k=-1)) @ kept
         total = float(np.trace(covariances))
         own = total**2 / float((covariances**2).sum())
-        squares += float(steps @ steps) * 2 * own / total
+        squares += float(steps @ kept @ steps) * 2 * own / total
         freedom += own
     return squares, freedom
 

@@ -330,6 +330,11 @@ class Climb:
         likely = [replace(one, safe=one.safe * kept[one.point]) for one in beliefs]
         return preferred(likely, self.knobs, trials) or self.knobs.repairs or None
 
+    def untried(self, fits: Callable[[Changes], bool]) -> Changes | None:
+        """What would be measured first, of what `fits` into the time, where nothing was."""
+        recipes = [changes for changes, _ in self.recipes]
+        return next((one for one in recipes if fits(one)), recipes[0] if recipes else None)
+
     def leader(self, trials: Sequence[Trial]) -> Leader | None:
         """The winner as things stand; None before anything beside the profile was measured, and
         where that failed.

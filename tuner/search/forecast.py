@@ -14,6 +14,7 @@ from tuner.search.budget import (
     FEWEST_SEARCH_TRIALS,
     MOST_BLOCKS,
     Spending,
+    counts,
     fitted,
     grace_s,
     spend,
@@ -95,36 +96,53 @@ class Forecast:
     def free_s(self, best: Changes) -> float:
         """The seconds that are left before the winner is taken apart, if `best` is the point that
         will be confirmed."""
-        return self.spare_s(best) - self.blocks_s(self.blocks_left(), best)
+        return self.spare_s(best) - self.blocks_s(self._blocks_kept(best), best)
+
+    def _climb_s(self) -> float:
+        """What half of the planned climb, but for the trials that were made, takes in seconds: so
+        much is not given up for what follows it."""
+        kept = min(self.plans.searching, max(FEWEST_SEARCH_TRIALS, self.plans.searching // 2))
+        left = max(0, kept - len(self._of(Phase.SEARCH)))
+        return self._by_each(left) * self.takes_s(self.plans.search)
+
+    def _blocks_kept(self, best: Changes) -> int:
+        """How many of the blocks that are still planned are kept for: where trials take longer
+        than planned they give way to the climb first."""
+        planned, climb_s = self.blocks_left(), self._climb_s()
+        if not climb_s:
+            return planned
+        finals_s = self._by_each(self.plans.finals) * self.takes_s(self.plans.final)
+        room_s = self.spare_s(best) - climb_s - finals_s
+        return next((one for one in counts(planned) if self.blocks_s(one, best) <= room_s), 0)
 
     def has_room(self, best: Changes) -> bool:
         """Whether one more trial fits before the finals, if `best` is what will be confirmed.
 
-        The first few may take time from the pairs, as long as those can still show something, with
-        the blocks that they complete, and the very first from the grace.
+        The first few may take time from the windows of the pairs, as long as those can still show
+        something, and the very first from the grace.
         """
         trial_s = self.takes_s(self.plans.search)
-        if self.free_s(best) >= self._finals_s() + trial_s:
+        if self.free_s(best) >= self._finals_s(best) + trial_s:
             return True
         tried = sum(bool(one.changes) for one in self.trials)
         if not tried:
             return self.has_time(trial_s + self.least_pairs_s(best))
-        if self.plans.needs_pairs_for_effects:
-            trial_s += self.blocks_s(self.blocks_left(), best)
         return tried < FEWEST_SEARCH_TRIALS and self.leaves_pairs(trial_s, best)
 
     def trials_left(self, best: Changes) -> float:
         """How many trials of the search fit before the finals, one at least."""
-        free_s = self.free_s(best) - self._finals_s()
+        free_s = self.free_s(best) - self._finals_s(best)
         by_each = max(1.0, free_s / self.takes_s(self.plans.search))
         return by_each * len(self.machines.names)
 
-    def _finals_s(self) -> float:
+    def _finals_s(self, best: Changes) -> float:
         """What is kept for the finals, in seconds: nothing as long as there is little to choose
-        from, as in a session that resumed late."""
+        from, as in a session that resumed late, and no more than the climb leaves."""
         if len(self._of(Phase.SEARCH)) < FEWEST_SEARCH_TRIALS:
             return 0.0
-        return self._by_each(self.plans.finals) * self.takes_s(self.plans.final)
+        finals_s = self._by_each(self.plans.finals) * self.takes_s(self.plans.final)
+        climb_s = self._climb_s()
+        return min(finals_s, max(0.0, self.spare_s(best) - climb_s)) if climb_s else finals_s
 
     def spare_s(self, best: Changes) -> float:
         """The seconds that are left before the runs at a fixed rate and the confirmation of
@@ -232,6 +250,11 @@ class Forecast:
         """Whether the fewest pairs of a point still fit into the time."""
         return self.has_time(self.least_pairs_s(changes))
 
+    def is_too_late(self, winner: Changes) -> bool:
+        """Whether not even half of the fewest pairs fit: trials may get faster again, but not so
+        much."""
+        return not self.has_time(self.least_pairs_s(winner) / 2)
+
     def leaves_pairs(self, seconds: float, winner: Changes) -> bool:
         """Whether the fewest pairs of a point fit into the budget after so many seconds."""
         return self.left_s() >= seconds + self.least_pairs_s(winner) + self.setup.pace.end_s
@@ -258,14 +281,18 @@ class Forecast:
     def _pair_overhead_s(self, best: Changes) -> float:
         """What each run of a pair takes beside its warm-up and window: the profile as written may
         drain for longer than what was found, and lately hardly ran, and what else was tried for
-        longer than `best`; without a run of that, the others stand for it."""
+        longer than `best`; without a run of that, the others stand for it.  On a machine that just
+        became busy it is what the last two trials took."""
         every = self._overheads_s()
         written = [seconds for changes, seconds in every if changes == BASELINE]
         found = [seconds for changes, seconds in every if changes == best != BASELINE]
         others = [seconds for changes, seconds in every if changes != BASELINE]
         sides = (written[-_RECENT:], (found or others)[-_RECENT:])
         known = [statistics.fmean(side) for side in sides if side]
-        return statistics.fmean(known) if known else self.setup.pace.overhead_s
+        if not known:
+            return self.setup.pace.overhead_s
+        lately = statistics.fmean(seconds for _, seconds in every[-_SIDES:])
+        return max(lately, statistics.fmean(known))
 
     def restart_s(self) -> float:
         """What restarting the engine took in the mean, in seconds, until it was warm again."""

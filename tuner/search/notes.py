@@ -144,8 +144,8 @@ def standing_out(found: Sequence[Outlier], what: str) -> Iterator[str]:
 def too_short(needed_s: float) -> str:
     """What budget would have been enough, as long as trials take here."""
     return (
-        "no time is left for the pairs that could show a gain: trials take longer here than "
-        f"planned; use --budget {math.ceil(needed_s * _SPARE / _MINUTE_S)}m or more"
+        f"no time is left for the {FEWEST_PAIRS} pairs that could show a gain: trials take longer "
+        f"here than planned; use --budget {math.ceil(needed_s * _SPARE / _MINUTE_S)}m or more"
     )
 
 

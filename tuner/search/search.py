@@ -7,16 +7,17 @@ with it, whatever ended it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 
-from tuner.errors import JobFailed, Refused
+from tuner.errors import Refused
 from tuner.measure.machines import outliers
 from tuner.measure.measurement import Failure, TrialPlan, others_used
 from tuner.search import notes
-from tuner.search.budget import FEWEST_RATES, FEWEST_SEARCH_TRIALS, engine_warm_up
+from tuner.search.budget import FEWEST_SEARCH_TRIALS, engine_warm_up
 from tuner.search.calibration import calibrate, calibrating, repeats_of
 from tuner.search.climb import Climb, Leader, begun, kept_knobs
 from tuner.search.effects import Block, Design, blocks_left, designed, effects_of
@@ -32,7 +33,7 @@ from tuner.search.pairs import (
     recipe_of,
 )
 from tuner.search.runner import Runner
-from tuner.search.study import BASELINE, Asked, Changes, Phase, Step, Trial
+from tuner.search.study import BASELINE, Asked, Changes, Note, Phase, Step, Trial
 from tuner.search.verdict import MOST_PAIRS, disqualified, reason_of
 
 BEST = "the best found"
@@ -58,8 +59,7 @@ class Search:
         return None if self._ascent is None else self._ascent.climb.leader(self.runner.trials)
 
     def run(self) -> Iterator[Step]:
-        """Raises JobFailed when the baseline cannot be measured, or the budget is too short for
-        the pairs, and Refused by the noise."""
+        """Raises JobFailed when the baseline cannot be measured, and Refused by the noise."""
         runner = self.runner
         yield from self._warm_up()
         before = {Phase.WARM_UP, Phase.CALIBRATE}
@@ -96,10 +96,12 @@ class Search:
         forecast = self.runner.forecast
         runner, plans = self.runner, forecast.plans
         trial_s = forecast.takes_s(plans.search)
+        # Of one run no noise is seen, which nobody must refuse.
+        fewest = 1 if runner.setup.refuse_noise == math.inf else 2
 
         def next_task(machine: str) -> Task | None:
             done = sum(trial.machine == machine for trial in calibrating(runner.trials))
-            is_short = done >= FEWEST_RATES and not forecast.leaves_pairs(2 * trial_s, BASELINE)
+            is_short = done >= fewest and not forecast.leaves_pairs(2 * trial_s, BASELINE)
             if is_short or done >= plans.calibrating:
                 return None
             return partial(runner.required, Phase.CALIBRATE, plans.search)
@@ -216,30 +218,39 @@ class Ascent:
     def _chosen(self) -> Generator[Step, None, Changes | None]:
         """The point to confirm: the best found, without what gives nothing, that is also fresh at a
         fixed rate well below what either side carries; what is not gives way to the next best.
-        None without any."""
+        Where there was no time to try any, it is what experts would try first; None without that,
+        and where it is too late for pairs."""
         runner, forecast, climb = self.runner, self.runner.forecast, self.climb
         for _ in range(_MOST_CHECKED):
+            was_idle = not any(trial.changes for trial in runner.trials)
             winner = climb.winner(runner.trials, forecast.fits) or climb.winner(runner.trials)
-            needed_s = forecast.least_pairs_s(winner or BASELINE)
-            was_idle = winner is None and not any(trial.changes for trial in runner.trials)
-            if was_idle or not forecast.fits(winner or BASELINE):
-                trials_s = FEWEST_SEARCH_TRIALS * forecast.takes_s(forecast.plans.search)
-                needed_s += was_idle * trials_s
-                too_short = notes.too_short(runner.machines.now_s() + needed_s)
-                if candidate_of(runner.trials) is None:
-                    raise JobFailed(too_short)
-                yield runner.note(too_short)
-                return None
+            winner = (climb.untried(forecast.fits) if was_idle else None) or winner
             if winner is None or self._is_disqualified(winner):
                 return None
-            winner = yield from self._apart(winner)
-            if self._is_disqualified(winner):
-                continue
-            is_fresh = forecast.plans.checks_s == 0 or (yield from self.is_fresh(winner))
-            # That run took time, and so did the restart before it.
-            if is_fresh and forecast.fits(winner):
+            if forecast.is_too_late(winner):
+                yield self._too_short(winner)
+                return None
+            winner = winner if was_idle else (yield from self._apart(winner))
+            if not self._is_disqualified(winner) and (yield from self._may_be_fresh(winner)):
                 return winner
         return None
+
+    def _too_short(self, winner: Changes) -> Note:
+        """What budget would have been enough, with a few trials of the search."""
+        forecast = self.runner.forecast
+        missing = forecast.fewest_pairs(winner) - len(self._pairs_of(winner))
+        needed_s = missing / forecast.fewest_pairs(winner) * forecast.least_pairs_s(winner)
+        if len(self.runner.of(Phase.SEARCH)) < FEWEST_SEARCH_TRIALS:
+            needed_s += FEWEST_SEARCH_TRIALS * forecast.takes_s(forecast.plans.search)
+        return self.runner.note(notes.too_short(self.runner.machines.now_s() + needed_s))
+
+    def _may_be_fresh(self, winner: Changes) -> Generator[Step, None, bool]:
+        """Whether nothing is known against how fresh it is: where time is short, nobody looks."""
+        forecast = self.runner.forecast
+        checks_s = forecast.plans.checks_s
+        if checks_s == 0 or not forecast.leaves_pairs(checks_s, winner):
+            return True
+        return (yield from self.is_fresh(winner))
 
     def _apart(self, winner: Changes) -> Generator[Step, None, Changes]:
         """What is left of a winner without the changes that a designed experiment shows to give
@@ -335,8 +346,8 @@ class Ascent:
         time, unless that is enough for `_beyond_recipe`, which depends on the clock and never on
         what the pairs show.  A pair in which a run failed in passing is measured again; a winner
         that cannot be recommended ends it, and where the profile as written lost events before
-        there were enough, they begin again with its repairs.  Raises JobFailed where time has run
-        out before.
+        there were enough, they begin again with its repairs.  Where time runs out before, it says
+        so.
         """
         runner, forecast = self.runner, self.runner.forecast
         plan, planned = forecast.plans.confirm, forecast.planned_pairs(winner)
@@ -358,7 +369,6 @@ class Ascent:
             if is_enough or self._has_enough(winner, pair_s + runner.setup.pace.end_s):
                 return None
             if not forecast.has_time(pair_s):
-                self._require_pairs((forecast.fewest_pairs(winner) - complete) * pair_s)
                 return None
             begun, number = begun + 1, number + 1
             return partial(paired, plan, number)
@@ -371,6 +381,8 @@ class Ascent:
             return trial
 
         yield from runner.run(next_task, again=False)
+        if not self._gives_up(winner) and not are_enough(self._pairs_of(winner)):
+            yield self._too_short(winner)
         for text in notes.standing_out(outliers(gains_of(runner.trials)), "the gain"):
             yield runner.note(text)
 
@@ -422,11 +434,6 @@ class Ascent:
             return True
         is_over = self.runner.is_repaired and not is_repaired(self.runner.trials)
         return is_over and are_enough(self._pairs_of(winner))
-
-    def _require_pairs(self, needed_s: float) -> None:
-        """Raise JobFailed where no pair under way may still be enough."""
-        if not self.runner.under_way:
-            raise JobFailed(notes.too_short(self.runner.machines.now_s() + needed_s))
 
     def _has_enough(self, winner: Changes, seconds: float) -> bool:
         """Whether its pairs can show something, and so many seconds are not left for more."""

@@ -11,7 +11,7 @@ from enum import Enum
 
 from tuner.errors import JobFailed
 from tuner.measure.measurement import Failure, FailureKind, Measurement, PacedMeasurement
-from tuner.measure.paired import Comparison, least
+from tuner.measure.paired import FEWEST_PAIRS, Comparison, least
 from tuner.search.calibration import over_baseline
 from tuner.search.effects import Effects, experiments
 from tuner.search.guardrails import Limits
@@ -96,7 +96,7 @@ def judge(study: Study) -> Verdict:
     eps = compared(pairs, lambda run: run.eps, machines)
     paid = compared(pairs, lambda run: run.eps_paid, machines)
     if eps is None or paid is None or not eps.enough:
-        return Verdict(Claim.UNFINISHED, BASELINE, failure=study.reason)
+        return _not_shown(study, len(pairs), candidate)
     shown = eps.shows_more and paid.shows_more
     return Verdict(
         Claim.IMPROVED if shown else Claim.NOT_SHOWN,
@@ -132,10 +132,18 @@ def _unconfirmed(study: Study) -> Verdict:
     tried = checked or [trial for trial in study.of(Phase.SEARCH) if trial.changes != BASELINE]
     reasons = [reason_of(trial, study.header.limits) for trial in tried]
     if study.ending is not Ending.FINISHED or not reasons or None in reasons:
-        return Verdict(Claim.UNFINISHED, BASELINE, failure=study.reason)
+        return _not_shown(study, 0, BASELINE)
     what = "at a fixed rate, " if checked else ""
     why = f"Of {len(tried)} points measured {what}none can be recommended; the last: {reasons[-1]}."
     return Verdict(Claim.INFEASIBLE, BASELINE, failure=why)
+
+
+def _not_shown(study: Study, pairs: int, candidate: Changes) -> Verdict:
+    """With too few pairs nothing can be shown; a search that did not come to its end says so."""
+    if study.ending is not Ending.FINISHED:
+        return Verdict(Claim.UNFINISHED, BASELINE, failure=study.reason)
+    why = f"the time was enough for {pairs} of the {FEWEST_PAIRS} pairs that can show one"
+    return Verdict(Claim.NOT_SHOWN, BASELINE, failure=why, confirmed=candidate)
 
 
 def disqualified(trials: Sequence[Trial], changes: Changes, limits: Limits) -> str | None:
