@@ -118,6 +118,13 @@ def test_a_pair_is_compared_once_both_sides_are_known_in_either_order() -> None:
     assert progress.paired.pairs == 2
 
 
+def test_a_pair_names_both_rates_of_which_a_claim_is_the_lower() -> None:
+    first = (trial(measured(40_000.0), BASELINE, Phase.CONFIRM, 5, 1),
+             trial(measured(60_000.0, paid=50_000.0), CHANGED, Phase.CONFIRM, 6, 1))  # fmt: skip
+    said = "this pair +50.0 % over the steady window, +25.0 % including deferred work"
+    assert said in lines(*first)[1]
+
+
 def test_two_runs_that_another_session_lies_between_are_no_pair() -> None:
     before = trial(measured(40_000.0), BASELINE, Phase.CONFIRM, 5, 1)
     later = replace(trial(measured(50_000.0), CHANGED, Phase.CONFIRM, 6, 1), at_s=500.0)

@@ -91,6 +91,19 @@ def test_a_search_that_ended_early_still_has_its_calibration() -> None:
     assert found.doubts == ("the bytes on disk are those before merges",)
 
 
+def test_a_search_that_failed_is_not_planned_with() -> None:
+    calibration = [(Phase.CALIBRATE, BASELINE, run(us)) for us in (8.0, 9.0)]
+    for rows, refused in ((calibration, True), (pairs(1.3), False)):
+        broken = replace(study(*rows), ending=Ending.FAILED, reason="the engine is gone")
+        if refused:
+            with pytest.raises(
+                JobFailed, match=r"runs/prod: the search failed \(the engine is gone"
+            ):
+                of_study(broken, "runs/prod")
+        else:
+            assert of_study(broken, "runs/prod").shipper_us == 5.0
+
+
 def test_a_search_without_a_valid_run_has_nothing_to_plan_from() -> None:
     with pytest.raises(JobFailed, match="runs/prod holds no valid run"):
         of_study(study((Phase.CALIBRATE, BASELINE, failed())), "runs/prod")

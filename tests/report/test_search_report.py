@@ -195,17 +195,23 @@ def test_the_pairs_are_told_by_the_rate_that_is_claimed(study: Study) -> None:
     result = analyse(put_off)
     assert result.claimed_rate is SUSTAINED
     text = section(markdown(put_off), "Evidence")
-    shown = text.partition("### Every pair, events per second including deferred work\n")[2]
+    shown = text.partition(
+        "### Every pair as measured, events per second including deferred work\n"
+    )[2]
     listed = rows(shown.partition("\n### ")[0])
     assert [row[3] for row in listed] == [
         percent(after.eps_paid / before.eps_paid) for before, after in result.pairs
+    ]
+    assert "| change over the steady window |" in shown
+    assert [row[4] for row in listed] == [
+        percent(after.eps / before.eps) for before, after in result.pairs
     ]
     assert text.count("sent / indexed |\n") == 1
     # Of one that ended before there were enough of them, too.
     last = put_off.of(Phase.CONFIRM)[4].number
     early = replace(put_off, trials=tuple(one for one in put_off.trials if one.number < last))
     assert analyse(early).verdict.claimed is None
-    assert "### Every pair, events per second" in section(markdown(early), "Evidence")
+    assert "### Every pair as measured, events per second" in section(markdown(early), "Evidence")
 
 
 def test_each_change_has_what_it_gave_with_its_interval(study: Study) -> None:
@@ -312,13 +318,13 @@ def test_what_was_taken_back_is_listed_apart_with_why(study: Study) -> None:
     to_change = rows(section(text, "What to change"))
     assert sorted(path for row in to_change for path in changed(row)) == sorted(dict(left))
     first = text.split("\n## ", 1)[0]
-    assert f"{len(back)} more gave nothing and were taken back" in first
+    assert f"{len(back)} more were taken back, not shown to give anything" in first
 
 
 def test_without_a_claim_no_change_is_given_an_effect(study: Study) -> None:
     trials = tuple(t for t in study.trials if t.phase is not Phase.CONFIRM)
     unclaimed = replace(study, trials=trials)
-    assert judge(unclaimed).claim is Claim.UNFINISHED
+    assert judge(unclaimed).claim is Claim.NOT_SHOWN
     assert "| change" not in markdown(unclaimed)
     assert "What each change gave" not in markdown(unclaimed)
 

@@ -228,6 +228,58 @@ def test_a_gain_that_is_not_shown_has_no_costs(study: Study) -> None:
     assert "minimum detectable gain: " in told(unshown)
 
 
+def test_where_the_claim_is_the_lower_of_two_rates_both_are_named(study: Study) -> None:
+    def put_off(trial: Trial, run: Measurement) -> Measurement:
+        return replace(run, eps_paid=run.eps * (0.8 if trial.changes else 1.0))
+
+    said = told(with_runs(study, put_off))
+    claimed, other = judge(with_runs(study, put_off)).claimed, judge(study).eps
+    assert claimed is not None
+    assert other is not None
+    of = f"{(claimed.ratio - 1) * 100:+.0f} %", f"{(other.ratio - 1) * 100:+.0f} %"
+    assert f"{of[0]} events per second including deferred work: " in said
+    assert (
+        f"the claim is the lower of two rates: {of[1]} over the steady window and {of[0]} "
+        "including deferred work"
+    ) in said
+    assert "the lower of two" not in told(study)
+
+
+def test_a_rate_that_counts_more_and_fell_stands_in_the_headline_without_green(
+    study: Study,
+) -> None:
+    """Merges that go on for long after the window are in no claim."""
+
+    def merging(trial: Trial, run: Measurement) -> Measurement:
+        rate = (40_000 if trial.changes else 48_000) + 100 * (trial.number % 5)
+        return replace(run, eps_merged=float(rate))
+
+    slower = with_runs(study, merging)
+    said = sentence(analyse(slower))
+    assert re.search(
+        r"lost\)\. But slower where more is counted: first send to merged as well -1\d % "
+        r"\(95 % sure of -\d\d % to -\d\d %\)\.",
+        said,
+    )
+    assert said in told(slower)
+    assert not search_report(analyse(slower), DIRECTORY).first.is_improvement
+    assert search_report(analyse(study), DIRECTORY).first.is_improvement
+
+
+def test_where_no_setting_was_tried_for_speed_nothing_was_found(study: Study) -> None:
+    """Pairs of the repairs alone, or none at all, are of nothing that was found to be fast."""
+    scored = {Phase.SEARCH, Phase.FINAL, Phase.EFFECTS, Phase.CONFIRM, Phase.RECIPE, Phase.CHECK}
+    untried = replace(study, trials=tuple(t for t in study.trials if t.phase not in scored))
+    said = sentence(analyse(untried))
+    assert said.startswith(
+        "No improvement was shown: the time was enough for 0 of the 6 pairs that can show one, and "
+        "no setting was tried for speed. "
+    )
+    assert "found" not in said
+    unshown = with_runs(study, lambda one, _: measured(1000 + one.number % 3))
+    assert "the best that was found was not shown to be faster" in sentence(analyse(unshown))
+
+
 def number(text: str) -> float:
     return float(text.split()[0].replace(",", "").replace("+", ""))
 
@@ -335,7 +387,7 @@ def test_the_terminal_says_what_changed_from_what_and_fits(study: Study, width: 
     for path, level in result.verdict.changes:
         assert f"{path} " in words
         assert f"-> {level_text(level)}" in words
-    assert re.search(r"events per second: [\d,]+ -> [\d,]+", words)
+    assert re.search(r"events per second over the steady window: [\d,]+ -> [\d,]+", words)
 
 
 def test_the_next_command_follows_from_the_verdict(study: Study) -> None:

@@ -296,9 +296,12 @@ def test_the_last_block_of_a_design_may_take_time_from_the_pairs() -> None:
 
 
 def test_the_search_goes_on_until_what_follows_needs_the_time() -> None:
-    """The finals too, once there are points enough to choose among; the first points may take
-    time from the pairs, and the very first from the time beyond the budget."""
-    tried = [trial(number, beside_s=3.0) for number in range(FEWEST_SEARCH_TRIALS)]
+    """The finals too, once there are points enough to choose among.  What takes the winner apart
+    and then the finals give way to the first half of the climb; the first points may take time
+    from the windows of the pairs, and the very first from the time beyond the budget."""
+    planned = forecast(WARM_UP).plans.searching
+    tried = [trial(number, beside_s=3.0) for number in range(planned // 2)]
+    assert len(tried) > FEWEST_SEARCH_TRIALS
 
     def ends_at(at_s: float, *known: Trial) -> bool:
         """Whether there is room until then, and none after it."""
@@ -308,6 +311,7 @@ def test_the_search_goes_on_until_what_follows_needs_the_time() -> None:
     of = forecast(WARM_UP, *tried, at_s=0.0)
     finals_s = of.plans.finals * of.takes_s(of.plans.final)
     assert ends_at(of.free_s(BEST) - finals_s - 9.0, *tried)
+    assert ends_at(of.spare_s(BEST) - 9.0, *tried[:-1])
     latest_s = BUDGET_S - 9.0 - forecast(WARM_UP).least_pairs_s(BEST) - END_S
     assert ends_at(latest_s, *tried[:3])
     assert ends_at(latest_s + 50)

@@ -108,8 +108,10 @@ def test_the_smaller_of_the_two_is_claimed() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5])
 def test_with_fewer_pairs_than_can_show_anything_nothing_is_claimed(count: int) -> None:
+    """A search that came to its end says that none was shown, and how many pairs it had."""
     found = verdict(pairs(count, 2.0))
-    assert (found.claim, found.changes) == (Claim.UNFINISHED, BASELINE)
+    assert (found.claim, found.changes, found.claimed) == (Claim.NOT_SHOWN, BASELINE, None)
+    assert found.failure == f"the time was enough for {count} of the 6 pairs that can show one"
 
 
 def torn(trials: tuple[Trial, Trial], how: str) -> tuple[Trial, ...]:
@@ -134,7 +136,7 @@ def test_what_is_no_pair_does_not_count(how: str) -> None:
     made = pairs(6, 1.2)
     assert verdict(made).claim is Claim.IMPROVED
     found = verdict([torn(made[0], how), *made[1:]])
-    assert (found.claim, found.changes) == (Claim.UNFINISHED, BASELINE)
+    assert (found.claim, found.changes) == (Claim.NOT_SHOWN, BASELINE)
 
 
 def test_pairs_of_a_point_that_had_to_give_way_do_not_count() -> None:
@@ -184,7 +186,7 @@ def test_what_another_point_lost_does_not_matter() -> None:
 
 def test_a_search_that_confirmed_nothing_claims_nothing() -> None:
     tried = Trial(0, Phase.SEARCH, BEST, "", PLAN, run(90_000, 1), 0.0, ended_s=10.0)
-    assert verdict([], tried).claim is Claim.UNFINISHED
+    assert verdict([], tried).claim is Claim.NOT_SHOWN
     lost = replace(tried, outcome=failed("1 lost"))
     found = verdict([], lost)
     assert found.claim is Claim.INFEASIBLE
@@ -216,7 +218,7 @@ def test_what_failed_at_a_fixed_rate_is_told_rather_than_what_failed_in_the_sear
         "freshness: p99 99 s, freshness_p99_s allows 45 s."
     )
     fresh = replace(trials[3], outcome=paced())
-    assert verdict([], *trials[:3], fresh, trials[4]).claim is Claim.UNFINISHED
+    assert verdict([], *trials[:3], fresh, trials[4]).claim is Claim.NOT_SHOWN
 
 
 def test_a_point_that_was_stale_at_a_fixed_rate_is_not_recommended() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -75,7 +76,8 @@ def test_a_usual_profile_has_more_than_twenty_knobs_on_both_sides() -> None:
 
 @pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
 def test_every_knob_of_every_profile_is_well_formed(path: Path) -> None:
-    """Few distinct levels in order, the current one among them; parents first."""
+    """Few distinct levels in order, the current one among them; parents first.  What is told of it
+    says the thing, and no number of a finding."""
     profile = load_profile(path).profile
     if not profile.indexed:
         return
@@ -93,6 +95,7 @@ def test_every_knob_of_every_profile_is_well_formed(path: Path) -> None:
             assert set(seen[need.path].levels) - set(need.levels)
         assert knob.keys
         assert knob.helps
+        assert not re.search(r"\bF\d", f"{knob.why} {knob.note}")
         seen[knob.path] = knob
 
 

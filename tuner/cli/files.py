@@ -18,6 +18,7 @@ from tuner.cli.console import OutputFormat, result_json, say
 from tuner.cli.layout import show_blocks
 from tuner.errors import BadProfile, BadUsage, JobFailed, Refused
 from tuner.host.lock import holding
+from tuner.lab.scratch import remove_abandoned
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, parse_profile, snippets_of
 from tuner.profile.edit import is_outside, moved, snippet_paths
@@ -140,6 +141,7 @@ def running_metrics(path: Path | None, gauges: Gauges) -> Iterator[MetricsFile]:
 @contextlib.contextmanager
 def new_run_directory(wanted: Path | None, name: str) -> Iterator[Path]:
     """An empty folder that is ours alone: the one wanted, else `rsyslog-tune-runs/NAME-DATE-TIME`.
+    What the lab of a search that was killed left in it is removed first.
 
     It is gone afterwards when nothing was written.  Raises JobFailed, BadUsage or Locked.
     """
@@ -147,6 +149,7 @@ def new_run_directory(wanted: Path | None, name: str) -> Iterator[Path]:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with writing_to(directory):
+            remove_abandoned()
             if any(path.name != _LOCK for path in directory.iterdir()):
                 raise BadUsage(f"{directory} is not empty: name a new folder with --run-dir")
             yield directory
@@ -171,6 +174,16 @@ def writing_to(directory: Path) -> Iterator[None]:
             reason = error.strerror
             raise JobFailed(f"cannot write to the run directory {directory}: {reason}") from None
         yield
+
+
+def require_begun(directory: Path) -> None:
+    """Raise JobFailed for the folder of a search that was killed before it began to measure."""
+    remove_abandoned()
+    if directory.is_dir() and all(path.name == _LOCK for path in directory.iterdir()):
+        raise JobFailed(
+            f"{directory}: this search was ended before it had begun to measure, so there is "
+            "nothing to resume: start it again with the same command, into the same --run-dir"
+        )
 
 
 def keep_snippets(directory: Path, written: LoadedProfile) -> None:

@@ -10,7 +10,13 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import OutputFormat, Verbosity, print_result, result, result_json
-from tuner.cli.files import MetricsFileOption, new_run_directory, running_metrics, writing_to
+from tuner.cli.files import (
+    MetricsFileOption,
+    new_run_directory,
+    require_begun,
+    running_metrics,
+    writing_to,
+)
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
     ClusterOption,
@@ -265,6 +271,7 @@ def _gone_on(
     metrics_path: Path | None,
 ) -> Worked:
     """A search that was ended before; one that was finished is only told again."""
+    require_begun(directory)
     record = recorded_or_set_aside(directory)
     job = resumed(directory, record, clock, on_cluster=on_cluster)
     if record.study.ending is Ending.FINISHED:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tuner.errors import JobFailed
 from tuner.lint.load import parse_profile
 from tuner.measure.measurement import Measurement
-from tuner.search.study import BASELINE, Phase, Study
+from tuner.search.study import BASELINE, Ending, Phase, Study
 from tuner.search.verdict import Claim, judge
 
 # gzip(1)'s default.
@@ -128,12 +128,16 @@ def _by_machine(
 
 def of_study(study: Study, name: str) -> Measured:
     """What the recommended profile of a search reached: the winner's confirming runs, the profile's
-    own where no improvement is shown, and the repeats of the calibration where none were made."""
+    own where no improvement is shown, and the repeats of the calibration where none were made.
+    Raises JobFailed for a search that failed before it confirmed anything."""
     header = study.header
     wins = judge(study).claim is Claim.IMPROVED
     confirmed = [one for one in study.of(Phase.CONFIRM) if (one.changes != BASELINE) is wins]
     which = "confirming runs of the best found" if wins else "confirming runs as written"
     if not any(one.measurement for one in confirmed):
+        if study.ending is Ending.FAILED:
+            why = f" ({study.reason})" if study.reason else ""
+            raise JobFailed(f"{name}: the search failed{why}: measure again to plan from it")
         confirmed = list(study.of(Phase.CALIBRATE))
         which = "calibration as written"
     runs = [(one.machine, run) for one in confirmed if (run := one.measurement)]

@@ -77,7 +77,8 @@ def _at_risk(result: StudyResult) -> str:
 def _claim(result: StudyResult) -> str:
     verdict, claimed = result.verdict, result.verdict.claimed
     if verdict.claim is Claim.IMPROVED and claimed is not None:
-        of = " of rsyslogd, sending to the test sink" if result.is_sink else _of_rate(result)
+        over = f" {result.claimed_rate.over}"
+        of = " of rsyslogd, sending to the test sink" if result.is_sink else over
         before, after = map(eps, claimed.averages)
         return (
             f"{_gain(claimed.ratio)} events per second{of}: {before} -> {after} "
@@ -88,11 +89,6 @@ def _claim(result: StudyResult) -> str:
     claim = verdict.claim.value
     said = f"{claim[0].upper()}{claim[1:]}. {verdict.failure}".strip().removesuffix(".")
     return f"{said}. {_left(result)}" if verdict.claim is Claim.INFEASIBLE else f"{said}."
-
-
-def _of_rate(result: StudyResult) -> str:
-    """The rate that a claim is of, with the other one named where it says something else."""
-    return f" {result.claimed_rate.over}"
 
 
 def _not_shown(result: StudyResult) -> str:

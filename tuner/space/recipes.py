@@ -88,7 +88,7 @@ RECIPES = (
     Recipe(
         "filtered replies",
         "rsyslog's source, plugins/omelasticsearch: it parses each reply in full and reads errors "
-        "and each item's status and error only (finding F16)",
+        "and each item's status and error only",
         _FILTER,
     ),
     Recipe(

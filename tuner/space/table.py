@@ -49,7 +49,7 @@ _REPLIES = (
     "`timeout`, `1m&filter_path=...`, because rsyslog has no parameter for it"
 )
 _OF_REPLIES = (
-    "omelasticsearch parses each reply in full and uses only these parts of it (F16): smaller "
+    "omelasticsearch parses each reply in full and uses only these parts of it: smaller "
     "replies take less CPU on both sides"
 )
 _OF_HANDING_OVER = (
@@ -61,14 +61,14 @@ _OF_BULKS = (
 )
 _LARGER_BULKS = (
     "a request takes longer to be answered, and after a broken connection its events are sent "
-    "again one by one (F3)"
+    "again one by one"
 )
 _OF_WORKERS = (
     "a worker waits until its request is answered: with several, requests are made meanwhile"
 )
 _OF_STARTS = (
-    "a further worker starts once so many events wait for it (F11): with a batch each, none sends "
-    "small requests"
+    "a further worker starts once so many events wait for it: with a batch each, none sends small "
+    "requests"
 )
 _EARLIER_STARTS = "several workers overtake one another: sooner, where they start sooner"
 _OF_REFRESHES = "every refresh makes a segment: fewer ones are larger, and need fewer merges"
