@@ -16,7 +16,7 @@ from tuner.flood.spec import FloodProgress, FloodSpec
 from tuner.host.child import Child
 from tuner.lab.loads import LoadCounts, SenderProcess
 
-START_TIMEOUT_S = 15.0
+START_TIMEOUT_S = 60.0
 
 
 def sender_here() -> SenderProcess:
@@ -48,7 +48,7 @@ class Flood:
             self._tell(self.spec)
             self._await(lambda: self._status is not None, START_TIMEOUT_S)
             if self._status is None:
-                raise JobFailed(f"the flood did not start: {self._child.complaint()}")
+                raise JobFailed(f"the flood did not start{self._why_not()}")
             if self._status.progress.error is not None:
                 raise JobFailed(f"the flood cannot start: {self._status.progress.error}")
         except BaseException:
@@ -58,6 +58,12 @@ class Flood:
 
     def __exit__(self, *error: object) -> None:
         self._kill()
+
+    def _why_not(self) -> str:
+        """Why there was no news of the process, as the end of a sentence."""
+        if self._ended:
+            return f": {self._running().complaint()}"
+        return f" within {START_TIMEOUT_S:g} s: this machine is very busy"
 
     def steer(self, limit: int, per_second: float | None) -> None:
         """Allow `limit` messages in total, at most `per_second`; None is as fast as it goes."""

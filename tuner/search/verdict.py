@@ -188,7 +188,7 @@ class Outcome:
 def outcome_of(study: Study, name: str) -> Outcome:
     """What the search in `name` ended with; raises JobFailed when it confirmed nothing."""
     verdict = judge(study)
-    if verdict.claim not in {Claim.IMPROVED, Claim.NOT_SHOWN}:
+    if verdict.claim not in {Claim.IMPROVED, Claim.NOT_SHOWN} or verdict.claimed is None:
         raise JobFailed(f"{name} holds no confirmed pairs to compare: {verdict.claim.value}")
     pairs = pairs_of(study.trials)
     written = tuple(before for before, _ in pairs)
