@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
+import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from tuner.lint.repairs import every_change
+from tuner.measure.paired import FEWEST_PAIRS
 from tuner.report.figures import share
 from tuner.report.first_screen import first_screen, numbers, rates
 from tuner.report.result import Doubted, EffectGroup, StudyResult
@@ -35,6 +38,7 @@ from tuner.report.sections import (
     Report,
     ReportSection,
 )
+from tuner.search.budget import FEWEST_CALIBRATING, FEWEST_SEARCH_TRIALS
 from tuner.search.study import SCHEMA, Ending, Options, Study
 from tuner.search.times import Times
 from tuner.search.verdict import Claim, Loss, Verdict
@@ -106,12 +110,22 @@ def next_command(result: StudyResult, directory: Path) -> str | None:
         case Claim.IMPROVED:
             words = ["render", str(best), "-o", "rendered"]
         case Claim.NOT_SHOWN | Claim.UNFINISHED:
-            minutes = f"{2 * header.budget_s / _MINUTE_S:.0f}m"
-            words = ["search", *_searched(result), "--budget", minutes]
+            words = ["search", *_searched(result), "--budget", f"{_minutes(result):.0f}m"]
             words += ["--warm-start", str(directory), *_again(header.options), *there]
         case Claim.INFEASIBLE:
             return None
     return shlex.join(["rsyslog-tune", *words])
+
+
+def _minutes(result: StudyResult) -> float:
+    """Twice the budget, and where that had no time for the pairs what a small search takes by the
+    trials that there were."""
+    study, twice = result.study, 2 * result.study.header.budget_s / _MINUTE_S
+    took_s = [trial.ended_s - trial.at_s for trial in study.trials]
+    if result.verdict.claimed is not None or not took_s:
+        return twice
+    trials = 2 * FEWEST_PAIRS + FEWEST_CALIBRATING + FEWEST_SEARCH_TRIALS
+    return max(twice, math.ceil(trials * statistics.fmean(took_s) / _MINUTE_S) + 1)
 
 
 def _searched(result: StudyResult) -> list[str]:
