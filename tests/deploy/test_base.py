@@ -15,8 +15,6 @@ from tuner.deploy.plan import DeployPlan, host_change, read_plan, saved, unfit
 from tuner.deploy.target import Facts, LiveFile
 from tuner.errors import BadProfile, Refused
 from tuner.lint.load import LoadedProfile, load_profile
-from tuner.render.artefacts import render
-from tuner.render.export import Format, exported
 from tuner.render.form import WHOLE, Form
 
 HOST = InventoryHost("collector1", "ssh://collector1")
@@ -163,17 +161,3 @@ def test_a_host_gets_its_own_values_among_the_changes(copied: Path) -> None:
     own = host_profile(profile(copied, base), machine, None, WHOLE)
     assert 'queue.size="9000"' in own.files[DROP_IN]
     assert 'queue.size="70000"' in own.files[CONF]
-
-
-def test_what_puts_one_file_in_place_takes_a_base_of_one_file(copied: Path) -> None:
-    base = "{rsyslog: files/etc/rsyslog.d/50-es.conf, root: files}"
-    (copied / "files/etc/rsyslog.d/50-es.conf").write_text(
-        MAIN.format("/none/*.conf") + "*.* /var/log/all\n", encoding="utf-8"
-    )
-    one = profile(copied, base, "").profile
-    made = {file.path: file.text for file in exported(one, render(one), Format.ANSIBLE)}
-    assert f'rsyslog_tune_target: "{DROP_IN}"' in made["defaults/main.yml"]
-    assert "50-es.conf" in made["tasks/main.yml"]
-    two = profile(copied, "{rsyslog: files/etc/rsyslog.conf, root: files}", "").profile
-    with pytest.raises(Refused, match=r"has 2 \(rsyslog\.conf, rsyslog\.d/50-es\.conf\): render"):
-        exported(two, render(two), Format.SALT)

@@ -8,19 +8,22 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from tests.profile.examples import SMALL
 from tuner.lab.ports import free_ports
-from tuner.lint.load import parse_profile
+from tuner.lint.load import load_profile, parse_profile
 from tuner.profile.edit import edit
+from tuner.profile.model import Profile
 from tuner.render.artefacts import render
 from tuner.render.export import Format, exported
-from tuner.render.form import Form
+from tuner.render.form import WHOLE, Form
 from tuner.render.tree import write
 
 pytestmark = [
@@ -45,36 +48,34 @@ PUPPET = shutil.which("puppet")
 
 @dataclass(frozen=True)
 class Managed:
-    """A host below a folder, and what is to be installed there."""
+    """A host below a folder, what is to be installed there, which of its files opens the port, and
+    what a site sets to other than the usual."""
 
     folder: Path
     tree: Path
     port: int
-
-    @property
-    def target(self) -> Path:
-        return self.folder / "rsyslog.d/small.conf"
-
-    @property
-    def source(self) -> Path:
-        return self.tree / "files/rsyslog.d/small.conf"
+    source: Path
+    own: dict[str, object]
 
     @property
     def values(self) -> dict[str, object]:
-        """What a site sets to other than the usual."""
-        return {
+        return self.own | {
             "packages": [],
             "config": str(self.folder / "rsyslog.conf"),
-            "target": str(self.target),
             "restart": f"sh {self.folder}/restart",
             "healthy": f"ss -Hlnt 'sport = :{self.port}' | grep -q .",
             "swap": str(self.folder / "swap"),
+            "staging": str(self.folder / "stage"),
         }
 
-    def state(self) -> tuple[bytes, int, int]:
-        """What the file is: its bytes, mode and owner."""
-        found = self.target.stat()
-        return self.target.read_bytes(), stat.S_IMODE(found.st_mode), found.st_uid
+    def state(self) -> dict[Path, tuple[bytes, int, int]]:
+        """What rsyslogd's files are: their bytes, modes and owners."""
+        files = (self.folder / "rsyslog.conf", *sorted(self.folder.glob("rsyslog.d/*")))
+        every = ((path, path.stat()) for path in files)
+        return {
+            path: (path.read_bytes(), stat.S_IMODE(found.st_mode), found.st_uid)
+            for path, found in every
+        }
 
     def listens(self) -> bool:
         command = ["ss", "-Hlnt", f"sport = :{self.port}"]
@@ -120,18 +121,17 @@ def salt(host: Managed) -> tuple[bool, bool, str]:
 
 
 TOOLS = {Format.ANSIBLE: ansible, Format.PUPPET: puppet, Format.SALT: salt}
+NEEDS = {
+    Format.ANSIBLE: (),
+    Format.PUPPET: (pytest.mark.skipif(PUPPET is None, reason="make managers"),),
+    Format.SALT: (pytest.mark.skipif(not SALT.exists(), reason="make managers"),),
+}
 CASES = [
-    pytest.param(Format.ANSIBLE, Format.ANSIBLE, marks=pytest.mark.full, id="ansible"),
     pytest.param(
-        *(Format.PUPPET, Format.PUPPET),
-        marks=[pytest.mark.full, pytest.mark.skipif(PUPPET is None, reason="make managers")],
-        id="puppet",
-    ),
-    pytest.param(
-        *(Format.SALT, Format.SALT),
-        marks=[pytest.mark.full, pytest.mark.skipif(not SALT.exists(), reason="make managers")],
-        id="salt",
-    ),
+        (tool, kind), tool, marks=[pytest.mark.full, *NEEDS[tool]], id=f"{tool.value}-{kind}"
+    )
+    for tool in TOOLS
+    for kind in ("fragment", "base")
 ]
 
 
@@ -140,34 +140,133 @@ def run(command: Sequence[str], **more: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
+class Templates(BaseHTTPRequestHandler):
+    """An engine that keeps the templates that it gets."""
+
+    server: Engine
+
+    def do_GET(self) -> None:
+        found = self.server.templates.get(self.path)
+        self._answer(404 if found is None else 200, found or b"{}")
+
+    def do_PUT(self) -> None:
+        length = int(self.headers["Content-Length"])
+        self.server.templates[self.path] = self.rfile.read(length)
+        self.server.puts += 1
+        self._answer(200, b'{"acknowledged":true}')
+
+    def _answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Engine(ThreadingHTTPServer):
+    """What it was given, by path, and how often."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Templates)
+        self.templates: dict[str, bytes] = {}
+        self.puts = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
 @pytest.fixture
-def host(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Managed]:
+def engine() -> Iterator[Engine]:
+    with Engine() as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+
+
+def fragment(folder: Path, port: int) -> tuple[Profile, Form]:
+    """A profile that goes beside what the host has."""
+    changes: dict[str, object] = {
+        "inputs[0].port": port,
+        "outputs": [{"name": "all", "type": "omfile", "file": f"{folder}/all.log"}],
+    }
+    form = Form(is_fragment=True, loaded=frozenset({"imuxsock"}))
+    return parse_profile(edit(SMALL, changes), "p").profile, form
+
+
+def base(folder: Path, port: int) -> tuple[Profile, Form]:
+    """A profile on top of a copy of the host's files, which changes two of them; the host has not
+    all of them."""
+    copy = folder / "copy" / folder.relative_to("/")
+    (copy / "rsyslog.d").mkdir(parents=True)
+    shutil.copy(folder / "rsyslog.conf", copy)
+    (copy / "rsyslog.d/10-in.conf").write_text(INPUT.format(port=port), encoding="utf-8")
+    (copy / "rsyslog.d/20-out.conf").write_text(OUTPUT.format(folder=folder), encoding="utf-8")
+    template = {"index_patterns": ["logs"], "template": {"settings": {"number_of_shards": 1}}}
+    (folder / "t.json").write_text(json.dumps(template), encoding="utf-8")
+    named = f"rsyslog: copy{folder}/rsyslog.conf, root: copy, template: t.json"
+    changes = '{"action[all].queue.size": 5000, main_queue.size: 70000}'
+    text = f"name: small\nbase: {{{named}}}\nchanges: {changes}\n"
+    (folder / "small.yaml").write_text(text, encoding="utf-8")
+    return load_profile(folder / "small.yaml").profile, WHOLE
+
+
+INPUT = """\
+module(load="imtcp")
+ruleset(name="in") {{ call out }}
+input(type="imtcp" port="{port}" address="127.0.0.1" ruleset="in")
+"""
+OUTPUT = """\
+ruleset(name="out") {{
+    action(type="omfile" name="all" file="{folder}/all.log" queue.type="LinkedList")
+}}
+"""
+
+
+@pytest.fixture
+def host(tmp_path: Path, request: pytest.FixtureRequest, engine: Engine) -> Iterator[Managed]:
+    format_, kind = request.param
     (tmp_path / "rsyslog.d").mkdir()
     (tmp_path / "rsyslog.conf").write_text(HOST.format(folder=tmp_path), encoding="utf-8")
     (tmp_path / "restart").write_text(RESTART.format(folder=tmp_path), encoding="utf-8")
     port = free_ports(1)
-    changes: dict[str, object] = {
-        "inputs[0].port": port,
-        "outputs": [{"name": "all", "type": "omfile", "file": f"{tmp_path}/all.log"}],
-    }
-    profile = parse_profile(edit(SMALL, changes), "p").profile
-    files = render(profile, form=Form(is_fragment=True, loaded=frozenset({"imuxsock"})))
+    profile, form = {"fragment": fragment, "base": base}[kind](tmp_path, port)
     tree = tmp_path / "site" / "rsyslog_small"
-    write(exported(profile, files, request.param), tree)
-    yield Managed(tmp_path, tree, port)
+    files = render(profile, form=form)
+    write(exported(profile, files, format_, form), tree)
+    name = "small" if kind == "fragment" else "10-in"
+    source = tree / "files/rsyslog.d" / f"{name}.conf"
+    target = str(tmp_path / "rsyslog.d/small.conf")
+    installed = {"source": "rsyslog.d/small.conf", "target": target, "mode": "0644"}
+    own: dict[str, object] = {"files": [installed]}
+    yield Managed(
+        tmp_path, tree, port, source, own if kind == "fragment" else {"engine": engine.url}
+    )
     pid = tmp_path / "pid"
     if pid.exists():
         subprocess.run(["sh", "-c", f"kill $(cat {pid})"], check=True)
 
 
 @pytest.mark.parametrize(("host", "tool"), CASES, indirect=["host"])
-def test_what_is_applied_runs_and_what_does_not_is_taken_back(host: Managed, tool: Format) -> None:
+def test_what_is_applied_runs_and_what_does_not_is_taken_back(
+    host: Managed, tool: Format, engine: Engine
+) -> None:
     apply = TOOLS[tool]
     succeeded, changed, said = apply(host)
     assert (succeeded, changed) == (True, True), said
     assert host.listens()
     succeeded, changed, said = apply(host)
     assert (succeeded, changed) == (True, False), said
+    if "engine" in host.own:
+        (path,) = engine.templates
+        assert (path, engine.puts) == ("/_index_template/small", 1)
+        assert json.loads(engine.templates[path])["_meta"]["managed_by"] == "rsyslog-tune"
+        assert b'queue.size="70000"' in (host.folder / "rsyslog.conf").read_bytes()
+        assert b'queue.size="5000"' in (host.folder / "rsyslog.d/20-out.conf").read_bytes()
     good, before = host.source.read_text(encoding="utf-8"), host.state()
 
     host.source.write_text(good + "this is no RainerScript {\n", encoding="utf-8")

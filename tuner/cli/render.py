@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, print_result
+from tuner.cli.console import OutputFormat, print_result, say
 from tuner.cli.options import (
     LOCAL,
     FragmentOption,
@@ -128,7 +128,13 @@ def _exported(
         raise BadUsage(
             f"-o {directory}: Puppet finds a module by the name of its folder: end it in {module}"
         )
-    return exported(profile, artefacts_of(profile, site, form), format_, site)
+    given = None if profile.base is None else profile.base.kept.template
+    if format_ is not Format.PLAIN and given is not None and not given.says_patterns:
+        say(
+            f"{given.file} has no index_patterns: what installs the files does not give it to the "
+            "engine"
+        )
+    return exported(profile, artefacts_of(profile, site, form), format_, form, site)
 
 
 def _say_written(

@@ -14,7 +14,13 @@ from tuner.lint.candidate import with_edits
 from tuner.lint.load import LoadedProfile
 from tuner.profile.model import BaseFiles, Profile
 from tuner.profile.placement import sockets_of
-from tuner.render.artefacts import Artefact, base_files, configuration, engine_artefacts
+from tuner.render.artefacts import (
+    Artefact,
+    base_files,
+    base_places,
+    configuration,
+    engine_artefacts,
+)
 from tuner.render.form import Form
 from tuner.render.modules import packages_of
 from tuner.render.templates import Templates
@@ -63,7 +69,9 @@ def host_profile(
         live = machine.paths.live(own.name if form.is_fragment else None)
         return HostProfile(machine, own, {file.path: file}, {file.path: live})
     artefacts = base_files(own.base.kept)
-    places = _places(own.base, machine, form.is_fragment)
+    first = PurePosixPath(next(iter(own.base.kept.changed.files)))
+    live = machine.paths.live(first.stem if form.is_fragment else None)
+    places = base_places(own.base, live)
     for there in places.values():
         folder = str(PurePosixPath(there).parent)
         if there != machine.paths.configuration and folder != machine.paths.fragments:
@@ -73,23 +81,6 @@ def host_profile(
                 "paths of the inventory, or render the files and bring them there yourself"
             )
     return HostProfile(machine, own, artefacts, places)
-
-
-def _places(base: BaseFiles, machine: InventoryHost, is_fragment: bool) -> dict[str, str]:
-    """Where the files of a base belong on a host: a base that is named by its whole path, or is a
-    copy below a root, says it; else its first file is the host's configuration or a drop-in, and
-    those beside it go beside that."""
-    kept = base.kept
-    if base.place is not None:
-        return {path: kept.on_its_host(path) for path in kept.changed.files}
-    first = next(iter(kept.changed.files))
-    live = machine.paths.live(PurePosixPath(first).stem if is_fragment else None)
-    here, there = PurePosixPath(first).parent, PurePosixPath(live).parent
-    places = {}
-    for path in kept.changed.files:
-        is_below = PurePosixPath(path).is_relative_to(here)
-        places[path] = str(there / PurePosixPath(path).relative_to(here)) if is_below else path
-    return {**places, first: live}
 
 
 def for_host(loaded: LoadedProfile, machine: InventoryHost) -> LoadedProfile:

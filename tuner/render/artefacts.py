@@ -13,7 +13,7 @@ from tuner.engines.release import Engine
 from tuner.errors import BadTemplate, Refused
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
-from tuner.profile.model import Profile
+from tuner.profile.model import BaseFiles, Profile
 from tuner.rainerscript.quoting import fold
 from tuner.rainerscript.secrets import hidden
 from tuner.render.document import Identity
@@ -98,6 +98,22 @@ def base_files(kept: KeptBase) -> dict[str, Artefact]:
             str(below).lstrip("/"), file.text, private=hidden(file.text) != file.text
         )
     return made
+
+
+def base_places(base: BaseFiles, live: str) -> dict[str, str]:
+    """Where the files of a base belong on a host, by their paths here: a base that is named by its
+    whole path, or is a copy below a root, says it; else the first one is `live`, and those beside
+    it go beside that."""
+    kept = base.kept
+    if base.place is not None:
+        return {path: kept.on_its_host(path) for path in kept.changed.files}
+    first = next(iter(kept.changed.files))
+    here, there = PurePosixPath(first).parent, PurePosixPath(live).parent
+    places = {}
+    for path in kept.changed.files:
+        is_below = PurePosixPath(path).is_relative_to(here)
+        places[path] = str(there / PurePosixPath(path).relative_to(here)) if is_below else path
+    return {**places, first: live}
 
 
 def engine_artefacts(profile: Profile, templates: Templates | None = None) -> tuple[Artefact, ...]:

@@ -78,15 +78,22 @@ def first_index(index: Index, templates: Templates | None = None) -> Json:
     return _filled(templates, FIRST_INDEX, target=index.target)
 
 
-def marked(template: GivenTemplate) -> Json:
-    """A template of the user's as it is put: with the mark of what is ours, for which the older
-    kind has room in its mappings alone."""
+def marked(template: GivenTemplate) -> tuple[Json, str]:
+    """A template of the user's as it is put, and the mark by which that is known: it says that it
+    is ours, for which the older kind has room in its mappings alone."""
     body = dict(template.body)
     place = body if template.is_composable else dict(template.mappings)
     meta = place.get("_meta")
-    mark = {"managed_by": OURS, "profile_hash": fingerprint(body)}
-    place["_meta"] = (meta if isinstance(meta, dict) else {}) | mark
-    return place if template.is_composable else body | {"mappings": place}
+    mark = fingerprint(body)
+    ours = {"managed_by": OURS, "profile_hash": mark}
+    place["_meta"] = (meta if isinstance(meta, dict) else {}) | ours
+    return (place if template.is_composable else body | {"mappings": place}), mark
+
+
+def place_of(template: GivenTemplate, profile: str) -> str:
+    """Where a template of the user's is put: by the name that its file says, else the profile's."""
+    folder = "_index_template" if template.is_composable else "_template"
+    return f"{folder}/{template.name or profile}"
 
 
 def live_settings(output: OmelasticsearchOutput, templates: Templates | None = None) -> Json:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from enum import Enum
+from pathlib import PurePosixPath
+from posixpath import basename
+from typing import NamedTuple
 
-from tuner.errors import Refused
-from tuner.profile.model import Profile
+from tuner.profile.model import BaseFiles, Profile
 from tuner.profile.placement import sockets_of
-from tuner.render.artefacts import RSYSLOG, Artefact, fragment_path
+from tuner.render.artefacts import RSYSLOG, Artefact, base_files, base_places, fragment_path
+from tuner.render.engine_files import marked, place_of
 from tuner.render.fingerprint import fingerprint
+from tuner.render.form import WHOLE, Form
 from tuner.render.modules import packages_of
 from tuner.render.templates import Templates, shipped_templates
 
 _SWAP = "swap"
+_CONFIG = f"/etc/{RSYSLOG}"
 FILES = "files/"
 
 
@@ -39,53 +45,99 @@ _WRITTEN = {
 }
 
 
+class _Installed(NamedTuple):
+    """A file that goes to a host: which one here, where it belongs there, and its mode."""
+
+    source: str
+    target: str
+    mode: str
+
+
+class _Given(NamedTuple):
+    """The index template that the engine gets: its file and text, where it is put, the mark by
+    which it is known there, and the engine as the configuration names it."""
+
+    source: str
+    text: str
+    path: str
+    mark: str
+    engine: str
+
+
 def exported(
-    profile: Profile, rendered: Sequence[Artefact], form: Format, templates: Templates | None = None
+    profile: Profile,
+    rendered: Sequence[Artefact],
+    format_: Format,
+    form: Form = WHOLE,
+    templates: Templates | None = None,
 ) -> tuple[Artefact, ...]:
     """The rendered files of a profile as a role of Ansible, a module of Puppet or a state of Salt,
-    sorted by path; as they are for PLAIN.  Raises Refused for a base of several files."""
-    if form is Format.PLAIN:
+    sorted by path; as they are for PLAIN."""
+    if format_ is Format.PLAIN:
         return tuple(rendered)
-    source, target = _configuration(profile, rendered, form)
-    module = puppet_module(profile)
+    base, module = profile.base, puppet_module(profile)
+    files = _of_profile(profile, rendered) if base is None else _of_base(base, form)
+    given = None if base is None else _given(profile, base)
+    texts = {one.path: one.text for one in rendered}
     values: dict[str, object] = {
         "profile": profile.name,
         "module": module,
-        "files": f"puppet:///modules/{module}/",
-        "source": source.path,
-        "mode": "0600" if source.private else "0644",
-        "config": f"/etc/{RSYSLOG}",
-        "target": target,
-        "packages": ["rsyslog", *sorted(packages_of(source.text))],
+        "module_files": f"puppet:///modules/{module}/",
+        "config": _CONFIG,
+        "files": [one._asdict() for one in files],
+        "template": None if given is None else given._asdict(),
+        "packages": [
+            "rsyslog",
+            *sorted(packages_of("\n".join(texts[one.source] for one in files))),
+        ],
         "restart": "systemctl restart rsyslog",
         "healthy": " && ".join(_signs(profile)),
         "swap": "/usr/local/sbin/rsyslog-tune-swap",
+        "staging": f"/var/lib/rsyslog-tune-{profile.name}",
     }
     values["digest"] = fingerprint(values)
     writer = templates or shipped_templates()
-    written = {**_WRITTEN[form], f"{FILES}{_SWAP}": f"{_SWAP}.j2"}
-    files = [Artefact(FILES + one.path, one.text, one.private) for one in rendered]
-    files += [
+    written = {**_WRITTEN[format_], f"{FILES}{_SWAP}": f"{_SWAP}.j2"}
+    made = [Artefact(FILES + one.path, one.text, one.private) for one in rendered]
+    if given is not None:
+        made = [one for one in made if one.path != FILES + given.source]
+        made.append(Artefact(FILES + given.source, given.text))
+    made += [
         Artefact(path, writer.fill(f"export/{template}", **values))
         for path, template in written.items()
     ]
-    return tuple(sorted(files, key=lambda file: file.path))
+    return tuple(sorted(made, key=lambda file: file.path))
 
 
-def _configuration(
-    profile: Profile, rendered: Sequence[Artefact], form: Format
-) -> tuple[Artefact, str]:
+def _of_profile(profile: Profile, rendered: Sequence[Artefact]) -> list[_Installed]:
     """What rsyslogd reads, and where it belongs."""
-    if profile.base is None:
-        source = next(one for one in rendered if one.path in (RSYSLOG, fragment_path(profile)))
-        return source, f"/etc/{source.path}"
-    if len(rendered) > 1:
-        names = ", ".join(one.path for one in rendered)
-        raise Refused(
-            f"what --format {form.value} writes puts one file in place, and the base has "
-            f"{len(rendered)} ({names}): render them without --format, or apply the profile"
-        )
-    return rendered[0], profile.base.place or f"/etc/{RSYSLOG}"
+    source = next(one for one in rendered if one.path in (RSYSLOG, fragment_path(profile)))
+    return [_Installed(source.path, f"/etc/{source.path}", _mode(source))]
+
+
+def _of_base(base: BaseFiles, form: Form) -> list[_Installed]:
+    """The same of the user's own files; what is included comes before what includes it."""
+    artefacts = base_files(base.kept)
+    first = PurePosixPath(next(iter(artefacts)))
+    live = f"{_CONFIG.removesuffix('.conf')}.d/{first.stem}.conf" if form.is_fragment else _CONFIG
+    places = base_places(base, live)
+    every = [_Installed(one.path, places[here], _mode(one)) for here, one in artefacts.items()]
+    return every[::-1]
+
+
+def _mode(file: Artefact) -> str:
+    return "0600" if file.private else "0644"
+
+
+def _given(profile: Profile, base: BaseFiles) -> _Given | None:
+    """None where nothing says which indices a template is for: no engine takes that."""
+    template = base.kept.template
+    if template is None or not template.says_patterns:
+        return None
+    body, mark = marked(template)
+    text = json.dumps(body, indent=2) + "\n"
+    engine = profile.measured.servers[0].rstrip("/") if profile.indexed else ""
+    return _Given(basename(template.file), text, place_of(template, profile.name), mark, engine)
 
 
 def puppet_module(profile: Profile) -> str:

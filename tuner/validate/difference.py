@@ -33,6 +33,7 @@ from tuner.render.engine_files import (
     index_patterns,
     live_settings,
     marked,
+    place_of,
     policy,
     rendered_templates,
 )
@@ -137,10 +138,10 @@ def _given_template(profile: str, kept: KeptBase, client: EngineClient) -> Clust
     # Patterns tell it only where the file does not name it.
     patterns = given.patterns if given.name is None else ()
     there = same_template(installed(client), given.name or profile, patterns)
-    name = given.name or (profile if there is None else there.name)
-    folder = "_index_template" if given.is_composable else "_template"
-    body, before = marked(given), None if there is None else there.body
-    one = _compared(f"{kind} {name}", f"/{folder}/{name}", body, before, normal.template)
+    path = f"/{place_of(given, profile if there is None else there.name)}"
+    (body, _), before = marked(given), None if there is None else there.body
+    name = f"{kind} {path.rpartition('/')[2]}"
+    one = _compared(name, path, body, before, normal.template)
     return replace(one, is_basis=_is_basis(one, kept.changed_settings))
 
 
