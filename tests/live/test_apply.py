@@ -373,6 +373,33 @@ def test_a_wave_stops_at_the_first_host_that_refuses(tmp_path: Path, all_or_none
         assert site.nothing_left()
 
 
+@pytest.mark.full
+def test_a_finished_apply_is_undone_on_every_host_that_has_it(tmp_path: Path) -> None:
+    """Two hosts over ssh; an undo that nobody confirms is itself undone by the hosts' timers."""
+    with hosts(tmp_path / "hosts", "one", "two") as both:
+        site = Site(tmp_path, **dict(zip(("one", "two"), both, strict=True)))
+        before, pids = [host.tree() for host in both], [host.pid for host in both]
+        assert site.apply().code == 0
+        after = [host.tree() for host in both]
+        shown = site.tune("recover", "--previous")
+        assert (shown.code, "-# Rendered by rsyslog-tune" in shown.out) == (5, True), shown
+        done = site.tune(
+            "recover", "--previous", "--yes", "--serial", "2", "--confirm-within", "3s"
+        )
+        assert done.code == 0, done.err
+        for host, applied in zip(both, after, strict=True):
+            host.require_restored(applied)
+        assert site.tune("recover").code == 0
+        assert [host.tree() for host in both] == after
+        done = site.tune("recover", "--previous", "--inventory", site.inventory, "--yes")
+        assert done.code == 0, done.err
+        assert [host.tree() for host in both] == before
+        assert not set(pids) & {host.pid for host in both}, "with an rsyslogd that read it"
+        passed(both[1].run("logger", "--socket", "/run/devlog", "own"))
+        awaited(both[1].path("/var/log/messages"), " own")
+        assert site.nothing_left()
+
+
 INPUT = 'module(load="imtcp")\ninput(type="imtcp" address="127.0.0.1" port="{port}")\n'
 KEPT = 'action(type="omfile" name="all" file="/var/log/all" queue.type="LinkedList")  # ours\n'
 

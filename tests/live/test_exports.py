@@ -99,7 +99,10 @@ def ansible(host: Managed) -> tuple[bool, bool, str]:
 
 def puppet(host: Managed) -> tuple[bool, bool, str]:
     """The same; exit codes of --detailed-exitcodes: 2 for changes, 4 and 6 for failures."""
-    given = ", ".join(f"{name} => {json.dumps(value)}" for name, value in host.values.items())
+    hashes = (", ", " => ")
+    given = ", ".join(
+        f"{name} => {json.dumps(value, separators=hashes)}" for name, value in host.values.items()
+    )
     done = run(
         ["puppet", "apply", "--detailed-exitcodes", "--modulepath", str(host.tree.parent),
          "--confdir", str(host.folder / "puppet"), "--vardir", str(host.folder / "puppet"),

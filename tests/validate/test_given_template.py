@@ -68,7 +68,7 @@ def compared(profile: Profile, client: EngineClient) -> ClusterObject:
 def test_what_the_engine_has_of_it_is_the_same_however_it_spells_it(
     tmp_path: Path, profile: Profile
 ) -> None:
-    one = compared(profile, Holding(new={"logs": NEW_THERE, "more": {"index_patterns": ["x"]}}))
+    one = compared(profile, Holding(new={"prod": {"index_patterns": ["x"]}, "logs": NEW_THERE}))
     assert (one.differs, one.path) == (False, "/_index_template/logs"), one.unified()
     old = compared(written(tmp_path, OLD), Holding(old={"logs": OLD_THERE}))
     assert (old.differs, old.path) == (False, "/_template/logs"), old.unified()

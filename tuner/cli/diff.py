@@ -23,7 +23,7 @@ from tuner.lint.load import STDIN, LoadedProfile
 from tuner.render.artefacts import RSYSLOG, base_files, render
 from tuner.render.templates import Templates
 from tuner.render.tree import unified
-from tuner.validate.difference import ClusterObject, compare
+from tuner.validate.difference import ClusterObject, comparable_template, compare
 
 
 def diff(
@@ -96,6 +96,8 @@ def _cluster(
     profile: Path, elasticsearch: str, site: Templates | None, output: OutputFormat
 ) -> None:
     wanted = load(profile).profile
+    if wanted.base is not None:
+        comparable_template(wanted.base.kept)
     with (
         working(f"reading {elasticsearch}"),
         contextlib.closing(client_for(elasticsearch, wanted)) as client,

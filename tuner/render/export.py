@@ -53,7 +53,7 @@ class _Installed(NamedTuple):
     mode: str
 
 
-class _Given(NamedTuple):
+class _PutTemplate(NamedTuple):
     """The index template that the engine gets: its file and text, where it is put, the mark by
     which it is known there, and the engine as the configuration names it."""
 
@@ -129,7 +129,7 @@ def _mode(file: Artefact) -> str:
     return "0600" if file.private else "0644"
 
 
-def _given(profile: Profile, base: BaseFiles) -> _Given | None:
+def _given(profile: Profile, base: BaseFiles) -> _PutTemplate | None:
     """None where nothing says which indices a template is for: no engine takes that."""
     template = base.kept.template
     if template is None or not template.says_patterns:
@@ -137,7 +137,9 @@ def _given(profile: Profile, base: BaseFiles) -> _Given | None:
     body, mark = marked(template)
     text = json.dumps(body, indent=2) + "\n"
     engine = profile.measured.servers[0].rstrip("/") if profile.indexed else ""
-    return _Given(basename(template.file), text, place_of(template, profile.name), mark, engine)
+    return _PutTemplate(
+        basename(template.file), text, place_of(template, profile.name), mark, engine
+    )
 
 
 def puppet_module(profile: Profile) -> str:

@@ -40,6 +40,7 @@ from tuner.render.engine_files import (
 from tuner.render.templates import Templates
 
 if TYPE_CHECKING:
+    from tuner.engines.given_template import GivenTemplate
     from tuner.profile.base import KeptBase
 
 
@@ -118,9 +119,9 @@ def _compared(
     )
 
 
-def _given_template(profile: str, kept: KeptBase, client: EngineClient) -> ClusterObject:
-    """The template that a base names: under the name that its file says, else that of the engine's
-    for the same patterns, else the profile's."""
+def comparable_template(kept: KeptBase) -> GivenTemplate:
+    """The template that a base names; raises Refused where it names none, or one that is nothing an
+    engine has."""
     given = kept.template
     if given is None:
         raise Refused(
@@ -132,12 +133,20 @@ def _given_template(profile: str, kept: KeptBase, client: EngineClient) -> Clust
             f"{given.file} has no index_patterns, and may be what several templates make together: "
             "save what GET _index_template/NAME answers, and name that as base.template"
         )
+    return given
+
+
+def _given_template(profile: str, kept: KeptBase, client: EngineClient) -> ClusterObject:
+    """The template that a base names: under the name that its file says, else that of the engine's
+    for the same patterns, else the profile's."""
+    given = comparable_template(kept)
     kind, installed = "index template", installed_templates
     if not given.is_composable:
         kind, installed = "old index template", old_templates
-    # Patterns tell it only where the file does not name it.
-    patterns = given.patterns if given.name is None else ()
-    there = same_template(installed(client), given.name or profile, patterns)
+    every, there = installed(client), None
+    if given.name is None:
+        there = same_template(every, "", given.patterns)
+    there = there or same_template(every, given.name or profile, ())
     path = f"/{place_of(given, profile if there is None else there.name)}"
     (body, _), before = marked(given), None if there is None else there.body
     name = f"{kind} {path.rpartition('/')[2]}"
