@@ -66,6 +66,13 @@ FAILOVERS = {
         f'ruleset(name="r" queue.type="LinkedList") {{\n{ES}{FILE}}}\ncall r\n'
     ),
     "a ruleset that is called between": f'ruleset(name="r") {{\n{ES}}}\ncall r\n{FILE}',
+    "a ruleset that an expression names": (
+        f'ruleset(name="r") {{\n{ES}}}\ncall_indirect $programname;\n{FILE}'
+    ),
+    "a queue on the first, which ends it": ES.replace(
+        BULK, f'{BULK} queue.type="LinkedList" queue.timeoutEnqueue="90000"'
+    )
+    + FILE,
     "a selector": f"*.* {{\n{ES}{FILE}}}\n",
 }  # fmt: skip
 

@@ -101,12 +101,16 @@ class _Surroundings:
     def _calls(self) -> Mapping[str, tuple[str, ...]]:
         return {
             key: tuple(
-                one.target.lower()
-                for one in every(body)
-                if isinstance(one, Call) and isinstance(one.target, str)
+                name for one in every(body) if isinstance(one, Call) for name in self._targets(one)
             )
             for key, body in self.bodies.items()
         }
+
+    def _targets(self, call: Call) -> tuple[str, ...]:
+        """The rulesets that a call may lead to: any, where an expression names it."""
+        if isinstance(call.target, str):
+            return (call.target.lower(),)
+        return tuple(key for key in self.bodies if key != _DEFAULT)
 
     def _threads_of(self, action: ScriptPosition) -> set[str]:
         home = {key for key, body in self.bodies.items() if action in self._actions(body)}
@@ -190,8 +194,9 @@ class _Surroundings:
                     continue
                 case Word(word="stop"):
                     return frozenset()
-                case Call(target=str() as name):
-                    last = self._walk_call(name.lower(), last)
+                case Call():
+                    ends = [self._walk_call(name, last) for name in self._targets(one)]
+                    last = frozenset(chain.from_iterable(ends)) if ends else last
                 case _:
                     last = self._walk_inside(one, last)
         return last

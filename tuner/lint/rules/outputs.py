@@ -328,7 +328,10 @@ def _queue_between(led: _Led, profile: Profile) -> Iterator[str]:
     way = "remove this queue; the first output's queue serves them all"
     if profile.base is not None:
         way = "give the queue to a ruleset around both instead"
-    yield f"an output with a queue accepts everything, so {led.after} never takes over: {way}"
+    yield (
+        f"an output with a queue accepts everything, so {led.after} never takes over, and what "
+        f"this one gives up is lost: {way}"
+    )
 
 
 @warning(

@@ -176,11 +176,9 @@ def _slow_start(profile: Profile) -> Iterator[Complaint]:
 
 
 def _without_failover(profile: Profile) -> Iterator[Placed[int]]:
-    """The numbers of the outputs that no other takes over from.  In a configuration of the user's
-    nothing takes over from an action with a queue of its own (RT252)."""
-    for number, output in enumerate(profile.outputs):
-        has_queue = profile.base is not None and not output.is_direct
-        if has_queue or not around_output(profile, number).take_over:
+    """The numbers of the outputs that no other takes over from, or is to (RT252)."""
+    for number in range(len(profile.outputs)):
+        if not around_output(profile, number).take_over:
             yield ("outputs", number), number
 
 
