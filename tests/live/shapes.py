@@ -101,7 +101,7 @@ _SHAPES: Mapping[str, tuple[str, str]] = {
         _engine() + _LOCAL, f'{_MEMORY} queue.size="2000"'
     ),
     "a ruleset with a queue that is called, a file before it": (_CALLED, ""),
-    "two engines, one up": (_engine() + _engine(name="es2", port="ES2"), ""),
+    "two engines, one up": (_engine() + _engine(name="es2", port="NEXT"), ""),
     "disk-assisted main queue, a file beside": (
         _engine() + _LOCAL,
         "main",
