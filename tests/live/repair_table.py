@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
@@ -105,12 +105,15 @@ class Outages:
         with self._site(cell) as (_, loaded):
             mends = repairs(loaded.profile)
             changes = dict(_several(loaded, what))
-        return Figures(
+        figures = Figures(
             self.account(cell),
             {name: self.account(cell, changes=one) for name, one in changes.items()},
             ", ".join(one.code for one in mends),
             "; ".join(filter(None, (one.stops for one in mends))),
         )
+        # What is lost because the machine was too busy to deliver in time is there in another run.
+        again = {name: self.account(cell, changes=changes[name]) for name in figures.fewer()}
+        return replace(figures, changed={**figures.changed, **again})
 
 
 class _Placed:
