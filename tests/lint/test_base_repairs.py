@@ -226,15 +226,15 @@ def test_advice_leaves_a_queue_with_files_what_it_keeps(tmp_path: Path) -> None:
         assert "in flight are lost when rsyslogd ends while the engine is down (was 128)" in price
 
 
-def test_an_action_that_stops_a_file_beside_it_is_said(tmp_path: Path) -> None:
-    waits = ES.replace(BULK, f'{BULK} action.resumeRetryCount="-1"')
-    (said,) = (one.message for one in loaded(tmp_path, waits + LOCAL).warnings
-               if one.code == "RT256")  # fmt: skip
-    assert "also stops action[local]" in said
-    old = f'*.* action(name="es" {BULK} action.resumeRetryCount="-1")\n*.* /var/log/all\n'
-    (said,) = (one.message for one in loaded(tmp_path, old).warnings if one.code == "RT256")
-    assert "action[2] (/var/log/all)" in said
-    apart = f'ruleset(name="r" queue.type="LinkedList") {{\n{waits}}}\n{LOCAL}'
-    bound = TCP.replace('"10514"', '"10514" ruleset="r"')
-    for body, head in ((waits, HEAD + TCP), (ES + LOCAL, HEAD + TCP), (apart, HEAD + bound)):
-        assert "RT256" not in codes(loaded(tmp_path, body, head))
+def test_what_stands_beside_is_named_in_every_form(tmp_path: Path) -> None:
+    """An action without a name by what it writes to; inputs with a ruleset of their own, and those
+    without, share the thread of the main queue."""
+    old = f'*.* action(name="es" {BULK})\n*.* /var/log/all\n'
+    (said,) = (one.message for one in loaded(tmp_path, old).warnings if one.code == "RT208")
+    assert "action[2] (/var/log/all) waits too" in said
+    bound = HEAD + TCP.replace('"10514"', '"10514" ruleset="r"')
+    for queue, is_beside in (("", True), ('queue.type="LinkedList"', False)):
+        body = f'ruleset(name="r" {queue}) {{\n{ES}}}\n{LOCAL}'
+        assert (COUNT in changed_by(loaded(tmp_path, body, bound))) is not is_beside
+    called = f'ruleset(name="r" queue.type="LinkedList") {{\n{ES}}}\n{LOCAL}call r\n'
+    assert COUNT not in changed_by(loaded(tmp_path, called))

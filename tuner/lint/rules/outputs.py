@@ -264,8 +264,9 @@ def _followed(profile: Profile) -> Iterator[Placed[_Led]]:
 
 
 def _waiting_beside_others(profile: Profile) -> Iterator[Placed[Around]]:
-    """What is around each output into the engine that stops others while it waits."""
-    for number, output in profile.enumerated:
+    """What is around each output into the engine that stops others while it waits; of a base RT415
+    says it."""
+    for number, output in profile.enumerated if profile.base is None else ():
         found = around_output(profile, number)
         if output.action_resume_retry_count and output.is_direct and found.beside:
             yield ("outputs", number), found
