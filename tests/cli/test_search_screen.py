@@ -115,7 +115,7 @@ def test_the_view_says_how_far_it_is_and_how_good(columns: int, lines: int) -> N
         r"^climbing: trial 20 of about \d\d, drain \d+ s +\d+ min \d\d s left$",
         r"^as written  [\d,]{6} EPS, median of \d runs, [\d,]{6} to [\d,]{6}$",
         r"^best        [\d,]{6} EPS, trial \d+, measured once$",
-        r"^gain        \+\d+.\d % \[[+-]\d+.\d %, \+\d+.\d %\] estimated from all trials; ",
+        r"^gain        \+\d+.\d % \[[+-]\d+.\d %, \+\d+.\d %\] including deferred work, ",
         r"^changed     \S+ .* -> ",
         r"^EPS         [▁▂▃▄▅▆▇█x]{21} [\d,]{6} to [\d,]{6}$",
         r"^limited by  engine CPU; as written: main queue worker$",
