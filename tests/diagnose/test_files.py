@@ -79,3 +79,27 @@ def test_a_pipe_is_read_once(tmp_path: Path, rotated: list[Path]) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     assert in_order([pipe, rotated[1], rotated[0]]) == (rotated[0], rotated[1], pipe)
+
+
+def _log(at: str, begin: int, rounds: int) -> str:
+    """Rounds every second of a process that counts on."""
+    return "".join(
+        f"Sat Nov 28 {at}:{n:02} 2026: {what}\n"
+        for n in range(rounds)
+        for what in (
+            f"resource-usage: origin=impstats utime={9000 * (begin + n)} nvcsw={7 * (begin + n)} ",
+            f"main Q: origin=core.queue size=0 enqueued={100 * (begin + n)} ",
+        )
+    )
+
+
+def test_files_between_which_the_clock_was_set_back_are_in_the_order_of_the_process(
+    tmp_path: Path,
+) -> None:
+    first, then = tmp_path / "a.log", tmp_path / "b.log"
+    first.write_text(_log("11:11", 1, 20), "utf-8")
+    then.write_text(_log("10:11", 21, 20), "utf-8")
+    assert in_order([then, first]) == (first, then)
+    # A process that began anew at the later time is no sign of that.
+    first.write_text(_log("11:11", 1, 5), "utf-8")
+    assert in_order([first, then]) == (then, first)

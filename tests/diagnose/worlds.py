@@ -50,7 +50,7 @@ def queue(came: int, left: int, start: int = 0) -> Callable[[int], Counters]:
     def of(n: int) -> Counters:
         size = start + n * (came - left)
         return {"size": size, "enqueued": n * came, "full": 0, "discarded.full": 0,
-                "discarded.nf": 0, "maxqsize": max(size, 0)}  # fmt: skip
+                "discarded.nf": 0, "maxqsize": max(size, start, 0)}  # fmt: skip
 
     return of
 

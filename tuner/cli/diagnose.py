@@ -270,6 +270,8 @@ def _diagnosis(
     tally: _Tally,
     settings: Settings,
     kernel: KernelCounts | None = None,
+    *,
+    is_since_start: bool = True,
 ) -> FilesDiagnosis:
     def rounds() -> Iterator[StatsRound]:
         for one in read_rounds(lines, latest):
@@ -278,7 +280,7 @@ def _diagnosis(
             else:
                 tally.take(one)
 
-    hosts = diagnose_courses(courses(rounds()), settings, kernel)
+    hosts = diagnose_courses(courses(rounds(), is_since_start), settings, kernel)
     return FilesDiagnosis(names, hosts, tally.lines(), tuple(tally.remarks))
 
 
@@ -346,7 +348,10 @@ def _of_host(
             last = kernel_counts(there, ports)
             kernel = last if first is None or last is None else last.since(first)
         known = settings if settings.queues else of_base(base)
-        return _diagnosis(names, lines, datetime.now() + _A_DAY, tally, known, kernel)
+        return _diagnosis(
+            names, lines, datetime.now() + _A_DAY, tally, known, kernel,
+            is_since_start=for_s is None,
+        )  # fmt: skip
 
 
 def _write_workload(path: Path, made: FilesDiagnosis) -> None:
@@ -368,6 +373,6 @@ def _nothing(made: FilesDiagnosis) -> str:
         for one in made.unread
     )
     return (
-        f"no two rounds of impstats' counters in {names}{': ' + why if why else ''}; load impstats "
+        f"no counters of impstats in {names}{': ' + why if why else ''}; load impstats "
         "with log.file, and name that file"
     )

@@ -16,6 +16,9 @@ from tuner.diagnose.finding import (
     Events,
     ProductionFinding,
     WayOut,
+    before_the_log,
+    counted_when,
+    exactly,
     nonzero,
 )
 from tuner.diagnose.queues import QueueCourse
@@ -44,9 +47,6 @@ _DROPS = (
           WayOut("raise the limit of a source, or find out which one sends so much", "perSource")),
     _Drop("core.action", "ratelimit.dropped", Cause.RATE_LIMIT, _LIMIT,
           WayOut("raise or remove the limit", "action.ratelimit.name", "RT236")),
-    _Drop("imudp", "disallowed", Cause.NOT_ALLOWED,
-          "they came from senders that $AllowedSender does not name",
-          WayOut("add the senders, or find out who they are", "$AllowedSender")),
 )  # fmt: skip
 # Starts that are a loop, not maintenance: so many within that time.
 _STARTS, _WITHIN_S = 3, 3600.0
@@ -66,7 +66,7 @@ _OF_LIMITERS = "ratelimit.numratelimiters"
 def dropped_events(course: CounterCourse) -> int:
     """How many events inputs and outputs count themselves as thrown away, of those submitted."""
     drops = (drop for drop in _DROPS if drop.is_submitted)
-    return sum(one.total(drop.counter) for drop in drops for one in course.of(drop.origin))
+    return sum(one.in_all(drop.counter) for drop in drops for one in course.of(drop.origin))
 
 
 def collector_findings(
@@ -74,9 +74,6 @@ def collector_findings(
 ) -> Iterator[ProductionFinding]:
     """All that the counters say of rsyslogd itself, with all its queues; the limit of its open
     files where that is known."""
-    for one in every:
-        yield from _full(course, one)
-        yield from _less_severe(course, one)
     for drop in _DROPS:
         for series in course.of(drop.origin):
             yield from _dropped(course, series, drop)
@@ -88,70 +85,20 @@ def collector_findings(
     yield from _delayed(course)
 
 
-def _full(course: CounterCourse, one: QueueCourse) -> Iterator[ProductionFinding]:
-    lost = one.series.total("discarded.full")
-    if not lost:
-        return
-    waits = one.series.total("full")
-    of = f"for action {one.action}" if one.action is not None else "from inputs"
-    timeout = None if one.settings is None else one.settings.queue.timeout_enqueue
-    limit = "" if timeout is None else f" of {timeout:,} ms"
-    why = f"no room came within queue.timeoutEnqueue{limit}"
-    if waits == lost and timeout is None:
-        why += ", which is 0 or close to it: not one event got in later"
-    room = f" of {one.room:,}" if one.room else ""
-    yield ProductionFinding(
-        Cause.QUEUE_FULL,
-        one.name,
-        EventEffect.LOST,
-        Events(lost, lost),
-        nonzero(course, one.discarded),
-        f"discarded.full counted {lost:,} of {waits:,} times that {one.name} was full; it held up "
-        f"to {one.highest:,}{room} events",
-        f"events {of} found the queue full, and {why}",
-        "these events are lost; nothing else has them",
-        WayOut(
-            "86400000 makes what feeds the queue wait instead of discarding; what is behind the "
-            "queue must become faster, or the queue larger, or disk-assisted (queue.filename)",
-            one.parameter("timeoutEnqueue"), "RT113" if one.action is not None else "RT233",
-        ),
-    )  # fmt: skip
-
-
-def _less_severe(course: CounterCourse, one: QueueCourse) -> Iterator[ProductionFinding]:
-    lost = one.series.total("discarded.nf")
-    if not lost:
-        return
-    yield ProductionFinding(
-        Cause.LESS_SEVERE,
-        one.name,
-        EventEffect.LOST,
-        Events(lost, lost),
-        nonzero(course, one.series.growth["discarded.nf"]),
-        f"discarded.nf counted {lost:,} events; {one.name} held up to {one.highest:,}",
-        "above discardMark the queue throws away what is no more severe than discardSeverity, as "
-        "it is configured to",
-        "these events are lost; more severe ones were kept",
-        WayOut(
-            "set discardSeverity to 8, which discards none, and remove the cause of the backlog",
-            one.parameter("discardSeverity"), "RT114",
-        ),
-    )  # fmt: skip
-
-
 def _dropped(
     course: CounterCourse, series: StatsSeries, drop: _Drop
 ) -> Iterator[ProductionFinding]:
-    lost = series.total(drop.counter)
+    lost, submitted = series.in_all(drop.counter), series.in_all("submitted")
     if lost:
         yield ProductionFinding(
             drop.cause,
             series.name,
             EventEffect.LOST,
-            Events(lost, lost),
-            nonzero(course, series.growth[drop.counter]),
+            exactly(course, lost),
+            counted_when(course, series, drop.counter),
             f"{drop.counter} counted {lost:,} events"
-            + (f", {series.total('submitted'):,} got through" if series.total("submitted") else ""),
+            + (f", submitted {submitted:,}" if submitted else "")
+            + before_the_log(course, series, drop.counter),
             drop.why,
             "these events are lost",
             drop.way,
@@ -297,25 +244,54 @@ def _in_parts(steps: range) -> tuple[int, ...]:
 
 def _open_files(course: CounterCourse, known: int | None) -> Iterator[ProductionFinding]:
     usage = course.usage
-    most = 0 if usage is None else usage.highest("openfiles")
+    if usage is None or "openfiles" not in usage.level:
+        return
+    most = usage.highest("openfiles")
     limits = _FILE_LIMITS if known is None else (known,)
     limit = next((one for one in limits if one - _NEAR_FILES <= most <= one), None)
-    if usage is None or limit is None:
+    uncounted = _uncounted_files(course, usage.level["openfiles"])
+    if uncounted:
+        steps, certainty = uncounted, Certainty.CERTAIN
+        seen = (
+            f"openfiles is 0 in {len(steps):,} rounds, before it was up to {most:,}: rsyslogd "
+            "could not even open the folder in which it counts them"
+        )
+    elif limit is not None:
+        steps = [n for n, held in enumerate(usage.peak["openfiles"]) if held >= limit - _NEAR_FILES]
+        what = "is a usual limit" if known is None else "is the limit of this process"
+        seen = f"{most:,} files and sockets were open, and {limit:,} {what}"
+        certainty = Certainty.POSSIBLE if known is None else Certainty.CERTAIN
+    else:
         return
-    steps = [n for n, held in enumerate(usage.peak["openfiles"]) if held >= limit - _NEAR_FILES]
-    what = "is a usual limit" if known is None else "is the limit of this process"
     yield ProductionFinding(
         Cause.OPEN_FILES,
         "rsyslogd",
         EventEffect.AT_RISK,
         Events(),
-        course.span(steps),
-        f"{most:,} files and sockets were open, and {limit:,} {what}",
-        "every connection and every file of omfile takes one; at the limit new ones fail",
-        "senders cannot connect, and files cannot be opened",
-        WayOut("raise LimitNOFILE of the service, or global maxOpenFiles", "$MaxOpenFiles"),
-        Certainty.POSSIBLE if known is None else Certainty.CERTAIN,
+        course.span(steps or [0]),
+        seen,
+        "every connection and every file of imfile and omfile takes one; at the limit new ones "
+        "fail",
+        "senders cannot connect, and files are neither read nor written; no counter says how many "
+        "events that costs",
+        WayOut("raise LimitNOFILE of the service, or global maxOpenFiles", "maxOpenFiles"),
+        certainty,
     )
+
+
+def _uncounted_files(course: CounterCourse, counts: Sequence[float]) -> list[int]:
+    """The steps at whose ends impstats could not open /proc/PID/fd, although the same process could
+    before: it writes 0 then, and a process always has files open (countOpenFiles() of
+    impstats.c)."""
+    steps = []
+    for number, life in enumerate(course.lives):
+        first = 0.0 if number or course.usage is None else course.usage.before.get("openfiles", 0)
+        could = first > 0
+        for n in life:
+            could = could or counts[n] > 0
+            if could and not counts[n]:
+                steps.append(n)
+    return steps
 
 
 def _delayed(course: CounterCourse) -> Iterator[ProductionFinding]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
+from tuner.diagnose.daemons import DISK_PART, OF_PROCESS, told_apart
 from tuner.modules.stats_rounds import LEVELS, StatsObject, StatsRound
 
 # Steps are merged in pairs above twice this many: a day of rounds every 10 s keeps them all nearly.
@@ -17,8 +19,8 @@ _MOST_OBJECTS = 1500
 _MOST_TIMES = 1000
 # What these count is named by events, and may be without end.
 _LEFT_OUT = frozenset({"dynstats", "dynstats.bucket", "percentile", "percentile.bucket", "sender"})
-# The kernel's counts of the process, which start anew with it only.
-_OF_PROCESS = ("utime", "stime", "maxrss", "nvcsw", "nivcsw")
+# impstats sets neither to 0 (queue.c and action.c construct them without CTR_FLAG_RESETTABLE).
+_OF_LIFE = {"core.queue": "maxqsize", "core.action": "suspended.duration"}
 _NEVER_RESET = frozenset({"utime", "stime", "minflt", "majflt", "inblock", "oublock", "nvcsw",
                           "nivcsw", "suspended.duration"})  # fmt: skip
 _WIDTHS = (2**31, 2**32, 2**63, 2**64)
@@ -45,23 +47,28 @@ class CounterStep:
 @dataclass(frozen=True)
 class StatsSeries:
     """An object over all steps: by counter how much it grew in each, or for what goes up and down
-    where it stood at the end of each, and the highest within each.  `begin` is what counters that
-    nothing resets said first."""
+    where it stood at the end of each, and the highest within each.  `before` is what its first
+    round said: all since rsyslogd began or, where impstats resets counters, in one interval; of a
+    level where it stood."""
 
     origin: str
     name: str
     growth: Mapping[str, tuple[float, ...]]
     level: Mapping[str, tuple[float, ...]]
     peak: Mapping[str, tuple[float, ...]]
-    begin: Mapping[str, int]
+    before: Mapping[str, int]
 
     def total(self, counter: str) -> int:
-        """How much a counter grew in all."""
+        """How much a counter grew from the first round to the last."""
         return round(sum(self.growth.get(counter, ())))
+
+    def in_all(self, counter: str) -> int:
+        """All that was counted: counters begin at 0 with rsyslogd, so the first round counts."""
+        return self.total(counter) + self.before.get(counter, 0)
 
     def highest(self, counter: str) -> int:
         """The highest that a level stood at."""
-        return round(max(self.peak.get(counter, ()), default=0))
+        return round(max((*self.peak.get(counter, ()), self.before.get(counter, 0))))
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,9 @@ class RoundGaps:
 class CounterCourse:
     """All that the counters of one rsyslogd did.  `has_resets` where impstats sets them to 0 each
     round; `starts` are when rsyslogd began anew, `clock_sets` when the clock went back;
-    `left_out` objects more were there than are kept."""
+    `left_out` objects more were there than are kept; `gone` are those that were there before a
+    start, by its time, and not from then until the next.  A single round has one step without
+    length.  `daemon` is its number where several rsyslogd write into one file, else 0."""
 
     host: str
     steps: tuple[CounterStep, ...]
@@ -92,11 +101,24 @@ class CounterCourse:
     starts: tuple[float, ...]
     clock_sets: tuple[float, ...]
     left_out: int
+    gone: Mapping[float, frozenset[ObjectKey]] = field(default_factory=dict)
+    daemon: int = 0
 
     @cached_property
     def seconds(self) -> float:
         """How long the steps are together."""
         return sum(step.seconds for step in self.steps)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one round alone, which tells totals and no course."""
+        return self.gaps.rounds == 1
+
+    @cached_property
+    def lives(self) -> tuple[range, ...]:
+        """The numbers of the steps of each process, one after the other."""
+        starts = [n for n, step in enumerate(self.steps) if n and step.has_start]
+        return tuple(range(begin, end) for begin, end in pairwise([0, *starts, len(self.steps)]))
 
     @cached_property
     def nothing(self) -> tuple[float, ...]:
@@ -131,9 +153,9 @@ class CounterCourse:
         return tuple(value / step.seconds if step.seconds > 0 else 0.0 for value, step in pairs)
 
     def span(self, numbers: Iterable[int]) -> tuple[float, float]:
-        """From when to when the steps with these numbers are."""
-        every = [self.steps[number] for number in numbers]
-        return min(one.begin for one in every), max(one.end for one in every)
+        """From when to when the steps with these numbers are, by the clock of the time."""
+        every = sorted(numbers)
+        return self.steps[every[0]].begin, self.steps[every[-1]].end
 
 
 class _Track:
@@ -193,8 +215,9 @@ class _Track:
 class Recorder:
     """Takes the rounds of one rsyslogd, oldest first, and gives their course."""
 
-    def __init__(self, host: str) -> None:
+    def __init__(self, host: str, is_since_start: bool = True) -> None:
         self._host = host
+        self._is_since_start = is_since_start
         self._steps: list[CounterStep] = []
         self._tracks: dict[ObjectKey, dict[str, _Track]] = {}
         self._at: float | None = None
@@ -204,6 +227,7 @@ class Recorder:
         self._longest = (0.0, 0.0)
         self._starts: list[float] = []
         self._clock_sets: list[float] = []
+        self._gone: dict[float, set[ObjectKey]] = {}
 
     def take(self, one: StatsRound) -> None:
         """The next round; one without a time tells nothing."""
@@ -215,13 +239,16 @@ class Recorder:
         has_start = not is_first and self._is_start(one.objects)
         if has_start and len(self._starts) < _MOST_TIMES:
             self._starts.append(one.at)
+            self._gone[one.at] = set(self._tracks) if one.is_whole else set()
+        if self._starts and (missing := self._gone[self._starts[-1]]):
+            missing.difference_update((each.origin, each.name) for each in one.objects)
         self._advance(one.at, has_start)
         if has_start:
             for tracks in self._tracks.values():
                 for track in tracks.values():
                     track.pad(len(self._steps) - 1)
                     track.last = 0
-        falls = self._record(one.objects)
+        falls = self._record(one.objects, has_start)
         self._falls += falls and not has_start
         # A log may begin within a round, which shows by brackets alone.
         self._was_whole = one.is_whole and not is_first
@@ -255,15 +282,16 @@ class Recorder:
         ]
 
     def _is_start(self, objects: Iterable[StatsObject]) -> bool:
-        """Whether the kernel's counts of the process are lower than they were."""
-        usage = next((one for one in objects if one.name == "resource-usage"), None)
-        tracks = self._tracks.get(("impstats", "resource-usage"))
-        if usage is None or tracks is None:
-            return False
-        pairs = ((usage.counters.get(name), tracks.get(name)) for name in _OF_PROCESS)
-        return any(new is not None and old is not None and new < old.last for new, old in pairs)
+        """Whether anything that begins at 0 with the process only is lower than it was."""
+        return any(
+            old is not None and one.counters.get(name, old.last) < old.last
+            for one in objects
+            if (tracks := self._tracks.get((one.origin, one.name))) is not None
+            for name in _of_life(one)
+            for old in (tracks.get(name),)
+        )
 
-    def _record(self, objects: Iterable[StatsObject]) -> bool:
+    def _record(self, objects: Iterable[StatsObject], has_start: bool) -> bool:
         """Whether counts began at 0 again as they do where impstats resets them: those of several
         objects at once, or of the only one that counts."""
         steps, fell, counting = len(self._steps), 0, 0
@@ -275,8 +303,8 @@ class Recorder:
             for name, value in one.counters.items():
                 track = tracks.get(name)
                 if track is None:
-                    # New since a whole round, it counts from 0.
-                    last = 0 if steps and self._was_whole else value
+                    # New since a whole round or a start, it counts from 0.
+                    last = 0 if steps and (self._was_whole or has_start) else value
                     track = tracks[name] = _Track(name in LEVELS, max(0, steps - 1), last)
                 if value == track.last and (track.is_level or not value):
                     # Most stand still; `pad` writes that.
@@ -308,8 +336,15 @@ class Recorder:
                 return seconds
         return 0
 
-    def course(self) -> CounterCourse:
+    @property
+    def has_rounds(self) -> bool:
+        """Whether it took any."""
+        return self._at is not None
+
+    def course(self, daemon: int = 0) -> CounterCourse:
         """What was taken so far."""
+        if not self._steps and self._at is not None:
+            self._steps.append(CounterStep(self._at, self._at))
         interval = self._interval()
         late = {gap: n for gap, n in self._gaps.items() if gap > 1.5 * interval + 1}
         gaps = RoundGaps(
@@ -331,19 +366,31 @@ class Recorder:
             tuple(self._starts),
             tuple(self._clock_sets),
             self._left_out,
+            {at: frozenset(keys) for at, keys in self._gone.items()},
+            daemon,
         )
 
     def _series(self, key: ObjectKey, tracks: Mapping[str, _Track], resets: bool) -> StatsSeries:
-        growth, level, peak, begin = {}, {}, {}, {}
+        growth, level, peak, before = {}, {}, {}, {}
         for name, track in tracks.items():
             track.pad(len(self._steps))
             if track.is_level:
                 level[name], peak[name] = tuple(track.growth), tuple(track.raw)
+                before[name] = track.begin
                 continue
             is_reset = resets and name not in _NEVER_RESET
             growth[name] = tuple(track.raw if is_reset else track.growth)
-            begin[name] = 0 if is_reset else track.begin
-        return StatsSeries(*key, growth, level, peak, begin)
+            before[name] = track.begin if self._is_since_start else 0
+        return StatsSeries(*key, growth, level, peak, before)
+
+
+def _of_life(one: StatsObject) -> tuple[str, ...]:
+    """The counters of an object that begin at 0 with the process only."""
+    if one.name == "resource-usage":
+        return OF_PROCESS
+    # The part on disk is made anew as often as the queue goes there.
+    name = _OF_LIFE.get(one.origin)
+    return () if name is None or one.name.endswith(DISK_PART) else (name,)
 
 
 def _after_wrap(before: int, value: int) -> int:
@@ -354,14 +401,25 @@ def _after_wrap(before: int, value: int) -> int:
     return value
 
 
-def courses(rounds: Iterable[StatsRound]) -> tuple[CounterCourse, ...]:
-    """The course of each host's rsyslogd."""
-    recorders: dict[str, Recorder] = {}
-    for one in rounds:
-        recorders.setdefault(one.host, Recorder(one.host)).take(one)
-    return tuple(_with_steps(recorders.values()))
-
-
-def _with_steps(recorders: Iterable[Recorder]) -> Iterator[CounterCourse]:
-    every = (one.course() for one in recorders)
-    return (one for one in every if one.steps)
+def courses(rounds: Iterable[StatsRound], is_since_start: bool = True) -> tuple[CounterCourse, ...]:
+    """The course of each rsyslogd: of each host's, and of each that writes into the same file.
+    What was counted before the first round is left out where it is not asked for; of rounds
+    without a time only the last tells something."""
+    recorders: dict[tuple[str, int], Recorder] = {}
+    undated: dict[str, StatsRound] = {}
+    for daemon, one in told_apart(rounds):
+        if one.at is None:
+            undated[one.host] = one
+            continue
+        key = one.host, daemon
+        recorders.setdefault(key, Recorder(one.host, is_since_start)).take(one)
+    if not recorders:
+        for host, one in undated.items():
+            recorders[host, 0] = Recorder(host, is_since_start)
+            recorders[host, 0].take(replace(one, at=0.0))
+    several = {host for host, daemon in recorders if daemon}
+    return tuple(
+        one.course(daemon + 1 if host in several else 0)
+        for (host, daemon), one in recorders.items()
+        if one.has_rounds
+    )

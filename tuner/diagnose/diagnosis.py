@@ -19,6 +19,7 @@ from tuner.diagnose.inputs import (
     kernel_findings,
     open_sessions,
 )
+from tuner.diagnose.kept import kept_findings
 from tuner.diagnose.queues import QueueCourse, late_findings, queues_of
 from tuner.diagnose.settings import ENGINE_OUTPUT, Settings
 
@@ -45,6 +46,13 @@ class Diagnosed:
         return tuple(map(sum, zip(*counts, strict=True))) or self.course.nothing
 
     @property
+    def came_in_all(self) -> int:
+        """The same since rsyslogd began, as a number."""
+        if self.inputs:
+            return sum(one.counted for one in self.inputs)
+        return sum(one.came_in_all for one in self.queues if one.action is None)
+
+    @property
     def peak(self) -> float:
         """The most events per second that came in during a step."""
         return max(self.course.rates(self.came), default=0.0)
@@ -57,13 +65,20 @@ def diagnose(
     what the kernel of the host counts, which says nothing of several."""
     every = tuple(courses)
     of_one = kernel if len(every) == 1 else None
-    return tuple(_diagnosed(course, settings, of_one) for course in every)
+    named = [sum(name in settings.queues for _, name in course.objects) for course in every]
+    return tuple(
+        # Of several that write into one file, the settings are those of the one that has the names.
+        _diagnosed(course, settings if not course.daemon or names == max(named) else Settings(),
+                   of_one)
+        for course, names in zip(every, named, strict=True)
+    )  # fmt: skip
 
 
 def _diagnosed(course: CounterCourse, settings: Settings, kernel: KernelCounts | None) -> Diagnosed:
     queues = queues_of(course, settings)
     found = (
         *(() if kernel is None else kernel_findings(kernel)),
+        *kept_findings(course, queues),
         *collector_findings(course, queues, None if kernel is None else kernel.file_limit),
         *input_findings(course, queues, dropped_events(course)),
         *engine_findings(course, settings, queues),
@@ -93,29 +108,44 @@ def worst(diagnosed: Iterable[Diagnosed]) -> EventEffect | None:
 def _untold(course: CounterCourse, settings: Settings, has_kernel: bool) -> Iterator[str]:
     """What the counters there are do not say."""
     engine = course.objects.get((ENGINE_OUTPUT, ENGINE_OUTPUT))
-    if engine is not None and not engine.total("response.success"):
-        yield (
-            "how many events the engine stored: processed and submitted count attempts; only "
-            "retryfailures makes rsyslog count answers"
-        )
-    if engine is not None and engine.total("failed.es"):
-        yield "which events were refused and why, unless errorfile is set"
-    if not settings.queues:
-        yield (
-            "how full queues were, at which marks, and which workers and batches are set: name the "
-            "settings with --conf or --profile"
-        )
-    if course.of("imuxsock"):
-        yield "what local programs could not send because the socket of imuxsock was full"
-    if course.of("imudp") and not has_kernel:
-        yield "what the kernel dropped before imudp read it: see /proc/net/udp, or use --host"
-    if not any("batchesprocessed" in one.growth for one in course.of("core.action")):
-        yield "the size of batches, which rsyslog 8.2602 and later count"
-    if not course.of("imfile"):
-        yield "files that imfile does not read, which rsyslog 8.2606 and later count"
-    yield "time lost to name resolution, refused connections, and what single threads do"
-    if course.left_out:
-        yield "objects beyond the first 1,500"
+    batches = [one for one in course.of("core.action") if "batchesprocessed" in one.growth]
+    untold = {
+        "what is late, and whether queues grow or drain: that takes a second round": (
+            course.is_single
+        ),
+        "which rsyslogd this is: several write into one place, and their rounds are told apart by "
+        "what the kernel counts of each process; give each a log.file of its own": course.daemon,
+        "how many events the engine stored: processed and submitted count attempts; only "
+        "retryfailures makes rsyslog count answers": (
+            engine is not None and not engine.in_all("response.success")
+        ),
+        f"which events were refused and why{_in_errorfile(settings)}": (
+            engine is not None and engine.in_all("failed.es")
+        ),
+        "how full queues were, at which marks, and which workers and batches are set: name the "
+        "settings with --conf or --profile": not settings.queues,
+        "what local programs could not send because the socket of imuxsock was full": (
+            course.of("imuxsock")
+        ),
+        "what the kernel dropped before imudp read it: see /proc/net/udp, or use --host": (
+            course.of("imudp") and not has_kernel
+        ),
+        "the size of batches, which rsyslog 8.2602 and later count": not batches,
+        "files that imfile does not read, which rsyslog 8.2606 and later count": (
+            not course.of("imfile")
+        ),
+        "what came and was discarded between the last round of a process and its end": (
+            course.starts
+        ),
+        "time lost to name resolution, refused connections, and what single threads do": True,
+        "objects beyond the first 1,500": course.left_out,
+    }
+    return (what for what, is_untold in untold.items() if is_untold)
+
+
+def _in_errorfile(settings: Settings) -> str:
+    files = [one.errorfile for one in settings.outputs.values() if one.errorfile]
+    return f": {files[0]} has both" if files else ", unless errorfile is set"
 
 
 # What a profile's workload takes.

@@ -4,6 +4,7 @@ again."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from tuner.diagnose.course import CounterCourse, StatsSeries
 from tuner.diagnose.finding import (
@@ -13,6 +14,8 @@ from tuner.diagnose.finding import (
     Events,
     ProductionFinding,
     WayOut,
+    before_the_log,
+    counted_when,
     nonzero,
 )
 from tuner.diagnose.queues import QueueCourse
@@ -36,7 +39,8 @@ _SMALL, _BATCHES = 0.1, 10
 
 def is_away(course: CounterCourse) -> tuple[bool, ...]:
     """For each step, whether the engine was not reached, or an output was suspended; a moment
-    before and after belong to it."""
+    before and after belong to it, and all the time in which nothing is submitted to the engine:
+    between two attempts, and while one hangs, nothing is counted."""
     growths = [
         one.growth[name]
         for origin, names in _AWAY
@@ -46,9 +50,16 @@ def is_away(course: CounterCourse) -> tuple[bool, ...]:
     ]
     fails = [any(growth[n] for growth in growths) for n in range(len(course.steps))]
     around = range(-_AROUND, _AROUND + 1)
-    return tuple(
+    away = [
         any(fails[n + by] for by in around if 0 <= n + by < len(fails)) for n in range(len(fails))
-    )
+    ]
+    engine = course.objects.get((ENGINE_OUTPUT, ENGINE_OUTPUT))
+    if engine is not None and any(engine.total(name) for name in _FAILURES):
+        submitted = engine.growth.get("submitted", course.nothing)
+        for order in (range(len(away)), range(len(away) - 1, -1, -1)):
+            for before, n in pairwise(order):
+                away[n] = away[n] or (away[before] and not submitted[n])
+    return tuple(away)
 
 
 def engine_findings(
@@ -58,7 +69,7 @@ def engine_findings(
     engine = course.objects.get((ENGINE_OUTPUT, ENGINE_OUTPUT))
     for action in course.of("core.action"):
         yield from _given_up(course, settings, action, every, engine)
-    yield from _unreachable(course, settings)
+    yield from _unreachable(course, settings, every)
     yield from _small_batches(course, every)
     for series in course.of("omhttp"):
         yield from _refused_posts(course, series)
@@ -94,15 +105,16 @@ def _to_engine(course: CounterCourse, settings: Settings) -> list[str] | None:
 def _taken(
     course: CounterCourse, names: Sequence[str], every: Sequence[QueueCourse]
 ) -> tuple[int, int]:
-    """How many events these actions were given and kept, and how many of them still wait."""
+    """How many events these actions were given and kept since rsyslogd began, and how many of them
+    still wait."""
     queues = {one.action: one for one in every if one.action is not None}
     given = waiting = 0
     for name in names:
         queue = queues.get(name)
         if queue is None:
-            given += course.objects["core.action", name].total("processed")
+            given += course.objects["core.action", name].in_all("processed")
         else:
-            given += round(sum(queue.came))
+            given += queue.came_in_all
             waiting += round(queue.size[-1])
     return given, waiting
 
@@ -114,38 +126,67 @@ def _given_up(
     every: Sequence[QueueCourse],
     engine: StatsSeries | None,
 ) -> Iterator[ProductionFinding]:
-    """An action that dropped batches after its last retry."""
-    failed = action.total("failed")
+    """An action that dropped batches after its last retry.
+
+    `failed` counts a batch that is dropped, in which there is one event at least
+    (actionWriteErrorFile() of action.c), and of an action without a queue also each event that
+    comes while it is suspended (doSubmitToActionQ()), which then is in such a batch as well: half
+    of that number were dropped at least, and never more than came.
+    """
+    failed = action.in_all("failed")
     if not failed:
         return
-    lost, evidence = None, f"{action.name} failed {counted(failed)} (batches, not events)"
+    is_direct = all(one.action != action.name for one in every)
+    given, waiting = _taken(course, [action.name], every)
+    what = "events and batches" if is_direct else "batches, not events"
+    evidence = f"{action.name} failed {counted(failed)} ({what})"
+    if is_direct:
+        evidence += f" of {given:,} events that came to it"
+    least, certainty = -(-failed // 2) if is_direct else failed, Certainty.LIKELY
     to_engine = _to_engine(course, settings)
-    is_known = engine is not None and engine.total("submitted") > 0 and not course.starts
+    is_known = engine is not None and engine.in_all("submitted") > 0 and not course.starts
     if engine is not None and is_known and to_engine == [action.name]:
-        given, waiting = _taken(course, to_engine, every)
-        never = given - waiting - engine.total("submitted")
-        if never > 0:
-            lost = never
+        submitted = engine.in_all("submitted")
+        if given - waiting - submitted > 0:
+            least, certainty = max(least, given - waiting - submitted), Certainty.CERTAIN
             evidence += (
-                f"; of {given:,} events it took, {waiting:,} still wait and only "
-                f"{engine.total('submitted'):,} were ever handed to {ENGINE_OUTPUT}"
+                f"; of {given:,} events it took, {waiting:,} still wait and only {submitted:,} "
+                f"were ever handed to {ENGINE_OUTPUT}"
             )
     output = settings.outputs.get(action.name)
     retries = "" if output is None else f"; action.resumeRetryCount is {output.retry_count}"
+    has_stand_in = output is not None and output.has_stand_in and is_direct
+    most = given - waiting
+    bounds = Events(min(least, most), most) if most > 0 else Events(least)
     yield ProductionFinding(
         Cause.GIVEN_UP,
-        action.name,
-        EventEffect.LOST,
-        Events(max(failed, lost or 0)),
-        nonzero(course, action.growth["failed"]),
-        evidence,
+        f"action[{action.name}]",
+        EventEffect.AT_RISK if has_stand_in else EventEffect.LOST,
+        Events(None, most) if has_stand_in else bounds,
+        counted_when(course, action, "failed"),
+        evidence + before_the_log(course, action, "failed"),
         f"the output failed, and after its last retry rsyslog drops the batch{retries} "
         "(rsyslog's default is 0 retries)",
-        "the events are lost; action.errorfile, where it is set, has them",
+        "the next output takes what comes while this one is suspended; a batch in which it failed "
+        "is lost"
+        if has_stand_in
+        else "this output does not send them again; action.errorfile, where it is set, has them, "
+        "and the next output where it has action.execOnlyWhenPreviousIsSuspended",
         WayOut(
-            "keep trying: events then wait in the queue until the receiver is back",
+            "nothing, where the next output is meant to take over; endless retries keep it from "
+            "that",
+        )
+        if has_stand_in
+        else WayOut(
+            "keep trying: events then wait until the receiver is back"
+            + (
+                ", and all outputs beside this one wait with them: first give it a queue of its own"
+                if is_direct
+                else " in the queue"
+            ),
             "action.resumeRetryCount", "RT208",
         ),
+        certainty,
     )  # fmt: skip
 
 
@@ -186,7 +227,7 @@ def _refused_bulks(
     course: CounterCourse, settings: Settings, engine: StatsSeries, every: Sequence[QueueCourse]
 ) -> Iterator[ProductionFinding]:
     """F1: whole bulks that the engine refused, or documents in them, without `retryfailures`."""
-    bulks = engine.total("failed.es")
+    bulks = engine.in_all("failed.es")
     if not bulks:
         return
     growth = engine.growth["failed.es"]
@@ -196,48 +237,57 @@ def _refused_bulks(
     # none of them more than ever stood in a queue at once.
     around = {n + by for n in steps for by in (-1, 0) if n + by >= 0}
     sent = round(sum(submitted[n] for n in around))
-    largest = max((one.highest for one in every), default=sent)
-    batches = [
-        queue.queue.dequeue_batch_size or 0
-        for name, queue in settings.queues.items()
-        if (output := settings.outputs.get(name.removesuffix(" queue"))) is not None
-        and output.module == ENGINE_OUTPUT
-    ]
+    if engine.before.get("failed.es") or 0 in steps:
+        sent += engine.before.get("submitted", 0)
+    largest = max((max(one.highest, one.highest_on_disk) for one in every), default=sent)
+    to_engine = [n for n, output in settings.outputs.items() if output.module == ENGINE_OUTPUT]
+    queues = [settings.queues.get(f"{name} queue") for name in to_engine]
+    batches = [largest if one is None else one.queue.dequeue_batch_size or 0 for one in queues]
     most = min(sent, bulks * min(largest, max(batches, default=largest)))
     waits = settings.release is not None and settings.release >= WAITS_ON_ERRORS
     since = "; of this release only 400, 404 and 413 do that" if waits else ""
+    files = [one.errorfile for one in settings.outputs.values()
+             if one.module == ENGINE_OUTPUT and one.errorfile]  # fmt: skip
+    reason = (
+        f"read {', '.join(files)}: it has what was refused, and the engine's reason; then"
+        if files
+        else "set errorfile to see the reason, and"
+    )
     yield ProductionFinding(
         Cause.REFUSED_BULKS,
         ENGINE_OUTPUT,
         EventEffect.LOST,
         Events(bulks, max(bulks, most)),
-        course.span(steps),
-        f"failed.es counted {bulks:,} bulks with an error; {most:,} events at most were in them",
+        counted_when(course, engine, "failed.es"),
+        f"failed.es counted {bulks:,} bulks with an error; {most:,} events at most were in them"
+        f"{before_the_log(course, engine, 'failed.es')}",
         "the engine answered with an error for the whole bulk (429, 413, 400, 503) or for "
-        f"documents in it, and rsyslog drops what is refused{since}",
-        "what was refused is lost; rsyslog counts neither the events nor the reason",
+        f"documents in it, and rsyslog drops what is refused{since}; 409 for a document that is "
+        "there already is no loss",
+        "what was refused is not in the engine; rsyslog counts neither the events nor the reason"
+        + (", the error file has both" if files else ""),
         WayOut(
-            "set errorfile to see the reason, and retryfailures with a ruleset to send again what "
-            "was refused for the time being; whole bulks are dropped by every release before "
-            "8.2606",
+            f"{reason} set retryfailures with a ruleset to send again what was refused for the "
+            "time being; whole bulks are dropped by every release before 8.2606",
             "retryfailures", "RT240",
         ),
-        Certainty.CERTAIN,
+        Certainty.LIKELY,
     )  # fmt: skip
 
 
 def _refused_documents(course: CounterCourse, engine: StatsSeries) -> Iterator[ProductionFinding]:
     """With `retryfailures`, rsyslog counts what the engine answered for each document."""
     kinds = ("response.badargument", "response.bad", "response.other")
-    counts = {name: engine.total(name) for name in kinds if engine.total(name)}
+    counts = {name: engine.in_all(name) for name in kinds if engine.in_all(name)}
     if counts:
         yield ProductionFinding(
             Cause.REFUSED_DOCUMENTS,
             ENGINE_OUTPUT,
             EventEffect.LOST,
             Events(0, sum(counts.values())),
-            nonzero(course, *(engine.growth[name] for name in counts)),
-            ", ".join(f"{name} {count:,}" for name, count in counts.items()),
+            counted_when(course, engine, *counts),
+            ", ".join(f"{name} {count:,}" for name, count in counts.items())
+            + before_the_log(course, engine, *counts),
             "the engine will never take these documents: a field does not fit the mapping, or the "
             "JSON is not valid",
             "they are lost unless the retry ruleset writes them to a file",
@@ -246,14 +296,14 @@ def _refused_documents(course: CounterCourse, engine: StatsSeries) -> Iterator[P
                 "template", "retryfailures", "RT240",
             ),
         )  # fmt: skip
-    rejected = engine.total("response.bulkrejection")
+    rejected = engine.in_all("response.bulkrejection")
     if rejected:
         yield ProductionFinding(
             Cause.REFUSED_DOCUMENTS,
             ENGINE_OUTPUT,
             EventEffect.LATE,
             Events(rejected),
-            nonzero(course, engine.growth["response.bulkrejection"]),
+            counted_when(course, engine, "response.bulkrejection"),
             f"response.bulkrejection {rejected:,}",
             "the engine answered 429: more came than it could index",
             "these documents go through the retry ruleset, which must send them again",
@@ -264,52 +314,85 @@ def _refused_documents(course: CounterCourse, engine: StatsSeries) -> Iterator[P
         )  # fmt: skip
 
 
-def _unreachable(course: CounterCourse, settings: Settings) -> Iterator[ProductionFinding]:
+def _unreachable(
+    course: CounterCourse, settings: Settings, every: Sequence[QueueCourse]
+) -> Iterator[ProductionFinding]:
     """Requests to the engine that failed, and outputs that rsyslog suspended."""
     engine = course.objects.get((ENGINE_OUTPUT, ENGINE_OUTPUT))
-    failures = {} if engine is None else {name: engine.total(name) for name in _FAILURES}
-    told = [f"{name} {count:,}" for name, count in failures.items() if count]
-    suspended = [one for one in course.of("core.action") if one.total("suspended")]
+    failures = {} if engine is None else {name: engine.in_all(name) for name in _FAILURES}
+    told = {name: count for name, count in failures.items() if count}
+    suspended = [one for one in course.of("core.action") if one.in_all("suspended")]
     if told and engine is not None:
         names = _to_engine(course, settings) or []
         own = [one for one in suspended if one.name in names]
-        growths = [engine.growth[name] for name, count in failures.items() if count]
-        yield _away(course, ENGINE_OUTPUT, told, own, growths)
+        yield _away(course, engine, list(told), own, _stopped(course, names, every))
         suspended = [one for one in suspended if one not in own]
     for one in suspended:
-        yield _away(course, one.name, [], [one], [])
+        yield _away(course, one, [], [one], "")
+
+
+def _stopped(course: CounterCourse, names: Sequence[str], every: Sequence[QueueCourse]) -> str:
+    """What stands still with outputs that wait and have no queue of their own."""
+    queued = {one.action for one in every}
+    direct = [name for name in names if name not in queued]
+    waits = [one for one in every if one.action is None and one.late_steps]
+    if not direct or not waits:
+        return ""
+    beside = [
+        one.name
+        for one in course.of("core.action")
+        if one.name not in names and one.in_all("processed")
+    ]
+    also = f", and so do the outputs beside it: {', '.join(beside[:3])}" if beside else ""
+    held = max(round(max(one.size)) for one in waits)
+    return (
+        f"; action[{direct[0]}] has no queue of its own, so they wait in {waits[0].name}, which "
+        f"held up to {held:,}{also}"
+    )
 
 
 def _away(
     course: CounterCourse,
-    where: str,
+    where: StatsSeries,
     told: Sequence[str],
     suspended: Sequence[StatsSeries],
-    growths: Sequence[tuple[float, ...]],
+    stopped: str,
 ) -> ProductionFinding:
     """A receiver that could not be reached."""
     evidence = [
-        *told,
+        *(f"{name} {where.in_all(name):,}" for name in told),
         *(
-            f"{one.name} was suspended {counted(one.total('suspended'))}, for "
-            f"{one.total('suspended.duration'):,} s in all"
+            f"{one.name} was suspended {counted(one.in_all('suspended'))}, for "
+            f"{one.in_all('suspended.duration'):,} s by its own count"
             for one in suspended
         ),
     ]
+    gives_up = any(one.in_all("failed") for one in suspended)
+    waits = "events wait until the receiver is back, or are given up" if gives_up else (
+        "events wait until the receiver is back"
+    )  # fmt: skip
     again = "; failed batches are sent again one event at a time" if told else ""
+    spans = [counted_when(course, where, *told)] if told else []
+    spans += [counted_when(course, one, "suspended") for one in suspended]
     return ProductionFinding(
         Cause.UNREACHABLE,
-        where,
+        where.name if told else f"action[{where.name}]",
         EventEffect.LATE,
         Events(),
-        nonzero(course, *growths, *(one.growth["suspended"] for one in suspended)),
+        (min(begin for begin, _ in spans), max(end for _, end in spans)),
         ", ".join(evidence),
         "no connection, a reset, a timeout, or an answer that is not the receiver's; in 8.2606 and "
         "later also one that refuses a whole bulk (429, 5xx)"
         if told
         else "the output reported a failure, and rsyslog waits before it tries again",
-        f"events wait until the receiver is back{again}",
+        f"{waits}{again}{stopped}",
         WayOut(
+            "give it a queue of its own (LinkedList with a filename), so that only its own events "
+            "wait while its receiver is away",
+            "queue.type",
+        )
+        if stopped
+        else WayOut(
             "look at the receiver and what is between (proxy, firewall, certificates) at that time",
             "action.resumeInterval",
         ),
@@ -329,12 +412,13 @@ def _sent_again(
     if names is None or course.starts or not names:
         return
     given, _ = _taken(course, names, every)
-    again = engine.total("submitted") - given
-    # What stood in the queues when the log began was given before.
-    again -= sum(one.highest for one in every if one.action in names and _began_full(one))
-    failed = engine.total("failed.http") + engine.total("failed.httprequests")
+    again = engine.in_all("submitted") - given
+    failed = engine.in_all("failed.http") + engine.in_all("failed.httprequests")
     if again <= 0 or not failed:
         return
+    # What a queue found in its files at the start is submitted, and was given to another process.
+    has_files = any(one.action in names and (one.is_disk_assisted or one.is_on_disk or (
+        one.settings is None)) for one in every)  # fmt: skip
     growths = [engine.growth[name] for name in _FAILURES if name in engine.growth]
     yield ProductionFinding(
         Cause.SENT_AGAIN,
@@ -342,8 +426,9 @@ def _sent_again(
         EventEffect.LATE,
         Events(again),
         nonzero(course, *growths),
-        f"{engine.total('submitted'):,} documents were submitted for {given:,} events, so "
-        f"{again:,} at least were sent again",
+        f"{engine.in_all('submitted'):,} documents were submitted for {given:,} events since "
+        f"rsyslogd began, so {again:,} at least were sent again"
+        + (", or were in the files of a queue before" if has_files else ""),
         "after a failed request rsyslog sends the batch again, one event to a request",
         "one event to a request is slow, and its worker does nothing else meanwhile; what the "
         "engine had stored before the connection broke is there twice, and no counter says how "
@@ -353,11 +438,8 @@ def _sent_again(
             "replaces the first; smaller batches make a failure cheaper",
             "bulkid", "RT216",
         ),
+        Certainty.LIKELY if has_files else Certainty.CERTAIN,
     )  # fmt: skip
-
-
-def _began_full(one: QueueCourse) -> bool:
-    return bool(one.size) and one.size[0] > 0
 
 
 def _reconnects(

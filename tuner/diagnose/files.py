@@ -6,7 +6,8 @@ from __future__ import annotations
 import gzip
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from io import BufferedReader
@@ -14,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from tuner.diagnose.daemons import follows_closely, goes_on
 from tuner.errors import JobFailed, of_the_system
 from tuner.modules.stats_rounds import Numbered, StatsRound, read_rounds
 
@@ -27,20 +29,51 @@ _FIRST_LINES = 20_000
 
 def in_order(paths: Sequence[Path]) -> tuple[Path, ...]:
     """The files by the time of their first round, so that rotated ones come first; those without
-    one last, as they were given.  Raises JobFailed for one that cannot be read."""
+    one last, as they were given.  Where the clock was set back between two of them, the counts of
+    the process tell which comes first.  Raises JobFailed for one that cannot be read."""
     if len(paths) < 2:
         return tuple(paths)
-    return tuple(sorted(dict.fromkeys(paths), key=_begins))
+    every = [(path, _first(path)) for path in dict.fromkeys(paths)]
+    every.sort(key=lambda pair: _at(pair[1]))
+    for end in range(len(every) - 1, 0, -1):
+        for n in range(end):
+            if _clock_was_set_back(*every[n], *every[n + 1]):
+                every[n], every[n + 1] = every[n + 1], every[n]
+    return tuple(path for path, _ in every)
 
 
-def _begins(path: Path) -> float:
+def _clock_was_set_back(
+    path: Path, first: StatsRound | None, later: Path, other: StatsRound | None
+) -> bool:
+    """Whether a file that begins at an earlier time goes on from the end of another."""
+    if first is None or other is None or goes_on(first, other):
+        return False
+    last = _last(later)
+    return last is not None and follows_closely(other, last, first) and not goes_on(
+        _last(path) or first, other
+    )  # fmt: skip
+
+
+def _at(one: StatsRound | None) -> float:
+    return float("inf") if one is None or one.at is None else one.at
+
+
+def _first(path: Path) -> StatsRound | None:
     # What can be read only once, such as a pipe, keeps its place.
     if path == STDIN or not path.is_file():
-        return float("inf")
+        return None
     lines = islice(lines_of(path, lambda _: None), _FIRST_LINES)
+    return next(_dated(lines, path), None)
+
+
+def _last(path: Path) -> StatsRound | None:
+    lines = deque(lines_of(path, lambda _: None), _FIRST_LINES)
+    return next(iter(deque(_dated(lines, path), 1)), None)
+
+
+def _dated(lines: Iterable[Numbered], path: Path) -> Iterator[StatsRound]:
     every = read_rounds(lines, last_written(path))
-    first = (one.at for one in every if isinstance(one, StatsRound) and one.at is not None)
-    return next(first, float("inf"))
+    return (one for one in every if isinstance(one, StatsRound) and one.at is not None)
 
 
 def last_written(path: Path) -> datetime:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from tuner.diagnose.course import CounterCourse
+from tuner.diagnose.course import CounterCourse, StatsSeries
 
 
 class EventEffect(Enum):
@@ -34,6 +34,9 @@ class Cause(Enum):
 
     QUEUE_FULL = "queue full: events discarded"
     LESS_SEVERE = "events discarded by severity"
+    NOT_WRITTEN = "queue files cannot be written"
+    LEFT_IN_FILES = "queue files that are not read"
+    LEFT_IN_MEMORY = "restart with events in memory"
     GIVEN_UP = "output gives up on events"
     REFUSED_BULKS = "engine refuses bulks"
     REFUSED_DOCUMENTS = "engine refuses documents"
@@ -48,6 +51,7 @@ class Cause(Enum):
     DIRECT_OUTPUT = "slow output without a queue of its own"
     DISK_QUEUE = "disk queue slower than input"
     SENDERS_SLOWED = "senders slowed down"
+    BACKLOG = "events wait in a queue"
     ON_DISK = "events wait on disk"
     FEW_WORKERS = "workers that never start"
     SMALL_BATCHES = "batches smaller than configured"
@@ -98,6 +102,26 @@ class ProductionFinding:
 
 
 def nonzero(course: CounterCourse, *growths: tuple[float, ...]) -> tuple[float, float]:
-    """From when to when any of these grew."""
-    grown = (n for n in range(len(course.steps)) if any(growth[n] for growth in growths))
-    return course.span(grown)
+    """From when to when any of these grew; the time of the first round where all grew before."""
+    grown = [n for n in range(len(course.steps)) if any(growth[n] for growth in growths)]
+    return course.span(grown) if grown else (course.steps[0].begin, course.steps[0].begin)
+
+
+def counted_when(course: CounterCourse, series: StatsSeries, *counters: str) -> tuple[float, float]:
+    """From when to when any of these counters of an object grew."""
+    every = (series.growth.get(name, course.nothing) for name in counters)
+    begin, end = nonzero(course, *every)
+    is_before = any(series.before.get(name, 0) for name in counters)
+    return (course.steps[0].begin if is_before else begin), end
+
+
+def before_the_log(course: CounterCourse, series: StatsSeries, *counters: str) -> str:
+    """How much of it the first round counted, of which the log does not say when it was."""
+    before = 0 if course.is_single else sum(series.before.get(name, 0) for name in counters)
+    return f"; {before:,} of them before the first round of this log" if before else ""
+
+
+def exactly(course: CounterCourse, lost: int) -> Events:
+    """As many as were counted one by one; at least so many where rsyslogd began anew, as what a
+    process counted after its last round is nowhere."""
+    return Events(lost, None if course.starts else lost)

@@ -53,6 +53,12 @@ class InputCourse:
         """Its module."""
         return self.series.origin
 
+    @property
+    def counted(self) -> int:
+        """How many came since rsyslogd began."""
+        name = next(one for one in _EVENTS if one in self.series.growth)
+        return self.series.in_all(name)
+
 
 def inputs_of(course: CounterCourse) -> tuple[InputCourse, ...]:
     """The inputs that count the events they submit."""
@@ -71,7 +77,8 @@ def open_sessions(course: CounterCourse, one: StatsSeries) -> tuple[float, ...]:
     opened, closed = one.growth.get("sessions.opened"), one.growth.get("sessions.closed")
     if opened is None or closed is None:
         return ()
-    now = float(one.begin.get("sessions.opened", 0) - one.begin.get("sessions.closed", 0))
+    before = {} if course.has_resets else one.before
+    now = float(before.get("sessions.opened", 0) - before.get("sessions.closed", 0))
     least, held = now, []
     for more, fewer, step in zip(opened, closed, course.steps, strict=True):
         now = (0.0 if step.has_start else now) + more - fewer
@@ -89,8 +96,16 @@ def input_findings(
     inputs = inputs_of(course)
     counted = [one for one in inputs if _LINES not in one.series.growth]
     yield from _before_queues(course, counted, every, told)
+    yield from _not_submitted(course)
     for one in inputs:
         yield from _silent(course, one, inputs, every)
+
+
+def _under_way(course: CounterCourse, *counts: tuple[float, ...]) -> int:
+    """How many events may be on their way from one count to another when a round reads both: none
+    where nothing came in the last step; what a process held at its end is counted nowhere."""
+    is_quiet = not course.is_single and not any(growth[-1] for growth in counts)
+    return _HELD_BACK * (len(course.starts) + (not is_quiet))
 
 
 def _before_queues(
@@ -100,28 +115,88 @@ def _before_queues(
     told: int,
 ) -> Iterator[ProductionFinding]:
     """Events that inputs counted and no queue ever saw: a rate limit drops them in between, and
-    imuxsock of 8.2302 counts them nowhere else."""
+    imuxsock of 8.2302 counts them nowhere else.
+
+    All counts begin at 0 with rsyslogd, and what queues count has come by an input, or is
+    rsyslogd's own: so many are missing at least.
+    """
     entries = [one for one in every if one.action is None]
     if not inputs or not entries:
         return
     came = [sum(one.events[n] for one in inputs) for n in range(len(course.steps))]
-    queued = sum(one.series.total("enqueued") for one in entries)
-    missing = round(sum(came)) - queued - told
-    if missing <= max(_HELD_BACK, _HELD_SHARE * sum(came)):
+    queued_by_step = [one.series.growth.get("enqueued", course.nothing) for one in entries]
+    counted = sum(one.counted for one in inputs)
+    queued = sum(one.series.in_all("enqueued") for one in entries)
+    missing = counted - queued - told
+    slack = _under_way(course, tuple(came), *queued_by_step)
+    if missing <= max(slack, _HELD_SHARE * counted):
         return
-    is_quiet = not came[0] and not came[-1]
     yield ProductionFinding(
         Cause.RATE_LIMIT,
         ", ".join(one.name for one in inputs[:3]),
         EventEffect.LOST,
-        Events(missing if is_quiet else missing - _HELD_BACK, missing),
+        Events(missing - slack),
         nonzero(course, tuple(came)),
-        f"inputs counted {sum(came):,.0f} events, and the queues behind them {queued:,}",
-        "a rate limit of the input drops events after they are counted; or a ruleset has a Direct "
-        "queue, which counts nothing",
+        f"inputs counted {counted:,} events, and the queues behind them {queued:,}",
+        "a rate limit of the input drops events after they are counted; or $RepeatedMsgReduction "
+        "makes one of several; or a ruleset has a Direct queue, which counts nothing",
         "these events are lost, unless a Direct queue took them",
         _LIMIT,
         Certainty.LIKELY,
+    )
+
+
+def _not_submitted(course: CounterCourse) -> Iterator[ProductionFinding]:
+    """Datagrams that imudp received and did not submit (processPacket() of imudp.c): its rate limit
+    dropped them, or their sender is not allowed, of which `disallowed` counts only the first in a
+    row."""
+    every = course.of("imudp")
+    received = sum(one.in_all("msgs.received") for one in every)
+    submitted = sum(one.in_all("submitted") for one in every)
+    disallowed = sum(one.in_all("disallowed") for one in every)
+    growths = [
+        one.growth[name]
+        for one in every
+        for name in ("msgs.received", "submitted")
+        if name in one.growth
+    ]
+    missing, slack = received - submitted, _under_way(course, *growths)
+    if not received or not any("submitted" in one.growth for one in every):
+        return
+    if disallowed:
+        yield _not_allowed(course, every, disallowed, max(missing, disallowed))
+    elif missing > slack:
+        yield ProductionFinding(
+            Cause.RATE_LIMIT,
+            ", ".join(one.name for one in every if "submitted" in one.growth),
+            EventEffect.LOST,
+            Events(missing - slack, missing),
+            nonzero(course, *growths),
+            f"imudp received {received:,} datagrams (msgs.received) and submitted {submitted:,}",
+            "more came than its rate limit lets through; or $RepeatedMsgReduction makes one of "
+            "several; or they were empty",
+            "these events are lost; senders do not know",
+            _LIMIT,
+            Certainty.LIKELY,
+        )
+
+
+def _not_allowed(
+    course: CounterCourse, every: Sequence[StatsSeries], least: int, most: int
+) -> ProductionFinding:
+    growths = [one.growth["disallowed"] for one in every if "disallowed" in one.growth]
+    return ProductionFinding(
+        Cause.NOT_ALLOWED,
+        ", ".join(one.name for one in every if "disallowed" in one.growth),
+        EventEffect.LOST,
+        Events(least, most),
+        nonzero(course, *growths),
+        f"disallowed counted {least:,} events, the first of each sender in a row; {most:,} were "
+        "received and not submitted",
+        "they came from senders that $AllowedSender does not name; some may be more than a rate "
+        "limit lets through",
+        "these events are lost",
+        WayOut("add the senders, or find out who they are", "$AllowedSender"),
     )
 
 

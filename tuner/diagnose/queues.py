@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from tuner.diagnose.course import CounterCourse, StatsSeries
+from tuner.diagnose.daemons import DISK_PART
 from tuner.diagnose.finding import (
     Cause,
     Certainty,
@@ -19,16 +20,20 @@ from tuner.diagnose.finding import (
 from tuner.diagnose.settings import QueueSettings, Settings
 from tuner.modules.queue import QueueType
 
-DISK_PART = "[DA]"
 _OF_ACTION = " queue"
-# Events that wait so long, in so many steps one after the other; less is a burst.
-_WAITS_S = 3.0
+WAITS_S = 3.0
+"""Events that wait so long, in several steps one after the other, are late; less is a burst."""
 _STEPS, _LASTS_S, _LASTS_AT_MOST_S, _PART = 3, 5.0, 10.0, 0.05
 # Nothing leaves for so long: a large batch may take some seconds.
 _STILL_S = 8.0
 # Waits longer than any step shows: nothing left the queue at all.
 _FOREVER = float("inf")
 _AT_MARK = 0.95
+# A round or two tell of a queue that holds so many, and nearly the most that it ever held.
+_MANY, _MOSTLY = 500, 0.9
+_MOST_NAMED = 3
+# Inputs that rsyslog makes wait at lightDelayMark (flow control of each, queue.c).
+_SLOWED = ("imtcp", "imptcp", "imrelp", "imgssapi")
 # Of a core: below, the workers mostly wait; above, one of them may have no time left.
 _IDLE_CPU, _BUSY_CPU = 0.5, 0.8
 
@@ -67,6 +72,35 @@ class QueueCourse:
         """The most that it held at once."""
         return max(self.series.highest("size"), self.series.highest("maxqsize"))
 
+    @property
+    def highest_on_disk(self) -> int:
+        """The most that its part on disk held at once."""
+        return 0 if self.part is None else max(map(self.part.highest, ("size", "maxqsize")))
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether it is known to keep every event in files."""
+        return self.settings is not None and self.settings.queue.is_on_disk
+
+    @property
+    def is_disk_assisted(self) -> bool:
+        """Whether it has a part on disk, by its counters or its settings."""
+        known = self.settings is not None and self.settings.queue.is_disk_assisted
+        return known or self.part is not None
+
+    def has_part_at(self, step: int) -> bool:
+        """Whether its part on disk is still there after a start in that step."""
+        if self.part is None:
+            return False
+        key, (begin, end) = (self.part.origin, self.part.name), self.course.span([step])
+        return not any(
+            key in missing for at, missing in self.course.gone.items() if begin < at <= end
+        )
+
+    def stands_after(self, step: int) -> bool:
+        """Whether nothing left it in the step after that one."""
+        return step + 1 < len(self.left) and self.left[step + 1] == 0
+
     @cached_property
     def came(self) -> tuple[float, ...]:
         """What came in and was kept, step by step."""
@@ -76,19 +110,99 @@ class QueueCourse:
         counts = zip(every.get("enqueued", nothing), self.discarded, severe, strict=True)
         return tuple(came - full - severe for came, full, severe in counts)
 
+    @property
+    def lost(self) -> int:
+        """What it threw away since rsyslogd began, its part on disk included."""
+        return sum(
+            part.in_all(name)
+            for part in (self.series, self.part)
+            if part is not None
+            for name in ("discarded.full", "discarded.nf")
+        )
+
+    @property
+    def came_in_all(self) -> int:
+        """What came in and was kept since rsyslogd began."""
+        thrown = self.series.in_all("discarded.full") + self.series.in_all("discarded.nf")
+        return self.series.in_all("enqueued") - thrown
+
     @cached_property
     def discarded(self) -> tuple[float, ...]:
         """What it found no room for and threw away, step by step."""
         return self.series.growth.get("discarded.full", self.course.nothing)
 
     @cached_property
+    def _first_size(self) -> float:
+        """What it held in the first round."""
+        parts = (self.series, self.part)
+        return float(sum(0 if part is None else part.before.get("size", 0) for part in parts))
+
+    @cached_property
     def left(self) -> tuple[float, ...]:
         """What left it, step by step; what stood in it when rsyslogd began anew is not known."""
-        before, left = self.size[0] if self.size else 0.0, []
+        before, left = self._first_size, []
         for came, size, step in zip(self.came, self.size, self.course.steps, strict=True):
             left.append(max(0.0, came + (0.0 if step.has_start else before) - size))
             before = size
         return tuple(left)
+
+    @cached_property
+    def proven_wait_s(self) -> float:
+        """How long events waited at least.
+
+        Of all that had come in by the end of one step, some were still there at the end of a later
+        one as long as fewer than these had left in all, in whatever order they leave.  Times are
+        whole seconds, so that a second less is sure.
+        """
+        waits = [self._wait_of(life) for life in self.course.lives]
+        return max(0.0, max(waits, default=0.0) - 1)
+
+    def _wait_of(self, life: range) -> float:
+        at, came, left = self._sums(life)
+        longest, later = 0.0, 0
+        for n, arrived in enumerate(came):
+            later = max(later, n)
+            while later + 1 < len(left) and left[later + 1] < arrived:
+                later += 1
+            if left[later] < arrived:
+                longest = max(longest, at[later] - at[n])
+        return longest
+
+    @cached_property
+    def proven_late(self) -> int:
+        """How many events at least waited as long as late ones do, at one time, by the same
+        reason."""
+        most = 0.0
+        for life in self.course.lives:
+            at, came, left = self._sums(life)
+            later = 0
+            for n, arrived in enumerate(came):
+                while later < len(at) and at[later] - at[n] < WAITS_S + 1:
+                    later += 1
+                if later < len(at):
+                    most = max(most, arrived - left[later])
+        return round(most)
+
+    def _sums(self, life: range) -> tuple[list[float], list[float], list[float]]:
+        """The seconds, all that came and all that left, at the end of each step of a process; what
+        moves to disk counts twice for a moment."""
+        if not life:
+            return [], [], []
+        steps = self.course.steps
+        at = list(accumulate(steps[n].seconds for n in life))
+        is_new = steps[life[0]].has_start
+        begin = max(0.0, self.size[life[0]] - self.came[life[0]]) if is_new else self._first_size
+        came = list(accumulate((self.came[n] for n in life), initial=begin))[1:]
+        held = (self.size[n] - self._in_both(n) for n in life)
+        left = list(accumulate((all_ - now for all_, now in zip(came, held, strict=True)), max))
+        if is_new:
+            return at, came, left
+        return [0.0, *at], [begin, *came], [0.0, *left]
+
+    def _in_both(self, step: int) -> float:
+        nothing = self.course.nothing
+        part = nothing if self.part is None else self.part.level.get("size", nothing)
+        return min(part[step], self.series.level.get("size", nothing)[step])
 
     @cached_property
     def waits_s(self) -> tuple[float, ...]:
@@ -101,7 +215,7 @@ class QueueCourse:
         """The numbers of the steps in which events waited long, or found no room: of those where
         several follow one another, a moment says nothing."""
         waits = zip(self.waits_s, self.full, strict=True)
-        return lasting(self.course, [wait >= _WAITS_S or full > 0 for wait, full in waits])
+        return lasting(self.course, [wait >= WAITS_S or full > 0 for wait, full in waits])
 
     def grows(self, steps: Sequence[int]) -> bool:
         """Whether more came than left in several of these steps, or found no room: what only
@@ -159,22 +273,29 @@ def late_findings(
     for one in of_actions:
         steps = [n for n in one.late_steps if not is_away[n]]
         if len(steps) >= _STEPS:
-            yield from _late_action(one, steps)
+            yield from _late_action(one, steps, settings)
     blocked = {n for one in of_actions for n, full in enumerate(one.full) if full}
     for one in every:
         steps = [n for n in one.late_steps if n not in blocked and not is_away[n]]
         if one.action is None and len(steps) >= _STEPS and len(steps) * 2 > len(one.late_steps):
-            yield from _late_entry(one, steps, settings)
+            yield from _late_entry(one, steps, settings, bool(of_actions))
     for one in every:
         yield from _slowed(one)
         yield from _on_disk(one)
-        yield from _few_workers(one)
+        yield from _few_workers(one, is_away)
+        yield from _held_at_once(one)
 
 
-def _wait(one: QueueCourse, steps: Sequence[int]) -> str:
-    """`up to 12 s`."""
-    finite = [one.waits_s[n] for n in steps if one.waits_s[n] < _FOREVER]
-    return f"{max(finite):,.0f} s" if finite else "without end"
+def _waited(one: QueueCourse) -> str:
+    """How long, as far as the counters prove it."""
+    waited = one.proven_wait_s
+    return f"some events waited here for {waited:,.0f} s and longer" if waited else (
+        "events waited here"
+    )  # fmt: skip
+
+
+def _late(one: QueueCourse) -> Events:
+    return Events(one.proven_late or None)
 
 
 def _figures(one: QueueCourse, steps: Sequence[int]) -> str:
@@ -188,10 +309,12 @@ def _figures(one: QueueCourse, steps: Sequence[int]) -> str:
     )
 
 
-def _late_action(one: QueueCourse, steps: Sequence[int]) -> Iterator[ProductionFinding]:
+def _late_action(
+    one: QueueCourse, steps: Sequence[int], settings: Settings
+) -> Iterator[ProductionFinding]:
     idle = [n for n in steps if one.left[n] == 0]
     if _stands(one, idle, steps):
-        yield _still(one, idle)
+        yield _still(one, idle, [])
         return
     if not one.grows(steps):
         return
@@ -206,28 +329,44 @@ def _late_action(one: QueueCourse, steps: Sequence[int]) -> Iterator[ProductionF
         Cause.SLOW_OUTPUT,
         one.name,
         EventEffect.LATE,
-        Events(round(sum(one.left[n] for n in steps))),
+        _late(one),
         one.course.span(steps),
         f"{_figures(one, steps)}{stopped}",
         what,
-        f"events waited here for up to {_wait(one, steps)}"
-        + ("; where room runs out, all other outputs wait too" if waits else ""),
-        _faster_output(one, is_disk),
+        _waited(one)
+        + ("; where room runs out, outputs that the same worker feeds wait too" if waits else ""),
+        _faster_output(one, settings.module_of(one.action or ""), is_disk),
         Certainty.CERTAIN if waits else Certainty.LIKELY,
     )
 
 
-def _faster_output(one: QueueCourse, is_disk: bool) -> WayOut:
+def _faster_output(one: QueueCourse, module: str | None, is_disk: bool) -> WayOut:
     if is_disk:
         return WayOut(
             "hold events in memory first: type LinkedList with a filename writes to disk only what "
             "memory cannot take", one.parameter("type"), "RT120",
         )  # fmt: skip
-    return WayOut(
-        "find out whether the engine can take more (bench --sustain); if it can, use larger "
-        "batches first, then more workers",
-        one.parameter("dequeueBatchSize"),
-    )
+    match module:
+        case "omelasticsearch":
+            return WayOut(
+                "find out whether the engine can take more (bench --sustain); if it can, use "
+                "larger batches first, then more workers",
+                one.parameter("dequeueBatchSize"),
+            )
+        case "omprog":
+            return WayOut(
+                "make the program faster, or start it several times: each worker has one of its "
+                "own",
+                one.parameter("workerThreads"),
+            )
+        case "omfile":
+            return WayOut("see what its disk takes (iostat); sync costs most of it", "sync")
+        case _:
+            return WayOut(
+                f"find out whether what is behind {one.action} can take more; if it can, let more "
+                "workers send at a time",
+                one.parameter("workerThreads"),
+            )
 
 
 def _stands(one: QueueCourse, idle: Sequence[int], steps: Sequence[int]) -> bool:
@@ -236,7 +375,7 @@ def _stands(one: QueueCourse, idle: Sequence[int], steps: Sequence[int]) -> bool
     return len(idle) >= _STEPS and seconds >= _STILL_S and len(idle) * 2 > len(steps)
 
 
-def _still(one: QueueCourse, idle: Sequence[int]) -> ProductionFinding:
+def _still(one: QueueCourse, idle: Sequence[int], direct: Sequence[str]) -> ProductionFinding:
     seconds = one.course.lasted(idle)
     memory = one.series.level.get("size", one.course.nothing)
     is_on_disk = not any(memory[n] for n in idle)
@@ -244,48 +383,76 @@ def _still(one: QueueCourse, idle: Sequence[int]) -> ProductionFinding:
         Cause.STANDS_STILL,
         one.name,
         EventEffect.LATE,
-        Events(round(one.size[idle[-1]])),
+        _late(one),
         one.course.span(idle),
-        f"nothing left {one.name} for {seconds:,.0f} s, while it held up to "
+        f"nothing left {one.name} for {seconds:,.0f} s in all, while it held up to "
         f"{max(one.size[n] for n in idle):,.0f} events",
-        "its part on disk is not read: while the part in memory is empty, some releases start no "
-        "worker for it; or its files are damaged"
-        if is_on_disk
-        else f"every worker of {one.action or one.name} waits for an answer that does not come, or "
-        "for a retry",
-        "events wait; once the queue is full, they are lost or their senders wait",
-        WayOut("restart rsyslogd, and read its messages about the files of the queue")
-        if is_on_disk
-        else WayOut(
+        *_why_still(one, is_on_disk, direct),
+        Certainty.LIKELY,
+    )
+
+
+def _why_still(
+    one: QueueCourse, is_on_disk: bool, direct: Sequence[str]
+) -> tuple[str, str, WayOut]:
+    """The cause, what it means, and the way out, of a queue that nothing leaves."""
+    meaning = f"{_waited(one)}; once the queue is full, they are lost or their senders wait"
+    if is_on_disk:
+        return (
+            "its part on disk is not read: while the part in memory is empty, some releases start "
+            "no worker for it; or its files are damaged",
+            meaning,
+            WayOut("restart rsyslogd, and read its messages about the files of the queue"),
+        )
+    if direct:
+        return (
+            f"its workers wait for an output that has no queue of its own: {_listed(direct)}",
+            f"{meaning}; all outputs that this queue feeds stand still together",
+            WayOut(
+                "find the one that does not take events, and give it a queue of its own "
+                "(LinkedList), which leaves the others alone",
+                "queue.type",
+            ),
+        )
+    return (
+        f"every worker of {one.action or one.name} waits for an answer that does not come, or for "
+        "a retry",
+        meaning,
+        WayOut(
             "look at the receiver: is it reached, does it answer? Of omelasticsearch, indexTimeout "
             "ends a request that hangs", "", "RT213",
         ),
-        Certainty.LIKELY,
     )  # fmt: skip
 
 
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
 def _late_entry(
-    one: QueueCourse, steps: Sequence[int], settings: Settings
+    one: QueueCourse, steps: Sequence[int], settings: Settings, has_action_queues: bool
 ) -> Iterator[ProductionFinding]:
     """Events that wait before a queue's workers, with room in the queues behind them."""
     idle = [n for n in steps if not one.left[n] and not _handed_on(one.course, n)]
     if _stands(one, idle, steps):
-        yield _still(one, idle)
+        yield _still(one, idle, _direct_outputs(one.course, one.late_steps) or _direct(one.course))
         return
     if not one.grows(steps):
         return
     cpu = _cpu(one.course, steps)
     used = "" if cpu is None else f"; rsyslogd used {cpu:.0%} of a core"
+    behind = "; no action queue was full" if has_action_queues else ""
     cause, why, way, certainty = _slow_workers(one, steps, settings, cpu)
     yield ProductionFinding(
         cause,
         one.name,
         EventEffect.LATE,
-        Events(round(sum(one.came[n] for n in steps))),
+        _late(one),
         one.course.span(steps),
-        f"{_figures(one, steps)}{used}; no action queue was full",
+        f"{_figures(one, steps)}{used}{behind}",
         why,
-        f"events waited here for up to {_wait(one, steps)}",
+        _waited(one),
         way,
         certainty,
     )
@@ -297,7 +464,7 @@ def _slow_workers(
     """What its workers spend their time with, as far as the counters say."""
     direct = _direct_outputs(one.course, steps)
     if cpu is not None and cpu >= _BUSY_CPU:
-        why = "its workers have no CPU time left, while the outputs behind it have room"
+        why = "its workers have no CPU time left: what they do for each event takes too much of it"
         way = WayOut(
             "make the ruleset cheaper (regular expressions, many filters), or split the input over "
             "rulesets with queues of their own",
@@ -313,7 +480,7 @@ def _slow_workers(
         if on_disk:
             why = (
                 "its workers write each event to the files of a queue on disk, and hardly use the "
-                f"CPU meanwhile: {', '.join(on_disk[:3])}"
+                f"CPU meanwhile: {_listed(on_disk)}"
             )
             way = WayOut(
                 "hold events in memory first: LinkedList with a filename writes to disk only what "
@@ -322,23 +489,44 @@ def _slow_workers(
             )  # fmt: skip
             return Cause.DISK_QUEUE, why, way, Certainty.LIKELY
         if direct:
-            why = (
-                "its workers wait for an output that has no queue of its own, and hardly use the "
-                f"CPU: {', '.join(direct[:3])}"
-            )
-            way = WayOut(
-                "give the output a queue of its own (LinkedList), so that one slow output does not "
-                "hold up the others",
-                "queue.type",
-            )
-            return Cause.DIRECT_OUTPUT, why, way, Certainty.LIKELY
-    why = "its workers take fewer events than come in, while the outputs behind it have room"
+            return _waits_for_output(one, direct)
+    why = (
+        "its workers take fewer events than come in; the outputs behind it are no reason that the "
+        "counters show"
+    )
     way = WayOut(
         "see with `top -H` whether a thread named rs:... is at 100 %; if none is, they wait: for "
         "a queue on disk, for name resolution, or for each other",
         one.parameter("workerThreads"),
     )
     return Cause.SLOW_WORKERS, why, way, Certainty.POSSIBLE
+
+
+def _waits_for_output(
+    one: QueueCourse, direct: Sequence[str]
+) -> tuple[Cause, str, WayOut, Certainty]:
+    """Workers that wait for what the counters do not show: an output without a queue, or, where
+    imudp leaves that to them, the name of a sender that is not known yet."""
+    queue = (
+        "give it a queue of its own (LinkedList), so that one slow output does not hold up the "
+        "others"
+    )
+    if any(each.total("submitted") for each in one.course.of("imudp")):
+        why = (
+            "its workers hardly use the CPU: they wait for the name of each new sender that imudp "
+            f"received from (DNS), or for an output without a queue of its own: {_listed(direct)}"
+        )
+        way = WayOut(
+            "see how long names take (`getent hosts ADDRESS`); without need for names, set "
+            f"net.enableDNS off in global(). If an output is slow, {queue}",
+            "net.enableDNS",
+        )
+        return Cause.SLOW_WORKERS, why, way, Certainty.POSSIBLE
+    why = (
+        "its workers wait for an output that has no queue of its own, and hardly use the CPU: "
+        f"{_listed(direct)}"
+    )
+    return Cause.DIRECT_OUTPUT, why, WayOut(queue, "queue.type"), Certainty.LIKELY
 
 
 def _handed_on(course: CounterCourse, step: int) -> bool:
@@ -355,14 +543,22 @@ def _cpu(course: CounterCourse, steps: Sequence[int]) -> float | None:
     return sum(used_s[n] for n in steps) / seconds
 
 
-def _direct_outputs(course: CounterCourse, steps: Sequence[int]) -> list[str]:
-    """The actions that have no queue of their own and had work in these steps, most work first."""
-    work = {
-        one.name: sum(one.growth["processed"][n] for n in steps)
+def _direct(course: CounterCourse) -> list[str]:
+    """The actions that have no queue of their own."""
+    return [
+        one.name
         for one in course.of("core.action")
         if ("core.queue", f"{one.name}{_OF_ACTION}") not in course.objects
-        and "processed" in one.growth
-    }
+    ]
+
+
+def _direct_outputs(course: CounterCourse, steps: Sequence[int]) -> list[str]:
+    """Those that had work in these steps, most work first."""
+    work = {
+        name: sum(course.objects["core.action", name].growth.get("processed", course.nothing)[n]
+                  for n in steps)
+        for name in _direct(course)
+    }  # fmt: skip
     return sorted((name for name, events in work.items() if events), key=lambda name: -work[name])
 
 
@@ -370,6 +566,8 @@ def _slowed(one: QueueCourse) -> Iterator[ProductionFinding]:
     """A queue of inputs at the mark from which rsyslog slows senders down."""
     mark = 0 if one.settings is None else one.settings.queue.light_delay_mark or 0
     if one.action is not None or not mark or one.highest < mark:
+        return
+    if not any(one.course.of(origin) for origin in _SLOWED):
         return
     # It hovers there: what is below the mark was above it a moment before or after.
     steps = [n for n, size in enumerate(one.size) if size >= _AT_MARK * mark]
@@ -405,9 +603,7 @@ def _on_disk(one: QueueCourse) -> Iterator[ProductionFinding]:
     grown = one.part.growth.get("enqueued", one.course.nothing)
     came = round(sum(grown[n] for n in steps))
     # What it held when the log began went there before.
-    before = max(0, round(sizes[0] - grown[0])) if not steps[0] else 0
-    left = max(0, before + came - round(sizes[-1]))
-    ends = "it still does" if sizes[-1] else "it is empty again"
+    before = round(one.part.before.get("size", 0)) if not steps[0] else 0
     yield ProductionFinding(
         Cause.ON_DISK,
         one.part.name,
@@ -415,7 +611,7 @@ def _on_disk(one: QueueCourse) -> Iterator[ProductionFinding]:
         Events(before + came),
         one.course.span(steps),
         f"{one.part.name} held up to {max(sizes):,.0f} events for {seconds:,.0f} s; {came:,} went "
-        f"to disk, {left:,} came back, {left / max(seconds, 1):,.0f} a second; {ends}",
+        f"to disk{_came_back(one, before + came, sizes[-1], seconds)}",
         "the queue reached its highWatermark; the part on disk is read by one worker",
         "events come late and out of order: newer ones in memory overtake those on disk",
         WayOut(
@@ -426,12 +622,23 @@ def _on_disk(one: QueueCourse) -> Iterator[ProductionFinding]:
     )  # fmt: skip
 
 
-def _few_workers(one: QueueCourse) -> Iterator[ProductionFinding]:
-    """Workers that a backlog never started."""
+def _came_back(one: QueueCourse, went: int, held: float, seconds: float) -> str:
+    """What became of those on disk, where the part on disk is there to the end."""
+    if any(not one.has_part_at(n) for n, step in enumerate(one.course.steps) if step.has_start):
+        return "; then rsyslogd began anew, without this part"
+    left = max(0, went - round(held))
+    ends = "it still holds some" if held else "it is empty again"
+    return f", {left:,} came back, {left / max(seconds, 1):,.0f} a second; {ends}"
+
+
+def _few_workers(one: QueueCourse, is_away: Sequence[bool]) -> Iterator[ProductionFinding]:
+    """Workers that a backlog never started (qqueueAdviseMaxWorkers() of queue.c), while those that
+    ran had work and could hand it on."""
     queue = None if one.settings is None else one.settings.queue
     workers = 0 if queue is None else queue.worker_threads or 0
     minimum = 0 if queue is None else queue.worker_thread_minimum_messages or 0
-    if workers < 2 or not one.late_steps or minimum <= 1:
+    steps = [n for n in one.late_steps if one.left[n] and not is_away[n]]
+    if workers < 2 or len(steps) < _STEPS or len(steps) * 2 < len(one.late_steps) or minimum <= 1:
         return
     highest = one.highest
     started = min(workers, int(highest // minimum) + 1)
@@ -441,13 +648,37 @@ def _few_workers(one: QueueCourse) -> Iterator[ProductionFinding]:
             one.name,
             EventEffect.LATE,
             Events(),
-            one.course.span(one.late_steps),
+            one.course.span(steps),
             f"{workers} workers are set and at most {started} ran: the next one starts at "
             f"{started * minimum:,} waiting events, and {one.name} held at most {highest:,.0f}",
             "worker k starts only when (k - 1) x workerThreadMinimumMessages events wait",
-            "events wait although workers are free",
+            "events wait although more workers could take them; whether these would be faster, the "
+            "counters do not say",
             WayOut(
                 f"set it near the batch size, {queue.dequeue_batch_size if queue else 0:,}",
                 one.parameter("workerThreadMinimumMessages"), "RT112",
             ),
+            Certainty.LIKELY,
         )  # fmt: skip
+
+
+def _held_at_once(one: QueueCourse) -> Iterator[ProductionFinding]:
+    """What a round or two say of a queue: how much it holds, against the most that it ever did."""
+    held = round(one.size[-1])
+    if len(one.course.steps) >= _STEPS or held < _MANY or held < _MOSTLY * one.highest:
+        return
+    room = f"; it takes {one.room:,}" if one.room else ""
+    full = one.series.in_all("full")
+    yield ProductionFinding(
+        Cause.BACKLOG,
+        one.name,
+        EventEffect.LATE,
+        Events(),
+        one.course.span([0]),
+        f"{one.name} held {held:,} events, and never more than {one.highest:,}{room}"
+        + (f"; it was full {full:,} times" if full else ""),
+        "what is behind this queue takes fewer events than come in, or did until a moment before",
+        "these events wait; whether they become more or fewer, so few rounds do not tell",
+        WayOut("look at more rounds: `enqueued` and `size` show what leaves"),
+        Certainty.POSSIBLE,
+    )

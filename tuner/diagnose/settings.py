@@ -3,6 +3,7 @@ configuration."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -17,6 +18,8 @@ from tuner.rainerscript.script import ScriptObject
 from tuner.render.rulesets import counter_names
 
 ENGINE_OUTPUT = "omelasticsearch"
+# How rsyslogd calls an action without a name.
+_NUMBERED = re.compile(r"action-\d+-(?:builtin:)?(\w+)")
 
 
 @dataclass(frozen=True)
@@ -33,10 +36,13 @@ class QueueSettings:
 
 @dataclass(frozen=True)
 class OutputSettings:
-    """An output: its module, and how often it tries again after a failure, -1 without end."""
+    """An output: its module, how often it tries again after a failure, -1 without end, the file
+    for what was refused, and whether the next output takes what it cannot."""
 
     module: str
     retry_count: int
+    errorfile: str = ""
+    has_stand_in: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,14 @@ class Settings:
     queues: Mapping[str, QueueSettings] = field(default_factory=dict)
     outputs: Mapping[str, OutputSettings] = field(default_factory=dict)
     release: int | None = None
+
+    def module_of(self, action: str) -> str | None:
+        """The module of an action, which the counters' names say of those without a name; None
+        where it is not known."""
+        if action in self.outputs:
+            return self.outputs[action].module
+        numbered = _NUMBERED.fullmatch(action)
+        return None if numbered is None else numbered[1]
 
 
 def of_profile(profile: Profile) -> Settings:
@@ -60,9 +74,15 @@ def of_profile(profile: Profile) -> Settings:
         if not queue.is_direct
         for name in counter_names(profile, queue)
     }
+    stand_ins = (one.exec_only_when_previous_is_suspended for one in profile.outputs[1:])
     outputs = {
-        one.name: OutputSettings(one.type, one.action_resume_retry_count or 0)
-        for one in profile.outputs
+        one.name: OutputSettings(
+            one.type,
+            one.action_resume_retry_count or 0,
+            str(getattr(one, "errorfile", None) or ""),
+            has_stand_in,
+        )
+        for one, has_stand_in in zip(profile.outputs, (*stand_ins, False), strict=True)
     }
     return Settings(named, outputs, release)
 
@@ -96,11 +116,13 @@ def _queues(base: Base, release: int | None) -> Iterator[tuple[str, QueueSetting
 
 
 def _outputs(base: Base, release: int | None) -> Iterator[tuple[str, OutputSettings]]:
-    for _, one in base.of_kind("action"):
+    every = [one for _, one in base.of_kind("action")]
+    for one, after in zip(every, (*every[1:], None), strict=True):
         retries = one.text("action.resumeRetryCount") or "0"
         count = int(retries) if retries.lstrip("-").isdecimal() else 0
+        stands_in = after is not None and after.is_on("action.execOnlyWhenPreviousIsSuspended")
         for name in base.counter_names(one, release):
-            yield name, OutputSettings(one.type, count)
+            yield name, OutputSettings(one.type, count, one.text("errorFile") or "", stands_in)
 
 
 def _written(one: ScriptObject | None) -> Queue | None:

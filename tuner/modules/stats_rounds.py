@@ -25,6 +25,8 @@ _HEADED = re.compile(
     r"(?:<\d+>)?(?:1 )?(?:\d{4}-\d\d-\d\dT\S+|[A-Z][a-z]{2} [ \d]\d [\d:]{8}) \S+ "
 )
 _LEGACY = re.compile(r"(.*): origin=(\S+)(.*)", re.DOTALL)
+# Before 8.7 impstats did not say whose an object is.
+_OLD = re.compile(r"[^={}]*:(?: [\w.]+=-?\d{1,20})+ ?")
 _PAIR = re.compile(r" (\S+)=(-?\d{1,20})(?= |$)")
 # What a log writes of impstats' own with a head of another form.
 _OWN = re.compile(r'@cee: ?\{|\{ ?"name": ?"')
@@ -33,6 +35,7 @@ _HELP = re.compile(r'# HELP (\S+) rsyslog stats: origin="(.*?)" object="(.*)", c
 # A field of `journalctl -o export`.
 _JOURNAL = re.compile(r"(_*[A-Z][A-Z0-9_]*)=(.*)", re.DOTALL)
 _HIGHEST = 2**64
+_USAGE = ("impstats", "resource-usage")
 _DECODE = json.JSONDecoder().raw_decode
 
 
@@ -66,6 +69,7 @@ class Unreadable(Enum):
     CUT = "cut off"
     UNKNOWN = "not what impstats writes"
     OTHER = "of another program"
+    OLD = "without origin=, as releases before 8.7 write; those of 8.2102 and later are read"
 
 
 @dataclass(frozen=True)
@@ -160,6 +164,8 @@ class _Host:
         self.is_open = False
         self.has_brackets = False
         self.has_begun = False
+        # What comes again in the same second, after all that a round has at least once.
+        self.again: list[StatsObject] = []
 
     def take(self, line: _Line) -> StatsRound | None:
         """The next line; gives a round that is over."""
@@ -175,8 +181,28 @@ class _Host:
                 over = self.end(is_whole=not self.has_brackets)
             if not self.is_open:
                 self.at, self.is_open = line.at, True
-            for one in line.said:
-                self._add(one)
+            elif not self.has_begun and self._is_second(line.said):
+                return self._second_round()
+            if not self.again:
+                for one in line.said:
+                    self._add(one)
+        return over
+
+    def _is_second(self, objects: Iterable[StatsObject]) -> bool:
+        """Keep what comes again in one second; whether a second round has begun there, as only one
+        object of a round tells what the process uses."""
+        every = tuple(objects)
+        if self.again or (_USAGE in self.objects and self._comes_again(every)):
+            self.again += every
+        return any((one.origin, one.name) == _USAGE for one in self.again)
+
+    def _second_round(self) -> StatsRound | None:
+        at, again = self.at, self.again
+        self.again = []
+        over = self.end(is_whole=not self.has_brackets)
+        self.at, self.is_open = at, True
+        for one in again:
+            self._add(one)
         return over
 
     def _add(self, one: StatsObject) -> None:
@@ -191,6 +217,9 @@ class _Host:
     def end(self, is_whole: bool) -> StatsRound | None:
         """The round so far; None where there is none."""
         over = None
+        for again in self.again:
+            self._add(again)
+        self.again = []
         if self.is_open and (self.objects or self.has_begun):
             objects = (StatsObject(*key, counters) for key, counters in self.objects.items())
             over = StatsRound(self.at, tuple(objects), self.name, is_whole)
@@ -199,7 +228,7 @@ class _Host:
 
     def _comes_again(self, objects: Iterable[StatsObject]) -> bool:
         every = ((self.objects.get((one.origin, one.name)), one.counters) for one in objects)
-        return any(old is not None and old.keys() & new.keys() for old, new in every)
+        return any(old is not None and (not new or old.keys() & new.keys()) for old, new in every)
 
 
 @dataclass
@@ -290,6 +319,8 @@ class _Heads:
         has_end = text.endswith(" ")
         self.has_ends = self.has_ends or has_end
         legacy = _LEGACY.fullmatch(content)
+        if legacy is None and _OLD.fullmatch(content):
+            return Unreadable.OLD
         if legacy is None or (self.has_ends and not has_end):
             return Unreadable.UNKNOWN if at is None else Unreadable.CUT
         counters = {key: int(value) for key, value in _PAIR.findall(legacy[3])}
@@ -331,6 +362,8 @@ def _of_json(content: str, at: float | None, host: str) -> _Line | Unreadable:
         inner = str(parsed["MESSAGE"]).removeprefix("@cee:").strip()
         seconds = float(int(stamp) // 1_000_000) if stamp.isdecimal() and len(stamp) < 18 else None
         return _of_json(inner, seconds, host) if inner.startswith("{") else Unreadable.OTHER
+    if isinstance(parsed.get("name"), str) and any(type(one) is int for one in parsed.values()):
+        return Unreadable.OLD
     lists = (several for several in parsed.values() if isinstance(several, list))
     objects = tuple(_object(one) for each in lists for one in each if isinstance(one, dict))
     return _Line(at, host, objects) if objects else Unreadable.UNKNOWN

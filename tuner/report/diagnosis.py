@@ -60,13 +60,8 @@ def diagnosis_blocks(made: FilesDiagnosis) -> tuple[PlainBlock | Caution, ...]:
 
 
 def _host(host: Diagnosed) -> Iterator[PlainBlock | Caution]:
-    course, gaps = host.course, host.course.gaps
-    named = f"{course.host}: " if course.host else ""
-    yield Paragraph(
-        f"{named}{counted(gaps.rounds, 'round')} of counters, every {gaps.interval_s:g} s, from "
-        f"{local_time(course.steps[0].begin)} to {local_time(course.steps[-1].end)}"
-        f"{_of_counters(host)}"
-    )
+    course = host.course
+    yield Paragraph(heading(host))
     yield Paragraph(verdict(host), is_lead=True)
     for number, one in enumerate(host.findings, 1):
         yield Paragraph("")
@@ -74,7 +69,7 @@ def _host(host: Diagnosed) -> Iterator[PlainBlock | Caution]:
         yield Bullets(tuple(finding_lines(one)))
     yield Table(
         "Course",
-        ("over time", "events", "peak/s", "held", "lost", "chart"),
+        ("since it began", "events", "peak/s", "held", "lost", "chart"),
         tuple(_rows(host)),
     )
     sent = tuple(output_rows(course))
@@ -83,10 +78,31 @@ def _host(host: Diagnosed) -> Iterator[PlainBlock | Caution]:
     used = tuple(_used(host))
     if used:
         yield Table("Process", ("rsyslogd", "most", "chart"), used)
-    yield Paragraph(traffic_text(traffic_of(host)))
+    if not course.is_single:
+        yield Paragraph(traffic_text(traffic_of(host)))
     if host.untold:
         yield Paragraph("These counters do not tell:")
         yield Bullets(host.untold)
+
+
+def heading(host: Diagnosed) -> str:
+    """Whose counters these are, how many rounds, and of what time."""
+    course, gaps = host.course, host.course.gaps
+    named = f"{course.host}: " if course.host else ""
+    if course.daemon:
+        named += f"rsyslogd number {course.daemon} of those that write here together: "
+    if course.is_single:
+        at = course.steps[0].end
+        when = f"of {local_time(at)}" if at else "without a time"
+        return (
+            f"{named}one round of counters, {when}: what was counted since rsyslogd began, or in "
+            "one interval where impstats resets counters"
+        )
+    return (
+        f"{named}{counted(gaps.rounds, 'round')} of counters, every {gaps.interval_s:g} s, from "
+        f"{local_time(course.steps[0].begin)} to {local_time(course.steps[-1].end)}"
+        f"{_of_counters(host)}"
+    )
 
 
 def traffic_text(traffic: ProductionTraffic) -> str:
@@ -122,8 +138,11 @@ def _of_counters(host: Diagnosed) -> str:
 def verdict(host: Diagnosed) -> str:
     """What was found and carried, in a sentence."""
     carried = f"carried {eps(host.peak)} events per second at the peak"
+    if host.course.is_single:
+        carried = f"{counted(host.came_in_all, 'event')} came in"
     if not host.findings:
-        return f"Nothing wrong: {carried}, {_fullest(host)}, nothing discarded."
+        only = " in this one round" if host.course.is_single else ""
+        return f"Nothing wrong{only}: {carried}, {_fullest(host)}, nothing discarded."
     every = ", ".join(
         f"{sum(one.effect is effect for one in host.findings)} {effect.value}"
         for effect in EventEffect
@@ -166,7 +185,7 @@ def finding_lines(one: ProductionFinding) -> Iterator[str]:
     """Evidence, time, cause, meaning and way out."""
     begin, end = one.span
     yield f"seen: {one.evidence}"
-    yield f"when: {local_time(begin)} to {local_time(end)}, {seconds(end - begin)}"
+    yield f"when: {_when(begin, end)}"
     yield f"cause: {one.why}"
     yield f"events: {one.meaning}"
     way = one.way_out
@@ -175,23 +194,30 @@ def finding_lines(one: ProductionFinding) -> Iterator[str]:
     yield f"way out: {named}{way.text}{code}"
 
 
+def _when(begin: float, end: float) -> str:
+    """A clock that was set back in between makes the end the earlier one."""
+    if begin == end:
+        return f"before {local_time(end)}" if end else "not said"
+    lasted = f", {seconds(end - begin)}" if end > begin else ", the clock was set back in between"
+    return f"{local_time(begin)} to {local_time(end)}{lasted}"
+
+
 def _rows(host: Diagnosed) -> Iterator[tuple[str, ...]]:
     """The busiest inputs, then the queues, those of inputs first."""
     course = host.course
-    inputs = sorted(host.inputs, key=lambda one: -sum(one.events))
+    inputs = sorted(host.inputs, key=lambda one: -one.counted)
     for one in inputs[:_MOST_ROWS]:
         rates = course.rates(one.events)
-        yield one.name, f"{sum(one.events):,.0f}", eps(max(rates, default=0)), "", "", chart(rates)
-    busiest = sorted(host.queues, key=lambda one: -sum(one.came))[:_MOST_ROWS]
+        yield one.name, f"{one.counted:,}", eps(max(rates, default=0)), "", "", chart(rates)
+    busiest = sorted(host.queues, key=lambda one: -one.came_in_all)[:_MOST_ROWS]
     for queue in sorted(busiest, key=lambda one: one.action is not None):
         rates = course.rates(queue.came)
-        lost = queue.series.total("discarded.full") + queue.series.total("discarded.nf")
         yield (
             queue.name,
-            f"{sum(queue.came):,.0f}",
+            f"{queue.came_in_all:,}",
             eps(max(rates, default=0)),
             f"{queue.highest:,}",
-            f"{lost:,}",
+            f"{queue.lost:,}",
             chart(queue.size),
         )
     more = [len(inputs) - _MOST_ROWS, len(host.queues) - _MOST_ROWS]
@@ -206,25 +232,25 @@ OUTPUT_HEADER = ("output", "events", "batch", "failed", "suspended", "answers")
 def output_rows(course: CounterCourse) -> Iterator[tuple[str, ...]]:
     """The busiest actions with the mean of their batches, where that is counted, and how often and
     how long they were suspended; then all that omelasticsearch counts of the engine."""
-    actions = sorted(course.of("core.action"), key=lambda one: -one.total("processed"))
+    actions = sorted(course.of("core.action"), key=lambda one: -one.in_all("processed"))
     for one in actions[:_MOST_ROWS]:
-        events, batches = one.total("processed"), one.total("batchesprocessed")
-        times, long_s = one.total("suspended"), one.total("suspended.duration")
+        events, batches = one.in_all("processed"), one.in_all("batchesprocessed")
+        times, long_s = one.in_all("suspended"), one.in_all("suspended.duration")
         yield (
             one.name,
             f"{events:,}",
             f"{events / batches:,.0f}" if batches else "",
-            f"{one.total('failed'):,}",
+            f"{one.in_all('failed'):,}",
             f"{times:,}, {long_s:,} s" if times else "",
             "",
         )
     for one in course.of(ENGINE_OUTPUT):
-        counts = {key: one.total(key) for key in one.growth if key not in _OF_REQUESTS}
+        counts = {key: one.in_all(key) for key in one.growth if key not in _OF_REQUESTS}
         told = [f"{key} {count:,}" for key, count in counts.items() if count and key != "submitted"]
-        requests, spent_ms = one.total("requests.count"), one.total("requests.time_ms")
+        requests, spent_ms = one.in_all("requests.count"), one.in_all("requests.time_ms")
         if requests:
             told.insert(0, f"{requests:,} requests, {spent_ms / requests:,.0f} ms each")
-        yield one.name, f"{one.total('submitted'):,}", "", "", "", ", ".join(told)
+        yield one.name, f"{one.in_all('submitted'):,}", "", "", "", ", ".join(told)
 
 
 _OF_REQUESTS = ("requests.count", "requests.time_ms")
@@ -300,6 +326,7 @@ def _host_json(host: Diagnosed) -> Mapping[str, object]:
     course = host.course
     return {
         "host": course.host,
+        "daemon": course.daemon,
         "begin": course.steps[0].begin,
         "end": course.steps[-1].end,
         "counters": asdict(course.gaps),
@@ -340,7 +367,7 @@ def _queue_json(one: QueueCourse) -> Mapping[str, object]:
         "action": one.action,
         "room": one.room,
         "highest": one.highest,
-        "discarded": one.series.total("discarded.full") + one.series.total("discarded.nf"),
+        "discarded": one.lost,
         "came": list(one.came),
         "held": list(one.size),
     }
