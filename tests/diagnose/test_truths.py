@@ -297,7 +297,7 @@ def test_an_error_file_that_is_set_is_read_and_not_advised() -> None:
     refused: World = {**CALM, FAILING: lambda n: {"submitted": 1000 * n, "failed.es": n}}
     known = Settings({}, {"es": OutputSettings("omelasticsearch", -1, "/var/log/es-errors.json")})
     assert only(refused, known).way_out.text.startswith("read /var/log/es-errors.json")
-    assert only(refused).way_out.text.startswith("set errorfile")
+    assert only(refused).way_out.text.startswith("see the reason in errorfile, or set it")
 
 
 def full(size: int) -> World:

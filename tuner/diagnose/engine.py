@@ -19,7 +19,7 @@ from tuner.diagnose.finding import (
     nonzero,
 )
 from tuner.diagnose.queues import QueueCourse
-from tuner.diagnose.settings import ENGINE_OUTPUT, Settings
+from tuner.diagnose.settings import ENGINE_OUTPUT, OutputSettings, Settings
 from tuner.modules.refused_bulks import WAITS_ON_ERRORS
 
 _FAILURES = ("failed.http", "failed.httprequests", "failed.checkConn")
@@ -154,10 +154,11 @@ def _given_up(
                 f"were ever handed to {ENGINE_OUTPUT}"
             )
     output = settings.outputs.get(action.name)
+    least, certainty = _less_sure(course, action, output, is_direct, least, certainty)
     retries = "" if output is None else f"; action.resumeRetryCount is {output.retry_count}"
     has_stand_in = output is not None and output.has_stand_in and is_direct
     most = given - waiting
-    bounds = Events(min(least, most), most) if most > 0 else Events(least)
+    bounds = Events(min(least, most) or None, most) if most > 0 else Events(least or None)
     yield ProductionFinding(
         Cause.GIVEN_UP,
         f"action[{action.name}]",
@@ -188,6 +189,24 @@ def _given_up(
         ),
         certainty,
     )  # fmt: skip
+
+
+def _less_sure(
+    course: CounterCourse,
+    action: StatsSeries,
+    output: OutputSettings | None,
+    is_direct: bool,
+    least: int,
+    certainty: Certainty,
+) -> tuple[int, Certainty]:
+    """Without settings another output that had no more events may have taken what this one could
+    not: action.execOnlyWhenPreviousIsSuspended."""
+    given = action.in_all("processed")
+    others = (one for one in course.of("core.action") if one is not action)
+    may_be = any(0 < one.in_all("processed") <= given for one in others)
+    if output is None and is_direct and may_be:
+        return 0, Certainty.POSSIBLE
+    return least, certainty
 
 
 def _refused_posts(course: CounterCourse, series: StatsSeries) -> Iterator[ProductionFinding]:
@@ -251,7 +270,7 @@ def _refused_bulks(
     reason = (
         f"read {', '.join(files)}: it has what was refused, and the engine's reason; then"
         if files
-        else "set errorfile to see the reason, and"
+        else "see the reason in errorfile, or set it first where it is not set, and"
     )
     yield ProductionFinding(
         Cause.REFUSED_BULKS,

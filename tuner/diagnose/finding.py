@@ -48,6 +48,7 @@ class Cause(Enum):
     STANDS_STILL = "queue stands still"
     SLOW_OUTPUT = "output slower than input"
     SLOW_WORKERS = "workers of a queue slower than input"
+    SLOW_NAMES = "names of senders or an output are slow"
     DIRECT_OUTPUT = "slow output without a queue of its own"
     DISK_QUEUE = "disk queue slower than input"
     SENDERS_SLOWED = "senders slowed down"

@@ -4,7 +4,6 @@ rsyslogd finds nowhere."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 from tuner.diagnose.course import CounterCourse, StatsSeries
 from tuner.diagnose.finding import (
@@ -18,11 +17,12 @@ from tuner.diagnose.finding import (
     counted_when,
     exactly,
 )
-from tuner.diagnose.queues import WAITS_S, QueueCourse
+from tuner.diagnose.queues import WAITS_S, QueueCourse, standing_steps
+from tuner.diagnose.settings import ENGINE_OUTPUT
 
-# A size that stands in so many steps while so many events a step come in is no coincidence.
-_STANDS, _COME = 4, 10
 _FOREVER_MS = 86_400_000
+# Less than this part of what a queue held is what leaves it between two rounds.
+_PART = 0.1
 
 
 def kept_findings(
@@ -153,24 +153,10 @@ def _not_written(
     """rsyslogd counts an event as enqueued before it stores it, and for the size after
     (doEnqSingleObj() and qqueueAdd() of queue.c).  In a queue whose size stays at one number while
     hundreds come, either just as many leave in every step, or none are stored."""
+    steps = standing_steps(course, series)
     sizes = series.level.get("size", course.nothing)
     came = series.growth.get("enqueued", course.nothing)
-    # What finds it full has to wait, and then comes as soon as something leaves.
-    full = series.growth.get("full", course.nothing)
     severe = series.growth.get("discarded.nf", course.nothing)
-    stands = [
-        n > 0
-        and not course.steps[n].has_start
-        and sizes[n] == sizes[n - 1] > 1
-        and not full[n]
-        and came[n] - severe[n] >= _COME
-        for n in range(len(sizes))
-    ]
-    steps: list[int] = []
-    for holds, group in groupby(range(len(stands)), key=stands.__getitem__):
-        run = list(group)
-        if holds and len(run) >= _STANDS:
-            steps += run
     room = one.room if series is one.series else None
     if not steps or (room is not None and sizes[steps[0]] >= room):
         return
@@ -206,34 +192,54 @@ def _starts(course: CounterCourse) -> Iterator[int]:
 
 
 def _left_in_files(course: CounterCourse, one: QueueCourse) -> Iterator[ProductionFinding]:
-    """A part on disk that held events and is not there after a start: a queue whose files cannot be
-    read goes on in memory alone (StartDA() of queue.c)."""
-    if one.part is None:
+    """A part on disk that held events, and after a start is not there, as a queue whose files
+    cannot be read goes on in memory alone (StartDA() of queue.c); or is there and holds none,
+    although its outputs did not get them either, as far as that is counted."""
+    if one.part is None or "size" not in one.part.level:
         return
     for n in _starts(course):
-        held = round(one.part.level["size"][n - 1]) if "size" in one.part.level else 0
-        if not held or one.has_part_at(n):
-            continue
+        held = round(one.part.level["size"][n - 1])
+        is_gone = not one.has_part_at(n)
+        back = 0 if is_gone else round(max(0.0, one.size[n] - one.came[n]) + _from_files(one, n))
         memory = round(one.series.level.get("size", course.nothing)[n - 1])
+        missing = held + memory - back
+        if not held or missing <= _PART * (held + memory):
+            continue
         also = f", {memory:,} more were in memory" if memory else ""
         yield ProductionFinding(
             Cause.LEFT_IN_FILES,
             one.part.name,
             EventEffect.LOST,
-            Events(None, held + memory),
+            Events(None, missing),
             course.span([n]),
-            f"{one.part.name} held {held:,} events just before rsyslogd began anew{also}; since "
-            "then there is no such object",
+            f"{one.part.name} held {held:,} events just before rsyslogd began anew{also}; "
+            + ("since then there is no such object" if is_gone
+               else f"in the first round after it holds {one.part.level['size'][n]:,.0f}"),
             "rsyslogd could not read the queue's files, such as a damaged .qi, and goes on with "
-            "the queue in memory alone",
-            "what is in the files does not come; new events are not written to disk",
+            "the queue in memory alone"
+            if is_gone
+            else "it did not find them in its files, as after a kill, which leaves no .qi, or with "
+            "files damaged; or they left within that one step",
+            "what is in the files does not come"
+            + ("; new events are not written to disk" if is_gone else ", unless it came at once"),
             WayOut(
                 "see rsyslogd's messages at its start; recover_qi.pl makes a new .qi from the "
-                "files, with rsyslogd stopped",
-                one.parameter("filename"),
+                "files, with rsyslogd stopped; checkpointInterval writes it before a kill",
+                one.parameter("checkpointInterval"),
             ),
-            Certainty.LIKELY,
-        )
+            Certainty.LIKELY if is_gone else Certainty.POSSIBLE,
+        )  # fmt: skip
+
+
+def _from_files(one: QueueCourse, step: int) -> float:
+    """How many events more than came to a queue its output had in a step and the next, where
+    omelasticsearch counts them."""
+    engine = one.course.objects.get((ENGINE_OUTPUT, ENGINE_OUTPUT))
+    if engine is None:
+        return 0.0
+    after = slice(step, step + 2)
+    submitted = engine.growth.get("submitted", one.course.nothing)
+    return max(0.0, sum(submitted[after]) - sum(one.came[after]))
 
 
 def _left_in_memory(course: CounterCourse, one: QueueCourse) -> Iterator[ProductionFinding]:
@@ -248,7 +254,9 @@ def _left_in_memory(course: CounterCourse, one: QueueCourse) -> Iterator[Product
         missing = min(held, round(held + one.came[n] - one.size[n]))
         if min(missing, before) <= 0 or one.waits_s[n - 1] < WAITS_S:
             continue
-        if one.part is not None and (not one.has_part_at(n) or not one.stands_after(n)):
+        if one.part is not None and (
+            one.part.level["size"][n - 1] or not one.stands_after(n) or not one.has_part_at(n)
+        ):
             continue
         yield ProductionFinding(
             Cause.LEFT_IN_MEMORY,

@@ -28,12 +28,14 @@ _STEPS, _LASTS_S, _LASTS_AT_MOST_S, _PART = 3, 5.0, 10.0, 0.05
 _STILL_S = 8.0
 # Waits longer than any step shows: nothing left the queue at all.
 _FOREVER = float("inf")
-_AT_MARK = 0.95
+_AT_MARK, _BELOW_MARK = 0.95, 0.75
 # A round or two tell of a queue that holds so many, and nearly the most that it ever held.
 _MANY, _MOSTLY = 500, 0.9
 _MOST_NAMED = 3
 # Inputs that rsyslog makes wait at lightDelayMark (flow control of each, queue.c).
 _SLOWED = ("imtcp", "imptcp", "imrelp", "imgssapi")
+# A size that stands in so many steps while so many events a step come in is no coincidence.
+_STANDS, _COME = 4, 10
 # Of a core: below, the workers mostly wait; above, one of them may have no time left.
 _IDLE_CPU, _BUSY_CPU = 0.5, 0.8
 
@@ -217,9 +219,12 @@ class QueueCourse:
         waits = zip(self.waits_s, self.full, strict=True)
         return lasting(self.course, [wait >= WAITS_S or full > 0 for wait, full in waits])
 
-    def grows(self, steps: Sequence[int]) -> bool:
-        """Whether more came than left in several of these steps, or found no room: what only
-        drains was late before.  What left in the first step of all is not known."""
+    def is_late(self, steps: Sequence[int]) -> bool:
+        """Whether more came than left in several of these steps, or found no room, or events
+        provably waited long, all for the same reason: what only drains was late before."""
+        is_for_one = len(steps) == len(self.late_steps) and not self.highest_on_disk
+        if is_for_one and self.proven_wait_s >= long_s(self.course):
+            return True
         severe = self.series.growth.get("discarded.nf", self.course.nothing)
         refused = [full + less for full, less in zip(self.full, severe, strict=True)]
         more = [n for n in steps if self.came[n] > self.left[n] or refused[n]]
@@ -242,13 +247,17 @@ class QueueCourse:
         return f"queue.{name}" if self.settings is None else self.settings.parameter(name)
 
 
+def long_s(course: CounterCourse) -> float:
+    """From how many seconds on something lasts."""
+    return min(_LASTS_AT_MOST_S, max(_LASTS_S, _PART * course.seconds))
+
+
 def lasting(course: CounterCourse, is_so: Sequence[bool]) -> tuple[int, ...]:
     """The numbers of the steps in which something is so, without what passes quickly."""
     kept: list[int] = []
-    long_s = min(_LASTS_AT_MOST_S, max(_LASTS_S, _PART * course.seconds))
     for holds, group in groupby(range(len(is_so)), key=is_so.__getitem__):
         run = list(group)
-        if holds and len(run) >= _STEPS and course.lasted(run) >= long_s:
+        if holds and len(run) >= _STEPS and course.lasted(run) >= long_s(course):
             kept += run
     return tuple(kept)
 
@@ -316,7 +325,7 @@ def _late_action(
     if _stands(one, idle, steps):
         yield _still(one, idle, [])
         return
-    if not one.grows(steps):
+    if not one.is_late(steps):
         return
     # Those that were discarded did not wait long.
     waits = sum(one.full[n] - one.discarded[n] for n in steps)
@@ -438,7 +447,7 @@ def _late_entry(
     if _stands(one, idle, steps):
         yield _still(one, idle, _direct_outputs(one.course, one.late_steps) or _direct(one.course))
         return
-    if not one.grows(steps):
+    if not one.is_late(steps):
         return
     cpu = _cpu(one.course, steps)
     used = "" if cpu is None else f"; rsyslogd used {cpu:.0%} of a core"
@@ -514,14 +523,14 @@ def _waits_for_output(
     if any(each.total("submitted") for each in one.course.of("imudp")):
         why = (
             "its workers hardly use the CPU: they wait for the name of each new sender that imudp "
-            f"received from (DNS), or for an output without a queue of its own: {_listed(direct)}"
+            f"received from (DNS), or for an output that they feed directly: {_listed(direct)}"
         )
         way = WayOut(
             "see how long names take (`getent hosts ADDRESS`); without need for names, set "
             f"net.enableDNS off in global(). If an output is slow, {queue}",
             "net.enableDNS",
         )
-        return Cause.SLOW_WORKERS, why, way, Certainty.POSSIBLE
+        return Cause.SLOW_NAMES, why, way, Certainty.POSSIBLE
     why = (
         "its workers wait for an output that has no queue of its own, and hardly use the CPU: "
         f"{_listed(direct)}"
@@ -569,8 +578,10 @@ def _slowed(one: QueueCourse) -> Iterator[ProductionFinding]:
         return
     if not any(one.course.of(origin) for origin in _SLOWED):
         return
-    # It hovers there: what is below the mark was above it a moment before or after.
-    steps = [n for n, size in enumerate(one.size) if size >= _AT_MARK * mark]
+    # It hovers there: what is below the mark by some batches was above it a moment before or after.
+    steps = [n for n, size in enumerate(one.size) if size >= _AT_MARK * mark] or list(
+        lasting(one.course, [size >= _BELOW_MARK * mark for size in one.size])
+    )
     if steps:
         yield ProductionFinding(
             Cause.SENDERS_SLOWED,
@@ -623,12 +634,38 @@ def _on_disk(one: QueueCourse) -> Iterator[ProductionFinding]:
 
 
 def _came_back(one: QueueCourse, went: int, held: float, seconds: float) -> str:
-    """What became of those on disk, where the part on disk is there to the end."""
-    if any(not one.has_part_at(n) for n, step in enumerate(one.course.steps) if step.has_start):
-        return "; then rsyslogd began anew, without this part"
+    """What became of those on disk, where one process saw all of it and its files took them."""
+    if one.course.starts:
+        return "; rsyslogd began anew meanwhile, and does not count what it found in its files"
+    if one.part is None or standing_steps(one.course, one.part):
+        return ""
     left = max(0, went - round(held))
     ends = "it still holds some" if held else "it is empty again"
     return f", {left:,} came back, {left / max(seconds, 1):,.0f} a second; {ends}"
+
+
+def standing_steps(course: CounterCourse, series: StatsSeries) -> list[int]:
+    """The steps in which events came into a queue, found room, and its size stood at one number,
+    where these are several in a row."""
+    sizes = series.level.get("size", course.nothing)
+    came = series.growth.get("enqueued", course.nothing)
+    # What finds it full has to wait, and then comes as soon as something leaves.
+    full = series.growth.get("full", course.nothing)
+    severe = series.growth.get("discarded.nf", course.nothing)
+    stands = [
+        n > 0
+        and not course.steps[n].has_start
+        and sizes[n] == sizes[n - 1] > 1
+        and not full[n]
+        and came[n] - severe[n] >= _COME
+        for n in range(len(sizes))
+    ]
+    steps: list[int] = []
+    for holds, group in groupby(range(len(stands)), key=stands.__getitem__):
+        run = list(group)
+        if holds and len(run) >= _STANDS:
+            steps += run
+    return steps
 
 
 def _few_workers(one: QueueCourse, is_away: Sequence[bool]) -> Iterator[ProductionFinding]:
