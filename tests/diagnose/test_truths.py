@@ -201,6 +201,14 @@ def test_datagrams_that_imudp_received_and_did_not_submit_are_told() -> None:
     assert made(udp(1000, 1000)).findings == ()
 
 
+def test_one_round_shows_what_imudp_did_not_submit() -> None:
+    one: World = {
+        ("imudp", "imudp(*:514)"): lambda _: {"submitted": 200},
+        ("imudp", "imudp(w0)"): lambda _: {"msgs.received": 1500},
+    }
+    assert only(one, number=1).events == Events(1300 - 128, 1300)
+
+
 def test_names_of_senders_are_a_reason_where_imudp_receives() -> None:
     slow: World = {**udp(100, 100), MAIN: queue(1000, 30)}
     slow = {key: of for key, of in slow.items() if key != ES}

@@ -359,6 +359,8 @@ def _write_workload(path: Path, made: FilesDiagnosis) -> None:
     if len(made.hosts) > 1:
         names = ", ".join(host.course.host or "-" for host in made.hosts[:5])
         raise BadUsage(f"--write-workload: the files are of several hosts ({names}): name one's")
+    if made.hosts[0].course.is_single:
+        raise BadUsage("--write-workload: one round alone tells no rate: name a log of several")
     changes = workload_changes(traffic_of(made.hosts[0]))
     text = edit(text_of(path), changes)
     parse_profile(text, str(path))

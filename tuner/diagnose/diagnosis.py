@@ -134,9 +134,8 @@ def _untold(course: CounterCourse, settings: Settings, has_kernel: bool) -> Iter
         "files that imfile does not read, which rsyslog 8.2606 and later count": (
             not course.of("imfile")
         ),
-        "what came and was discarded between the last round of a process and its end": (
-            course.starts
-        ),
+        "what came and was discarded between the last round of a process and its end, and the "
+        "batches that its workers were sending then": course.starts,
         "time lost to name resolution, refused connections, and what single threads do": True,
         "objects beyond the first 1,500": course.left_out,
     }

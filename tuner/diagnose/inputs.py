@@ -27,6 +27,8 @@ _LINES = "lines.processed"
 _EVENTS = ("submitted", _LINES)
 # Inputs hold up to 1024 events back before they hand them over.
 _HELD_BACK, _HELD_SHARE = 2048, 0.02
+# What a worker of imudp reads at once is 32 (batchSize), or some more where it is set.
+_DATAGRAMS = 128
 # An input that is silent so long, in so many steps, after it was busy in nearly all of as much
 # time, and missed so many events by what came before.
 _SILENT_S, _SILENT_STEPS, _MISSED = 300.0, 5, 1000
@@ -101,11 +103,11 @@ def input_findings(
         yield from _silent(course, one, inputs, every)
 
 
-def _under_way(course: CounterCourse, *counts: tuple[float, ...]) -> int:
+def _under_way(course: CounterCourse, held_back: int, *counts: tuple[float, ...]) -> int:
     """How many events may be on their way from one count to another when a round reads both: none
     where nothing came in the last step; what a process held at its end is counted nowhere."""
     is_quiet = not course.is_single and not any(growth[-1] for growth in counts)
-    return _HELD_BACK * (len(course.starts) + (not is_quiet))
+    return held_back * (len(course.starts) + (not is_quiet))
 
 
 def _before_queues(
@@ -128,7 +130,7 @@ def _before_queues(
     counted = sum(one.counted for one in inputs)
     queued = sum(one.series.in_all("enqueued") for one in entries)
     missing = counted - queued - told
-    slack = _under_way(course, tuple(came), *queued_by_step)
+    slack = _under_way(course, _HELD_BACK, tuple(came), *queued_by_step)
     if missing <= max(slack, _HELD_SHARE * counted):
         return
     yield ProductionFinding(
@@ -160,7 +162,8 @@ def _not_submitted(course: CounterCourse) -> Iterator[ProductionFinding]:
         for name in ("msgs.received", "submitted")
         if name in one.growth
     ]
-    missing, slack = received - submitted, _under_way(course, *growths)
+    workers = sum("msgs.received" in one.growth for one in every)
+    missing, slack = received - submitted, _under_way(course, workers * _DATAGRAMS, *growths)
     if not received or not any("submitted" in one.growth for one in every):
         return
     if disallowed:

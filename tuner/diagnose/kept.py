@@ -209,7 +209,7 @@ def _left_in_files(course: CounterCourse, one: QueueCourse) -> Iterator[Producti
         yield ProductionFinding(
             Cause.LEFT_IN_FILES,
             one.part.name,
-            EventEffect.LOST,
+            EventEffect.LOST if is_gone else EventEffect.AT_RISK,
             Events(None, missing),
             course.span([n]),
             f"{one.part.name} held {held:,} events just before rsyslogd began anew{also}; "
