@@ -19,7 +19,7 @@ from tuner.diagnose.finding import (
     nonzero,
 )
 from tuner.diagnose.queues import QueueCourse
-from tuner.diagnose.settings import ENGINE_OUTPUT, OutputSettings, Settings
+from tuner.diagnose.settings import ENGINE_OUTPUT, OutputSettings, Settings, called
 from tuner.modules.refused_bulks import WAITS_ON_ERRORS
 
 _FAILURES = ("failed.http", "failed.httprequests", "failed.checkConn")
@@ -161,7 +161,7 @@ def _given_up(
     bounds = Events(min(least, most) or None, most) if most > 0 else Events(least or None)
     yield ProductionFinding(
         Cause.GIVEN_UP,
-        f"action[{action.name}]",
+        called(action.name),
         EventEffect.AT_RISK if has_stand_in else EventEffect.LOST,
         Events(None, most) if has_stand_in else bounds,
         counted_when(course, action, "failed"),
@@ -365,7 +365,7 @@ def _stopped(course: CounterCourse, names: Sequence[str], every: Sequence[QueueC
     also = f", and so do the outputs beside it: {', '.join(beside[:3])}" if beside else ""
     held = max(round(max(one.size)) for one in waits)
     return (
-        f"; action[{direct[0]}] has no queue of its own, so they wait in {waits[0].name}, which "
+        f"; {called(direct[0])} has no queue of its own, so they wait in {waits[0].name}, which "
         f"held up to {held:,}{also}"
     )
 
@@ -395,7 +395,7 @@ def _away(
     spans += [counted_when(course, one, "suspended") for one in suspended]
     return ProductionFinding(
         Cause.UNREACHABLE,
-        where.name if told else f"action[{where.name}]",
+        where.name if told else called(where.name),
         EventEffect.LATE,
         Events(),
         (min(begin for begin, _ in spans), max(end for _, end in spans)),

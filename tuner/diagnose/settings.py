@@ -22,6 +22,11 @@ ENGINE_OUTPUT = "omelasticsearch"
 _NUMBERED = re.compile(r"action-\d+-(?:builtin:)?(\w+)")
 
 
+def called(action: str) -> str:
+    """What a reader knows an action by: `action[es]`, or the number that rsyslogd gave it."""
+    return action if _NUMBERED.fullmatch(action) else f"action[{action}]"
+
+
 @dataclass(frozen=True)
 class QueueSettings:
     """A queue: where its parameters are written, and their values with rsyslog's defaults."""
