@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 from tuner.diagnose.collector import collector_findings, dropped_events
 from tuner.diagnose.course import CounterCourse
-from tuner.diagnose.engine import engine_findings, is_away
+from tuner.diagnose.engine import engine_findings
 from tuner.diagnose.finding import EventEffect, ProductionFinding
+from tuner.diagnose.given_up import is_away
 from tuner.diagnose.inputs import (
     InputCourse,
     KernelCounts,
@@ -20,7 +21,8 @@ from tuner.diagnose.inputs import (
     open_sessions,
 )
 from tuner.diagnose.kept import kept_findings
-from tuner.diagnose.queues import QueueCourse, late_findings, queues_of
+from tuner.diagnose.late import late_findings
+from tuner.diagnose.queues import QueueCourse, queues_of
 from tuner.diagnose.settings import ENGINE_OUTPUT, Settings
 
 
