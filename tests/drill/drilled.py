@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from tests.drill.judge import Verdict, judged
+from tests.drill.judge import Verdict, judged, without_settings
 from tests.drill.rows import ROWS
 from tests.drill.scenario import OutputTruth, Truth, as_json, play
 from tuner.cli.commands import app
@@ -33,18 +33,28 @@ def drill(name: str, into: Path) -> Verdict:
 
 
 def diagnosed(name: str, folder: Path) -> Verdict:
-    """The verdict on what is in a folder: with the configuration and without it, the worse one."""
+    """The verdict on what is in a folder, which gets what was told."""
+    verdict, texts = verdict_on(name, folder)
+    for file, text in zip(("told.txt", "told-conf.txt"), texts, strict=True):
+        (folder / file).write_text(text, "utf-8")
+    return verdict
+
+
+def verdict_on(name: str, folder: Path) -> tuple[Verdict, Sequence[str]]:
+    """The verdict on what is in a folder, without its configuration and with it, the worse one;
+    and what was told."""
     data = json.loads((folder / TRUTH).read_text("utf-8"))
     outputs = {one: OutputTruth(**of_one) for one, of_one in data.pop("outputs").items()}
     truth = Truth(**data, outputs=outputs)
     logs = sorted(map(str, folder.glob(ROWS[name].logs)))
-    both = []
+    both, texts = [], []
     for options in ((), ("--conf", str(folder / "rsyslog.conf"))):
         text = " ".join(_run("diagnose", *logs, *options).split())
         said = json.loads(_run("diagnose", *logs, *options, "--output", "json") or '{"hosts": []}')
-        (folder / f"told{'-conf' if options else ''}.txt").write_text(text, "utf-8")
-        both.append(judged(name, ROWS[name], truth, said, text))
-    return max(both, key=lambda one: (bool(one.false), bool(one.missed), not one.exact))
+        row = ROWS[name] if options else without_settings(ROWS[name])
+        both.append(judged(name, row, truth, said, text))
+        texts.append(text)
+    return max(both, key=lambda one: (bool(one.false), bool(one.missed), not one.exact)), texts
 
 
 def _run(*arguments: str) -> str:

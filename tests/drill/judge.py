@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.drill.scenario import Scenario, Truth
@@ -18,6 +18,8 @@ _CAME_BACK = re.compile(r"([\d,]+) came back")
 _MODULES = {"omelasticsearch": "es"}
 # Where counters of two are mixed up, nothing is promised but that.
 _MIXED = {"several_daemons"}
+# What only the settings show.
+_OF_SETTINGS = {"senders_slowed", "few_workers", "disk_queue"}
 # What a busy machine does is true of any scenario.
 _ALWAYS = {"counters_delayed"}
 
@@ -67,6 +69,12 @@ def judged(
     is_exact &= all(least == upper for least, upper in numbers)
     said = "; ".join(told) or ", ".join(one["cause"] for one in findings)
     return Verdict(name, truth.sent, f"{most:,}", said, tuple(false), tuple(missed), is_exact)
+
+
+def without_settings(row: Scenario) -> Scenario:
+    """What to ask of a diagnosis that is not given the configuration."""
+    must = (one for one in row.must.split() if not _OF_SETTINGS & set(one.split("|")))
+    return replace(row, never="", must=" ".join(must), may=f"{row.may} {row.must}")
 
 
 def _bounds(one: Finding) -> str:
@@ -152,7 +160,7 @@ def _false_starts(truth: Truth, starts: int) -> Iterator[str]:
 
 
 def _false_causes(row: Scenario, findings: Sequence[Finding]) -> Iterator[str]:
-    allowed = {*row.may.split(), *row.must.replace("|", " ").split(), *_ALWAYS}
+    allowed = {*row.may.replace("|", " ").split(), *row.must.replace("|", " ").split(), *_ALWAYS}
     for one in findings:
         if one["cause"] not in allowed and (one["certainty"] != "possible" or row.is_healthy):
             yield f"{one['cause']} {one['where']} ({one['certainty']})"

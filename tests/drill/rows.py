@@ -346,6 +346,7 @@ MORE_LOSSES: Mapping[str, Scenario] = {
         "0 tcpout away; 1 send tcp 1500 1000; 5 term; 5.1 remove q.0*; 5.2 tcpout ok; 5.5 start; "
         "7 send tcp 1000 500; 12 end",
         may=f"restarts on_disk left_in_files {LATE}", stats=LEGACY,
+        untold="what it held may have gone out before the first round after the start",
     ),
     "two-daemons-both-lose": Scenario(
         prog(memory(200, 16, AT_ONCE)),
@@ -482,7 +483,7 @@ MORE_DELAYS: Mapping[str, Scenario] = {
     "waits-and-goes-on-waiting": Scenario(
         f'ruleset(name="r" {memory(20_000, 4)}) {{{{\n{prog()}}}}}\n',
         "0 prog slow=0.02; 1 send udp 2000 500; 15 end", inputs="udp", of_input='ruleset="r"',
-        must="slow_workers|direct_output|stands_still", may=LATE, stats=RESETS,
+        must="slow_names|slow_workers|direct_output|stands_still", may=LATE, stats=RESETS,
     ),
     "slow-engine-grows": Scenario(
         es(f"{memory(20_000, 50)} {KEEPS}"), "0 es slow=0.5; 1 send tcp 2000 500; 16 end",
@@ -532,6 +533,101 @@ MORE_DELAYS: Mapping[str, Scenario] = {
     ),
 }  # fmt: skip
 
+KEPT = f'{disk(1000, 100)} {DA} queue.saveOnShutdown="on"'
+RESTARTS: Mapping[str, Scenario] = {
+    "restart-and-all-comes-back": Scenario(
+        es(KEPT), "0 es away; 1 send tcp 2000 1000; 5 term; 5.2 es ok; 5.5 start; 12 end",
+        untold="the batch that was being sent when it was stopped",
+        must="on_disk", may=LATE,
+    ),
+    "restart-and-the-forwarder-is-back": Scenario(
+        forward(KEPT),
+        "0 tcpout away; 1 send tcp 2000 1000; 5 term; 5.2 tcpout ok; 5.5 start; 12 end",
+        must="on_disk", may=LATE, stats=LEGACY,
+    ),
+    "restart-and-still-away": Scenario(
+        es(KEPT), "0 es away; 1 send tcp 2000 1000; 5 term; 5.5 start; 12 end",
+        untold="the batch that was being sent when it was stopped",
+        must="on_disk", may=LATE, stats=RESETS,
+    ),
+    "killed-disk-queue": Scenario(
+        forward(f'{KEEPS} queue.type="Disk" queue.filename="q" queue.size="100000" '
+            'queue.checkpointInterval="1"'),
+        "0 tcpout away; 1 send tcp 1500 500; 6 kill; 6.2 tcpout ok; 6.5 start; 12 end", may=LATE,
+    ),
+    "killed-while-datagrams-come": Scenario(
+        file(), "1 send udp 3000 500; 4 kill; 5 start; 11 end", inputs="udp",
+        may="restarts left_in_memory", untold="nobody received what came meanwhile",
+    ),
+    "stopped-while-datagrams-come": Scenario(
+        forward(f"{memory()} {KEEPS}"), "1 send udp 3000 500; 4 term; 5 start; 11 end",
+        inputs="udp", may="restarts", stats=RESETS, untold="nobody received what came meanwhile",
+    ),
+    "four-starts": Scenario(
+        file(), "1 send tcp 500 500; 3 term; 4 start; 6 term; 7 start; 9 term; 10 start; "
+        "11 send tcp 500 500; 13 end",
+        must="restarts", stats=LEGACY,
+    ),
+}  # fmt: skip
+
+OLD = """$ActionQueueType LinkedList
+$ActionQueueSize 300
+$ActionQueueTimeoutEnqueue 0
+$ActionResumeRetryCount -1
+$ActionResumeInterval 1
+*.* @@127.0.0.1:{tcpout};line
+"""
+FEW: Mapping[str, Scenario] = {
+    "one-round-gives-up": Scenario(
+        forward('action.resumeRetryCount="0"'), "0 tcpout away; 0.2 send tcp 1000 500; 7 end",
+        must="given_up", may=LATE, stats=JSON.replace('"1"', '"5"', 1),
+    ),
+    "one-round-limit": Scenario(
+        file(), "0.2 send udp 1500 500; 8 end", inputs="udp", must="rate_limit",
+        of_input='rateLimit.interval="30" rateLimit.burst="200"',
+        stats=LEGACY.replace('"1"', '"6"', 1),
+    ),
+    "one-round-waits": Scenario(
+        prog(memory(20_000, 16)), "0 prog slow=0.02; 0.2 send tcp 1500 500; 8 end",
+        may=LATE, stats=RESETS.replace('"1"', '"5"', 1),
+    ),
+    "one-round-refused": Scenario(
+        es(f"{memory()} {KEEPS}"), "0 es status=400; 0.2 send tcp 1000 500; 7 end",
+        must="refused_bulks", stats=CEE.replace('"1"', '"5"', 1), may=LATE,
+    ),
+    "old-directives-and-full": Scenario(
+        OLD, "0 tcpout away; 1 send tcp 1500 500; 10 end", must="queue_full", may=LATE,
+        aliases={"action-0": "tcpout"},
+    ),
+    "old-directives-healthy": Scenario(OLD, "1 send tcp 1500 300; 9 end", stats=CEE),
+    "healthy-imtcp": Scenario(
+        'module(load="imtcp")\ninput(type="imtcp" address="127.0.0.1" port="{tcp}")\n'
+        + es(f"{memory()} {KEEPS}"), "1 send tcp 2000 400 hosts=3; 9 end", inputs="",
+        stats=LEGACY,
+    ),
+    "imtcp-limit": Scenario(
+        'module(load="imtcp")\ninput(type="imtcp" address="127.0.0.1" port="{tcp}" '
+        'rateLimit.interval="5" rateLimit.burst="300")\n' + file(),
+        "1 send tcp 3000 500; 10 end", inputs="", must="rate_limit",
+    ),
+    "limit-and-full": Scenario(
+        prog(memory(200, 16, AT_ONCE)), "0 prog slow=0.01; 1 send udp 3000 600; 11 end",
+        inputs="udp", of_input='rateLimit.interval="2" rateLimit.burst="400"',
+        must="rate_limit", may=f"queue_full {LATE}",
+    ),
+    "full-and-refused": Scenario(
+        es(f"{memory(300, 50, AT_ONCE)} {KEEPS}"),
+        "1 send tcp 3000 600; 2 es slow=0.5; 6 es status=429*3; 12 end",
+        must="queue_full", may=f"refused_bulks {LATE}",
+    ),
+    "full-at-two-outputs": Scenario(
+        prog(memory(200, 16, AT_ONCE)) + prog(memory(400, 16, AT_ONCE), name="prog2") + file(),
+        "0 prog slow=0.01; 0 prog2 slow=0.005; 1 send tcp 2000 500; 10 end",
+        must="queue_full", may=LATE, stats=RESETS,
+    ),
+}  # fmt: skip
+
 ROWS: Mapping[str, Scenario] = {
-    **HEALTHY, **MORE_HEALTHY, **LOSSES, **MORE_LOSSES, **DELAYS, **MORE_DELAYS, **RECORDED
+    **HEALTHY, **MORE_HEALTHY, **LOSSES, **MORE_LOSSES, **DELAYS, **MORE_DELAYS, **RESTARTS,
+    **FEW, **RECORDED
 }  # fmt: skip

@@ -311,7 +311,8 @@ def play(row: Scenario, into: Path) -> Truth:
         ended = time.time()
         for path in folder.glob(row.logs):
             shutil.copy(path, into / path.name)
-        (into / "rsyslog.conf").write_text(world.config("a"), "utf-8")
+        config = world.config("a").replace(str(folder), "/var/lib/drill")
+        (into / "rsyslog.conf").write_text(config, "utf-8")
         world.sender.end()
         world.heal()
         for one in list(world.daemons):
