@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.drill.scenario import Scenario, Truth
+from tests.drill.scenario import OutputTruth, Scenario, Truth
 
 Finding = Mapping[str, Any]
 
@@ -16,8 +16,6 @@ _SLACK_S, _SLACK = 3.0, 1.5
 _WAITED = re.compile(r"waited[^.;]*? (up to|at least|about) ([\d,.]+) (s|min)\b")
 _CAME_BACK = re.compile(r"([\d,]+) came back")
 _MODULES = {"omelasticsearch": "es"}
-# Where counters of two are mixed up, nothing is promised but that.
-_MIXED = {"several_daemons"}
 # What only the settings show.
 _OF_SETTINGS = {"senders_slowed", "few_workers", "disk_queue"}
 # What a busy machine does is true of any scenario.
@@ -27,7 +25,8 @@ _ALWAYS = {"counters_delayed"}
 @dataclass(frozen=True)
 class Verdict:
     """Of one scenario: what was lost and what was told of it, `false` sentences, and what was not
-    told; `exact` where every number of lost events is that of the truth."""
+    told; `exact` where every number of lost events is that of the truth,
+    `is_counted` where what is lost is counted at all."""
 
     name: str
     sent: int
@@ -36,14 +35,18 @@ class Verdict:
     false: tuple[str, ...]
     missed: tuple[str, ...]
     exact: bool
+    is_counted: bool = True
 
     @property
     def text(self) -> str:
-        """`exact`, `within`, `missed`, `false`."""
+        """`exact`, `within` the bounds that are said, `not counted` by any counter, `missed`, or
+        `FALSE`."""
         if self.false:
             return "FALSE"
         if self.missed:
             return "missed"
+        if not self.is_counted:
+            return "not counted"
         return "exact" if self.exact else "within"
 
 
@@ -68,7 +71,10 @@ def judged(
     is_exact = sum(least or 0 for least, _ in numbers) == most
     is_exact &= all(least == upper for least, upper in numbers)
     said = "; ".join(told) or ", ".join(one["cause"] for one in findings)
-    return Verdict(name, truth.sent, f"{most:,}", said, tuple(false), tuple(missed), is_exact)
+    is_counted = not any(_too_little(row, truth, findings))
+    return Verdict(
+        name, truth.sent, f"{most:,}", said, tuple(false), tuple(missed), is_exact, is_counted
+    )
 
 
 def without_settings(row: Scenario) -> Scenario:
@@ -129,6 +135,16 @@ def _told_for(row: Scenario, truth: Truth, name: str, findings: Sequence[Finding
     return most
 
 
+def _too_little(
+    row: Scenario, truth: Truth, findings: Sequence[Finding]
+) -> Iterator[tuple[str, OutputTruth, float]]:
+    """The receivers that lost more than is told, and how much is told."""
+    for name, output in truth.outputs.items():
+        told = _told_for(row, truth, name, findings)
+        if output.lost > told:
+            yield name, output, told
+
+
 def _missed(
     row: Scenario,
     truth: Truth,
@@ -137,13 +153,10 @@ def _missed(
     text: str,
 ) -> Iterator[str]:
     """Losses, restarts and causes that are not told."""
-    is_mixed = any(one["cause"] in _MIXED for one in findings)
-    if not row.untold and not is_mixed:
-        for name, output in truth.outputs.items():
-            told = _told_for(row, truth, name, findings)
-            if output.lost > told:
-                yield f"{name}: {output.lost - told:.0f} of {output.lost} lost"
-    if starts < truth.starts and not is_mixed:
+    if not row.untold:
+        for name, output, told in _too_little(row, truth, findings):
+            yield f"{name}: {output.lost - told:.0f} of {output.lost} lost"
+    if starts < truth.starts:
         yield f"{truth.starts - starts} of {truth.starts} restarts"
     doubled = sum(one.doubled for name, one in truth.outputs.items() if name.startswith("es"))
     if doubled and not re.search(r"twice|sent again", text):
@@ -212,7 +225,6 @@ def table(verdicts: Sequence[Verdict]) -> Iterator[str]:
 def summary(verdicts: Sequence[Verdict]) -> str:
     """How many of each kind."""
     kinds = [one.text for one in verdicts]
-    counts = ", ".join(
-        f"{kind} {kinds.count(kind)}" for kind in ("exact", "within", "missed", "FALSE")
-    )
+    every = ("exact", "within", "not counted", "missed", "FALSE")
+    counts = ", ".join(f"{kind} {kinds.count(kind)}" for kind in every)
     return f"{len(verdicts)} cases: {counts}"

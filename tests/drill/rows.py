@@ -145,7 +145,7 @@ LOSSES: Mapping[str, Scenario] = {
         "1 send udp 1000 250; 10 end",
         other='module(load="imudp")\ninput(type="imudp" address="127.0.0.1" port="{udp}")\n'
         + file(), only={"prog": "tcp", "file": "udp"},
-        must="queue_full|several_daemons", may=LATE,
+        must="queue_full", may=LATE,
     ),
     "disk-full-disk-queue": Scenario(
         forward(
@@ -352,18 +352,18 @@ MORE_LOSSES: Mapping[str, Scenario] = {
         prog(memory(200, 16, AT_ONCE)),
         "0 prog slow=0.01; 0 prog2 slow=0.005; 1 send tcp 2000 800; 1 send udp 2000 800; 10 end",
         other=UDP + prog(memory(150, 16, AT_ONCE), name="prog2"),
-        only={"prog": "tcp", "prog2": "udp"}, must="queue_full|several_daemons", may=LATE,
+        only={"prog": "tcp", "prog2": "udp"}, must="queue_full", may=LATE,
     ),
     "two-daemons-same-names": Scenario(
         prog(memory(200, 16, AT_ONCE)),
         "0 prog slow=0.01; 1 send tcp 2000 800; 4 send udp 500 250; 10 end", stats=LEGACY,
         other=UDP + prog(memory()).replace("{prog}", "{prog2}"),
-        only={"prog": "tcp", "prog2": "udp"}, must="queue_full|several_daemons", may=LATE,
+        only={"prog": "tcp", "prog2": "udp"}, must="queue_full", may=LATE,
     ),
     "two-daemons-one-restarts": Scenario(
         file(), "1 send tcp 2000 400; 4 term b; 5 start b; 6 send udp 500 250; 11 end",
         other=UDP + file(name="file2"), only={"file": "tcp", "file2": "udp"},
-        may="several_daemons", stats=LEGACY,
+        stats=LEGACY,
     ),
     "two-hosts-one-loses": Scenario(
         TO_LOG + prog(memory(200, 16, AT_ONCE)),
@@ -583,7 +583,7 @@ FEW: Mapping[str, Scenario] = {
         must="given_up", may=LATE, stats=JSON.replace('"1"', '"5"', 1),
     ),
     "one-round-limit": Scenario(
-        file(), "0.2 send udp 1500 500; 8 end", inputs="udp", must="rate_limit",
+        file(), "0.2 send udp 6000 2000; 8 end", inputs="udp", must="rate_limit",
         of_input='rateLimit.interval="30" rateLimit.burst="200"',
         stats=LEGACY.replace('"1"', '"6"', 1),
     ),
