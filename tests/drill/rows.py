@@ -196,7 +196,8 @@ DELAYS: Mapping[str, Scenario] = {
         must="unreachable", may=LATE,
     ),
     "slow-names": Scenario(
-        file(), "1 send udp 1500 300 hosts=40; 16 end", inputs="udp", slow_names_ms=300,
+        file().replace("line", "named"), "1 send udp 1500 300 hosts=40; 16 end", inputs="udp",
+        slow_names_ms=300,
         may="slow_names slow_input", never="output without a queue",
     ),
 }  # fmt: skip
@@ -519,8 +520,8 @@ MORE_DELAYS: Mapping[str, Scenario] = {
         may="slow_names slow_input", never="output without a queue",
     ),
     "slow-names-and-forward": Scenario(
-        forward(f"{memory()} {KEEPS}"), "1 send udp 1500 300 hosts=40; 16 end", inputs="udp",
-        slow_names_ms=300, may="slow_names slow_input", stats=LEGACY,
+        forward(f'{memory()} {KEEPS} template="named"'),
+        "1 send udp 1500 300 hosts=40; 16 end", inputs="udp", slow_names_ms=300, may="slow_names slow_input", stats=LEGACY,
         never="output without a queue",
     ),
     "file-held-up-by-engine": Scenario(

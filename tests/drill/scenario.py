@@ -52,6 +52,7 @@ template(name="doc" type="list") {{
   constant(value="{{\\"message\\":\\"") property(name="msg" format="json") constant(value="\\"}}")
 }}
 template(name="line" type="string" string="%msg%\\n")
+template(name="named" type="string" string="%fromhost% %msg%\\n")
 """
 INPUTS = {
     "tcp": 'module(load="imptcp")\ninput(type="imptcp" address="127.0.0.1" port="{tcp}"{more})\n',
