@@ -198,7 +198,7 @@ DELAYS: Mapping[str, Scenario] = {
     "slow-names": Scenario(
         file().replace("line", "named"), "1 send udp 1500 300 hosts=40; 16 end", inputs="udp",
         slow_names_ms=300,
-        may="slow_names slow_input", never="output without a queue",
+        may="slow_names", never="output without a queue",
     ),
 }  # fmt: skip
 
@@ -517,12 +517,12 @@ MORE_DELAYS: Mapping[str, Scenario] = {
     ),
     "slow-names-of-connections": Scenario(
         file(), "1 send tcp 1500 300 hosts=40; 16 end", slow_names_ms=300,
-        may="slow_names slow_input", never="output without a queue",
+        may="slow_names", never="output without a queue",
     ),
     "slow-names-and-forward": Scenario(
         forward(f'{memory()} {KEEPS} template="named"'),
-        "1 send udp 1500 300 hosts=40; 16 end", inputs="udp", slow_names_ms=300, may="slow_names slow_input", stats=LEGACY,
-        never="output without a queue",
+        "1 send udp 1500 300 hosts=40; 16 end", inputs="udp", slow_names_ms=300, stats=LEGACY,
+        may="slow_names", never="output without a queue",
     ),
     "file-held-up-by-engine": Scenario(
         es(f"{memory(300, 100)} {KEEPS}") + file(), "1 send file 3000 600; 2 es away; 14 end",
