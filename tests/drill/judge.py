@@ -141,7 +141,7 @@ def _too_little(
     """The receivers that lost more than is told, and how much is told."""
     for name, output in truth.outputs.items():
         told = _told_for(row, truth, name, findings)
-        if output.lost > told:
+        if output.lost > told + truth.dropped:
             yield name, output, told
 
 

@@ -12,7 +12,7 @@ import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from tests.drill.parts import JSON
@@ -116,13 +116,15 @@ class OutputTruth:
 
 @dataclass(frozen=True)
 class Truth:
-    """What really happened: `outputs` by receiver; `lost` events came to none of them."""
+    """What really happened: `outputs` by receiver; `lost` events came to none of them; `dropped`
+    datagrams the kernel had no room for, which no counter of rsyslogd has."""
 
     sent: int
     lost: int
     starts: int
     seconds: float
     outputs: Mapping[str, OutputTruth]
+    dropped: int = 0
 
 
 @dataclass
@@ -308,8 +310,10 @@ def play(row: Scenario, into: Path) -> Truth:
             (folder / "spool").chmod(0o777)
         world = _World(row, below, folder, _library(row, folder))
         stack.callback(world.close)
-        begun, lasted = time.time(), _run(world)
+        begun = time.time()
+        _run(world)
         ended = time.time()
+        dropped = _dropped(world.ports["udp"])
         for path in folder.glob(row.logs):
             shutil.copy(path, into / path.name)
         config = world.config("a").replace(str(folder), "/var/lib/drill")
@@ -320,7 +324,15 @@ def play(row: Scenario, into: Path) -> Truth:
             world.stop(one, ENDS_S)
         for each in world.receivers.values():
             each.close()
-        return _truth(world, ended, round(ended - begun, 1) or lasted)
+        truth = _truth(world, ended, round(ended - begun, 1))
+        return replace(truth, dropped=dropped)
+
+
+def _dropped(port: int) -> int:
+    """How many datagrams the kernel dropped at a port (proc_net_udp, Linux)."""
+    lines = Path("/proc/net/udp").read_text("ascii").splitlines()[1:]
+    sockets = (one.split() for one in lines)
+    return sum(int(one[-1]) for one in sockets if one[1].endswith(f":{port:04X}"))
 
 
 def _library(row: Scenario, folder: Path) -> Mapping[str, str]:
@@ -337,8 +349,8 @@ def _library(row: Scenario, folder: Path) -> Mapping[str, str]:
     return {}
 
 
-def _run(world: _World) -> float:
-    """The course; how long it took."""
+def _run(world: _World) -> None:
+    """The course."""
     row = world.row
     planned = steps(row.course)
     for _, verb, words in [one for one in planned if one[0] == 0 and one[1] in world.receivers]:
@@ -355,7 +367,6 @@ def _run(world: _World) -> float:
             break
         if at or verb not in world.receivers:
             world.do(verb, words)
-    return time.monotonic() - begun
 
 
 def _truth(world: _World, ended: float, seconds: float) -> Truth:

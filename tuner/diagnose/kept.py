@@ -252,7 +252,8 @@ def _left_in_memory(course: CounterCourse, one: QueueCourse) -> Iterator[Product
         held = round(one.size[n - 1])
         before = one.size[n - 2] if n > 1 else 0.0
         missing = min(held, round(held + one.came[n] - one.size[n]))
-        if min(missing, before) <= 0 or one.waits_s[n - 1] < WAITS_S:
+        at_most_s = min(WAITS_S, course.steps[n].seconds)
+        if min(missing, before) <= 0 or one.waits_s[n - 1] < at_most_s:
             continue
         if one.part is not None and (
             one.part.level["size"][n - 1] or not one.stands_after(n) or not one.has_part_at(n)

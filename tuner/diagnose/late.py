@@ -86,7 +86,7 @@ def _late_action(
     # Those that were discarded did not wait long.
     waits = sum(one.full[n] - one.discarded[n] for n in steps)
     is_disk = one.settings is not None and one.settings.queue.type is QueueType.DISK
-    what = f"the output {one.action} takes fewer events than come in"
+    what = f"the output {one.action} takes fewer events than come in{_or_for_names(one.course)}"
     if is_disk:
         what = "its files are written and read one event after the other, by one worker"
     stopped = f"; it was full {waits:,.0f} times, and what feeds it had to wait" if waits else ""
@@ -101,8 +101,30 @@ def _late_action(
         _waited(one)
         + ("; where room runs out, outputs that the same worker feeds wait too" if waits else ""),
         _faster_output(one, settings.module_of(one.action or ""), is_disk),
-        Certainty.CERTAIN if waits else Certainty.LIKELY,
+        _unless_names(one.course, Certainty.CERTAIN if waits else Certainty.LIKELY),
     )
+
+
+def _needs_names(course: CounterCourse) -> bool:
+    """Whether the first worker that needs the name of a sender looks it up: imudp leaves that to
+    them (resolveDNS() of msg.c)."""
+    return any(one.in_all("submitted") for one in course.of("imudp"))
+
+
+def _unless_names(course: CounterCourse, certainty: Certainty) -> Certainty:
+    return Certainty.POSSIBLE if _needs_names(course) else certainty
+
+
+def _or_for_names(course: CounterCourse) -> str:
+    return (
+        "; or its worker looks up the name of each new sender that imudp received from (DNS)"
+        if _needs_names(course)
+        else ""
+    )
+
+
+def _see_names(course: CounterCourse) -> str:
+    return ". Or how long do names take (`getent hosts ADDRESS`)?" if _needs_names(course) else ""
 
 
 def _faster_output(one: QueueCourse, module: str | None, is_disk: bool) -> WayOut:
@@ -153,7 +175,7 @@ def _still(one: QueueCourse, idle: Sequence[int], direct: Sequence[str]) -> Prod
         f"nothing left {one.name} for {seconds:,.0f} s in all, while it held up to "
         f"{max(one.size[n] for n in idle):,.0f} events",
         *_why_still(one, is_on_disk, direct),
-        Certainty.LIKELY,
+        Certainty.LIKELY if is_on_disk else _unless_names(one.course, Certainty.LIKELY),
     )
 
 
@@ -181,11 +203,11 @@ def _why_still(
         )
     return (
         f"every worker of {one.action or one.name} waits for an answer that does not come, or for "
-        "a retry",
+        f"a retry{_or_for_names(one.course)}",
         meaning,
         WayOut(
             "look at the receiver: is it reached, does it answer? Of omelasticsearch, indexTimeout "
-            "ends a request that hangs", "", "RT213",
+            f"ends a request that hangs{_see_names(one.course)}", "", "RT213",
         ),
     )  # fmt: skip
 
@@ -276,7 +298,7 @@ def _waits_for_output(
         "give it a queue of its own (LinkedList), so that one slow output does not hold up the "
         "others"
     )
-    if any(each.total("submitted") for each in one.course.of("imudp")):
+    if _needs_names(one.course):
         why = (
             "its workers hardly use the CPU: they wait for the name of each new sender that imudp "
             f"received from (DNS), or for an output that they feed directly: {_listed(direct)}"
