@@ -12,9 +12,10 @@ from typer.testing import CliRunner, Result
 
 from tests.cases.factory import document
 from tests.profile.examples import SMALL
-from tuner.cases.run import Came, Sent
+from tuner.cases.run import Came, Sent, surface
 from tuner.cli.commands import app
 from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Refused
+from tuner.rainerscript.configuration import configuration
 
 RUN = CliRunner()
 CASE = """\
@@ -155,3 +156,30 @@ def test_what_is_recorded_names_its_profile_from_where_it_stands(folder: Path) -
     done = outcome("below/new.yaml")
     assert done.exit_code == 0, done.stdout
     assert done.stdout == "2 cases passed\n"
+
+
+def test_messages_come_from_the_network_where_they_can(tmp_path: Path) -> None:
+    text = (
+        'module(load="imuxsock")\nmodule(load="imudp")\ninput(type="imudp" port="514")\n'
+        'action(name="all" type="omfile" file="/var/log/all")\n'
+    )
+    (tmp_path / "r.conf").write_text(text, encoding="utf-8")
+    block = configuration([tmp_path / "r.conf"]).block
+    assert list(surface(block).inputs) == ["imudp:514", "imuxsock"]
+
+
+@pytest.mark.parametrize("name", ["imfile", "imudp"])
+@pytest.mark.usefixtures("folder")
+def test_an_input_to_record_by_must_be_there(name: str) -> None:
+    done = outcome("new.yaml", "--record", "sample.log", "--input", name)
+    assert isinstance(done.exception, BadUsage)
+    assert str(done.exception) == f"--input {name}: name one of imptcp:10514"
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_input_that_was_chosen_stands_in_each_case(folder: Path) -> None:
+    outcome("new.yaml", "--record", "sample.log", "--input", "imptcp")
+    written = (folder / "new.yaml").read_text("utf-8")
+    assert written.count('input: "imptcp:10514"') == 2
+    outcome("other.yaml", "--record", "sample.log")
+    assert "input:" not in (folder / "other.yaml").read_text("utf-8")

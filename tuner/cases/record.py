@@ -30,13 +30,19 @@ _DATE = r"(?:(?:[._/-]?\d\d)+|(?!\d))"
 
 
 def recorded(
-    about: Mapping[str, str], lines: Sequence[str], came: Sequence[Sequence[Came]], today: date
+    about: Mapping[str, str],
+    lines: Sequence[str],
+    came: Sequence[Sequence[Came]],
+    today: date,
+    way: str | None = None,
 ) -> str:
     """The text of a file of cases `about` a profile or a configuration; of each line `came` has
-    what it became, twice.  Raises JobFailed where that is no document."""
+    what it became, twice, by the input `way` where one was chosen.  Raises JobFailed where that is
+    no document."""
     head = [f"{flow(key)}: {flow(value)}" for key, value in about.items()]
     cases = [
         _case(name, line, came[2 * number], came[2 * number + 1], today)
+        | ({} if way is None else {"input": way})
         for number, (name, line) in enumerate(zip(_names(lines), lines, strict=True))
     ]
     listed = [each for one in cases for each in item_lines(one, "  ")]

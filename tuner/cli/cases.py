@@ -13,7 +13,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from tuner.cases.judge import JudgedCase, judged
-from tuner.cases.load import LoadedCases, load_cases, messages
+from tuner.cases.load import LoadedCases, inputs_called, load_cases, messages
 from tuner.cases.record import TIME_ZONE, recorded
 from tuner.cases.run import Sent, Surface, run, surface
 from tuner.cli.annotations import ProblemFormat, plain, show_to_program
@@ -78,6 +78,15 @@ _Record = Annotated[
         "what comes of it today.",
     ),
 ]
+_Input = Annotated[
+    str | None,
+    typer.Option(
+        "--input",
+        metavar="NAME",
+        help="Record by this input: its type, or type and port, file or socket where several have "
+        "it, such as imudp:514; by default the first that takes messages from the network.",
+    ),
+]
 _Junit = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Write the results as JUnit XML too, for CI servers."),
@@ -114,6 +123,7 @@ def run_cases(
     profile: _Profile = None,
     conf: _Conf = None,
     record: _Record = None,
+    by_input: _Input = None,
     junit: _Junit = None,
     templates: TemplatesOption = None,
     rsyslogd: RsyslogdOption = None,
@@ -134,8 +144,10 @@ def run_cases(
         raise BadUsage("--profile and --conf cannot be combined")
     site = templates_of(templates)
     if record is not None:
-        _record(tests, record, profile or conf, junit, site)
+        _record(tests, record, profile or conf, junit, site, by_input)
         return
+    if by_input is not None:
+        raise BadUsage("--input goes with --record: a case names its input itself")
     if junit is not None:
         require_writable(junit)
     try:
@@ -248,6 +260,7 @@ def _record(
     given: Path | None,
     junit: Path | None,
     site: Templates | None,
+    by_input: str | None,
 ) -> None:
     """Write a file of cases from sample lines."""
     if len(tests) != 1 or junit is not None:
@@ -259,17 +272,26 @@ def _record(
     lines = _lines(log)
     subject_path = given or LOCAL
     subject = subject_of(subject_path, site)
-    way = next(iter(subject.surface.inputs))
+    way = _way(by_input, subject.surface)
     with working(f"recording what becomes of {len(lines)} lines"):
         sent = [Sent(way, line.encode()) for line in lines for _ in range(2)]
         came = run(subject.block, sent, TIME_ZONE)
     key = "conf" if subject_path.suffix == CONFIGURATION else "profile"
     beside = os.path.relpath(subject_path, path.parent)
     about = {key: str(subject_path) if subject_path.is_absolute() else beside}
-    write_whole(path, recorded(about, lines, came, datetime.now(UTC).date()))
+    write_whole(path, recorded(about, lines, came, datetime.now(UTC).date(), by_input and way))
     for line in _untested(subject):
         say(line)
     result(f"{path}: {counted(len(lines), 'case')}, by {way}: read what was recorded, then keep it")
+
+
+def _way(name: str | None, surface: Surface) -> str:
+    """The input that is recorded; raises BadUsage where none or several are called so."""
+    found = inputs_called(name, surface)
+    if len(found) == 1:
+        return found[0]
+    known = ", ".join(found or surface.inputs)
+    raise BadUsage(f"--input {name}: name one of {known}")
 
 
 def _lines(log: Path) -> list[str]:

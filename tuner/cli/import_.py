@@ -42,11 +42,11 @@ from tuner.profile.starter import on_top_of
 from tuner.rainerscript.configuration import (
     Configuration,
     configuration,
-    is_native_yaml,
     loading_missing,
 )
 from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.legacy import modern
+from tuner.rainerscript.native_yaml import is_native_yaml
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import Block
 from tuner.rainerscript.secrets import hidden

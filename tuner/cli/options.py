@@ -16,6 +16,7 @@ from tuner.host.programs import CHOSEN_RSYSLOGD, rsyslog_version
 from tuner.lint.lint import summary
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile, snippets_of
 from tuner.profile.starter import on_top_of
+from tuner.rainerscript.native_yaml import is_native_yaml
 from tuner.render.assets import asset
 from tuner.render.form import Form
 from tuner.render.templates import Templates
@@ -156,6 +157,8 @@ def require_configuration(conf: Path | None, profile: Path | None) -> None:
     """Raise BadUsage where `--conf` stands beside a profile, or names what is read as one."""
     if conf is not None and profile is not None:
         raise BadUsage(f"--conf {conf} is in place of a profile: remove {profile} or --conf")
+    if conf is not None and is_native_yaml(str(conf)):
+        load_profile(conf)  # Says what to do with rsyslog's own YAML.
     if conf is not None and conf.suffix != CONFIGURATION:
         raise BadUsage(
             f"--conf {conf}: the name of a configuration ends in {CONFIGURATION}; name a profile "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from tuner.profile.layers import BASE, layered, layers_below
 from tuner.profile.model import Profile
 from tuner.profile.source import MAX_BYTES, UNREADABLE, Position, Source, at, problem_at, read
 from tuner.profile.wording import problems_of
+from tuner.rainerscript.native_yaml import is_native, said_of_yaml
 from tuner.rainerscript.secrets import LEFT_OUT, hidden
 
 if TYPE_CHECKING:
@@ -202,6 +203,11 @@ def _drafted(
     beside: RecordedFiles = None,
     base: Configuration | None = None,
 ) -> Draft:
+    if isinstance(leaf.data, Mapping) and is_native(leaf.data):
+        where = Position(1, 1)
+        raise BadProfile(
+            (problem_at(leaf.name, where, f"{leaf.name} {said_of_yaml(leaf.name)}", UNREADABLE),)
+        )
     source, kept = layered(leaf, below), None
     if at(source.data, (BASE,)) is not None:
         # What reads a configuration is imported for that alone.

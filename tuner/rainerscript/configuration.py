@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -18,6 +17,7 @@ from tuner.rainerscript.enabled import ENABLED, is_enabled
 from tuner.rainerscript.gaps import Gap, Inexpressible
 from tuner.rainerscript.legacy import DEFAULT_RULESET
 from tuner.rainerscript.legacy_names import CORE
+from tuner.rainerscript.native_yaml import begins_as_yaml, is_native_yaml, said_of_yaml
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import (
     BUILT_IN,
@@ -104,32 +104,6 @@ Translate = Callable[[str], str]
 TuneError."""
 
 
-def is_native_yaml(path: str) -> bool:
-    """Whether rsyslogd reads a file as its own YAML; it goes by the name."""
-    return path.endswith((".yaml", ".yml"))
-
-
-_FIRST_LINE = re.compile(r"(?:[ \t\r]*(?:#.*|---.*|%.*)?\n)*([^\n]*)")
-_KEY = re.compile(r"[A-Za-z_][\w-]*:(?:\s|$)")
-
-
-def _is_yaml(text: str) -> bool:
-    """Whether a file begins as YAML does, with a key: no statement of rsyslog does."""
-    first = _FIRST_LINE.match(text)
-    return first is not None and _KEY.match(first[1]) is not None
-
-
-def _said_of_yaml(path: str) -> str:
-    """What to do with a file in YAML."""
-    if is_native_yaml(path):
-        way = f"rsyslogd -N1 -F rainerscript -o rsyslog.conf -f {path}"
-        return f"is rsyslog's own YAML: run {way}, and import the file that it writes"
-    return (
-        "is YAML: rsyslogd reads that only from a file whose name ends in .yaml or .yml, and else "
-        "as RainerScript: rename it"
-    )
-
-
 class Denied(Unreachable):
     """This user may not read files, which `gaps` name."""
 
@@ -197,8 +171,8 @@ class _Files:
         name = path
         if is_native_yaml(path) and self.translate is not None:
             text, name = self.translate(path), f"{path} as RainerScript"
-        elif is_native_yaml(path) or _is_yaml(text):
-            return self._refuse(asked, f"{path} {_said_of_yaml(path)}")
+        elif is_native_yaml(path) or begins_as_yaml(text):
+            return self._refuse(asked, f"{path} {said_of_yaml(path)}")
         else:
             self.sources[path] = raw
         self.files.append(name)
