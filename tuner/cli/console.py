@@ -58,13 +58,19 @@ def result(text: str) -> None:
 
 
 def show(*parts: RenderableType) -> None:
-    """What the user asked for, laid out, on stdout; 100 columns where that is no terminal."""
+    """What the user asked for, laid out, on stdout; where that is no terminal, in 100 columns and
+    without blanks at the ends of lines."""
     from rich.console import Console
 
     console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 100
-    console.print(*parts, sep="\n")
+    if console.is_terminal:
+        console.print(*parts, sep="\n")
+        return
+    console.width = 100
+    with console.capture() as captured:
+        console.print(*parts, sep="\n")
+    for line in captured.get().splitlines():
+        typer.echo(line.rstrip())
 
 
 def result_json(data: object) -> None:
