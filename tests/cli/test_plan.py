@@ -127,7 +127,7 @@ def test_a_file_that_is_no_bench_is_refused(tmp_path: Path, text: str, said: str
 
 def test_a_run_that_is_not_there_is_refused(tmp_path: Path) -> None:
     for path, said in (
-        (tmp_path / "gone", "no such run directory"),
+        (tmp_path / "gone", "cannot be read: no such file"),
         (tmp_path, "holds no trials.jsonl"),
     ):
         done = RUN.invoke(app, ["plan", str(path), "--rate", "50k"])

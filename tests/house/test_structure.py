@@ -10,8 +10,8 @@ PACKAGE = Path(__file__).parents[2] / "tuner"
 
 # A room imports only rooms above it.
 ROOMS = (
-    "errors", "rule", "schema", "engines", "modules", "traffic", "rainerscript", "profile",
-    "space", "lint", "render", "importer",
+    "errors", "reading", "rule", "schema", "engines", "modules", "traffic", "rainerscript",
+    "profile", "space", "lint", "render", "importer",
     "host", "engine", "lab", "flood", "measure", "validate", "cases",
     "diagnose", "search", "plan", "deploy", "cluster", "report", "cli", "testing",
 )  # fmt: skip

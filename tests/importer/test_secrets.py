@@ -15,8 +15,9 @@ from tuner.errors import BadUsage, DifferencesFound
 from tuner.importer.translate import translate
 from tuner.importer.written import profile_text
 from tuner.rainerscript.configuration import configuration
+from tuner.rainerscript.hiding import hidden
 from tuner.rainerscript.script import Parameter, ScriptPosition
-from tuner.rainerscript.secrets import embedded, form_of_secret, hidden, secret_header
+from tuner.rainerscript.secrets import embedded, form_of_secret, secret_header
 
 CANARY = "Zk9dQ2mX7vT4bR8nLw3c"
 UUID = "9f8b1c2d-3e4f-4a5b-8c6d-7e8f9a0b1c2d"
@@ -209,7 +210,7 @@ def test_no_secret_is_shown_where_files_differ(what: str) -> None:
         ('pwd=s3cret uid="u"', 'pwd=*** uid="u"'),
         ("(type=omsnmp community = s3cret)", "(type=omsnmp community = ***)"),
         ("set $!pwd = cnum(1); if $!pwd == 1 then stop", None),
-        ('# pwd="a\npwd="s3cret" uid="u"', '# pwd="***\n***"***" uid="u"'),
+        ('# pwd="a\npwd="s3cret" uid="u"', '# ***\npwd="***" uid="u"'),
         ('f("Authorization: Bearer\\\n s3cret0=")', 'f("***\n***")'),
         ("*.* >db,Syslog,me,s3\\\ncret;t", "*.* >db,Syslog,me,***\n***;t"),
         ("$ActionLibdbiPassword s3\\\n cret\n", "$ActionLibdbiPassword ***\n***\n"),

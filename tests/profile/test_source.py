@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tuner.errors import BadProfile
+from tuner.lint.load import text_of
 from tuner.profile.source import MAX_BYTES, Position, read
 
 
@@ -76,8 +79,18 @@ def test_very_deep_nesting_is_refused_without_a_crash() -> None:
     assert "nested more than 32 levels" in refusal("[" * 20000)
 
 
-def test_large_texts_are_refused() -> None:
-    assert f"larger than {MAX_BYTES} bytes" in refusal("a: " + "x" * MAX_BYTES)
+def test_an_escape_above_the_last_character_is_refused_in_its_place() -> None:
+    for escape in ("U00110000", "UFFFFFFFF"):
+        said = refusal(f'a: "x"\nb: "\\{escape}"\n')
+        assert said.startswith("p.yaml:2:")
+        assert "an escape here is no character" in said
+
+
+def test_large_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text("a: " + "x" * MAX_BYTES, encoding="utf-8")
+    with pytest.raises(BadProfile, match=f"larger than {MAX_BYTES} bytes"):
+        text_of(path)
 
 
 def test_a_key_set_twice_is_refused_at_the_second() -> None:
@@ -123,7 +136,6 @@ def test_a_text_at_the_limit_is_read() -> None:
     start = "a: "
     text = start + "x" * (MAX_BYTES - len(start))
     assert read(text, "p.yaml").data == {"a": text[len(start) :]}
-    assert f"larger than {MAX_BYTES} bytes" in refusal(text + "x")
 
 
 def test_nesting_at_the_limit_is_read() -> None:

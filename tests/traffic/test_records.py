@@ -186,7 +186,7 @@ def test_a_file_without_messages_is_refused(tmp_path: Path, raw: bytes) -> None:
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(JobFailed, match="cannot be read: no such file"):
         records_of(tmp_path / "missing")
-    with pytest.raises(JobFailed, match="cannot be read: is a directory"):
+    with pytest.raises(JobFailed, match="cannot be read: it is a folder"):
         records_of(tmp_path)
 
 

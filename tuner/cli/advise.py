@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, labelled, print_result, say_last, wrapped
+from tuner.cli.console import OutputFormat, labelled, print_result, say, say_last, wrapped
 from tuner.cli.options import (
     CONFIGURATION,
     LOCAL,
@@ -34,6 +34,8 @@ from tuner.profile.edit import is_outside, moved, snippet_paths
 from tuner.profile.edit.splice import flow
 from tuner.profile.layers import CHANGES
 from tuner.profile.source import at, read
+from tuner.rainerscript.hiding import recordable_profile
+from tuner.reading import resolved
 from tuner.render.tree import write_new
 from tuner.rule import Rank
 from tuner.schema.units import cores_text, size_bytes
@@ -42,6 +44,7 @@ from tuner.validate.rsyslogd import require_bases_taken
 
 _MEMORY = re.compile(r"[1-9][0-9]*[mg]")
 _BUDGET = "30m"
+_STDOUT = Path("-")
 _NO_BULKS = (
     "No recipe fits: every event is a request of its own, and nothing makes up for that. Write "
     'bulkmode="on" first (RT409).'
@@ -51,7 +54,6 @@ Conf = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        readable=False,
         help="Advise on a configuration of rsyslog, such as /etc/rsyslog.conf, in place of a "
         "profile: only its parameters change.",
     ),
@@ -70,8 +72,8 @@ Write = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Write the profile with the advice to FILE, a new one; of a configuration of rsyslog, "
-        "a profile on top of it.",
+        help="Write the profile with the advice to FILE, a new one, or - for stdout; of a "
+        "configuration of rsyslog, a profile on top of it.",
     ),
 ]
 
@@ -101,8 +103,15 @@ def advise(
     repaired = {one.code for one in advice.repairs}
     others = [one for one in written.warnings if one.code not in repaired]
     say_last(summary(others, Rank.LOSS))
+    if write == _STDOUT:
+        if output is OutputFormat.JSON:
+            raise BadUsage("--write - prints a profile: leave --output json out")
+        say("\n".join(_text(written, advice, *here)).rstrip())
+        typer.echo(_profile(write, written, advice), nl=False)
+        return
     if write is not None:
-        _write(write, written, advice)
+        text = _profile(write, written, advice)
+        write_new({write: text}, [write] if recordable_profile(text) != text else [])
     after = _next(conf or profile)
     fields = {
         "profile": str(written.path),
@@ -193,12 +202,12 @@ def _set(change: tuple[str, Level]) -> str:
     return f"{path}: {level_text(level)}"
 
 
-def _write(file: Path, written: LoadedProfile, advice: Advice) -> None:
-    """Write the profile with the advice to a file that is not there yet."""
+def _profile(file: Path, written: LoadedProfile, advice: Advice) -> str:
+    """The text of the profile with the advice, as it stands in a file there."""
     text, folder = candidate(written, advice.settings).text, file.parent
     leaf = read(text, str(written.path))
     inside = [name for path in snippet_paths(leaf.data)
               if not is_outside(name := str(at(leaf.data, path)))]  # fmt: skip
-    if inside and folder.resolve() != written.path.parent.resolve():
+    if inside and resolved(folder) != resolved(written.path.parent):
         raise BadUsage(f"--write {file}: {inside[0]} stands beside the profile: write it there too")
-    write_new({file: moved(leaf, folder)})
+    return moved(leaf, folder)

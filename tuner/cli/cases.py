@@ -38,6 +38,7 @@ from tuner.host.programs import choose_rsyslogd, rsyslog_version
 from tuner.lint.load import snippets_of
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import Block
+from tuner.reading import content, unreadable
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
 from tuner.render.templates import Templates
@@ -49,15 +50,12 @@ from tuner.validate.rsyslogd import require_taken
 _MOST_LINES = 500
 _Tests = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="TESTS...", help="Files of cases, in YAML; see docs/test.md.", readable=False
-    ),
+    typer.Argument(metavar="TESTS...", help="Files of cases, in YAML; see docs/test.md."),
 ]
 _Profile = Annotated[
     Path | None,
     typer.Option(
         metavar="PROFILE",
-        readable=False,
         help=f"The profile to test, in place of the one that TESTS name; by default {LOCAL}.",
     ),
 ]
@@ -65,7 +63,6 @@ _Conf = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        readable=False,
         help="The configuration of rsyslog to test, such as /etc/rsyslog.conf, in place of a "
         "profile.",
     ),
@@ -297,9 +294,9 @@ def _way(name: str | None, surface: Surface) -> str:
 def _lines(log: Path) -> list[str]:
     """The lines of a sample that say something; raises JobFailed and BadUsage."""
     try:
-        text = log.read_bytes().decode()
+        text = content(log).decode()
     except OSError as error:
-        raise JobFailed(f"{log} cannot be read: {error.strerror}") from None
+        raise unreadable(log, error) from None
     except UnicodeDecodeError:
         raise JobFailed(f"{log} is no text in UTF-8, as a file of cases is") from None
     lines = [line for line in text.split("\n") if line.strip()]

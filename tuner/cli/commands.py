@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 import traceback
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, get_type_hints
 
 import typer
 from typer.core import TyperGroup
@@ -16,7 +17,7 @@ from typer.main import get_group
 
 from tuner import __version__
 from tuner.cli.console import printable, say_what_waited
-from tuner.errors import BadProfile, Interrupted, TuneError, of_the_system
+from tuner.errors import BadProfile, BadUsage, Interrupted, TuneError, of_the_system
 from tuner.host.signals import end_orderly, received
 
 if TYPE_CHECKING:
@@ -83,7 +84,16 @@ class Commands(TyperGroup):
     ) -> tuple[str | None, Command | None, list[str]]:
         """The command that `args` begin with, imported, and the arguments left for it."""
         name, listed, rest = super().resolve_command(ctx, args)
+        _require_no_empty(rest)
         return name, listed if name is None else command(name), rest
+
+
+def _require_no_empty(words: list[str]) -> None:
+    """Raise BadUsage for an empty argument: an empty path would be the folder that one is in."""
+    for before, word in pairwise(("", *words)):
+        if word == "" or (word.startswith("--") and word.endswith("=")):
+            what = word or (before if before.startswith("-") else "an argument")
+            raise BadUsage(f"{what} is empty, as of a variable that is not set: give it a value")
 
 
 def command(name: str) -> Command:
@@ -92,9 +102,16 @@ def command(name: str) -> Command:
     module = import_module(f"tuner.cli.{_MODULES.get(name, spelled)}")
     around = typer.Typer(add_completion=False)
     if hasattr(module, "app"):
+        functions = [one.callback for one in module.app.registered_commands]
         around.add_typer(module.app, name=name)
     else:
-        around.command(name)(getattr(module, spelled))
+        functions = [getattr(module, spelled)]
+        around.command(name)(functions[0])
+    for function in functions:
+        for hint in get_type_hints(function, include_extras=True).values():
+            for option in getattr(hint, "__metadata__", ()):
+                # What may not be read is said where it is read, with one exit code.
+                option.readable = False
         around.callback()(_nothing)
     made = get_group(around).commands[name]
     for one in (made, *getattr(made, "commands", {}).values()):
@@ -172,6 +189,9 @@ def run() -> None:
         if stopped is not None:
             typer.echo(f"rsyslog-tune: {stopped}", err=True)
             sys.exit(stopped.exit_code)
-        traceback.print_exc()
+        # Only here: `--help` does not wait for it.
+        from tuner.rainerscript.hiding import hidden
+
+        typer.echo(printable(hidden(traceback.format_exc().rstrip())), err=True)
         typer.echo("rsyslog-tune: this is a bug, please report it with the lines above", err=True)
         sys.exit(70)

@@ -252,9 +252,7 @@ def _said(header: Header) -> tuple[object, ...]:
 # What two searches can be compared with.
 _OF_SEARCHES = {"a", "b", "fail_below", "export_json", "export_markdown", "rsyslogd", "output"}
 
-SidePath = Annotated[
-    Path, typer.Argument(help="A profile, or the run directory of a search.", readable=False)
-]
+SidePath = Annotated[Path, typer.Argument(help="A profile, or the run directory of a search.")]
 PairCount = Annotated[
     int, typer.Option(min=FEWEST_PAIRS, max=1000, help="Number of pairs of runs.")
 ]

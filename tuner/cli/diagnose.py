@@ -38,7 +38,7 @@ from tuner.modules.stats_rounds import (
 )
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
-from tuner.rainerscript.configuration import configuration
+from tuner.rainerscript.configuration import configuration, require_read
 from tuner.rainerscript.objects import base_of
 from tuner.render.tree import write_whole
 from tuner.report.diagnosis import FilesDiagnosis, UnreadLines, diagnosis_blocks, diagnosis_json
@@ -83,8 +83,6 @@ ConfOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        exists=True,
-        dir_okay=False,
         help="The configuration of rsyslog that runs, to name its settings.",
     ),
 ]
@@ -224,6 +222,7 @@ def _settings(profile: Profile | None, conf: Path | None) -> Settings:
     if conf is None:
         return Settings()
     read_files = configuration([conf])
+    require_read(read_files)
     for gap in read_files.refused:
         say(f"not read: {gap}")
     for gap in read_files.unset:

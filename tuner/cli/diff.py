@@ -30,9 +30,7 @@ def diff(
     profile: ProfilePath,
     other: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="OTHER", help="Another profile, or configuration of rsyslog.", readable=False
-        ),
+        typer.Argument(metavar="OTHER", help="Another profile, or configuration of rsyslog."),
     ] = None,
     elasticsearch: Annotated[
         str | None,

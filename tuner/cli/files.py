@@ -23,7 +23,8 @@ from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, parse_profile, snippets_of
 from tuner.profile.edit import is_outside, moved, snippet_paths
 from tuner.profile.source import at, read
-from tuner.rainerscript.secrets import LEFT_OUT
+from tuner.rainerscript.hiding import LEFT_OUT, hidden, recordable_profile
+from tuner.reading import resolved
 from tuner.render.artefacts import render
 from tuner.render.form import Form
 from tuner.render.tree import require_writable, write, write_whole
@@ -79,11 +80,11 @@ class Exports:
     def require_writable(self, *inputs: Path) -> None:
         """Raise BadUsage for a file that is named twice or is one of `inputs`, and JobFailed for
         one that cannot be written: before a measurement, not after it."""
-        taken = {path.resolve() for path in inputs}
+        taken = set(map(resolved, inputs))
         for path in filter(None, (self.json, self.markdown)):
-            if path.resolve() in taken:
+            if resolved(path) in taken:
                 raise BadUsage(f"{path} is used twice: name another file to export to")
-            taken.add(path.resolve())
+            taken.add(resolved(path))
             require_writable(path)
 
     def publish(
@@ -194,7 +195,8 @@ def keep_snippets(directory: Path, written: LoadedProfile) -> None:
     for name in names:
         if not is_outside(name):
             (directory / name).parent.mkdir(parents=True, exist_ok=True)
-            write_whole(directory / name, texts[name])
+            is_private = hidden(texts[name]) != texts[name]
+            write_whole(directory / name, texts[name], 0o600 if is_private else None)
 
 
 def write_results(directory: Path, written: LoadedProfile, study: Study) -> None:
@@ -212,7 +214,8 @@ def write_results(directory: Path, written: LoadedProfile, study: Study) -> None
 
     def write_best() -> None:
         path, text = directory / "best.yaml", moved(leaf, directory)
-        write_whole(path, text)
+        is_private = recordable_profile(text) != text
+        write_whole(path, text, 0o600 if is_private else None)
         try:
             there = parse_profile(text, str(path), best.layers, best.beside)
             _require_secrets(there)

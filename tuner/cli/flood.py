@@ -29,6 +29,7 @@ from tuner.modules.input import TRANSPORTS, TransportKind
 from tuner.modules.input import Format as MessageFormat
 from tuner.profile.workload import LONGEST_MESSAGE_BYTES
 from tuner.profile.workload import Distribution as MessageDistribution
+from tuner.reading import require_regular, unreadable
 
 Kind = Annotated[
     TransportKind,
@@ -46,7 +47,7 @@ Targets = Annotated[
         "several targets.",
     ),
 ]
-_PEM = {"exists": True, "dir_okay": False, "metavar": "PEM"}
+_PEM = {"metavar": "PEM"}
 Authority = Annotated[
     Path | None,
     typer.Option(**_PEM, help="CA certificate that the receiver's certificate must chain to."),
@@ -271,7 +272,7 @@ def flood(
     With --cluster it is flooded from all load hosts, and must be in allow-targets there.
     """
     plan = plan_pace(count, rate, ramp, burst, runs)
-    files = (None if path is None else str(path) for path in (ca, certificate, key))
+    files = map(_pem, (ca, certificate, key))
     route = plan_transport(transport, port, target, Credentials(*files), cluster)
     spec = FloodSpec(
         transport=route,
@@ -298,6 +299,17 @@ def flood(
         _run(spec, hosts, plan, output)
 
 
+def _pem(path: Path | None) -> str | None:
+    """A file that TLS reads; raises Unreadable."""
+    if path is None:
+        return None
+    try:
+        require_regular(path)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    return str(path)
+
+
 def _replay(
     replay: Path | None, min_bytes: int | None, max_bytes: int | None, on_cluster: bool
 ) -> str | None:
@@ -305,7 +317,7 @@ def _replay(
         return None
     if on_cluster and not replay.is_absolute():
         raise BadUsage(f"--replay {replay}: with --cluster an absolute path, of each load host")
-    if not on_cluster and (replay.is_dir() or not replay.exists()):
+    if not on_cluster and (replay.is_dir() or not (replay.exists() or replay.is_symlink())):
         raise BadUsage(f"--replay {replay}: there is no such file")
     if min_bytes is not None or max_bytes is not None:
         raise BadUsage("--replay takes its sizes from the file: remove --min-bytes and --max-bytes")

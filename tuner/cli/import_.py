@@ -43,13 +43,14 @@ from tuner.rainerscript.configuration import (
     Configuration,
     configuration,
     loading_missing,
+    require_read,
 )
 from tuner.rainerscript.gaps import Gap
+from tuner.rainerscript.hiding import hidden
 from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.native_yaml import is_native_yaml
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import Block
-from tuner.rainerscript.secrets import hidden
 from tuner.rainerscript.tokens import SURROGATES
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
@@ -166,8 +167,7 @@ def import_(
     if with_secrets and (not convert or profile is None):
         raise BadUsage("--with-secrets writes snippets for you alone: it needs --convert and -o")
     read, machine = _read(files or [], host, inventory, convert)
-    if not read.files:
-        raise BadUsage("; ".join(one.message for one in read.refused))
+    require_read(read)
     known = _release(release, machine)
     if not convert:
         _on_top(read, files or [], machine, profile, known, output)

@@ -39,7 +39,6 @@ ProfilePath = Annotated[
     typer.Argument(
         help="The profile, a YAML file, or a configuration of rsyslog, FILE.conf; - reads a "
         "profile from stdin.",
-        readable=False,
         allow_dash=True,
     ),
 ]

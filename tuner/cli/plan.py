@@ -22,6 +22,7 @@ from tuner.plan.measured import NOTHING, Measured, Sample, of_runs, of_study, sa
 from tuner.plan.plan import plan as plan_of
 from tuner.plan.plan import plan_range
 from tuner.plan.scaling import Level
+from tuner.reading import content, unreadable
 from tuner.report.bench import read_bench
 from tuner.report.figures import counted
 from tuner.report.plan import PlannedRate, plan_blocks, plan_json, rates_blocks, rates_json
@@ -60,8 +61,6 @@ MessageBytes = Annotated[
 SampleFile = Annotated[
     Path | None,
     typer.Option(
-        exists=True,
-        dir_okay=False,
         metavar="FILE",
         help="Your own log lines (the first 64 MiB): gives message size and gzip ratio.",
         rich_help_panel=_STREAM,
@@ -311,9 +310,9 @@ def _measured(run: Path | None) -> Measured:
     if run.is_dir():
         return of_study(read(run), str(run))
     try:
-        text = run.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise JobFailed(f"{run}: no such run directory or file") from None
+        text = content(run).decode()
+    except OSError as error:
+        raise unreadable(run, error) from None
     except UnicodeDecodeError:
         raise JobFailed(f"{run} is not output of `bench --output json`: it is not text") from None
     found = read_bench(text, str(run))
@@ -325,8 +324,10 @@ def _measured(run: Path | None) -> Measured:
 def _sample(path: Path | None) -> Sample | None:
     if path is None:
         return None
-    with path.open("rb") as file:
-        found = sample_of(file.read(_SAMPLE_BYTES), str(path))
+    try:
+        found = sample_of(content(path, _SAMPLE_BYTES), str(path))
+    except OSError as error:
+        raise unreadable(path, error) from None
     if found is None:
         raise BadUsage(f"--sample {path} has no lines")
     return found

@@ -76,7 +76,6 @@ LocalProfile = Annotated[
     Path | None,
     typer.Argument(
         help="The profile; by default rsyslog-tune.yaml in this folder, else the shipped default.",
-        readable=False,
         allow_dash=True,
     ),
 ]
@@ -84,7 +83,6 @@ Conf = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        readable=False,
         help="Search on a configuration of rsyslog, such as /etc/rsyslog.conf, in place of a "
         "profile: only its parameters change.",
     ),

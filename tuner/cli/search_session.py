@@ -32,6 +32,8 @@ from tuner.lint.load import LoadedProfile, parse_profile, with_secrets
 from tuner.lint.repairs import every_change, repairs
 from tuner.profile.model import Profile
 from tuner.profile.sample import is_sample
+from tuner.rainerscript.hiding import recordable, recordable_profile
+from tuner.reading import content
 from tuner.render.tree import raw_of
 from tuner.report.figures import seconds
 from tuner.report.metrics import of_intent, of_trials
@@ -144,9 +146,11 @@ def resumed(directory: Path, record: Record, clock: Stopwatch, *, on_cluster: bo
     """A search that goes on, its clock from where it was."""
     header = record.study.header
     clock.before_s = record.spent_s
-    text, path, layers = header.profile_text, header.profile_path, header.profile_layers
+    own = (header.profile_path, header.profile_text)
+    (path, text), *layers = with_secrets((own, *header.profile_layers), recordable_profile)
+    beside = header.profile_base and with_secrets(header.profile_base, recordable)
     return Job(
-        loaded=parse_profile(text, path, layers, with_secrets(header.profile_base)),
+        loaded=parse_profile(text, path, layers, beside),
         directory=directory,
         options=header.options,
         budget_s=header.budget_s,
@@ -185,7 +189,7 @@ def _base_files(begun_with: LoadedProfile) -> dict[Path, str]:
 def _differs(path: Path, text: str) -> bool:
     """Whether a file says something else; one that cannot be read is not known to."""
     try:
-        return path.read_bytes() != raw_of(text)
+        return content(path) != raw_of(text)
     except OSError:
         return False
 
@@ -225,14 +229,16 @@ def header_of(job: Job, facts: LabFacts) -> Header:
         started=time.strftime("%Y-%m-%d %H:%M:%S %z"),
         command=shlex.join(["rsyslog-tune", *sys.argv[1:]]),
         profile_path=str(job.loaded.path.absolute()),
-        profile_text=job.loaded.text,
+        profile_text=recordable_profile(job.loaded.text),
         budget_s=job.budget_s,
         seed=job.seed,
         engine=facts.engine,
         rsyslog=facts.fingerprint.rsyslog,
         machine=facts.machine,
         substitutions=facts.substitutions,
-        profile_layers=tuple((abspath(name), text) for name, text in job.loaded.layers),
+        profile_layers=tuple(
+            (abspath(name), recordable_profile(text)) for name, text in job.loaded.layers
+        ),
         profile_base=job.loaded.beside_without_secrets,
         earlier=_earlier(job, facts),
         libraries=tuple(f"{name} {version(name)}" for name in _LIBRARIES),

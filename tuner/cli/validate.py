@@ -41,6 +41,7 @@ from tuner.host.programs import choose_rsyslogd
 from tuner.lint.lint import summary
 from tuner.lint.load import STDIN, LoadedProfile, text_of
 from tuner.lint.repairs import Mend, mended, mended_files, repairs
+from tuner.reading import content, resolved
 from tuner.render.templates import Templates
 from tuner.render.tree import raw_of, require_writable, write_whole
 from tuner.rule import Rank
@@ -163,7 +164,7 @@ def _fixed(profile: Path, output: ProblemFormat) -> tuple[Mend, ...]:
         texts = {profile: (old, text)} if mends else {}
     tell = result if output is ProblemFormat.TEXT else say
     for path in texts:
-        require_writable(path.resolve())
+        require_writable(resolved(path))
     for path, (old, text) in texts.items():
         _rewrite(path, old, text)
     if output is not ProblemFormat.JSON:
@@ -177,8 +178,8 @@ def _fixed(profile: Path, output: ProblemFormat) -> tuple[Mend, ...]:
 def _rewrite(path: Path, old: str, text: str) -> None:
     """Put another text in the place of a file, or of what a link leads to, which stays a link and
     is named."""
-    there = path.resolve()
-    if there.read_bytes() != raw_of(old):
+    there = resolved(path)
+    if content(there) != raw_of(old):
         raise JobFailed(f"{path} was changed while it was read, and is not repaired: try again")
     if str(there) != abspath(str(path)):
         say(f"{path} leads to {there}: that file is repaired")

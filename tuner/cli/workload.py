@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +12,10 @@ from tuner.cli.console import OutputFormat, result_json, say, working
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import OutputOption
 from tuner.errors import Refused
-from tuner.lint.load import text_of
 from tuner.profile.sample import is_sample, origin_of, read_sample, sample_text
+from tuner.rainerscript.configuration import MAX_BYTES, configuration
+from tuner.rainerscript.tokens import SURROGATES
+from tuner.reading import content, unreadable
 from tuner.render.tree import require_writable, write_whole
 from tuner.report.traffic import traffic_blocks
 
@@ -64,7 +67,7 @@ def workload(
         require_writable(written)
         if written.exists() and not is_sample(written):
             raise Refused(f"{written} exists and is no sample: name another file, or move it")
-    texts = [text_of(path) for path in conf or ()]
+    texts = [text for path in conf or () for text in _texts(path)]
     with working(f"learning from {log}"):
         text = sample_text(log, texts, verbatim=verbatim)
         sample = read_sample(text, str(log))
@@ -78,3 +81,14 @@ def workload(
         show_blocks(traffic_blocks(sample))
     if written is not None:
         say(f"wrote {written}: name it as workload.sample in a profile")
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """The texts of a configuration and of what it includes, as far as they can be read."""
+    try:
+        own = content(path, MAX_BYTES)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    sources = configuration([path]).sources
+    for raw in (own, *(raw for name, raw in sources.items() if name != str(path))):
+        yield raw.decode("utf-8", SURROGATES)

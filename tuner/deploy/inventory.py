@@ -22,6 +22,7 @@ from tuner.host.remote import check_address, written_address
 from tuner.lint.load import text_of
 from tuner.profile.source import Source, problem_at, read
 from tuner.profile.wording import WRONG_VALUE, problems_of
+from tuner.reading import resolved
 from tuner.schema.scalars import Line
 from tuner.schema.section import Section
 from tuner.space.experiment import SettingValue
@@ -181,7 +182,7 @@ def _by_address(name: str) -> InventoryHost:
 def _runs(machine: InventoryHost, profile: Path | None) -> bool:
     if profile is None or machine.profile is None:
         return True
-    return machine.profile.resolve() == profile.resolve()
+    return resolved(machine.profile) == resolved(profile)
 
 
 def _problems(error: ValidationError, source: Source | None, path: Path) -> tuple[Problem, ...]:

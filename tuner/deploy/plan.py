@@ -29,6 +29,7 @@ from tuner.errors import BadUsage, Refused
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
+from tuner.reading import json_of
 from tuner.render.artefacts import RSYSLOG, mark_of
 from tuner.render.templates import Templates
 from tuner.render.tree import raw_of, unified
@@ -108,13 +109,13 @@ def read_plan(text: str, name: str) -> DeployPlan | None:
     if not text.lstrip().startswith("{") or f'"{KIND}"' not in text:
         return None
     try:
-        return _PLAN.validate_python(json.loads(text))
-    except json.JSONDecodeError as bad:
-        raise BadUsage(f"{name} is not a whole plan: {bad}") from None
+        return _PLAN.validate_python(json_of(text))
     except ValidationError as bad:
         first = bad.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise BadUsage(f"{name} is not a plan of this version: {where}: {first['msg']}") from None
+    except ValueError as bad:
+        raise BadUsage(f"{name} is not a whole plan: {bad}") from None
 
 
 def host_change(own: HostProfile, facts: Facts) -> HostChange:

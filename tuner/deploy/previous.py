@@ -13,7 +13,7 @@ from tuner.deploy.target import Candidate, RemoteHost, ReplacedFile, Tell, shown
 from tuner.engine import normal
 from tuner.engine.client import EngineClient
 from tuner.errors import Locked, Refused
-from tuner.rainerscript.secrets import hidden
+from tuner.rainerscript.hiding import hidden
 from tuner.rainerscript.tokens import SURROGATES
 from tuner.render.tree import unified
 from tuner.validate.difference import unified_json

@@ -18,6 +18,8 @@ from typing import Any, BinaryIO, cast
 from tuner.diagnose.daemons import follows_closely, goes_on
 from tuner.errors import JobFailed, of_the_system
 from tuner.modules.stats_rounds import Numbered, StatsRound, read_rounds
+from tuner.reading import opened as opened_file
+from tuner.reading import unreadable
 
 STDIN = Path("-")
 _GZIP = b"\x1f\x8b"
@@ -83,7 +85,7 @@ def last_written(path: Path) -> datetime:
     try:
         return datetime.fromtimestamp(path.stat().st_mtime + 86_400)
     except OSError as error:
-        raise of_the_system(error) from None
+        raise unreadable(path, error) from None
 
 
 def lines_of(path: Path, complain: Callable[[str], None]) -> Iterator[Numbered]:
@@ -109,7 +111,10 @@ def _opened(path: Path, opened: ExitStack) -> BinaryIO:
         plain = BufferedReader(cast(Any, sys.stdin.buffer))
         opened.callback(plain.detach)
     else:
-        plain = opened.enter_context(path.open("rb"))
+        try:
+            plain = opened.enter_context(cast(BufferedReader, opened_file(path)))
+        except OSError as error:
+            raise unreadable(path, error) from None
     if plain.peek(2)[:2] != _GZIP:
         return plain
     return cast(BinaryIO, opened.enter_context(gzip.open(plain)))

@@ -11,6 +11,7 @@ from tuner.host.allow import host_of
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
+from tuner.reading import content, require_regular, unreadable
 from tuner.schema.scalars import is_loopback
 
 
@@ -47,8 +48,10 @@ def _access(output: OmelasticsearchOutput) -> Access:
 def _file(path: str | None) -> Path | None:
     if path is None:
         return None
-    if not os.access(path, os.R_OK):
-        raise JobFailed(f"cannot read {path}, which the profile names for TLS")
+    try:
+        require_regular(path)
+    except OSError as error:
+        raise unreadable(f"{path}, which the profile names for TLS,", error) from None
     return Path(path)
 
 
@@ -56,10 +59,9 @@ def read_secret(reference: SecretRef) -> str:
     """The secret behind a reference; raises JobFailed naming the place, never the value."""
     if reference.file is not None:
         try:
-            return Path(reference.file).read_text(encoding="utf-8").rstrip("\n")
+            return content(reference.file).decode().rstrip("\n")
         except OSError as error:
-            why = error.strerror
-            raise JobFailed(f"cannot read the secret in {reference.file}: {why}") from None
+            raise unreadable(f"{reference.file}, the file of a secret,", error) from None
         except UnicodeDecodeError:
             raise JobFailed(f"the secret in {reference.file} is not UTF-8") from None
     name = str(reference.env)

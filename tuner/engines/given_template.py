@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from tuner.reading import json_of
+
 # Policies, pipelines and attributes of nodes are not there in a lab.
 _ELSEWHERE = (
     "index.lifecycle.", "index.plugins.", "index.opendistro.", "index.routing.allocation.",
@@ -64,7 +66,7 @@ class GivenTemplate:
 def given_template(file: str, text: str) -> GivenTemplate:
     """The template in a file: a body of `_index_template` or `_template`, or what one of these
     answers.  Raises ValueError, which says what is wrong."""
-    name, body = _named(json.loads(text))
+    name, body = _named(json_of(text))
     if body.get("composed_of"):
         raise ValueError(
             "it is composed_of component templates, which are not in it: save what GET "

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from tuner.errors import JobFailed
 from tuner.flood.heads import Style
-from tuner.flood.stream import describe
+from tuner.reading import opened, unreadable
 
 MOST_BYTES = 64 * 1024 * 1024
 _CONTROL = bytes((*range(32), 127))
@@ -62,12 +61,11 @@ def _lines(count: int, one: str, several: str) -> str:
 def replayed_file(path: str) -> ReplayedFile:
     """What there is to replay; raises JobFailed when that is nothing."""
     try:
-        with Path(path).open("rb") as file:
+        with opened(path) as file:
             content = file.read(MOST_BYTES)
             is_whole = len(content) < MOST_BYTES or not file.read(1)
     except OSError as error:
-        reason = f"{path}, the file to replay, cannot be read: {describe(error)}"
-        raise JobFailed(reason) from error
+        raise unreadable(f"{path}, the file to replay,", error) from None
     if not is_whole:
         content = content[: content.rfind(b"\n") + 1] or content
     written = [line.rstrip() for line in content.removesuffix(b"\n").split(b"\n")]

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import platformdirs
 
 from tuner.errors import BadUsage, Refused
+from tuner.reading import content
 from tuner.schema.scalars import is_loopback
 
 _SYSTEM_LIST = Path("/etc/rsyslog-tune/allow-targets")
@@ -49,6 +50,6 @@ def _allowed() -> set[str]:
     names: set[str] = set()
     for path in lists():
         if path.exists():
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = content(path).decode().splitlines()
             names |= {line.strip() for line in lines if line.strip() and line[0] != "#"}
     return names

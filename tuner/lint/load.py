@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,10 +15,20 @@ from tuner.lint.lint import LATER_CODES, Finding, lint, warnings_of
 from tuner.profile.edit import snippet_paths
 from tuner.profile.layers import BASE, layered, layers_below
 from tuner.profile.model import Profile
-from tuner.profile.source import MAX_BYTES, UNREADABLE, Position, Source, at, problem_at, read
+from tuner.profile.source import (
+    MAX_BYTES,
+    TOO_MUCH,
+    UNREADABLE,
+    Position,
+    Source,
+    at,
+    problem_at,
+    read,
+)
 from tuner.profile.wording import problems_of
+from tuner.rainerscript.hiding import recordable
 from tuner.rainerscript.native_yaml import is_native, said_of_yaml
-from tuner.rainerscript.secrets import LEFT_OUT, hidden
+from tuner.reading import content, why
 
 if TYPE_CHECKING:
     from tuner.rainerscript.configuration import Configuration
@@ -78,7 +87,7 @@ class LoadedProfile:
         base = self.profile.base
         own = {} if base is None else base.kept.sources
         return self.beside and tuple(
-            (path, hidden(text, LEFT_OUT) if path in own else text) for path, text in self.beside
+            (path, recordable(text) if path in own else text) for path, text in self.beside
         )
 
     def with_text(self, text: str) -> LoadedProfile:
@@ -98,20 +107,23 @@ class Draft:
     source: Source
 
 
-def with_secrets(recorded: RecordedFiles) -> RecordedFiles:
-    """Each file as it is on this machine, where it says what was recorded but for the secrets."""
-    return recorded and [(path, _with_secrets(path, text)) for path, text in recorded]
+def with_secrets(
+    recorded: Sequence[tuple[str, str]], recordable: Callable[[str], str]
+) -> list[tuple[str, str]]:
+    """Each file as it is on this machine, where it says what was recorded but for what is not
+    `recordable`."""
+    return [(path, _with_secrets(path, text, recordable)) for path, text in recorded]
 
 
-def _with_secrets(path: str, recorded: str) -> str:
+def _with_secrets(path: str, recorded: str, recordable: Callable[[str], str]) -> str:
     # What reads a configuration is imported for a profile that stands on one.
     from tuner.rainerscript.tokens import SURROGATES
 
     try:
-        text = Path(path).read_bytes().decode("utf-8", SURROGATES)
+        text = content(path).decode("utf-8", SURROGATES)
     except OSError:
         return recorded
-    return text if hidden(text, LEFT_OUT) == recorded else recorded
+    return text if recordable(text) == recorded else recorded
 
 
 def load_profile(path: Path) -> LoadedProfile:
@@ -134,30 +146,23 @@ def text_of(path: Path) -> str:
     try:
         return _read_text(path)
     except OSError as bad:
-        raise _unreadable(path, f"cannot be read: {bad.strerror or bad}", Position(1, 1)) from None
+        raise _unreadable(path, f"cannot be read: {why(bad)}", Position(1, 1)) from None
 
 
 def _read_text(path: Path) -> str:
     """The text of a file, or of stdin for `-`; raises OSError, and BadProfile when it is not
     UTF-8."""
-    if path == STDIN:
-        raw = sys.stdin.buffer.read(MAX_BYTES + 1)
-    else:
-        with open(path, "rb", opener=_without_waiting) as file:
-            raw = file.read(MAX_BYTES + 1)
+    most = MAX_BYTES + 1
+    raw = sys.stdin.buffer.read(most) if path == STDIN else content(path, most)
+    if len(raw) > MAX_BYTES:
+        message = f"is larger than {MAX_BYTES} bytes: this cannot be a profile"
+        raise _unreadable(path, message, Position(1, 1), TOO_MUCH)
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as bad:
         before = raw[: bad.start]
         where = Position(before.count(b"\n") + 1, len(before) - before.rfind(b"\n"))
         raise _unreadable(path, "is not UTF-8 text here: save it as UTF-8", where) from None
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """An open file; a FIFO to which nobody writes is empty instead of blocking."""
-    handle = os.open(path, flags | os.O_NONBLOCK)
-    os.set_blocking(handle, True)
-    return handle
 
 
 def snippets_of(loaded: LoadedProfile) -> dict[str, str]:
@@ -171,7 +176,7 @@ def snippets_of(loaded: LoadedProfile) -> dict[str, str]:
             texts[name] = _read_text(below)
         except OSError as bad:
             where, file = loaded.position(path), loaded.source.file_of(path)
-            message = f"the snippet {below} cannot be read: {bad.strerror or bad}"
+            message = f"the snippet {below} cannot be read: {why(bad)}"
             problems.append(problem_at(file, where, message, UNREADABLE))
     if problems:
         raise BadProfile(tuple(problems))
@@ -284,8 +289,8 @@ def _problem(finding: Finding, source: Source) -> Problem:
     return Problem(file, where.line, where.column, message, finding.code, finding.severity)
 
 
-def _unreadable(path: Path, message: str, where: Position) -> BadProfile:
-    return BadProfile((problem_at(str(path), where, message, UNREADABLE),))
+def _unreadable(path: Path, message: str, where: Position, code: str = UNREADABLE) -> BadProfile:
+    return BadProfile((problem_at(str(path), where, message, code),))
 
 
 def _in_order(

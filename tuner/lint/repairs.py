@@ -4,14 +4,14 @@ own text with them written in."""
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
 from tuner.errors import BadProfile, BadUsage, KeyPath
 from tuner.lint.candidate import in_base
-from tuner.lint.lint import lint
+from tuner.lint.lint import Finding, lint
 from tuner.lint.load import LoadedProfile, draft_of
 from tuner.profile.edit import changed, edit_leaf
 from tuner.profile.model import Profile
@@ -60,10 +60,8 @@ def repairs(profile: Profile) -> tuple[Repair, ...]:
             one.code,
             one.cure.stops,
         )
-        for one in reported
+        for one in _sound(profile, data, _curable(profile, reported), before)
         if one.cure is not None
-        and one.code not in profile.lint.accept
-        and _is_sound(profile, changed(data, one.path, one.cure.value), before)
     )
 
 
@@ -141,6 +139,27 @@ def mended_files(loaded: LoadedProfile) -> tuple[dict[str, str], tuple[Mend, ...
         if file.text != kept.written.files[path].text
     }
     return files, tuple(mends)
+
+
+def _curable(profile: Profile, findings: Iterable[Finding]) -> list[Finding]:
+    """Those that have a cure, and that the profile does not accept as they are."""
+    return [one for one in findings if one.cure and one.code not in profile.lint.accept]
+
+
+def _sound(
+    profile: Profile, data: object, findings: Sequence[Finding], before: set[tuple[str, KeyPath]]
+) -> list[Finding]:
+    """The findings whose cures bring nothing new.  All are tried at once, and halves of them only
+    where that fails: one by one takes time that grows with the square of a configuration."""
+    cured = data
+    for one in findings:
+        cured = cured if one.cure is None else changed(cured, one.path, one.cure.value)
+    if _is_sound(profile, cured, before):
+        return list(findings)
+    if len(findings) < 2:
+        return []
+    first, second = findings[: len(findings) // 2], findings[len(findings) // 2 :]
+    return [*_sound(profile, data, first, before), *_sound(profile, data, second, before)]
 
 
 def _is_sound(profile: Profile, data: object, before: set[tuple[str, KeyPath]]) -> bool:

@@ -286,7 +286,7 @@ class _Heads:
     def _time(self, text: str) -> float | None:
         try:
             if text[0].isdigit():
-                return float(int(datetime.fromisoformat(text).timestamp()))
+                return _second(datetime.fromisoformat(text))
             latest = self.latest
             if latest is None:
                 return None
@@ -339,10 +339,22 @@ def _end_of_tag(rest: str) -> int:
     return 0 if match is None else match.end()
 
 
+def _second(at: datetime) -> float:
+    """Seconds since 1970; raises ValueError for a time at which no counters were written, which
+    perhaps no time zone can say."""
+    if not _FIRST_YEAR <= at.year <= _LAST_YEAR:
+        raise ValueError(at.year)
+    return float(int(at.timestamp()))
+
+
+# impstats came in 2010; a clock that was never set says 1970.
+_FIRST_YEAR, _LAST_YEAR = 1970, 2999
+
+
 def _ctime(head: str) -> float | None:
     """`Fri Nov 20 23:57:42 2026`, local time."""
     try:
-        return datetime.strptime(head, "%a %b %d %H:%M:%S %Y").timestamp()
+        return _second(datetime.strptime(head, "%a %b %d %H:%M:%S %Y"))
     except (ValueError, OverflowError, OSError):
         return None
 

@@ -26,8 +26,10 @@ from tuner.rainerscript.configuration import (
 from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.in_place import Changes, edited, unheeded
 from tuner.rainerscript.objects import Base, base_of
+from tuner.rainerscript.quoting import unquotable_in
 from tuner.rainerscript.tokens import SURROGATES
 from tuner.rainerscript.view import TEMPLATE, View, misfits, view_of
+from tuner.reading import why
 
 IN_BASE = "RT019"
 # What a configuration says, not the profile on top of it.
@@ -171,8 +173,7 @@ def with_base(
     try:
         read = read or configuration([path], store, root=root)
     except Denied as denied:
-        said = [replace(one, message=f"{one.message}: {denied.way}") for one in denied.gaps]
-        raise BadProfile((*source.problems, *map(_in_base, said))) from None
+        raise BadProfile((*source.problems, *map(_in_base, denied.gaps))) from None
     problems = list(map(_in_base, read.refused))
     problems += [
         _wrong(source, (key,), f"{key} is what the base says: change it there, or by an entry of "
@@ -231,6 +232,8 @@ def _changes(
         else:
             text = ("off", "on")[value] if isinstance(value, bool) else str(value)
             changes[place] = None if value is None else text
+            if (unquotable := unquotable_in(text)) is not None:
+                problems.append(_wrong(source, (CHANGES, key), f"{key}: {unquotable}"))
     return changes, settings, problems
 
 
@@ -251,10 +254,10 @@ def _template(
     try:
         return given_template(path, store.read(path).decode("utf-8")), []
     except OSError as bad:
-        why = f"cannot be read: {bad.strerror or bad}"
+        reason = f"cannot be read: {why(bad)}"
     except ValueError as bad:
-        why = f"is no index template: {bad}"
-    return None, [_wrong(source, key, f"{path} {why}")]
+        reason = f"is no index template: {bad}"
+    return None, [_wrong(source, key, f"{path} {reason}")]
 
 
 def _spots(kept: KeptBase, source: Source) -> Iterator[tuple[KeyPath, Spot]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tuner.errors import BadProfile, KeyPath
 from tuner.profile.source import LAYER, Position, Source, Spot, at, problem_at, read
+from tuner.reading import resolved
 
 EXTENDS = "extends"
 # The keys of a profile that stands on a configuration (base.py, which is imported for those alone).
@@ -24,16 +25,16 @@ Read = Callable[[Path], str]
 def layers_below(leaf: Source, read_text: Read) -> tuple[Source, ...]:
     """The layers that `leaf` stands on, nearest first; raises BadProfile at the `extends`
     that cannot be followed."""
-    chain, files = [leaf], [Path(leaf.name).resolve()]
+    chain, files = [leaf], [resolved(leaf.name)]
     while (path := _extended(chain[-1])) is not None:
         above = chain[-1]
         chain_text = " -> ".join([*(one.name for one in chain), str(path)])
-        if path.resolve() in files:
+        if resolved(path) in files:
             raise _bad(above, f"circular extends: {chain_text}: remove one of them")
         if len(chain) == MAX_LAYERS:
             raise _bad(above, f"more than {MAX_LAYERS} layers: {chain_text}: merge some of them")
         chain.append(_layer(above, path, read_text))
-        files.append(path.resolve())
+        files.append(resolved(path))
     return tuple(chain[1:])
 
 

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from tuner.errors import BadProfile, JobFailed
 from tuner.profile.source import MAX_BYTES, Source, at, problem_at, read
 from tuner.profile.wording import problems_of
+from tuner.reading import content
 from tuner.traffic.learn import learnt
 from tuner.traffic.records import records_of
 from tuner.traffic.sample import TrafficSample
@@ -63,8 +64,7 @@ def sample_of(
 
 def is_sample(path: Path) -> bool:
     """Whether a file says what was learnt; else it is a log.  Raises OSError."""
-    with path.open("rb") as file:
-        return _KIND in file.read(4096)
+    return _KIND in content(path, 4096)
 
 
 def sample_text(path: Path, texts: Iterable[str] = (), *, verbatim: bool = False) -> str:
@@ -74,7 +74,10 @@ def sample_text(path: Path, texts: Iterable[str] = (), *, verbatim: bool = False
     # What cannot be read records_of says.
     with suppress(OSError):
         if is_sample(path):
-            return path.read_text(encoding="utf-8", errors="replace")
+            raw = content(path, MAX_BYTES + 1)
+            if len(raw) > MAX_BYTES:
+                raise JobFailed(f"{path} is larger than {MAX_BYTES} bytes: this cannot be a sample")
+            return raw.decode("utf-8", "replace")
     what, records = records_of(path)
     kept = {word for text in texts for word in re.findall(r"[A-Za-z][A-Za-z0-9_.-]+", text)}
     kept |= {piece for word in kept for piece in re.findall(r"[A-Za-z]+", word)}

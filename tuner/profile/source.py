@@ -158,9 +158,6 @@ class _Loader(yaml.SafeLoader):
 
 def compose(text: str, name: str) -> yaml.Node | None:
     """The node tree of `text`, None if it holds no document; raises BadProfile."""
-    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        message = f"larger than {MAX_BYTES} bytes: this cannot be a profile"
-        raise BadProfile((problem_at(name, Position(1, 1), message, TOO_MUCH),))
     try:
         loader = _Loader(text)
         return loader.get_single_node()
@@ -171,6 +168,11 @@ def compose(text: str, name: str) -> yaml.Node | None:
         before = text[: bad.position]
         where = Position(before.count("\n") + 1, len(before) - before.rfind("\n"))
         message = f"character {bad.character!r} is not allowed in YAML: remove it"
+        raise BadProfile((problem_at(name, where, message, NOT_YAML),)) from None
+    except (ValueError, OverflowError):
+        # PyYAML makes a character of whatever number an escape has.
+        where = position_of(loader.get_mark())
+        message = "an escape here is no character: there is none above \\U0010FFFF"
         raise BadProfile((problem_at(name, where, message, NOT_YAML),)) from None
     except yaml.MarkedYAMLError as bad:
         mark = bad.problem_mark or bad.context_mark

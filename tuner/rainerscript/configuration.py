@@ -11,7 +11,7 @@ from pathlib import Path
 from posixpath import basename, dirname, join, normpath
 from typing import Protocol, TypeGuard, TypeVar
 
-from tuner.errors import Unreachable
+from tuner.errors import Unreadable
 from tuner.rainerscript.backticks import read_at_start, unset_in
 from tuner.rainerscript.enabled import ENABLED, is_enabled
 from tuner.rainerscript.gaps import Gap, Inexpressible
@@ -38,6 +38,7 @@ from tuner.rainerscript.script import (
 from tuner.rainerscript.secrets import is_secret_name
 from tuner.rainerscript.template import Template, template_of
 from tuner.rainerscript.tokens import SURROGATES, ReadAllowance
+from tuner.reading import content, why
 
 MAX_BYTES = 4 << 20
 _MOST_FILES = 500
@@ -85,9 +86,8 @@ class LocalFiles:
         return os.environ
 
     def read(self, path: str) -> bytes:
-        """The same; a FIFO without a writer is empty."""
-        with open(path, "rb", opener=_without_waiting) as file:
-            return file.read(MAX_BYTES + 1) or b""
+        """The same."""
+        return content(path, MAX_BYTES + 1)
 
     def listed(self, folder: str) -> Mapping[str, bool]:
         """The same."""
@@ -104,13 +104,11 @@ Translate = Callable[[str], str]
 TuneError."""
 
 
-class Denied(Unreachable):
+class Denied(Unreadable):
     """This user may not read files, which `gaps` name."""
 
-    way = "run this as root, or as a user who may read it"
-
     def __init__(self, gaps: Sequence[Gap]) -> None:
-        super().__init__(f"{'; '.join(map(str, gaps))}: {self.way}")
+        super().__init__("; ".join(map(str, gaps)))
         self.gaps = gaps
 
 
@@ -137,6 +135,12 @@ def configuration(
     return Configuration(tuple(reader.files), block, refused, sources, min(left) >= 0, unset)
 
 
+def require_read(read: Configuration) -> None:
+    """Raise Unreadable where nothing was read of what was named."""
+    if not read.files:
+        raise Unreadable("; ".join(one.message for one in read.refused))
+
+
 @dataclass
 class _Files:
     store: ConfigurationFiles
@@ -147,6 +151,7 @@ class _Files:
     refused: list[Gap] = field(default_factory=list)
     denied: list[Gap] = field(default_factory=list)
     under_way: list[str] = field(default_factory=list)
+    folders: dict[str, Mapping[str, bool]] = field(default_factory=dict)
     allowance: ReadAllowance = field(default_factory=ReadAllowance)
     bytes_left: int = MAX_BYTES
     statements_left: int = MOST_STATEMENTS
@@ -156,18 +161,16 @@ class _Files:
     def file(self, path: str, asked: ScriptPosition) -> Block:
         """The statements of one file, those of included ones in their places."""
         if normpath(path) in map(normpath, self.under_way) or self._is_full:
-            why = (
-                "is not read: too many or too deep includes" if self._is_full else "includes itself"
-            )
-            return self._refuse(asked, f"{path} {why}")
+            full = "is not read: too many or too deep includes"
+            return self._refuse(asked, f"{path} {full if self._is_full else 'includes itself'}")
         try:
             raw = self.store.read(path)
             text = self._text(raw)
         except PermissionError as bad:
-            self.denied.append(Gap(asked, f"{path} cannot be read: {bad.strerror}"))
+            self.denied.append(Gap(asked, f"{path} cannot be read: {why(bad)}"))
             return ()
         except OSError as bad:
-            return self._refuse(asked, f"{path} cannot be read: {bad.strerror or bad}")
+            return self._refuse(asked, f"{path} cannot be read: {why(bad)}")
         name = path
         if is_native_yaml(path) and self.translate is not None:
             text, name = self.translate(path), f"{path} as RainerScript"
@@ -257,23 +260,25 @@ class _Files:
 
     def _included(self, include: Include) -> tuple[Block, ...]:
         given = {one.key: one for one in include.parameters}
-        if "text" in given and "file" not in given:
-            place = given["text"].value.origin
-            if given["text"].text is None:
-                self._refuse(place, "what is included is known only when rsyslogd starts")
-                return ()
-            # Its lines are not those of the file that includes it.
-            name = f"the text that {place} includes"
-            block, refused = parse(given["text"].texts[0], name, self.allowance)
-            self.refused.extend(replace(one, origin=place) for one in refused)
-            return (self._block(block),)
-        if "file" not in given:
-            self._refuse(include.origin, "include() needs a file")
-            return ()
-        path, origin = given["file"].text, given["file"].value.origin
-        if path is None:
-            self._refuse(origin, "the file to include must be one path here")
-            return ()
+        if "file" in given:
+            path, origin = given["file"].text, given["file"].value.origin
+            if path is not None:
+                return self._included_files(include, path, origin)
+            return (self._refuse(origin, "the file to include must be one path here"),)
+        if "text" not in given:
+            return (self._refuse(include.origin, "include() needs a file"),)
+        place = given["text"].value.origin
+        if given["text"].text is None:
+            return (self._refuse(place, "what is included is known only when rsyslogd starts"),)
+        # Its lines are not those of the file that includes it.
+        name = f"the text that {place} includes"
+        block, refused = parse(given["text"].texts[0], name, self.allowance)
+        self.refused.extend(replace(one, origin=place) for one in refused)
+        return (self._block(block),)
+
+    def _included_files(
+        self, include: Include, path: str, origin: ScriptPosition
+    ) -> tuple[Block, ...]:
         folder = dirname(self.under_way[-1])
         whole = f"{self.root}{path}" if path[:1] == "/" else join(folder, path)
         if self.root and whole.startswith(self.root):
@@ -282,10 +287,14 @@ class _Files:
             whole = f"{self.root}{within}{'/' if path.endswith('/') else ''}"
         try:
             found = list(self._matching(whole))
+            self._require_few(path, "files", len(self.files) + len(found))
         except PermissionError as bad:
-            self.denied.append(Gap(origin, f"{bad.filename} cannot be read: {bad.strerror}"))
+            self.denied.append(Gap(origin, f"{bad.filename} cannot be read: {why(bad)}"))
             return ()
-        is_optional = "mode" in given and (given["mode"].text or "").lower() == "optional"
+        except OSError as bad:
+            return (self._refuse(origin, why(bad)),)
+        modes = ((one.text or "").lower() for one in include.parameters if one.key == "mode")
+        is_optional = "optional" in modes
         if not (found or is_optional or glob.has_magic(path) or path.endswith("/")):
             self._refuse(origin, f"there is no file {path} to include")
         return tuple(self.file(one, origin) for one in found)
@@ -295,12 +304,25 @@ class _Files:
         if pattern.endswith("/"):
             pattern += "*"
         for path in self._spelled_out(pattern):
-            is_file = self.store.listed(dirname(path) or ".").get(basename(path))
+            is_file = self._listed(dirname(path) or ".").get(basename(path))
             if is_file:
                 yield path
             elif is_file is not None and not glob.has_magic(pattern):
-                names = self.store.listed(path)
+                names = self._listed(path)
                 yield from (join(path, name) for name in sorted(names) if name[0] != ".")
+
+    @staticmethod
+    def _require_few(path: str, what: str, number: int) -> None:
+        """Raise OSError, before any is read, where a path leads to more than anybody has."""
+        if number > _MOST_FILES:
+            most = f"more than {_MOST_FILES} {what} are not read"
+            raise OSError(f"{path} leads to {number:,} {what}: {most}")
+
+    def _listed(self, folder: str) -> Mapping[str, bool]:
+        """The names in a folder, read once: every file that a pattern names asks for them."""
+        if folder not in self.folders:
+            self.folders[folder] = self.store.listed(folder)
+        return self.folders[folder]
 
     def _spelled_out(self, pattern: str) -> list[str]:
         """The paths that a pattern may mean, each of its wildcards filled in."""
@@ -308,12 +330,13 @@ class _Files:
             return [pattern]
         folder, last = dirname(pattern), basename(pattern)
         folders = self._spelled_out(folder) if folder not in {"", "/"} else [folder]
+        self._require_few(pattern, "folders", len(folders))
         if not glob.has_magic(last):
             return [join(one, last) for one in folders]
         return [
             join(one, name)
             for one in folders
-            for name in sorted(self.store.listed(one or "."))
+            for name in sorted(self._listed(one or "."))
             if fnmatchcase(name, last) and (last[0] == "." or name[0] != ".")
         ]
 
@@ -327,10 +350,6 @@ _UNSET = (
     "-p Environment)"
 )
 _Object = TypeVar("_Object", ScriptObject, Include)
-
-
-def _without_waiting(name: str, flags: int) -> int:
-    return os.open(name, flags | os.O_NONBLOCK)
 
 
 @dataclass

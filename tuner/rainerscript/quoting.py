@@ -22,6 +22,8 @@ _VARIABLE = re.compile(r"\$[!.]?[A-Za-z@_][A-Za-z0-9_@.!-]*")
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]+")
 _SIZE = re.compile(r"[0-9]+[kmgtKMGT]?")
 _SECRET_FILE = re.compile(r"/[^\x00-\x1f\x7f`\"\\]+")
+# Bytes that are no UTF-8 stand as surrogates (SURROGATES of tokens.py).
+_UNQUOTABLE = re.compile("[\0\ud800-\udc7f\udd00-\udfff]")
 _SECRET_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 # rsyslog's lexer knows \xNN in object parameters only since 8.2608, octal always.
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
@@ -54,12 +56,18 @@ def _broken_blanks(text: str) -> str:
     return text.replace(_BLANKS, _BLANKS[1:] + "\\040")
 
 
+def unquotable_in(text: str) -> str | None:
+    """What of a text no configuration can say; None where there is nothing of that."""
+    found = _UNQUOTABLE.search(text)
+    return found and f"{found[0]!r} cannot stand in an rsyslog configuration"
+
+
 def _escaped(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
+    if (reason := unquotable_in(character)) is not None:
+        raise ValueError(reason)
     code = ord(character)
-    if code == 0 or 0xD800 <= code < 0xDC80 or 0xDCFF < code <= 0xDFFF:
-        raise ValueError(f"{character!r} cannot stand in an rsyslog configuration")
     is_byte = 0xDC80 <= code <= 0xDCFF  # one that is no UTF-8
     return f"\\{code & 0xFF:03o}" if code < 0x20 or code == 0x7F or is_byte else character
 

@@ -4,16 +4,19 @@ form of a text; and how that is known."""
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 from tuner.rainerscript.script import (
     Expression,
+    Operation,
     Parameter,
     Quoted,
     ScriptObject,
     ScriptPosition,
+    SetVariable,
     Statement,
+    Variable,
     expressions_of,
     inside,
 )
@@ -39,8 +42,8 @@ _PATHS = {"omhttp": frozenset({"restpath", "checkpath"})}
 _OLD_LINES = frozenset({"legacy", "program"})
 
 _KEY = re.compile(
-    r"passw|passphrase|pwd|secret|token|api[-_.]?key|access[-_.]?key|private[-_.]?key|key\.pem|jaas"
-    r"|credential",
+    r"passw|passphrase|pwd|secret|token|(?:api|access|account|private)[-_.]?key|key\.pem|jaas"
+    r"|credential|kennwort|(?<![a-z])(?:pw|pass)(?![a-z])",
     re.IGNORECASE,
 )
 # Words are found whole first, and then asked for such keys: that takes no longer than they are.
@@ -63,12 +66,21 @@ _FORMS = (
         "a user and a password before a host",
     ),
     (re.compile(r"\[[^\[\]\s@%]{16,}@\d+"), "a token before a private enterprise number"),
+    (
+        # docs.aws.amazon.com/IAM, Google's API keys, GitHub's, GitLab's and Slack's tokens.
+        re.compile(
+            r"\b(?:A(?:KIA|SIA)[A-Z0-9]{8}|AIza[\w-]{20}|gh[oprsu]_\w{20}|glpat-[\w-]{15}|"
+            r"xox[abprs]-\w{8})|hooks\.slack\.com/services/\w"
+        ),
+        "a key of a cloud",
+    ),
 )
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
 _RUN = re.compile(r"[A-Za-z0-9]{20,}|[A-Za-z0-9_-]{40,}")
 _CHANGES = re.compile(r"(?<=[A-Za-z])[0-9]|(?<=[0-9])[A-Za-z]|(?<=[a-z])[A-Z]")
 _FEW = 5
 _LONGEST_NAME = 100
+_ANY_NAMED = frozenset[str]().union(*_NAMED.values())
 
 
 class FoundSecret(NamedTuple):
@@ -95,6 +107,12 @@ def _is_secret_name(key: str, named: Container[str]) -> bool:
     """Whether a name in lower case says that its value is a secret, or is one of the others."""
     said = key.replace(_HANDS_OVER, "")
     return said in named or any(word in said for word in _WORDS)
+
+
+def names_secret(name: str) -> bool:
+    """Whether something of that name is a secret: a parameter, a variable, or a key."""
+    key = name[-_LONGEST_NAME:].lower()
+    return _is_secret_name(key, _ANY_NAMED) or _KEY.search(key) is not None
 
 
 def secret_header(owner: str, one: Parameter, text: str) -> bool:
@@ -125,81 +143,42 @@ def _is_random(run: str) -> bool:
     return any(map(str.isdigit, run)) and len(_CHANGES.findall(run)) >= _FEW
 
 
-def _hands_over(text: str) -> bool:
+def hands_over(text: str) -> bool:
     """Whether a command has a secret as one of its options."""
     return any(map(_KEY.search, _OPTION.findall(text)))
 
 
-LEFT_OUT = "left-out-by-rsyslog-tune"
-"""What stands for a secret in files of ours from which a configuration is read again."""
+def has_secret(written: str) -> bool:
+    """Whether a text between quotes, as it is written, has the form of a secret."""
+    text = _LINE_END.sub("", written).replace('\\"', '"').replace("\\'", "'")
+    is_file = re.fullmatch(r"/\S*", text) is not None
+    is_login = hands_over(text) or _LOGIN.search(text) is not None
+    return is_login or form_of_secret(text, is_file=is_file) is not None
 
 
-def hidden(text: str, mark: str = "***") -> str:
-    """A text of a configuration with a mark for the values of passwords and keys, also those of old
-    lines, and for the texts in quotes that have the form of a secret; as many lines."""
-
-    def marked(value: str) -> str:
-        return _WORDS_OF_LINES.sub(mark, value)
-
-    def directive(found: re.Match[str]) -> str:
-        start, name, blanks, value = found.groups()
-        is_named = _is_secret_name(name[-_LONGEST_NAME:].lower(), ())
-        return f"{start}{name}{blanks}{marked(value)}" if is_named else found[0]
-
-    def bare(found: re.Match[str]) -> str:
-        name, equals, value = found.groups()
-        return f"{name}{equals}{marked(value)}" if _is_hidden(name, is_path=False) else found[0]
-
-    def quoted(found: re.Match[str]) -> str:
-        quote, value = found.groups()
-        return f"{quote}{marked(value)}{quote}" if _has_secret(value) else found[0]
-
-    text = _LOGIN_LINE.sub(lambda found: f"{found[1]}{marked(found[2])}", text)
-    text = _ASSIGNED_WORD.sub(bare, _DIRECTIVE.sub(directive, text))
-    pieces, at = list[str](), 0
-    for found in _ASSIGNED_TEXT.finditer(text):
-        start = found.end()
-        if _is_hidden(found["name"], is_path=text.startswith("/", start)):
-            value = _REST[found["quote"]].match(text, start)
-            end = len(text) if value is None else value.end()
-            pieces += [text[at:start], marked(text[max(at, start) : end])]
-            at = max(at, end)
-    return _TEXT.sub(quoted, "".join((*pieces, text[at:])))
+def tells_secret(comment: str) -> bool:
+    """Whether a comment may tell a secret; words about one are enough: nobody needs to see it."""
+    return any(one.search(comment) for one in (_KEY, _WORD)) or has_secret(comment)
 
 
-_ANY_NAMED = frozenset[str]().union(*_NAMED.values())
-_ASSIGNED_TEXT = re.compile(r"""(?<![\w.-])(?P<name>[\w.-]++)\s*+=\s*+(?P<quote>["'])(?!`)""")
-# A variable is no parameter, and a path is no secret.
-_ASSIGNED_WORD = re.compile(r"""(?<![\w.$!-])([\w.-]++)(\s*+=\s*+)([A-Za-z0-9][^\s"'`,;)]*+)""")
-# Up to the quote at the end: a text may go on in the next line, with a backslash and without.
-_REST = {quote: re.compile(rf"(?:[^{quote}\\]++|\\[\s\S])*+(?={quote})") for quote in "\"'"}
-# `>SERVER,DATABASE,USER,PASSWORD` and the same behind the name of the module (getSubString() of
-# ommysql.c and ompgsql.c), and directives; a line of a difference has a sign before it.
-_COMMA = r",(?:\\\r?\n)?[ \t]*+"
-_FIELD = r"""[^\s,;"'>]{0,255}+"""
-_LOGIN_LINE = re.compile(
-    rf"((?<![^\s&{{+-])(?:>|:om(?:mysql|pgsql):){_FIELD}(?:{_COMMA}{_FIELD}){{2}}{_COMMA})"
-    r"([^;\s](?:\\\r?\n|[^;\n])*+)",
+_LINE_END = re.compile(r"\\\r?\n[ \t]*+")
+_WORD = re.compile(
+    r"\b(?:pass|pw|bearer|login|authori[sz]ation|(?:mysql|mariadb|sshpass)[^\n]{0,100}\s-p)",
     re.IGNORECASE,
 )
-_DIRECTIVE = re.compile(r"^([ +-]?[ \t]*+\$)(\w++)([ \t]++)(\S(?:\\\r?\n|[^\n])*+)", re.MULTILINE)
-_TEXT = re.compile(r"""(["'])((?:(?!\1)[^\\\n]|\\[\s\S])*+)\1""")
-_LINE_END = re.compile(r"\\\r?\n[ \t]*+")
-_WORDS_OF_LINES = re.compile(r"[^\n]+")
 
 
-def _is_hidden(name: str, *, is_path: bool) -> bool:
-    """Whether the value with that name is a secret; a key may be the path of one."""
-    key = name[-_LONGEST_NAME:].lower()
-    return (key.endswith("key") and not is_path) or _is_secret_name(key, _ANY_NAMED)
+def introduces_secret(value: str) -> bool:
+    """Whether a text ends with the name of a secret, which the next text is then."""
+    found = _INTRODUCTION.search(value[-_LONGEST_NAME_AND_QUOTES:])
+    return found is not None and (found[1] is None or names_secret(found[1]))
 
 
-def _has_secret(written: str) -> bool:
-    """Whether a text in quotes has the form of a secret."""
-    text = _LINE_END.sub("", written)
-    is_file = re.fullmatch(r"/\S*", text) is not None
-    is_login = _hands_over(text) or _LOGIN.search(text) is not None
-    return is_login or form_of_secret(text, is_file=is_file) is not None
+_LONGEST_NAME_AND_QUOTES = 200
+_INTRODUCTION = re.compile(
+    r"""([\w.-]++)(?:\\*["'])?\s*+[:=]\s*+(?:\\*["'])?$|"""
+    r"\b(?:Bearer|Basic|Splunk|Token|ApiKey)\s++$"
+)
 
 
 def embedded(owner: str, one: Parameter) -> FoundSecret | None:
@@ -213,7 +192,7 @@ def embedded(owner: str, one: Parameter) -> FoundSecret | None:
         is_file = is_file and one.key not in _PATHS.get(owner, ())
         how = form_of_secret(text, is_file=is_file)
         is_command = one.key in _COMMANDS.get(owner, ())
-        if _hands_over(text) or (is_command and _LOGIN.search(text)):
+        if hands_over(text) or (is_command and _LOGIN.search(text)):
             how = "an argument of a program"
         if how is not None and not secret_header(owner, one, text):
             return FoundSecret(one.origin, f"{how}, {one.name}")
@@ -231,15 +210,37 @@ def secrets_in(statement: Statement) -> Iterator[FoundSecret]:
     if isinstance(statement, ScriptObject):
         found = [embedded(owner_of(statement), one) for one in statement.parameters]
         yield from (one for one in found if one is not None)
+        yield from _constants(statement)
         for part in statement.parts:
             yield from secrets_in(part)
+    named = isinstance(statement, SetVariable) and names_secret(statement.variable)
+    if named and any(_texts(inside(value)) for value in expressions_of(statement)):
+        yield FoundSecret(statement.origin, "a text for a variable by the name of a secret")
     for expression in expressions_of(statement):
         yield from secrets_of(expression)
 
 
+def _constants(template: ScriptObject) -> Iterator[FoundSecret]:
+    """Constants that a list template writes behind the name of a secret, or under it."""
+    is_next = False
+    for part in template.parts:
+        value = part.text("value") if part.kind == "constant" else None
+        if value and (is_next or names_secret(part.text("outname") or "")):
+            yield FoundSecret(part.origin, "a constant behind the name of a secret")
+        is_next = value is not None and introduces_secret(value)
+
+
 def secrets_of(expression: Expression) -> Iterator[FoundSecret]:
-    """Those of the texts of an expression."""
+    """Those of the texts of an expression, and texts that what has such a name is compared with."""
     for one in inside(expression):
         how = form_of_secret(one.text) if isinstance(one, Quoted) else None
         if how is not None:
             yield FoundSecret(one.origin, how)
+        if isinstance(one, Operation) and _texts(one.operands):
+            named = [each.name for each in one.operands if isinstance(each, Variable)]
+            if any(map(names_secret, named)):
+                yield FoundSecret(one.origin, f"a text that {named[0]} is compared with")
+
+
+def _texts(expressions: Iterable[Expression]) -> bool:
+    return any(isinstance(one, Quoted) and one.text for one in expressions)

@@ -255,6 +255,43 @@ def tokens(
         here, mode = end, rule.then or mode
 
 
+def comments(text: str) -> Iterator[tuple[int, int]]:
+    """Where the comments of a configuration begin and end, those behind directives and lines of the
+    old form among them; the text is read as `tokens` reads it."""
+    source = joined(text, "")
+    lines = [0, *(found.end() for found in re.finditer("\n", text))]
+
+    def offset(at: int) -> int:
+        origin = source.origin(at)
+        return lines[origin.line - 1] + origin.column - 1
+
+    mode, here = Mode.STATEMENT, 0
+    while here < len(source.text):
+        rule, end = _longest(source.text, here, mode)
+        if rule is None:
+            here = _after(source.text, here)
+            continue
+        start = _comment_start(rule, source.text, here, end)
+        if start is not None:
+            # A line end stays where it is.
+            stop = start + len(source.text[start:end].rstrip("\n"))
+            yield offset(start), offset(stop - 1) + 1
+        here, mode = end, rule.then or mode
+
+
+_BEHIND = re.compile(r"[ \t]#")
+
+
+def _comment_start(rule: _Rule, text: str, here: int, end: int) -> int | None:
+    """Where a comment begins in a word; None where it has none."""
+    if rule.kind is None:
+        return here if text[here] in "#/" else None
+    behind = None
+    if rule.kind == "DIRECTIVE" or (rule.kind == "LEGACY_ACTION" and text[here] != "^"):
+        behind = _BEHIND.search(text, here, end)
+    return behind and behind.start() + 1
+
+
 def _longest(text: str, here: int, mode: Mode) -> tuple[_Rule | None, int]:
     """The rule with the longest match at `here`, of several the first."""
     best, end = None, here

@@ -14,8 +14,8 @@ from tuner.errors import BadTemplate, Refused
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
 from tuner.profile.model import BaseFiles, Profile
+from tuner.rainerscript.hiding import hidden
 from tuner.rainerscript.quoting import fold
-from tuner.rainerscript.secrets import hidden
 from tuner.render.document import Identity
 from tuner.render.engine_files import (
     COMPONENTS,

@@ -15,9 +15,10 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
 
-from tuner.errors import JobFailed, Refused
-from tuner.rainerscript.secrets import hidden
+from tuner.errors import BadUsage, JobFailed, Refused
+from tuner.rainerscript.hiding import hidden
 from tuner.rainerscript.tokens import ReadAllowance
+from tuner.reading import content, resolved
 from tuner.render.artefacts import HEADER, HOSTS, OPTIONAL, Artefact, mark_of
 from tuner.render.export import FILES
 
@@ -26,6 +27,7 @@ _PRIVATE, _PUBLIC = 0o600, 0o644
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 # Between what is shown of a line and the line.
 _MARK = "\n\0"
+_STDOUT = Path("-")
 
 
 class Status(Enum):
@@ -42,6 +44,7 @@ def write(
 ) -> dict[str, Status]:
     """Bring `directory` up to date, all of it or nothing, and say what that did to each path.
     Raises Refused where a file in the way is not ours, or is one of `inputs`."""
+    _require_named(directory)
     files, read = _with_digests(artefacts), _resolved(inputs)
     _require_ours(files, directory, read)
     with _told_of():
@@ -61,7 +64,7 @@ def write(
 def _require_ours(files: tuple[Artefact, ...], directory: Path, read: set[Path]) -> None:
     """Raise Refused where a file would take the place of one that is not ours."""
     for file in files:
-        if (directory / file.path).resolve() in read:
+        if resolved(directory / file.path) in read:
             raise Refused(
                 f"{directory / file.path} belongs to the base of the profile, which stays as it "
                 "is: name another folder"
@@ -96,7 +99,7 @@ def require_ours(
 
 
 def _resolved(inputs: Iterable[str]) -> set[Path]:
-    return {Path(one).resolve() for one in inputs}
+    return set(map(resolved, inputs))
 
 
 def _states(files: tuple[Artefact, ...], directory: Path, read: set[Path]) -> dict[str, Status]:
@@ -208,14 +211,14 @@ def _left_over(files: tuple[Artefact, ...], directory: Path, read: set[Path]) ->
         every += [str(one.relative_to(directory)) for one in of_hosts]
     marked = (path for path in every if _says_ours(path, _read(directory / path) or ""))
     gone = (path for path in (*marked, *_kept(directory)) if path not in paths)
-    return [path for path in gone if (directory / path).resolve() not in read]
+    return [path for path in gone if resolved(directory / path) not in read]
 
 
 def _kept(directory: Path) -> Iterator[str]:
     """The listed files that are as they were rendered.  A list may come from elsewhere: none of
     them is outside of the folder."""
     for path, digest in _listed(directory).items():
-        is_inside = (directory / path).resolve().is_relative_to(directory.resolve())
+        is_inside = resolved(directory / path).is_relative_to(resolved(directory))
         text = _read(directory / path) if is_inside else None
         if text is not None and _digest(text) == digest:
             yield path
@@ -224,7 +227,7 @@ def _kept(directory: Path) -> Iterator[str]:
 def _read(path: Path) -> str | None:
     """The text of a file to its last byte, None when it is not there."""
     try:
-        return path.read_bytes().decode("utf-8", "surrogateescape")
+        return content(path).decode("utf-8", "surrogateescape")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as bad:
@@ -249,6 +252,7 @@ def write_new(files: Mapping[Path, str], private: Container[Path] = ()) -> None:
     """Files that are not there yet, all of them whole or none; the private ones are for their
     owner.  Raises Refused where one exists, and JobFailed."""
     for path in files:
+        _require_named(path)
         if path.exists() or path.is_symlink():
             raise Refused(f"{path} exists: name another file, or move it")
     with contextlib.ExitStack() as undo:
@@ -263,6 +267,7 @@ def write_new(files: Mapping[Path, str], private: Container[Path] = ()) -> None:
 
 def require_writable(path: Path) -> None:
     """Raise JobFailed where `write_whole` could not write a file."""
+    _require_named(path)
     if path.is_dir():
         raise JobFailed(f"cannot write {path}: it is a folder")
     beside = _beside(path)
@@ -270,6 +275,12 @@ def require_writable(path: Path) -> None:
         _finish(path, beside, "", None)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _require_named(path: Path) -> None:
+    """Raise BadUsage for `-`, which stands for stdout elsewhere."""
+    if path == _STDOUT:
+        raise BadUsage("- is not stdout here: name a file or a folder, or leave the option out")
 
 
 def _put(files: Iterable[tuple[Path, str, int | None]]) -> None:

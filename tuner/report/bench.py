@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from tuner.measure.measurement import DoubtKind, Failure, Measurement, Outcome, 
 from tuner.measure.metrics import speeds
 from tuner.measure.paired import Comparison
 from tuner.measure.sustain import Bounds, LoadTrial, Overload
+from tuner.reading import json_of
 from tuner.report.figures import eps, interval, mebibytes, raw_and_adjusted, share
 from tuner.report.runs import (
     bottleneck_blocks,
@@ -91,7 +91,7 @@ def bench_json(bench: Bench) -> dict[str, object]:
 def read_bench(text: str, name: str) -> Bench:
     """What `bench_json` wrote to the file of that name; raises JobFailed when it did not."""
     try:
-        fields = json.loads(text)
+        fields = json_of(text)
         kind, schema = fields["kind"], fields["schema"]
     except (ValueError, KeyError, TypeError):
         raise JobFailed(f"{name} is not output of `bench --output json`") from None

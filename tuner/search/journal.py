@@ -20,6 +20,7 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from tuner.errors import JobFailed
+from tuner.reading import content, json_of, unreadable
 from tuner.search.farm import LostTrial
 from tuner.search.record import Began, Ended, Intent, Line, Record, record_of
 from tuner.search.study import (
@@ -175,9 +176,11 @@ def _sync_folder(folder: Path) -> None:
 def _whole(path: Path) -> list[tuple[dict[str, object], End]]:
     """The whole lines of a journal, each with where it ends; at least the header."""
     try:
-        *lines, cut = path.read_bytes().split(b"\n")
+        *lines, cut = content(path).split(b"\n")
     except (FileNotFoundError, NotADirectoryError):
         raise JobFailed(f"{path.parent} holds no {NAME}: it is not a run directory") from None
+    except OSError as error:
+        raise unreadable(path, error) from None
     if not lines:
         raise JobFailed(f"{path} holds no whole line: its search had not begun; start a new one")
     _require_schema(path, lines[0])
@@ -199,13 +202,17 @@ def _parsed(line: bytes, before: End) -> tuple[dict[str, object], End] | None:
     match = _LINE.fullmatch(line)
     if match is None or zlib.crc32(match[2], before.check) != int(match[1], 16):
         return None
-    return json.loads(b"{" + match[2]), End(before.size + len(line) + 1, int(match[1], 16))
+    try:
+        record = json_of(b"{" + match[2])
+    except ValueError:
+        return None
+    return record, End(before.size + len(line) + 1, int(match[1], 16))
 
 
 def _require_schema(path: Path, first: bytes) -> None:
     """Raise JobFailed for a journal of another version; those before 3 had no checks."""
     try:
-        schema = json.loads(first)["header"]["schema"]
+        schema = json_of(first)["header"]["schema"]
     except (ValueError, KeyError, TypeError):
         raise Damaged(path, 1, ": it has no header") from None
     if schema != SCHEMA:

@@ -19,6 +19,7 @@ import zstandard
 
 from tuner.errors import JobFailed
 from tuner.modules.priorities import FACILITIES
+from tuner.reading import content, unreadable
 from tuner.traffic.sample import LogFormat
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -50,11 +51,9 @@ def records_of(path: Path) -> tuple[str, list[LogRecord]]:
     """What a file is, with what of it is left out, and its messages; raises JobFailed when it
     cannot be read or has none."""
     try:
-        with path.open("rb") as file:
-            raw = file.read(MOST_BYTES)
+        raw = content(path, MOST_BYTES)
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise JobFailed(f"{path} cannot be read: {why}") from error
+        raise unreadable(path, error) from None
     kind, raw = _decompressed(raw)
     reader, name = _reader(raw)
     try:

@@ -17,10 +17,11 @@ from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
 from tuner.profile.placement import queue_memory
 from tuner.rainerscript.configuration import Configuration, not_loaded
+from tuner.rainerscript.hiding import hidden
 from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.printing import printed
 from tuner.rainerscript.quoting import quote, secret
-from tuner.rainerscript.secrets import hidden
+from tuner.reading import content
 from tuner.render.artefacts import fragment_path, rsyslog_conf
 from tuner.render.form import WHOLE, Form
 from tuner.render.templates import Templates
@@ -182,7 +183,7 @@ def _why_not(loaded: LoadedProfile) -> tuple[bool | None, str] | None:
         if not os.access(secret_file, os.R_OK):
             continue
         try:
-            written = secret_file.read_bytes().decode()
+            written = content(secret_file).decode()
         except UnicodeDecodeError:
             return False, f"the secret in {secret_file} is not UTF-8"
         if any(c.isspace() for c in written):

@@ -29,10 +29,11 @@ from tuner.host.programs import rsyslog_version, rsyslogd, to_install
 from tuner.modules.registry import packaged_since, packages, unpackaged
 from tuner.rainerscript.backticks import variables_in
 from tuner.rainerscript.configuration import not_loaded
+from tuner.rainerscript.hiding import hidden
 from tuner.rainerscript.printing import printed
 from tuner.rainerscript.quoting import quote
-from tuner.rainerscript.secrets import hidden
 from tuner.rainerscript.tokens import joined
+from tuner.reading import content
 from tuner.validate.complaints import LOADED_TWICE, NOT_LOADED, brief, owned_by_root, told_apart
 
 if TYPE_CHECKING:
@@ -124,9 +125,9 @@ def check_fragment(
     called `name`; raises Refused where the host has no such configuration, or no drop-ins."""
     main, folder = host / "rsyslog.conf", host / "rsyslog.d"
     try:
-        config = main.read_text(encoding="utf-8", errors="surrogateescape")
+        config = content(main).decode(errors="surrogateescape")
         others = {
-            path.name: path.read_text(encoding="utf-8", errors="surrogateescape")
+            path.name: content(path).decode(errors="surrogateescape")
             for path in sorted(folder.glob("*.conf"))
         }
     except OSError as bad:
@@ -257,9 +258,10 @@ def _expected(line: str) -> str | None:
 
 
 def _complaints(lines: Sequence[str]) -> list[str]:
-    """What rsyslogd says beside that it begins and ends."""
+    """What rsyslogd says beside that it begins and ends; it quotes lines."""
     own = ("version 8.", "End of config")
-    return [line for line in lines if line.strip() and not any(word in line for word in own)]
+    said = (line for line in lines if line.strip() and not any(word in line for word in own))
+    return list(map(hidden, said))
 
 
 def check_own(base: Base) -> Check | None:

@@ -18,6 +18,7 @@ from tuner.profile.edit.splice import Splice, appending, removing, setting
 from tuner.profile.layers import BASE, EXTENDS, NAMED, layered, number_of
 from tuner.profile.paths import resolve_path
 from tuner.profile.source import Source, at, has, read
+from tuner.reading import resolved
 
 
 def edit(text: str, changes: Mapping[str, object]) -> str:
@@ -121,8 +122,8 @@ def moved(leaf: Source, folder: Path) -> str:
     for path in (*paths, *outside):
         named = at(leaf.data, path)
         if isinstance(named, str) and not Path(named).is_absolute():
-            target = (Path(leaf.name).parent / named).resolve()
-            leaf = set_at(leaf, path, os.path.relpath(target, folder.resolve()))
+            target = resolved(Path(leaf.name).parent / named)
+            leaf = set_at(leaf, path, os.path.relpath(target, resolved(folder)))
     return leaf.text
 
 
