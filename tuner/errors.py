@@ -2,7 +2,7 @@
 
 TuneError
 |- JobFailed           1   the job failed, for the reason in the message
-|  `- Unreadable      78   a file that was named cannot be read
+|  `- NotReadable      78   a file that was named cannot be read
 |- DifferencesFound    2   render --check: the files on disk are stale
 |- LintWarnings        3   warnings under --strict
 |- Unreachable         4   a target does not answer
@@ -38,7 +38,7 @@ class JobFailed(TuneError):
     """The job could not be done."""
 
 
-class Unreadable(JobFailed):
+class NotReadable(JobFailed):
     """A file that the user named cannot be read."""
 
     exit_code = 78

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tuner.errors import Unreadable
+from tuner.errors import NotReadable
 
 _KINDS = {
     stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
@@ -73,10 +73,10 @@ def require_regular(path: str | Path) -> None:
     opened(path).close()
 
 
-def unreadable(path: str | Path, error: OSError) -> Unreadable:
+def unreadable(path: str | Path, error: OSError) -> NotReadable:
     """Why a file that a user named cannot be read, as the command says it."""
     reason = why(error)
-    return Unreadable(f"{path} cannot be read: {reason[:1].lower()}{reason[1:]}")
+    return NotReadable(f"{path} cannot be read: {reason[:1].lower()}{reason[1:]}")
 
 
 def why(error: OSError) -> str:

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tuner.cli.commands import app
-from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Refused, Unreadable
+from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, NotReadable, Refused
 from tuner.lint.load import load_profile
 from tuner.rainerscript.configuration import configuration
 
@@ -123,7 +123,7 @@ def test_what_cannot_be_read_is_one_sentence(
     path = tmp_path / "rsyslog.conf"
     make(path)
     done = RUN.invoke(app, ["import", "--convert", str(path)])
-    assert isinstance(done.exception, Unreadable)
+    assert isinstance(done.exception, NotReadable)
     assert str(done.exception) == f"{path} cannot be read: {why}"
     assert done.stdout == ""
 

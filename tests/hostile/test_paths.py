@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from tests.hostile.files import furnish
 from tuner.cli.commands import app
-from tuner.errors import TuneError, Unreadable
+from tuner.errors import NotReadable, TuneError
 
 COMMANDS = (
     "validate --offline PATH", "render PATH", "advise --conf PATH.conf", "diff PATH base.yaml",
@@ -68,7 +68,7 @@ def test_only_regular_files_are_read(command: str, site: Path) -> None:
 
 def test_one_sentence_says_what_this_user_may_not_read(site: Path) -> None:
     shown = CliRunner().invoke(app, ["diagnose", "denied"]).exception
-    assert isinstance(shown, Unreadable)
+    assert isinstance(shown, NotReadable)
     said = f"denied cannot be read: {KINDS['denied']}"
     assert str(shown).lower() == said.lower()
 

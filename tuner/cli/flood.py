@@ -300,7 +300,7 @@ def flood(
 
 
 def _pem(path: Path | None) -> str | None:
-    """A file that TLS reads; raises Unreadable."""
+    """A file that TLS reads; raises NotReadable."""
     if path is None:
         return None
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from posixpath import basename, dirname, join, normpath
 from typing import Protocol, TypeGuard, TypeVar
 
-from tuner.errors import Unreadable
+from tuner.errors import NotReadable
 from tuner.rainerscript.backticks import read_at_start, unset_in
 from tuner.rainerscript.enabled import ENABLED, is_enabled
 from tuner.rainerscript.gaps import Gap, Inexpressible
@@ -104,7 +104,7 @@ Translate = Callable[[str], str]
 TuneError."""
 
 
-class Denied(Unreadable):
+class Denied(NotReadable):
     """This user may not read files, which `gaps` name."""
 
     def __init__(self, gaps: Sequence[Gap]) -> None:
@@ -136,9 +136,9 @@ def configuration(
 
 
 def require_read(read: Configuration) -> None:
-    """Raise Unreadable where nothing was read of what was named."""
+    """Raise NotReadable where nothing was read of what was named."""
     if not read.files:
-        raise Unreadable("; ".join(one.message for one in read.refused))
+        raise NotReadable("; ".join(one.message for one in read.refused))
 
 
 @dataclass
