@@ -208,9 +208,10 @@ def _reads_again(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
 
 @error(
     "RT226",
-    why="imfile saves its positions in the work directory; without one it reads all files again "
-    "after every start.",
-    source="rsyslog plugins/imfile",
+    why="imfile saves its positions in the work directory; without one in the directory that "
+    "rsyslogd runs in, / for a service. A user other than root may not write there: then nothing "
+    "is saved, and all files are read again after every start.",
+    source="rsyslog plugins/imfile; seen on 8.2302 as root and as nobody",
     bad={"inputs": [_FILE]},
     good={"global.workDirectory": "/var/spool/rsyslog"},
     at="inputs[0].file",
@@ -219,8 +220,9 @@ def _forgets_its_place(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
     if asked.work_directory is None:
         yield Complaint(
             ("file",),
-            "imfile has nowhere to save its position in the file: add global: {workDirectory: "
-            "/var/spool/rsyslog}",
+            "without workDirectory imfile saves its position in the directory that rsyslogd runs "
+            "in, / for a service, or nowhere if its user may not write there, and then reads every "
+            "line again after a start: set workDirectory of global, such as /var/spool/rsyslog",
         )
 
 
