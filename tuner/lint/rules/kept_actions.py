@@ -82,7 +82,7 @@ def _has_queue(one: ScriptObject) -> bool:
 
 
 def _of_one_worker(base: Base) -> Iterator[tuple[ScriptPosition, ...]]:
-    """The actions that run on the workers of each queue before rulesets, but for what only comes
+    """The outputs that run on the workers of each queue before rulesets, but for what only comes
     back from the engine."""
     rulesets = {one.key: one for _, one in base.of_kind("ruleset")}
     outside = tuple(one for one in base.block if one not in rulesets.values())
@@ -92,7 +92,7 @@ def _of_one_worker(base: Base) -> Iterator[tuple[ScriptPosition, ...]]:
         waiting, seen, found = [start], {start}, list[ScriptPosition]()
         while waiting:
             for one in every(blocks[waiting.pop()]):
-                if isinstance(one, ScriptObject) and one.kind == "action":
+                if isinstance(one, ScriptObject) and one.type.startswith("om"):
                     found.append(one.origin)
                 called = str(one.target).lower() if isinstance(one, Call) else ""
                 if called in rulesets and called not in seen and not rulesets[called].queue:
