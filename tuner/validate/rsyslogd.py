@@ -98,7 +98,7 @@ class Check:
     def remarks(self) -> Iterator[str]:
         """A sentence on what rsyslogd says of what it accepts."""
         if self.runs:
-            yield f"rsyslogd runs with it all the same, and says: {_short(self.runs)}"
+            yield f"rsyslogd says, and runs all the same: {_short(self.runs)}"
         if self.here:
             yield f"rsyslogd complains of this machine, not of the files: {_short(self.here)}"
 
