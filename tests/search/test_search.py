@@ -248,7 +248,7 @@ def test_a_winner_that_lost_an_event_in_any_phase_gives_way_to_the_next_best(
     assert verdict.changes not in lost
 
 
-@pytest.mark.parametrize("seed", [3, 5])
+@pytest.mark.parametrize("seed", [5])
 def test_a_winner_that_lost_an_event_beside_a_recipe_gives_way_to_the_next_best_that_fits(
     seed: int,
 ) -> None:
