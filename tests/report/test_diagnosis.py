@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from tests.diagnose.logged import diagnosed, settings_of, text_of
+from tuner.diagnose.course import courses
+from tuner.diagnose.diagnosis import diagnose
 from tuner.diagnose.finding import Events
 from tuner.diagnose.inputs import KernelCounts
-from tuner.modules.stats_rounds import Unreadable
+from tuner.diagnose.settings import Settings
+from tuner.modules.stats_rounds import StatsObject, StatsRound, Unreadable
 from tuner.report.diagnosis import (
     FilesDiagnosis,
     UnreadLines,
@@ -17,6 +23,7 @@ from tuner.report.diagnosis import (
     diagnosis_json,
     events_text,
     output_rows,
+    verdict,
 )
 from tuner.report.diagnosis_page import diagnosis_report
 from tuner.report.page import page
@@ -113,3 +120,36 @@ def test_names_in_counters_cannot_become_part_of_a_page() -> None:
     assert "<script" not in shown
     assert "\u202e" not in shown
     assert "&lt;script&gt;" in shown
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+@pytest.mark.parametrize(
+    ("objects", "says"),
+    [
+        (["core.action:file"], "no counters of an input or of the main queue are in it."),
+        (["core.action:file", "imtcp:imtcp(514)"], None),
+        (["core.action:file", "core.queue:main Q"], None),
+    ],
+)
+def test_a_part_of_the_counters_is_no_reason_for_a_zero(
+    rounds: int, objects: Sequence[str], says: str | None
+) -> None:
+    """As pasted into a question: outputs that took events, and nothing that they came in by."""
+    counters = {
+        "core.action": {"processed": 9, "failed": 0, "suspended": 0},
+        "imtcp": {"submitted": 9},
+        "core.queue": {"enqueued": 9, "size": 0, "full": 0, "discarded.full": 0, "maxqsize": 2},
+    }
+    told = [
+        StatsObject(origin, name, counters[origin])
+        for origin, name in (one.split(":") for one in objects)
+    ]
+    (host,) = diagnose(
+        courses(StatsRound(10.0 * n, tuple(told)) for n in range(rounds)), Settings()
+    )
+    verdict_of = verdict(host)
+    assert "discarded" not in verdict_of or "core.queue:main Q" in objects
+    if says is None:
+        assert " 9 events" in verdict_of or "carried" in verdict_of
+    else:
+        assert verdict_of.endswith(says)

@@ -48,6 +48,11 @@ class Diagnosed:
         return tuple(map(sum, zip(*counts, strict=True))) or self.course.nothing
 
     @property
+    def counts_arrivals(self) -> bool:
+        """Whether anything that events come in by is among the counters."""
+        return bool(self.inputs) or any(one.action is None for one in self.queues)
+
+    @property
     def came_in_all(self) -> int:
         """The same since rsyslogd began, as a number."""
         if self.inputs:
@@ -114,6 +119,9 @@ def _untold(course: CounterCourse, settings: Settings, has_kernel: bool) -> Iter
     untold = {
         "what is late, and whether queues grow or drain: that takes a second round": (
             course.is_single
+        ),
+        "what stood in queues and what they discarded: no queue is among them": (
+            not course.of("core.queue")
         ),
         "which rsyslogd this is: several write into one place, and their rounds are told apart by "
         "what the kernel counts of each process; give each a log.file of its own": course.daemon,

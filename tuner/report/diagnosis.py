@@ -78,7 +78,7 @@ def _host(host: Diagnosed) -> Iterator[PlainBlock | Caution]:
     used = tuple(_used(host))
     if used:
         yield Table("Process", ("rsyslogd", "most", "chart"), used)
-    if not course.is_single:
+    if host.counts_arrivals and not course.is_single:
         yield Paragraph(traffic_text(traffic_of(host)))
     if host.untold:
         yield Paragraph("These counters do not tell:")
@@ -136,19 +136,26 @@ def _of_counters(host: Diagnosed) -> str:
 
 
 def verdict(host: Diagnosed) -> str:
-    """What was found and carried, in a sentence."""
-    carried = f"carried {eps(host.peak)} events per second at the peak"
-    if host.course.is_single:
-        carried = f"{counted(host.came_in_all, 'event')} came in"
+    """What was found and carried, in a sentence; only what is among the counters."""
     if not host.findings:
         only = " in this one round" if host.course.is_single else ""
-        return f"Nothing wrong{only}: {carried}, {_fullest(host)}, nothing discarded."
+        kept = f", {_fullest(host)}, nothing discarded" if host.queues else ""
+        return f"Nothing wrong{only}: {_carried(host)}{kept}."
     every = ", ".join(
         f"{sum(one.effect is effect for one in host.findings)} {effect.value}"
         for effect in EventEffect
         if any(one.effect is effect for one in host.findings)
     )
-    return f"{counted(len(host.findings), 'finding')} ({every}); {carried}."
+    return f"{counted(len(host.findings), 'finding')} ({every}); {_carried(host)}."
+
+
+def _carried(host: Diagnosed) -> str:
+    if not host.counts_arrivals:
+        return "no counters of an input or of the main queue are in it"
+    if not host.course.is_single:
+        return f"carried {eps(host.peak)} events per second at the peak"
+    count = counted(host.came_in_all, "event")
+    return f"the inputs counted {count}" if host.inputs else f"{count} came into the queues"
 
 
 def _fullest(host: Diagnosed) -> str:
