@@ -111,7 +111,7 @@ def test_snippets_are_written_beside_the_profile(conf: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (lambda path: path.mkdir(), "Is a directory"),
+        (lambda path: path.mkdir(), "it is a folder: only regular files are read"),
         (lambda path: path.write_bytes(b"\x7fELF\0\0"), "it is a binary file"),
         (lambda path: path.write_bytes(b"#\n" * (5 << 19)), "it is larger than 4 MiB"),
         (lambda path: None, "No such file or directory"),

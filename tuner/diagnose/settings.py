@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.model import Profile
@@ -18,6 +19,7 @@ from tuner.rainerscript.script import ScriptObject
 from tuner.render.rulesets import counter_names
 
 ENGINE_OUTPUT = "omelasticsearch"
+_COUNT = re.compile(r"-?[0-9]{1,9}")
 # How rsyslogd calls an action without a name.
 _NUMBERED = re.compile(r"action-\d+-(?:builtin:)?(\w+)")
 
@@ -87,7 +89,7 @@ def of_profile(profile: Profile) -> Settings:
             str(getattr(one, "errorfile", None) or ""),
             has_stand_in,
         )
-        for one, has_stand_in in zip(profile.outputs, (*stand_ins, False), strict=True)
+        for one, has_stand_in in zip(profile.outputs, chain(stand_ins, [False]), strict=False)
     }
     return Settings(named, outputs, release)
 
@@ -122,9 +124,9 @@ def _queues(base: Base, release: int | None) -> Iterator[tuple[str, QueueSetting
 
 def _outputs(base: Base, release: int | None) -> Iterator[tuple[str, OutputSettings]]:
     every = [one for _, one in base.of_kind("action")]
-    for one, after in zip(every, (*every[1:], None), strict=True):
+    for one, after in zip(every, chain(every[1:], [None]), strict=False):
         retries = one.text("action.resumeRetryCount") or "0"
-        count = int(retries) if retries.lstrip("-").isdecimal() else 0
+        count = int(retries) if _COUNT.fullmatch(retries) else 0
         stands_in = after is not None and after.is_on("action.execOnlyWhenPreviousIsSuspended")
         for name in base.counter_names(one, release):
             yield name, OutputSettings(one.type, count, one.text("errorFile") or "", stands_in)
