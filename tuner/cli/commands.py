@@ -108,7 +108,9 @@ def command(name: str) -> Command:
         functions = [getattr(module, spelled)]
         around.command(name)(functions[0])
     for function in functions:
-        for hint in get_type_hints(function, include_extras=True).values():
+        # Those that stand in the function itself are made anew whenever they are asked for.
+        function.__annotations__ = get_type_hints(function, include_extras=True)
+        for hint in function.__annotations__.values():
             for option in getattr(hint, "__metadata__", ()):
                 # What may not be read is said where it is read, with one exit code.
                 option.readable = False

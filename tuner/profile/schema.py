@@ -98,12 +98,17 @@ def models_at(path: KeyPath, root: type[BaseModel] = Profile, data: object = Non
 
 def _is_of_kind(model: type[BaseModel], data: object) -> bool:
     """Whether plain data names the kind of section that the model is."""
-    kinds = (
+    return any(at(data, (key,)) in values for key, values in _kinds_of(model))
+
+
+@cache
+def _kinds_of(model: type[BaseModel]) -> tuple[tuple[str, tuple[object, ...]], ...]:
+    """The keys that have one value alone, by which kinds of sections are told apart."""
+    return tuple(
         (key, get_args(info.annotation))
         for key, info in model.model_fields.items()
         if get_origin(info.annotation) is Literal and len(get_args(info.annotation)) == 1
     )
-    return any(at(data, (key,)) in values for key, values in kinds)
 
 
 def json_schema(does: Mapping[tuple[str, str], str]) -> dict[str, object]:

@@ -136,10 +136,30 @@ class _Surroundings:
     ) -> Iterator[ScriptPosition]:
         """The actions of the threads that bring events anywhere."""
         rulesets = set(chain.from_iterable(self.members[one] for one in threads))
-        for key, body in self.bodies.items():
-            for origin, one in self._actions(body).items() if key in rulesets else ():
-                if origin not in set(but) and one.type.startswith("om") and one.type != "omdiscard":
-                    yield origin
+        left_out = set(but)
+        for key, origins in self._bringing.items():
+            if key in rulesets:
+                yield from (origin for origin in origins if origin not in left_out)
+
+    @cached_property
+    def _bringing(self) -> Mapping[str, tuple[ScriptPosition, ...]]:
+        """The actions of each ruleset that bring events anywhere."""
+        return {
+            key: tuple(
+                origin
+                for origin, one in self._actions(body).items()
+                if one.type.startswith("om") and one.type != "omdiscard"
+            )
+            for key, body in self.bodies.items()
+        }
+
+    @cached_property
+    def _names(self) -> Mapping[ScriptPosition, str]:
+        """What each action is called, worked out once: every other one may name it."""
+        return {
+            one.origin: at if one.name else f"{at} ({_target_of(one)})"
+            for at, one in self.base.of_kind("action")
+        }
 
     @cached_property
     def _inputs(self) -> tuple[tuple[str, ScriptObject], ...]:
@@ -173,8 +193,7 @@ class _Surroundings:
 
     def _named(self, origins: Iterable[ScriptPosition]) -> tuple[str, ...]:
         wanted = set(origins)
-        found = ((at, one) for at, one in self.base.of_kind("action") if one.origin in wanted)
-        return tuple(at if one.name else f"{at} ({_target_of(one)})" for at, one in found)
+        return tuple(name for origin, name in self._names.items() if origin in wanted)
 
     def _walk_ruleset(self, key: str) -> None:
         self.stack = [key]
