@@ -22,7 +22,7 @@ _KERNEL = ("/proc/", "/sys/")
 # Elasticsearch takes fields in 20 objects, each of which is two levels of a mapping.
 _DEEPEST = 100
 _TOO_DEEP = f"it is nested more than {_DEEPEST} levels deep"
-_NOBODY_ELSE = "run this as root, or as a user who may read it"
+WAY_TO_READ = "run this as root, or as a user who may read it"
 
 
 class NotRegular(OSError):
@@ -82,7 +82,7 @@ def unreadable(path: str | Path, error: OSError) -> NotReadable:
 def why(error: OSError) -> str:
     """Why a file cannot be read, and what to do where this user may not."""
     reason = error.strerror or str(error)
-    return f"{reason}: {_NOBODY_ELSE}" if isinstance(error, PermissionError) else reason
+    return f"{reason}: {WAY_TO_READ}" if isinstance(error, PermissionError) else reason
 
 
 def _opened(path: str, flags: int) -> int:

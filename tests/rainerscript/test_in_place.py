@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.render import tokens
-from tuner.errors import Unreachable
+from tuner.errors import NotReadable
 from tuner.rainerscript.configuration import LocalFiles, configuration
 from tuner.rainerscript.in_place import Changes, edited, unheeded
 from tuner.rainerscript.objects import Base, base_of
@@ -417,7 +417,7 @@ def test_every_file_that_only_root_may_read_is_named(tmp_path: Path) -> None:
     path.write_text(
         '$IncludeConfig one.secret\ninclude(file="two.secret")\n$IncludeConfig secrets/*\n', "utf-8"
     )
-    with pytest.raises(Unreachable) as refused:
+    with pytest.raises(NotReadable) as refused:
         configuration([path], Denying())
     assert str(refused.value) == (
         f"{path}:1:1: {tmp_path}/one.secret cannot be read: Permission denied; "

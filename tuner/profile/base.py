@@ -29,7 +29,7 @@ from tuner.rainerscript.objects import Base, base_of
 from tuner.rainerscript.quoting import unquotable_in
 from tuner.rainerscript.tokens import SURROGATES
 from tuner.rainerscript.view import TEMPLATE, View, misfits, view_of
-from tuner.reading import why
+from tuner.reading import WAY_TO_READ, why
 
 IN_BASE = "RT019"
 # What a configuration says, not the profile on top of it.
@@ -173,7 +173,8 @@ def with_base(
     try:
         read = read or configuration([path], store, root=root)
     except Denied as denied:
-        raise BadProfile((*source.problems, *map(_in_base, denied.gaps))) from None
+        said = [replace(one, message=f"{one.message}: {WAY_TO_READ}") for one in denied.gaps]
+        raise BadProfile((*source.problems, *map(_in_base, said))) from None
     problems = list(map(_in_base, read.refused))
     problems += [
         _wrong(source, (key,), f"{key} is what the base says: change it there, or by an entry of "

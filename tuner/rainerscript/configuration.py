@@ -38,7 +38,7 @@ from tuner.rainerscript.script import (
 from tuner.rainerscript.secrets import is_secret_name
 from tuner.rainerscript.template import Template, template_of
 from tuner.rainerscript.tokens import SURROGATES, ReadAllowance
-from tuner.reading import content, why
+from tuner.reading import WAY_TO_READ, content, why
 
 MAX_BYTES = 4 << 20
 _MOST_FILES = 500
@@ -108,7 +108,7 @@ class Denied(NotReadable):
     """This user may not read files, which `gaps` name."""
 
     def __init__(self, gaps: Sequence[Gap]) -> None:
-        super().__init__("; ".join(map(str, gaps)))
+        super().__init__(f"{'; '.join(map(str, gaps))}: {WAY_TO_READ}")
         self.gaps = gaps
 
 
@@ -167,7 +167,7 @@ class _Files:
             raw = self.store.read(path)
             text = self._text(raw)
         except PermissionError as bad:
-            self.denied.append(Gap(asked, f"{path} cannot be read: {why(bad)}"))
+            self.denied.append(Gap(asked, f"{path} cannot be read: {bad.strerror}"))
             return ()
         except OSError as bad:
             return self._refuse(asked, f"{path} cannot be read: {why(bad)}")
@@ -289,7 +289,7 @@ class _Files:
             found = list(self._matching(whole))
             self._require_few(path, "files", len(self.files) + len(found))
         except PermissionError as bad:
-            self.denied.append(Gap(origin, f"{bad.filename} cannot be read: {why(bad)}"))
+            self.denied.append(Gap(origin, f"{bad.filename} cannot be read: {bad.strerror}"))
             return ()
         except OSError as bad:
             return (self._refuse(origin, why(bad)),)
