@@ -40,20 +40,19 @@ def test_a_table_cuts_nothing_and_steers_no_terminal(capsys: pytest.CaptureFixtu
     lines = text.splitlines()
     assert text.count("unsteady") == 20
     assert any("60,000 ± 512" in line for line in lines)
-    assert max(map(len, lines)) <= 100
     assert "[U+001B][2Jgone" in text
     assert "- first" in text
     assert "|" not in text
 
 
-def test_a_table_of_short_cells_cuts_nothing_where_they_do_not_fit(
+def test_a_row_of_a_table_is_one_line_where_no_terminal_folds_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     header = tuple(f"column {number}" for number in range(8))
     show_blocks((Table("short", header, (("some few words here",) * 8,)),))
     text = capsys.readouterr().out
-    assert [text.count(word) for word in ("some", "few", "words", "here")] == [8] * 4
-    assert max(map(len, text.splitlines())) <= 100
+    (row,) = (line for line in text.splitlines() if "some" in line)
+    assert row.count("some few words here") == 8
 
 
 def test_a_comparison_is_exported_beside_what_is_printed(run: Path, tmp_path: Path) -> None:

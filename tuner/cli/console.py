@@ -32,6 +32,8 @@ class OutputFormat(Enum):
 
 
 _WIDTH = 96
+# More columns than any line has.
+_UNFOLDED = 100_000
 _LABEL = 10
 # How often a spinner turns in a second: less than rich's 12.5, beside what is being measured.
 _SPINS = 4
@@ -58,15 +60,15 @@ def result(text: str) -> None:
 
 
 def show(*parts: RenderableType) -> None:
-    """What the user asked for, laid out, on stdout; where that is no terminal, in 100 columns and
-    without blanks at the ends of lines."""
+    """What the user asked for, laid out, on stdout; where that is no terminal, without folding
+    and without blanks at the ends of lines."""
     from rich.console import Console
 
     console = Console(highlight=False)
     if console.is_terminal:
         console.print(*parts, sep="\n")
         return
-    console.width = 100
+    console.width = _UNFOLDED
     with console.capture() as captured:
         console.print(*parts, sep="\n")
     for line in captured.get().splitlines():
@@ -89,10 +91,12 @@ def print_result(
 
 
 def wrapped(text: str, indent: str, first: str | None = None) -> str:
-    """A text in lines of a terminal, at most 96 columns, the first indented by another text."""
+    """A text in lines of a terminal, at most 96 columns, the first indented by another text; in one
+    line where stdout is no terminal."""
+    columns = min(_WIDTH, shutil.get_terminal_size((_WIDTH, 0)).columns)
     return textwrap.fill(
         text,
-        min(_WIDTH, shutil.get_terminal_size((_WIDTH, 0)).columns),
+        columns if sys.stdout.isatty() else _UNFOLDED,
         initial_indent=indent if first is None else first,
         subsequent_indent=indent,
         break_on_hyphens=False,

@@ -241,22 +241,23 @@ def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
 )
 @each(inputs)
 def _rate_limits(source: Input, profile: Profile) -> Iterator[Complaint]:
+    """Of the flooded inputs: what comes to the others is not known."""
+    if not any(profile.inputs[number] is source for number in profile.flooded_numbers):
+        return
     rate, limits, off = profile.workload.rate, source.rate_limits, ""
     for named, name in named_limits(source).items():
         policy = profile.ratelimits.get(name)
         if policy is not None:
             limit = rate_limit(policy.interval, policy.burst, BURST, named)
             limits, off = () if limit is None else (limit,), f"ratelimits.{name}.interval"
-    is_flooded = any(profile.inputs[number] is source for number in profile.flooded_numbers)
-    more = ", and the workload sends more" if is_flooded else ""
     for limit in limits:
         size = profile.workload.message_bytes.mean if limit.is_of_bytes else 1
         if rate == "max" or rate * size * limit.interval_s > limit.burst:
             yield Complaint(
                 (limit.key,),
                 f"this input drops everything above {limit.burst} "
-                f"{'bytes' if limit.is_of_bytes else 'messages'} in {limit.interval_s} s{more}: "
-                f"raise the limit, or set {off or limit.key} to 0 for none",
+                f"{'bytes' if limit.is_of_bytes else 'messages'} in {limit.interval_s} s, and the "
+                f"workload sends more: raise the limit, or set {off or limit.key} to 0 for none",
             )
 
 
