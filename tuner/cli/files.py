@@ -178,12 +178,13 @@ def writing_to(directory: Path) -> Iterator[None]:
 
 
 def require_begun(directory: Path) -> None:
-    """Raise JobFailed for the folder of a search that was killed before it began to measure."""
+    """Raise JobFailed for a folder without a journal, such as that of a search that was killed
+    before it began to measure; what the lab of that left there is removed."""
     remove_abandoned()
     if directory.is_dir() and all(path.name == _LOCK for path in directory.iterdir()):
         raise JobFailed(
-            f"{directory}: this search was ended before it had begun to measure, so there is "
-            "nothing to resume: start it again with the same command, into the same --run-dir"
+            f"{directory} is not a run directory, or its search was ended before it began to "
+            "measure: then start it again with the same command, into the same --run-dir"
         )
 
 
