@@ -391,7 +391,7 @@ def test_yaml_by_the_name_of_a_conf_is_called_that(
     path = tmp_path / "rsyslog.conf"
     path.write_text(f"{head}global:\n  workDirectory: /tmp\ninputs: []\n", encoding="utf-8")
     done = RUN.invoke(app, ["import", str(path), *more])
-    assert isinstance(done.exception, BadUsage)
+    assert isinstance(done.exception, NotReadable)
     assert f"{path} is YAML: rsyslogd reads that only from a file whose name ends" in str(
         done.exception
     )

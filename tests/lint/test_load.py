@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -89,12 +88,6 @@ def test_only_the_keys_of_that_kind_of_output_are_offered() -> None:
     said = problem("index: {name: syslog}", "index: {name: syslog}\n    xyzzy: 1")
     assert "servers" in said
     assert "dynaFile" not in said
-
-
-def test_a_fifo_that_nobody_writes_to_is_empty(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "p.yaml")
-    with pytest.raises(BadProfile, match="not empty"):
-        load_profile(tmp_path / "p.yaml")
 
 
 def test_a_python_spelling_is_not_a_key() -> None:

@@ -351,7 +351,7 @@ def test_a_search_is_compared_by_what_it_confirmed() -> None:
     assert (none.improved, none.confirmed) == (False, none.written)
     assert none.freshness is checks[2].outcome
     assert outcome_of(study_of(pairs(6, 1.2)), "runs/a").freshness is None
-    with pytest.raises(JobFailed, match="runs/a holds no confirmed pairs to compare: the search"):
+    with pytest.raises(JobFailed, match="runs/a holds no confirmed pairs to compare: no improve"):
         outcome_of(study_of(pairs(3, 1.2)), "runs/a")
 
 
