@@ -110,7 +110,7 @@ def test_large_gains_keep_their_interval_whole() -> None:
     found = EffectRatio(12.345, 10.123, 14.567)
     progress = after(trial(measured(1.0)), trial(measured(9.0), MANY), leader=Leader(MANY, found))
     (gain,) = (line for line in shown(progress, 80) if line.startswith("gain"))
-    assert gain.startswith("gain        +1134.5 % [+912.3 %, +1356.7 %] estimated")
+    assert gain.startswith("gain        +1134.5 % [+912.3 %, +1356.7 %] including")
 
 
 def test_nothing_is_shown_of_a_search_that_has_not_begun() -> None:

@@ -33,5 +33,5 @@ def test_what_a_host_runs_and_includes_becomes_a_profile(tmp_path: Path) -> None
         assert "port: 1514" in text
         assert "disabled" not in text
         missing = tune(*asked, "/etc/no-such.conf", folder=tmp_path)
-        assert missing.code == 64
+        assert missing.code == 78
         assert "/etc/no-such.conf cannot be read: No such file or directory" in missing.err

@@ -248,7 +248,7 @@ def test_a_file_that_comes_or_goes_is_compared_with_nothing() -> None:
 
 def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
-    with pytest.raises(JobFailed, match=f"cannot read {tmp_path / 'a'}: Is a directory"):
+    with pytest.raises(JobFailed, match=f"cannot read {tmp_path / 'a'}: it is a folder"):
         diff([marked("a")], tmp_path)
 
 

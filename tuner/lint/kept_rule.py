@@ -18,12 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tuner.engines.release import Release
-from tuner.profile.base import KeptBase
 from tuner.rainerscript.script import ScriptObject, ScriptPosition
 from tuner.rule import Rank
+
+if TYPE_CHECKING:
+    from tuner.profile.base import KeptBase
 
 
 class Remark(NamedTuple):

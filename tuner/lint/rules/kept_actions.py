@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tuner.lint.kept_rule import AskedBase, Remark, of_base
-from tuner.rainerscript.legacy import WithoutEffect
-from tuner.rainerscript.objects import Base
 from tuner.rainerscript.script import OFF, Call, ScriptObject, ScriptPosition, every
 from tuner.rule import Rank
+
+if TYPE_CHECKING:
+    from tuner.rainerscript.legacy import WithoutEffect
+    from tuner.rainerscript.objects import Base
 
 _BULK = 'type="omelasticsearch" searchType="" bulkmode="on"'
 _DIRECTIVES = "$ActionQueueType LinkedList\n$ActionQueueFileName es\n$ActionResumeRetryCount -1\n"
