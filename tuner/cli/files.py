@@ -35,6 +35,7 @@ from tuner.report.result import StudyResult, analyse
 from tuner.report.search_report import report_text, search_report
 from tuner.report.sections import PlainBlock
 from tuner.report.spreadsheet import trials_csv
+from tuner.search.journal import NAME as JOURNAL
 from tuner.search.study import Study
 
 PARENT = Path("rsyslog-tune-runs")
@@ -150,8 +151,9 @@ def new_run_directory(wanted: Path | None, name: str) -> Iterator[Path]:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with writing_to(directory):
-            remove_abandoned()
-            if any(path.name != _LOCK for path in directory.iterdir()):
+            if not _is_bare(directory):
+                remove_abandoned()
+            if not _is_bare(directory):
                 raise BadUsage(f"{directory} is not empty: name a new folder with --run-dir")
             yield directory
     finally:
@@ -180,12 +182,17 @@ def writing_to(directory: Path) -> Iterator[None]:
 def require_begun(directory: Path) -> None:
     """Raise JobFailed for a folder without a journal, such as that of a search that was killed
     before it began to measure; what the lab of that left there is removed."""
-    remove_abandoned()
-    if directory.is_dir() and all(path.name == _LOCK for path in directory.iterdir()):
+    if not (directory / JOURNAL).exists():
+        remove_abandoned()
+    if _is_bare(directory):
         raise JobFailed(
             f"{directory} is not a run directory, or its search was ended before it began to "
             "measure: then start it again with the same command, into the same --run-dir"
         )
+
+
+def _is_bare(directory: Path) -> bool:
+    return directory.is_dir() and all(path.name == _LOCK for path in directory.iterdir())
 
 
 def keep_snippets(directory: Path, written: LoadedProfile) -> None:
