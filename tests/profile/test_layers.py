@@ -103,7 +103,7 @@ def test_a_layer_below_is_read_as_strictly_as_the_leaf(folder: Path) -> None:
         ("name: a\nname: b\n", "base.yaml:2:1: error: name is set twice"),
         ("name: !!python/name:x.y a\n", "base.yaml:1:7: error: the tag"),
         ("a: " + "[" * 40 + "]" * 40, "nested more than 32 levels"),
-        ("# " + "x" * (1 << 17), "base.yaml:1:1: error: larger than 131072 bytes"),
+        ("# " + "x" * (1 << 17), "base.yaml:1:1: error: is larger than 131072 bytes"),
         ("[1, 2]\n", "base.yaml:1:1: error: a layer must be a profile"),
     ):
         (folder / "base.yaml").write_text(bad, encoding="utf-8")
