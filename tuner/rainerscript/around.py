@@ -113,8 +113,17 @@ class _Surroundings:
         return tuple(key for key in self.bodies if key != _DEFAULT)
 
     def _threads_of(self, action: ScriptPosition) -> set[str]:
-        home = {key for key, body in self.bodies.items() if action in self._actions(body)}
+        home = self._homes.get(action, set())
         return {owner for owner, members in self.members.items() if members & home}
+
+    @cached_property
+    def _homes(self) -> Mapping[ScriptPosition, set[str]]:
+        """The rulesets that each action stands in."""
+        found: dict[ScriptPosition, set[str]] = {}
+        for key, body in self.bodies.items():
+            for origin in self._actions(body):
+                found.setdefault(origin, set()).add(key)
+        return found
 
     def _upstream(self, threads: set[str]) -> set[str]:
         """The threads, and all that hand events to their queues."""
@@ -162,6 +171,10 @@ class _Surroundings:
         }
 
     @cached_property
+    def _ranks(self) -> Mapping[ScriptPosition, int]:
+        return {origin: rank for rank, origin in enumerate(self._names)}
+
+    @cached_property
     def _inputs(self) -> tuple[tuple[str, ScriptObject], ...]:
         """Each input with the ruleset that its events come to; modules that are one, too."""
         shared: dict[str, tuple[Parameter, ...]] = {}
@@ -177,23 +190,30 @@ class _Surroundings:
     def _hasty(self, threads: Iterable[str]) -> tuple[str, ...]:
         """The inputs that bring events to the threads, and cannot wait."""
         mine = set(threads)
-        named = {one.origin: address for address, one in self.base.of_kind("input")}
-        found = [
-            named[one.origin]
-            for key, one in self._inputs
-            if one.type in HASTY and self._thread_at(key) in mine
-        ]
-        loaded = (module_name(one) for one in every(self.base.block) if is_module(one))
-        if _MAIN in mine:
-            found += [f"module[{name}]" for name in loaded if name in LOCAL_SOURCES]
+        found = (name for thread, name in self._cannot_wait if thread in mine)
         return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def _cannot_wait(self) -> tuple[tuple[str, str], ...]:
+        """What brings events and cannot wait, each behind the thread that it brings them to."""
+        named = {one.origin: address for address, one in self.base.of_kind("input")}
+        loaded = (module_name(one) for one in every(self.base.block) if is_module(one))
+        return (
+            *(
+                (self._thread_at(key), named[one.origin])
+                for key, one in self._inputs
+                if one.type in HASTY
+            ),
+            *((_MAIN, f"module[{name}]") for name in loaded if name in LOCAL_SOURCES),
+        )
 
     def _thread_at(self, ruleset: str) -> str:
         return ruleset if ruleset in self.owners else _MAIN
 
     def _named(self, origins: Iterable[ScriptPosition]) -> tuple[str, ...]:
-        wanted = set(origins)
-        return tuple(name for origin, name in self._names.items() if origin in wanted)
+        """Those that are actions with an address, in rsyslogd's order."""
+        ordered = sorted(set(origins) & self._names.keys(), key=self._ranks.__getitem__)
+        return tuple(self._names[origin] for origin in ordered)
 
     def _walk_ruleset(self, key: str) -> None:
         self.stack = [key]
