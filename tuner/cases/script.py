@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from tuner.lab.base_documents import constant
 from tuner.lab.confined import confined
+from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.rainerscript.configuration import loading_missing
 from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.printing import printed
@@ -206,7 +207,7 @@ class CaseScript(ComparableScript):
         label, kind = self.labels[one.origin], one.type.removeprefix("builtin:")
         self.number = [*self.labels.values()].index(label)
         if kind == "omelasticsearch":
-            index = one.text("searchIndex") or "system"
+            index = one.text("searchIndex") or DEFAULT_INDEX
             target: Quoted | Variable = Quoted(index, HERE)
             if one.is_on("dynSearchIndex"):
                 yield worked_out(_INDEX, index)

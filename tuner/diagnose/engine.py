@@ -20,6 +20,7 @@ from tuner.diagnose.given_up import FAILURES, counted, given_up, refused_posts, 
 from tuner.diagnose.queues import QueueCourse
 from tuner.diagnose.settings import ENGINE_OUTPUT, Settings, called
 from tuner.modules.refused_bulks import WAITS_ON_ERRORS
+from tuner.rainerscript.counted import queue_of_action
 
 _REBINDS_S = 10.0
 # Batches that are this part of what is configured, while more events wait; fewer say nothing.
@@ -73,7 +74,7 @@ def _refused_bulks(
         sent += engine.before.get("submitted", 0)
     largest = max((max(one.highest, one.highest_on_disk) for one in every), default=sent)
     sending = [n for n, output in settings.outputs.items() if output.module == ENGINE_OUTPUT]
-    queues = [settings.queues.get(f"{name} queue") for name in sending]
+    queues = [settings.queues.get(queue_of_action(name)) for name in sending]
     batches = [largest if one is None else one.queue.dequeue_batch_size or 0 for one in queues]
     most = min(sent, bulks * min(largest, max(batches, default=largest)))
     waits = settings.release is not None and settings.release >= WAITS_ON_ERRORS

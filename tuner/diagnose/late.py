@@ -13,16 +13,17 @@ from tuner.diagnose.finding import (
     ProductionFinding,
     WayOut,
 )
-from tuner.diagnose.queues import OF_ACTION, STEPS, QueueCourse, lasting, standing_steps
+from tuner.diagnose.queues import STEPS, QueueCourse, lasting, standing_steps
 from tuner.diagnose.settings import Settings
+from tuner.lint.waiting import listed
 from tuner.modules.queue import QueueType
+from tuner.rainerscript.counted import queue_of_action
 
 # Nothing leaves for so long: a large batch may take some seconds.
 _STILL_S = 8.0
 _AT_MARK, _BELOW_MARK = 0.95, 0.75
 # A round or two tell of a queue that holds so many, and nearly the most that it ever held.
 _MANY, _MOSTLY = 500, 0.9
-_MOST_NAMED = 3
 # Inputs that rsyslog makes wait at lightDelayMark (flow control of each, queue.c).
 _SLOWED = ("imtcp", "imptcp", "imrelp", "imgssapi")
 # Of a core: below, the workers mostly wait; above, one of them may have no time left.
@@ -193,7 +194,7 @@ def _why_still(
         )
     if direct:
         return (
-            f"its workers wait for an output that has no queue of its own: {_listed(direct)}",
+            f"its workers wait for an output that has no queue of its own: {listed(direct)}",
             f"{meaning}; all outputs that this queue feeds stand still together",
             WayOut(
                 "find the one that does not take events, and give it a queue of its own "
@@ -210,11 +211,6 @@ def _why_still(
             f"ends a request that hangs{_see_names(one.course)}", "", "RT213",
         ),
     )  # fmt: skip
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _late_entry(
@@ -267,7 +263,7 @@ def _slow_workers(
         if on_disk:
             why = (
                 "its workers write each event to the files of a queue on disk, and hardly use the "
-                f"CPU meanwhile: {_listed(on_disk)}"
+                f"CPU meanwhile: {listed(on_disk)}"
             )
             way = WayOut(
                 "hold events in memory first: LinkedList with a filename writes to disk only what "
@@ -301,7 +297,7 @@ def _waits_for_output(
     if _needs_names(one.course):
         why = (
             "its workers hardly use the CPU: they wait for the name of each new sender that imudp "
-            f"received from (DNS), or for an output that they feed directly: {_listed(direct)}"
+            f"received from (DNS), or for an output that they feed directly: {listed(direct)}"
         )
         way = WayOut(
             "see how long names take (`getent hosts ADDRESS`); without need for names, set "
@@ -311,7 +307,7 @@ def _waits_for_output(
         return Cause.SLOW_NAMES, why, way, Certainty.POSSIBLE
     why = (
         "its workers wait for an output that has no queue of its own, and hardly use the CPU: "
-        f"{_listed(direct)}"
+        f"{listed(direct)}"
     )
     return Cause.DIRECT_OUTPUT, why, WayOut(queue, "queue.type"), Certainty.LIKELY
 
@@ -335,7 +331,7 @@ def _direct(course: CounterCourse) -> list[str]:
     return [
         one.name
         for one in course.of("core.action")
-        if ("core.queue", f"{one.name}{OF_ACTION}") not in course.objects
+        if ("core.queue", queue_of_action(one.name)) not in course.objects
     ]
 
 

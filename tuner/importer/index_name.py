@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tuner.engines.index import Index
 from tuner.importer.conditions import path_of
+from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
 from tuner.rainerscript.parameters import misfit
@@ -114,8 +115,7 @@ def index_of(
 ) -> dict[str, object]:
     """The index of an action; a template that is not there is `unknown`.  Raises Inexpressible."""
     given = action.get("searchindex")
-    # omelasticsearch.c: without one, documents go to an index called system.
-    name = "system" if given is None else given.text
+    name = DEFAULT_INDEX if given is None else given.text
     if name is None:
         raise Inexpressible(action.origin, "the index is known only when rsyslogd starts")
     if not action.is_on("dynsearchindex"):

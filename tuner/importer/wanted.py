@@ -252,8 +252,7 @@ def _cookie(base: Base) -> str | None:
 def _passes_messages(base: Base) -> bool:
     """Whether the document of an engine action is the message itself, or ends with it, which then
     is JSON."""
-    actions = (one for _, one in base.of_kind("action") if one.type == "omelasticsearch")
-    templates = (base.template(one.text("template") or "") for one in actions)
+    templates = (base.template(one.text("template") or "") for _, one in base.engine_actions)
     known = [one for one in templates if one is not None]
     return any(whole_document(one) == "msg" or ends_with_message(one) for one in known)
 

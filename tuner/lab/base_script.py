@@ -22,6 +22,7 @@ from tuner.lab.base_documents import (
 from tuner.lab.confined import confined
 from tuner.lab.stand_in import stand_in
 from tuner.modules.input import LOOPBACK, Input
+from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.modules.refused_bulks import sends_type
 from tuner.rainerscript.never_json import never_json
 from tuner.rainerscript.script import (
@@ -264,7 +265,7 @@ class _Fitting:
             return
         self.outputs.append(self.kept.changed.address_of(one) or "")
         self.templates += document.templates
-        index, prefix = one.text("searchIndex") or "system", self.site.index_prefix
+        index, prefix = one.text("searchIndex") or DEFAULT_INDEX, self.site.index_prefix
         if one.is_on("dynSearchIndex"):
             name = self.prefixed(index, prefix)
         else:
@@ -357,7 +358,7 @@ class _Fitting:
         for name in given.left_out:
             self.leave_out(here, name)
         actions = [self.kept.changed.objects[address] for address in self.outputs]
-        names = [one.text("searchIndex") or "system" for one in actions]
+        names = [one.text("searchIndex") or DEFAULT_INDEX for one in actions]
         varies = any(one.is_on("dynSearchIndex") for one in actions)
         if not varies and not any(map(given.is_for, names)):
             patterns = ", ".join(given.patterns)

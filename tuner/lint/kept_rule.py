@@ -16,7 +16,7 @@ every form that rsyslogd reads; `rsyslog-tune explain RT409` shows the first of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -43,13 +43,9 @@ class AskedBase:
     release: Release
 
     @property
-    def engine_actions(self) -> Iterator[tuple[str, ScriptObject]]:
+    def engine_actions(self) -> Sequence[tuple[str, ScriptObject]]:
         """The actions into an engine, each with its address."""
-        return (
-            both
-            for both in self.kept.changed.of_kind("action")
-            if both[1].type == "omelasticsearch"
-        )
+        return self.kept.changed.engine_actions
 
     def place(self, address: str, name: str) -> ScriptPosition:
         """Where a parameter is written, else its object."""

@@ -68,6 +68,8 @@ def _settings(settings: IndexSettings, data_nodes: int) -> IndexSettings:
 
 
 _WriteOperation = Literal["index", "create"]
+DEFAULT_INDEX = "system"
+"""Where documents go without a searchIndex (omelasticsearch.c)."""
 
 
 class RetryFailures(RsyslogSection):

@@ -12,6 +12,7 @@ from posixpath import abspath, basename, dirname, relpath
 from tuner.engines.given_template import GivenTemplate, given_template
 from tuner.errors import BadProfile, KeyPath, Problem, Severity
 from tuner.modules.around import Around
+from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.profile.layers import BASE, CHANGES
 from tuner.profile.source import Position, Source, Spot, at, problem_at
 from tuner.rainerscript.around import around
@@ -113,13 +114,12 @@ class KeptBase:
 
 
 def _index_names(base: Base) -> frozenset[str] | None:
-    every = [one for _, one in base.of_kind("action") if one.type == "omelasticsearch"]
+    every = [one for _, one in base.engine_actions]
     named = [one.get("searchIndex") for one in every]
-    # omelasticsearch.c: without one, documents go to an index called system.
     names = [None if one is not None and one.text is None else one for one in named]
     if any(one.is_on("dynSearchIndex") for one in every) or names != named:
         return None
-    return frozenset("system" if one is None else str(one.text) for one in named)
+    return frozenset(DEFAULT_INDEX if one is None else str(one.text) for one in named)
 
 
 def _changed(

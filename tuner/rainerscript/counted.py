@@ -28,9 +28,13 @@ def worker_thread(queue: str) -> str:
     return f"rs:{queue}:Reg"[:_LONGEST_THREAD]
 
 
+OF_ACTION = " queue"
+"""How the name of an action's queue ends."""
+
+
 def queue_of_action(action: str) -> str:
     """The queue of an action that counters call so."""
-    return f"{action} queue"
+    return f"{action}{OF_ACTION}"
 
 
 class CountedAction(NamedTuple):

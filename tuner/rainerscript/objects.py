@@ -146,6 +146,12 @@ class Base:
         """The key that names a parameter."""
         return f"{address}.{name.removeprefix('queue.') if address == MAIN_QUEUE else name}"
 
+    @property
+    def engine_actions(self) -> tuple[tuple[str, ScriptObject], ...]:
+        """The actions into an engine, each with its address."""
+        every = self.of_kind("action")
+        return tuple((at, one) for at, one in every if one.type == "omelasticsearch")
+
     def parameter(self, address: str, name: str) -> Parameter | None:
         """A parameter of an object as it is written, of global() the last; None where rsyslog's
         default applies."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tuner.engines.refusals import name_refusal
 from tuner.lint.kept_rule import AskedBase, Remark, of_base
+from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.modules.refused_bulks import refuses_type, sends_type
 from tuner.rainerscript.gaps import Inexpressible
 from tuner.rainerscript.never_json import is_for_lines, never_json
@@ -14,8 +15,6 @@ from tuner.rainerscript.template import TemplatePiece, TemplateProperty, templat
 
 _BULK = 'type="omelasticsearch" searchType="" bulkmode="on"'
 _ACTION = f"action({_BULK})"
-# What omelasticsearch names the index where nothing does.
-_DEFAULT_INDEX = "system"
 
 
 @of_base(
@@ -128,7 +127,7 @@ def _static_name(one: ScriptObject) -> str | None:
     if one.is_on("dynSearchIndex"):
         return None
     given = one.get("searchIndex")
-    return _DEFAULT_INDEX if given is None else given.text
+    return DEFAULT_INDEX if given is None else given.text
 
 
 def _index_pieces(asked: AskedBase, one: ScriptObject) -> tuple[TemplatePiece, ...]:
