@@ -136,7 +136,7 @@ def left_intents() -> Iterator[tuple[Intents, ...]]:
 
 
 def last_finished() -> tuple[str, tuple[Intent, ...]] | None:
-    """The run of the last apply that ended and stays, and what it did; None where there is none."""
+    """The run of the last finished apply and what it did; None if none was finished here."""
     found = sorted(_folder().glob(f"*{_FINISHED}"), reverse=True)
     return (found[0].stem, _read(found[0])) if found else None
 
