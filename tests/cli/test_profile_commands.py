@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from tests.cli.emulator import Terminal
 from tuner.cli.commands import app
 from tuner.errors import BadUsage, Refused
 from tuner.lint.load import load_profile
@@ -50,7 +52,15 @@ def test_explain_says_what_a_reader_needs() -> None:
     assert "".join(f"{place}.timeoutEnqueue\n" for place in places) in shown
     for word in ("allowed ", "default ", "search ", "F9: ", "source "):
         assert word in shown
-    assert max(map(len, shown.splitlines())) <= 96
+    assert any(line.endswith(" before the event is dropped.") for line in shown.splitlines())
+
+
+def test_explain_folds_its_sentences_on_a_terminal(tmp_path: Path) -> None:
+    command = [str(Path(sys.executable).with_name("rsyslog-tune")), "explain", "timeoutEnqueue"]
+    terminal = Terminal(command, 200, 50, tmp_path)
+    assert terminal.read_to_the_end() == 0
+    assert "F9: " in terminal.text
+    assert max(map(len, terminal.shown)) <= 96
 
 
 def test_explain_as_json() -> None:

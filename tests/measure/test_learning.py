@@ -224,9 +224,12 @@ class Slow:
         assert path == f"/_sink/_all/arrived?run={self.run.stamped_run}&output=0&count={2 * POOL}"
         return {"arrived": [1] * (2 * POOL - self.unsure) + [0] * self.unsure}
 
-    def rsyslogd(self, config: str, folder: Path, entrances: object) -> object:
+    def rsyslogd(
+        self, config: str, folder: Path, entrances: object, environment: dict[str, str]
+    ) -> object:
         assert folder.parent == self.folder / "lab"
         assert entrances
+        assert "PATH" in environment
         self.config = config
         self.stats = folder / "impstats.log"
         return SimpleNamespace(check=lambda: None, stop=lambda: self.done.append("stopped"))
