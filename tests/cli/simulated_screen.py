@@ -29,7 +29,7 @@ from tuner.space.knob import Bottleneck
 from tuner.space.knobs import knobs
 
 STAGES = ("starting", "warm-up", "window", "drain")
-NOTHING_YET = Progress("small, elasticsearch 8.19.3, seed 1", BUDGET_S, knobs(PROFILE))
+NOTHING_YET = Progress("small, elasticsearch 8.19.3, seed 1", BUDGET_S, PROFILE, knobs(PROFILE))
 
 
 def judged(asked: Asked, measurement: Measurement) -> Measurement:

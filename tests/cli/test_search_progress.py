@@ -26,7 +26,7 @@ REFRESH = "outputs[logs].index.settings.refresh_interval"
 LONGER: Changes = ((REFRESH, "30s"), (BATCH, 2000), (SIZE, 100_000))
 CHANGED: Changes = ((SIZE, 100_000),)
 LEADER = Leader(LONGER, EffectRatio(1.3, 1.2, 1.4))
-NOTHING_YET = Progress("small", 600.0, knobs(PROFILE))
+NOTHING_YET = Progress("small", 600.0, PROFILE, knobs(PROFILE))
 
 
 def trial(

@@ -77,14 +77,15 @@ def test_the_repair_silences_its_rule_and_brings_no_finding(rule: Rule[Profile])
 
 
 def test_a_repair_says_what_is_lost_without_it() -> None:
-    first, second = repairs(load_profile(P1).profile)
+    profile = load_profile(P1).profile
+    first, second = repairs(profile)
     assert first == Repair(
         ((WAITS, 86_400_000),),
         "events are lost when the action queue stays full for 2 s",
         "RT113",
     )
     assert first.why == f"not for speed: without it {first.loss}"
-    assert str(second) == (
+    assert second.text(profile) == (
         f"{EMPTIES}: 10000 (not for speed: without it events still in the action queue 10 ms "
         "after rsyslog begins to stop are lost) [RT115]"
     )

@@ -460,3 +460,14 @@ def test_the_statements_are_gone_through_equally_often_for_few_inputs_and_for_ma
         loaded(tmp_path, conf=f'{inputs}action(type="omelasticsearch" server="es1")\n')
         counts.append(gone.call_count)
     assert counts[1] == 2 * counts[0]
+
+
+def test_more_engine_actions_than_anybody_has_are_refused_at_the_first_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuner.profile.base._MOST_ENGINE_ACTIONS", 2)
+    action = 'action(type="omelasticsearch" bulkmode="on" searchIndex="{}")\n'
+    conf = 'module(load="omelasticsearch")\n' + "".join(map(action.format, "ab"))
+    assert len(loaded(tmp_path, conf=conf).profile.indexed) == 2
+    (problem,) = problems(tmp_path, conf=conf + action.format("c"))
+    assert problem.startswith(f"{tmp_path}/rsyslog.conf:4:1: error: 3 actions write to an engine, ")

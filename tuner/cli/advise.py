@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -33,13 +34,14 @@ from tuner.lint.load import LoadedProfile
 from tuner.profile.edit import is_outside, moved, snippet_paths
 from tuner.profile.edit.splice import flow
 from tuner.profile.layers import CHANGES
+from tuner.profile.names import full_name
 from tuner.profile.source import at, read
 from tuner.rainerscript.hiding import recordable_profile
 from tuner.reading import resolved
 from tuner.render.tree import write_new
 from tuner.rule import Rank
 from tuner.schema.units import cores_text, size_bytes
-from tuner.space.knob import Level, level_text
+from tuner.space.knob import level_text
 from tuner.validate.rsyslogd import require_bases_taken
 
 _MEMORY = re.compile(r"[1-9][0-9]*[mg]")
@@ -145,7 +147,7 @@ def _next(asked: Path) -> str:
 
 
 def _text(written: LoadedProfile, advice: Advice, cores: float, memory: int) -> Iterator[str]:
-    output = written.profile.measured
+    output, name = written.profile.measured, partial(full_name, written.profile)
     facts = (
         cores_text(cores),
         f"{memory / 1024**3:.1f} GiB",
@@ -157,7 +159,8 @@ def _text(written: LoadedProfile, advice: Advice, cores: float, memory: int) -> 
     recipe = advice.recipe
     for repair in advice.repairs:
         because = (("why", (repair.why,)), ("rule", (repair.code,)))
-        yield from ("", *map(_set, repair.changes), *labelled(because))
+        made = (f"{name(path)}: {level_text(level)}" for path, level in repair.changes)
+        yield from ("", *made, *labelled(because))
     for change in advice.changes:
         rows = (
             ("why", (change.why,)),
@@ -165,7 +168,7 @@ def _text(written: LoadedProfile, advice: Advice, cores: float, memory: int) -> 
             ("takes", (change.takes,)),
             ("rule", (f"recipe: {recipe.name}",)),
         )
-        yield from ("", str(change), *labelled(rows))
+        yield from ("", f"{name(change.path)}: {change.levels}", *labelled(rows))
     if advice.changes:
         yield from ("", wrapped(f"The recipe comes from {recipe.source}.", ""))
     yield from _in_base(written, advice)
@@ -179,7 +182,7 @@ def _text(written: LoadedProfile, advice: Advice, cores: float, memory: int) -> 
     if advice.left:
         yield from ("", "Left to a search, which measures whether they are worth what they cost:")
         for one in advice.left:
-            yield wrapped(f"{one}: {'; '.join(one.price)}", "  ", "- ")
+            yield wrapped(f"{name(one.path)}: {one.levels}: {'; '.join(one.price)}", "  ", "- ")
     yield ""
 
 
@@ -195,11 +198,6 @@ def _in_base(written: LoadedProfile, advice: Advice) -> Iterator[str]:
                 yield f"  {key}: {'not set' if value is None else flow(value)}"
     if kept := with_main_queue(written, dict(advice.settings)):
         yield from ("", wrapped(kept, ""))
-
-
-def _set(change: tuple[str, Level]) -> str:
-    path, level = change
-    return f"{path}: {level_text(level)}"
 
 
 def _profile(file: Path, written: LoadedProfile, advice: Advice) -> str:

@@ -245,8 +245,8 @@ def _tell_plan(
         "repairs": [asdict(one) | {"why": one.why} for one in mended],
     }
     details = [f"- {line}" for line in lines]
-    details.append(f"settings, the most promising first: {', '.join(ranked(turned))}")
-    details += [f"repair: {one}" for one in mended]
+    details.append(f"settings, the most promising first: {', '.join(ranked(profile, turned))}")
+    details += [f"repair: {one.text(profile)}" for one in mended]
     print_result(output, "search plan", fields, "\n".join(details))
 
 

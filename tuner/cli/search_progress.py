@@ -11,9 +11,10 @@ from functools import cached_property
 from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.measurement import DoubtKind, Failure, Measurement, PacedMeasurement
 from tuner.measure.paired import Comparison
+from tuner.profile.model import Profile
+from tuner.profile.names import full_name, names_in
 from tuner.report.figures import Levels, Move, eps, move, pair_text, percent, seconds, steps_text
 from tuner.report.result import STEADY, SUSTAINED, Rate, claimed_rate
-from tuner.schema.path import short_names
 from tuner.search.climb import Leader
 from tuner.search.pairs import candidate_of, compared, lesser_gain, machines_of, pairs_of
 from tuner.search.study import BASELINE, PAIRED, SCORED, Changes, Phase, Trial
@@ -76,6 +77,7 @@ class Progress:
 
     title: str
     budget_s: float
+    profile: Profile
     knobs: tuple[Knob, ...]
     rows: tuple[TrialRow, ...] = ()
     leader: Leader | None = None
@@ -95,7 +97,7 @@ class Progress:
     @cached_property
     def names(self) -> dict[str, str]:
         """Short names of the settings by their paths."""
-        return short_names([knob.path for knob in self.knobs])
+        return names_in(self.profile, [knob.path for knob in self.knobs])
 
     @cached_property
     def written(self) -> Levels:
@@ -205,7 +207,8 @@ def detail_lines(progress: Progress) -> Iterator[str]:
     """What the last trial showed beside its rate, for those who want all of it."""
     row = progress.rows[-1]
     for step in row.move.steps if row.trial.phase in _MOVING else ():
-        yield f"    {step.path}: {level_text(step.before)} -> {level_text(step.after)}"
+        name = full_name(progress.profile, step.path)
+        yield f"    {name}: {level_text(step.before)} -> {level_text(step.after)}"
     outcome = row.trial.outcome
     if isinstance(outcome, Failure):
         return

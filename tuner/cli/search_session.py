@@ -41,7 +41,7 @@ from tuner.search.budget import Pace
 from tuner.search.farm import AND, MeasuringPlace
 from tuner.search.guardrails import Limits
 from tuner.search.journal import Damaged, Journal, journal, recorded, reopened, set_aside
-from tuner.search.notes import bought, in_lab
+from tuner.search.notes import bought, in_lab, repairs_made
 from tuner.search.record import Began, Ended, Intent, Record, record_of
 from tuner.search.runner import Runner
 from tuner.search.search import Search
@@ -64,7 +64,7 @@ from tuner.search.study import (
     Trial,
 )
 from tuner.search.verdict import earlier_points, judge
-from tuner.space.knob import Knob, level_text
+from tuner.space.knob import Knob
 from tuner.space.knobs import knobs, of_rsyslog, without_node
 
 # What their arithmetic gives to the last bit decides between points that look alike.
@@ -324,12 +324,11 @@ def work_on(job: Job, place: MeasuringPlace, verbosity: Verbosity, metrics: Metr
         for line in said:
             verbosity.say(line)
         if job.repairs:
-            names = ", ".join(f"{path} {level_text(level)}" for path, level in job.repairs)
-            verbosity.say(f"repairs, not for speed, in every candidate: {names}")
+            verbosity.say(repairs_made(job.loaded.profile, job.repairs))
         ends = datetime.now() + timedelta(seconds=job.budget_s - job.clock())
         verbosity.say(f"ends at about {ends:%H:%M:%S}; Ctrl-C ends it earlier, --resume continues")
     title = f"{job.loaded.profile.name}, {facts.engine}, seed {job.seed}"
-    nothing_yet = Progress(title, job.budget_s, dimensions(job, facts))
+    nothing_yet = Progress(title, job.budget_s, job.loaded.profile, dimensions(job, facts))
     writing = journal(job.directory, header) if job.record is None else reopened(job.directory)
     if job.record is None:
         keep_snippets(job.directory, job.loaded)

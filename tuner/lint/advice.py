@@ -50,8 +50,10 @@ class Change:
     price: tuple[str, ...]
     takes: str
 
-    def __str__(self) -> str:
-        return f"{self.path}: {level_text(self.before)} -> {level_text(self.after)}"
+    @property
+    def levels(self) -> str:
+        """What it was and what it becomes: `2 -> 4`."""
+        return f"{level_text(self.before)} -> {level_text(self.after)}"
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from tuner.lint.lint import Finding, lint
 from tuner.lint.load import LoadedProfile, draft_of
 from tuner.profile.edit import changed, edit_leaf
 from tuner.profile.model import Profile
+from tuner.profile.names import full_name
 from tuner.profile.paths import get, resolve_path
 from tuner.profile.source import read
 from tuner.profile.values import spelled
@@ -39,8 +40,10 @@ class Repair:
         why = f"not for speed: without it {self.loss}"
         return f"{why}; with it {self.stops}" if self.stops else why
 
-    def __str__(self) -> str:
-        changes = ", ".join(f"{path}: {level_text(level)}" for path, level in self.changes)
+    def text(self, profile: Profile) -> str:
+        """What it changes in the profile, by the names that a reader knows, and why."""
+        named = ((full_name(profile, path), level_text(level)) for path, level in self.changes)
+        changes = ", ".join(f"{name}: {level}" for name, level in named)
         return f"{changes} ({self.why}) [{self.code}]"
 
 

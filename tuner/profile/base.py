@@ -38,6 +38,8 @@ _SAID_BY_BASE = (
     "inputs", "outputs", "main_queue", "streams", "lanes", "parse", "parser", "steps", "global",
     "snippets", "lookup_tables", "ratelimits", "impstats",
 )  # fmt: skip
+# More than any configuration that was seen; each is tuned and judged by itself.
+_MOST_ENGINE_ACTIONS = 200
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,18 @@ def _index_names(base: Base) -> frozenset[str] | None:
     return frozenset(DEFAULT_INDEX if one is None else str(one.text) for one in named)
 
 
+def _too_many(written: Base) -> Iterator[Gap]:
+    actions = written.engine_actions
+    if len(actions) > _MOST_ENGINE_ACTIONS:
+        _, first = actions[_MOST_ENGINE_ACTIONS]
+        many = f"{len(actions):,} actions write to an engine, more than {_MOST_ENGINE_ACTIONS}"
+        yield Gap(
+            first.origin,
+            f"{many}: put the name of the index into searchIndex with dynSearchIndex, or move some "
+            "into another configuration",
+        )
+
+
 def _changed(
     read: Configuration,
     written: Base,
@@ -176,13 +190,14 @@ def with_base(
         said = [replace(one, message=f"{one.message}: {WAY_TO_READ}") for one in denied.gaps]
         raise BadProfile((*source.problems, *map(_in_base, said))) from None
     problems = list(map(_in_base, read.refused))
+    written = base_of(read)
+    problems += map(_in_base, _too_many(written))
     problems += [
         _wrong(source, (key,), f"{key} is what the base says: change it there, or by an entry of "
                "changes")
         for key in _SAID_BY_BASE
         if at(source.data, (key,)) is not None
     ]  # fmt: skip
-    written = base_of(read)
     own, unread = _template(source, store)
     changes, settings, unknown = _changes(source, written, own)
     problems += [*unread, *unknown]

@@ -131,16 +131,12 @@ class Base:
 
     def template(self, name: str) -> ScriptObject | None:
         """The template of that name; rsyslogd takes the first where it is written twice."""
-        return next(
-            (
-                one
-                for one in every(self.block)
-                if isinstance(one, ScriptObject)
-                and one.kind == "template"
-                and one.key == name.strip().lower()
-            ),
-            None,
-        )
+        return self._templates.get(name.strip().lower())
+
+    @cached_property
+    def _templates(self) -> Mapping[str, ScriptObject]:
+        found = [one for one in every(self.block) if isinstance(one, ScriptObject)]
+        return {one.key: one for one in reversed(found) if one.kind == "template"}
 
     def key_of(self, address: str, name: str) -> str:
         """The key that names a parameter."""

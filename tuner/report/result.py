@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, parse_profile
@@ -20,6 +21,7 @@ from tuner.measure.measurement import (
     others_used,
 )
 from tuner.measure.paired import Comparison
+from tuner.profile.names import full_name, names_in
 from tuner.profile.paths import get
 from tuner.report.figures import eps, significant
 from tuner.search.effects import EffectRatio
@@ -326,6 +328,15 @@ class StudyResult:
     def current(self) -> dict[str, Level]:
         """The level of every searched setting in the profile as written."""
         return {axis.path: axis.current for axis in self.study.header.space}
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What the report calls each searched setting, in short, by its path."""
+        return names_in(self.written.profile, list(self.current))
+
+    def name(self, path: str) -> str:
+        """What the report calls a setting."""
+        return full_name(self.written.profile, path)
 
     def tuning(self, changes: Changes) -> Changes:
         """Those of the changes that are made for speed."""

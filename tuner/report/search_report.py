@@ -97,7 +97,7 @@ def _changes(result: StudyResult) -> Iterator[str]:
 
 
 def _changed(path: str, level: Level, result: StudyResult) -> str:
-    return f"{path} {level_text(result.as_written(path))} -> {level_text(level)}"
+    return f"{result.name(path)} {level_text(result.as_written(path))} -> {level_text(level)}"
 
 
 def next_command(result: StudyResult, directory: Path) -> str | None:

@@ -28,7 +28,6 @@ from tuner.report.sections import (
     beside_one_another,
     bullets,
 )
-from tuner.schema.path import short_names
 from tuner.search.budget import NODE_PACE, SINK_PACE, minutes_for_effects, trial_seconds
 from tuner.search.effects import RULED_OUT, TOLERATED, EffectRatio, effects_of
 from tuner.search.study import BASELINE, RECIPE, Changes, Phase, Trial
@@ -47,11 +46,11 @@ _LONGEST = 60
 def effects_plot(result: StudyResult) -> Plot | None:
     """What each group of changes gave, by the designed experiment; None without one."""
     current = result.current
-    short = short_names(list(current))
+    names = result.names
     bars = [
         (
             "; ".join(
-                f"{short[path]}: {level_text(current[path])} -> {level_text(level)}"
+                f"{names[path]}: {level_text(current[path])} -> {level_text(level)}"
                 for path, level in group.changes
             )
             + (" (taken back)" if group.taken_back else ""),
@@ -203,7 +202,7 @@ def _changes(result: StudyResult) -> Iterator[Block]:
     if result.repaired:
         header = ("setting", "as written", "change to", "note")
         mended = tuple(
-            (f"`{path}`", setting(result.as_written(path)), setting(level), one.why)
+            (f"`{result.name(path)}`", setting(result.as_written(path)), setting(level), one.why)
             for one in result.repaired
             for path, level in one.changes
         )
@@ -298,20 +297,20 @@ def _why_taken_back(result: StudyResult) -> str:
 
 def _together(result: StudyResult) -> Iterator[str]:
     """Which changes gave more together, or less, than they did alone."""
+
+    def called(changes: Changes) -> str:
+        return " + ".join(f"`{result.name(path)}`" for path, _ in changes)
+
     found = result.verdict.effects
     for one in () if found is None else found.interactions:
         (first, second), *others = one.pairs
         more = "more" if one.estimate.ratio > 1 else "less"
-        alike = [f"{_paths(a)} with {_paths(b)}" for a, b in others]
+        alike = [f"{called(a)} with {called(b)}" for a, b in others]
         yield (
-            f"{_paths(first)} and {_paths(second)} gave {more} together than alone: "
+            f"{called(first)} and {called(second)} gave {more} together than alone: "
             f"{interval(one.estimate)}"
             + (f"; these runs cannot tell it from {', or '.join(alike)}" if alike else "")
         )
-
-
-def _paths(changes: Changes) -> str:
-    return " + ".join(f"`{path}`" for path, _ in changes)
 
 
 def _row(group: EffectGroup, result: StudyResult) -> tuple[Cell, ...]:
@@ -321,7 +320,7 @@ def _row(group: EffectGroup, result: StudyResult) -> tuple[Cell, ...]:
 def _listed(group: EffectGroup, result: StudyResult) -> Iterator[str]:
     """Each change of a group, and what to know of it."""
     for path, level in group.changes:
-        yield f"`{path}` {setting(result.current[path])} -> {setting(level)}"
+        yield f"`{result.name(path)}` {setting(result.current[path])} -> {setting(level)}"
         if note := result.note(path):
             yield note
 
@@ -365,7 +364,7 @@ def not_traded(result: StudyResult) -> ReportSection:
     limit = result.study.header.limits.rss_bytes
     allowed = "" if limit is None else f", of the {mebibytes(limit)} that rss_bytes allows"
     opened = ", ".join(one.name for one in result.opened)
-    repaired = ", ".join(f"`{path}`" for path, _ in every_change(result.repaired))
+    repaired = ", ".join(f"`{result.name(path)}`" for path, _ in every_change(result.repaired))
     but = f", except what was opened: {opened}" if opened else ""
     but += f", except what was repaired: {repaired}" if repaired else ""
     tier = result.written.profile.guardrails.tier.value

@@ -9,7 +9,6 @@ from tuner.report.figures import counted, pair_text, setting, steps, steps_text
 from tuner.report.result import StudyResult
 from tuner.report.runs import run_cells
 from tuner.report.sections import Block, Cell, Folded, PaperNote, ReportSection, RowMark, Table
-from tuner.schema.path import short_names
 from tuner.search.study import BASELINE, Changes, Trial
 from tuner.search.verdict import Loss
 
@@ -56,7 +55,6 @@ def _settings(result: StudyResult) -> Iterator[str]:
     """Of each trial what it changed of the earlier point that is nearest to it, or of the profile
     as written; a point that was measured before is named by its first trial."""
     written = result.current
-    names = short_names(list(written))
     first: dict[Changes, int] = {}
 
     def distance(one: Changes, other: Changes) -> int:
@@ -73,7 +71,7 @@ def _settings(result: StudyResult) -> Iterator[str]:
             nearest = min(among, key=lambda one: distance(one, point))
             found = steps(nearest, point, written)
             start = "" if nearest == BASELINE else f"trial {first[nearest]} with "
-            yield start + steps_text(found, names) if found else trial.why
+            yield start + steps_text(found, result.names) if found else trial.why
             first[point] = trial.number
 
 
@@ -144,7 +142,7 @@ def _where(loss: Loss, result: StudyResult) -> str:
 
 def _changes(changes: Changes, result: StudyResult) -> Iterator[str]:
     for path, level in changes:
-        yield f"`{path}` {setting(result.as_written(path))} -> {setting(level)}"
+        yield f"`{result.name(path)}` {setting(result.as_written(path))} -> {setting(level)}"
 
 
 def _apart(loss: Loss, result: StudyResult) -> Iterator[str]:
@@ -153,7 +151,7 @@ def _apart(loss: Loss, result: StudyResult) -> Iterator[str]:
     for path in loss.apart:
         as_written = result.as_written(path)
         here, there = (setting(each.get(path, as_written)) for each in (made, recommended))
-        yield f"`{path}` {here} instead of {there}"
+        yield f"`{result.name(path)}` {here} instead of {there}"
 
 
 def losses_table(result: StudyResult) -> Table:

@@ -11,7 +11,7 @@ from tuner.measure.doubts import DISTURBED
 from tuner.measure.machines import Outlier
 from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.profile.model import Profile
-from tuner.schema.path import short_names
+from tuner.profile.names import full_name, names_in
 from tuner.search.budget import (
     Pace,
     affordable,
@@ -22,9 +22,9 @@ from tuner.search.budget import (
 from tuner.search.calibration import Calibration
 from tuner.search.farm import DroppedMachine, LostTrial
 from tuner.search.guardrails import checks_s
-from tuner.search.study import Trial
+from tuner.search.study import Changes, Trial
 from tuner.space.conditions import without_uses
-from tuner.space.knob import Cost, Knob
+from tuner.space.knob import Cost, Knob, level_text
 from tuner.space.knobs import most_promising
 from tuner.space.recipes import in_recipes
 
@@ -149,21 +149,21 @@ def too_short(needed_s: float) -> str:
     )
 
 
-def frozen(every: Sequence[Knob], kept: Sequence[Knob]) -> str:
+def frozen(profile: Profile, every: Sequence[Knob], kept: Sequence[Knob]) -> str:
     """Which settings the budget is too small for."""
     paths = {knob.path for knob in kept}
     left = [knob for knob in every if knob.path not in paths]
     why = "; too short for engine restarts" if _restarts(left) and not _restarts(kept) else ""
     return (
         f"the budget is enough for {len(kept)} of {len(every)} settings{why}; not searched: "
-        f"{_some(left, every)}"
+        f"{_some(profile, left, every)}"
     )
 
 
-def _some(knobs: Sequence[Knob], every: Sequence[Knob]) -> str:
+def _some(profile: Profile, knobs: Sequence[Knob], every: Sequence[Knob]) -> str:
     """The short names of the most promising of them, and how many more there are."""
-    short = short_names([knob.path for knob in every])
-    return _listed([short[path] for path in ranked(knobs)])
+    names = names_in(profile, [knob.path for knob in every])
+    return _listed([names[knob.path] for knob in _ranked(knobs)])
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -172,9 +172,19 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) if more <= 1 else f"{', '.join(names[:-more])} and {more} more"
 
 
-def ranked(knobs: Sequence[Knob]) -> list[str]:
-    """Their paths, the most promising first."""
-    return [knob.path for knob in sorted(knobs, key=lambda knob: knob.rank)]
+def ranked(profile: Profile, knobs: Sequence[Knob]) -> list[str]:
+    """The names of the settings, the most promising first."""
+    return [full_name(profile, knob.path) for knob in _ranked(knobs)]
+
+
+def repairs_made(profile: Profile, repairs: Changes) -> str:
+    """Which settings the search sets in every candidate."""
+    made = ", ".join(f"{full_name(profile, path)} {level_text(level)}" for path, level in repairs)
+    return f"repairs, not for speed, in every candidate: {made}"
+
+
+def _ranked(knobs: Sequence[Knob]) -> list[Knob]:
+    return sorted(knobs, key=lambda knob: knob.rank)
 
 
 def bought(
@@ -189,7 +199,7 @@ def bought(
     turned = affordable(knobs, budget_s, pace)
     kept = most_promising(turned, plans.knobs_kept(len(turned)), in_recipes(turned))
     enough_for_all = f"the budget is enough for all {len(knobs)} settings"
-    yield frozen(knobs, kept) if len(kept) < len(knobs) else enough_for_all
+    yield frozen(profile, knobs, kept) if len(kept) < len(knobs) else enough_for_all
     yield from _mapping(profile, knobs)
     each = "" if machines == 1 else f" on each of {machines} machines"
     yield (

@@ -72,7 +72,9 @@ class Search:
             raise Refused(notes.too_noisy(calibration, allowed))
         kept = kept_knobs(runner)
         if is_new and len(kept) < len(runner.setup.knobs):
-            yield runner.note(notes.frozen(runner.setup.knobs, kept))
+            yield runner.note(
+                notes.frozen(runner.setup.candidate(BASELINE), runner.setup.knobs, kept)
+            )
         self._ascent = Ascent(runner, begun(runner, kept, calibration))
         yield from self._ascent.run()
 
