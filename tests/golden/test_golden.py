@@ -16,6 +16,8 @@ from tests.conftest import Expect
 from tuner.errors import BadProfile
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
+from tuner.rainerscript.parser import parse
+from tuner.rainerscript.printing import printed
 from tuner.render.artefacts import render
 
 HERE = Path(__file__).parent
@@ -63,3 +65,16 @@ def test_a_profile_becomes_the_same_files_as_before(path: Path, expect: Expect) 
         "".join(f"=== {pair}\n" for pair in alike) + found for found, alike in pairs.items()
     )
     expect(HERE / path.stem / "releases.txt", told)
+
+
+@pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
+def test_what_is_rendered_is_read_whole_and_printed_as_it_means(path: Path) -> None:
+    rendered = render(parse_profile(path.read_text(encoding="utf-8"), path.name).profile)
+    texts = [one.text for one in rendered if one.path.endswith(".conf")]
+    assert texts
+    for text in texts:
+        block, gaps = parse(text, "f")
+        assert not gaps
+        again, _ = parse(printed(block), "f")
+        assert again == block
+        assert printed(again) == printed(block)
