@@ -9,9 +9,9 @@ import pytest
 from tuner.plan.inputs import Request, inputs_of
 from tuner.plan.measured import NOTHING
 from tuner.plan.plan import plan
-from tuner.report.figures import bits, counted, size
 from tuner.report.plan import PlannedRate, duration, plan_blocks, plan_json
 from tuner.report.sections import Paragraph, Table
+from tuner.schema.numerals import bits, counted, size
 
 REQUEST = Request(rate=10_000, message_bytes=244)
 

@@ -21,12 +21,12 @@ from tests.report.test_runs import USED
 from tests.search.simulated import START_S, World, search
 from tuner.measure.bottleneck import judge as judge_stages
 from tuner.measure.measurement import Failure, FailureKind, Spent
-from tuner.report.figures import percent, share
 from tuner.report.page import page as page_of
 from tuner.report.plot_course import best_so_far
 from tuner.report.result import analyse
 from tuner.report.search_report import search_report
 from tuner.report.spreadsheet import trials_csv
+from tuner.schema.numerals import percent, share
 from tuner.search.journal import read
 from tuner.search.study import BASELINE, Ending, Note, Phase, Study
 from tuner.search.verdict import Claim, judge

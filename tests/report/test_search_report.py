@@ -14,13 +14,14 @@ import pytest
 from tests.measure.factory import failed, measured
 from tests.report.markup import seen
 from tests.search.simulated import START_S, WORKERS, World, search
-from tuner.report.figures import interval, percent
+from tuner.report.figures import interval
 from tuner.report.first_screen import numbers
 from tuner.report.markdown import blocks_markdown, report_markdown
 from tuner.report.page import page
 from tuner.report.result import SUSTAINED, analyse
 from tuner.report.search_report import SECTIONS, report_json, search_report
 from tuner.report.sections import FileDiff
+from tuner.schema.numerals import percent
 from tuner.search.effects import EffectRatio, effects_of, experiments
 from tuner.search.study import BASELINE, Ending, Phase, Study, Trial
 from tuner.search.times import times

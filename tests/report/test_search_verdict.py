@@ -27,7 +27,6 @@ from tuner.cli.layout import laid_out
 from tuner.cli.options import read_profile
 from tuner.engine.bulk_times import BulkLatency
 from tuner.measure.measurement import Delivery, Doubt, DoubtKind, Measurement
-from tuner.report.figures import p_value
 from tuner.report.first_screen import sentence
 from tuner.report.page import page
 from tuner.report.result import analyse
@@ -38,6 +37,7 @@ from tuner.report.search_report import (
     search_report,
 )
 from tuner.report.spreadsheet import trials_csv
+from tuner.schema.numerals import p_value
 from tuner.search.study import BASELINE, Changes, Ending, Phase, Session, Study, Trial
 from tuner.search.verdict import Claim, judge
 from tuner.space.knob import Bottleneck, level_text

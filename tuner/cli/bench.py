@@ -56,8 +56,9 @@ from tuner.measure.sustain import (
 )
 from tuner.profile.model import Profile
 from tuner.report.bench import Bench, Sustained, bench_blocks, bench_json, median_on, summary
-from tuner.report.figures import eps, on, seconds
+from tuner.report.figures import on
 from tuner.report.metrics import BENCH_PHASES, Gauges
+from tuner.schema.numerals import eps, seconds
 from tuner.search.budget import Pace, trial_seconds
 from tuner.search.farm import MeasuringPlace
 from tuner.search.guardrails import LEAD_S, check_rate, interval_s

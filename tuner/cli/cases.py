@@ -43,8 +43,8 @@ from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
 from tuner.render.templates import Templates
 from tuner.render.tree import require_writable, write_whole
-from tuner.report.figures import counted
 from tuner.report.junit import junit_xml
+from tuner.schema.numerals import counted
 from tuner.validate.rsyslogd import require_taken
 
 _MOST_LINES = 500

@@ -48,7 +48,8 @@ from tuner.report.compare import (
     compare_json,
     gate_text,
 )
-from tuner.report.figures import eps, interval, percent
+from tuner.report.figures import interval
+from tuner.schema.numerals import eps, percent
 from tuner.search.budget import Pace
 from tuner.search.farm import MeasuringPlace
 from tuner.search.guardrails import check_rate

@@ -43,8 +43,8 @@ from tuner.rainerscript.objects import base_of
 from tuner.render.tree import write_whole
 from tuner.report.diagnosis import FilesDiagnosis, UnreadLines, diagnosis_blocks, diagnosis_json
 from tuner.report.diagnosis_page import diagnosis_report
-from tuner.report.figures import counted
 from tuner.report.page import page as html
+from tuner.schema.numerals import counted
 
 _NAMED = 20
 # The clock of a host may go ahead.

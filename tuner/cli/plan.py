@@ -24,8 +24,8 @@ from tuner.plan.plan import plan_range
 from tuner.plan.scaling import Level
 from tuner.reading import content, unreadable
 from tuner.report.bench import read_bench
-from tuner.report.figures import counted
 from tuner.report.plan import PlannedRate, plan_blocks, plan_json, rates_blocks, rates_json
+from tuner.schema.numerals import counted
 from tuner.schema.units import count, disk_bytes, seconds, share
 from tuner.search.journal import read
 

@@ -19,7 +19,8 @@ from tuner.measure.ceiling import Ceiling
 from tuner.measure.measurement import Failure, FailureKind, PacedMeasurement, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
-from tuner.report.figures import eps, on
+from tuner.report.figures import on
+from tuner.schema.numerals import eps
 from tuner.search.budget import Pace
 from tuner.search.farm import (
     DroppedMachine,

@@ -13,8 +13,9 @@ from tuner.measure.measurement import DoubtKind, Failure, Measurement, PacedMeas
 from tuner.measure.paired import Comparison
 from tuner.profile.model import Profile
 from tuner.profile.names import full_name, names_in
-from tuner.report.figures import Levels, Move, eps, move, pair_text, percent, seconds, steps_text
+from tuner.report.figures import Levels, Move, move, pair_text, steps_text
 from tuner.report.result import STEADY, SUSTAINED, Rate, claimed_rate
+from tuner.schema.numerals import eps, percent, seconds
 from tuner.search.climb import Leader
 from tuner.search.pairs import candidate_of, compared, lesser_gain, machines_of, pairs_of
 from tuner.search.study import BASELINE, PAIRED, SCORED, Changes, Phase, Trial

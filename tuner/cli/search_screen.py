@@ -33,8 +33,9 @@ from tuner.cli.search_progress import (
 )
 from tuner.host.signals import unbroken
 from tuner.measure.measurement import Failure, Measurement, PacedMeasurement
-from tuner.report.figures import eps, pair_text, percent, seconds, steps, steps_text
+from tuner.report.figures import pair_text, steps, steps_text
 from tuner.report.result import SUSTAINED
+from tuner.schema.numerals import eps, percent, seconds
 from tuner.search.climb import Leader
 from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial
 

@@ -35,8 +35,8 @@ from tuner.profile.sample import is_sample
 from tuner.rainerscript.hiding import recordable, recordable_profile
 from tuner.reading import content
 from tuner.render.tree import raw_of
-from tuner.report.figures import seconds
 from tuner.report.metrics import of_intent, of_trials
+from tuner.schema.numerals import seconds
 from tuner.search.budget import Pace
 from tuner.search.farm import AND, MeasuringPlace
 from tuner.search.guardrails import Limits

@@ -47,9 +47,9 @@ from tuner.lint.load_experiment import LoadedExperiment, load_experiment
 from tuner.measure.blocks import Arm, Run
 from tuner.measure.measurement import TrialPlan
 from tuner.render.tree import write_whole
-from tuner.report.figures import seconds
 from tuner.report.markdown import blocks_markdown
 from tuner.report.sweep import Sweep, sweep_blocks, sweep_json, sweep_svg
+from tuner.schema.numerals import seconds
 from tuner.search.budget import Pace, trial_seconds
 from tuner.search.farm import MeasuringPlace
 from tuner.search.guardrails import interval_s

@@ -29,7 +29,7 @@ from tuner.deploy.target import RemoteHost
 from tuner.deploy.verify import engine_drift, host_drift
 from tuner.engine.access import client_for
 from tuner.errors import DifferencesFound
-from tuner.report.figures import counted
+from tuner.schema.numerals import counted
 
 
 def verify(

@@ -22,6 +22,7 @@ from tuner.diagnose.finding import (
     nonzero,
 )
 from tuner.diagnose.queues import QueueCourse
+from tuner.schema.numerals import counted
 
 
 class _Drop(NamedTuple):
@@ -253,8 +254,8 @@ def _open_files(course: CounterCourse, known: int | None) -> Iterator[Production
     if uncounted:
         steps, certainty = uncounted, Certainty.CERTAIN
         seen = (
-            f"openfiles is 0 in {len(steps):,} rounds, before it was up to {most:,}: rsyslogd "
-            "could not even open the folder in which it counts them"
+            f"openfiles is 0 in {counted(len(steps), 'round')}, before it was up to {most:,}: "
+            "rsyslogd could not even open the folder in which it counts them"
         )
     elif limit is not None:
         steps = [n for n, held in enumerate(usage.peak["openfiles"]) if held >= limit - _NEAR_FILES]

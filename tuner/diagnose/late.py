@@ -18,6 +18,7 @@ from tuner.diagnose.settings import Settings
 from tuner.lint.waiting import listed
 from tuner.modules.queue import QueueType
 from tuner.rainerscript.counted import queue_of_action
+from tuner.schema.numerals import counted
 
 # Nothing leaves for so long: a large batch may take some seconds.
 _STILL_S = 8.0
@@ -364,7 +365,7 @@ def _slowed(one: QueueCourse) -> Iterator[ProductionFinding]:
             Events(),
             one.course.span(steps),
             f"{one.name} held up to {max(one.size[n] for n in steps):,.0f} events in "
-            f"{len(steps):,} rounds; lightDelayMark is {mark:,}",
+            f"{counted(len(steps), 'round')}; lightDelayMark is {mark:,}",
             "above lightDelayMark rsyslog makes TCP and RELP inputs wait up to a second for each "
             "message",
             "events wait at their senders; what senders cannot hold is lost there. UDP is not "

@@ -17,7 +17,7 @@ from tuner.measure.metrics import speeds
 from tuner.measure.paired import Comparison
 from tuner.measure.sustain import Bounds, LoadTrial, Overload
 from tuner.reading import json_of
-from tuner.report.figures import eps, interval, mebibytes, raw_and_adjusted, share
+from tuner.report.figures import interval, raw_and_adjusted
 from tuner.report.runs import (
     bottleneck_blocks,
     ceiling_blocks,
@@ -31,6 +31,7 @@ from tuner.report.runs import (
     sustain_blocks,
 )
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
+from tuner.schema.numerals import eps, mebibytes, share
 from tuner.search.notes import standing_out
 
 SCHEMA = 3

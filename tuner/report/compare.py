@@ -20,17 +20,7 @@ from tuner.measure.measurement import Failure, PacedMeasurement
 from tuner.measure.metrics import Result
 from tuner.measure.paired import FEWEST_PAIRS, Comparison, least, most
 from tuner.profile.metric import Metric
-from tuner.report.figures import (
-    eps,
-    figure,
-    interval,
-    on,
-    p_value,
-    ratio_text,
-    raw_and_adjusted,
-    restart_text,
-    share,
-)
+from tuner.report.figures import figure, interval, on, ratio_text, raw_and_adjusted, restart_text
 from tuner.report.runs import percentiles_text
 from tuner.report.sections import (
     Paragraph,
@@ -38,6 +28,7 @@ from tuner.report.sections import (
     Table,
     bullets,
 )
+from tuner.schema.numerals import eps, p_value, share
 from tuner.search.notes import standing_out
 
 SCHEMA = 2

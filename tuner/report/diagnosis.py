@@ -13,8 +13,8 @@ from tuner.diagnose.finding import EventEffect, Events, ProductionFinding
 from tuner.diagnose.queues import QueueCourse
 from tuner.diagnose.settings import ENGINE_OUTPUT
 from tuner.modules.stats_rounds import Unreadable
-from tuner.report.figures import counted, eps, mebibytes, seconds, share
 from tuner.report.sections import Bullets, Caution, Paragraph, PlainBlock, Table
+from tuner.schema.numerals import counted, eps, mebibytes, seconds, share
 
 _BARS = "▁▂▃▄▅▆▇█"
 _CHART = 16

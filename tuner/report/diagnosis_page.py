@@ -23,7 +23,6 @@ from tuner.report.diagnosis import (
     verdict,
 )
 from tuner.report.drawing import Colour
-from tuner.report.figures import counted, eps
 from tuner.report.sections import (
     Block,
     Bullets,
@@ -39,6 +38,7 @@ from tuner.report.sections import (
     beside_one_another,
     bullets,
 )
+from tuner.schema.numerals import counted, eps
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tuner.measure.adjusted import Counts, Estimate
 from tuner.measure.paired import Comparison
 from tuner.profile.metric import Metric
+from tuner.schema.numerals import eps, mebibytes, percent
 from tuner.search.effects import EffectRatio
 from tuner.search.study import BASELINE, Changes, Phase
 from tuner.space.knob import Level, level_text
-
-_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-_DECIMAL = ("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s")
-
-
-def eps(value: float) -> str:
-    """Events per second: `71,234`."""
-    return f"{value:,.0f}"
 
 
 def on(machine: str) -> str:
@@ -43,26 +35,11 @@ def ratio_text(found: Comparison | None) -> str:
     return f"{found.ratio:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 collector`, `1,200 collectors`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def pair_text(phase: Phase, pair: int | None) -> str:
     """The pair of a trial, or the block of those that take the winner apart: `pair 3`; empty for a
     trial of none."""
     what = "block" if phase is Phase.EFFECTS else "pair"
     return "" if pair is None else f"{what} {pair}"
-
-
-def percent(ratio: float) -> str:
-    """A ratio as a signed change: 1.37 gives `+37.0 %`."""
-    return f"{(ratio - 1) * 100:+.1f} %"
-
-
-def share(value: float | None) -> str:
-    """A share or a gain, `12.3 %`; `-` for none."""
-    return "-" if value is None else f"{value * 100:.1f} %"
 
 
 def interval(comparison: Comparison | Estimate | EffectRatio) -> str:
@@ -113,59 +90,9 @@ def restart_text(found: Comparison) -> str:
     )
 
 
-def size(value: float) -> str:
-    """Bytes with three digits that matter: `1.50 GiB`, `822 GiB`."""
-    return _scaled(value, 1024, _BINARY)
-
-
-def bits(value: float) -> str:
-    """Bits per second: `19.6 Mbit/s`."""
-    return _scaled(value, 1000, _DECIMAL)
-
-
-def _scaled(value: float, step: int, units: tuple[str, ...]) -> str:
-    for unit in units[:-1]:
-        if value < step * 0.9995:
-            return f"{digits(value)} {unit}"
-        value /= step
-    return f"{digits(value)} {units[-1]}"
-
-
-def digits(value: float) -> str:
-    """Three digits that matter, and all of those before the point."""
-    if value < 0.995:
-        return f"{value:.2g}"
-    if value >= 99.95:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
-
-
-def significant(value: float) -> str:
-    """A number with four digits that matter, and all of those before the point: `6.023`."""
-    if value <= 0:
-        return "0"
-    return f"{value:,.{max(0, 3 - math.floor(math.log10(value)))}f}"
-
-
-def seconds(value: float) -> str:
-    """A duration: `42 s`, `3 min 05 s`."""
-    whole = max(0, round(value))
-    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02d} s"
-
-
-def mebibytes(value: int) -> str:
-    """Bytes as `123 MiB`."""
-    return f"{value / 1024**2:,.0f} MiB"
-
-
 def setting(level: Level) -> str:
     """The value of a setting as code, so that its `*` and `_` stay what they are."""
     return level_text(level) if level is None else f"`{level_text(level)}`"
-
-
-def p_value(p: float) -> str:
-    """A p with its sign, to follow the letter: `= 0.031`; no p is written as zero."""
-    return "< 0.001" if p < 0.0005 else f"= {p:.3f}"
 
 
 _MOST = 3

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from tuner.measure.measurement import COUNTED, Consequence
 from tuner.measure.paired import Comparison
-from tuner.report.figures import counted, eps, mebibytes, p_value, percent, share
 from tuner.report.result import (
     FRESHNESS,
     MEMORY,
@@ -19,6 +18,7 @@ from tuner.report.result import (
 )
 from tuner.report.search_trials import loss_lines, loss_name
 from tuner.report.sections import Caution, FirstScreen, Number
+from tuner.schema.numerals import counted, eps, mebibytes, p_value, percent, share
 from tuner.search.study import BASELINE, Ending, Phase, Study
 from tuner.search.verdict import Claim
 

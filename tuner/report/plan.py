@@ -9,8 +9,8 @@ from tuner.plan.inputs import Figure, Inputs, Machine, Origin
 from tuner.plan.measured import Measured
 from tuner.plan.nodes import DISK_ROOM, DataNodes
 from tuner.plan.plan import DiskSpace, Plan, PlanRange, notes
-from tuner.report.figures import bits, counted, digits, eps, size
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
+from tuner.schema.numerals import bits, counted, digits, eps, size
 
 RATE = "events per second"
 _HEADER = (RATE, "collectors", "load hosts", "data nodes", "primary shards", "disk")

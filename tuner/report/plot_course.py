@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from tuner.measure.measurement import Failure
 from tuner.report.drawing import Colour
-from tuner.report.figures import eps, seconds
 from tuner.report.result import STEADY, StudyResult
 from tuner.report.sections import Plot
+from tuner.schema.numerals import eps, seconds
 from tuner.search.calibration import calibrate, repeats_of
 from tuner.search.finalists import shrunken
 from tuner.search.space import Observation

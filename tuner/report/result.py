@@ -23,7 +23,7 @@ from tuner.measure.measurement import (
 from tuner.measure.paired import Comparison
 from tuner.profile.names import full_name, names_in
 from tuner.profile.paths import get
-from tuner.report.figures import eps, significant
+from tuner.schema.numerals import eps, significant
 from tuner.search.effects import EffectRatio
 from tuner.search.pairs import Pair, is_repaired, pairs_of
 from tuner.search.study import BASELINE, HERE, Changes, Phase, Study, Trial

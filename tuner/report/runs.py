@@ -14,8 +14,8 @@ from tuner.measure.effective import Effective, QueueUse
 from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, Percentiles
 from tuner.measure.metrics import Result
 from tuner.measure.sustain import Bounds, LoadTrial, Overload
-from tuner.report.figures import counted, eps, mebibytes
 from tuner.report.sections import Bullets, Paragraph, PlainBlock, Table, bullets
+from tuner.schema.numerals import counted, eps, mebibytes
 from tuner.space.knob import Bottleneck
 
 _LIMITED_BY = {

@@ -15,7 +15,7 @@ from tuner.measure.stages import Stages
 from tuner.render.artefacts import render
 from tuner.render.tree import unified
 from tuner.report.drawing import Colour
-from tuner.report.figures import eps, interval, percent, raw_and_adjusted, restart_text
+from tuner.report.figures import interval, raw_and_adjusted, restart_text
 from tuner.report.result import (
     AS_WRITTEN,
     BEST,
@@ -45,6 +45,7 @@ from tuner.report.sections import (
     beside_one_another,
     bullets,
 )
+from tuner.schema.numerals import eps, percent
 from tuner.search.study import BASELINE, SCORED, Study
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from pydantic import TypeAdapter
 
 from tuner.lint.repairs import every_change
 from tuner.measure.paired import FEWEST_PAIRS
-from tuner.report.figures import share
 from tuner.report.first_screen import first_screen, numbers, rates
 from tuner.report.result import Doubted, EffectGroup, StudyResult
 from tuner.report.search_evidence import diff, evidence, limits
@@ -38,6 +37,7 @@ from tuner.report.sections import (
     Report,
     ReportSection,
 )
+from tuner.schema.numerals import share
 from tuner.search.budget import FEWEST_CALIBRATING, FEWEST_SEARCH_TRIALS
 from tuner.search.study import SCHEMA, Ending, Options, Study
 from tuner.search.times import Times

@@ -13,7 +13,7 @@ from tuner.lint.candidate import with_main_queue
 from tuner.lint.repairs import every_change
 from tuner.measure.measurement import Consequence, DoubtKind, Measurement
 from tuner.report.drawing import ON_PAPER, Colour
-from tuner.report.figures import eps, interval, mebibytes, percent, seconds, setting, widened
+from tuner.report.figures import interval, setting, widened
 from tuner.report.plot_course import course_plot, left_out, thinned, time_plot
 from tuner.report.result import STEADY, EffectGroup, StudyResult
 from tuner.report.runs import speed_text
@@ -28,6 +28,7 @@ from tuner.report.sections import (
     beside_one_another,
     bullets,
 )
+from tuner.schema.numerals import eps, mebibytes, percent, seconds
 from tuner.search.budget import NODE_PACE, SINK_PACE, minutes_for_effects, trial_seconds
 from tuner.search.effects import RULED_OUT, TOLERATED, EffectRatio, effects_of
 from tuner.search.study import BASELINE, RECIPE, Changes, Phase, Trial

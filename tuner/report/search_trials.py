@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.measure.measurement import Failure, FailureKind, PacedMeasurement
-from tuner.report.figures import counted, pair_text, setting, steps, steps_text
+from tuner.report.figures import pair_text, setting, steps, steps_text
 from tuner.report.result import StudyResult
 from tuner.report.runs import run_cells
 from tuner.report.sections import Block, Cell, Folded, PaperNote, ReportSection, RowMark, Table
+from tuner.schema.numerals import counted
 from tuner.search.study import BASELINE, Changes, Trial
 from tuner.search.verdict import Loss
 

@@ -21,13 +21,14 @@ from tuner.report.compare import (
     remarks,
 )
 from tuner.report.drawing import matplotlib_settings
-from tuner.report.figures import figure, ratio_text, raw_and_adjusted, size
+from tuner.report.figures import figure, ratio_text, raw_and_adjusted
 from tuner.report.sections import (
     Paragraph,
     PlainBlock,
     Table,
     bullets,
 )
+from tuner.schema.numerals import size
 from tuner.space.experiment import Experiment, Projection
 
 if TYPE_CHECKING:

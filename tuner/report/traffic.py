@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from tuner.report.figures import counted, digits
 from tuner.report.sections import Paragraph, PlainBlock, Table
+from tuner.schema.numerals import counted, digits
 from tuner.traffic.sample import TrafficSample
 
 _ROWS = 10
