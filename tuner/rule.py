@@ -48,8 +48,10 @@ class Complaint(NamedTuple):
 
 
 class Rank(IntEnum):
-    """What a breach costs: events, something else, or nothing but what could be had."""
+    """What a breach costs: all events of an action, some, something else, or nothing but what could
+    be had."""
 
+    ALL_LOST = -1
     LOSS = 0
     OTHER = 1
     ADVICE = 2

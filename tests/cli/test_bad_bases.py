@@ -242,3 +242,26 @@ def test_what_is_no_file_is_not_included(include: str, asked: Path, site: Path) 
     shown = ran(site, f"$IncludeConfig {path}\n{CONF}", "validate", "FOLDER/prod.yaml")
     assert str(site / "rsyslog.conf") not in asked.read_text("utf-8")
     assert f"{path} cannot be read: it is a" in failure(shown, BadProfile)
+
+
+@pytest.mark.parametrize(
+    ("written", "code"),
+    [
+        ('searchIndex="Logs"', "RT410"),
+        ('template="RSYSLOG_FileFormat"', "RT412"),
+    ],
+)
+def test_what_no_engine_takes_fails_validate_and_stops_nothing_else(
+    written: str, code: str, site: Path
+) -> None:
+    conf = site / "rsyslog.conf"
+    conf.write_text(CONF.replace('server="es1"', f'server="es1" {written}'), encoding="utf-8")
+    validated = RUN.invoke(app, ["validate", "--offline", str(conf)])
+    assert isinstance(validated.exception, BadProfile)
+    assert ": error: action[es]: " in str(validated.exception)
+    assert str(validated.exception).endswith(f"[{code}]")
+    assert "lint           REJECTED: 1 error, " in validated.stdout
+    advised = RUN.invoke(app, ["advise", "--conf", str(conf)])
+    assert advised.exit_code == 0
+    shown = json.loads(RUN.invoke(app, ["explain", code, "--output", "json"]).stdout)
+    assert [one["severity"] for one in shown["rules"]] == ["error"]

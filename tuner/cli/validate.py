@@ -261,7 +261,7 @@ def _problems(loaded: LoadedProfile, found: list[Layer]) -> tuple[Problem, ...]:
 
 def _judge(loaded: LoadedProfile, found: list[Layer], strict: bool) -> None:
     """Choose the exit code."""
-    errors = tuple(one for layer in found for one in layer.errors)
+    errors = tuple(one for one in _problems(loaded, found) if one.severity is Severity.ERROR)
     if errors:
         raise BadProfile(errors)
     for layer in found:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tuner.errors import BadUsage, Severity
+from tuner.errors import BadUsage
 from tuner.lint.kept_rule import BaseRule
 from tuner.lint.lint import BASE_RULES, RULES
 from tuner.modules.findings import FINDINGS
@@ -247,7 +247,7 @@ def _of_rule(about: About) -> CodeExplanation:
 def _of_base(rule: BaseRule) -> CodeExplanation:
     bad, good = (tuple(one.split("\n")) for one in ((*rule.bad, "")[0], (*rule.good, "")[0]))
     return CodeExplanation(
-        rule.code, "lint", Severity.WARNING.value, rule.why, rule.source, bad if rule.bad else (),
+        rule.code, "lint", rule.severity.value, rule.why, rule.source, bad if rule.bad else (),
         good if rule.bad else (),
     )  # fmt: skip
 

@@ -21,6 +21,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from tuner.engines.release import Release
+from tuner.errors import Severity
 from tuner.rainerscript.script import ScriptObject, ScriptPosition
 from tuner.rule import Rank
 
@@ -71,6 +72,12 @@ class BaseRule:
     rank: Rank
     check: Callable[[AskedBase], Iterable[Remark]]
 
+    @property
+    def severity(self) -> Severity:
+        """An error where no event of an action can arrive: rsyslogd runs so all the same, and
+        `validate` alone refuses it."""
+        return Severity.ERROR if self.rank is Rank.ALL_LOST else Severity.WARNING
+
 
 def of_base(
     code: str,
@@ -81,7 +88,7 @@ def of_base(
     good: tuple[str, ...],
     rank: Rank = Rank.LOSS,
 ) -> Callable[[Callable[[AskedBase], Iterable[Remark]]], BaseRule]:
-    """Makes a check a rule; it warns, as rsyslogd takes what it is about."""
+    """Makes a check a rule."""
 
     def rule(check: Callable[[AskedBase], Iterable[Remark]]) -> BaseRule:
         return BaseRule(code, why=why, source=source, bad=bad, good=good, rank=rank, check=check)

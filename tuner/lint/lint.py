@@ -212,4 +212,4 @@ def warnings_of(kept: KeptBase, release: Release) -> Iterator[Problem]:
     asked = AskedBase(kept, release)
     for rule in BASE_RULES:
         for at, message in rule.check(asked):
-            yield Problem(at.file, at.line, at.column, message, rule.code, Severity.WARNING)
+            yield Problem(at.file, at.line, at.column, message, rule.code, rule.severity)

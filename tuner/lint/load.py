@@ -244,12 +244,14 @@ def _parsed(
     draft = _drafted(leaf, below, beside, base)
     profile, source = draft.profile, draft.source
     findings = tuple(_problem(finding, source) for finding in lint(profile))
-    if profile.base is not None:
+    errors: tuple[Problem, ...] = ()
+    if profile.base is None:
+        errors = tuple(problem for problem in findings if problem.severity is Severity.ERROR)
+    else:
         # What runs so is no fault of the profile's: rsyslogd takes it.
         findings = tuple(replace(one, severity=Severity.WARNING) for one in findings)
         kept = profile.base.kept
         findings += (*kept.unset, *warnings_of(kept, profile.release))
-    errors = tuple(problem for problem in findings if problem.severity is Severity.ERROR)
     if source.problems or errors:
         raise BadProfile(_in_order(source.problems + errors, leaf, below))
     accept = profile.lint.accept

@@ -25,6 +25,7 @@ from tuner.reading import content
 from tuner.render.artefacts import fragment_path, rsyslog_conf
 from tuner.render.form import WHOLE, Form
 from tuner.render.templates import Templates
+from tuner.schema.numerals import counted
 from tuner.validate.complaints import place_in
 from tuner.validate.rsyslogd import (
     Check,
@@ -128,10 +129,12 @@ def layers(
     """
     found = (*memory_problems(loaded, memory_bytes()), *_replay_problems(loaded))
     here, accepted = accepted_apart(loaded.profile, found)
-    count = len(loaded.warnings) + len(here)
-    remark = f"{count} warning{'s' if count > 1 else ''}" if count else ""
+    every = (*loaded.warnings, *here)
+    errors = sum(one.severity is Severity.ERROR for one in every)
+    said = ((errors, "error"), (len(every) - errors, "warning"))
+    remark = ", ".join(counted(number, noun) for number, noun in said if number)
     notes = (*_notes(loaded, form), *acceptances(loaded.profile, (*loaded.accepted, *accepted)))
-    lint = Layer("lint", True, remark, here, notes)
+    lint = Layer("lint", not errors, remark, here, notes)
     if offline:
         return (Layer("schema", True), lint, Layer(RSYSLOGD, None, "--offline"))
     return (Layer("schema", True), lint, rsyslogd_layer(loaded, templates, form))

@@ -12,6 +12,7 @@ from tuner.rainerscript.gaps import Inexpressible
 from tuner.rainerscript.never_json import is_for_lines, never_json
 from tuner.rainerscript.script import OFF, ScriptObject, ScriptPosition
 from tuner.rainerscript.template import TemplatePiece, TemplateProperty, template_of
+from tuner.rule import Rank
 
 _BULK = 'type="omelasticsearch" searchType="" bulkmode="on"'
 _ACTION = f"action({_BULK})"
@@ -89,9 +90,10 @@ _DATED = (
         _DATED,
         _DATED.replace("%$year%.%$month%.%$day%", "%timereported:1:10:date-rfc3339%"),
     ),
+    rank=Rank.ALL_LOST,
 )
 def refused_name(asked: AskedBase) -> Iterator[Remark]:
-    """Names that the engine refuses whatever the event, and those meant as templates."""
+    """Names that the engine refuses whatever the event."""
     for address, one in asked.engine_actions:
         name = _static_name(one)
         pieces = _index_pieces(asked, one)
@@ -104,7 +106,21 @@ def refused_name(asked: AskedBase) -> Iterator[Remark]:
                 f"{address}: the engine refuses every document ({shown}), and rsyslog counts them "
                 f"as delivered: all events are lost; {_way_out(name)}",
             )
-        elif name is not None and name.count("%") > 1:
+
+
+@of_base(
+    "RT419",
+    why="searchIndex takes no %properties% without dynSearchIndex: an engine makes an index of "
+    "that very name where it has no capitals, and everything goes into it.",
+    source="rsyslog's manual: omelasticsearch; seen on Elasticsearch 8.19",
+    bad=(f'action({_BULK} searchIndex="logs-%$year%")',),
+    good=(_ACTION, f'action({_BULK} searchIndex="logs-100%")', _DATED),
+)
+def literal_name(asked: AskedBase) -> Iterator[Remark]:
+    """Names that were meant as templates, and are taken as they are."""
+    for address, one in asked.engine_actions:
+        name = _static_name(one)
+        if name is not None and name.count("%") > 1 and name_refusal(name) is None:
             yield Remark(
                 asked.place(address, "searchIndex"),
                 f"{address}: all documents go into one index that is really called {name}: "
@@ -260,6 +276,7 @@ _DOCUMENT = 'template(name="doc" type="list"{0}) {{ {1} }}\n' + f'action({_BULK}
         'template(name="doc" type="string" string="{\\"m\\":\\"%msg:::json%\\"}")\n'
         f'action({_BULK} template="doc")',
     ),
+    rank=Rank.ALL_LOST,
 )
 def no_json(asked: AskedBase) -> Iterator[Remark]:
     """Templates of which no event is a JSON object."""
