@@ -16,11 +16,12 @@ from tuner.diagnose.finding import (
     counted_when,
     nonzero,
 )
-from tuner.diagnose.given_up import FAILURES, counted, given_up, refused_posts, taken, to_engine
+from tuner.diagnose.given_up import FAILURES, given_up, refused_posts, taken, to_engine
 from tuner.diagnose.queues import QueueCourse
 from tuner.diagnose.settings import ENGINE_OUTPUT, Settings, called
 from tuner.modules.refused_bulks import WAITS_ON_ERRORS
 from tuner.rainerscript.counted import queue_of_action
+from tuner.schema.numerals import times
 
 _REBINDS_S = 10.0
 # Batches that are this part of what is configured, while more events wait; fewer say nothing.
@@ -195,7 +196,7 @@ def _away(
     evidence = [
         *(f"{name} {where.in_all(name):,}" for name in told),
         *(
-            f"{one.name} was suspended {counted(one.in_all('suspended'))}, for "
+            f"{one.name} was suspended {times(one.in_all('suspended'))}, for "
             f"{one.in_all('suspended.duration'):,} s by its own count"
             for one in suspended
         ),

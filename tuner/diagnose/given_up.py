@@ -19,6 +19,7 @@ from tuner.diagnose.finding import (
 )
 from tuner.diagnose.queues import QueueCourse
 from tuner.diagnose.settings import ENGINE_OUTPUT, OutputSettings, Settings, called
+from tuner.schema.numerals import times
 
 FAILURES = ("failed.http", "failed.httprequests", "failed.checkConn")
 """What omelasticsearch counts of requests that had no answer."""
@@ -106,7 +107,7 @@ def given_up(
     is_direct = all(one.action != action.name for one in every)
     given, waiting = taken(course, [action.name], every)
     what = "events and batches" if is_direct else "batches, not events"
-    evidence = f"{action.name} failed {counted(failed)} ({what})"
+    evidence = f"{action.name} failed {times(failed)} ({what})"
     if is_direct:
         evidence += f" of {given:,} events that came to it"
     least, certainty = -(-failed // 2) if is_direct else failed, Certainty.LIKELY
@@ -207,8 +208,3 @@ def refused_posts(course: CounterCourse, series: StatsSeries) -> Iterator[Produc
         ),
         Certainty.LIKELY,
     )  # fmt: skip
-
-
-def counted(times: int) -> str:
-    """`once`, `3 times`."""
-    return "once" if times == 1 else f"{times:,} times"

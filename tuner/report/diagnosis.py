@@ -14,7 +14,7 @@ from tuner.diagnose.queues import QueueCourse
 from tuner.diagnose.settings import ENGINE_OUTPUT
 from tuner.modules.stats_rounds import Unreadable
 from tuner.report.sections import Bullets, Caution, Paragraph, PlainBlock, Table
-from tuner.schema.numerals import counted, eps, mebibytes, seconds, share
+from tuner.schema.numerals import counted, eps, mebibytes, seconds, share, times
 
 _BARS = "▁▂▃▄▅▆▇█"
 _CHART = 16
@@ -122,9 +122,10 @@ def traffic_text(traffic: ProductionTraffic) -> str:
 
 def _of_counters(host: Diagnosed) -> str:
     course = host.course
+    starts = len(course.starts)
     told = [
         "; impstats resets them each round" if course.has_resets else "",
-        f"; rsyslogd began anew {len(course.starts):,} times, first at "
+        f"; rsyslogd began anew {times(starts)}, {'first ' if starts > 1 else ''}at "
         f"{local_time(course.starts[0])}"
         if course.starts
         else "",

@@ -18,6 +18,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def times(number: int) -> str:
+    """`once`, `3 times`."""
+    return "once" if number == 1 else f"{number:,} times"
+
+
 def percent(ratio: float) -> str:
     """A ratio as a signed change: 1.37 gives `+37.0 %`."""
     return f"{(ratio - 1) * 100:+.1f} %"
