@@ -7,11 +7,10 @@ year that the line itself does not say.
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import datetime
 
 from tuner.cases.run import Came
 from tuner.engines.refusals import document_refusal
@@ -33,7 +32,7 @@ def recorded(
     about: Mapping[str, str],
     lines: Sequence[str],
     came: Sequence[Sequence[Came]],
-    today: date,
+    now: datetime,
     way: str | None = None,
 ) -> str:
     """The text of a file of cases `about` a profile or a configuration; of each line `came` has
@@ -41,7 +40,7 @@ def recorded(
     no document."""
     head = [f"{flow(key)}: {flow(value)}" for key, value in about.items()]
     cases = [
-        _case(name, line, came[2 * number], came[2 * number + 1], today)
+        _case(name, line, came[2 * number], came[2 * number + 1], now)
         | ({} if way is None else {"input": way})
         for number, (name, line) in enumerate(zip(_names(lines), lines, strict=True))
     ]
@@ -60,10 +59,10 @@ def _names(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _case(
-    name: str, line: str, first: Sequence[Came], again: Sequence[Came], today: date
+    name: str, line: str, first: Sequence[Came], again: Sequence[Came], now: datetime
 ) -> dict[str, object]:
     pairs = zip(first, again, strict=False)
-    known = _Known(line, today)
+    known = _Known(line, now)
     expect = [_arrival(one, other, known) for one, other in pairs if one.output == other.output]
     outputs = list(dict.fromkeys(one.output for one in first))
     return {"name": name, "line": line, "outputs": outputs} | ({"expect": expect} if expect else {})
@@ -74,14 +73,19 @@ class _Known:
     """The line that was sent, and the day."""
 
     line: str
-    today: date
+    now: datetime
 
     def is_of_now(self, text: str) -> bool:
         """Whether a date is today's or this month's, or a time is of today; those that the line
         has to the second are its own."""
         digits = re.sub(r"\D", "", text)
-        is_today = digits[:8] == f"{self.today:%Y%m%d}" or digits == f"{self.today:%Y%m}"
+        is_today = digits[:8] == f"{self.now:%Y%m%d}" or digits == f"{self.now:%Y%m}"
         return is_today and not (":" in text and text in self.line)
+
+    def is_unix_now(self, number: float) -> bool:
+        """Whether a number is a time of now, in seconds or milliseconds since 1970."""
+        now = self.now.timestamp()
+        return any(abs(number / unit - now) < _TODAY_S for unit in (1, 1000))
 
 
 def _arrival(came: Came, again: Came, known: _Known) -> dict[str, object]:
@@ -111,24 +115,19 @@ def _arrival(came: Came, again: Came, known: _Known) -> dict[str, object]:
 def _value(value: object, again: object, known: _Known) -> object:
     if isinstance(value, str):
         return _text(value, again if isinstance(again, str) else "", known)
-    is_time = isinstance(value, int | float) and _is_unix_now(value)
+    is_time = isinstance(value, int | float) and known.is_unix_now(value)
     return value if value == again and not is_time else {"pattern": _ANY}
-
-
-def _is_unix_now(number: float) -> bool:
-    """Whether a number is a time of today, in seconds or milliseconds since 1970."""
-    return any(abs(number / unit - time.time()) < _TODAY_S for unit in (1, 1000))
 
 
 def _text(text: str, again: str, known: _Known) -> object:
     """A text that is the same each time, or the pattern of one that is not."""
-    year = str(known.today.year)
+    year = str(known.now.year)
     pattern, end = "", 0
     for found in re.finditer(rf"(?:{TIME.pattern})|{_UNIX}|(?<!\d){year}{_DATE}", text):
         pattern += _escaped(text[end : found.start()])
         end = found.end()
-        is_unix = found[0].isdecimal() and _is_unix_now(int(found[0]))
-        if is_now(found[0]) or is_unix or known.is_of_now(found[0]):
+        is_unix = found[0].isdecimal() and known.is_unix_now(int(found[0]))
+        if is_now(found[0], known.now) or is_unix or known.is_of_now(found[0]):
             pattern += _like(found[0])
         elif found[0].startswith(year) and year not in known.line:
             pattern += _YEAR + _escaped(found[0].removeprefix(year))

@@ -276,7 +276,7 @@ def _record(
     key = "conf" if subject_path.suffix == CONFIGURATION else "profile"
     beside = os.path.relpath(subject_path, path.parent)
     about = {key: str(subject_path) if subject_path.is_absolute() else beside}
-    write_whole(path, recorded(about, lines, came, datetime.now(UTC).date(), by_input and way))
+    write_whole(path, recorded(about, lines, came, datetime.now(UTC), by_input and way))
     for line in _untested(subject):
         say(line)
     result(f"{path}: {counted(len(lines), 'case')}, by {way}: read what was recorded, then keep it")

@@ -205,16 +205,17 @@ _FORMATS = ("%Y %b %d %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y%m%d%H%M%S")
 
 def _without_now(text: str) -> str:
     """A text with the times at which it came to rsyslogd all alike, each in its own format."""
-    return TIME.sub(lambda found: _shape(found[0]) if is_now(found[0]) else found[0], text)
+    now = datetime.now(UTC)
+    return TIME.sub(lambda found: _shape(found[0]) if is_now(found[0], now) else found[0], text)
 
 
 def _shape(time: str) -> str:
     return re.sub("[A-Z][a-z]{2}", "Mon", re.sub(r"\d", "0", time.replace("  ", " 0")))
 
 
-def is_now(text: str) -> bool:
-    """Whether a time is that of a clock today, while two events come."""
-    now = datetime.now(UTC).astimezone()
+def is_now(text: str, now: datetime) -> bool:
+    """Whether a time is that of a clock then, while two events come."""
+    now = now.astimezone()
     if len(text) == _SECONDS_LENGTH and text.isdecimal():
         return abs(int(text) - now.timestamp()) < _APART.total_seconds()
     with suppress(ValueError):
