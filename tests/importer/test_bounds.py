@@ -18,7 +18,6 @@ import pytest
 from tests.importer.test_import import DOCUMENT, imported, listed
 from tuner.errors import BadProfile
 from tuner.importer.translate import translate
-from tuner.importer.wanted import wanted_by
 from tuner.importer.written import profile_text
 from tuner.lint.load import parse_profile
 from tuner.rainerscript.configuration import (
@@ -33,6 +32,7 @@ from tuner.rainerscript.script import If, Operation
 from tuner.rainerscript.template import extended
 from tuner.rainerscript.tokens import ReadAllowance
 from tuner.rainerscript.view import view_of
+from tuner.rainerscript.wanted import wanted_by
 from tuner.validate.layers import original_layer
 from tuner.validate.rsyslogd import Check
 

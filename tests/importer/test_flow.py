@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.importer.test_import import DOCUMENT, imported, listed
-from tuner.importer.conditions import Precondition
 from tuner.importer.flow import Walk
 from tuner.importer.reached import (
     KEPT,
@@ -20,6 +19,7 @@ from tuner.importer.reached import (
     why_bound,
 )
 from tuner.importer.steps import step_of
+from tuner.rainerscript.conditions import Precondition
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
 from tuner.rainerscript.parser import parse

@@ -10,11 +10,11 @@ from tuner.flood.heads import STYLES
 from tuner.flood.replayed import replayed_file
 from tuner.flood.spec import RUN_S, FloodSpec
 from tuner.flood.transport import Credentials, Transport
-from tuner.importer.wanted import wanted_by
 from tuner.modules.input import LOOPBACK, Format, Input, Listener
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
+from tuner.rainerscript.wanted import wanted_by
 
 
 def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSpec:

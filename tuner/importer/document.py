@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TypeGuard
 
-from tuner.importer.conditions import PROPERTY_ALIASES, path_of
 from tuner.importer.unquoted import type_without_quotes
 from tuner.modules.field import DocumentField
 from tuner.modules.text_source import TIMES
+from tuner.rainerscript.conditions import PROPERTY_ALIASES, path_of
 from tuner.rainerscript.gaps import Gaps, Inexpressible
 from tuner.rainerscript.parameters import misfit
 from tuner.rainerscript.script import ON, ScriptPosition, Statement

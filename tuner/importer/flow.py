@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from tuner.importer.conditions import Precondition, variables
 from tuner.importer.reached import Guards, Reached, kind_of, meet, read_by, written_by
+from tuner.rainerscript.conditions import Precondition, variables
 from tuner.rainerscript.gaps import Gap, Gaps
 from tuner.rainerscript.script import (
     QUEUE,

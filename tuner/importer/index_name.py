@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from tuner.engines.index import Index
-from tuner.importer.conditions import path_of
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
+from tuner.rainerscript.conditions import path_of
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
 from tuner.rainerscript.parameters import misfit

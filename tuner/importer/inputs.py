@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tuner.importer.conditions import variables
 from tuner.modules.input import Input, Listener
+from tuner.rainerscript.conditions import variables
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gaps
 from tuner.rainerscript.parameters import INPUT_MODELS, certificates, input_of, keys_of_model

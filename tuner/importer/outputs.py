@@ -10,7 +10,6 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from tuner.importer.conditions import filter_of
 from tuner.importer.document import STANDARD_JSON, line_of_template
 from tuner.importer.flow import Walk
 from tuner.importer.index_name import file_name_of
@@ -41,6 +40,7 @@ from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.output import BuiltinTemplate, Lines
 from tuner.modules.registry import OUTPUTS, name_of
 from tuner.profile.source import at
+from tuner.rainerscript.conditions import filter_of
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
 from tuner.rainerscript.parameters import certificates, is_text, known, misfit, queue_of
 from tuner.rainerscript.script import QUEUE, Block, Parameter, ScriptObject, Statement, Word

@@ -9,7 +9,6 @@ from urllib.parse import SplitResult, unquote
 
 from pydantic import TypeAdapter
 
-from tuner.importer.conditions import path_of
 from tuner.importer.document import (
     STANDARD_JSON,
     fields_of_template,
@@ -21,6 +20,7 @@ from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omhttp import Header, OmhttpOutput
 from tuner.modules.queue import Queue
 from tuner.modules.secrets import HttpTls, Tls
+from tuner.rainerscript.conditions import path_of
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
 from tuner.rainerscript.parameters import keys_of_model, known

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tuner.importer.conditions import Precondition, variables
 from tuner.importer.document import WHOLE_JSON
+from tuner.rainerscript.conditions import Precondition, variables
 from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.script import (
     Call,

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count, groupby
 
-from tuner.importer.conditions import PRIORITY, property_name
 from tuner.importer.flow import negated
 from tuner.importer.reached import Reached, templates_in
 from tuner.modules.omelasticsearch import ASKS_AT_START
+from tuner.rainerscript.conditions import PRIORITY, property_name
 from tuner.rainerscript.configuration import Parts, is_module
 from tuner.rainerscript.gaps import Gap, Gaps
 from tuner.rainerscript.printing import printed

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tuner.importer.conditions import filter_of, path_of, property_name
 from tuner.importer.reached import Reached, kind_of
 from tuner.modules.registry import STEPS, name_of
 from tuner.modules.step import SetStep, StreamStep, UnsetStep
 from tuner.modules.text_source import TIMES
+from tuner.rainerscript.conditions import filter_of, path_of, property_name
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gaps, Inexpressible
 from tuner.rainerscript.parameters import is_text, known, misfit

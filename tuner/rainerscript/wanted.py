@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 
-from tuner.importer.conditions import TextTest, test_of
 from tuner.modules.priorities import FACILITIES, SEVERITIES, priority_name
+from tuner.rainerscript.conditions import TextTest, test_of
 from tuner.rainerscript.gaps import Inexpressible
 from tuner.rainerscript.objects import Base
 from tuner.rainerscript.script import (

@@ -11,9 +11,9 @@ import pytest
 from tuner.flood.messages import Messages
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport
-from tuner.importer.wanted import wanted_by
 from tuner.rainerscript.configuration import LocalFiles, configuration
 from tuner.rainerscript.objects import base_of
+from tuner.rainerscript.wanted import wanted_by
 from tuner.traffic.sample import MessageTemplate, TrafficSample
 
 ES = 'action(type="omelasticsearch" server="es1" searchType="")'
