@@ -135,3 +135,17 @@ def test_what_is_no_document_is_not_recorded_as_one_without_fields() -> None:
     came = Came("es", Arrival("logs", None, '{"a":1'))
     with pytest.raises(JobFailed, match=r"es writes no JSON object for the line 'x'"):
         recorded({"conf": "a.conf"}, ["x"], [[came], [came]], NOW)
+
+
+def test_no_secret_of_a_configuration_is_recorded_or_told(tmp_path: Path) -> None:
+    came = document({"message": "a", "password": "Canary1x", "db": {"token": "Canary2x"}})
+    told = recorded({"conf": "a.conf"}, ["x"], [[came], [came]], NOW)
+    assert "Canary" not in told
+    assert expected("x", came, came, tmp_path).fields["password"] == FieldRule(pattern=".+")
+    wrong = cases_of(told.replace('password: {pattern: ".+"}', "password: x"), tmp_path)
+    (done,) = judged(wrong, [[came]])
+    assert [one.message for one in done.problems] == ['x: es: password should be "x", is ***']
+    extra = document({"password": "Canary1x"}, "other")
+    (done,) = judged(wrong, [[came, extra]])
+    assert "index other" in str(done.problems)
+    assert "Canary" not in str(done.problems)

@@ -11,6 +11,8 @@ from tuner.cases.load import LoadedCases
 from tuner.cases.model import Case, ExpectedArrival, FieldRule, FieldValue, TextRule, TextValue
 from tuner.cases.run import Came
 from tuner.errors import KeyPath, Problem
+from tuner.rainerscript.secrets import names_secret
+from tuner.validate.equality import Arrival
 
 NOT_AS_EXPECTED = "RT022"
 _LONGEST = 200
@@ -120,7 +122,10 @@ def _of(one: ExpectedArrival, came: Came) -> Iterator[tuple[KeyPath, str]]:
     fields = arrival.fields
     if fields is None:
         path: KeyPath = ("fields",) if one.fields else ()
-        yield path, f"it is no JSON object with each key once: {arrival.text[:_LONGEST]}"
+        yield (
+            path,
+            f"it is no JSON object with each key once: {_without_secrets(arrival)[:_LONGEST]}",
+        )
         return
     for name, value in one.fields.items():
         wanted = _unlike_field(name, value, fields)
@@ -140,13 +145,14 @@ def _unlike_field(name: str, value: FieldValue, fields: Mapping[str, object]) ->
     inner = {key: one for key, one in fields.items() if key.startswith(f"{name}.")}
     is_there = name in fields or bool(inner)
     given = fields.get(name, inner)
+    shown = "***" if names_secret(name) else _json(given)
     if isinstance(value, FieldRule) and value.pattern is None:
-        return f"should be absent, is {_json(given)}" if is_there else None
+        return f"should be absent, is {shown}" if is_there else None
     if isinstance(value, FieldRule):
         wanted, fits = f"match {value.pattern}", is_there and _fits(str(value.pattern), given)
     else:
         wanted, fits = f"be {_json(value)}", is_there and _same(value, given)
-    return None if fits else _said(wanted, given if is_there else None, is_there=is_there)
+    return None if fits else f"should {wanted}, {f'is {shown}' if is_there else 'is not there'}"
 
 
 def _same(value: object, given: object) -> bool:
@@ -161,9 +167,8 @@ def _fits(pattern: str, given: object) -> bool:
     return given is not None and re.fullmatch(pattern, text, re.DOTALL) is not None
 
 
-def _said(wanted: str, given: object, *, is_there: bool = True) -> str:
-    is_missing = given is None and not is_there
-    return f"should {wanted}, " + ("is not there" if is_missing else f"is {_json(given)}")
+def _said(wanted: str, given: str | None) -> str:
+    return f"should {wanted}, is {_json(given)}"
 
 
 def _json(value: object) -> str:
@@ -179,4 +184,13 @@ def _counted(left: Sequence[Came]) -> str:
 def _shown(came: Came) -> str:
     arrival = came.arrival
     where = arrival.place or f"index {arrival.index}"
-    return f"{where}: {arrival.text[:_LONGEST]}"
+    return f"{where}: {_without_secrets(arrival)[:_LONGEST]}"
+
+
+def _without_secrets(arrival: Arrival) -> str:
+    """What came, without the values of fields that are called so."""
+    text = arrival.text
+    for name, value in (arrival.fields or {}).items():
+        if isinstance(value, str) and value and names_secret(name):
+            text = text.replace(value, "***")
+    return text

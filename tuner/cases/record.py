@@ -1,7 +1,7 @@
 """Cases from sample lines: what came of each, which is then what it must become; pure.
 
 Each line was sent twice: what differs, and times and dates of today, become patterns; so does a
-year that the line itself does not say.
+year that the line itself does not say, and what the name of its field calls a secret.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tuner.engines.refusals import document_refusal
 from tuner.errors import JobFailed
 from tuner.importer.written import item_lines
 from tuner.profile.edit.splice import flow
+from tuner.rainerscript.secrets import names_secret
 from tuner.validate.equality import TIME, is_now
 
 TIME_ZONE = "UTC"
@@ -106,7 +107,10 @@ def _arrival(came: Came, again: Came, known: _Known) -> dict[str, object]:
         is_made = one.document_id != other.document_id
         found["id"] = {"pattern": _UUID} if is_made else one.document_id
     fields, others = one.fields or {}, other.fields or {}
-    told = {name: _value(value, others.get(name), known) for name, value in fields.items()}
+    told = {
+        name: {"pattern": _ANY} if names_secret(name) else _value(value, others.get(name), known)
+        for name, value in fields.items()
+    }
     # An object without members is no value that a case can name.
     found["fields"] = {name: value for name, value in told.items() if value != {}}
     return found
