@@ -61,10 +61,10 @@ def _differences(case: Case, came: Sequence[Came]) -> Iterator[tuple[KeyPath, st
             by = "" if one.output is None else f" by {one.output}"
             yield here, f"no {what} came{by}; {_counted(left)}"
             continue
-        best = min(fitting, key=lambda each: len(tuple(_of(one, each))))
+        best = min(fitting, key=lambda each: len(tuple(_misfits(one, each))))
         left.remove(best)
         expected.add(best.output)
-        for path, text in _of(one, best):
+        for path, text in _misfits(one, best):
             yield (*here, *path), f"{best.output}: {text}"
     for each in left:
         if each.output in expected:
@@ -78,7 +78,7 @@ def _differences(case: Case, came: Sequence[Came]) -> Iterator[tuple[KeyPath, st
 def _fitted(expect: Sequence[ExpectedArrival], came: Sequence[Came]) -> dict[int, int]:
     """By the number of what came, that of the expectation which it fits: as many as can be."""
     fits = [
-        [n for n, each in enumerate(came) if _may_be(one, each) and not [*_of(one, each)]]
+        [n for n, each in enumerate(came) if _may_be(one, each) and not [*_misfits(one, each)]]
         for one in expect
     ]
     taken = dict[int, int]()
@@ -103,7 +103,7 @@ def _may_be(one: ExpectedArrival, came: Came) -> bool:
     return is_mine and one.is_line == bool(came.arrival.place)
 
 
-def _of(one: ExpectedArrival, came: Came) -> Iterator[tuple[KeyPath, str]]:
+def _misfits(one: ExpectedArrival, came: Came) -> Iterator[tuple[KeyPath, str]]:
     """In what an arrival is not as expected."""
     arrival = came.arrival
     texts: dict[str, tuple[TextValue | None, str | None]] = {

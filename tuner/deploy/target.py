@@ -287,7 +287,7 @@ def _facts(pairs: list[tuple[str, str]], paths: Container[str]) -> Facts:
 def _examined(
     pairs: list[tuple[str, str]], paths: Container[str], asked: Container[str]
 ) -> Examined:
-    """The same."""
+    """Raises KeyError and ValueError for what is missing, or not of our script."""
     said = dict(pairs)
 
     def paths_of(kind: str) -> tuple[str, ...]:
@@ -309,7 +309,7 @@ def _examined(
 
 
 def _counted(pairs: list[tuple[str, str]], ports: Container[int]) -> Counted:
-    """The same."""
+    """Raises KeyError and ValueError for what is missing, or not of our script."""
     said = dict(pairs)
     drops = {}
     for word, rest in pairs:
@@ -328,7 +328,7 @@ def _counted(pairs: list[tuple[str, str]], ports: Container[int]) -> Counted:
 
 
 def _previous(pairs: list[tuple[str, str]], paths: Paths) -> Previous | None:
-    """The same."""
+    """Raises KeyError and ValueError for what is missing, or not of our script."""
     if not pairs:
         return None
     files = tuple(_replaced(rest, paths) for word, rest in pairs if word == "was")

@@ -82,15 +82,16 @@ class LocalFiles:
 
     @property
     def environment(self) -> Mapping[str, str] | None:
-        """The same."""
+        """Our environment."""
         return os.environ
 
     def read(self, path: str) -> bytes:
-        """The same."""
+        """The first bytes of a file, one more than a configuration may have; raises OSError."""
         return content(path, MAX_BYTES + 1)
 
     def listed(self, folder: str) -> Mapping[str, bool]:
-        """The same."""
+        """The names in a folder, and whether each is a file or the like; empty where it cannot be
+        listed."""
         try:
             return {one.name: not one.is_dir() for one in Path(folder).iterdir()}
         except PermissionError:

@@ -151,7 +151,7 @@ class View:
 def view_of(base: Base, settings: Mapping[str, object] | None) -> View:
     """What a profile knows of a configuration, and of the settings in the template of its indices,
     None where it has none."""
-    view = _Viewing(base, _known_settings(settings or {}, Gaps())).view()
+    view = _ViewBuilder(base, _known_settings(settings or {}, Gaps())).view()
     return replace(view, has_template=settings is not None)
 
 
@@ -173,7 +173,7 @@ def _known_settings(settings: Mapping[str, object], gaps: Gaps) -> dict[str, obj
 
 
 @dataclass
-class _Viewing:
+class _ViewBuilder:
     base: Base
     settings: Mapping[str, object]
     data: dict[str, object] = field(default_factory=dict)

@@ -47,7 +47,7 @@ def write(
     _require_named(directory)
     files, read = _with_digests(artefacts), _resolved(inputs)
     _require_ours(files, directory, read)
-    with _told_of():
+    with _saying_why():
         states = _states(files, directory, read)
         for file in files:
             (directory / file.path).parent.mkdir(parents=True, exist_ok=True)
@@ -257,7 +257,7 @@ def write_new(files: Mapping[Path, str], private: Container[Path] = ()) -> None:
             raise Refused(f"{path} exists: name another file, or move it")
     with contextlib.ExitStack() as undo:
         for path in files:
-            with _told_of(path):
+            with _saying_why(path):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.touch(0o600 if path in private else 0o666, exist_ok=False)
             undo.callback(path.unlink, missing_ok=True)
@@ -293,7 +293,7 @@ def _put(files: Iterable[tuple[Path, str, int | None]]) -> None:
             _finish(path, beside, text, mode)
             finished.append((path, beside))
         for path, beside in finished:
-            with _told_of(path):
+            with _saying_why(path):
                 beside.replace(path)
 
 
@@ -305,7 +305,7 @@ def _beside(path: Path) -> Path:
 
 def _finish(path: Path, beside: Path, text: str, mode: int | None) -> None:
     """Write what will be `path` beside it, to the disk."""
-    with _told_of(path):
+    with _saying_why(path):
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         with os.fdopen(handle, "wb") as file:
             if mode is not None:
@@ -318,7 +318,7 @@ def _finish(path: Path, beside: Path, text: str, mode: int | None) -> None:
 
 
 @contextlib.contextmanager
-def _told_of(path: Path | None = None) -> Iterator[None]:
+def _saying_why(path: Path | None = None) -> Iterator[None]:
     """Raise JobFailed where a path cannot be written: this one, or else what the error names."""
     try:
         yield

@@ -75,7 +75,7 @@ class Forecast:
 
     def _spend(self) -> Spending:
         setup = self.setup
-        first = [one for one in self._of(Phase.WARM_UP) if one.number < 0]
+        first = [one for one in self._trials_in(Phase.WARM_UP) if one.number < 0]
         began_s = max((one.ended_s for one in first), default=self.machines.now_s())
         warm_up_s = [seconds for one in first if (seconds := self._own_overhead_s(one)) is not None]
         calibrating_s = [each for one, each in self._beside_s if one.phase is Phase.CALIBRATE]
@@ -102,7 +102,7 @@ class Forecast:
         """What half of the planned climb, but for the trials that were made, takes in seconds: so
         much is not given up for what follows it."""
         kept = min(self.plans.searching, max(FEWEST_SEARCH_TRIALS, self.plans.searching // 2))
-        left = max(0, kept - len(self._of(Phase.SEARCH)))
+        left = max(0, kept - len(self._trials_in(Phase.SEARCH)))
         return self._by_each(left) * self.takes_s(self.plans.search)
 
     def _blocks_kept(self, best: Changes) -> int:
@@ -138,7 +138,7 @@ class Forecast:
     def _finals_s(self, best: Changes) -> float:
         """What is kept for the finals, in seconds: nothing as long as there is little to choose
         from, as in a session that resumed late, and no more than the climb leaves."""
-        if len(self._of(Phase.SEARCH)) < FEWEST_SEARCH_TRIALS:
+        if len(self._trials_in(Phase.SEARCH)) < FEWEST_SEARCH_TRIALS:
             return 0.0
         finals_s = self._by_each(self.plans.finals) * self.takes_s(self.plans.final)
         climb_s = self._climb_s()
@@ -148,7 +148,7 @@ class Forecast:
         """The seconds that are left before the runs at a fixed rate and the confirmation of
         `best`."""
         plans = self.plans
-        checks_s = 0.0 if self._of(Phase.CHECK) else plans.checks_s
+        checks_s = 0.0 if self._trials_in(Phase.CHECK) else plans.checks_s
         restarts = self._restarts(best, self.planned_pairs(best))
         if checks_s and self.setup.restarts_for(best):
             restarts += _SIDES
@@ -170,7 +170,7 @@ class Forecast:
         """How many blocks that take the winner apart are still planned."""
         if not self.setup.effects:
             return 0
-        return max(0, self.plans.blocks - len(self._of(Phase.EFFECTS)) // _SIDES)
+        return max(0, self.plans.blocks - len(self._trials_in(Phase.EFFECTS)) // _SIDES)
 
     def blocks_of(self, best: Changes) -> int:
         """How many blocks a design that takes `best` apart may have: those that were measured, and
@@ -319,7 +319,7 @@ class Forecast:
         if last.phase is Phase.RECIPE:
             pairs_left = max(0, int(self.left_s() / self.pair_s(last.plan, last.changes)))
             return highest + 2 * len(self.machines.names) * pairs_left
-        confirming = self._of(Phase.CONFIRM)
+        confirming = self._trials_in(Phase.CONFIRM)
         if confirming:
             winners = [trial.changes for trial in confirming if trial.changes != BASELINE]
             winner = winners[-1] if winners else best
@@ -349,7 +349,7 @@ class Forecast:
         searching = machines * int(searching_s / self.takes_s(plans.search))
         return searching + plans.finals + apart
 
-    def _of(self, phase: Phase) -> list[Trial]:
+    def _trials_in(self, phase: Phase) -> list[Trial]:
         return [trial for trial in self.trials if trial.phase is phase]
 
     def _own_overhead_s(self, trial: Trial) -> float | None:
