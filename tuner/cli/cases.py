@@ -270,7 +270,7 @@ def _record(
     subject_path = given or LOCAL
     subject = subject_of(subject_path, site)
     way = _way(by_input, subject.surface)
-    with working(f"recording what becomes of {len(lines)} lines"):
+    with working(f"recording what becomes of {counted(len(lines), 'line')}"):
         sent = [Sent(way, line.encode()) for line in lines for _ in range(2)]
         came = run(subject.block, sent, TIME_ZONE)
     key = "conf" if subject_path.suffix == CONFIGURATION else "profile"

@@ -12,6 +12,7 @@ from tuner.measure.machines import Outlier
 from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.profile.model import Profile
 from tuner.profile.names import full_name, names_in
+from tuner.schema.numerals import seconds
 from tuner.search.budget import (
     Pace,
     affordable,
@@ -219,7 +220,7 @@ def bought(
         f"({plans.confirm.window_s:.1f} s each run){restarting}{fresh}"
     )
     yield (
-        f"time: {budget_s / _MINUTE_S:.3g} minutes in all, of which {begun_s:.0f} s start the "
+        f"time: {seconds(budget_s)} in all, of which {begun_s:.0f} s start the "
         "engine and warm it up"
     )
 
