@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.cli.here import here
 from tests.flood.receiver import Receiver
 
 COMMAND = str(Path(sys.executable).with_name("rsyslog-tune"))
@@ -100,19 +101,17 @@ def test_a_pace_that_was_not_kept_is_said_plainly() -> None:
 def test_wrong_options_are_one_sentence(
     arguments: tuple[object, ...], code: int, said: str
 ) -> None:
-    done = flood(9, *arguments)
-    assert done.returncode == code
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+    done = here("flood", "--port", 9, *arguments)
+    assert done.code == code
+    assert said in done.err
+    assert "Traceback" not in done.err
 
 
 def test_on_a_cluster_the_file_to_replay_is_that_of_each_load_host() -> None:
-    command = [COMMAND, "flood", "--cluster", "--target", "127.0.0.1:9", "--count", "5"]
-    done = subprocess.run(
-        [*command, "--replay", "some.log"], capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.returncode == 64
-    assert "--replay some.log: with --cluster an absolute path" in done.stderr
+    words = ("--cluster", "--target", "127.0.0.1:9", "--count", 5, "--replay", "some.log")
+    done = here("flood", *words)
+    assert done.code == 64
+    assert "--replay some.log: with --cluster an absolute path" in done.err
 
 
 @pytest.mark.parametrize("options", [["--rate", "1000"], ["--runs", "2:60"], ["--burst", "1:60"]])

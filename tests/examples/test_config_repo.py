@@ -54,6 +54,7 @@ def its_tests(collector: SshHost, repository: Path) -> subprocess.CompletedProce
     )  # fmt: skip
 
 
+@pytest.mark.full
 def test_the_ci_job_passes_and_sees_cases_that_fail_and_stale_files(
     repository: Path,
 ) -> None:

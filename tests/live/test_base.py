@@ -174,6 +174,7 @@ def test_a_queue_that_waits_is_learnt_from_all_the_same(tmp_path: Path) -> None:
         assert documents_per_event(learnt(lab, profile).expectation) == 1
 
 
+@pytest.mark.full
 def test_traffic_like_that_of_a_log_is_accounted_for(tmp_path: Path) -> None:
     lines = (
         f"<{(134, 131)[n % 3 == 0]}>Nov 25 17:00:{n % 60:02} web{n % 7} sshd[{n}]: Failed password "

@@ -48,6 +48,7 @@ def test_what_the_kernel_of_a_host_dropped_is_told(tmp_path: Path) -> None:
         assert calm.code == 0, calm.out + calm.err
 
 
+@pytest.mark.full
 def test_the_files_that_its_configuration_names_are_read(tmp_path: Path) -> None:
     conf = (LOGS / "queue-full.conf").read_text("utf-8")
     conf = conf.replace("/var/spool/rsyslog/impstats.log", LOG)

@@ -88,6 +88,7 @@ def test_a_character_that_is_cut_in_two_is_left_out(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.full
 def test_what_options_find_is_typed_safely(tmp_path: Path) -> None:
     fields = [
         field("i", type="integer", regex={"expression": "i=([^ ]*)", "submatch": 1}),
@@ -101,6 +102,7 @@ def test_what_options_find_is_typed_safely(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.full
 def test_empty_fields_are_skipped_null_or_blank(tmp_path: Path) -> None:
     fields = [
         *(field(f"{kind}.x", split={"delimiter": ",", "number": 1}, onEmpty=kind)
@@ -117,6 +119,7 @@ def test_empty_fields_are_skipped_null_or_blank(tmp_path: Path) -> None:
     assert found[1:] == [empty, empty]
 
 
+@pytest.mark.full
 def test_a_piece_of_csv_can_be_null_or_skipped(tmp_path: Path) -> None:
     fields = [{"column": name, "name": name, "onEmpty": kind}
               for name, kind in (("a", "null"), ("b", "skip"))]  # fmt: skip
@@ -125,6 +128,7 @@ def test_a_piece_of_csv_can_be_null_or_skipped(tmp_path: Path) -> None:
     assert found == [{"a": "x,y", "b": "z"}, {"a": None}, {"a": None}]
 
 
+@pytest.mark.full
 def test_times_come_in_the_formats_of_rsyslog(tmp_path: Path) -> None:
     formats = {
         "rfc3339": "2026-11-21T01:02:03.250000+01:00", "rfc3164": "Nov 21 01:02:03",
@@ -166,6 +170,7 @@ def test_every_source_is_known_to_rsyslog(tmp_path: Path) -> None:
     assert all(found.values())
 
 
+@pytest.mark.full
 def test_metadata_of_imfile_cannot_be_forged_by_the_event(tmp_path: Path) -> None:
     with scratch(tmp_path) as below, Sink(keep=1000) as sink:
         log = subfolder(below, "logs") / "app.log"
@@ -224,6 +229,7 @@ def test_an_index_is_named_by_a_value_that_it_may_hold(tmp_path: Path) -> None:
     assert found == [{"index": {"_index": f"app-{part}-2026_11"}} for _, part in NAMES]
 
 
+@pytest.mark.full
 def test_an_index_is_named_by_a_member_of_json(tmp_path: Path) -> None:
     changes = {
         "outputs[logs].index": {"name": "app", "by": {"json": "k8s.ns", "fallback": "none"}},
@@ -235,6 +241,7 @@ def test_an_index_is_named_by_a_member_of_json(tmp_path: Path) -> None:
     assert found == [{"index": {"_index": name}} for name in names]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("rotate", "separator", "name"),
     [("hourly", ".", "2026.11.21.01"), ("daily", "-", "2026-11-21"), ("weekly", ".", "2026.47"),
@@ -248,6 +255,7 @@ def test_dates_of_names_are_of_the_clock_that_is_asked_for(
     assert ours == {"index": {"_index": f"app-{name}"}}
 
 
+@pytest.mark.full
 def test_the_clock_of_rsyslog_names_an_index_too(tmp_path: Path) -> None:
     index = {"name": "app", "rotate": "monthly", "clock": "generated"}
     head = HEAD.replace(b"2026", b"1999")

@@ -29,6 +29,7 @@ def _values(became: Became) -> list[tuple[str, object]]:
     return [(index, json.loads(document)) for index, document in became.documents]
 
 
+@pytest.mark.full
 def test_names_of_senders_are_looked_up_as_before() -> None:
     """In filters, names of files, and for the host of messages that name none."""
     text = (
@@ -44,6 +45,7 @@ def test_names_of_senders_are_looked_up_as_before() -> None:
     assert both.original.files.keys() == {"localhost.log"}
 
 
+@pytest.mark.full
 def test_inputs_without_an_address_listen_on_all_of_both_kinds() -> None:
     listening: list[list[str]] = []
 
@@ -89,6 +91,7 @@ def test_values_without_quotes_keep_their_type() -> None:
     assert both.imported.kept == ()
 
 
+@pytest.mark.full
 def test_a_server_of_ipv6_without_a_port_has_curls() -> None:
     """rsyslogd takes the address for a port, and adds none, whatever serverPort says."""
     text = (
@@ -103,6 +106,7 @@ def test_a_server_of_ipv6_without_a_port_has_curls() -> None:
     assert profile == original == {"80", "443"}
 
 
+@pytest.mark.full
 def test_an_event_of_the_night_goes_to_the_day_of_utc_as_before() -> None:
     text = (
         f'{UDP}{ENGINE}template(name="i" type="list") {{ constant(value="logs-")\n'
@@ -119,6 +123,7 @@ def test_an_event_of_the_night_goes_to_the_day_of_utc_as_before() -> None:
     assert both.imported.kept == ()
 
 
+@pytest.mark.full
 def test_the_first_template_of_a_name_holds() -> None:
     twice = "".join(
         f'template(name="d" type="string" string="{name}:%msg%\\n")\n'
@@ -130,6 +135,7 @@ def test_the_first_template_of_a_name_holds() -> None:
     assert both.profile == both.original
 
 
+@pytest.mark.full
 def test_a_position_is_counted_from_either_end() -> None:
     text = (
         f'{UDP}{ENGINE}template(name="d" type="list") {{ constant(value="{{\\"tag\\":\\"")\n'
@@ -160,6 +166,7 @@ def test_what_is_set_later_does_not_get_into_messages_sent_as_they_are() -> None
     assert [one["name"] for one in listed(both.imported, "outputs")] == ["logs"]
 
 
+@pytest.mark.full
 def test_bytes_stay_as_they_are_beside_json_and_where_texts_are_cut() -> None:
     text = (
         f'{UDP}template(name="d" type="string" string="{{\\"m\\":\\"%msg:::json%\\"}}\\n")\n'
@@ -182,6 +189,7 @@ def test_bytes_stay_as_they_are_beside_json_and_where_texts_are_cut() -> None:
     assert both.imported.kept == ()
 
 
+@pytest.mark.full
 def test_a_character_that_is_cut_in_two_is_left_out_alone() -> None:
     template = (
         'template(name="cut" type="list") { constant(value="{\\"m\\":\\"")\n'
@@ -203,6 +211,7 @@ def test_a_character_that_is_cut_in_two_is_left_out_alone() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.full
 def test_tabs_of_files_stay_tabs() -> None:
     """What is read from files is not parsed, so that nothing escapes it on its way in."""
     text = (
@@ -216,6 +225,7 @@ def test_tabs_of_files_stay_tabs() -> None:
     assert both.profile == both.original
 
 
+@pytest.mark.full
 def test_an_action_that_rsyslogd_refuses_sends_nothing_in_the_profile_either() -> None:
     text = (
         f'{UDP}{ENGINE}{INTO}searchIndex="d" writeOperation="create")\n'

@@ -68,6 +68,7 @@ def test_a_profile_delivers_what_the_configuration_did(tmp_path: Path) -> None:
     assert places > 5
 
 
+@pytest.mark.full
 def test_a_configuration_without_an_engine_is_compared_by_its_files(tmp_path: Path) -> None:
     without = SAME.replace('module(load="omelasticsearch")', "").replace(
         'type="omelasticsearch" server="es1" template="doc" searchIndex="logs" bulkmode="on"',
@@ -78,6 +79,7 @@ def test_a_configuration_without_an_engine_is_compared_by_its_files(tmp_path: Pa
     assert re.search(r"the same: \d+ lines in \d+ places?, of 300 events", done.stderr)
 
 
+@pytest.mark.full
 def test_nothing_to_compare_is_no_success(tmp_path: Path) -> None:
     none = SAME[: SAME.index("if $sys")] + 'if $msg == "x" then stop\naction(type="ommail")\n'
     done = verified(none, tmp_path)
@@ -85,6 +87,7 @@ def test_nothing_to_compare_is_no_success(tmp_path: Path) -> None:
     assert "--verify has nothing to compare: of 300 events neither" in str(done.exception)
 
 
+@pytest.mark.full
 def test_lines_files_servers_and_sockets_that_differ_are_told() -> None:
     other = SAME.replace('address="127.0.0.1"', 'address="0.0.0.0"').replace('"es1"', '"es2"')
     other = other.replace('target="up.example"', 'target="down.example"')
@@ -102,6 +105,7 @@ def test_lines_files_servers_and_sockets_that_differ_are_told() -> None:
         )
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("nothing_left_behind")
 def test_an_rsyslogd_whose_sockets_take_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """At a load of 20 two of a hundred imports left one."""
@@ -138,6 +142,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not has_ipv6() or os.geteuid() != 0, reason="it makes a network of its own")
 def test_a_socket_that_an_input_opens_late_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """imtcp with TLS took a second longer than imudp, and was said not to listen."""
@@ -151,12 +156,14 @@ def test_a_socket_that_an_input_opens_late_is_waited_for(monkeypatch: pytest.Mon
     assert found == frozenset({"tcp 127.0.0.1:514", "tcp 127.0.0.1:10514"})
 
 
+@pytest.mark.full
 def test_what_comes_from_files_and_local_sockets_is_compared(tmp_path: Path) -> None:
     done = verified(LOCAL, tmp_path)
     assert done.exit_code == 0, done.exception or done.stderr
     assert re.search(r"the same: 300 documents, .* and 3\d\d lines in 1 place, of", done.stderr)
 
 
+@pytest.mark.full
 def test_files_that_differ_in_what_is_read_are_told() -> None:
     events, other = varied_events({}), LOCAL.replace("nginx/access*", "nginx/error*")
     one, two = (delivered(parse(text, "f")[0], events) for text in (LOCAL, other))
@@ -169,6 +176,7 @@ def test_files_that_differ_in_what_is_read_are_told() -> None:
     assert name == "/var/log/nginx/accessx.log"
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not has_ipv6(), reason="this machine has no loopback address of IPv6")
 def test_senders_of_ipv6_are_among_the_events() -> None:
     text = (
@@ -183,6 +191,7 @@ def test_senders_of_ipv6_are_among_the_events() -> None:
     assert abs(every - 2 * six) < 20
 
 
+@pytest.mark.full
 def test_a_condition_of_which_nothing_is_left_does_no_harm() -> None:
     """rsyslogd 8.2302 crashed on one with `continue` alone, first in a ruleset that is called."""
     text = (

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.here import here
 from tests.live.conftest import QUICK, tune, tune_and_signal
 from tests.live.test_metrics_file import samples
 from tuner.cli.options import duration_s
@@ -145,30 +146,37 @@ def test_a_signal_ends_everything(
 
 
 def test_a_run_directory_that_cannot_be_written_fails_before_anything_starts(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
-    done = tune("search", "--engine", "sink", "--budget", "60s", "--run-dir", "file/run",
-                folder=tmp_path)  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    done = here("search", "--engine", "sink", "--budget", "60s", "--run-dir", "file/run")
     assert done.code == 1
     assert "file/run" in done.err
     assert "starting" not in done.err
 
 
-def test_a_budget_too_small_names_the_smallest(tmp_path: Path) -> None:
-    done = tune("search", "--engine", "sink", "--budget", "5s", folder=tmp_path)
+def test_a_budget_too_small_names_the_smallest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = here("search", "--engine", "sink", "--budget", "5s")
     assert done.code == 64
     assert "is too small for a search and six pairs: use " in done.err
     assert not list(tmp_path.iterdir())
 
 
-def test_the_local_profile_is_taken_and_its_problems_are_named(tmp_path: Path) -> None:
+def test_the_local_profile_is_taken_and_its_problems_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "rsyslog-tune.yaml").write_text("name: x\nsize: 3\n", encoding="utf-8")
-    done = tune("search", "--engine", "sink", "--budget", "60s", folder=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    done = here("search", "--engine", "sink", "--budget", "60s")
     assert done.code == 78
     assert "rsyslog-tune.yaml:2:1" in done.err
 
 
+@pytest.mark.full
 def test_a_second_search_at_the_same_time_is_told_who_holds_the_machine(tmp_path: Path) -> None:
     import subprocess
 
@@ -190,15 +198,19 @@ def test_a_second_search_at_the_same_time_is_told_who_holds_the_machine(tmp_path
     assert not (tmp_path / "second").exists()
 
 
-def test_a_cluster_that_does_not_answer_is_exit_4(tmp_path: Path) -> None:
-    done = tune("search", "--elasticsearch", "http://127.0.0.1:9", "--budget", "5m",
-                folder=tmp_path)  # fmt: skip
+def test_a_cluster_that_does_not_answer_is_exit_4(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = here("search", "--elasticsearch", "http://127.0.0.1:9", "--budget", "5m")
     assert done.code == 4
     assert "does not answer" in done.err
 
 
-def test_a_cluster_elsewhere_is_refused_unless_this_machine_allows_it(tmp_path: Path) -> None:
-    done = tune("search", "--elasticsearch", "http://es.example:9200", "--budget", "5m",
-                folder=tmp_path)  # fmt: skip
+def test_a_cluster_elsewhere_is_refused_unless_this_machine_allows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = here("search", "--elasticsearch", "http://es.example:9200", "--budget", "5m")
     assert done.code == 5
     assert "es.example" in done.err

@@ -58,6 +58,7 @@ def killed(folder: Path) -> None:
     assert not daemons() - before
 
 
+@pytest.mark.full
 def test_killed_and_interrupted_it_goes_on_to_its_end_and_leaves_nothing(
     tmp_path: Path,
 ) -> None:

@@ -49,6 +49,7 @@ TESTED_ELSEWHERE = {
     "stocks-whitelist": "no flood sends CSV: test_stocks.py",
 }
 FOUND = [path for path in (*SHIPPED, *EXAMPLES) if path.stem not in TESTED_ELSEWHERE]
+QUICK = {"default", "durable", "lanes", "production"}
 MEASURED = [path for path in SHIPPED if path.stem not in {"default", "ecs-datastream"}]
 LINE = '<38>Nov 21 06:30:00 web-01 sshd[4711]: session "opened" for root'
 ONE_OF_EACH = ["imtcp", "imtcp-tls", "imudp", "imuxsock", "imfile", "imrelp"]
@@ -57,6 +58,13 @@ ONE_OF_EACH = ["imtcp", "imtcp-tls", "imudp", "imuxsock", "imfile", "imrelp"]
 def name_of(path: Path) -> str:
     """A profile by its name."""
     return path.stem
+
+
+def some(paths: list[Path]) -> list[object]:
+    """The profiles, of which `make test` tries a few."""
+    return [
+        path if path.stem in QUICK else pytest.param(path, marks=pytest.mark.full) for path in paths
+    ]
 
 
 def for_engine(text: str, release: Release) -> Profile:
@@ -93,7 +101,7 @@ def test_rsyslogd_accepts_it(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.each_rsyslogd("trials")
-@pytest.mark.parametrize("path", MEASURED, ids=name_of)
+@pytest.mark.parametrize("path", some(MEASURED), ids=name_of)
 def test_a_trial_of_it_accounts_for_every_event(tmp_path: Path, path: Path) -> None:
     profile = at_hand(path.read_text("utf-8"))
     with scratch(tmp_path) as folder, sink_lab(folder, new_run_id()) as lab:
@@ -112,7 +120,7 @@ def found(profile: Profile, engine: EngineClient, folder: Path) -> None:
 
 
 @pytest.mark.each_rsyslogd("engine")
-@pytest.mark.parametrize("path", FOUND, ids=name_of)
+@pytest.mark.parametrize("path", some(FOUND), ids=name_of)
 def test_an_event_of_it_is_found_as_described(
     each_engine: tuple[Release, EngineClient], tmp_path: Path, path: Path
 ) -> None:

@@ -116,6 +116,7 @@ class Elsewhere(SinkEngine):
         LabEngine.revive(self)
 
 
+@pytest.mark.full
 def test_an_engine_of_somebody_else_is_waited_for_and_then_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

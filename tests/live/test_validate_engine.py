@@ -91,6 +91,7 @@ def test_what_is_rendered_is_taken_and_nothing_is_stored(
         assert "engine         ok" in done.out
 
 
+@pytest.mark.full
 def test_another_release_is_told(engine: EngineClient, release: Release, tmp_path: Path) -> None:
     path = written(tmp_path, Release(elasticsearch="8.11"))
     done = tune(
@@ -145,6 +146,7 @@ def test_a_mapping_that_is_refused_is_told_at_its_field(
     assert "nonsense" in key_at(path, line)
 
 
+@pytest.mark.full
 def test_policies_that_the_minimal_engines_lack(
     engine: EngineClient, release: Release, tmp_path: Path
 ) -> None:
@@ -240,6 +242,7 @@ def test_shipped_profiles_come_through(
     assert indices(running_engine, "rsyslog-tune") == ()
 
 
+@pytest.mark.full
 def test_a_smoke_that_finds_something_else_fails(
     engine: EngineClient, release: Release, tmp_path: Path
 ) -> None:

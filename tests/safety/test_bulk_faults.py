@@ -64,12 +64,12 @@ class Case:
 
 
 CASES = (
-    Case("status=429", "429, 5xx in JSON"),
     # The batch was stored, is sent again, and then each of its events once more.
     Case("truncate", "half an answer", repeats=2),
     Case("errors", "200, but some documents 429 or 400"),
 )
 MORE_CASES = (
+    Case("status=429", "429, 5xx in JSON"),
     # libcurl repeats a request on a connection that was reset; it was stored the first time.
     Case("reset", "connection reset after storing"),
     Case("hang"),
@@ -112,6 +112,7 @@ def test_what_the_sink_does_to_a_batch_is_found_to_the_event(
         assert_next_trial_works(lab)
 
 
+@pytest.mark.full
 @row("F08")
 def test_a_failed_request_that_rsyslog_made_good_is_no_measurement_either(
     site: Path, run: int
@@ -128,7 +129,9 @@ def test_a_failed_request_that_rsyslog_made_good_is_no_measurement_either(
 
 
 @row("F08")
-@pytest.mark.parametrize("fault", ["delay=0.3", "reset-before"])
+@pytest.mark.parametrize(
+    "fault", [pytest.param("delay=0.3", marks=pytest.mark.full), "reset-before"]
+)
 def test_what_harms_no_event_is_measured(site: Path, fault: str, run: int) -> None:
     """An engine that is slow once is slow; libcurl repeats a batch that was reset unread."""
     with sink_lab(site, f"{fault},after=20") as lab:
