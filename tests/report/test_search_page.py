@@ -10,6 +10,7 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -21,6 +22,7 @@ from tests.report.test_runs import USED
 from tests.search.simulated import START_S, World, search
 from tuner.measure.bottleneck import judge as judge_stages
 from tuner.measure.measurement import Failure, FailureKind, Spent
+from tuner.report.page import _environment
 from tuner.report.page import page as page_of
 from tuner.report.plot_course import best_so_far
 from tuner.report.result import analyse
@@ -45,6 +47,12 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 def page(study: Study) -> str:
+    """The page without its drawings, which take most of the time."""
+    with mock.patch.dict(_environment().filters, {"svg": lambda _plot: "<svg></svg>"}):
+        return drawn(study)
+
+
+def drawn(study: Study) -> str:
     return page_of(search_report(analyse(study), Path("run")))
 
 
@@ -78,7 +86,7 @@ def assert_asks_for_nothing(found: Seen) -> None:
 
 
 def test_the_page_asks_for_nothing_and_is_small(study: Study) -> None:
-    shown = page(study)
+    shown = drawn(study)
     assert len(shown.encode()) < 1_000_000
     assert_asks_for_nothing(seen(shown))
 
@@ -90,7 +98,7 @@ def test_the_page_of_a_search_of_days_is_small_too(study: Study) -> None:
     after = [trial for trial in study.trials if trial.number > searched[-1].number]
     many = [*before, *searched * (4000 // len(searched)), *after]
     trials = tuple(replace(trial, number=number) for number, trial in enumerate(many, -1))
-    shown = page(replace(study, trials=trials))
+    shown = drawn(replace(study, trials=trials))
     assert len(shown.encode()) < 1_000_000
     text = seen(shown).text
     assert f"The last 250 of {len(trials)} trials; all of them are in trials.csv." in text
@@ -99,7 +107,7 @@ def test_the_page_of_a_search_of_days_is_small_too(study: Study) -> None:
 
 def test_the_page_is_the_same_for_the_same_journal(tmp_path: Path) -> None:
     written = search(tmp_path, World(START_S))
-    assert page(written) == page(read(tmp_path)) == page(read(tmp_path))
+    assert drawn(written) == drawn(read(tmp_path))
 
 
 def test_the_first_screen_has_the_verdict_and_its_numbers(study: Study) -> None:
@@ -216,14 +224,14 @@ def test_the_drawings_are_ours_whatever_the_users_matplotlibrc_says(
 ) -> None:
     import matplotlib as mpl
 
-    ours = page(study)
+    ours = drawn(study)
     monkeypatch.setitem(mpl.rcParams, "savefig.facecolor", "white")
     monkeypatch.setitem(mpl.rcParams, "lines.markeredgecolor", "black")
-    assert page(study) == ours
+    assert drawn(study) == ours
 
 
 def test_every_plot_has_a_sentence_and_its_figures(study: Study) -> None:
-    shown = page(with_stages(study))
+    shown = drawn(with_stages(study))
     figures = re.findall(r"<figure>.*?</figure>", shown, re.DOTALL)
     names = [re.findall(r'aria-labelledby="(\w+)-t', one)[0] for one in figures]
     assert set(names) == {"pairs", "freshness", "effects", "cost", "stages", "course", "time"}
@@ -285,7 +293,7 @@ def test_what_the_traffic_did_not_reach_is_among_what_was_not_tested(study: Stud
 
 
 def test_hostile_text_stays_text(study: Study) -> None:
-    shown = page(hostile(study))
+    shown = drawn(hostile(study))
     shown.encode("utf-8")
     found = seen(shown)
     assert_asks_for_nothing(found)
@@ -310,7 +318,7 @@ def test_a_search_that_ended_early_gets_a_page_that_claims_nothing(
     study: Study, ending: Ending, how: str
 ) -> None:
     for count in (0, 1, 3, len(study.trials) // 2):
-        shown = page(replace(study, trials=study.trials[:count], ending=ending))
+        shown = drawn(replace(study, trials=study.trials[:count], ending=ending))
         text = seen(shown).text
         assert "nothing is claimed" in text
         assert f"The search {how}." in text
