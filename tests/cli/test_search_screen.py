@@ -297,6 +297,7 @@ def test_a_pipe_gets_a_line_for_each_trial_and_nothing_else(tmp_path: Path) -> N
     assert ": window" not in shown
 
 
+@pytest.mark.full
 def test_verbose_says_every_stage_and_quiet_says_nothing(tmp_path: Path) -> None:
     told = piped(tmp_path / "a", "verbose")
     assert "trial 7: window\n" in told

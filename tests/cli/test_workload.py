@@ -61,6 +61,7 @@ def test_a_sample_is_written_and_read_again(log: Path, tmp_path: Path) -> None:
     assert TrafficSample.model_validate(answer["sample"]).messages == 200
 
 
+@pytest.mark.full
 def test_a_sample_of_many_kinds_of_messages_can_be_read_again(tmp_path: Path) -> None:
     """A file of a profile has at most 128 KiB: the rarest kinds give way."""
     log = tmp_path / "many.log"

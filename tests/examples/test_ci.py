@@ -104,6 +104,7 @@ def test_github_annotates_every_profile_that_is_wrong(repository: Path) -> None:
     assert "paris" not in done.stdout
 
 
+@pytest.mark.full
 def test_github_shows_what_a_stale_file_differs_in(repository: Path) -> None:
     script = steps()["Rendered files are those of the profiles"]
     assert run(script, repository).returncode == 0
@@ -138,6 +139,7 @@ def test_the_hooks_are_valid_for_pre_commit(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.full
 @needs_git
 def test_hooks_stop_a_commit_of_a_broken_profile_and_of_stale_files(repository: Path) -> None:
     """With the hooks taken from the manifest, and the tool that is installed already."""

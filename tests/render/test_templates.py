@@ -188,6 +188,7 @@ def test_a_folder_that_is_missing_or_stands_for_nothing_is_refused(tmp_path: Pat
         Templates(tmp_path)
 
 
+@pytest.mark.full
 def test_shipped_templates_are_compiled_once_and_again_when_that_was_damaged(
     tmp_path: Path,
 ) -> None:

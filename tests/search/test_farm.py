@@ -68,6 +68,7 @@ def test_a_machine_has_one_trial_at_a_time_and_a_pair_has_one_machine(tmp_path: 
         assert set(runs.values()) == {2}
 
 
+@pytest.mark.full
 def test_no_point_is_proposed_while_it_is_under_way(tmp_path: Path) -> None:
     study = search(tmp_path, rack(8), name="random")
     points = [one.changes for one in study.of(Phase.SEARCH)]
@@ -164,7 +165,9 @@ def test_without_a_machine_the_search_fails_and_names_the_reason(tmp_path: Path)
     assert counted_once(resumed)
 
 
-@pytest.mark.parametrize("share", [0.1, 0.35, 0.6, 0.8, 0.95])
+@pytest.mark.parametrize(
+    "share", [0.35, 0.95, *(pytest.param(one, marks=pytest.mark.full) for one in (0.1, 0.6, 0.8))]
+)
 def test_what_was_under_way_in_a_crash_is_asked_again_and_nothing_counts_twice(
     tmp_path: Path, share: float
 ) -> None:
