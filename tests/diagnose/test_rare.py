@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.diagnose.worlds import (
@@ -298,3 +300,19 @@ def test_a_part_on_disk_that_nothing_leaves_stands_still() -> None:
     }  # fmt: skip
     causes = {one.cause for one in made(stuck).findings}
     assert causes == {Cause.STANDS_STILL, Cause.ON_DISK}
+
+
+@pytest.mark.parametrize(("last", "is_told"), [(ROUNDS, True), (ROUNDS - 4, False)])
+def test_a_queue_whose_lines_were_lost_is_no_sign_of_a_rate_limit(last: int, is_told: bool) -> None:
+    """Counters that are messages themselves: the last ones of the queue are missing."""
+
+    def rounds() -> Iterator[StatsRound]:
+        for n in range(ROUNDS):
+            came = 1000 * n + (9000 if is_told else 0)
+            objects = [StatsObject("imtcp", "imtcp", {"submitted": came})]
+            if n < last:
+                objects.append(StatsObject(*MAIN, dict(queue(1000, 1000)(n))))
+            yield StatsRound(n * INTERVAL_S, tuple(objects))
+
+    (one,) = diagnose(courses(rounds()), Settings())
+    assert (Cause.RATE_LIMIT in {each.cause for each in one.findings}) is is_told

@@ -458,7 +458,7 @@ def test_several_files_are_restored_together_after_a_kill_at_each_step(
     assert site.killed("--confirm-within", "1h") == -signal.SIGKILL
     shutil.rmtree(site.folder / "mine")
     done = site.tune("recover", "--inventory", site.inventory)
-    assert (done.code, "collector1: restored" in done.err) == (0, True), done
+    assert (done.code, "collector1: restored" in done.out) == (0, True), done
     assert (site.host.tree(), site.nothing_left()) == (before, True)
 
 

@@ -49,7 +49,8 @@ class StatsSeries:
     """An object over all steps: by counter how much it grew in each, or for what goes up and down
     where it stood at the end of each, and the highest within each.  `before` is what its first
     round said: all since rsyslogd began or, where impstats resets counters, in one interval; of a
-    level where it stood."""
+    level where it stood.  `absent` rounds since its first did not have it, and it was not there in
+    the last `unseen` steps: lines of rounds that are messages themselves get lost."""
 
     origin: str
     name: str
@@ -57,6 +58,8 @@ class StatsSeries:
     level: Mapping[str, tuple[float, ...]]
     peak: Mapping[str, tuple[float, ...]]
     before: Mapping[str, int]
+    absent: int = 0
+    unseen: int = 0
 
     def total(self, counter: str) -> int:
         """How much a counter grew from the first round to the last."""
@@ -212,6 +215,15 @@ class _Track:
             self.raw = array("d", map(sum, raws))
 
 
+class _Presence:
+    """In which rounds an object came."""
+
+    __slots__ = ("first", "last_at", "rounds")
+
+    def __init__(self, first: int) -> None:
+        self.first, self.rounds, self.last_at = first, 0, 0.0
+
+
 class Recorder:
     """Takes the rounds of one rsyslogd, oldest first, and gives their course."""
 
@@ -228,6 +240,7 @@ class Recorder:
         self._starts: list[float] = []
         self._clock_sets: list[float] = []
         self._gone: dict[float, set[ObjectKey]] = {}
+        self._present: dict[ObjectKey, _Presence] = {}
 
     def take(self, one: StatsRound) -> None:
         """The next round; one without a time tells nothing."""
@@ -299,6 +312,9 @@ class Recorder:
             tracks = self._tracks_of(one)
             if tracks is None:
                 continue
+            present = self._present.setdefault((one.origin, one.name), _Presence(self._rounds))
+            present.rounds += 1
+            present.last_at = self._at or 0.0
             falls = counts = False
             for name, value in one.counters.items():
                 track = tracks.get(name)
@@ -381,7 +397,10 @@ class Recorder:
             is_reset = resets and name not in _NEVER_RESET
             growth[name] = tuple(track.raw if is_reset else track.growth)
             before[name] = track.begin if self._is_since_start else 0
-        return StatsSeries(*key, growth, level, peak, before)
+        present = self._present[key]
+        absent = self._rounds - present.first + 1 - present.rounds
+        unseen = sum(step.begin >= present.last_at for step in self._steps) if absent else 0
+        return StatsSeries(*key, growth, level, peak, before, absent, unseen)
 
 
 def _of_life(one: StatsObject) -> tuple[str, ...]:

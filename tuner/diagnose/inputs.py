@@ -130,7 +130,12 @@ def _before_queues(
     counted = sum(one.counted for one in inputs)
     queued = sum(one.series.in_all("enqueued") for one in entries)
     missing = counted - queued - told
+    if course.has_resets and any(one.series.absent for one in entries):
+        # What the lines said that are not there is in no later one.
+        return
+    unseen = max(one.series.unseen for one in entries)
     slack = _under_way(course, _HELD_BACK, tuple(came), *queued_by_step)
+    slack += round(sum(came[len(came) - unseen :]))
     if missing <= max(slack, _HELD_SHARE * counted):
         return
     yield ProductionFinding(
