@@ -18,8 +18,9 @@ from pathlib import Path
 
 from tests.shipped import EXAMPLES, PROFILES, ROOT
 from tuner.cli.compare import CompareOptions, measured
-from tuner.cli.options import EngineChoice, read_profile
+from tuner.cli.options import EngineChoice
 from tuner.cli.place import Wanted
+from tuner.cli.profiles import read_profile
 from tuner.errors import TuneError
 from tuner.host.usage import cores, memory_bytes
 from tuner.lint.advice import advise

@@ -13,7 +13,7 @@ from tests.search import simulated
 from tests.search.simulated import ASKED, START_S, World, search
 from tuner.cli.commands import app
 from tuner.cli.compare import of_searches, under_one_workload
-from tuner.cli.options import read_profile
+from tuner.cli.profiles import read_profile
 from tuner.errors import BadUsage, JobFailed, Refused
 from tuner.measure.gate import Decision
 from tuner.profile.starter import on_top_of

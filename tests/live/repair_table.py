@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.live.outage import Account, Outage, Site, account, site_in
 from tests.live.shapes import configuration
-from tuner.cli.options import read_profile
+from tuner.cli.profiles import read_profile
 from tuner.errors import BadProfile, BadUsage
 from tuner.lint.advice import advise
 from tuner.lint.candidate import candidate

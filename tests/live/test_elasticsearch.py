@@ -11,7 +11,7 @@ import pytest
 from tests.live.conftest import QUICK, tune
 from tests.live.quick import NODE_PACE
 from tests.live.test_search_on_the_sink import assert_finished
-from tuner.cli.options import read_profile
+from tuner.cli.profiles import read_profile
 from tuner.engine import owned
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.errors import Refused

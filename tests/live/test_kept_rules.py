@@ -12,7 +12,7 @@ import pytest
 
 from tests.lint.test_kept_rules import MAIN, codes, kept
 from tests.live.outputs import Place, daemon, lines, place
-from tuner.cli.options import read_profile
+from tuner.cli.profiles import read_profile
 from tuner.errors import TuneError
 from tuner.lab.entrances import TcpPort
 from tuner.lab.lab import sink_lab

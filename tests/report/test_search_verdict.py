@@ -24,7 +24,7 @@ from tests.report.test_runs import USED
 from tests.report.test_search_report import markdown, rows, section
 from tests.search.simulated import START_S, Machine, Probe, World, search
 from tuner.cli.layout import laid_out
-from tuner.cli.options import read_profile
+from tuner.cli.profiles import read_profile
 from tuner.engine.bulk_times import BulkLatency
 from tuner.measure.measurement import Delivery, Doubt, DoubtKind, Measurement
 from tuner.report.first_screen import sentence

@@ -13,15 +13,8 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import OutputFormat, labelled, print_result, say, say_last, wrapped
-from tuner.cli.options import (
-    CONFIGURATION,
-    LOCAL,
-    OutputOption,
-    ProfilePath,
-    RsyslogdOption,
-    read_profile,
-    require_configuration,
-)
+from tuner.cli.options import LOCAL, OutputOption, ProfilePath, RsyslogdOption
+from tuner.cli.profiles import CONFIGURATION, read_profile, require_configuration
 from tuner.errors import BadUsage
 from tuner.host.programs import choose_rsyslogd
 from tuner.host.usage import cores as cores_here

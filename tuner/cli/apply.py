@@ -25,9 +25,8 @@ from tuner.cli.options import (
     OutputOption,
     TemplatesOption,
     duration_s,
-    load,
-    templates_of,
 )
+from tuner.cli.profiles import load, templates_of
 from tuner.deploy.apply import Apply, ApplyOptions, HostOutcome, HostState, entrance_of
 from tuner.deploy.host_profile import HostProfile
 from tuner.deploy.intents import Beginning, left_intents, new_intents

@@ -33,10 +33,9 @@ from tuner.cli.options import (
     TemplatesOption,
     UrlOption,
     duration_s,
-    load,
-    templates_of,
 )
 from tuner.cli.place import Wanted, open_place, pace_of
+from tuner.cli.profiles import load, templates_of
 from tuner.cli.runs import SideBySide, last_known, reported_runs, require_none_failed
 from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached, Unreachable

@@ -18,14 +18,8 @@ from tuner.cases.record import TIME_ZONE, recorded
 from tuner.cases.run import Sent, Surface, run, surface
 from tuner.cli.annotations import ProblemFormat, plain, show_to_program
 from tuner.cli.console import result, say, working
-from tuner.cli.options import (
-    CONFIGURATION,
-    LOCAL,
-    RsyslogdOption,
-    TemplatesOption,
-    read_profile,
-    templates_of,
-)
+from tuner.cli.options import LOCAL, RsyslogdOption, TemplatesOption
+from tuner.cli.profiles import CONFIGURATION, read_profile, templates_of
 from tuner.errors import (
     BadProfile,
     BadUsage,

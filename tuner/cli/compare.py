@@ -14,7 +14,6 @@ import typer
 from tuner.cli.console import OutputFormat, Verbosity, say, working
 from tuner.cli.files import Exports, JsonFile, MarkdownFile
 from tuner.cli.options import (
-    CONFIGURATION,
     ClusterOption,
     EngineChoice,
     EngineOption,
@@ -24,10 +23,9 @@ from tuner.cli.options import (
     UrlOption,
     duration_s,
     given_beside,
-    load,
-    templates_of,
 )
 from tuner.cli.place import Wanted, open_place, pace_of
+from tuner.cli.profiles import CONFIGURATION, load, templates_of
 from tuner.cli.runs import SideBySide, begins_block, last_known, reported_runs, require_none_failed
 from tuner.errors import BadUsage, BelowTheBar, JobFailed, Refused, Unreachable
 from tuner.host.programs import choose_rsyslogd

@@ -9,14 +9,8 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import OutputFormat, print_result, say, working
-from tuner.cli.options import (
-    OutputOption,
-    ProfilePath,
-    TemplatesOption,
-    form_of,
-    load,
-    templates_of,
-)
+from tuner.cli.options import OutputOption, ProfilePath, TemplatesOption
+from tuner.cli.profiles import form_of, load, templates_of
 from tuner.engine.access import client_for
 from tuner.errors import BadUsage, DifferencesFound
 from tuner.lint.load import STDIN, LoadedProfile

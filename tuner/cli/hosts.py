@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import typer
 
 from tuner.cli.console import say
-from tuner.cli.options import form_of
+from tuner.cli.profiles import form_of
 from tuner.deploy.host_profile import HostProfile, host_profile, needs_of
 from tuner.deploy.inventory import InventoryHost, Role, choose, load_inventory
 from tuner.errors import BadUsage, Refused

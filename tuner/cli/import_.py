@@ -16,7 +16,8 @@ import typer
 
 from tuner.cli.console import OutputFormat, print_result, say, working
 from tuner.cli.hosts import InventoryOption, machines_of
-from tuner.cli.options import OutputOption, RsyslogdOption, name_for
+from tuner.cli.options import OutputOption, RsyslogdOption
+from tuner.cli.profiles import name_for
 from tuner.deploy.files import HostFiles
 from tuner.deploy.target import RemoteHost
 from tuner.engine.access import client_for

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import OutputFormat, print_result, say
-from tuner.cli.options import LOCAL, OutputOption, name_for
+from tuner.cli.options import LOCAL, OutputOption
+from tuner.cli.profiles import name_for
 from tuner.errors import ProgramMissing
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import cores, memory_bytes

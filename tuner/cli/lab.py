@@ -11,7 +11,8 @@ import typer
 
 from tuner.cli.console import OutputFormat, print_result, result, working
 from tuner.cli.flood import flood_command
-from tuner.cli.options import OutputOption, load_or_default
+from tuner.cli.options import OutputOption
+from tuner.cli.profiles import load_or_default
 from tuner.engines.versions import distribution_for
 from tuner.errors import JobFailed
 from tuner.flood.workload import transports_for

@@ -16,10 +16,8 @@ from tuner.cli.options import (
     OutputOption,
     ProfilePath,
     TemplatesOption,
-    form_of,
-    load,
-    templates_of,
 )
+from tuner.cli.profiles import form_of, load, templates_of
 from tuner.errors import BadUsage, DifferencesFound
 from tuner.profile.model import Profile
 from tuner.render.artefacts import Artefact

@@ -29,12 +29,10 @@ from tuner.cli.options import (
     VerboseOption,
     duration_s,
     given_beside,
-    load,
-    load_or_default,
-    require_configuration,
     verbosity_of,
 )
 from tuner.cli.place import Wanted, open_place, pace_of, require_runnable
+from tuner.cli.profiles import load, load_or_default, require_configuration
 from tuner.cli.search_session import (
     Job,
     Stopwatch,

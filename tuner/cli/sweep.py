@@ -31,9 +31,9 @@ from tuner.cli.options import (
     TemplatesOption,
     UrlOption,
     duration_s,
-    templates_of,
 )
 from tuner.cli.place import Wanted, open_place, pace_of, require_runnable
+from tuner.cli.profiles import templates_of
 from tuner.cli.runs import (
     SideBySide,
     begins_block,

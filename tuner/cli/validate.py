@@ -15,7 +15,6 @@ import typer
 from tuner.cli.annotations import ProblemFormat, plain, show_to_program
 from tuner.cli.console import result, say, say_when_slow, working
 from tuner.cli.options import (
-    CONFIGURATION,
     LOCAL,
     EngineChoice,
     FragmentOption,
@@ -23,10 +22,8 @@ from tuner.cli.options import (
     ProfilePath,
     RsyslogdOption,
     TemplatesOption,
-    form_of,
-    read_profile,
-    templates_of,
 )
+from tuner.cli.profiles import CONFIGURATION, form_of, read_profile, templates_of
 from tuner.errors import (
     BadProfile,
     BadUsage,

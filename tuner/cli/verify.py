@@ -21,9 +21,8 @@ from tuner.cli.options import (
     OutputOption,
     ProfilePath,
     TemplatesOption,
-    load,
-    templates_of,
 )
+from tuner.cli.profiles import load, templates_of
 from tuner.deploy.queues import figures_note
 from tuner.deploy.target import RemoteHost
 from tuner.deploy.verify import engine_drift, host_drift
