@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.here import here
 from tests.live.conftest import COMMAND, tune
 from tuner.cli.options import EngineChoice
 from tuner.cli.place import Wanted, open_lab
@@ -172,9 +173,11 @@ def test_flooding_a_port_where_nobody_listens_fails_in_a_sentence(tmp_path: Path
     ],
 )
 def test_wrong_input_is_one_message_and_its_exit_code(
-    tmp_path: Path, arguments: tuple[str, ...], code: int, said: str
-) -> None:
-    done = tune(*arguments, folder=tmp_path)
+    tmp_path: Path, arguments: tuple[str, ...], code: int, said: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    done = here(*arguments)
     assert done.code == code
     assert said in done.err
     assert "Traceback" not in done.err
