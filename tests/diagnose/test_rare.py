@@ -128,7 +128,7 @@ def test_inputs_that_count_more_than_the_queues_are_limited() -> None:
     assert found.cause is Cause.RATE_LIMIT
     least = found.events.least
     assert least is not None
-    assert 1900 * (ROUNDS - 1) < least < 2000 * (ROUNDS - 1)
+    assert 1800 * (ROUNDS - 1) < least < 2000 * (ROUNDS - 1)
 
 
 def test_what_the_journal_drops_is_not_among_what_it_submits() -> None:

@@ -25,8 +25,9 @@ _INPUT = "im"
 # no events (enqLine() of imfile.c).
 _LINES = "lines.processed"
 _EVENTS = ("submitted", _LINES)
-# Inputs hold up to 1024 events back before they hand them over.
-_HELD_BACK, _HELD_SHARE = 2048, 0.02
+# Each worker of an input holds up to 1024 events back before it hands them over
+# (CONF_NUM_MULTISUB); imptcp has 3 and imtcp 5 (wrkrMax, and the one that accepts).
+_HELD_BACK, _HELD_SHARE = 5 * 1024, 0.02
 # What a worker of imudp reads at once is 32 (batchSize), or some more where it is set.
 _DATAGRAMS = 128
 # An input that is silent so long, in so many steps, after it was busy in nearly all of as much

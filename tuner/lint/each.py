@@ -47,6 +47,12 @@ def where_durable(places: Places[S]) -> Places[S]:
     return lambda profile: places(profile) if profile.guardrails.tier is Tier.DURABLE else ()
 
 
+def flooded_inputs(profile: Profile) -> Iterator[Placed[Input]]:
+    """The inputs that measurements flood."""
+    return ((("inputs", number), profile.inputs[number]) for number in profile.flooded_numbers
+            if profile.inputs)  # fmt: skip
+
+
 def outputs(profile: Profile) -> Iterator[Placed[Output]]:
     """Every output."""
     return ((("outputs", number), one) for number, one in enumerate(profile.outputs))

@@ -239,7 +239,8 @@ class Profile(Section):
             formats = [one.format_for(self.workload.format) for one in self.inputs]
             ranks = [one.flood_rank for one in self.inputs]
             return self.base.kept.view.flooded(ranks, formats)
-        mine = [n for n, one in enumerate(self.inputs) if one.stream == self.measured_stream]
+        stream = self.measured_stream
+        mine = [n for n, one in enumerate(self.inputs) if one.stream == stream]
         able = [number for number in mine if self.inputs[number].unmeasured is None]
         return (next(iter(able or mine), 0),)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Iterator
 
-from tuner.lint.each import Placed, each, inputs, inputs_of, where_durable
+from tuner.lint.each import Placed, each, flooded_inputs, inputs, inputs_of, where_durable
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imtcp import ImtcpInput
@@ -239,11 +239,9 @@ def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
     good={"workload.rate": 1000},
     at="inputs[0].rateLimit.interval",
 )
-@each(inputs)
+@each(flooded_inputs)
 def _rate_limits(source: Input, profile: Profile) -> Iterator[Complaint]:
-    """Of the flooded inputs: what comes to the others is not known."""
-    if not any(profile.inputs[number] is source for number in profile.flooded_numbers):
-        return
+    """What comes to other inputs is not known."""
     rate, limits, off = profile.workload.rate, source.rate_limits, ""
     for named, name in named_limits(source).items():
         policy = profile.ratelimits.get(name)
