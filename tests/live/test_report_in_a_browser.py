@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 
-from tests.report.test_search_page import hostile, page, with_stages
+from tests.report.test_search_page import drawn, hostile, with_stages
 from tests.search.simulated import START_S, World, search
 
 pytestmark = pytest.mark.live
@@ -46,7 +46,7 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     study = with_stages(search(folder, World(START_S, computes_s=0.25, restart_s=5.0)))
     path = folder / "report.html"
     told = study if request.param == "plain" else hostile(study)
-    path.write_text(page(told), encoding="utf-8")
+    path.write_text(drawn(told), encoding="utf-8")
     return path
 
 
