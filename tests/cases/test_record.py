@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -145,7 +147,11 @@ def test_no_secret_of_a_configuration_is_recorded_or_told(tmp_path: Path) -> Non
     wrong = cases_of(told.replace('password: {pattern: ".+"}', "password: x"), tmp_path)
     (done,) = judged(wrong, [[came]])
     assert [one.message for one in done.problems] == ['x: es: password should be "x", is ***']
-    extra = document({"password": "Canary1x"}, "other")
+    extra = document({"password": 'Canary"1x', "pin": {"token": 4711}}, "other")
     (done,) = judged(wrong, [[came, extra]])
     assert "index other" in str(done.problems)
+    assert not {"Canary", "4711", "1x"} & set(re.findall(r"Canary|4711|1x", str(done.problems)))
+    broken = replace(came, arrival=replace(came.arrival, text='{"password": "Canary1x'))
+    (done,) = judged(wrong, [[broken]])
+    assert "no JSON object" in str(done.problems)
     assert "Canary" not in str(done.problems)

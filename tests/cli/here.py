@@ -11,15 +11,15 @@ from tuner.cli.commands import run
 
 
 @dataclass(frozen=True)
-class Ended:
-    """How a command ended, and what it printed."""
+class Done:
+    """A finished command."""
 
     code: int
     out: str
     err: str
 
 
-def here(*words: object) -> Ended:
+def here(*words: object) -> Done:
     """What a user sees of a command, but that signals are pytest's."""
     out, err = io.StringIO(), io.StringIO()
     code: object = 0
@@ -34,4 +34,4 @@ def here(*words: object) -> Ended:
         except SystemExit as end:
             code = end.code
     assert code is None or isinstance(code, int)
-    return Ended(code or 0, out.getvalue(), err.getvalue())
+    return Done(code or 0, out.getvalue(), err.getvalue())

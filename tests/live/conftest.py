@@ -10,13 +10,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from tests.cli.here import Done as Done
 from tests.live.engines import EACH_RELEASE, release_text, require_taken, running
 from tuner.engine.client import EngineClient
 from tuner.engines.release import Release
@@ -64,15 +64,6 @@ def each_engine(
         return
     with running(release, tmp_path_factory.mktemp("engines")) as client:
         yield release, client
-
-
-@dataclass(frozen=True)
-class Done:
-    """A finished command."""
-
-    code: int
-    out: str
-    err: str
 
 
 def tune(

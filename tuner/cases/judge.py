@@ -11,8 +11,8 @@ from tuner.cases.load import LoadedCases
 from tuner.cases.model import Case, ExpectedArrival, FieldRule, FieldValue, TextRule, TextValue
 from tuner.cases.run import Came
 from tuner.errors import KeyPath, Problem
+from tuner.rainerscript.hiding import hidden_members
 from tuner.rainerscript.secrets import names_secret
-from tuner.validate.equality import Arrival
 
 NOT_AS_EXPECTED = "RT022"
 _LONGEST = 200
@@ -122,10 +122,8 @@ def _misfits(one: ExpectedArrival, came: Came) -> Iterator[tuple[KeyPath, str]]:
     fields = arrival.fields
     if fields is None:
         path: KeyPath = ("fields",) if one.fields else ()
-        yield (
-            path,
-            f"it is no JSON object with each key once: {_without_secrets(arrival)[:_LONGEST]}",
-        )
+        shown = hidden_members(arrival.text)[:_LONGEST]
+        yield path, f"it is no JSON object with each key once: {shown}"
         return
     for name, value in one.fields.items():
         wanted = _unlike_field(name, value, fields)
@@ -184,13 +182,4 @@ def _counted(left: Sequence[Came]) -> str:
 def _shown(came: Came) -> str:
     arrival = came.arrival
     where = arrival.place or f"index {arrival.index}"
-    return f"{where}: {_without_secrets(arrival)[:_LONGEST]}"
-
-
-def _without_secrets(arrival: Arrival) -> str:
-    """What came, without the values of fields that are called so."""
-    text = arrival.text
-    for name, value in (arrival.fields or {}).items():
-        if isinstance(value, str) and value and names_secret(name):
-            text = text.replace(value, "***")
-    return text
+    return f"{where}: {hidden_members(arrival.text)[:_LONGEST]}"

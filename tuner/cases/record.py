@@ -71,7 +71,7 @@ def _case(
 
 @dataclass(frozen=True)
 class _Known:
-    """The line that was sent, and the day."""
+    """The line that was sent, and when."""
 
     line: str
     now: datetime

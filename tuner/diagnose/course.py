@@ -312,7 +312,9 @@ class Recorder:
             tracks = self._tracks_of(one)
             if tracks is None:
                 continue
-            present = self._present.setdefault((one.origin, one.name), _Presence(self._rounds))
+            present = self._present.get((one.origin, one.name))
+            if present is None:
+                present = self._present[one.origin, one.name] = _Presence(self._rounds)
             present.rounds += 1
             present.last_at = self._at or 0.0
             falls = counts = False

@@ -49,8 +49,8 @@ def where_durable(places: Places[S]) -> Places[S]:
 
 def flooded_inputs(profile: Profile) -> Iterator[Placed[Input]]:
     """The inputs that measurements flood."""
-    return ((("inputs", number), profile.inputs[number]) for number in profile.flooded_numbers
-            if profile.inputs)  # fmt: skip
+    numbers = profile.flooded_numbers if profile.inputs else ()
+    return ((("inputs", number), profile.inputs[number]) for number in numbers)
 
 
 def outputs(profile: Profile) -> Iterator[Placed[Output]]:

@@ -131,8 +131,8 @@ def _too_many(written: Base) -> Iterator[Gap]:
         many = f"{len(actions):,} actions write to an engine, more than {_MOST_ENGINE_ACTIONS}"
         yield Gap(
             first.origin,
-            f"{many}: put the name of the index into searchIndex with dynSearchIndex, or move some "
-            "into another configuration",
+            f"{many}: let one action name its index by a template (dynSearchIndex), or move some "
+            "of them into another configuration",
         )
 
 

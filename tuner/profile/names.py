@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tuner.profile.model import Profile
 from tuner.profile.paths import resolve_path
+from tuner.rainerscript.view import FILTER_PATH
 from tuner.schema.path import short_names
 
 
@@ -20,9 +21,9 @@ def full_name(profile: Profile, path: str) -> str:
     if place is None:
         return path
     address, parameter = place
-    # A part of one parameter has a name of its own: `filter_path` stands in `timeout`.
-    is_part = kept.view.value(steps, "", None) != ""
-    return kept.written.key_of(address, str(steps[-1]) if is_part else parameter)
+    # It stands in the value of `timeout`, which is another setting.
+    is_part = steps[-1] == FILTER_PATH
+    return kept.written.key_of(address, FILTER_PATH if is_part else parameter)
 
 
 def names_in(profile: Profile, paths: Sequence[str]) -> dict[str, str]:

@@ -17,6 +17,13 @@ def hidden(text: str) -> str:
     return _Masks("***").all(_COMMENT.sub(_comment, text))
 
 
+def hidden_members(document: str) -> str:
+    """A document without the values of members that are called like a secret."""
+    return _MEMBER.sub(
+        lambda found: f'{found[1]}"***"' if names_secret(found[2]) else found[0], document
+    )
+
+
 def recordable(text: str) -> str:
     """The text of a configuration as it is kept where others may read it: without its comments,
     with a mark for each secret; as many lines, and read as the same statements."""
@@ -159,6 +166,8 @@ _INNER = re.compile(
     r"""((?<![\w.-]))([\w.-]++)((?:\\*["'])?\s*+[=:]\s*+(\\*["'])?)(?![%$])"""
     r"""((?(4)(?:(?!\\*["'])[\s\S])++|[^\s"'\\,;:&)}\]]++))"""
 )
+# A member of JSON, its value whole or as far as it was written; one that is an object has its own.
+_MEMBER = re.compile(r"""("((?:[^"\\]|\\.)*+)"\s*+:\s*+)("(?:[^"\\]|\\.)*+"?|[^\s",{}\[\]]++)""")
 _URL = re.compile(r"""(//[^/@\s:%{"']{1,200}:)([^/@\s"']++)(?=@)""")
 _LOGIN = re.compile(r"""((?<!\S)(?:-u|--user)[= ]?[^\s:"']{1,200}:)([^\s"';]++)""")
 _HEADER = re.compile(

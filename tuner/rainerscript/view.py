@@ -48,8 +48,8 @@ from tuner.schema.scalars import as_name
 ProfileKey = tuple[str | int, ...]
 
 # The only parameter that two keys of a profile share (F16).
-_TIMEOUT, _FILTER_PATH = "timeout", "filter_path"
-_FILTER = f"{_FILTER_PATH}="
+_TIMEOUT, FILTER_PATH = "timeout", "filter_path"
+_FILTER = f"{FILTER_PATH}="
 _BULK_TIMEOUT = "1m"
 _ENGINE = "omelasticsearch"
 # What takes events in a lab where no input of a configuration can, the first that is not loaded.
@@ -123,7 +123,7 @@ class View:
                 return address, f"{QUEUE}{rest[-1]}"
             if section[0] == "outputs" and rest[:2] == ("index", "settings") and len(rest) > 2:
                 return (TEMPLATE, f"index.{rest[2]}") if self.has_template else None
-            name = _TIMEOUT if rest[0] == _FILTER_PATH else str(rest[0])
+            name = _TIMEOUT if rest[0] == FILTER_PATH else str(rest[0])
             kind = str(self.section(section).get("type")) if section[0] == "inputs" else ""
             if kind and name in of_module(INPUT_MODELS[kind]):
                 module = module_address(kind)
@@ -134,7 +134,7 @@ class View:
     def value(self, path: ProfileKey, value: object, before: object) -> object:
         """The value of the parameter that a key of the profile stands for, which was `before`; None
         where it goes, with nothing else that stands in it."""
-        if path[-1] not in {_TIMEOUT, _FILTER_PATH}:
+        if path[-1] not in {_TIMEOUT, FILTER_PATH}:
             return value
         timeout, *options = str(before or "").split("&")
         if path[-1] == _TIMEOUT:
@@ -434,4 +434,4 @@ def _timeout(written: str | None) -> dict[str, object]:
         return {}
     timeout, *options = written.split("&")
     paths = [one.partition("=")[2] for one in options if one.startswith(_FILTER)]
-    return {_TIMEOUT: timeout} | ({_FILTER_PATH: paths[0].split(",")} if paths else {})
+    return {_TIMEOUT: timeout} | ({FILTER_PATH: paths[0].split(",")} if paths else {})
