@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -29,6 +30,14 @@ def bench(
     path = folder / "bench.json"
     path.write_text(json.dumps(bench_json(found)), encoding="utf-8")
     return str(path)
+
+
+def planned(*arguments: str) -> dict[str, Any]:
+    """The plan of one rate, as programs read it."""
+    done = RUN.invoke(app, ["plan", *arguments, "--rate", "50k", "--output", "json"])
+    (only,) = json.loads(done.stdout)["plans"]
+    assert isinstance(only, dict)
+    return only
 
 
 def test_a_rate_is_enough_for_a_plan() -> None:
@@ -61,22 +70,20 @@ def test_the_table_stands_beside_the_one_of_2012() -> None:
 
 def test_the_copies_that_a_bench_made_are_not_counted_again(tmp_path: Path) -> None:
     path = bench(tmp_path, replace(measured(60_000), engine_cpu_us=20.0, copies=2))
-    done = RUN.invoke(app, ["plan", path, "--rate", "50k", "--output", "json"])
-    assert json.loads(done.stdout)["inputs"]["measured"]["engine_us"] == 10.0
+    assert planned(path)["measured"]["figures"]["node_us"] == 10.0
 
 
 def test_a_bench_is_planned_with(tmp_path: Path) -> None:
     path = bench(tmp_path, replace(measured(60_000), shipper_cpu_us=5.0), failed())
-    done = RUN.invoke(app, ["plan", path, "--rate", "50k", "--output", "json"])
-    read = json.loads(done.stdout)
-    assert read["inputs"]["collector"]["cpu_us"] == {
+    read = planned(path)
+    assert read["inputs"]["collector_us"] == {
         "value": 5.0,
         "origin": "measured",
         "why": path,
     }
     assert read["inputs"]["message_bytes"]["origin"] == "measured"
     what = "bench of prod on elasticsearch 8.19.0, 1 valid run"
-    assert read["inputs"]["measured"]["what"] == what
+    assert read["measured"]["what"] == what
 
 
 def test_the_run_is_named_with_what_it_carried(tmp_path: Path) -> None:
@@ -88,8 +95,7 @@ def test_the_run_is_named_with_what_it_carried(tmp_path: Path) -> None:
 
 def test_a_bench_on_the_sink_says_nothing_of_the_engine(tmp_path: Path) -> None:
     path = bench(tmp_path, measured(60_000), engine="sink")
-    read = json.loads(RUN.invoke(app, ["plan", path, "--rate", "50k", "--output", "json"]).stdout)
-    assert read["inputs"]["node"]["cpu_us"]["origin"] == "assumed"
+    assert planned(path)["inputs"]["node_us"]["origin"] == "assumed"
 
 
 def test_a_bench_without_a_valid_run_is_refused(tmp_path: Path) -> None:
@@ -134,67 +140,41 @@ def test_a_run_that_is_not_there_is_refused(tmp_path: Path) -> None:
         assert said in str(done.exception)
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
-    wrong = {
-        "--rate": "0",
-        "--message-bytes": "many",
-        "--peak": "0.5",
-        "--growth": "-1%",
-        "--senders": "1.5",
-        "--retention": "30y",
-        "--headroom": "100%",
-        "--node-disk": "8",
-        "--node-eps": "60k",
-        "--scaling": "1=60k,2",
-    }
-    arguments = [part for option, text in wrong.items() for part in (option, text)]
-    done = RUN.invoke(app, ["plan", *arguments])
-    assert isinstance(done.exception, BadUsage)
-    lines = str(done.exception).splitlines()
-    for option in set(wrong) - {"--node-eps", "--scaling"}:
-        assert sum(line.startswith(f"{option} {wrong[option]}: write") for line in lines) == 1
-    assert "--scaling 2: write data nodes = events per second, such as 2=115k" in lines
-    assert "--node-eps and --scaling cannot be combined" in lines
-    assert len(lines) == len(wrong)
-
-
 @pytest.mark.parametrize(
     ("option", "text", "write"),
     [
-        ("--growth", "30", "30% or 0.3 (30 without a % would be 3,000 %)"),
-        ("--growth", "250", "250% (250 without a % would be 25,000 %)"),
-        ("--headroom", "30", "30% or 0.3 (30 without a % would be 3,000 %)"),
-        ("--headroom", "120", "a share above 0% and below 100%"),
-        ("--node-disk", "8t", "a size such as 8TB (powers of 1000, as disks are sold) or 8TiB"),
-        ("--shard-size", "50", "a size such as 8TB (powers of 1000, as disks are sold) or 8TiB"),
+        ("--rate", "0", "0: write events per second such as"),
+        ("--rate", "1M,soon", "soon: write events per second such as"),
+        ("--peak", "0.5", "greater than or equal to 1"),
+        ("--replicas", "1.5", "valid integer"),
+        ("--retention", "30y", "30y: write a time such as"),
+        ("--headroom", "30", "30: write a share such as 30% or 0.3"),
+        ("--headroom", "100%", "nothing is planned for full use"),
+        ("--node-disk", "8t", "8t: write a size such as 8TB (powers of 1000"),
+        ("--node-eps", "many", "many: write events per second"),
     ],
 )
-def test_a_number_that_could_mean_two_things_is_refused_with_both(
-    option: str, text: str, write: str
-) -> None:
+def test_a_wrong_number_says_what_to_write(option: str, text: str, write: str) -> None:
     done = RUN.invoke(app, ["plan", "--rate", "50k", option, text])
-    assert isinstance(done.exception, BadUsage)
-    assert str(done.exception).startswith(f"{option} {text}: write {write}")
+    assert done.exit_code != 0
+    assert write in re.sub("[\\s│]+", " ", done.output)
 
 
 @pytest.mark.parametrize(
     ("option", "text", "figure", "value"),
     [
-        ("--growth", "30%", "growth", 0.3),
-        ("--growth", "0.3", "growth", 0.3),
-        ("--growth", "150%", "growth", 1.5),
+        ("--headroom", "30%", "headroom", 0.3),
         ("--headroom", "0.25", "headroom", 0.25),
         ("--node-disk", "8TB", "node_disk_bytes", 8e12),
-        ("--node-disk", "8tb", "node_disk_bytes", 8e12),
         ("--node-disk", "7.5 TiB", "node_disk_bytes", 7.5 * 1024**4),
-        ("--shard-size", "50GiB", "shard_bytes", 50 * 1024**3),
+        ("--outage", "4h", "outage_s", 4 * 3600),
+        ("--node-eps", "60k", "node_eps", 60_000),
     ],
 )
 def test_shares_and_sizes_mean_what_their_units_say(
     option: str, text: str, figure: str, value: float
 ) -> None:
-    done = RUN.invoke(app, ["plan", "--rate", "50k", option, text, "--output", "json"])
-    assert json.loads(done.stdout)["inputs"][figure]["value"] == pytest.approx(value)
+    assert planned(option, text)["inputs"][figure]["value"] == pytest.approx(value)
 
 
 def test_what_was_not_measured_is_not_called_so(tmp_path: Path) -> None:
@@ -212,20 +192,12 @@ def test_what_was_not_measured_is_not_called_so(tmp_path: Path) -> None:
 def test_your_own_lines_give_size_and_compression(tmp_path: Path) -> None:
     path = tmp_path / "app.log"
     path.write_text("a line of forty characters, more or less\n" * 1000, encoding="utf-8")
-    done = RUN.invoke(app, ["plan", "--rate", "50k", "--sample", str(path), "--output", "json"])
-    read = json.loads(done.stdout)
+    read = planned("--sample", str(path))
     assert read["inputs"]["message_bytes"]["value"] == 40
     assert read["inputs"]["gzip_ratio"]["origin"] == "measured"
     path.write_text("\n", encoding="utf-8")
     empty = RUN.invoke(app, ["plan", "--rate", "50k", "--sample", str(path)])
     assert isinstance(empty.exception, BadUsage)
-
-
-def test_levels_are_read_as_data_nodes_and_rates() -> None:
-    arguments = ["--scaling", "1=60k, 2=115k,4=210k,8=350k", "--output", "json"]
-    read = json.loads(RUN.invoke(app, ["plan", "--rate", "500k", *arguments]).stdout)
-    assert read["inputs"]["scaling"]["levels"][3] == {"machines": 8, "eps": 350_000}
-    assert 0 < read["inputs"]["scaling"]["law"]["contention"] < 0.1
 
 
 def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
@@ -250,9 +222,3 @@ def test_several_rates_stand_side_by_side() -> None:
         assert f"{collectors[f'{int(rate):,}']} collectors" in text
     shown = RUN.invoke(app, ["plan", "--rate", "100k,1M", "--output", "json"]).stdout
     assert [one["plan"]["mean_eps"] for one in json.loads(shown)["plans"]] == [1e5, 1e6]
-
-
-def test_a_rate_in_a_list_that_is_none_is_refused() -> None:
-    for rate in ("100k,", "1M,soon"):
-        done = RUN.invoke(app, ["plan", "--rate", rate])
-        assert isinstance(done.exception, BadUsage)

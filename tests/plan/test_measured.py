@@ -13,7 +13,7 @@ from tuner.errors import JobFailed
 from tuner.measure.effective import Effective
 from tuner.measure.measurement import Delivery, Measurement, TrialPlan
 from tuner.measure.metrics import Result
-from tuner.plan.measured import of_runs, of_study
+from tuner.plan import measured_by_search, measured_of
 from tuner.search.study import BASELINE, Changes, Ending, Options, Phase, Study, Trial
 
 PLAN = TrialPlan(1.0, 10.0)
@@ -65,8 +65,9 @@ def pairs(gain: float) -> list[tuple[Phase, Changes, Result]]:
 
 
 def test_a_gain_that_is_shown_is_planned_with() -> None:
-    found = of_study(study(*pairs(1.3)), "runs/prod")
-    assert (found.shipper_us, found.engine_us, found.store_bytes) == (5.0, 20.0, 100.0)
+    found = measured_by_search(study(*pairs(1.3)), "runs/prod")
+    figures = [found.figures[name] for name in ("collector_us", "node_us", "store_bytes")]
+    assert figures == [5.0, 20.0, 100.0]
     assert found.where == "runs/prod"
     assert found.what == "confirming runs of the best found; node, 2 cores"
     assert found.message_bytes == 244
@@ -74,19 +75,22 @@ def test_a_gain_that_is_shown_is_planned_with() -> None:
 
 def test_the_copies_that_several_nodes_held_are_not_counted_again_in_a_plan() -> None:
     once, twice = run(5.0), replace(run(5.0), copies=2)
-    assert of_runs([twice], "a", "b", 244, stored=True).engine_us == once.engine_cpu_us / 2
+    assert (
+        measured_of([twice], "a", "b", 244, stored=True).figures["node_us"]
+        == once.engine_cpu_us / 2
+    )
 
 
 def test_without_a_gain_the_profile_as_written_is_planned_with() -> None:
-    found = of_study(study(*pairs(1.0)), "runs/prod")
-    assert found.shipper_us == 10.0
+    found = measured_by_search(study(*pairs(1.0)), "runs/prod")
+    assert found.figures["collector_us"] == 10.0
     assert found.what.startswith("confirming runs as written")
 
 
 def test_a_search_that_ended_early_still_has_its_calibration() -> None:
     calibration = [(Phase.CALIBRATE, BASELINE, run(us, is_merged=False)) for us in (8.0, 9.0, 11.0)]
-    found = of_study(study(*calibration), "runs/prod")
-    assert found.shipper_us == 9.0
+    found = measured_by_search(study(*calibration), "runs/prod")
+    assert found.figures["collector_us"] == 9.0
     assert found.what.startswith("calibration as written")
     assert found.doubts == ("the bytes on disk are those before merges",)
 
@@ -99,36 +103,36 @@ def test_a_search_that_failed_is_not_planned_with() -> None:
             with pytest.raises(
                 JobFailed, match=r"runs/prod: the search failed \(the engine is gone"
             ):
-                of_study(broken, "runs/prod")
+                measured_by_search(broken, "runs/prod")
         else:
-            assert of_study(broken, "runs/prod").shipper_us == 5.0
+            assert measured_by_search(broken, "runs/prod").figures["collector_us"] == 5.0
 
 
 def test_a_search_without_a_valid_run_has_nothing_to_plan_from() -> None:
     with pytest.raises(JobFailed, match="runs/prod holds no valid run"):
-        of_study(study((Phase.CALIBRATE, BASELINE, failed())), "runs/prod")
+        measured_by_search(study((Phase.CALIBRATE, BASELINE, failed())), "runs/prod")
 
 
 def test_the_sink_tells_of_rsyslogd_alone() -> None:
-    found = of_study(study(*pairs(1.3), engine="sink"), "runs/prod")
-    assert found.shipper_us == 5.0
-    assert (found.engine_us, found.store_bytes, found.connection_us) == (None, None, None)
+    found = measured_by_search(study(*pairs(1.3), engine="sink"), "runs/prod")
+    assert found.figures["collector_us"] == 5.0
+    assert not found.figures.keys() & {"node_us", "store_bytes", "connection_us"}
 
 
 def test_requests_give_their_bytes_and_how_long_a_connection_is_busy() -> None:
     """A megabyte and 40 ms for 2000 events."""
-    found = of_runs([run(5.0)], "bench.json", "bench", 244, stored=True)
-    assert found.bulk_bytes == 500.0
-    assert found.connection_us == 20.0
+    found = measured_of([run(5.0)], "bench.json", "bench", 244, stored=True)
+    assert found.figures["bulk_bytes"] == 500.0
+    assert found.figures["connection_us"] == 20.0
     silent = replace(run(5.0), effective=None)
-    bare = of_runs([silent], "bench.json", "bench", 244, stored=True)
-    assert (bare.bulk_bytes, bare.connection_us) == (None, None)
+    bare = measured_of([silent], "bench.json", "bench", 244, stored=True)
+    assert not bare.figures.keys() & {"bulk_bytes", "connection_us"}
 
 
 def test_runs_whose_merges_were_awaited_say_what_is_on_disk() -> None:
     runs = [run(5.0, is_merged=False), run(7.0), run(9.0, is_merged=False)]
-    found = of_runs(runs, "bench.json", "bench", 244, stored=True)
-    assert found.store_bytes == 140.0
+    found = measured_of(runs, "bench.json", "bench", 244, stored=True)
+    assert found.figures["store_bytes"] == 140.0
     assert found.doubts == ()
 
 
@@ -144,11 +148,8 @@ def on_machines(*costs: float) -> Study:
 
 
 def test_several_machines_are_told_apart_and_one_is_not() -> None:
-    found = of_study(on_machines(8.0, 10.0, 12.0), "runs/prod")
-    assert [(one.machine, one.shipper_us, one.engine_us) for one in found.machines] == [
-        ("lab0", 8.0, 32.0),
-        ("lab1", 10.0, 40.0),
-        ("lab2", 12.0, 48.0),
-    ]
-    assert found.shipper_us == 10.0
-    assert of_study(on_machines(10.0), "runs/prod").machines == ()
+    found = measured_by_search(on_machines(8.0, 10.0, 12.0), "runs/prod")
+    costs = {name: (run["collector_us"], run["node_us"]) for name, run in found.machines.items()}
+    assert costs == {"lab0": (8.0, 32.0), "lab1": (10.0, 40.0), "lab2": (12.0, 48.0)}
+    assert found.figures["collector_us"] == 10.0
+    assert measured_by_search(on_machines(10.0), "runs/prod").machines == {}

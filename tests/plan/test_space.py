@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.plan.plan import Sizes, over_time, space
+from tests.plan.test_inputs import said
+from tuner.plan import DiskSpace, inputs_of, plan
 
-RATE = 10_000
 # Per message: 0.29 and 23.44 MB for 100,000, its MB being 1024 * 1024 bytes (23.26 of them are
 # 100,000 times 244).
 GZIP = 0.29 * 1024**2 / 100_000
 ELASTICSEARCH = 23.44 * 1024**2 / 100_000
-EACH = Sizes(message=244, primary=ELASTICSEARCH, engine=2 * ELASTICSEARCH, gzip=GZIP)
 THEIR_YEAR_S = 12 * 4 * 7 * 86_400
 
 
+def space() -> dict[str, DiskSpace]:
+    given = said(message_bytes=244, store_bytes=ELASTICSEARCH, gzip_ratio=244 / GZIP)
+    return {row.period: row for row in plan(inputs_of(given)).space}
+
+
 def test_messages_up_to_the_week_are_those_published() -> None:
-    found = {row.period: row.events for row in over_time(RATE, EACH)}
+    found = {period: row.events for period, row in space().items()}
     published = {
         "second": 10_000,
         "minute": 600_000,
@@ -28,7 +32,7 @@ def test_messages_up_to_the_week_are_those_published() -> None:
 
 
 def test_the_published_month_is_thirty_weeks() -> None:
-    found = {row.period: row.events for row in over_time(RATE, EACH)}
+    found = {period: row.events for period, row in space().items()}
     assert found["week"] * 30 == 181_440_000_000
     assert found["month"] == 25_920_000_000
     assert found["week"] * 30 * 12 == 2_177_280_000_000
@@ -37,19 +41,17 @@ def test_the_published_month_is_thirty_weeks() -> None:
 
 def test_the_published_gzip_files_are_those_of_a_year_of_336_days() -> None:
     assert THEIR_YEAR_S == 336 * 86_400
-    theirs = space(RATE, EACH, "year of 336 days", THEIR_YEAR_S)
-    assert theirs.gzip_bytes / 1024**3 == pytest.approx(822.15, abs=0.01)
-    ours = over_time(RATE, EACH)[-1]
-    assert ours.gzip_bytes / 1024**3 == pytest.approx(893.1, abs=0.1)
+    day = space()["day"]
+    assert 336 * day.gzip_bytes / 1024**3 == pytest.approx(822.15, abs=0.01)
+    assert space()["year"].gzip_bytes / 1024**3 == pytest.approx(893.1, abs=0.1)
 
 
 def test_the_published_space_of_elasticsearch_needs_half_as_much_again() -> None:
-    theirs = space(RATE, EACH, "year of 336 days", THEIR_YEAR_S)
+    day = space()["day"]
     assert pytest.approx(246, abs=0.5) == ELASTICSEARCH
-    assert theirs.primary_bytes / 1024**4 == pytest.approx(64.9, abs=0.1)
-    assert 96.9 * 1024**2 / (theirs.events / 100_000) == pytest.approx(35.0, abs=0.05)
+    assert 336 * day.primary_bytes / 1024**4 == pytest.approx(64.9, abs=0.1)
+    assert 96.9 * 1024**2 / (336 * day.events / 100_000) == pytest.approx(35.0, abs=0.05)
 
 
 def test_replicas_are_counted_beside_the_primaries() -> None:
-    day = over_time(RATE, EACH)[3]
-    assert day.engine_bytes == 2 * day.primary_bytes
+    assert space()["day"].engine_bytes == 2 * space()["day"].primary_bytes

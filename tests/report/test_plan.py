@@ -6,45 +6,43 @@ import json
 
 import pytest
 
-from tuner.plan.inputs import Request, inputs_of
-from tuner.plan.measured import NOTHING
-from tuner.plan.plan import plan
-from tuner.report.plan import PlannedRate, duration, plan_blocks, plan_json
+from tests.plan.test_inputs import said
+from tuner.plan import inputs_of, plan
+from tuner.report.plan import PlannedRate, duration, plans_blocks, plans_json
 from tuner.report.sections import Paragraph, Table
 from tuner.schema.numerals import bits, counted, size
 
-REQUEST = Request(rate=10_000, message_bytes=244)
+
+def planned(**given: float) -> PlannedRate:
+    inputs = inputs_of(said(message_bytes=244, **given))
+    return PlannedRate(inputs, plan(inputs))
 
 
-def headline_of(request: Request) -> str:
-    inputs = inputs_of(request, NOTHING, None)
-    head = plan_blocks(PlannedRate(inputs, plan(inputs)))[0]
+def headline_of(**given: float) -> str:
+    head = plans_blocks([planned(**given)])[0]
     assert isinstance(head, Paragraph)
     return head.text
 
 
-def rows_of(request: Request, name: str) -> list[list[str]]:
+def rows_of(name: str, **given: float) -> list[list[str]]:
     """The rows of one table of a plan."""
-    inputs = inputs_of(request, NOTHING, None)
-    tables = [
-        one for one in plan_blocks(PlannedRate(inputs, plan(inputs))) if isinstance(one, Table)
-    ]
-    (table,) = (one for one in tables if one.name == name)
+    tables = [block for block in plans_blocks([planned(**given)]) if isinstance(block, Table)]
+    (table,) = (block for block in tables if block.name == name)
     return [[str(cell) for cell in row] for row in table.rows]
 
 
 def test_the_headline_tells_the_plan_in_one_sentence() -> None:
-    assert headline_of(REQUEST) == (
+    assert headline_of() == (
         "10,000 events per second of 244 bytes, kept for 30 d with 1 replica: 2 collectors, "
         "9 data nodes, 14.6 TiB of disk"
     )
-    peak = headline_of(Request(rate=10_000, peak=3, replicas=0))
+    peak = headline_of(peak=3, replicas=0)
     assert "10,000 events per second, 30,000 at the peak, of 244 bytes" in peak
     assert "with 0 replicas" in peak
 
 
 def test_every_assumption_has_a_value_and_an_origin_with_its_reason() -> None:
-    for name, value, origin, why in rows_of(REQUEST, "Assumptions"):
+    for name, value, origin, why in rows_of("Assumptions"):
         assert name
         assert value
         assert origin in {"given", "assumed"}
@@ -52,7 +50,7 @@ def test_every_assumption_has_a_value_and_an_origin_with_its_reason() -> None:
 
 
 def test_all_periods_of_the_published_table_are_there() -> None:
-    space = rows_of(REQUEST, "Space")
+    space = rows_of("Space")
     assert [row[0] for row in space] == ["second", "minute", "hour", "day", "week", "month", "year"]
     assert space[4][1] == "6,048,000,000"
 
@@ -86,18 +84,18 @@ def test_one_is_no_plural() -> None:
 
 
 def test_programs_get_the_inputs_with_their_origins_and_every_figure() -> None:
-    inputs = inputs_of(REQUEST, NOTHING, None)
-    read = json.loads(json.dumps(plan_json(PlannedRate(inputs, plan(inputs)))))
-    assert (read["schema"], read["kind"]) == (1, "plan")
-    assert read["inputs"]["rate"] == {"value": 10_000, "origin": "given", "why": "by --rate"}
-    assert read["inputs"]["replicas"]["origin"] == "assumed"
-    assert read["plan"]["data_nodes"]["count"] == 9
-    assert read["plan"]["space"][3]["events"] == 864_000_000
-    assert any("three nodes" in note for note in read["notes"])
+    read = json.loads(json.dumps(plans_json([planned()])))
+    assert (read["schema"], read["kind"]) == (2, "plan")
+    (only,) = read["plans"]
+    assert only["inputs"]["rate"] == {"value": 10_000, "origin": "given", "why": "by --rate"}
+    assert only["inputs"]["replicas"]["origin"] == "assumed"
+    assert only["plan"]["engine"]["count"] == 9
+    assert only["plan"]["space"][3]["events"] == 864_000_000
+    assert any("three nodes" in note for note in only["notes"])
 
 
 def test_the_limit_that_decides_stands_first() -> None:
-    rows = {row[0]: row for row in rows_of(REQUEST, "Plan")}
+    rows = {row[0]: row for row in rows_of("Plan")}
     assert rows["data nodes"][2].startswith("8 for disk, 2 for replicas, 1 for processing")
-    trickle = {row[0]: row for row in rows_of(Request(rate=1), "Plan")}
+    trickle = {row[0]: row for row in rows_of("Plan", rate=1)}
     assert trickle["data nodes"][2].startswith("2 for replicas")

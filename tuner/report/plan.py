@@ -1,107 +1,95 @@
-"""A plan, or several side by side, for people and for programs."""
+"""Plans, one or several side by side, for people and for programs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from tuner.plan.inputs import Figure, Inputs, Machine, Origin
-from tuner.plan.measured import Measured
-from tuner.plan.nodes import DISK_ROOM, DataNodes
-from tuner.plan.plan import DiskSpace, Plan, PlanRange, notes
+from tuner.plan import DISK_ROOM, Inputs, Measured, Origin, Plan
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
-from tuner.schema.numerals import bits, counted, digits, eps, size
+from tuner.schema.numerals import bits, counted, eps, size
 
-RATE = "events per second"
-_HEADER = (RATE, "collectors", "load hosts", "data nodes", "primary shards", "disk")
-
-
-@dataclass(frozen=True)
-class PlannedRate:
-    """The plan for one of several rates, and what the machines that measured leave open of it."""
-
-    inputs: Inputs
-    made: Plan
-    reach: PlanRange | None = None
-
-
-def rates_json(rates: Sequence[PlannedRate]) -> dict[str, object]:
-    """Each plan as `plan` gives it for one rate."""
-    return {"schema": SCHEMA, "kind": "plans", "plans": [plan_json(one) for one in rates]}
-
-
-def rates_blocks(rates: Sequence[PlannedRate]) -> tuple[PlainBlock, ...]:
-    """A row for each rate, what is to be known of all of them and of the highest, and what they
-    assume."""
-    highest = max(rates, key=lambda one: one.made.peak_eps)
-    every = [set(notes(one.inputs, one.made)) for one in rates]
-    remarks = [
-        note if all(note in some for some in every) else f"{eps(highest.made.mean_eps)} EPS: {note}"
-        for note in notes(highest.inputs, highest.made)
-    ]
-    shared = tuple(row for row in assumptions(highest.inputs) if row[0] != RATE)
-    return (
-        Table("Plans", _HEADER, tuple(_rate_row(one) for one in rates)),
-        *bullets(remarks),
-        Table("Assumptions", ("assumption", "value", "", "where from"), shared),
-    )
-
-
-def _rate_row(one: PlannedRate) -> tuple[str, ...]:
-    made, reach = one.made, one.reach
-    return (
-        eps(made.mean_eps),
-        between(made, reach, collectors_of),
-        "not measured" if made.load_hosts is None else f"{made.load_hosts:,}",
-        between(made, reach, data_nodes_of),
-        between(made, reach, primaries_of),
-        size(made.data_nodes.disk_bytes),
-    )
-
-
-SCHEMA = 1
-
+SCHEMA = 2
 Row = tuple[str, ...]
 
 _TIMES = ((86_400, "d"), (3600, "h"), (60, "min"))
 
 
-def plan_json(one: PlannedRate) -> dict[str, object]:
-    """All inputs with their origin, all figures, what several machines leave open, and the
-    notes."""
-    return {
-        "schema": SCHEMA,
-        "kind": "plan",
-        "inputs": asdict(one.inputs),
-        "plan": asdict(one.made),
-        "range": None if one.reach is None else asdict(one.reach),
-        "notes": list(notes(one.inputs, one.made)),
-    }
+@dataclass(frozen=True)
+class PlannedRate:
+    """The plan for one rate, what it follows from, and the plans with the cheapest and the dearest
+    of several machines that measured."""
+
+    inputs: Inputs
+    made: Plan
+    measured: Measured | None = None
+    reach: tuple[Plan, Plan] | None = None
 
 
-def plan_blocks(one: PlannedRate) -> tuple[PlainBlock, ...]:
-    """The plan in one sentence, its figures, the space over time, the notes, and every assumption
-    with its origin."""
-    inputs, made = one.inputs, one.made
+def plans_json(rates: Sequence[PlannedRate]) -> dict[str, object]:
+    """Of each rate all inputs with their origin, all figures, what several machines leave open, and
+    the notes."""
+    plans = [
+        {
+            "inputs": asdict(rate.inputs),
+            "measured": None if rate.measured is None else asdict(rate.measured),
+            "plan": asdict(rate.made),
+            "range": None if rate.reach is None else [asdict(end) for end in rate.reach],
+            "notes": list(notes(rate)),
+        }
+        for rate in rates
+    ]
+    return {"schema": SCHEMA, "kind": "plan", "plans": plans}
+
+
+def plans_blocks(rates: Sequence[PlannedRate]) -> tuple[PlainBlock, ...]:
+    """What each rate needs, the space of one rate over time, what is to be known of the highest
+    rate, and every assumption with its origin."""
+    highest = max(rates, key=lambda rate: rate.made.peak_eps)
     sizes = ("per", "events", "messages", "primaries", "with replicas", "gzip files")
+    shown: tuple[PlainBlock, ...]
+    if len(rates) > 1:
+        shown = (
+            Table("Plans", _RATES, tuple(_rate_row(rate) for rate in rates)),
+            Paragraph(f"Of {eps(highest.made.mean_eps)} events per second:"),
+        )
+    else:
+        shown = (
+            Paragraph(_headline(highest), is_lead=True),
+            Table("Plan", ("plan", "", ""), tuple(_figures(highest))),
+            Table("Space", sizes, tuple(_space(highest.made))),
+        )
+    known = tuple(_assumptions(highest, several=len(rates) > 1))
     return (
-        Paragraph(_headline(inputs, made), is_lead=True),
-        Table("Plan", ("plan", "", ""), _figures(inputs, made, one.reach)),
-        Table("Space", sizes, tuple(_space(row) for row in made.space)),
-        *bullets(notes(inputs, made)),
-        Table("Assumptions", ("assumption", "value", "", "where from"), assumptions(inputs)),
+        *shown,
+        *bullets(notes(highest)),
+        Table("Assumptions", ("assumption", "value", "", "where from"), known),
     )
 
 
-def _headline(inputs: Inputs, made: Plan) -> str:
-    peak = "" if made.peak_eps == made.mean_eps else f", {eps(made.peak_eps)} at the peak,"
-    hosts, nodes = made.collectors, made.data_nodes
+_RATES = (
+    "events per second", "collectors", "load hosts", "data nodes", "primary shards", "disk",
+)  # fmt: skip
+
+
+def _rate_row(rate: PlannedRate) -> Row:
+    load = rate.made.load_hosts
     return (
-        f"{eps(made.mean_eps)} events per second{peak} of {inputs.message_bytes.value:,.0f} bytes, "
-        f"kept for {duration(inputs.retention_s.value)} with "
-        f"{counted(int(inputs.replicas.value), 'replica')}: {counted(hosts.count, 'collector')}, "
-        f"{counted(nodes.count, 'data node')}, {size(nodes.disk_bytes)} of disk"
+        eps(rate.made.mean_eps),
+        _between(rate, lambda made: made.collectors.count),
+        "not measured" if load is None else f"{load:,}",
+        _between(rate, lambda made: made.engine.count),
+        _between(rate, lambda made: made.engine.primaries),
+        size(rate.made.engine.disk_bytes),
     )
+
+
+def _between(rate: PlannedRate, count: Callable[[Plan], int]) -> str:
+    """What a plan needs of something: `5`, or `5 (4 to 6)` where machines leave it open."""
+    needed = f"{count(rate.made):,}"
+    if rate.reach is None or count(rate.reach[0]) == count(rate.reach[1]):
+        return needed
+    return f"{needed} ({count(rate.reach[0]):,} to {count(rate.reach[1]):,})"
 
 
 def duration(value: float) -> str:
@@ -113,179 +101,202 @@ def duration(value: float) -> str:
     return f"{value:.3g} s"
 
 
-def between(made: Plan, reach: PlanRange | None, count: Callable[[Plan], int]) -> str:
-    """What a plan needs of something: `5`, or `5 (4 to 6)` where machines leave it open."""
-    if reach is None or count(reach.low) == count(reach.high):
-        return f"{count(made):,}"
-    return f"{count(made):,} ({count(reach.low):,} to {count(reach.high):,})"
+def _headline(rate: PlannedRate) -> str:
+    inputs, made = rate.inputs, rate.made
+    peak = "" if made.peak_eps == made.mean_eps else f", {eps(made.peak_eps)} at the peak,"
+    return (
+        f"{eps(made.mean_eps)} events per second{peak} of {inputs.message_bytes.value:,.0f} bytes, "
+        f"kept for {duration(inputs.retention_s.value)} with "
+        f"{counted(int(inputs.replicas.value), 'replica')}: "
+        f"{counted(made.collectors.count, 'collector')}, "
+        f"{counted(made.engine.count, 'data node')}, {size(made.engine.disk_bytes)} of disk"
+    )
 
 
-def _figures(inputs: Inputs, made: Plan, reach: PlanRange | None) -> tuple[Row, ...]:
+def _figures(rate: PlannedRate) -> Iterator[Row]:
     """What is planned, how much of it, and how that comes."""
-    hosts, gone = made.collectors, made.outage
-    carried = inputs.collector.eps
-    return (
-        (
-            "collectors",
-            between(made, reach, collectors_of),
-            f"{hosts.needed:,} needed at the peak, 1 spare; each with {eps(hosts.eps_each)} EPS, "
-            f"{hosts.utilisation:.0%} of {eps(carried.value)} EPS ({carried.origin.value})"
-            f"{_busy(hosts.cores_busy)}",
-        ),
-        ("connections", f"{hosts.connections:,}", _connections(made)),
-        (
-            f"queues for {duration(inputs.outage_s.value)}",
-            size(gone.memory_bytes_each),
-            f"of memory, or {size(gone.file_bytes_each)} of files written at "
-            f"{size(gone.file_bytes_per_second_each)}/s, in each collector for "
-            f"{gone.events_each:,.0f} events, at the peak with one collector gone; the files of "
-            f"all: {size(gone.files_bytes)}; caught up {duration(gone.catch_up_s)} later",
-        ),
-        *_engine_figures(made, reach),
-        _network_figures(made),
-        *_load_figures(inputs, made),
+    inputs, hosts, engine = rate.inputs, rate.made.collectors, rate.made.engine
+    carried = inputs.collector_eps
+    yield (
+        "collectors",
+        _between(rate, lambda made: made.collectors.count),
+        f"{hosts.needed:,} needed at the peak, 1 spare; each with {eps(hosts.eps_each)} EPS, "
+        f"{hosts.utilisation:.0%} of {eps(carried.value)} EPS ({carried.origin.value})",
+    )
+    yield (
+        "connections",
+        f"{hosts.connections_each * hosts.count:,}",
+        f"to the engine: {counted(hosts.connections_each, 'action worker')} in each collector",
+    )
+    yield (
+        f"queues for {duration(inputs.outage_s.value)}",
+        size(hosts.memory_bytes),
+        f"of memory, or {size(hosts.file_bytes)} of files written at "
+        f"{size(hosts.file_bytes_per_second)}/s, in each collector for {hosts.queued_events:,.0f} "
+        f"events, at the peak with one collector gone; caught up {duration(hosts.catch_up_s)} "
+        "later",
+    )
+    needs = sorted(engine.needs.items(), key=lambda need: -need[1])
+    yield (
+        "data nodes",
+        _between(rate, lambda made: made.engine.count),
+        f"{', '.join(f'{number:,} for {name}' for name, number in needs)}; 1 may fail",
+    )
+    yield (
+        "disk",
+        size(engine.disk_bytes),
+        f"{size(engine.stored_bytes)} of indices and {DISK_ROOM:.0%} on top for the watermark of "
+        f"85 %, merges and errors; {size(engine.disk_bytes / engine.count)} on each data node",
+    )
+    yield (
+        "primary shards",
+        _between(rate, lambda made: made.engine.primaries),
+        f"an index, which rolls over every {duration(engine.rollover_s)} by {engine.limit}, at "
+        f"{size(engine.shard_bytes_each)} and {engine.documents_each / 1e6:,.0f} million documents "
+        f"a shard; {engine.shards_kept:,} shards kept, "
+        f"{engine.shards_kept / engine.count:,.0f} on each data node",
+    )
+    yield (
+        "network",
+        bits(hosts.bits_in_each),
+        f"into a collector, {bits(hosts.bits_out_each)} out of it, {bits(engine.bits_in_each)} "
+        "into a data node that indexes, copies included (payload, not compressed)",
+    )
+    if rate.made.load_hosts is not None and inputs.load_us is not None:
+        yield (
+            "load hosts",
+            f"{rate.made.load_hosts:,}",
+            "to try the peak with `flood`: a sender uses one core at most, at "
+            f"{inputs.load_us.value:.2g} us/event ({inputs.load_us.origin.value})",
+        )
+
+
+def _space(made: Plan) -> Iterator[Row]:
+    for row in made.space:
+        sizes = (row.message_bytes, row.primary_bytes, row.engine_bytes, row.gzip_bytes)
+        yield (row.period, f"{row.events:,.0f}", *(size(value) for value in sizes))
+
+
+# Our own caution: no documentation of the engines names a largest cluster.
+_LARGE_CLUSTER = 500
+# Our own caution: see examples/experiments/p5-disk-queues.yaml for what one carries.
+_ONE_FILE_QUEUE_EPS = 10_000
+# index.number_of_shards: Elasticsearch's es.index.max_number_of_shards.
+_PRIMARIES_PER_INDEX = 1024
+
+
+def notes(rate: PlannedRate) -> Iterator[str]:
+    """What a reader has to know beside the figures, the most important first."""
+    hosts, engine = rate.made.collectors, rate.made.engine
+    yield from _origins(rate)
+    nodes = engine.needs["processing"]
+    if nodes > 2:
+        yield (
+            f"{nodes:,} data nodes are assumed to carry that many times what one does, which is "
+            "not measured: give --node-eps as one of several carried it"
+        )
+    if engine.decided_by == "disk" and engine.needs["disk"] > 2 * nodes:
+        yield (
+            f"disk decides, processing alone needs {nodes:,}: larger disks (--node-disk), older "
+            "indices on cheaper nodes or less retention save most"
+        )
+    if engine.count > _LARGE_CLUSTER:
+        yield (
+            f"{engine.count:,} data nodes are a very large cluster: split the stream over several, "
+            "which cross-cluster search reads as one"
+        )
+    if engine.primaries > _PRIMARIES_PER_INDEX:
+        yield (
+            f"an index has at most {_PRIMARIES_PER_INDEX:,} primary shards: split the stream over "
+            f"{-(-engine.primaries // _PRIMARIES_PER_INDEX)} indices or more"
+        )
+    if engine.limit == "documents":
+        yield (
+            f"a shard is full at {engine.documents_each / 1e6:,.0f} million documents, before its "
+            "size is reached: roll over by max_primary_shard_docs too"
+        )
+    if hosts.eps_each > _ONE_FILE_QUEUE_EPS:
+        yield (
+            f"one thread writes and reads the files of a queue: at {eps(hosts.eps_each)} events "
+            "per second and collector expect to need several lanes (`lanes`), and measure with the "
+            "files on the disk that you will use"
+        )
+    yield (
+        "three nodes must be eligible as master, on machines of their own in a large cluster; "
+        "searches, ingest pipelines and snapshots come on top of what is planned here"
     )
 
 
-def collectors_of(made: Plan) -> int:
-    """The collectors of a plan, with the spare one."""
-    return made.collectors.count
+def _origins(rate: PlannedRate) -> Iterator[str]:
+    """What is not known of what machines carry."""
+    run = rate.measured
+    machines = {"a collector": rate.inputs.collector_eps, "a data node": rate.inputs.node_eps}
+    if {carried.origin for carried in machines.values()} == {Origin.ASSUMED}:
+        yield (
+            "no figure of what a machine carries is yours: measure with `rsyslog-tune bench "
+            "PROFILE --output json > bench.json` and plan again with bench.json"
+        )
+    if run is not None:
+        yield from run.doubts
+    if run is not None and run.machines:
+        yield (
+            f"ranges are those of the {len(run.machines)} machines that measured "
+            f"({', '.join(run.machines)}): nothing is known of machines beyond those"
+        )
+    elif run is not None:
+        yield "one machine measured: how much machines differ is not known, so no range is given"
+    if any(carried.origin is not Origin.GIVEN for carried in machines.values()):
+        beyond = [
+            f"{name} to {carried.value / run.eps:.1f} times"
+            for name, carried in machines.items()
+            if run is not None and carried.origin is Origin.EXTRAPOLATED
+        ]
+        seen = f"extrapolated from the {eps(run.eps)} EPS of the run: " if run and beyond else ""
+        times = f"{', '.join(beyond)} that; " if beyond else ""
+        yield (
+            f"{seen}{times}rates are assumed to grow in "
+            "proportion to cores, which is not measured: run `bench` on machines like those "
+            "planned, or give --collector-eps and --node-eps"
+        )
 
 
-def data_nodes_of(made: Plan) -> int:
-    """The data nodes of a plan, with the spare ones."""
-    return made.data_nodes.count
+_ROWS: dict[str, tuple[str, Callable[[float], str]]] = {
+    "rate": ("events per second", eps),
+    "peak": ("peak", "{:g} times that".format),
+    "message_bytes": ("message", "{:,.0f} bytes".format),
+    "retention_s": ("retention", duration),
+    "replicas": ("replicas", "{:.0f}".format),
+    "outage_s": ("outage of the engine", duration),
+    "headroom": ("headroom", "{:.0%}".format),
+    "collector_us": ("rsyslogd CPU", "{:.1f} us/event".format),
+    "collector_cores": ("collector has", "{:g} cores".format),
+    "collector_eps": ("collector carries", "{:,.0f} EPS".format),
+    "node_us": ("engine CPU", "{:.1f} us/event".format),
+    "node_cores": ("data node has", "{:g} cores".format),
+    "node_eps": ("data node carries", "{:,.0f} EPS".format),
+    "node_disk_bytes": ("disk of a data node", size),
+    "store_bytes": ("primaries on disk", "{:.0f} B/event".format),
+    "bulk_bytes": ("bulk request", "{:.0f} B/event".format),
+    "connection_us": ("connection busy", "{:.0f} us/event".format),
+    "queue_memory_bytes": ("message in memory", "{:.0f} B".format),
+    "queue_file_bytes": ("message in a queue file", "{:.0f} B".format),
+    "gzip_ratio": ("gzip", "1 to {:.3g}".format),
+    "shard_bytes": ("shard at most", size),
+}
 
 
-def primaries_of(made: Plan) -> int:
-    """The primary shards of an index."""
-    return made.shards.primaries
-
-
-def _load_figures(inputs: Inputs, made: Plan) -> tuple[Row, ...]:
-    if made.load_hosts is None or inputs.load_us is None:
-        return ()
-    cost = f"{inputs.load_us.value:.2g} us/event ({inputs.load_us.origin.value})"
-    how = f"to try the peak with `flood`: a sender uses one core at most, at {cost}"
-    return (("load hosts", f"{made.load_hosts:,}", how),)
-
-
-def _engine_figures(made: Plan, reach: PlanRange | None) -> tuple[Row, ...]:
-    nodes, split = made.data_nodes, made.shards
-    spare = "1 may fail" if nodes.clusters == 1 else f"1 may fail in each of {nodes.clusters}"
-    return (
-        (
-            "data nodes",
-            between(made, reach, data_nodes_of),
-            f"{_needs(nodes)}; {spare}{_busy(nodes.cores_busy)}",
-        ),
-        (
-            "disk",
-            size(nodes.disk_bytes),
-            f"{size(nodes.stored_bytes)} of indices and {DISK_ROOM:.0%} on top for the watermark "
-            f"of 85 %, merges and errors; {size(nodes.disk_bytes / nodes.count)} on each data node",
-        ),
-        (
-            "primary shards",
-            between(made, reach, primaries_of),
-            f"an index, which rolls over every {duration(split.rollover_s)} by {split.limit}, at "
-            f"{size(split.bytes_each)} and {split.documents_each / 1e6:,.0f} million documents a "
-            f"shard; {split.kept:,} shards kept, {split.kept / nodes.count:,.0f} on each data node",
-        ),
-    )
-
-
-def _needs(nodes: DataNodes) -> str:
-    """How many data nodes each limit asks for, the one that decides first."""
-    needs = {
-        "disk": nodes.by_disk,
-        "processing": nodes.by_processing,
-        "shards": nodes.by_shards,
-        "replicas": nodes.by_replicas,
-    }
-    ordered = sorted(needs.items(), key=lambda need: -need[1])
-    return ", ".join(f"{number:,} for {name}" for name, number in ordered)
-
-
-def _network_figures(made: Plan) -> Row:
-    lines = made.network
-    return (
-        "network in",
-        bits(lines.senders_bits),
-        f"from senders, {bits(lines.collector_in_bits)} into a collector and "
-        f"{bits(lines.collector_out_bits)} out of it; {bits(lines.engine_bits)} to the engine, "
-        f"{bits(lines.node_in_bits)} into a data node that indexes, copies included "
-        "(payload, not compressed)",
-    )
-
-
-def _busy(cores: float | None) -> str:
-    return "" if cores is None else f"; {digits(cores)} cores busy in all"
-
-
-def _connections(made: Plan) -> str:
-    hosts = made.collectors
-    text = f"to the engine: {counted(hosts.connections_each, 'action worker')} in each collector"
-    if hosts.sessions_each is None:
-        return text
-    return f"{text}; {counted(hosts.sessions_each, 'session')} of senders in each"
-
-
-def _space(row: DiskSpace) -> Row:
-    sizes = (row.message_bytes, row.primary_bytes, row.engine_bytes, row.gzip_bytes)
-    return (row.period, f"{row.events:,.0f}", *(size(value) for value in sizes))
-
-
-def assumptions(inputs: Inputs) -> tuple[Row, ...]:
-    """Every input: its name, its value, how it is known and from where."""
-    rows = [
-        _row(RATE, eps(inputs.rate.value), inputs.rate),
-        _row("peak", f"{inputs.peak.value:g} times that", inputs.peak),
-        _row("growth", f"{inputs.growth.value:.0%}", inputs.growth),
-        _row("message", f"{inputs.message_bytes.value:,.0f} bytes", inputs.message_bytes),
-        _row("retention", duration(inputs.retention_s.value), inputs.retention_s),
-        _row("replicas", f"{inputs.replicas.value:.0f}", inputs.replicas),
-        _row("outage of the engine", duration(inputs.outage_s.value), inputs.outage_s),
-        _row("headroom", f"{inputs.headroom.value:.0%}", inputs.headroom),
-        *_machine_rows("collector", "rsyslogd", inputs.collector),
-        *_machine_rows("data node", "engine", inputs.node),
-        _row("disk of a data node", size(inputs.node_disk_bytes.value), inputs.node_disk_bytes),
-        _row("primaries on disk", f"{inputs.store_bytes.value:.0f} B/event", inputs.store_bytes),
-        _row("bulk request", f"{inputs.bulk_bytes.value:.0f} B/event", inputs.bulk_bytes),
-        _row("connection busy", f"{inputs.connection_us.value:.0f} us/event", inputs.connection_us),
-        _row(
-            "message in memory",
-            f"{inputs.queue_memory_bytes.value:.0f} B",
-            inputs.queue_memory_bytes,
-        ),
-        _row(
-            "message in a queue file",
-            f"{inputs.queue_file_bytes.value:.0f} B",
-            inputs.queue_file_bytes,
-        ),
-        _row("gzip", f"1 to {inputs.gzip_ratio.value:.3g}", inputs.gzip_ratio),
-        _row("shard", f"at most {size(inputs.shard_bytes.value)}", inputs.shard_bytes),
-    ]
-    if inputs.measured is not None:
-        rows.insert(0, _run(inputs.measured))
-    if inputs.senders is not None:
-        rows.append(_row("senders", f"{inputs.senders.value:,.0f}", inputs.senders))
-    return tuple(rows)
-
-
-def _run(found: Measured) -> Row:
-    carried = "" if found.eps is None else f"; rsyslogd and engine together {eps(found.eps)} EPS"
-    return ("run", "", Origin.MEASURED.value, f"{found.where}: {found.what}{carried}")
-
-
-def _machine_rows(name: str, daemon: str, machine: Machine) -> list[Row]:
-    rows = []
-    if machine.cpu_us is not None and machine.cores is not None:
-        rows.append(_row(f"{daemon} CPU", f"{machine.cpu_us.value:.1f} us/event", machine.cpu_us))
-        rows.append(_row(f"{name} has", f"{machine.cores.value:g} cores", machine.cores))
-    rows.append(_row(f"{name} carries", f"{eps(machine.eps.value)} EPS", machine.eps))
-    return rows
-
-
-def _row(name: str, value: str, figure: Figure) -> Row:
-    return (name, value, figure.origin.value, figure.why)
+def _assumptions(rate: PlannedRate, *, several: bool) -> Iterator[Row]:
+    """Every input: its name, its value, how it is known and from where; CPU and cores where the
+    rate of a machine follows from them."""
+    inputs, run = rate.inputs, rate.measured
+    if run is not None:
+        what = f"{run.where}: {run.what}; rsyslogd and engine together {eps(run.eps)} EPS"
+        yield ("run", "", Origin.MEASURED.value, what)
+    given = {"rate"} if several else set[str]()
+    for machine in ("collector", "node"):
+        if getattr(inputs, f"{machine}_eps").origin is Origin.GIVEN:
+            given |= {f"{machine}_us", f"{machine}_cores"}
+    for name, (label, text) in _ROWS.items():
+        if name not in given:
+            figure = getattr(inputs, name)
+            yield (label, text(figure.value), figure.origin.value, figure.why)

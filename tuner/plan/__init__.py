@@ -1,1 +1,0 @@
-"""Capacity on paper, from what was measured, given or assumed; pure."""
