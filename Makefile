@@ -13,8 +13,7 @@ BIN := $(VENV)/bin
 PROCESSES ?= $(shell echo $$(($$(nproc) * 3 / 2)))
 SLOWEST := --durations=15 --durations-min=5
 AGAIN := $(BIN)/pytest --last-failed --last-failed-no-failures none
-PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls \
-	rsyslog-kubernetes rsyslog-kafka \
+PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls rsyslog-kafka \
 	openjdk-17-jre-headless|openjdk-21-jre-headless|openjdk-25-jre-headless maven \
 	python3-venv gcc libc6-dev \
 	chromium|chromium-browser chromium-driver|chromium-chromedriver \

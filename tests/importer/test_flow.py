@@ -521,7 +521,6 @@ def test_what_changes_events_is_a_step(statement: str, said: dict[str, object]) 
 @pytest.mark.parametrize(
     ("statement", "why"),
     [
-        ('action(type="mmdblookup" mmdbfile="/x" fields=["a"])', "a step does not say key"),
         ("set $/a = 1;", "a step does not set $/a"),
         ("set $!a = $!b;", "a copy of $!b, which may be no text"),
         ("set $!a = 1 + 2;", "a value that is worked out"),

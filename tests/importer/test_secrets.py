@@ -267,9 +267,8 @@ def test_what_holds_no_secret_is_imported_as_before(tmp_path: Path) -> None:
         DOCUMENT
         + HTTP.format(path="services/collector/raw", more=' httpheaders=["X-A: b"]')
         + KAFKA.format(param="socket.keepalive.enable=true")
-        + PROGRAM.format(binary="/bin/page --now --user root")
         + 'if $msg contains "Failed password" then /var/log/auth\n'
     )
     made = imported(text, tmp_path)
     assert (made.missing, made.kept) == ((), ())
-    assert len(listed(made, "outputs")) == 4
+    assert len(listed(made, "outputs")) == 3

@@ -142,26 +142,6 @@ def test_outputs_that_share_an_index_are_not_measured() -> None:
         bind(profile, SITE, (40514,))
 
 
-def test_steps_that_ask_a_program_of_the_users_are_left_out_and_named() -> None:
-    steps = [
-        {"type": "mmexternal", "binary": "/opt/enrich.py"},
-        {"type": "set", "variable": "host", "value": [{"property": "hostname"}]},
-    ]
-    own = bind(small({"steps": steps}), SITE, (40514,))
-    assert [step.type for step in own.profile.steps] == ["set"]
-    assert "steps[0]: mmexternal -> left out" in map(str, own.substitutions)
-    apart = small(
-        {
-            "streams": {"apps": {"steps": steps}},
-            "inputs[0].stream": "apps",
-            "outputs[logs].stream": "apps",
-        }
-    )
-    told = list(map(str, bind(apart, SITE, (40514,)).substitutions))
-    assert "streams.apps.steps[0]: mmexternal -> left out" in told
-    assert not [one for one in told if "steps[1]" in one]
-
-
 def test_a_profile_whose_first_output_gets_counters_alone_is_refused() -> None:
     output = small().model_dump(mode="json", by_alias=True, exclude_defaults=True)["outputs"][0]
     counters = {**output, "name": "stats", "stream": "stats", "index": {"name": "stats"}}
@@ -177,24 +157,23 @@ def test_a_profile_whose_first_output_gets_counters_alone_is_refused() -> None:
     assert "outputs[stats]: omelasticsearch -> left out" in told
 
 
-def test_programs_kafka_and_servers_over_http_are_left_out_and_named() -> None:
+def test_the_kernels_log_kafka_and_servers_over_http_are_left_out_and_named() -> None:
     output = small().model_dump(mode="json", by_alias=True, exclude_defaults=True)["outputs"][0]
     kafka = {"name": "kafka", "type": "omkafka", "topic": "t", "queue": output["queue"]}
-    take = {"name": "take", "type": "omprog", "binary": "/bin/x", "queue": output["queue"]}
     http = {"name": "http", "type": "omhttp", "server": ["h"], "document": "ecs", "bulk": "index"}
-    inputs = [{"type": "imptcp", "port": 10514}, {"type": "imkafka", "topic": "t"}]
-    used = bind(small({"inputs": inputs, "outputs": [output, kafka, take, http]}), SITE, (1, 2))
+    inputs = [{"type": "imptcp", "port": 10514}, {"type": "imklog"}]
+    used = bind(small({"inputs": inputs, "outputs": [output, kafka, http]}), SITE, (1, 2))
     told = {str(one) for one in used.substitutions}
     assert {
-        "inputs[1]: imkafka -> left out", "outputs[kafka]: omkafka -> left out",
-        "outputs[take]: omprog -> left out", "outputs[http]: omhttp -> left out",
+        "inputs[1]: imklog -> left out", "outputs[kafka]: omkafka -> left out",
+        "outputs[http]: omhttp -> left out",
     } <= told  # fmt: skip
-    with pytest.raises(Refused, match="type imkafka: measurements cannot send to it"):
+    with pytest.raises(Refused, match="type imklog: measurements cannot send to it"):
         bind(small({"inputs": inputs[1:]}), SITE, (1,))
 
 
 def test_a_password_of_kafka_stands_elsewhere() -> None:
-    source = {"type": "imkafka", "topic": "t", "confParam": ["sasl.password=secret"]}
+    kafka = {"name": "k", "type": "omkafka", "topic": "t", "confParam": ["sasl.password=secret"]}
     with pytest.raises(BadProfile, match=r"sasl\.password is a secret: write \{file") as refused:
-        small({"inputs": [source]})
+        small({"outputs": [kafka]})
     assert "=secret" not in str(refused.value)

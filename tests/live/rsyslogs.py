@@ -43,9 +43,9 @@ class Suite:
 # Unstable moves on: where its release is another one by now, its row is to be changed.
 SUITES = (
     Suite("bullseye", "8.2102"),
-    Suite("bookworm", "8.2302", ("rsyslog-kubernetes",)),
-    Suite("trixie", "8.2504", ("rsyslog-kubernetes",)),
-    Suite("sid", "8.2610", ("rsyslog-kubernetes", "rsyslog-http")),
+    Suite("bookworm", "8.2302"),
+    Suite("trixie", "8.2504"),
+    Suite("sid", "8.2610", ("rsyslog-http",)),
 )
 
 # glibc's loader passes the name on since 2.33; before that the program sees its own path.

@@ -18,7 +18,6 @@ from tests.live.outputs import (
     lines,
     place,
     receiving,
-    rendered_for_it,
     wait,
 )
 from tests.live.test_inputs import make_certificates
@@ -30,7 +29,6 @@ from tuner.lab.entrances import EventSource, TcpPort, UdpPort
 from tuner.lab.ports import free_port
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
-from tuner.lint.lint import lint
 
 pytestmark = [
     pytest.mark.live,
@@ -377,89 +375,3 @@ def test_relp_over_tls_goes_to_the_right_receiver_only(
             site.send(SENT)
             wait(lambda: len(lines(file)) >= (count or 1), 3 if count == 0 else 20)
         assert sorted(lines(file)) == sorted(ALL[:count])
-
-
-# A program that answers: one event is refused twice, and what comes in a batch is kept at its end.
-CONFIRMS = """#!/bin/sh
-echo OK
-tried=0
-while IFS= read -r line; do
-    case "$line" in
-    BEGIN) batch= ; echo OK ;;
-    END) printf '%s' "$batch" >> "$1"; echo OK ;;
-    *000500*) tried=$((tried + 1))
-        if [ $tried -le 2 ]; then echo "not now"
-        else printf '%s\\n' "$line" >> "$1"; echo OK; fi ;;
-    *) batch="$batch$line
-"; [ "$2" = batches ] || printf '%s\\n' "$line" >> "$1"
-        [ "$2" = batches ] && echo DEFER_COMMIT || echo OK ;;
-    esac
-done
-"""
-
-
-def program(site: Place, text: str) -> Path:
-    path = site.folder / "bin" / "take.sh"
-    path.parent.mkdir()
-    path.write_text(text, encoding="utf-8")
-    path.chmod(0o755)
-    give_to_daemons(path.parent)
-    return path
-
-
-@pytest.mark.full
-@pytest.mark.each_rsyslogd("outputs")
-def test_a_program_that_refuses_an_event_twice_gets_its_batch_again_where_lint_says_so(
-    site: Place,
-) -> None:
-    take = program(site, CONFIRMS)
-    out = site.folder / "taken"
-    output: dict[str, object] = {
-        "name": "take", "type": "omprog", "line": [{"property": "msg"}], "confirmMessages": True,
-        "binary": f"{take} {out} events", "queue": QUEUE, "action.resumeInterval": 1,
-    }  # fmt: skip
-    changes = rendered_for_it()
-    told = {one.code for one in lint(site.profile([output], changes))}
-    with site.running([output], changes):
-        site.send(SENT[:600])
-        wait(lambda: len(set(lines(out))) == 600)
-    found = lines(out)
-    assert sorted(set(found)) == sorted(TEXTS[:600])
-    assert (len(found) > 600) is ("RT279" in told)
-
-
-def test_a_program_gets_every_event_as_a_document(site: Place) -> None:
-    take = program(site, '#!/bin/sh\nexec cat >> "$1"\n')
-    out = site.folder / "taken"
-    fields = [{"property": "msg", "name": "m"}, {"property": "procid", "name": "pid"}]
-    output = {"name": "take", "type": "omprog", "binary": f"{take} {out}", "document": fields}
-    hostile = b'<13>Nov 21 06:30:00 web1 app[77]: "},{"m":"two\nlines'
-    with site.running([{**output, "queue": QUEUE}]):
-        site.send([*SENT, hostile])
-        wait(lambda: len(lines(out)) == EVENTS + 1)
-    found = [json.loads(line) for line in lines(out)]
-    assert sorted(one["m"] for one in found) == sorted([*TEXTS, ' "},{"m":"two#012lines'])
-    assert {one["pid"] for one in found} == {"77"}
-
-
-@pytest.mark.each_rsyslogd("outputs")
-@pytest.mark.parametrize("batches", [False, True])
-def test_a_program_answers_for_events_and_batches(site: Place, batches: bool) -> None:
-    """Singly, as RT279 asks from 8.2508 on: else the batch of an event that is refused twice comes
-    again."""
-    take = program(site, CONFIRMS)
-    out = site.folder / "taken"
-    output: dict[str, object] = {
-        "name": "take", "type": "omprog", "line": [{"property": "msg"}], "confirmMessages": True,
-        "binary": f"{take} {out} {'batches' if batches else 'events'}",
-        "queue": QUEUE if batches else QUEUE | {"dequeueBatchSize": 1}, "action.resumeInterval": 1,
-    }  # fmt: skip
-    if batches:
-        marks = {"beginTransactionMark": "BEGIN", "commitTransactionMark": "END"}
-        output |= {"useTransactions": True, **marks}
-    # Event 500 is refused twice, which a batch cannot be in the middle.
-    count = 500 if batches else 600
-    with site.running([output]):
-        site.send(SENT[:count])
-        wait(lambda: len(lines(out)) == count)
-    assert sorted(lines(out)) == sorted(TEXTS[:count])

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import http.server
 import json
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.live.outputs import daemon, has_module, lines, place
+from tests.live.outputs import daemon, lines, place
 from tests.live.test_documents import create_index, run, search, stored
 from tests.live.test_field_options import HEAD
 from tests.profile.examples import small
@@ -21,7 +18,7 @@ from tuner.engine.feed import kept
 from tuner.host.process import give_to_daemons
 from tuner.lab.entrances import TcpPort
 from tuner.lab.ports import free_port
-from tuner.lab.scratch import scratch, subfolder
+from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
@@ -120,101 +117,6 @@ def test_tables_are_looked_up_and_have_a_fallback(tmp_path: Path) -> None:
         found = looked_up(below, [b'q"', b'"), "$!x', b"web-1"])
     assert found == [
         {"owner": 'team "a"\\', "text": text} for text in ("quoted", "nobody", 'team "a"\\')
-    ]
-
-
-# A shell, which whoever rsyslogd runs as may start.
-ENRICH = r"""#!/bin/sh
-while IFS= read -r line; do
-    set -f -- $line
-    printf '%s\n' '{"msg": "answered", "$!": {"words": '$#', "odd": "\"},\\ \u20ac"}}'
-done
-"""
-
-
-def test_a_program_of_the_users_changes_events(tmp_path: Path) -> None:
-    with scratch(tmp_path) as below:
-        program = subfolder(below, "bin") / "enrich.sh"
-        program.write_text(ENRICH, encoding="utf-8")
-        program.chmod(0o755)
-        give_to_daemons(program.parent)
-        steps = [{"type": "mmexternal", "binary": str(program)}]
-        fields = [
-            MESSAGE,
-            {"json": "words", "name": "words", "type": "integer"},
-            {"json": "odd", "name": "odd"},
-        ]
-        found = made(below, steps, [b"two words", b'"}, "x": 1'], fields)
-    assert found == [{"m": "answered", "words": words, "odd": '"},\\ \u20ac'} for words in (2, 3)]
-
-
-class _Kubernetes(http.server.BaseHTTPRequestHandler):
-    """The two questions that mmkubernetes asks."""
-
-    def do_GET(self) -> None:
-        name = self.path.rpartition("/")[2]
-        if "/pods/" in self.path:
-            metadata = {"name": name, "uid": "u-1", "labels": {"app.kind": 'we"b'}}
-            body = {"metadata": metadata, "spec": {"nodeName": "node-1"}}
-        else:
-            body = {"metadata": {"name": name, "uid": "n-1"}}
-        text = json.dumps(body).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
-
-
-@contextmanager
-def kubernetes() -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Kubernetes)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-@pytest.mark.skipif(
-    not has_module("mmkubernetes"), reason="not possible: Debian 11 has no package of mmkubernetes"
-)
-def test_kubernetes_says_what_it_knows_of_a_pod(tmp_path: Path) -> None:
-    with scratch(tmp_path) as below, kubernetes() as url:
-        logs = subfolder(below, "containers")
-        container = "a" * 64
-        log = logs / f"web-1_shop_nginx-{container}.log"
-        log.write_text("hello\n", encoding="utf-8")
-        give_to_daemons(logs)
-        rules = [f"rule=:{logs}/%pod_name:char-to:_%_%namespace_name:char-to:_%_%"
-                 "container_name_and_id:char-to:.%.log"]  # fmt: skip
-        source = {"type": "imfile", "file": f"{logs}/*.log", "tag": "k:", "addMetadata": True}
-        steps = [{"type": "mmkubernetes", "kubernetesUrl": url, "filenameRules": rules}]
-        fields = [
-            MESSAGE,
-            {"json": "kubernetes.pod_name", "name": "pod"},
-            {"json": "kubernetes.labels", "name": "labels", "type": "json"},
-            {"json": "docker.container_id", "name": "id"},
-        ]
-        with Sink(keep=1000) as sink:
-            client = EngineClient(sink.url)
-            changes = {
-                "inputs": [{"type": "imptcp", "port": free_port()}, source],
-                "global.workDirectory": str(logs),
-                "outputs[logs].servers": [sink.url],
-                "outputs[logs].document": fields,
-                "steps": steps,
-            }
-            run(small(changes), below, [], lambda: kept(client).count(b"\n") // 2 - 1)
-            found = [json.loads(line) for line in kept(client).splitlines()[1::2]]
-            client.close()
-    assert found == [
-        {"m": "hello", "pod": "web-1", "labels": {"app_kind": 'we"b'}, "id": container}
     ]
 
 

@@ -39,12 +39,6 @@ def test_an_expression_that_regcomp_refuses_is_none() -> None:
     assert "not a POSIX extended regular expression: Unmatched ( or" in said
 
 
-def test_an_annotation_that_would_crash_rsyslogd_is_refused() -> None:
-    step = {"type": "mmkubernetes", "annotation_match": ["a.b", "a.(#"]}
-    with pytest.raises(BadProfile, match="not a POSIX extended regular expression"):
-        parse_profile(edit(SMALL, {"steps": [step]}), "p.yaml")
-
-
 def test_a_match_has_one_operation() -> None:
     assert "exactly one operation" in refusal({"match": [{"property": "msg"}]})
     both = {"property": "msg", "contains": ["a"], "startswith": ["b"]}

@@ -26,7 +26,7 @@ from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
 from tuner.modules.queue import Queue
 from tuner.modules.ratelimit import RateLimitPolicy
-from tuner.modules.registry import INPUTS, OUTPUTS, STEPS, name_of
+from tuner.modules.registry import MODULES, name_of
 from tuner.modules.secrets import Tls
 from tuner.modules.step import StreamStep
 from tuner.profile.model import Global
@@ -46,8 +46,6 @@ NO_PARAMETER = {
     "auth", "tls", "mmutf8fix", "index", "retryfailures", "filter_path",
     # omhttp
     "bulk", "labels",
-    # mmkubernetes crashes where their files are not.
-    "filenameRulebase", "containerRulebase",
 }  # fmt: skip
 SPELLED = {"servers": "server"}
 # What omelasticsearch has for sections of a profile.
@@ -57,18 +55,15 @@ IN_THE_CLEAR = ("allowunsignedcerts", "skipverifyhost")
 # What an object needs to be right but for the parameter that is asked for.
 NEEDS = {
     "omfile": 'file="/dev/null"', "omfwd": 'target="127.0.0.1"', "omrelp": 'target="127.0.0.1"',
-    "omkafka": 'topic="t"', "omprog": 'binary="/bin/true"', "mmexternal": 'binary="/bin/true"',
-    "mmdblookup": 'key="$!a" mmdbfile="/dev/null" fields=["a"]', "mmnormalize": 'rule=["rule=:a"]',
+    "omkafka": 'topic="t"', "mmnormalize": 'rule=["rule=:a"]',
     "imptcp": 'port="1"', "imtcp": 'port="1"', "imudp": 'port="1"', "imrelp": 'port="1"',
-    "imfile": 'file="/dev/null" tag="t"', "imuxsock": 'socket="/dev/null"', "imkafka": 'topic="t"',
+    "imfile": 'file="/dev/null" tag="t"', "imuxsock": 'socket="/dev/null"',
 }  # fmt: skip
 
 # Some crash on what they cannot read.
 VALUES = {
-    "confParam": "a=b", "topicConfParam": "a=b", "tokenFile": "/dev/null",
+    "confParam": "a=b", "topicConfParam": "a=b",
     "tls.caCert": "/dev/null", "tls.myCert": "/dev/null", "tls.myPrivKey": "/dev/null",
-    "srcMetadataPath": "$!a", "dstMetadataPath": "$!", "filenameRules": "rule=:%a:rest%",
-    "containerRules": "rule=:%a:rest%",
 }  # fmt: skip
 # Which a build may be without, as Debian's of 8.2610 is.
 OF_SOME_BUILDS = ("push.", "turbo")
@@ -134,8 +129,7 @@ def of(module: type[Input | Output | StreamStep]) -> Iterator[Asked]:
 
 
 def everything() -> Iterator[Asked]:
-    modules: tuple[type[Input | Output | StreamStep], ...] = (*INPUTS, *OUTPUTS, *STEPS)
-    for module in modules:
+    for module in MODULES:
         yield from of(module)
     parsing: dict[str, type[BaseModel]] = {"mmjsonparse": JsonParse, "mmnormalize": NormalizeParse}
     for name, parse in parsing.items():

@@ -88,7 +88,6 @@ name: steps
 release: {rsyslog: "8.2302", elasticsearch: "8.19"}
 inputs:
   - {type: imptcp, port: 10514}
-  - {type: imkafka, topic: in, broker: ["kafka:9092"], consumerGroup: group, confParam: ["a=b"]}
 parse: {format: json, cookie: ""}
 lookup_tables: {owners: {file: /etc/owners.json}}
 impstats: {log.syslog: true, stream: stats, format: cee}
@@ -102,13 +101,10 @@ steps:
     filter: {match: [{variable: owner, isequal: [team]}, {json: kind, startswith: [a]}]}
   - {type: set, variable: owner, lookup: owners, value: [{property: msg, position: {to: 9}}]}
   - {type: unset, json: secret}
-  - {type: mmexternal, binary: /opt/enrich.py, output: /var/log/enrich.log}
-  - {type: mmkubernetes, annotation_match: [a.b], filenameRules: ["rule=:%a:rest%"], tokenFile: /t}
-  - {type: mmdblookup, key: "!ip", mmdbFile: /srv/geo.mmdb, fields: ["!country"], container: "!geo"}
 streams:
   stats: {parse: {format: json}, steps: [{type: set, variable: a, value: [{property: msg}]}]}
 outputs:
-  - {name: take, type: omprog, binary: /opt/take, beginTransactionMark: begin, document: raw}
+  - {name: take, type: omkafka, topic: take, broker: ["kafka:9092"], document: raw}
   - {name: out, type: omkafka, topic: out, key: k, confParam: ["c=d"], line: [{variable: owner}]}
   - name: loki
     type: omhttp

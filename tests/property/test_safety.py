@@ -116,8 +116,8 @@ def on_this_machine(value: Any, key: str, folder: Path) -> Any:
     if isinstance(value, dict):
         return {name: on_this_machine(inner, name, folder) for name, inner in value.items()}
     if isinstance(value, list):
-        # Debian has no package of the one, and of the other only since 8.2512.
-        there = [one for one in value if _type_of(one) not in {"mmdblookup", "omhttp"}]
+        # Debian has a package of it only since 8.2512.
+        there = [one for one in value if _type_of(one) != "omhttp"]
         return [on_this_machine(inner, key, folder) for inner in there]
     if key in NAMES_OF_THE_MACHINE:
         return "root"

@@ -56,8 +56,8 @@ def test_a_tls_driver_is_a_package_too() -> None:
     assert "rsyslog-openssl" in packages_of(rsyslog_conf(small({"inputs": [tls]})))
 
 
-def test_what_a_step_needs_is_a_package_too() -> None:
-    changes: dict[str, object] = {"steps": [{"type": "mmkubernetes"}]}
+def test_what_a_snippet_needs_is_a_package_too() -> None:
+    changes: dict[str, object] = {"snippets": {"modules": ["mmkubernetes"]}}
     said = yaml.safe_load(files_of(Format.ANSIBLE, changes)["defaults/main.yml"])
     assert "rsyslog-kubernetes" in said["rsyslog_tune_packages"]
 

@@ -17,7 +17,6 @@ from tuner.modules.filter import OPERATIONS
 from tuner.modules.omfile import OmfileOutput
 from tuner.modules.omfwd import OmfwdOutput
 from tuner.modules.omkafka import OmkafkaOutput
-from tuner.modules.omprog import OmprogOutput
 from tuner.modules.omrelp import OmrelpOutput
 from tuner.modules.output import Output
 from tuner.profile.edit import edit
@@ -36,16 +35,11 @@ pytestmark = [
 KINDS: dict[type[BaseModel], dict[str, object]] = {
     OmfileOutput: FILE, OmfwdOutput: FWD, OmrelpOutput: RELP,
     OmkafkaOutput: {"name": "kafka", "type": "omkafka", "topic": "logs"},
-    OmprogOutput: {"name": "take", "type": "omprog", "binary": "/bin/cat"},
 }  # fmt: skip
 # What stands for each parameter that is not a switch or a number.
 WORDS: dict[str, object] = {
     "document": "ecs",
     "line": [{"property": "msg"}],
-    "binary": "/bin/cat -n",
-    "beginTransactionMark": "begin",
-    "commitTransactionMark": "end",
-    "output": "/var/log/take.log",
     "topic": "other",
     "broker": ["kafka1:9092"],
     "key": "k",
@@ -144,8 +138,7 @@ def test_a_parameter_is_known_from_its_release_on(
     kind: type[BaseModel], key: str, release: int, tmp_path: Path
 ) -> None:
     installed = release_at_hand()
-    own: dict[str, object] = {"output": "/var/log/take.log"} if kind is OmprogOutput else {}
-    together = own | TOGETHER.get(key, {})
+    together = TOGETHER.get(key, {})
     keys = {info.alias or name for name, info in kind.model_fields.items()}
     needed = {one: value for one, value in together.items() if one in keys}
     output = KINDS[kind] | needed | {key: value_of(kind, key)}

@@ -28,7 +28,6 @@ from tuner.host.usage import cores, memory_bytes
 from tuner.lab.distribution import cached, fetch, home_of
 from tuner.lab.scratch import remove_abandoned
 from tuner.modules.registry import packages as modules
-from tuner.modules.registry import unpackaged
 from tuner.schema.units import cores_text
 from tuner.validate.rsyslogd import missing_modules, require_omelasticsearch
 
@@ -127,9 +126,8 @@ def _needed() -> list[Requirement]:
 def _module_findings() -> list[Requirement]:
     """The modules, beside omelasticsearch, that the real rsyslogd does not load, with their
     packages."""
-    names = {*modules(), *unpackaged()} - {"omelasticsearch"}
     try:
-        lacking = missing_modules(sorted(names))
+        lacking = missing_modules(sorted(modules().keys() - {"omelasticsearch"}))
     except ProgramMissing:
         return []
     return [Requirement("rsyslog module", sentence, limits=True) for sentence in lacking]

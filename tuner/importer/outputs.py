@@ -306,7 +306,7 @@ class Outputs(Surrounding):
 
 _SHORT = {
     "omelasticsearch": "logs", "omfile": "file", "omfwd": "forward", "omrelp": "relp",
-    "omkafka": "kafka", "omprog": "program", "omhttp": "http",
+    "omkafka": "kafka", "omhttp": "http",
 }  # fmt: skip
 
 

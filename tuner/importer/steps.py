@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tuner.importer.reached import Reached, kind_of
-from tuner.modules.registry import STEPS, name_of
+from tuner.modules.mmanon import MmanonStep
 from tuner.modules.step import SetStep, StreamStep, UnsetStep
 from tuner.modules.text_source import TIMES
 from tuner.rainerscript.conditions import filter_of, path_of, property_name
@@ -26,7 +26,7 @@ from tuner.rainerscript.script import (
     Variable,
 )
 
-_MODULES = {name_of(one): one for one in STEPS}
+_MODULES: dict[str, type[StreamStep]] = {"mmanon": MmanonStep}
 
 
 def is_step(statement: Statement) -> bool:

@@ -16,7 +16,6 @@ from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.output import Output
 from tuner.modules.queue import Queue
 from tuner.modules.refused_bulks import refuses_type
-from tuner.modules.registry import AnyStep
 from tuner.profile.bind_inputs import bind_inputs, is_headless, work_directory
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
@@ -174,7 +173,7 @@ def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
             "main_queue": bind_queue(profile.main_queue, site),
             "lanes": _bind_lanes(profile.lanes, site) if profile.measured_stream is None else None,
             "parse": None,
-            "steps": _kept(profile.steps) if profile.measured_stream is None else (),
+            "steps": profile.steps if profile.measured_stream is None else (),
             "snippets": Snippets(),
             "streams": _bind_streams(profile, site),
             "outputs": bind_outputs(profile, site),
@@ -188,7 +187,6 @@ def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
     checked = checked.model_copy(update={"base": profile.base, "workload": profile.workload})
     _require_known(checked)
     used = _plain(checked) | {"inputs": [source and _plain(source) for source in inputs]}
-    used |= _steps_used(profile, checked)
     if profile.impstats is not None:
         used["impstats"] = "the lab's own, every second"
     if site.stand_in is not None:
@@ -253,29 +251,8 @@ def _bind_streams(profile: Profile, site: Site) -> dict[str, Stream]:
     if name not in profile.streams:
         return {}
     stream = profile.streams[name]
-    changes = {
-        "filter": None,
-        "snippets": (),
-        "steps": _kept(stream.steps),
-        "queue": bind_queue(stream.queue, site),
-    }
+    changes = {"filter": None, "snippets": (), "queue": bind_queue(stream.queue, site)}
     return {name: stream.model_copy(update=changes)}
-
-
-def _kept(steps: tuple[AnyStep, ...]) -> tuple[AnyStep, ...]:
-    """The steps that ask no program or server of the user's."""
-    return tuple(step for step in steps if step.lab_runs)
-
-
-def _steps_used(profile: Profile, bound: Profile) -> dict[str, object]:
-    """The steps of the measured stream as plain data, None for each that is left out."""
-    name = profile.measured_stream
-    steps = [_plain(step) if step.lab_runs else None for step in profile.stream(name).steps]
-    if not steps:
-        return {}
-    if name is None:
-        return {"steps": steps}
-    return {"streams": {name: _plain(bound.streams[name]) | {"steps": steps}}}
 
 
 def _require_known(bound: Profile) -> None:

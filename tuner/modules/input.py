@@ -5,7 +5,6 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field
 
-from tuner.modules.secrets import SecretRef
 from tuner.modules.tls import Certificates
 from tuner.schema.parameter import Doc, OfProfile, Since, parameter
 from tuner.schema.scalars import Name, NonNegative, Peer, Port, Switch, TimeZone
@@ -164,11 +163,6 @@ class Input(RsyslogSection):
     def transport(self) -> TransportKind | None:
         """How a flood reaches it; None if no flood can."""
         return None
-
-    @property
-    def secrets(self) -> tuple[SecretRef, ...]:
-        """What it logs in with."""
-        return ()
 
     @property
     def unmeasured(self) -> str | None:

@@ -171,7 +171,7 @@ class Lines(Output):
         "The format of rsyslog's own in which events are written; document writes JSON instead.",
         "The Traditional formats have neither year nor zone; those for "
         "forwarding, RFC 5424 left aside, cut the tag to 32 characters.",
-        default="omfile, omprog and omkafka: RSYSLOG_FileFormat; omfwd, omrelp and omhttp: "
+        default="omfile and omkafka: RSYSLOG_FileFormat; omfwd, omrelp and omhttp: "
         "RSYSLOG_SyslogProtocol23Format, which is RFC 5424",
     )
     document: Annotated[

@@ -8,7 +8,6 @@ from pydantic import BaseModel
 
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imjournal import ImjournalInput
-from tuner.modules.imkafka import ImkafkaInput
 from tuner.modules.imklog import ImklogInput
 from tuner.modules.impstats import Impstats
 from tuner.modules.imptcp import ImptcpInput
@@ -19,17 +18,13 @@ from tuner.modules.imuxsock import ImuxsockInput
 from tuner.modules.in_profile import InProfile
 from tuner.modules.input import Input
 from tuner.modules.mmanon import MmanonStep
-from tuner.modules.mmdblookup import MmdblookupStep
-from tuner.modules.mmexternal import MmexternalStep
 from tuner.modules.mmjsonparse import JsonParse
-from tuner.modules.mmkubernetes import MmkubernetesStep
 from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import OmfileOutput
 from tuner.modules.omfwd import OmfwdOutput
 from tuner.modules.omhttp import OmhttpOutput
 from tuner.modules.omkafka import OmkafkaOutput
-from tuner.modules.omprog import OmprogOutput
 from tuner.modules.omrelp import OmrelpOutput
 from tuner.modules.output import Output
 from tuner.modules.parsing import CsvParse, KvParse
@@ -45,8 +40,7 @@ AnyInput = Annotated[
     | ImrelpInput
     | ImuxsockInput
     | ImjournalInput
-    | ImklogInput
-    | ImkafkaInput,
+    | ImklogInput,
     OneOf("type"),
 ]
 AnyOutput = Annotated[
@@ -55,36 +49,36 @@ AnyOutput = Annotated[
     | OmfwdOutput
     | OmrelpOutput
     | OmkafkaOutput
-    | OmhttpOutput
-    | OmprogOutput,
+    | OmhttpOutput,
     OneOf("type"),
 ]
-ModuleStep = MmanonStep | MmdblookupStep | MmkubernetesStep | MmexternalStep
-AnyStep = Annotated[ModuleStep | SetStep | UnsetStep | ParseStep, OneOf("type")]
+AnyStep = Annotated[MmanonStep | SetStep | UnsetStep | ParseStep, OneOf("type")]
 Parse = Annotated[CsvParse | KvParse | JsonParse | NormalizeParse, OneOf("format")]
 
 INPUTS: tuple[type[Input], ...] = get_args(get_args(AnyInput)[0])
 OUTPUTS: tuple[type[Output], ...] = get_args(get_args(AnyOutput)[0])
-STEPS: tuple[type[StreamStep], ...] = get_args(ModuleStep)
-
-MODULES: tuple[type[Input | Output | StreamStep], ...] = (*INPUTS, *STEPS, *OUTPUTS)
+MODULES: tuple[type[Input | Output | StreamStep], ...] = (*INPUTS, MmanonStep, *OUTPUTS)
+# What a configuration or a snippet of the user's own may load besides.
+_NOT_IN_PROFILES = {"imkafka": "rsyslog-kafka", "mmkubernetes": "rsyslog-kubernetes"}
+UNPACKAGED = "mmdblookup"
+"""The module that no package of Debian ships."""
 
 
 def packages() -> dict[str, str]:
-    """Each module that another package of Debian ships than rsyslog's own, with that package."""
-    own = {"rsyslog", "none"}
-    return {name_of(one): one.package for one in MODULES if one.package not in own}
+    """Each module of profiles that another package of Debian ships than rsyslog's own, with that
+    package."""
+    return {name_of(one): one.package for one in MODULES if one.package != "rsyslog"}
+
+
+def every_package() -> dict[str, str]:
+    """The same with the modules that only a configuration of the user's own names."""
+    return packages() | _NOT_IN_PROFILES
 
 
 def packaged_since() -> dict[str, int]:
     """The modules whose package came to Debian later than the oldest release we know, each with
     the first rsyslog that has it: 2512 stands for 8.2512."""
     return {name_of(one): one.packaged_since for one in OUTPUTS if one.packaged_since}
-
-
-def unpackaged() -> tuple[str, ...]:
-    """The modules that no package of Debian ships."""
-    return tuple(name_of(one) for one in MODULES if one.package == "none")
 
 
 def name_of(module: type[Input | Output | StreamStep]) -> str:

@@ -20,11 +20,7 @@ class StreamStep(RsyslogSection):
     )
 
     package: ClassVar[str] = "rsyslog"
-    """Debian's package that ships the module, or `none`."""
-    gives_json: ClassVar[bool] = False
-    """Whether what it finds stands at paths of JSON."""
-    lab_runs: ClassVar[bool] = True
-    """Whether a lab does the same; what asks programs or servers of the user's is left out."""
+    """Debian's package that ships the module."""
 
 
 class ParseStep(StreamStep):
@@ -62,8 +58,6 @@ class SetStep(VariableStep):
     fallback: Annotated[str, Field(pattern=r"^[^\x00]+$", max_length=1024)] | None = parameter(
         "The value where there is none.", default="an empty text"
     )
-
-    gives_json: ClassVar[bool] = True
 
 
 class UnsetStep(VariableStep):

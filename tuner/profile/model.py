@@ -16,7 +16,6 @@ from tuner.errors import Refused
 from tuner.modules.global_object import Global as Global
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Parsers
-from tuner.modules.mmdblookup import MmdblookupStep
 from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
@@ -193,8 +192,8 @@ class Profile(Section):
 
     @property
     def secrets(self) -> tuple[SecretRef, ...]:
-        """What its inputs and outputs log in with."""
-        return tuple(ref for one in (*self.inputs, *self.outputs) for ref in one.secrets)
+        """What its outputs log in with."""
+        return tuple(ref for output in self.outputs for ref in output.secrets)
 
     @property
     def files_beside(self) -> dict[str, str]:
@@ -205,8 +204,6 @@ class Profile(Section):
         for _, stream in self.every_stream:
             if isinstance(stream.parse, NormalizeParse):
                 files[stream.parse.rulebase] = "rulebase"
-            databases = (step for step in stream.steps if isinstance(step, MmdblookupStep))
-            files |= {step.mmdb_file: "database" for step in databases}
         return files
 
     @property

@@ -49,13 +49,6 @@ SHAPES: dict[str, str] = {
     r"^([*]|[A-Za-z_@][A-Za-z0-9_@-]*(\.[A-Za-z_@][A-Za-z0-9_@-]*)*)$": (
         "a path such as http.status, or *"
     ),
-    r"^[$!]?[!.]?[A-Za-z][A-Za-z0-9_!-]{0,199}$": "a property such as !clientip or $fromhost-ip",
-    r"^![A-Za-z@_][A-Za-z0-9@_!-]{0,199}$": "a path into JSON such as !metadata!filename",
-    r"^![A-Za-z][A-Za-z0-9_!-]{0,199}$": "a path into JSON such as !iplocation",
-    r"^[A-Za-z0-9_-]{1,16}$": "up to 16 letters, digits, _ and -",
-    r"^(:[A-Za-z][A-Za-z0-9_]{0,63}:)?(![A-Za-z0-9_]{1,64}){1,16}$": (
-        "a path into the database such as !country!iso_code, with :name: before it"
-    ),
     r"^[ -\[\]-~]$": "one visible character or a blank, not a backslash",
     r"^[A-Za-z0-9_@.-]{1,64}$": "a name of letters, digits and . _ @ -, at most 64",
     r"^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$": "a broker such as kafka1:9092",

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from tuner.errors import Refused
 from tuner.modules.input import Input
+from tuner.modules.mmanon import MmanonStep
 from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.output import Output
-from tuner.modules.registry import OUTPUTS, name_of, packages
+from tuner.modules.registry import OUTPUTS, every_package, name_of
 from tuner.modules.secrets import SecretRef
-from tuner.modules.step import ParseStep, StreamStep, VariableStep
 from tuner.profile.model import Profile
 from tuner.profile.stream import Spread
 from tuner.render.form import Form
@@ -64,7 +64,7 @@ def loaded_by(configuration: str) -> list[str]:
 def packages_of(configuration: str) -> dict[str, str]:
     """The packages of Debian beside rsyslog's own that a rendered configuration needs, each with
     the module or TLS driver that needs it."""
-    shipped = {**packages(), **_DRIVERS}
+    shipped = {**every_package(), **_DRIVERS}
     used = (*loaded_by(configuration), *_DRIVER.findall(configuration))
     return {shipped[one]: one for one in used if one in shipped}
 
@@ -95,7 +95,7 @@ def _every(profile: Profile, repairs: bool) -> Iterator[Module]:
         elif isinstance(stream.parse, NormalizeParse):
             yield Module("mmnormalize")
     steps = (step for stream in streams for step in stream.steps)
-    yield from _shared(one for one in steps if not isinstance(one, ParseStep | VariableStep))
+    yield from (Module(step.type) for step in steps if isinstance(step, MmanonStep))
     built_in = {name_of(one) for one in OUTPUTS if one.built_in}
     for module in _shared(profile.outputs):
         if module.name not in built_in:
@@ -105,7 +105,7 @@ def _every(profile: Profile, repairs: bool) -> Iterator[Module]:
     yield from (Module(name) for name in profile.snippets.modules if name not in built_in)
 
 
-def _shared(sections: Iterable[Input | Output | StreamStep]) -> Iterator[Module]:
+def _shared(sections: Iterable[Input | Output]) -> Iterator[Module]:
     """The module of each kind of section, with the parameters that all of the kind share."""
     kinds: dict[str, dict[str, object]] = {}
     for section in sections:

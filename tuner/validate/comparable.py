@@ -67,7 +67,7 @@ _LINES: Mapping[str, str] = {
     name_of(one): one.rsyslogs_format or one.own_format
     for one in OUTPUTS
     if issubclass(one, Lines) and one is not OmhttpOutput
-} | {"omfile": "", "ompipe": "RSYSLOG_TraditionalFileFormat"}
+} | {"omfile": "", "omprog": "RSYSLOG_FileFormat", "ompipe": "RSYSLOG_TraditionalFileFormat"}
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from tuner.host.process import (
     run_as_daemon,
 )
 from tuner.host.programs import rsyslog_version, rsyslogd, to_install
-from tuner.modules.registry import packaged_since, packages, unpackaged
+from tuner.modules.registry import UNPACKAGED, every_package, packaged_since
 from tuner.rainerscript.backticks import variables_in
 from tuner.rainerscript.configuration import not_loaded
 from tuner.rainerscript.hiding import hidden
@@ -386,10 +386,10 @@ def missing_modules(modules: Iterable[str]) -> tuple[str, ...]:
 
 def packages_to_install(complaints: Sequence[str]) -> tuple[str, ...]:
     """What to install for the modules that rsyslogd could not load, one sentence for each."""
-    ways = {module: to_install(package) for module, package in packages().items()}
+    ways = {module: to_install(package) for module, package in every_package().items()}
     for module, release in packaged_since().items():
         ways[module] += f", which Debian has since rsyslog 8.{release}"
-    ways |= dict.fromkeys(unpackaged(), "Debian has no package of it, rsyslog's repositories have")
+    ways[UNPACKAGED] = "Debian has no package of it, rsyslog's repositories have"
     return tuple(
         f"{module} is not installed: {way}"
         for module, way in ways.items()

@@ -123,7 +123,7 @@ def parses_json(stream: Stream) -> bool:
 
 def gives_json(stream: Stream) -> bool:
     """Whether anything of the stream leaves values at paths of JSON."""
-    by_hand = any(step.gives_json for step in stream.steps) or len(stream.snippets) > 0
+    by_hand = any(isinstance(step, SetStep) for step in stream.steps) or bool(stream.snippets)
     return parses_json(stream) or by_hand
 
 
