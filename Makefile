@@ -116,8 +116,7 @@ bench: setup
 mutants: setup
 	$(BIN)/python -m tests.mutants
 
-# Hours, too: hostile profiles, and configurations of a grammar that import must not change
-# (tests/live/test_generated.py says how many, and keeps what they showed).
+# Hours, too: hostile profiles, and configurations that were changed at random.
 fuzz: $(VENV)/.ready
 	$(BIN)/pytest -m fuzz
 

@@ -82,8 +82,10 @@ def test_its_counters_are_shown_without_what_steers(site: Path, output: str) -> 
 
 
 def test_a_folder_of_strange_names_is_listed_without_what_steers(site: Path) -> None:
-    (site / "host" / "rsyslog.d" / f"{STEERING}.conf").write_text("nonsense {", encoding="utf-8")
+    action = 'action(type="omelasticsearch" name="es")\n'
+    (site / "host" / "rsyslog.d" / f"{STEERING}.conf").write_text(action, encoding="utf-8")
     included = f"$IncludeConfig {site}/host/rsyslog.d/*.conf\n"
     (site / "host" / "rsyslog.conf").write_text(included, encoding="utf-8")
-    done = run(site, "import", "--convert", "--host", "here", f"{site}/host/rsyslog.conf")
+    done = run(site, "import", "--host", "here", f"{site}/host/rsyslog.conf", "-o",
+               str(site / "on-top.yaml"))  # fmt: skip
     assert "rsyslog.d/?[2J?]0;mine" in done.stderr

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tuner.cli.commands import app
-from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, NotReadable, Refused
+from tuner.errors import BadUsage, NotReadable, Refused
 from tuner.lint.load import load_profile
 from tuner.rainerscript.configuration import configuration
 
@@ -28,86 +28,6 @@ def conf(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_profile_is_written_once_and_loads(conf: Path, tmp_path: Path) -> None:
-    profile = tmp_path / "site.yaml"
-    done = RUN.invoke(app, ["import", "--convert", str(conf), "-o", str(profile)])
-    assert (done.exit_code, done.stdout) == (0, f"{profile}\n")
-    assert load_profile(profile).profile.name == "site"
-    assert f"{conf}:2:53: changed: the secret stands in the configuration" in done.stderr
-    again = RUN.invoke(app, ["import", "--convert", str(conf), "-o", str(profile)])
-    assert isinstance(again.exception, Refused)
-    assert "geheim" not in done.output + profile.read_text(encoding="utf-8")
-
-
-def test_without_a_file_the_profile_is_printed(conf: Path) -> None:
-    done = RUN.invoke(app, ["import", "--convert", str(conf)])
-    assert done.exit_code == 0
-    assert f"# Imported by rsyslog-tune from {conf}.\n\nname: my-site\n" in done.stdout
-
-
-def test_what_is_missing_is_listed_and_the_command_says_so(conf: Path) -> None:
-    rules = 'if ) then stop\n*.* action(type="omusrmsg" pwd="x")\n'
-    conf.write_text(CONF + rules, encoding="utf-8")
-    done = RUN.invoke(app, ["import", "--convert", str(conf)])
-    assert isinstance(done.exception, DifferencesFound)
-    assert f"{conf}:3:4: not imported: ) does not fit here" in done.stderr
-    assert f"#   {conf}:4:5: action omusrmsg: a profile has no such output" in done.stdout
-    plain = RUN.invoke(app, ["import", "--convert", str(conf), "--output", "json"])
-    data = json.loads(plain.stdout)
-    assert [(one["line"], one["column"]) for one in data["missing"]] == [(3, 4)]
-    assert [(one["line"], one["column"]) for one in data["kept"]] == [(4, 5)]
-
-
-def test_a_profile_that_does_not_load_is_written_where_asked_to_be_mended(
-    conf: Path, tmp_path: Path
-) -> None:
-    conf.write_text('action(type="omfile" file="/var/log/all")\n', encoding="utf-8")
-    profile = tmp_path / "site.yaml"
-    done = RUN.invoke(app, ["import", "--convert", str(conf), "-o", str(profile)])
-    assert isinstance(done.exception, BadProfile)
-    assert str(done.exception).startswith(f"{profile}:1:1: error: inputs is missing")
-    assert f"{profile} is written but does not load: fix the problems below" in done.stderr
-    text = profile.read_text(encoding="utf-8")
-    profile.write_text(text + "inputs: [{type: imptcp, port: 10514}]\n", encoding="utf-8")
-    assert load_profile(profile).profile.outputs[0].type == "omfile"
-    printed = RUN.invoke(app, ["import", "--convert", str(conf), "--output", "json"])
-    (problem,) = json.loads(printed.stdout)["problems"]
-    assert (problem["line"], problem["column"], problem["code"]) == (1, 1, "RT003")
-    assert "this profile does not load: write it with -o FILE" in printed.stderr
-
-
-@pytest.mark.parametrize(
-    ("action", "said"),
-    [
-        ('type="omfile" file="/var/log/x"', "no output goes into Elasticsearch or OpenSearch"),
-        ('type="ommail" server="mx"', "no output is in the profile: all of them are kept as"),
-    ],
-)
-def test_that_nothing_can_be_tuned_is_said(
-    action: str, said: str, conf: Path, tmp_path: Path
-) -> None:
-    conf.write_text(f"{CONF.splitlines()[0]}\naction({action})\n", encoding="utf-8")
-    profile = tmp_path / "site.yaml"
-    done = RUN.invoke(app, ["import", "--convert", str(conf), "-o", str(profile)])
-    assert said in done.stderr
-    shown = RUN.invoke(app, ["validate", "--offline", str(profile)]).stdout
-    assert ("can be neither measured nor tuned" in shown) is ("ommail" in action)
-
-
-def test_snippets_are_written_beside_the_profile(conf: Path, tmp_path: Path) -> None:
-    conf.write_text(CONF + "*.emerg :omusrmsg:*\n", encoding="utf-8")
-    profile = tmp_path / "site.yaml"
-    done = RUN.invoke(app, ["import", "--convert", str(conf), "-o", str(profile)])
-    assert done.exit_code == 0
-    assert f"{conf}:3:9: kept as RainerScript: action omusrmsg" in done.stderr
-    rendered = RUN.invoke(app, ["render", str(profile), "rsyslog.conf", "--stdout"])
-    assert 'action(type="omusrmsg" users="*")' in rendered.stdout
-    profile.unlink()
-    again = RUN.invoke(app, ["import", "--convert", str(conf), "-o", str(profile)])
-    assert isinstance(again.exception, Refused)
-    assert not profile.exists()
-
-
 @pytest.mark.parametrize(
     ("make", "why"),
     [
@@ -122,7 +42,7 @@ def test_what_cannot_be_read_is_one_sentence(
 ) -> None:
     path = tmp_path / "rsyslog.conf"
     make(path)
-    done = RUN.invoke(app, ["import", "--convert", str(path)])
+    done = RUN.invoke(app, ["import", str(path)])
     assert isinstance(done.exception, NotReadable)
     assert str(done.exception) == f"{path} cannot be read: {why}"
     assert done.stdout == ""
@@ -197,13 +117,7 @@ def test_the_files_of_a_host_are_kept_beside_the_profile_as_they_lie_there(
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["a.conf", "b.conf"], "name a.conf alone, or --convert them"),
-        (["rsyslog.yaml"], "rsyslog.yaml is rsyslog's own YAML, in which nothing is changed"),
-        (["a.conf", "--verify"], "--verify compares what a profile says anew: it needs --convert"),
-        (
-            ["a.conf", "--elasticsearch", "http://127.0.0.1:1"],
-            "--elasticsearch writes uses of fields into a profile: it needs --convert",
-        ),
+        (["rsyslog.yaml"], "rsyslog.yaml is rsyslog's own YAML: name the profile, -o PROFILE"),
         ([], "name the configuration, such as /etc/rsyslog.conf, or a --host"),
     ],
 )
@@ -221,7 +135,6 @@ def rsyslogd_of(release: str, folder: Path) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("mode", [(), ("--convert",)], ids=["on top", "converted"])
 @pytest.mark.parametrize(
     ("asked", "wanted"),
     [((), "8.2512"), (("--release", "8.2404"), "8.2404")],
@@ -230,29 +143,16 @@ def rsyslogd_of(release: str, folder: Path) -> str:
 def test_the_release_is_that_of_the_rsyslogd_there(
     conf: Path,
     tmp_path: Path,
-    mode: tuple[str, ...],
     asked: tuple[str, ...],
     wanted: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("RSYSLOG_TUNE_RSYSLOGD", "")
     here = ("--rsyslogd", rsyslogd_of("8.2512", tmp_path))
-    done = RUN.invoke(app, ["import", str(conf), *mode, *here, *asked])
+    done = RUN.invoke(app, ["import", str(conf), *here, *asked])
     assert done.exit_code == 0
     assert f'release: {{rsyslog: "{wanted}", elasticsearch: "8.19"}}' in done.stdout
     assert ("that of the rsyslogd here" in done.stderr) is (asked == ())
-
-
-def test_an_api_key_is_no_snippet_where_the_rsyslogd_there_knows_it(
-    conf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RSYSLOG_TUNE_RSYSLOGD", "")
-    conf.write_text(CONF.replace('uid="u" pwd', "apikey"), encoding="utf-8")
-    done = RUN.invoke(
-        app, ["import", str(conf), "--convert", "--rsyslogd", rsyslogd_of("8.2512", tmp_path)]
-    )
-    assert "apikey: {file: " in done.stdout
-    assert "snippets" not in done.stdout
 
 
 def refusing(folder: Path, condition: str) -> str:
@@ -265,9 +165,6 @@ def refusing(folder: Path, condition: str) -> str:
     )
     path.chmod(0o755)
     return str(path)
-
-
-OURS = 'grep -q "Rendered by rsyslog-tune" "$3"'
 
 
 @pytest.mark.parametrize(("more", "asked"), [("", True), ('include(file="/no/*.conf")\n', False)])
@@ -286,37 +183,16 @@ def test_rsyslogd_reads_the_bytes_that_a_change_makes_of_a_file_that_stands_alon
     assert ("not this" in done.output) is asked, done.output
 
 
-def test_it_fails_where_rsyslogd_takes_the_configuration_and_not_what_is_made_of_it(
+def test_what_rsyslogd_says_of_the_configuration_itself_is_said(
     conf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RSYSLOG_TUNE_RSYSLOGD", "")
-    profile = tmp_path / "site.yaml"
-    there = ("--rsyslogd", refusing(tmp_path, OURS))
-    done = RUN.invoke(app, ["import", "--convert", str(conf), "-o", str(profile), *there])
-    assert isinstance(done.exception, JobFailed)
-    assert str(done.exception) == (
-        "rsyslogd -N1 accepts the configuration, and not what the profile renders"
-    )
-    assert f"rsyslogd -N1 accepts {conf}\n" in done.stderr
-    assert "rsyslogd -N1 rejects what the profile renders: not this" in done.stderr
-    assert profile.exists()
-    shown = RUN.invoke(app, ["import", "--convert", str(conf), "--output", "json", *there])
-    assert [one["accepted"] for one in json.loads(shown.stdout)["rsyslogd"]] == [True, False]
-
-
-@pytest.mark.parametrize("mode", [(), ("--convert",)], ids=["on top", "converted"])
-def test_what_rsyslogd_says_of_the_configuration_itself_is_said(
-    conf: Path, tmp_path: Path, mode: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RSYSLOG_TUNE_RSYSLOGD", "")
-    there = ("--rsyslogd", refusing(tmp_path, f"! {OURS}"))
-    done = RUN.invoke(app, ["import", str(conf), *mode, *there])
+    there = ("--rsyslogd", refusing(tmp_path, "true"))
+    done = RUN.invoke(app, ["import", str(conf), *there])
     assert done.exit_code == 0
-    said = f'rsyslogd -N1 rejects {conf}: not this pwd="***"\n'
-    assert said in done.stderr
-    assert ("rsyslogd -N1 accepts what the profile renders: with a stand" in done.stderr) is (
-        mode != ()
-    )
+    assert f'rsyslogd -N1 rejects {conf}: not this pwd="***"\n' in done.stderr
+    shown = RUN.invoke(app, ["import", str(conf), "--output", "json", *there])
+    assert json.loads(shown.stdout)["rsyslogd"]["accepted"] is False
 
 
 @pytest.mark.parametrize(
@@ -335,21 +211,35 @@ def test_no_code_of_a_configuration_is_run_to_ask_rsyslogd(
     monkeypatch.setenv("RSYSLOG_TUNE_RSYSLOGD", "")
     conf.write_text(f"{code}\n{CONF}", encoding="utf-8")
     done = RUN.invoke(app, ["import", str(conf), "--rsyslogd", refusing(tmp_path, "true")])
-    assert f"rsyslogd -N1 was not asked about {conf}: it loads modules by their paths" in (
-        done.stderr
+    assert f"-N1 was not asked about {conf}: the base loads modules by their paths" in done.stderr
+
+
+def translating(folder: Path) -> str:
+    """A program that says to be an rsyslogd that translates its own YAML."""
+    path = folder / "rsyslogd"
+    path.write_text(
+        "#!/bin/sh\n[ \"$1\" = -v ] && echo 'rsyslogd  8.2604.0 (aka 2026.04)' && exit\n"
+        f"[ \"$2\" = -F ] && printf '%s' '{CONF}' > \"$5\"\nexit 0\n",
+        encoding="utf-8",
     )
+    path.chmod(0o755)
+    return str(path)
 
 
-def test_several_files_are_read_one_after_the_other_by_rsyslogd_too(
-    conf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_profile_stands_on_what_rsyslogd_makes_of_its_own_yaml(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RSYSLOG_TUNE_RSYSLOGD", "")
-    more = tmp_path / "more.conf"
-    more.write_text('action(type="omfile" file="/var/log/all")\n', encoding="utf-8")
-    here = refusing(tmp_path, f'! {OURS} && ! grep -q "include.file=\\"{more}" "$3"')
-    done = RUN.invoke(app, ["import", "--convert", str(conf), str(more), "--rsyslogd", here])
-    assert done.exit_code == 0
-    assert f"rsyslogd -N1 accepts {conf}, {more}\n" in done.stderr
+    native, profile = tmp_path / "rsyslog.yaml", tmp_path / "prod.yaml"
+    native.write_text("inputs: []\n", encoding="utf-8")
+    there = ("-o", str(profile), "--rsyslogd", translating(tmp_path))
+    done = RUN.invoke(app, ["import", str(native), *there])
+    assert done.exit_code == 0, done.exception
+    script = tmp_path / "prod.conf"
+    assert f"the profile stands on its translation, {script}" in done.stderr
+    assert (script.read_text("utf-8"), script.stat().st_mode & 0o777) == (CONF, 0o600)
+    assert "geheim" not in done.output + profile.read_text("utf-8")
+    assert len(load_profile(profile).profile.indexed) == 1
 
 
 def test_a_release_that_is_none_is_refused(conf: Path) -> None:
@@ -383,14 +273,11 @@ def test_what_a_host_includes_from_above_its_root_is_kept_and_read_below_the_pro
 
 
 @pytest.mark.parametrize("head", ["", "# Ours.\n\n---\n", "%YAML 1.1\n---\r\n"])
-@pytest.mark.parametrize("more", [(), ("--convert",)])
-def test_yaml_by_the_name_of_a_conf_is_called_that(
-    head: str, more: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_yaml_by_the_name_of_a_conf_is_called_that(head: str, tmp_path: Path) -> None:
     """And not read as lines of the old form, each an action."""
     path = tmp_path / "rsyslog.conf"
     path.write_text(f"{head}global:\n  workDirectory: /tmp\ninputs: []\n", encoding="utf-8")
-    done = RUN.invoke(app, ["import", str(path), *more])
+    done = RUN.invoke(app, ["import", str(path)])
     assert isinstance(done.exception, NotReadable)
     assert f"{path} is YAML: rsyslogd reads that only from a file whose name ends" in str(
         done.exception

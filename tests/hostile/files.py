@@ -49,7 +49,7 @@ KINDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         CONF,
         (
             "validate --offline FILE.conf", "advise --conf FILE.conf", "diff FILE.conf base.conf",
-            "import FILE.conf --convert --release 8.2302", "render profile-FILE.yaml",
+            "import FILE.conf --release 8.2302", "render profile-FILE.yaml",
             "diagnose counters.log --conf FILE.conf", "workload log --conf FILE.conf",
         ),
     ),

@@ -16,7 +16,7 @@ from tuner.errors import NotReadable, TuneError
 
 COMMANDS = (
     "validate --offline PATH", "render PATH", "advise --conf PATH.conf", "diff PATH base.yaml",
-    "import PATH", "import PATH --convert", "diagnose PATH", "diagnose counters.log --conf PATH",
+    "import PATH", "diagnose PATH", "diagnose counters.log --conf PATH",
     "diagnose counters.log --profile PATH", "test PATH",
     "test --record PATH new.yaml --conf base.conf", "workload PATH", "workload log --conf PATH",
     "plan PATH --rate 1", "plan --rate 1 --sample PATH", "render base.yaml --inventory PATH",

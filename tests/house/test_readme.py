@@ -65,7 +65,7 @@ KEYS = DOCS / "profiles.md"
 # What a command gets so that it needs no daemon, and what it loses for that.
 OFFLINE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "init": ((), ()),
-    "import": (("rsyslog.conf",), ("/etc/rsyslog.conf", "--verify")),
+    "import": (("rsyslog.conf",), ("/etc/rsyslog.conf",)),
     "schema": ((), ()),
     "advise": ((), ()),
     "explain": ((), ()),
@@ -92,7 +92,7 @@ LIVE = {
     "test",
 }
 EVERY = commands()
-CONFIGURATION = ROOT / "tests/importer/golden/modern.conf"
+CONFIGURATION = ROOT / "tests/rainerscript/golden/modern.conf"
 LINE = "Nov 25 17:00:01 web1 sshd[7]: Connection closed by 192.0.2.7 port 5022\n"
 
 

@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parents[2] / "tuner"
 # A room imports only rooms above it.
 ROOMS = (
     "errors", "reading", "rule", "schema", "engines", "modules", "traffic", "rainerscript",
-    "profile", "space", "lint", "render", "importer",
+    "profile", "space", "lint", "render",
     "host", "engine", "lab", "flood", "measure", "validate", "cases",
     "diagnose", "search", "plan", "deploy", "cluster", "report", "cli", "testing",
 )  # fmt: skip
@@ -33,7 +33,7 @@ OWNERS = {
     "prometheus_client": {"report"},
     "psutil": {"host"},
     "pydantic": {
-        *PURE, "rainerscript", "importer", "lab", "cases", "search", "deploy", "cluster", "report"
+        *PURE, "rainerscript", "lab", "cases", "search", "deploy", "cluster", "report"
     },
     "requests": {"engine"},
     "rich": {"cli"},

@@ -18,20 +18,19 @@ pytestmark = [
 INPUT = 'module(load="imtcp")\ninput(type="imtcp" address="127.0.0.1" port="{port}")\n'
 
 
-def test_what_a_host_runs_and_includes_becomes_a_profile(tmp_path: Path) -> None:
+def test_what_a_host_runs_and_includes_is_kept_beside_the_profile(tmp_path: Path) -> None:
     with hosts(tmp_path / "hosts", "collector") as (host,):
         drop_in = "/etc/rsyslog.d/10-input.conf"
         host.write(drop_in, INPUT.format(port=1514))
         host.write("/etc/rsyslog.d/20-off.conf.disabled", "no { syntax")
         known = inventory(tmp_path / "hosts.yaml", collector=host)
-        asked = ("import", "--convert", "--host", "collector", "--inventory", str(known))
-        done = tune(*asked, "-o", "p.yaml", folder=tmp_path)
-        text = (tmp_path / "p.yaml").read_text(encoding="utf-8")
-        assert done.code == 0, done.err
-        assert f"# {drop_in}:2\n" in text
-        assert "collector:/etc/rsyslog.conf" in text
-        assert "port: 1514" in text
-        assert "disabled" not in text
+        asked = ("import", "--host", "collector", "--inventory", str(known), "-o", "p.yaml")
         missing = tune(*asked, "/etc/no-such.conf", folder=tmp_path)
         assert missing.code == 78
         assert "/etc/no-such.conf cannot be read: No such file or directory" in missing.err
+        done = tune(*asked, folder=tmp_path)
+        assert done.code == 0, done.err
+        assert "no action of collector:/etc/rsyslog.conf goes into" in done.err
+        kept = tmp_path / "p.files"
+        assert (kept / drop_in[1:]).read_text(encoding="utf-8") == INPUT.format(port=1514)
+        assert not list(kept.rglob("*.disabled"))

@@ -13,7 +13,6 @@ from tuner.lab.sink import Sink
 
 pytestmark = [pytest.mark.live, pytest.mark.full, NEEDS_HOSTS]
 
-INPUT = 'module(load="imuxsock")\n'
 CONFIGURATIONS = Path(__file__).with_name("configurations")
 
 
@@ -29,10 +28,9 @@ def host(tmp_path: Path, nothing_left_behind: None) -> Iterator[SshHost]:
         yield one
 
 
-@pytest.mark.parametrize("way", [(), ("--convert",)], ids=["in place", "converted"])
 @pytest.mark.parametrize("name", ["debian-12", "manual-3"])
 def test_what_a_host_runs_is_imported_tuned_and_brought_back(
-    name: str, way: tuple[str, ...], host: SshHost, tmp_path: Path
+    name: str, host: SshHost, tmp_path: Path
 ) -> None:
     def step(code: int, *words: object) -> Done:
         done = tune(*words, folder=tmp_path, command=QUICK)
@@ -42,14 +40,12 @@ def test_what_a_host_runs_is_imported_tuned_and_brought_back(
 
     with Sink() as sink, host.sees(sink.url):
         text = (CONFIGURATIONS / f"{name}.conf").read_text(encoding="utf-8")
-        # A profile needs an input; a lab gives a configuration without any one of its own.
-        text = text if "input" in text or not way else f"{INPUT}{text}"
         here = text.replace("9200", str(sink.port)).replace("myserver.local", "localhost")
         host.write("/etc/rsyslog.conf", here)
         passed(host.run("systemctl", "restart", "rsyslog"))
         known = inventory(tmp_path / "hosts.yaml", collector=host)
         there: tuple[str | Path, ...] = ("--inventory", known)
-        step(0, "import", *way, "--host", "collector", *there, "-o", "p.yaml")
+        step(0, "import", "--host", "collector", *there, "-o", "p.yaml")
         step(0, "search", "p.yaml", "--engine", "sink", "--budget", "60s", "--run-dir", "run")
         assert step(2, "diff", "p.yaml", "run/best.yaml").out
         step(0, "validate", "run/best.yaml")
@@ -58,5 +54,5 @@ def test_what_a_host_runs_is_imported_tuned_and_brought_back(
         step(0, "compare", "p.yaml", "run/best.yaml", *measured)
         reached = (*there, "--elasticsearch", sink.url)
         step(2, "verify", "run/best.yaml", *reached)
-        step(0, "apply", "run/best.yaml", *reached, *(["--take-over"] if way else []), "--yes")
+        step(0, "apply", "run/best.yaml", *reached, "--yes")
         step(0, "verify", "run/best.yaml", *reached)

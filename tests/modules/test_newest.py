@@ -1,5 +1,5 @@
 """The newest parameters of rsyslog: rendered, accepted by an rsyslogd that has them, refused by
-lint for an older one, and imported as they were."""
+lint for an older one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.importer.test_import import imported
 from tests.profile.examples import SMALL
 from tuner.errors import BadProfile, Problem
 from tuner.host.programs import rsyslog_version
@@ -146,23 +145,3 @@ def test_lint_refuses_each_for_a_release_that_does_not_know_it() -> None:
     assert {"a queue has mutexContentionStats", "a queue has scope"} <= told
     assert {f"parse json has {key}" for key in PARSE.keys() - {"format", "cookie"}} <= told
     assert sum("ratelimit() since 8.2602" in one.message for one in found) == 2
-
-
-def test_they_come_back_as_they_were(tmp_path: Path) -> None:
-    # A journal comes in by a door of its own, behind which outputs are once more.
-    changes: dict[str, object] = {"impstats": COUNTED | PUSHED, "inputs": INPUTS[:-1]}
-    text = edit(text_with("/etc/paced.yaml"), changes)
-    made = imported(rsyslog_conf(parse_profile(text, "p.yaml").profile), tmp_path)
-    assert made.missing == ()
-    assert made.kept == ()
-    data = made.data
-    assert data["release"] == {"rsyslog": f"8.{NEWEST}", "elasticsearch": "8.19"}
-    assert data["ratelimits"] == limits("/etc/paced.yaml")
-    assert data["global"] == GLOBAL | {"workDirectory": "/var/spool/rsyslog"}
-    assert data["inputs"] == INPUTS[:-1]
-    assert data["parse"] == PARSE
-    assert data["outputs"] == OUTPUTS
-    assert data["impstats"] == COUNTED | PUSHED
-    queue = data["main_queue"]
-    assert isinstance(queue, dict)
-    assert (queue["mutexContentionStats"], queue["scope"]) == (True, "global")

@@ -1,4 +1,4 @@
-"""Objects that `config.enabled` switches off: neither import nor the view of a base has them."""
+"""Objects that `config.enabled` switches off: the view of a base lacks them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.importer.test_import import DOCUMENT, imported, listed, missing
 from tuner.rainerscript.configuration import configuration
 from tuner.rainerscript.in_place import edited
 from tuner.rainerscript.objects import Base, base_of
@@ -21,41 +20,29 @@ def base(folder: Path, text: str) -> Base:
     return base_of(configuration([folder / "rsyslog.conf"]))
 
 
-def test_what_is_switched_off_is_not_imported(tmp_path: Path) -> None:
-    text = (
-        f'{DOCUMENT}input(type="imudp" port="514" {OFF})\ntemplate(name="d" {OFF} type="string" '
-        f'string="none")\n{ENGINE} name="live" Config.Enabled="on")\n{ENGINE} name="dead" {OFF})\n'
-        f'ruleset(name="never" {OFF}) {{ action(type="omfile" file="/var/log/never") }}\n'
-        f'global(workDirectory="/never" {OFF})\ninclude(file="/nowhere" {OFF})\n'
-    )
-    made = imported(text, tmp_path)
-    assert made.missing == ()
-    assert [one["name"] for one in listed(made, "outputs")] == ["live"]
-    assert [one["type"] for one in listed(made, "inputs")] == ["imtcp"]
-    assert "/never" not in str(made.data)
-
-
 def test_a_template_that_is_switched_off_leaves_its_name_to_the_next(tmp_path: Path) -> None:
     first = f'template(name="d" {OFF} type="string" string="none")\n'
-    made = imported(f"{first}{DOCUMENT}{ENGINE})\n", tmp_path)
-    assert (made.missing, made.kept) == ((), ())
+    found = base(tmp_path, f'{first}template(name="d" type="string" string="one")\n').template("d")
+    assert found is not None
+    assert found.text("string") == "one"
 
 
 @pytest.mark.parametrize(("word", "count"), [("on", 1), ("ON", 0), ("once", 0), ("yes", 0)])
 def test_nothing_but_on_is_on(tmp_path: Path, word: str, count: int) -> None:
-    made = imported(f'{DOCUMENT}{ENGINE})\n{ENGINE} config.enabled="{word}")\n', tmp_path)
-    assert len(listed(made, "outputs")) == 1 + count
+    made = base(tmp_path, f'{ENGINE})\n{ENGINE} config.enabled="{word}")\n')
+    assert len(made.engine_actions) == 1 + count
 
 
 def test_what_only_rsyslogd_knows_is_said(tmp_path: Path) -> None:
     text = (
-        f"{DOCUMENT}{ENGINE} config.enabled=`echo $SHIP-`)\n"
+        f"{ENGINE} config.enabled=`echo $SHIP-`)\n"
         'include(file="/etc/x.conf" config.enabled=`echo ${MORE}`)\n'
     )
     unknown = "is known only when rsyslogd starts: write on or off"
-    assert missing(text, tmp_path) == [
-        f"3: config.enabled of action() {unknown}; import assumes on",
-        f"4: config.enabled of include() {unknown}; import assumes off",
+    refused = configuration([_written(tmp_path, text)]).refused
+    assert [f"{one.origin.line}: {one.message}" for one in refused] == [
+        f"1: config.enabled of action() {unknown}",
+        f"2: config.enabled of include() {unknown}",
     ]
 
 

@@ -344,7 +344,7 @@ def test_the_view_of_a_base_has_what_directives_say_of_a_module(tmp_path: Path) 
     assert view.place(("inputs", 0, "timeRequery")) is None
 
 
-GOLDEN = Path(__file__).parents[1] / "importer" / "golden"
+GOLDEN = Path(__file__).with_name("golden")
 
 
 @pytest.mark.parametrize("name", ["modern.conf", "old.conf"])

@@ -68,7 +68,6 @@ def _host(folder: Path, inventory: Path) -> None:
 
 
 HOSTS = ("--inventory", "hosts.yaml", "--fragment", "--skip-engine")
-CONVERT = ("import", "--convert")
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("validate", "p.yaml"),
     ("validate", "p.yaml", "--output", "json"),
@@ -76,8 +75,16 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("render", "p.yaml", "-o", "rendered", "--check", "--diff"),
     ("render", "p.yaml", "--format", "ansible", "-o", "role"),
     ("diff", "p.yaml", str(PROFILES / "production.yaml")),
-    (*CONVERT, "{site}/secret/old.conf", "--inventory", "hosts.yaml", "--host", "here"),
-    (*CONVERT, "secret/old.conf", "-o", "imported.yaml"),
+    (
+        "import",
+        "{site}/secret/old.conf",
+        "--inventory",
+        "hosts.yaml",
+        "--host",
+        "here",
+        "-o",
+        "imported.yaml",
+    ),
     ("import", "secret/old.conf", "-o", "on-top.yaml"),
     ("apply", "p.yaml", *HOSTS, "--diff"),
     ("apply", "p.yaml", *HOSTS, "--plan-out", "plan.json"),

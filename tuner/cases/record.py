@@ -15,7 +15,6 @@ from datetime import datetime
 from tuner.cases.run import Came
 from tuner.engines.refusals import document_refusal
 from tuner.errors import JobFailed
-from tuner.importer.written import item_lines
 from tuner.profile.edit.splice import flow
 from tuner.rainerscript.secrets import names_secret
 from tuner.validate.equality import TIME, is_now
@@ -27,6 +26,7 @@ _LONGEST_NAME = 60
 _UNIX = r"(?<!\d)\d{10}(?:\d{3})?(?!\d)"
 _TODAY_S = 600
 _DATE = r"(?:(?:[._/-]?\d\d)+|(?!\d))"
+_WIDEST = 96
 
 
 def recorded(
@@ -45,7 +45,7 @@ def recorded(
         | ({} if way is None else {"input": way})
         for number, (name, line) in enumerate(zip(_names(lines), lines, strict=True))
     ]
-    listed = [each for one in cases for each in item_lines(one, "  ")]
+    listed = [each for one in cases for each in _item_lines(one, "  ")]
     return "\n".join([*head, f"timezone: {TIME_ZONE}", "cases:", *listed]) + "\n"
 
 
@@ -153,3 +153,37 @@ def _like(time: str) -> str:
 def _escaped(text: str) -> str:
     """A pattern of a text that people can read: re.escape escapes blanks and hyphens too."""
     return re.sub(r"[][.^$*+?{}\\|()]", r"\\\g<0>", text)
+
+
+def _item_lines(item: object, indent: str) -> Iterator[str]:
+    """An item of a list as YAML: on one line where it fits."""
+    short = f"{indent}- {flow(item)}"
+    if not isinstance(item, Mapping) or (
+        len(short) <= _WIDEST
+        and not any(isinstance(value, Mapping | list) for value in item.values())
+    ):
+        yield short
+        return
+    first = True
+    for key, value in item.items():
+        lines = list(_entry(key, value, f"{indent}  "))
+        if first:
+            lines[0] = f"{indent}- {lines[0].lstrip()}"
+        first = False
+        yield from lines
+
+
+def _entry(key: str, value: object, indent: str) -> Iterator[str]:
+    short = f"{indent}{flow(key)}: {flow(value)}"
+    has_sections = isinstance(value, list) and any(isinstance(item, Mapping) for item in value)
+    is_short = len(short) <= _WIDEST and not has_sections
+    if not isinstance(value, Mapping | list) or not value or is_short:
+        yield short
+        return
+    yield f"{indent}{flow(key)}:"
+    if isinstance(value, Mapping):
+        for inner, member in value.items():
+            yield from _entry(inner, member, f"{indent}  ")
+    else:
+        for item in value:
+            yield from _item_lines(item, f"{indent}  ")

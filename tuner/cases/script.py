@@ -113,7 +113,7 @@ class CaseScript(ComparableScript):
             if not self.has_sockets:
                 yield loading("imuxsock", HERE).with_values({"sysSock.use": False})
             label = "imjournal" if self.has_journal else "imuxsock"
-            made = {"type": "imuxsock", "socket": self.socket(label)}
+            made = {"type": "imuxsock", "socket": self.socket()}
             yield ScriptObject("input", (), HERE).with_values(made)
             self.ways[label] = self.entries[-1]
 

@@ -187,7 +187,8 @@ def subject_of(path: Path, site: Templates | None) -> Subject:
     loaded = read_profile(path)
     base = loaded.profile.base
     if base is not None:
-        require_taken(base.kept.written, with_all=True)
+        kept = base.kept
+        require_taken(kept.written, is_copy=bool(kept.root), with_all=True)
         block = base.kept.changed.block
     else:
         form = Form(snippets_of(loaded))

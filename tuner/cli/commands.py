@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 # The first sentences of the commands' own help; a test holds them together.
 HELP = {
     "init": "Write a commented first profile that fits this machine; never overwrites a file.",
-    "import": "Write a profile on top of an existing rsyslog configuration, or with --convert one "
-    "of what that says.",
+    "import": "Write a profile on top of an existing rsyslog configuration.",
     "advise": "Advise what to change in a profile, in a second and without measuring: its repairs, "
     "and the recipe of a search that fits it.",
     "validate": "Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered "

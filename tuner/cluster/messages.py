@@ -115,8 +115,7 @@ def profile_json(profile: Profile) -> str:
     if profile.base is not None:
         raise Refused(
             f"--cluster cannot measure a profile on a configuration ({profile.base.rsyslog}): the "
-            "other machines do not have its files. Leave out --cluster, or make a profile of it: "
-            "rsyslog-tune import --convert"
+            "other machines do not have its files. Leave out --cluster"
         )
     learnt = profile.workload.learnt
     own = profile.model_dump_json(by_alias=True, exclude_unset=True)

@@ -67,9 +67,9 @@ class DocumentField(TextSource):
         "What the field must serve, from which the leanest mapping follows: term (its whole value "
         "is searched for), full_text (words of it), phrase (words in their order), range, "
         "aggregate (sorting, charts, counts by value), retrieve (only shown).",
-        "With mapping: explicit nothing else can be asked of it any more. import --convert "
-        "--elasticsearch URL asks the engine what was. What an index serves today is in its "
-        "mapping (GET INDEX/_mapping): keyword is term and aggregate, text is full_text and "
+        "With mapping: explicit nothing else can be asked of it any more. Elasticsearch counts "
+        "what was asked since 7.15 (GET INDEX/_field_usage_stats). What an index serves today is "
+        "in its mapping (GET INDEX/_mapping): keyword is term and aggregate, text is full_text and "
         "phrase, text with fields.keyword all four, numbers and dates are range and aggregate; "
         "index: false takes term and range away, doc_values: false aggregate.",
         value=(Use.RETRIEVE,),

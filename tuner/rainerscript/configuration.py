@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -51,13 +51,11 @@ DEEPEST_STATEMENT = 200
 class Configuration:
     """All statements of some files and of what they include, in rsyslogd's order; `refused` is
     what could not be read, `sources` the files as they are, `unset` the variables that they name
-    and that are not set.  It is not whole where there is more than is read."""
+    and that are not set."""
 
-    files: tuple[str, ...]
     block: Block
     refused: tuple[Gap, ...]
     sources: Mapping[str, bytes]
-    is_whole: bool = True
     unset: tuple[Gap, ...] = ()
 
 
@@ -100,11 +98,6 @@ class LocalFiles:
             return {}
 
 
-Translate = Callable[[str], str]
-"""RainerScript of a file in rsyslog's own YAML, what it includes in its place; may raise
-TuneError."""
-
-
 class Denied(NotReadable):
     """This user may not read files, which `gaps` name."""
 
@@ -116,38 +109,33 @@ class Denied(NotReadable):
 def configuration(
     paths: Iterable[Path],
     store: ConfigurationFiles | None = None,
-    translate: Translate | None = None,
     root: str = "",
 ) -> Configuration:
     """The configuration that begins with the files `paths`, one after the other; without a `store`
-    they are on this machine, and what they include by its whole path is below `root`.  Places in
-    what was translated are lines of the translation, and name the file so; without `translate`
-    rsyslog's own YAML is refused.  Raises Denied with every file that this user may not
-    read."""
-    reader = _Files(store or LocalFiles(), translate, root)
+    they are on this machine, and what they include by its whole path is below `root`.  Raises
+    Denied with every file that this user may not read."""
+    reader = _Files(store or LocalFiles(), root)
     block: Block = ()
     for path in map(str, paths):
         block += reader.file(path, ScriptPosition(path, 1, 1))
     if reader.denied:
         raise Denied(reader.denied)
-    left = reader.allowance.lines, reader.allowance.words, reader.statements_left
     refused, sources = tuple(reader.refused), dict(reader.sources)
     unset = tuple(dict.fromkeys(reader.unset))
-    return Configuration(tuple(reader.files), block, refused, sources, min(left) >= 0, unset)
+    return Configuration(block, refused, sources, unset)
 
 
 def require_read(read: Configuration) -> None:
     """Raise NotReadable where nothing was read of what was named."""
-    if not read.files:
+    if not read.sources:
         raise NotReadable("; ".join(one.message for one in read.refused))
 
 
 @dataclass
 class _Files:
     store: ConfigurationFiles
-    translate: Translate | None = None
     root: str = ""
-    files: list[str] = field(default_factory=list)
+    files_read: int = 0
     sources: dict[str, bytes] = field(default_factory=dict)
     refused: list[Gap] = field(default_factory=list)
     denied: list[Gap] = field(default_factory=list)
@@ -172,15 +160,11 @@ class _Files:
             return ()
         except OSError as bad:
             return self._refuse(asked, f"{path} cannot be read: {why(bad)}")
-        name = path
-        if is_native_yaml(path) and self.translate is not None:
-            text, name = self.translate(path), f"{path} as RainerScript"
-        elif is_native_yaml(path) or begins_as_yaml(text):
+        if is_native_yaml(path) or begins_as_yaml(text):
             return self._refuse(asked, f"{path} {said_of_yaml(path)}")
-        else:
-            self.sources[path] = raw
-        self.files.append(name)
-        block, refused = parse(text, name, self.allowance)
+        self.sources[path] = raw
+        self.files_read += 1
+        block, refused = parse(text, path, self.allowance)
         self.refused.extend(refused)
         self.under_way.append(path)
         block = self._block(block)
@@ -189,7 +173,7 @@ class _Files:
 
     @property
     def _is_full(self) -> bool:
-        return len(self.under_way) >= _DEEPEST or len(self.files) >= _MOST_FILES
+        return len(self.under_way) >= _DEEPEST or self.files_read >= _MOST_FILES
 
     def _text(self, raw: bytes) -> str:
         """The text of a file, with surrogates for bytes that are no UTF-8.  Raises OSError."""
@@ -219,11 +203,11 @@ class _Files:
     def _statement(self, statement: Statement) -> Statement:
         if isinstance(statement, Include):
             statement = self._started(statement, None)
-            is_read = self._is_enabled(statement, "include", "off")
+            is_read = self._is_enabled(statement, "include")
             return replace(statement, files=self._included(statement)) if is_read else statement
         if isinstance(statement, ScriptObject):
             statement = self._started(statement, statement.type)
-            self._is_enabled(statement, statement.kind, "on")
+            self._is_enabled(statement, statement.kind)
         return with_inner(statement, self._block)
 
     def _started(self, one: _Object, owner: str | None) -> _Object:
@@ -251,12 +235,12 @@ class _Files:
         except OSError:
             return None
 
-    def _is_enabled(self, one: ScriptObject | Include, kind: str, otherwise: str) -> bool:
+    def _is_enabled(self, one: ScriptObject | Include, kind: str) -> bool:
         """Whether an object is surely not switched off; note where that cannot be known."""
         is_on = is_enabled(one)
         if is_on is None:
             what = f"{ENABLED} of {kind}() is known only when rsyslogd starts"
-            self._refuse(one.origin, f"{what}: write on or off; import assumes {otherwise}")
+            self._refuse(one.origin, f"{what}: write on or off")
         return is_on is True
 
     def _included(self, include: Include) -> tuple[Block, ...]:
@@ -288,7 +272,7 @@ class _Files:
             whole = f"{self.root}{within}{'/' if path.endswith('/') else ''}"
         try:
             found = list(self._matching(whole))
-            self._require_few(path, "files", len(self.files) + len(found))
+            self._require_few(path, "files", self.files_read + len(found))
         except PermissionError as bad:
             self.denied.append(Gap(origin, f"{bad.filename} cannot be read: {bad.strerror}"))
             return ()

@@ -1,5 +1,5 @@
-"""A configuration of rsyslogd as it is run to be compared: what it sends to engines goes into a
-sink, and what it writes or forwards into files that say where it would have gone; pure."""
+"""A configuration of rsyslogd in a lab: what it sends to engines goes into a sink, and what it
+writes or forwards into files that say where it would have gone; pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Literal
 from tuner.lab.base_documents import constant
 from tuner.lab.base_script import TOWARDS_ENGINE, without_host
 from tuner.lab.confined import confined
-from tuner.lab.ports import LOOPBACK_IPV6, free_port
+from tuner.lab.ports import free_port
 from tuner.modules.input import LOOPBACK, TransportKind
 from tuner.modules.omhttp import OmhttpOutput
 from tuner.modules.output import Lines
@@ -54,11 +54,9 @@ _QUEUE_FILES = frozenset({"queue.filename", "queue.spooldirectory", "queue.maxdi
 _REPLACED = TOWARDS_ENGINE | _QUEUE_FILES | {"errorfile", "bulkmode", "searchtype", "dynsearchtype"}
 _TLS_OF_INPUT = ("streamdriver", "permittedpeer", "gnutls", "tls")
 _OF_INPUT = frozenset({"address", "port", "device", "listenportfilename", "namespace"})
-_EVERY_ADDRESS = frozenset({None, "*"})
 # How soon a lab's lines are read, and how many a second: not what becomes of them.
 _OF_FILES = frozenset({"mode", "pollinginterval", "maxlinesatonce", "freshstarttail"})
 _LIMITS = ("ratelimit.", "syssock.ratelimit.", "systemlogratelimit", "imuxsockratelimit")
-_SYSTEM_SOCKET = "/dev/log"
 _WILDCARDS = re.compile(r"[*?\[\]]")
 PATH, _LINE = "$.rsyslogtunepath", "$.rsyslogtuneline"
 # What sends or writes events elsewhere, with the template that it has without one; omfile's is
@@ -83,18 +81,13 @@ class Entry:
 
 @dataclass
 class ComparableScript:
-    """A configuration with a sink, ports and a folder of the lab's, or listening where it says, of
-    IPv6 too where this machine `has_ipv6`; `entries` are where events enter, and `local` the files
-    and sockets that it names itself."""
+    """A configuration with a sink, ports and a folder of the lab's; `entries` are where events
+    enter."""
 
     sink_url: str
     folder: str
-    has_ipv6: bool = False
-    keeps_inputs: bool = False
     entries: list[Entry] = field(default_factory=list)
-    local: set[str] = field(default_factory=set)
     templates: list[ScriptObject] = field(default_factory=list)
-    is_addressed: bool = False
 
     @property
     def files(self) -> str:
@@ -167,33 +160,27 @@ class ComparableScript:
         if kind == "imfile":
             yield one.without(_OF_FILES).with_values({"File": self.file(one.text("File") or "")})
         elif kind == "imuxsock":
-            path = self.socket(one.text("Socket") or "")
+            path = self.socket()
             yield one.without_beginning(_LIMITS).with_values({"Socket": path})
-        elif self.keeps_inputs and kind not in _LEFT_OUT:
-            yield one.without_beginning(_TLS_OF_INPUT)
         elif kind in LISTENERS:
-            port, made = str(free_port()), one.without_beginning(_TLS_OF_INPUT).without(_OF_INPUT)
-            is_everywhere = one.text("address") in _EVERY_ADDRESS
-            for address in self.enter(kind, port, is_everywhere):
-                yield made.with_values({"address": address, "port": port})
+            made = one.without_beginning(_TLS_OF_INPUT).without(_OF_INPUT)
+            yield made.with_values({"address": LOOPBACK, "port": self.port_for(kind)})
 
-    def enter(self, kind: str, port: str, is_everywhere: bool) -> tuple[str, ...]:
-        """The addresses at which events enter by a port, the last of all that of IPv4."""
-        both = (LOOPBACK_IPV6, LOOPBACK) if is_everywhere and self.has_ipv6 else (LOOPBACK,)
-        self.entries += (Entry(kind, int(port), address) for address in both)
-        return both
+    def port_for(self, kind: str) -> str:
+        """A port of the lab's at which events enter."""
+        port = free_port()
+        self.entries.append(Entry(kind, port))
+        return str(port)
 
     def file(self, path: str) -> str:
         """The lab's file in place of one that is read."""
-        self.local.add(f"imfile {path}")
         here = f"{self.read}{normpath('/' + _WILDCARDS.sub('x', path).lstrip('/'))}"
         entry = Entry("imfile", path=here)
         self.entries += [entry] if entry not in self.entries else []
         return here
 
-    def socket(self, path: str) -> str:
-        """The lab's socket in place of another."""
-        self.local.add(f"imuxsock {path}")
+    def socket(self) -> str:
+        """A socket of the lab's in place of another."""
         here = f"{self.folder}/socket{len(self.entries)}"
         self.entries.append(Entry("imuxsock", path=here))
         return here
@@ -203,7 +190,7 @@ class ComparableScript:
         given, kept = one.get("sysSock.use"), one.without_beginning(_LIMITS)
         if given is not None and not one.is_on("sysSock.use"):
             return kept
-        path = self.socket(one.text("sysSock.name") or _SYSTEM_SOCKET)
+        path = self.socket()
         return kept.with_values({"sysSock.name": path})
 
     def action(self, one: ScriptObject) -> Iterator[Statement]:
@@ -284,14 +271,11 @@ class ComparableScript:
         is_left_out = one.key.startswith((*_OF_THE_HOST, *_LIMITS)) or (
             any(name in one.text for name in _LEFT_OUT)
             if one.key == "modload"
-            else one.key == "udpserveraddress" and not self.keeps_inputs
+            else one.key == "udpserveraddress"
         )
-        self.is_addressed |= one.key == "udpserveraddress" and one.text.strip() != "*"
         kind, *_ = RUNS.get(one.key, ("",))
-        if kind in LISTENERS and not self.keeps_inputs:
-            port = str(free_port())
-            self.enter(kind, port, not (kind == "imudp" and self.is_addressed))
-            yield replace(one, text=port)
+        if kind in LISTENERS:
+            yield replace(one, text=self.port_for(kind))
         elif one.key == "workdirectory":
             yield replace(one, text=self.folder)
         elif not is_left_out:
@@ -303,7 +287,7 @@ class ComparableScript:
             case "inputfilename":
                 yield replace(one, text=self.file(one.text.strip()))
             case "addunixlistensocket":
-                yield replace(one, text=self.socket(one.text.strip()))
+                yield replace(one, text=self.socket())
             case "outchannel":
                 # Without a size no command of the host runs.
                 name, _, rest = one.text.partition(",")
@@ -314,15 +298,13 @@ class ComparableScript:
             case "modload" if "imfile" in one.text:
                 yield from (one, replace(one, name="InputFilePollInterval", text="1"))
             case "modload" if "imuxsock" in one.text:
-                path = self.socket(_SYSTEM_SOCKET)
+                path = self.socket()
                 yield from (one, replace(one, name="SystemLogSocketName", text=path))
             case "systemlogsocketname":
-                self.local -= {f"imuxsock {_SYSTEM_SOCKET}"}
-                self.local.add(f"imuxsock {one.text.strip()}")
+                return
             case "omitlocallogging" if one.text.strip().lower() == "on":
                 for system in [each for each in self.entries if each.kind == "imuxsock"][:1]:
                     self.entries.remove(system)
-                self.local -= {f"imuxsock {_SYSTEM_SOCKET}"}
                 yield one
             case _:
                 yield one

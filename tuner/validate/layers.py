@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from posixpath import abspath
 
-from tuner.errors import JobFailed, KeyPath, Problem, ProgramMissing, Refused, Severity
+from tuner.errors import KeyPath, Problem, ProgramMissing, Refused, Severity
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import memory_bytes
 from tuner.lint.load import LoadedProfile
@@ -16,10 +16,7 @@ from tuner.modules.input import Listener
 from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
 from tuner.profile.placement import queue_memory
-from tuner.rainerscript.configuration import Configuration, not_loaded
 from tuner.rainerscript.hiding import hidden
-from tuner.rainerscript.legacy import modern
-from tuner.rainerscript.printing import printed
 from tuner.rainerscript.quoting import quote, secret
 from tuner.reading import content
 from tuner.render.artefacts import fragment_path, rsyslog_conf
@@ -30,10 +27,8 @@ from tuner.validate.complaints import place_in
 from tuner.validate.rsyslogd import (
     Check,
     check,
-    check_files,
     check_fragment,
     check_own,
-    check_text,
     runs_code,
     text_of_base,
 )
@@ -197,23 +192,6 @@ def _why_not(loaded: LoadedProfile) -> tuple[bool | None, str] | None:
     return None
 
 
-def original_layer(read: Configuration, paths: Sequence[str] = ()) -> Layer:
-    """What rsyslogd says of a configuration in these files; without them, as those of another host,
-    of what was read of it.  It takes gigabytes for some that are longer than anybody writes."""
-    if not read.is_whole:
-        return Layer(RSYSLOGD, None, "it is longer than what is read of it")
-    try:
-        if paths:
-            texts = (raw.decode("latin-1") for raw in read.sources.values())
-            verdict = check_files(paths, texts, not_loaded(modern(read.block)), read.block)
-        else:
-            verdict = check_text(printed(read.block))
-    except (ProgramMissing, Refused, JobFailed) as cannot:
-        return Layer(RSYSLOGD, None, str(cannot))
-    said = [verdict.why_not] if verdict.complaints else []
-    return Layer(RSYSLOGD, verdict.accepted, hidden("; ".join((*said, *verdict.remarks))))
-
-
 def rsyslogd_layer(
     loaded: LoadedProfile, templates: Templates | None = None, form: Form = WHOLE
 ) -> Layer:
@@ -233,7 +211,7 @@ def _asked(loaded: LoadedProfile, templates: Templates | None, form: Form) -> La
     if profile.base is None:
         config = rsyslog_conf(profile, templates=templates, form=form)
     else:
-        own = check_own(profile.base.kept.written)
+        own = check_own(profile.base.kept.written, is_copy=bool(profile.base.kept.root))
         if own is not None and not (own.accepted and profile.base.kept.changes):
             return _judged(loaded, own)
         if runs_code(profile.base.kept.changed):

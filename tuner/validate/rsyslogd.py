@@ -32,14 +32,13 @@ from tuner.rainerscript.configuration import not_loaded
 from tuner.rainerscript.hiding import hidden
 from tuner.rainerscript.printing import printed
 from tuner.rainerscript.quoting import quote
-from tuner.rainerscript.tokens import joined
+from tuner.rainerscript.tokens import SURROGATES, joined
 from tuner.reading import content
 from tuner.validate.complaints import LOADED_TWICE, NOT_LOADED, brief, owned_by_root, told_apart
 
 if TYPE_CHECKING:
     from tuner.profile.model import Profile
     from tuner.rainerscript.objects import Base
-    from tuner.rainerscript.script import Block
 
 _TIMEOUT_S = 20.0
 # Since 8.2510 it asks servers, one after the other; how many a file names is not known beforehand.
@@ -174,22 +173,6 @@ def check(
             texts = {file: owned_by_root(text, unknown) for file, text in texts.items()}
 
 
-def check_files(
-    paths: Sequence[str], texts: Iterable[str], modules: Sequence[str], block: Block
-) -> Check:
-    """Let the installed rsyslogd read files of the user's as they are, one after the other, behind
-    the `modules` that the file around them loads; `texts` are those of all that it will read, and
-    `block` what they say.  It reaches no server.  Raises Refused where code of the user's would run
-    as it reads."""
-    known = list(texts)
-    _require_harmless(known)
-    if len(paths) > 1 or modules:
-        return check(loading_first(modules) + "".join(map(_including, paths)))
-    variables = variables_in("".join(known))
-    verdict, owners = _verdict(*_asked(paths[0], own_environment(*variables) | _without_servers()))
-    return check(printed(block), variables) if owners else verdict
-
-
 def loading_first(modules: Sequence[str]) -> str:
     """What stands before a drop-in: statements that load these modules."""
     return "".join(f"module(load={quote(one)})\n" for one in modules)
@@ -197,17 +180,6 @@ def loading_first(modules: Sequence[str]) -> str:
 
 def _including(path: str) -> str:
     return f"include(file={quote(str(Path(path).absolute()))})\n"
-
-
-def check_text(text: str) -> Check:
-    """The same of the text of somebody else's configuration."""
-    _require_harmless([text])
-    return check(text)
-
-
-def _require_harmless(texts: Iterable[str]) -> None:
-    if any(map(_is_code, texts)):
-        raise Refused("it loads modules by their paths, or sets what rsyslogd obeys as it reads")
 
 
 def _without_servers() -> dict[str, str]:
@@ -264,9 +236,10 @@ def _complaints(lines: Sequence[str]) -> list[str]:
     return list(map(hidden, said))
 
 
-def check_own(base: Base) -> Check | None:
-    """What rsyslogd says of the user's own files as they are; None where it is not asked, as code
-    of the user's would run.
+def check_own(base: Base, *, is_copy: bool = False) -> Check | None:
+    """What rsyslogd says of the user's own files as they are, or together as one text where they
+    are a copy of a host's, which name files of that; None where it is not asked, as code of the
+    user's would run.
 
     It starts nothing, and reaches no server: it asks those that a configuration names by a proxy
     that is not there.  It runs as a daemon of ours does, where that can read the files.
@@ -276,7 +249,7 @@ def check_own(base: Base) -> Check | None:
     paths = [str(Path(path).absolute()) for path in base.files]
     modules = not_loaded(base.block)
     variables = variables_of(base)
-    if not paths or not all(Path(one).is_file() for one in paths):
+    if is_copy or not paths or not all(Path(one).is_file() for one in paths):
         return check(text_of_base(base), variables)
     by_daemon = all(map(daemons_can_read, paths))
     environment = own_environment(*variables) | _without_servers()
@@ -304,11 +277,13 @@ def text_of_base(base: Base) -> str:
     return modules + (texts[0] if is_alone else printed(base.block))
 
 
-def require_taken(base: Base, *, runs_here: bool = True, with_all: bool = False) -> None:
+def require_taken(
+    base: Base, *, is_copy: bool = False, runs_here: bool = True, with_all: bool = False
+) -> None:
     """Raise JobFailed where rsyslogd does not run with the user's files as they are; where they
     are to run here also, and ProgramMissing for a module, where a part has no effect on this
     machine, or, where that is to be with all modules, one is not installed."""
-    said = check_own(base)
+    said = check_own(base, is_copy=is_copy)
     if said is None or not (
         said.faults or (runs_here and not said.is_whole) or (with_all and not said.accepted)
     ):
@@ -323,11 +298,11 @@ def require_taken(base: Base, *, runs_here: bool = True, with_all: bool = False)
 def require_bases_taken(profiles: Sequence[Profile], *, runs_here: bool = True) -> None:
     """Raise JobFailed and ProgramMissing where rsyslogd rejects the configuration that a profile
     stands on; what does not run here is only held against it where an rsyslogd is installed."""
-    bases = [profile.base.kept.written for profile in profiles if profile.base is not None]
+    bases = [profile.base.kept for profile in profiles if profile.base is not None]
     with nullcontext() if runs_here else suppress(ProgramMissing):
-        for base in {one.text: one for one in bases}.values():
+        for base in {one.written.text: one for one in bases}.values():
             rsyslog_version()
-            require_taken(base, runs_here=runs_here)
+            require_taken(base.written, is_copy=bool(base.root), runs_here=runs_here)
 
 
 def runs_code(base: Base) -> bool:
@@ -359,7 +334,7 @@ def translated(path: str) -> str:
         arguments = [rsyslogd(), "-N1", "-F", "rainerscript", "-o", str(script), "-f", path]
         result = run(arguments, _TRANSLATION_S)
         if script.is_file():
-            return script.read_text(encoding="utf-8", errors="replace")
+            return script.read_text(encoding="utf-8", errors=SURROGATES)
     said = "; ".join(_complaints(result.stderr.splitlines())[:_MOST_SAID])
     raise JobFailed(f"rsyslogd does not translate {path}: {said or 'it says nothing'}")
 

@@ -292,7 +292,7 @@ def flow(value: object, style: str | None = None) -> str:
     return _scalar(value, style)
 
 
-# A profile that import writes says the same few words thousands of times.
+# Cases that are recorded say the same few words thousands of times.
 @lru_cache(maxsize=4096, typed=True)
 def _scalar(value: object, style: str | None) -> str:
     keeps = isinstance(value, str) and (

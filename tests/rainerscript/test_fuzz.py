@@ -1,4 +1,4 @@
-"""Configurations that were changed at random, read and imported with limits on time and memory.
+"""Configurations that were changed at random, read with limits on time and memory.
 
 FUZZ_CASES says how many, FUZZ_FROM from which number on, FUZZ_FOLDER names a folder of public ones.
 """
@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.importer.test_bounds import LISTED, everything, loaded, read
 from tests.live.generated import Grammar
+from tests.rainerscript.test_bounds import LISTED, everything, loaded
 
 FROM = int(os.environ.get("FUZZ_FROM", "0"))
 CASES = int(os.environ.get("FUZZ_CASES", "20000"))
@@ -38,10 +38,9 @@ _WORDS = (
 
 @cache
 def _written() -> tuple[str, ...]:
-    """Those that are imported in tests, those that are rendered, and those of a folder of public
-    ones."""
+    """Those of tests, and those of a folder of public ones."""
     tests = Path(__file__).parents[1]
-    folders = [tests / "importer" / "golden", tests / "golden"]
+    folders = [tests / "rainerscript" / "golden", tests / "golden"]
     folders += map(Path, filter(None, [os.environ.get("FUZZ_FOLDER")]))
     found = sorted(one for folder in folders for one in folder.rglob("*.conf"))
     files = [one.read_text(encoding="utf-8", errors="replace") for one in found]
@@ -98,7 +97,7 @@ def run(first: int, cases: int) -> None:
             with _within(MOST_S):
                 everything(text)
                 if number % _LOADED_EVERY == 0:
-                    loaded(read(text))
+                    loaded(text)
         except Exception as bad:
             raise AssertionError(f"case {number}: {bad!r}") from bad
         slowest = max(slowest, (time.process_time() - started, number))
@@ -110,7 +109,7 @@ def run(first: int, cases: int) -> None:
 @pytest.mark.parametrize("first", range(FROM, FROM + CASES, AT_ONCE))
 def test_a_changed_configuration_is_read_or_refused(first: int) -> None:
     number = min(AT_ONCE, FROM + CASES - first)
-    code = f"from tests.importer.test_fuzz import run; run({first}, {number})"
+    code = f"from tests.rainerscript.test_fuzz import run; run({first}, {number})"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=7200
     )

@@ -1,1 +1,0 @@
-"""RainerScript that somebody else wrote: read with places, translated into a profile."""
