@@ -31,9 +31,9 @@ setup: packages $(VENV)/.ready engine
 packages:
 	@.ci/packages $(foreach package,$(PACKAGES),'$(package)')
 
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint $(word 2,$^) --editable '.[dev]'
 	@touch $@
 
 engine: $(VENV)/.ready

@@ -98,6 +98,26 @@ class ProgramMissing(TuneError):
     exit_code = 69
 
 
+# What is installed only for who asks for it: the libraries of each extra.
+EXTRAS = {
+    "search": ("matplotlib", "numpy", "scipy", "zstandard"),
+    "cluster": ("cryptography", "dask", "distributed"),
+}
+
+
+def library_missing(library: str, asked: str) -> ProgramMissing | None:
+    """What to install where `asked` needs a library that is not there; None for one that always
+    is."""
+    for extra, libraries in EXTRAS.items():
+        if library in libraries:
+            *names, last = libraries
+            return ProgramMissing(
+                f"{asked} needs {', '.join(names)} and {last}: run pip install '.[{extra}]' in a "
+                "checkout of rsyslog-tune"
+            )
+    return None
+
+
 class Locked(TuneError):
     """Another run holds what we need; the message names it."""
 

@@ -10,7 +10,6 @@ import pytest
 
 from tuner.engine.client import JSON, EngineClient
 from tuner.engine.delivery import (
-    FIELD,
     Arrived,
     ArrivedRun,
     DeliveryCheck,
@@ -21,7 +20,7 @@ from tuner.engine.delivery import (
     check_by_sink,
     fault_counts,
 )
-from tuner.engine.numbering import SentEvents
+from tuner.engine.numbering import FIELD, SentEvents
 from tuner.measure.measurement import Delivery
 
 ALL_WELL = DeliveryCheck(0, 0, (), ())

@@ -10,13 +10,13 @@ import pytest
 from tests.engine.test_delivery import ACCOUNT, ALL_WELL, Index
 from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.engine.delivery import (
-    FIELD,
     DeliveryCheck,
     Expectation,
     check_expected_by_identity,
     check_expected_by_sink,
+    numbers_of,
 )
-from tuner.engine.numbering import SentEvents
+from tuner.engine.numbering import FIELD, SentEvents
 
 RUN = "1700000"
 EVENTS = 6_400
@@ -68,7 +68,7 @@ def documents(expectation: Expectation, sent: SentEvents) -> list[int]:
     return [
         key(output, int(number))
         for output in range(len(expectation.outputs))
-        for number, times in zip(sent.numbers, expectation.of_events(output, sent), strict=True)
+        for number, times in zip(numbers_of(sent), expectation.of_events(output, sent), strict=True)
         for _ in range(max(0, int(times)))
     ]
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from functools import cache
 from pathlib import Path
+
+from tuner.errors import EXTRAS
 
 PACKAGE = Path(__file__).parents[2] / "tuner"
 
@@ -112,16 +115,20 @@ def test_a_library_is_imported_only_by_its_owners() -> None:
 
 
 def test_every_dependency_has_an_owner() -> None:
-    project = (PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8")
-    declared = project.split("dependencies = [", 1)[1].split("]", 1)[0]
-    names = {line.strip(' ",').split(">")[0] for line in declared.split("\n") if line.strip()}
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    declared = [*project["dependencies"], *extras["search"], *extras["cluster"]]
+    names = {line.split(">")[0] for line in declared}
     known = {
         "drain3-improved": "drain3",
         "prometheus-client": "prometheus_client",
         "pytest-testinfra": "testinfra",
         "pyyaml": "yaml",
     }
-    assert {known.get(name, name) for name in names} <= OWNERS.keys()
+    never_imported = {"cryptography", "rsyslog-tune[search]"}
+    assert {known.get(name, name) for name in names - never_imported} <= OWNERS.keys()
+    for extra, libraries in EXTRAS.items():
+        assert {line.split(">")[0] for line in extras[extra]} >= set(libraries)
 
 
 def test_modules_and_functions_stay_small() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from tuner.engine import owned
 from tuner.engine.client import EngineClient, EngineRefused
-from tuner.engine.delivery import FIELD
+from tuner.engine.numbering import FIELD
 from tuner.errors import JobFailed
 from tuner.lab.engine import SinkEngine
 from tuner.lab.faults import parse_fault

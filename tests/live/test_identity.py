@@ -9,8 +9,8 @@ import pytest
 import requests
 
 from tuner.engine.client import EngineClient
-from tuner.engine.delivery import FIELD, MAPPING, check_by_identity
-from tuner.engine.numbering import SentEvents
+from tuner.engine.delivery import check_by_identity
+from tuner.engine.numbering import FIELD, MAPPING, SentEvents
 from tuner.engine.sampled import SAMPLE, sampled
 
 pytestmark = [pytest.mark.live, pytest.mark.full]

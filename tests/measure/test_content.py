@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.profile.examples import small
-from tuner.engine.delivery import FIELD, Expectation
-from tuner.engine.numbering import event_of
+from tuner.engine.delivery import Expectation
+from tuner.engine.numbering import FIELD, event_of
 from tuner.engine.sampled import LearntDocuments, StoredDocument, learnt_documents
 from tuner.flood.messages import Messages
 from tuner.flood.spec import FloodSpec

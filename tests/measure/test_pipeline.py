@@ -13,7 +13,7 @@ import pytest
 from tests.engine.test_owned import META, OURS, Engine, Objects
 from tests.profile.examples import small
 from tuner.engine.client import EngineRefused
-from tuner.engine.delivery import FIELD, MAPPING
+from tuner.engine.numbering import FIELD, MAPPING
 from tuner.errors import Interrupted, JobFailed, Refused, Unreachable
 from tuner.flood.messages import Messages
 from tuner.flood.workload import flood_spec

@@ -11,8 +11,8 @@ from typing import cast
 import pytest
 
 from tests.measure.test_watch import ALL_THERE, SENT, Run, Script, counted, watching
-from tuner.engine.delivery import FIELD, DeliveryCheck, Expectation
-from tuner.engine.numbering import SentEvents
+from tuner.engine.delivery import DeliveryCheck, Expectation
+from tuner.engine.numbering import FIELD, SentEvents
 from tuner.engine.sampled import learnt_documents
 from tuner.flood.spread import Traffic
 from tuner.flood.workload import flood_spec

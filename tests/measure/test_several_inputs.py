@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from tests.flood.receiver import Receiver
-from tuner.engine.delivery import FIELD, FIRST_OUTPUT, Expectation
-from tuner.engine.numbering import SentEvents
+from tuner.engine.delivery import Expectation
+from tuner.engine.numbering import FIELD, FIRST_OUTPUT, SentEvents
 from tuner.flood.flood import Flood
 from tuner.flood.messages import POOL, way_of
 from tuner.flood.spec import FloodSpec

@@ -17,7 +17,15 @@ from typer.main import get_group
 
 from tuner import __version__
 from tuner.cli.console import printable, say_what_waited
-from tuner.errors import BadProfile, BadUsage, Interrupted, TuneError, of_the_system
+from tuner.errors import (
+    BadProfile,
+    BadUsage,
+    Interrupted,
+    ProgramMissing,
+    TuneError,
+    library_missing,
+    of_the_system,
+)
 from tuner.host.signals import end_orderly, received
 
 if TYPE_CHECKING:
@@ -167,6 +175,13 @@ def _options(
     context.call_on_close(say_what_waited)
 
 
+def _lacking(error: Exception) -> ProgramMissing | None:
+    """What to install where a library is not there that not every command needs."""
+    library = error.name if isinstance(error, ModuleNotFoundError) else None
+    asked = next((word for word in sys.argv[1:] if word in HELP), "this command")
+    return None if library is None else library_missing(library.partition(".")[0], asked)
+
+
 def run() -> None:
     """Run the command line; every failure becomes one message and its documented exit code."""
     try:
@@ -185,7 +200,11 @@ def run() -> None:
     except OSError as error:
         typer.echo(printable(f"rsyslog-tune: {of_the_system(error)}"), err=True)
         sys.exit(1)
-    except Exception:  # noqa: BLE001 - the one place where a bug becomes an exit code
+    except Exception as error:  # noqa: BLE001 - the one place where a bug becomes an exit code
+        lacks = _lacking(error)
+        if lacks is not None:
+            typer.echo(f"rsyslog-tune: {lacks}", err=True)
+            sys.exit(lacks.exit_code)
         stopped = received()
         if stopped is not None:
             typer.echo(f"rsyslog-tune: {stopped}", err=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import platform
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from typing import Annotated
 
 import typer
@@ -15,7 +17,7 @@ from tuner.cli.console import OutputFormat, print_result, say, working
 from tuner.cli.options import OutputOption, RsyslogdOption
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.engines.versions import DEFAULT, TESTED, VERSIONS, Distribution, distribution_for
-from tuner.errors import BadUsage, ProgramMissing
+from tuner.errors import EXTRAS, BadUsage, ProgramMissing, library_missing
 from tuner.host.installed import packages
 from tuner.host.programs import (
     choose_rsyslogd,
@@ -120,6 +122,7 @@ def _needed() -> list[Requirement]:
         _asked("java", java),
         maven_finding(cached()),
         python_finding(sys.version_info[:2]),
+        *_libraries(),
     ]
 
 
@@ -151,6 +154,13 @@ def python_finding(version: tuple[int, int]) -> Requirement:
         said = f"{platform.python_version()}, newer than {newest}, the newest that is tested"
         return Requirement("python", said, limits=True)
     return Requirement("python", f"{platform.python_version()}  {sys.executable}")
+
+
+def _libraries() -> Iterator[Requirement]:
+    """The first of the libraries that measuring needs and that is not there."""
+    lacking = (one for one in EXTRAS["search"] if find_spec(one) is None)
+    for library in itertools.islice(lacking, 1):
+        yield Requirement("python library", str(library_missing(library, "a search")), missing=True)
 
 
 def maven_finding(engines: Sequence[Distribution]) -> Requirement:

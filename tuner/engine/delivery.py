@@ -10,9 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused, at, number_at
-from tuner.engine.numbering import NAMED, SentEvents, events_of
+from tuner.engine.numbering import (
+    BLOCK,
+    FIELD,
+    FIRST_OUTPUT,
+    MICRO_DIGITS,
+    NAMED,
+    RUN_MICROS,
+    SentEvents,
+)
 
 Numbers = NDArray[np.int64]
+
+
+def numbers_of(sent: SentEvents) -> Numbers:
+    """The numbers of the events that were sent, in order."""
+    none = np.arange(0, dtype=np.int64)
+    return np.concatenate([none, *(np.arange(*one, dtype=np.int64) for one in sent.ranges())])
 
 
 @dataclass(frozen=True)
@@ -40,7 +54,10 @@ class Expectation:
     def of_events(self, output: int, sent: SentEvents) -> Numbers:
         """The documents of each event that was sent, in the order of their numbers."""
         pool = np.array(self.outputs[output], dtype=np.int64)
-        return pool[events_of(sent.numbers, len(sent.counts)) % len(pool)]
+        blocks, places = np.divmod(numbers_of(sent), BLOCK)
+        events = blocks // len(sent.counts) * BLOCK + places
+        documents: Numbers = pool[events % len(pool)]
+        return documents
 
     def documents(self, sent: SentEvents) -> int:
         """All documents that are expected."""
@@ -162,20 +179,6 @@ def _numbers(listed: object) -> tuple[int, ...]:
     return tuple(item for item in items if isinstance(item, int))
 
 
-FIELD = "rsyslog_tune_seq"
-"""The field that documents carry while they are measured."""
-
-MAPPING = {"type": "long", "index": False}
-"""Its mapping: doc values only, the least that can be aggregated and sorted."""
-
-FIRST_OUTPUT = 10
-"""Two digits begin a number that a lab adds to documents: the output, from this one on, as JSON has
-no numbers that begin with a zero.  Then come the microseconds since 1970 that the event has."""
-
-MICRO_DIGITS = 16
-RUN_MICROS = 1_000 * 1_000_000
-"""A run begins with a multiple of a thousand seconds, and is called by the thousands."""
-
 # Each is read by going through all documents, and has 1 % more or less than its share.
 _PARTITION = 40_000
 # Below `search.max_buckets`, 65,536.
@@ -239,7 +242,7 @@ def _adds_up(
     of_output: list[JSON] = []
     for output in range(len(expectation.outputs)):
         at_each = np.zeros(sent.end, dtype=np.int64)
-        at_each[sent.numbers] = expectation.of_events(output, sent)
+        at_each[numbers_of(sent)] = expectation.of_events(output, sent)
         base = (FIRST_OUTPUT + output) * 10**MICRO_DIGITS + int(run) * RUN_MICROS
         of_output.append({"range": {FIELD: {"gte": base, "lt": base + sent.end}}})
         for begin, end in itertools.pairwise(map(int, edges)):
@@ -349,7 +352,7 @@ def check_arrivals(
     """What became of the events that were sent, where `arrivals` says how often each number below
     `sent.end` came: once each is right, or as often as `wanted` says in the order of the numbers,
     where -1 is always right."""
-    numbers = sent.numbers
+    numbers = numbers_of(sent)
     right = np.ones(len(numbers), dtype=np.int64) if wanted is None else wanted
     over = np.where(right < 0, 0, arrivals[numbers] - right)
     missing, doubled = numbers[over < 0], numbers[over > 0]

@@ -1,18 +1,30 @@
-"""Which numbers the events of a flood bear where several senders number them: blocks in turn."""
+"""Which numbers the events of a flood bear, blocks in turn where several senders number them, and
+how documents carry them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 BLOCK = 1000
 """Events that a sender numbers one after the other; what lies between two of its blocks belongs to
 the others."""
 NAMED = 10
 """How many lost or doubled events an account names."""
+
+FIELD = "rsyslog_tune_seq"
+"""The field that documents carry while they are measured."""
+
+MAPPING = {"type": "long", "index": False}
+"""Its mapping: doc values only, the least that can be aggregated and sorted."""
+
+FIRST_OUTPUT = 10
+"""Two digits begin a number that a lab adds to documents: the output, from this one on, as JSON has
+no numbers that begin with a zero.  Then come the microseconds since 1970 that the event has."""
+
+MICRO_DIGITS = 16
+RUN_MICROS = 1_000 * 1_000_000
+"""A run begins with a multiple of a thousand seconds, and is called by the thousands."""
 
 
 def number_of(event: int, sender: int, senders: int) -> int:
@@ -26,12 +38,6 @@ def event_of(number: int, senders: int) -> tuple[int, int]:
     block, place = divmod(number, BLOCK)
     turn, sender = divmod(block, senders)
     return sender, turn * BLOCK + place
-
-
-def events_of(numbers: NDArray[np.int64], senders: int) -> NDArray[np.int64]:
-    """Which of its sender's events each of these numbers is."""
-    blocks, places = np.divmod(numbers, BLOCK)
-    return blocks // senders * BLOCK + places
 
 
 @dataclass(frozen=True)
@@ -54,12 +60,6 @@ class SentEvents:
             if count
         )
         return max(ends, default=0)
-
-    @property
-    def numbers(self) -> NDArray[np.int64]:
-        """Their numbers in order."""
-        none = np.arange(0, dtype=np.int64)
-        return np.concatenate([none, *(np.arange(*one, dtype=np.int64) for one in self.ranges())])
 
     def ranges(self) -> tuple[tuple[int, int], ...]:
         """Their numbers, as ranges in order: the first, and the one after the last."""

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused, at, list_at
-from tuner.engine.delivery import FIELD, FIRST_OUTPUT, MICRO_DIGITS, RUN_MICROS, Expectation
-from tuner.engine.numbering import event_of
+from tuner.engine.delivery import Expectation
+from tuner.engine.numbering import FIELD, FIRST_OUTPUT, MICRO_DIGITS, RUN_MICROS, event_of
 
 SAMPLE = 300
 """So many documents of an index: of what is so in 1 % of all, one is among them in 95 runs of

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from tuner.engine.client import EngineClient, list_at, number_at
-from tuner.engine.delivery import FIELD
+from tuner.engine.numbering import FIELD
 
 
 def refreshes(client: EngineClient, pattern: str, timeout_s: float | None = None) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tuner.engine.delivery import FIELD, FIRST_OUTPUT, MICRO_DIGITS
+from tuner.engine.numbering import FIELD, FIRST_OUTPUT, MICRO_DIGITS
 from tuner.rainerscript.script import (
     HERE,
     FunctionCall,

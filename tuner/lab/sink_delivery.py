@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.engine.delivery import FIELD, DeliveryCheck, Expectation, check_arrivals, joined
-from tuner.engine.numbering import SentEvents
+from tuner.engine.delivery import DeliveryCheck, Expectation, check_arrivals, joined
+from tuner.engine.numbering import FIELD, SentEvents
 
 Numbers = NDArray[np.int64]
 Counts = NDArray[np.uint16]

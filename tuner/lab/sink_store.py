@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tuner.engine.delivery import FIRST_OUTPUT, DeliveryCheck, Expectation
-from tuner.engine.numbering import SentEvents
+from tuner.engine.delivery import DeliveryCheck, Expectation
+from tuner.engine.numbering import FIRST_OUTPUT, SentEvents
 from tuner.engine.sampled import SAMPLE
 from tuner.lab.faults import Fault
 from tuner.lab.sink_delivery import (

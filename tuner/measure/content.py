@@ -9,8 +9,7 @@ from datetime import datetime
 from functools import cached_property
 
 from tuner.engine.client import at
-from tuner.engine.delivery import FIELD
-from tuner.engine.numbering import event_of
+from tuner.engine.numbering import FIELD, event_of
 from tuner.engine.sampled import LearntDocuments, StoredDocument, leaves
 from tuner.errors import JobFailed
 from tuner.flood.messages import Messages

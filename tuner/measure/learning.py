@@ -17,8 +17,9 @@ from pathlib import Path
 
 from tuner.engine.client import EngineClient
 from tuner.engine.counters import await_quiet
-from tuner.engine.delivery import FIELD, FIRST_OUTPUT, Expectation
+from tuner.engine.delivery import Expectation
 from tuner.engine.feed import kept as kept_by
+from tuner.engine.numbering import FIELD, FIRST_OUTPUT
 from tuner.engine.sampled import learnt_documents
 from tuner.engines.refusals import document_refusal, name_refusal
 from tuner.errors import JobFailed, Refused

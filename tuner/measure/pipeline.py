@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused
-from tuner.engine.delivery import FIELD, MAPPING, Expectation
+from tuner.engine.delivery import Expectation
 from tuner.engine.installed import InstalledTemplate, installed_templates, stronger
+from tuner.engine.numbering import FIELD, MAPPING
 from tuner.engine.owned import Owner, create_index, put_template, remove
 from tuner.errors import Refused, Unreachable
 from tuner.flood.heads import NUMBER_DIGITS

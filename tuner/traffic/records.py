@@ -15,8 +15,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-import zstandard
-
 from tuner.errors import JobFailed
 from tuner.modules.priorities import FACILITIES
 from tuner.reading import content, unreadable
@@ -78,17 +76,22 @@ _CHUNK = 1 << 12
 def _decompressed(raw: bytes) -> tuple[str, bytes]:
     """What was compressed how, and as much of it as is used."""
     packed: Callable[[int], bytes]
+    broken: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error)
     if raw.startswith(b"\x1f\x8b"):
         packed, name = gzip.GzipFile(fileobj=io.BytesIO(raw)).read, ", gzip"
     elif raw.startswith(b"\x28\xb5\x2f\xfd"):
+        # What only renders and diagnoses is installed without.
+        import zstandard
+
         packed, name = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(raw)).read, ", zstd"
+        broken = (zstandard.ZstdError,)
     else:
         return "", raw
     text = bytearray()
     try:
         while len(text) < MOST_BYTES and (chunk := packed(_CHUNK)):
             text += chunk
-    except (EOFError, OSError, zlib.error, zstandard.ZstdError):
+    except broken:
         pass  # It is cut short, or longer than what is read of it: what there is, is enough.
     return name, bytes(text)
 
