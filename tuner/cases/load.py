@@ -19,9 +19,9 @@ from tuner.errors import BadProfile, KeyPath, Problem
 from tuner.flood.verbatim import has_address
 from tuner.lint.load import text_of
 from tuner.modules.input import TRANSPORTS, Format
-from tuner.modules.priorities import FACILITIES, SEVERITIES
 from tuner.profile.source import Source, problem_at, read
 from tuner.profile.wording import WRONG_VALUE, problems_of
+from tuner.schema.scalars import FACILITIES, SEVERITIES
 from tuner.validate.comparable import ENTERED, LISTENERS
 
 NO_SUCH_NAME = "RT021"

@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from tuner.flood.bodies import Dice
 from tuner.flood.heads import HeadFields
-from tuner.modules.priorities import FACILITIES, priority_name
+from tuner.schema.scalars import FACILITIES, priority_name
 from tuner.traffic.sample import Blank, Choice, Part, TrafficSample, parts_of
 from tuner.traffic.words import pronounceable
 

@@ -19,11 +19,11 @@ from tuner.modules.imfile import ImfileInput
 from tuner.modules.input import Format, Input
 from tuner.modules.mmanon import MmanonStep
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
-from tuner.modules.priorities import FACILITIES, SEVERITIES
 from tuner.modules.text_source import TIMES
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile
+from tuner.schema.scalars import FACILITIES, SEVERITIES
 
 _NAMED = 3
 

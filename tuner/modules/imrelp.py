@@ -17,8 +17,8 @@ from tuner.modules.input import (
     TransportKind,
     rate_limit,
 )
-from tuner.modules.keep_alive import KeepsAlive
 from tuner.modules.ratelimit import NamedLimit
+from tuner.modules.tcp import KeepsAlive
 from tuner.modules.tls import SENDER_NAME, Certificates, Priorities, RelpLibrary, certificates_at
 from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import AbsolutePath, MemorySize, Switch

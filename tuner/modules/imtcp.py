@@ -8,11 +8,14 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from tuner.modules.in_profile import InProfile
 from tuner.modules.input import AllowedSenders, Peers, TransportKind
-from tuner.modules.keep_alive import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
 from tuner.modules.tcp import (
     Delimiter,
     FrameSize,
     FramingRegex,
+    KeepAlive,
+    KeepAliveInterval,
+    KeepAliveProbes,
+    KeepAliveTime,
     MultiLine,
     NotifyOnOpen,
     OctetCounted,

@@ -91,6 +91,11 @@ TRANSPORTS: Mapping[TransportKind, TransportFacts] = {
     "file": TransportFacts("file", ("lf",), format="bare"),
 }
 
+LOCAL_SOURCES = frozenset({"imuxsock", "imklog", "imkmsg"})
+HASTY = LOCAL_SOURCES | {"imudp", "imdtls"}
+"""Inputs that cannot make their senders wait without a loss: datagrams and the kernel's buffer are
+overwritten, and the local programs behind imuxsock may stop the whole machine."""
+
 LOOPBACK = "127.0.0.1"
 EVERY_ADDRESS = "*"
 """Listens wherever the machine has an address, of IPv4 and of IPv6."""

@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from tuner.modules.in_profile import InProfile
-from tuner.modules.keep_alive import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
 from tuner.modules.output import COMES_BACK, EXAMPLE_QUEUE, BuiltinTemplate, Level, Lines, Peers
 from tuner.modules.ratelimit import NamedLimit
+from tuner.modules.tcp import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
 from tuner.modules.tls import (
     ExpiredCerts,
     Priorities,

@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tuner.modules.in_profile import InProfile
-from tuner.modules.keep_alive import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
 from tuner.modules.output import COMES_BACK, EXAMPLE_QUEUE, BuiltinTemplate, Lines, Peers
+from tuner.modules.tcp import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
 from tuner.modules.tls import Priorities, RelpLibrary
 from tuner.rule import Changes, Complaint, advice
 from tuner.schema.parameter import Doc, parameter

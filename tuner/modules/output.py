@@ -1,6 +1,7 @@
 """What every output has in common, whatever module it is of."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, Protocol, Self
 
 from pydantic import Field, model_validator
@@ -162,6 +163,24 @@ class Output(RsyslogSection):
     def in_lab(self, _lab: Surroundings, _index_prefix: str, /) -> Self:
         """The output into what the lab has; its queue is bound elsewhere."""
         return self
+
+
+@dataclass(frozen=True)
+class Around:
+    """What stands around an output, or around a queue that other threads fill, by names: the
+    outputs that `take_over` while it is suspended, and those `before` that it takes over from; the
+    outputs `beside`, which wait while it makes the thread before it wait; and the inputs whose
+    events are lost, `hasty`, once the queues before it are full.
+
+    rsyslog runs the actions of an event one after the other in the thread of the queue before them
+    (action.c, doSubmitToActionQ): one with action.execOnlyWhenPreviousIsSuspended looks at the
+    action that was run last, and one that waits stops all the others.
+    """
+
+    take_over: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    hasty: tuple[str, ...] = ()
 
 
 class Lines(Output):

@@ -1,4 +1,4 @@
-"""What imptcp and imtcp have in common."""
+"""TCP: the keep-alive probes of modules that speak it, and what imptcp and imtcp have in common."""
 
 from typing import Annotated, Literal
 
@@ -15,10 +15,30 @@ from tuner.modules.input import (
     RateLimit,
     rate_limit,
 )
-from tuner.modules.keep_alive import KeepsAlive
 from tuner.modules.ratelimit import NamedLimit
 from tuner.schema.parameter import Doc, parameter
-from tuner.schema.scalars import RegexLine, Switch
+from tuner.schema.scalars import NonNegative, RegexLine, Switch
+from tuner.schema.section import RsyslogSection
+
+KeepAlive = Annotated[
+    Switch | None,
+    Doc("Whether TCP keep-alives find connections whose other end is gone.", default="off"),
+]
+KeepAliveTime = Annotated[
+    NonNegative | None,
+    Field(alias="keepAlive.time"),
+    Doc("Seconds of silence before the first keep-alive; 0 means the system's default."),
+]
+KeepAliveInterval = Annotated[
+    NonNegative | None,
+    Field(alias="keepAlive.interval"),
+    Doc("Seconds between keep-alives; 0 means the system's default."),
+]
+KeepAliveProbes = Annotated[
+    NonNegative | None,
+    Field(alias="keepAlive.probes"),
+    Doc("How many keep-alives may go unanswered; 0 means the system's default."),
+]
 
 Delimiter = Annotated[int, Field(ge=-1, le=255, strict=True)]
 # The manual of imtcp and imptcp: at most 200,000,000 bytes.
@@ -48,6 +68,15 @@ FramingRegex = Annotated[
     ),
 ]
 NotifyOnOpen = Annotated[Switch | None, Doc("Whether rsyslog logs each connection that opens.")]
+
+
+class KeepsAlive(RsyslogSection):
+    """Keep-alive probes, which find senders that are gone; times in seconds."""
+
+    keep_alive: KeepAlive = None
+    keep_alive_time: KeepAliveTime = None
+    keep_alive_interval: KeepAliveInterval = None
+    keep_alive_probes: KeepAliveProbes = None
 
 
 class Tcp(Listener, KeepsAlive):

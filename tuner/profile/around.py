@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from tuner.errors import KeyPath
-from tuner.modules.around import HASTY, Around
-from tuner.modules.input import Input
+from tuner.modules.input import HASTY, Input
+from tuner.modules.output import Around
 from tuner.modules.queue import Place
 from tuner.profile.model import Profile
 from tuner.profile.placement import (

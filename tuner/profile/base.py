@@ -11,8 +11,8 @@ from posixpath import abspath, basename, dirname, relpath
 
 from tuner.engines.given_template import GivenTemplate, given_template
 from tuner.errors import BadProfile, KeyPath, Problem, Severity
-from tuner.modules.around import Around
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
+from tuner.modules.output import Around
 from tuner.profile.layers import BASE, CHANGES
 from tuner.profile.source import Position, Source, Spot, at, problem_at
 from tuner.rainerscript.around import around

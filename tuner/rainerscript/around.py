@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
-from tuner.modules.around import HASTY, LOCAL_SOURCES, Around
+from tuner.modules.input import HASTY, LOCAL_SOURCES
+from tuner.modules.output import Around
 from tuner.rainerscript.configuration import is_module
 from tuner.rainerscript.objects import Base
 from tuner.rainerscript.parameters import ruleset_of

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any, get_args
 
 from tuner.modules.filter import OPERATIONS
-from tuner.modules.priorities import FACILITIES, SEVERITIES
 from tuner.modules.text_source import PropertyName
 from tuner.rainerscript.gaps import Inexpressible
 from tuner.rainerscript.script import (
@@ -23,7 +22,7 @@ from tuner.rainerscript.script import (
     inside,
 )
 from tuner.rainerscript.selectors import EVERY, Priorities, selected
-from tuner.schema.scalars import Facility
+from tuner.schema.scalars import FACILITIES, SEVERITIES, Facility
 
 _PROPERTIES = frozenset(get_args(PropertyName))
 # rsyslog's other names of the same (runtime/msg.c, propNameToID).

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from tuner.modules.priorities import FACILITIES, SEVERITIES
 from tuner.rainerscript.gaps import Inexpressible
 from tuner.rainerscript.script import (
     Expression,
@@ -19,6 +18,7 @@ from tuner.rainerscript.script import (
     Variable,
 )
 from tuner.rainerscript.template import extended
+from tuner.schema.scalars import FACILITIES, SEVERITIES
 
 Priorities = frozenset[tuple[int, int]]
 """Pairs of a facility's and a severity's code."""

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 
-from tuner.modules.priorities import FACILITIES, SEVERITIES, priority_name
 from tuner.rainerscript.conditions import TextTest, test_of
 from tuner.rainerscript.gaps import Inexpressible
 from tuner.rainerscript.objects import Base
@@ -26,6 +25,7 @@ from tuner.rainerscript.script import (
 )
 from tuner.rainerscript.selectors import EVERY, Priorities
 from tuner.rainerscript.template import ends_with_message, whole_document
+from tuner.schema.scalars import FACILITIES, SEVERITIES, priority_name
 from tuner.traffic.sample import Blank, MessageTemplate, Part, TrafficSample, written
 
 # So many ways are told apart, and so many alternatives of a condition.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.modules.filter import OPERATIONS, Filter, Match
-from tuner.modules.priorities import FACILITIES, SEVERITIES
 from tuner.rainerscript.quoting import Emitted, literal
 from tuner.render.field_text import json_name, variable_name
+from tuner.schema.scalars import FACILITIES, SEVERITIES
 
 
 def condition(wanted: Filter | None) -> Emitted | None:

@@ -7,7 +7,7 @@ import ctypes
 import ipaddress
 import re
 from functools import cache
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -114,6 +114,19 @@ Facility = Literal[
     "ftp", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7",
 ]  # fmt: skip
 SeverityName = Literal["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"]
+FACILITIES = (
+    "kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv",
+    "ftp", "ntp", "audit", "alert", "clock", "local0", "local1", "local2", "local3", "local4",
+    "local5", "local6", "local7",
+)  # fmt: skip
+"""The names of syslog's facilities, each at the place of its code (RFC 5424)."""
+SEVERITIES: tuple[str, ...] = get_args(SeverityName)
+"""Those of its severities."""
+
+
+def priority_name(priority: int) -> str:
+    """The facility and severity of the priority in a head, such as auth.info of 38."""
+    return f"{FACILITIES[priority // 8]}.{SEVERITIES[priority % 8]}"
 
 
 # regex.h of glibc and of the BSDs; a regex_t has 64 bytes there at most.

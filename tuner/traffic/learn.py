@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from drain3.drain import Drain
 
-from tuner.modules.priorities import priority_name
+from tuner.schema.scalars import priority_name
 from tuner.traffic.records import CONTROL, LONGEST_TEXT, LogRecord
 from tuner.traffic.sample import Blank, Choice, MessageTemplate, Part, TrafficSample, written
 from tuner.traffic.words import StandIns

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tuner.errors import JobFailed
-from tuner.modules.priorities import FACILITIES
 from tuner.reading import content, unreadable
+from tuner.schema.scalars import FACILITIES
 from tuner.traffic.sample import LogFormat
 
 MOST_BYTES = 64 * 1024 * 1024

@@ -10,8 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from tuner.modules.priorities import FACILITIES, SEVERITIES
-from tuner.schema.scalars import NonNegative, Positive
+from tuner.schema.scalars import FACILITIES, SEVERITIES, NonNegative, Positive
 from tuner.schema.section import Section
 
 KINDS = frozenset(

@@ -10,11 +10,10 @@ from typing import NamedTuple
 from tuner.lint.each import Placed, each, outputs, outputs_of, where_durable
 from tuner.lint.rules.inputs import disagreements
 from tuner.lint.waiting import listed
-from tuner.modules.around import Around
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import DYNA_FILES, OmfileOutput, file_pattern
-from tuner.modules.output import EXAMPLE_QUEUE, Output
+from tuner.modules.output import EXAMPLE_QUEUE, Around, Output
 from tuner.profile.around import around_output, in_flight
 from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import Profile
