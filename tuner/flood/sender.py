@@ -18,9 +18,13 @@ from dataclasses import replace
 from operator import attrgetter
 
 from tuner.errors import TuneError
-from tuner.flood.connection import Connection, StreamConnection
-from tuner.flood.datagrams import UdpConnection, UnixConnection
-from tuner.flood.files import FileConnection
+from tuner.flood.connection import (
+    Connection,
+    FileConnection,
+    StreamConnection,
+    UdpConnection,
+    UnixConnection,
+)
 from tuner.flood.messages import Messages
 from tuner.flood.orders import Order, Orders, Orphaned, SenderStatus, line_of, write_all
 from tuner.flood.pace import Allowance, OpenLoop, Runs, SendingPace
