@@ -16,7 +16,7 @@ from tuner.errors import ProgramMissing
 from tuner.host.programs import java_for
 from tuner.lab.distribution import fetch
 from tuner.lab.engine import AttachedEngine
-from tuner.lab.node import NodePlan, NodeProcess
+from tuner.lab.node import NodePlan
 from tuner.lab.nodes import Nodes, nodes_here
 from tuner.lab.scratch import scratch
 
@@ -36,7 +36,7 @@ def require_taken(release: Release) -> None:
 class WatchedNode(AttachedEngine):
     """Nodes of ours that a lab does not restart, and whose end it sees."""
 
-    def __init__(self, nodes: Nodes[NodeProcess]) -> None:
+    def __init__(self, nodes: Nodes) -> None:
         super().__init__(nodes.client(), nodes.plan.heap)
         self._nodes = nodes
 

@@ -23,7 +23,6 @@ from tuner.engines.versions import distribution_for
 from tuner.lab.distribution import fetch
 from tuner.lab.engine import LabNodes
 from tuner.lab.lab import Lab, lab_around, new_run_id
-from tuner.lab.node import NodeProcess
 from tuner.lab.nodes import Nodes, nodes_here, plan_for
 from tuner.lab.scratch import scratch
 from tuner.lint.load import parse_profile
@@ -68,7 +67,7 @@ def profile(release: dict[str, str], replicas: int) -> Profile:
 
 
 @contextmanager
-def cluster(wanted: Profile, tmp_path: Path) -> Iterator[tuple[Lab, Nodes[NodeProcess]]]:
+def cluster(wanted: Profile, tmp_path: Path) -> Iterator[tuple[Lab, Nodes]]:
     fetch(distribution_for(wanted.release))
     with scratch(tmp_path) as folder:
         hosts = nodes_here(folder / "engine", wanted.lab.nodes)
@@ -91,14 +90,14 @@ def shards(client: EngineClient) -> dict[str, set[str]]:
     return holders
 
 
-def cpu_s(nodes: Nodes[NodeProcess]) -> float:
+def cpu_s(nodes: Nodes) -> float:
     """What the JVMs of all nodes used, by the kernel's count."""
     every = [psutil.Process(one.pid).children(recursive=True) for one in nodes.running]
     times = [one.cpu_times() for node in every for one in node]
     return sum(one.user + one.system for one in times)
 
 
-def kill(nodes: Nodes[NodeProcess], number: int, stage: str) -> None:
+def kill(nodes: Nodes, number: int, stage: str) -> None:
     """Kill a node, by its process group, when the window of a run begins."""
     if stage == "window" and nodes.ending() is None:
         os.killpg(nodes.running[number].pid, signal.SIGKILL)

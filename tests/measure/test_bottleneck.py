@@ -21,7 +21,7 @@ from tests.measure.test_stages import SEEN
 from tests.profile.examples import small
 from tuner.lab.lab import Lab
 from tuner.measure.bottleneck import judge, verdict_of
-from tuner.measure.stages import CoreCounts, LoadStage, MachineStage, Stages, stages_of
+from tuner.measure.stages import CoreCounts, LoadStage, Stages, stages_of
 from tuner.profile.paths import resolve_path
 from tuner.space.knob import Bottleneck
 from tuner.space.knobs import knobs, of_rsyslog
@@ -171,17 +171,6 @@ def test_the_load_host_without_a_core_to_spare_is_named() -> None:
         "south: 99% of a core, its sockets full 0% of the time, its machine 100% of 2 cores"
         in dict(verdict.figures)["sender"]
     )
-
-
-def test_the_engine_host_without_a_core_to_spare_is_named() -> None:
-    idle, full = (
-        MachineStage(name, used, 2.0, None) for name, used in (("east", 0.4), ("west", 1))
-    )
-    spread = replace(CALM, engine_is_here=False, engine_cpu=0.6, engine_hosts=(idle,))
-    assert judge(spread).bottleneck is not Bottleneck.ENGINE_CPU
-    verdict = judge(replace(spread, engine_hosts=(idle, full)))
-    assert verdict.bottleneck is Bottleneck.ENGINE_CPU
-    assert "east: 40% of 2 cores; west: 100% of 2 cores" in dict(verdict.figures)["engine"]
 
 
 def test_the_network_is_only_to_blame_between_machines_and_while_the_input_waits() -> None:

@@ -44,8 +44,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> Counters:
         "tuner.measure.counters.time",
         SimpleNamespace(monotonic=lambda: 100.0, time=lambda: 1_800_000_000.0),
     )
-    engine = SimpleNamespace(counted=dict)
-    lab = SimpleNamespace(engine=engine, client="client", probe=None)
+    lab = SimpleNamespace(client="client", probe=None)
     rsyslogd = SimpleNamespace(pid=77, usage=lambda: Usage(2.5, 1))
     progress = SimpleNamespace(cpu_seconds=1.5, blocked_seconds=6.5)
     flood = SimpleNamespace(progress=lambda: progress, loads=dict)
@@ -63,9 +62,7 @@ def test_each_counter_is_in_its_place(now: Counters) -> None:
     assert (now.shipper_cpu_s, now.sender_cpu_s, now.sender_blocked_s) == (2.5, 1.5, 6.5)
     assert (now.engine_cpu_s, now.rejected, now.receiver_cpu_s) == (4.5, 7, 0.5)
     assert (now.index_throttled_ms, now.merge_throttled_ms, now.refreshes) == (11, 12, 13)
-    assert (now.bulk, now.probe, dict(now.load_hosts), dict(now.engine_hosts)) == (
-        None, None, {}, {},
-    )  # fmt: skip
+    assert (now.bulk, now.probe, dict(now.load_hosts)) == (None, None, {})
 
 
 def test_growth_is_the_difference_of_each(now: Counters) -> None:

@@ -165,23 +165,18 @@ def counts(at_s: float, busy_s: float, pieces: int) -> MachineCounts:
     return MachineCounts(at_s, 4.0, machine, Pieces(pieces, 0.2, 0.1, 0.3, 0.1))
 
 
-def test_load_hosts_and_those_of_the_engine_are_told_by_their_own_clocks() -> None:
+def test_load_hosts_are_told_by_their_own_clocks() -> None:
     """In 5 s of its own four cores one was busy for 8 s, its sender for 2 s."""
     hosts = counts(50.0, 10.0, 0), counts(55.0, 18.0, 50)
     loads = [LoadCounts(host, cpu_s, 1.0 + at) for at, (host, cpu_s) in
              enumerate(zip(hosts, (3.0, 5.0), strict=True))]  # fmt: skip
-    before = replace(BEFORE, load_hosts={"north": loads[0]}, engine_hosts={"east": hosts[0]})
-    after = replace(
-        AFTER, load_hosts={"north": loads[1], "new": loads[1]}, engine_hosts={"east": hosts[1]},
-        receiver_cpu_s=2.0,
-    )  # fmt: skip
+    before = replace(BEFORE, load_hosts={"north": loads[0]})
+    after = replace(AFTER, load_hosts={"north": loads[1], "new": loads[1]}, receiver_cpu_s=2.0)
     stages = stages_of(replace(SEEN, before=before, after=after), small(), HERE)
-    (north,), (east,) = stages.loads, stages.engine_hosts
-    assert (north.name, east.name) == ("north", "east")
-    for one in (north, east):
-        assert one.machine_cpu == pytest.approx(8 / 20)
-        assert one.cores == 4.0
-        assert one.speed is not None
+    (north,) = stages.loads
+    assert (north.name, north.cores) == ("north", 4.0)
+    assert north.machine_cpu == pytest.approx(8 / 20)
+    assert north.speed is not None
     assert (north.sender_cpu, north.sender_blocked) == pytest.approx((2 / 5, 1 / 5))
     assert stages.receiver_cpu == pytest.approx(2 / 20)
     # The sender used nothing of this machine, the receiver did.
@@ -191,9 +186,11 @@ def test_load_hosts_and_those_of_the_engine_are_told_by_their_own_clocks() -> No
 
 def test_a_machine_is_full_at_most() -> None:
     hosts = counts(50.0, 10.0, 0), counts(55.0, 40.0, 50)
-    before, after = (replace(AFTER, engine_hosts={"east": one}) for one in hosts)
+    before, after = (
+        replace(AFTER, load_hosts={"north": LoadCounts(host, 0.0, 0.0)}) for host in hosts
+    )
     full = stages_of(replace(SEEN, before=replace(before, at_s=100.0), after=after), small(), HERE)
-    assert full.engine_hosts[0].machine_cpu == 1.0
+    assert full.loads[0].machine_cpu == 1.0
 
 
 def test_all_copies_of_a_queue_are_one_stage() -> None:

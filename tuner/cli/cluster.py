@@ -15,7 +15,7 @@ from tuner.cluster import member as members_process
 from tuner.cluster import standing
 from tuner.cluster.certificate import ClusterCertificate, pem_text
 from tuner.cluster.members import versions_here
-from tuner.deploy.inventory import load_inventory
+from tuner.deploy.inventory import Role, load_inventory
 from tuner.errors import BadUsage, JobFailed
 from tuner.host.lock import measuring
 
@@ -67,7 +67,8 @@ def up(
             "use --inventory hosts.yaml, or --scheduler URL for an existing Dask cluster"
         )
     certificate = _certificate(scheduler, tls_ca, tls_cert, tls_key)
-    machines = () if inventory is None else load_inventory(inventory)
+    hosts = () if inventory is None else load_inventory(inventory)
+    machines = [host for host in hosts if host.role is not Role.ENGINE]
     with measuring("rsyslog-tune cluster up"):
         found = standing.read()
         if found is not None and (not found.is_ours or found.scheduler.is_alive()):

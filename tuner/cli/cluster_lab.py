@@ -17,7 +17,6 @@ from tempfile import TemporaryDirectory
 
 from tuner.cli.options import EngineChoice
 from tuner.cli.place import Wanted, ceiling_in, facts_of, measuring_in, open_lab, pace_of, prepare
-from tuner.cluster.engine_hosts import RemoteNodeHosts
 from tuner.cluster.loads import RemoteLoads
 from tuner.cluster.messages import (
     QUESTIONS,
@@ -46,10 +45,10 @@ def main() -> None:
     """Answer one question after the other: the first opens the lab, each other measures in it."""
     end_orderly()
     questions: queue.SimpleQueue[Question] = queue.SimpleQueue()
-    loads, engines = RemoteLoads(_relay), RemoteNodeHosts(_relay)
-    threading.Thread(target=_listen, args=(questions, loads, engines), daemon=True).start()
+    loads = RemoteLoads(_relay)
+    threading.Thread(target=_listen, args=(questions, loads), daemon=True).start()
     try:
-        _serve(questions, loads, engines)
+        _serve(questions, loads)
     except TuneError as error:
         REPLIES.say(Failed.of(error))
     except OSError as error:
@@ -58,24 +57,20 @@ def main() -> None:
         sys.exit(end.exit_code)
 
 
-def _listen(
-    questions: queue.SimpleQueue[Question], loads: RemoteLoads, engines: RemoteNodeHosts
-) -> None:
+def _listen(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
     """Whoever asked may be gone in the middle of a trial: the lab ends in order then."""
     for line in sys.stdin.buffer:
         match QUESTIONS.message(line):
             case RelayedFrom(name, text):
-                (engines if name in engines else loads).hear(name, text.encode())
+                loads.hear(name, text.encode())
             case PeerLost(name, reason):
-                (engines if name in engines else loads).lose(name, reason)
+                loads.lose(name, reason)
             case question:
                 questions.put(question)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _serve(
-    questions: queue.SimpleQueue[Question], loads: RemoteLoads, engines: RemoteNodeHosts
-) -> None:
+def _serve(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
     request = questions.get()
     if not isinstance(request, OpenLab):
         raise JobFailed("no lab is open")
@@ -83,10 +78,9 @@ def _serve(
     pace = pace_of(engine)
     profiles = [profile_of(one) for one in (request.profile, *request.beside)]
     span = request.span
-    engine_hosts = () if span is None else engines.at(span.engines)
     with ExitStack() as opened:
         templates = opened.enter_context(_laid_down(request.templates))
-        wanted = Wanted(engine, request.url, templates, engine_hosts=engine_hosts)
+        wanted = Wanted(engine, request.url, templates)
         if span is not None:
             opened.enter_context(loads.answering(span.loads))
             loads.require_allowed([span.address])

@@ -39,8 +39,6 @@ def labs_of_cluster(
         span = span_of(client)
         if span is None and wanted.url is not None:
             raise BadUsage("each machine of the role lab has its own engine: no --elasticsearch")
-        if span is not None:
-            span = _with_its_engine(span, wanted, profiles[0])
         with dask_farm(client, _LAB, span) as farm:
             first, *beside = map(profile_json, profiles)
             request = OpenLab(
@@ -48,7 +46,7 @@ def labs_of_cluster(
                 {} if wanted.templates is None else wanted.templates.files,
             )  # fmt: skip
             names = ", ".join(farm.machines)
-            where = f"each of {names}" if span is None else f"{names}, with {_beside(span)}"
+            where = f"each of {names}" if span is None else f"{names}, with {_loads(span)}"
             with verbosity.working(f"starting a lab on {where}"):
                 opened = farm.open(request)
             yield MeasuringPlace(
@@ -61,29 +59,14 @@ def labs_of_cluster(
             )
 
 
-def _with_its_engine(span: SpanOver, wanted: Wanted, profile: Profile) -> SpanOver:
-    """The span without the engine hosts where it needs none; raises Refused where the profile wants
-    another number of nodes."""
-    if not wanted.starts_node or not span.engines:
-        return replace(span, engines={})
-    if profile.lab.nodes != len(span.engines):
-        raise Refused(
-            f"the profile wants an engine of {profile.lab.nodes} (lab.nodes), and the cluster has "
-            f"{len(span.engines)} of the role engine ({', '.join(span.engines)}): each runs a node"
-        )
-    return span
-
-
-def _beside(span: SpanOver) -> str:
-    """What else there is than the collector."""
-    loads = f"load from {', '.join(span.loads)}"
-    return f"{loads} and its engine on {', '.join(span.engines)}" if span.engines else loads
+def _loads(span: SpanOver) -> str:
+    return f"load from {', '.join(span.loads)}"
 
 
 def _facts_of_span(opened: Mapping[str, Opened], span: SpanOver) -> LabFacts:
     """What the lab on the collector is."""
     ((name, one),) = opened.items()
-    return replace(one.facts, machine=f"{name}, with {_beside(span)}: {one.facts.machine}")
+    return replace(one.facts, machine=f"{name}, with {_loads(span)}: {one.facts.machine}")
 
 
 def _facts(opened: Mapping[str, Opened]) -> LabFacts:

@@ -24,7 +24,6 @@ from tuner.lab.distribution import fetch
 from tuner.lab.engine import AttachedEngine
 from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import lab_of
-from tuner.lab.node import NodeProcess
 from tuner.lab.nodes import Nodes, nodes_here, plan_for
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
@@ -86,7 +85,7 @@ def _start(profile: Profile) -> standing.Standing:
     return started
 
 
-def _ship(profile: Profile, nodes: Nodes[NodeProcess], folder: Path) -> standing.Standing:
+def _ship(profile: Profile, nodes: Nodes, folder: Path) -> standing.Standing:
     """Start rsyslogd in front of `nodes` and record both."""
     engine = AttachedEngine(nodes.client(), nodes.plan.heap)
     lab = lab_of(engine, folder, standing.RUN_ID)

@@ -8,18 +8,17 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from tuner.cli.console import Verbosity
 from tuner.cli.options import EngineChoice
 from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.engine.owned import Owner, remove
-from tuner.engines.versions import Distribution, distribution_for
+from tuner.engines.versions import distribution_for
 from tuner.errors import BadUsage, Refused
 from tuner.flood.schedule import fixed
 from tuner.flood.workload import remarks_on, require_traffic
-from tuner.host.allow import require_allowed, require_allowed_host
+from tuner.host.allow import require_allowed
 from tuner.host.lock import measuring
 from tuner.host.process import UNPRIVILEGED, daemons_can_read
 from tuner.host.programs import CHOSEN_RSYSLOGD, chosen_rsyslogd, rsyslog_version
@@ -29,7 +28,6 @@ from tuner.lab.bind import require_bindable
 from tuner.lab.distribution import provide
 from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, sink_lab
 from tuner.lab.leftovers import remove_left
-from tuner.lab.nodes import NodeHost, RunningNode
 from tuner.lab.scratch import remove_abandoned, scratch
 from tuner.measure.ceiling import Ceiling, CeilingPlan, ceiling
 from tuner.measure.doubts import DISTURBED
@@ -51,27 +49,16 @@ from tuner.space.knobs import knobs
 from tuner.validate.rsyslogd import require_bases_taken, require_omelasticsearch
 
 
-class EngineHost(NodeHost[RunningNode], Protocol):
-    """Another machine that a node of an engine of ours runs on."""
-
-    def prepare(self, distribution: Distribution, /) -> None:
-        """Have it get ready to start the engine there."""
-
-    def prepared(self) -> float:
-        """Wait until it is; the seconds that a download took."""
-
-
 @dataclass(frozen=True)
 class Wanted:
     """What the options ask for: a kind of lab, or an existing engine; and whose templates write
     what it is given, the shipped ones where that is None.  With `on_cluster` it is in the labs of
-    the cluster that is up; an engine of its own runs on `engine_hosts`, where there are any."""
+    the cluster that is up."""
 
     engine: EngineChoice
     url: str | None
     templates: Templates | None = None
     on_cluster: bool = False
-    engine_hosts: Sequence[EngineHost] = ()
 
     @property
     def starts_node(self) -> bool:
@@ -97,8 +84,6 @@ def require_runnable(wanted: Wanted, profiles: Sequence[Profile], rsyslog: str =
         _require_measurable(wanted, profile, rsyslog)
     if wanted.starts_node:
         distribution_for(profiles[0].release)
-    for one in wanted.engine_hosts:
-        require_allowed_host(one.address)
 
 
 def _require_measurable(wanted: Wanted, profile: Profile, rsyslog: str) -> None:
@@ -124,12 +109,7 @@ def prepare(wanted: Wanted, profiles: Sequence[Profile], tell: Tell) -> float:
         tell(remark)
     if not wanted.starts_node:
         return 0.0
-    distribution = distribution_for(profiles[0].release)
-    if wanted.engine_hosts:
-        for one in wanted.engine_hosts:
-            one.prepare(distribution)
-        return max(one.prepared() for one in wanted.engine_hosts)
-    return provide(distribution, tell)
+    return provide(distribution_for(profiles[0].release), tell)
 
 
 def tell_of_others(tell: Tell) -> None:
@@ -187,12 +167,12 @@ def _lab(wanted: Wanted, profile: Profile, folder: Path, tell: Tell) -> Abstract
         return sink_lab(folder, run_id)
     distribution = distribution_for(profile.release)
     up = standing.usable(distribution.version, profile.lab.nodes)
-    if up is not None and not wanted.engine_hosts:
+    if up is not None:
         require_allowed(up.url)
         tell(f"using the running lab at {up.url}")
         return _attached(EngineClient(up.url, others=up.others), folder, run_id, up.heap, tell)
     tell(f"starting {distribution.engine.value} {distribution.version}")
-    return node_lab(profile, folder, run_id, wanted.engine_hosts)
+    return node_lab(profile, folder, run_id)
 
 
 @contextmanager

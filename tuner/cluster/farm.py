@@ -15,7 +15,6 @@ from distributed.actor import Actor, BaseActorFuture
 
 from tuner.cluster import messages
 from tuner.cluster.access import roles, workers_of
-from tuner.cluster.engine_hosts import ENGINE_HOST
 from tuner.cluster.loads import LOAD
 from tuner.cluster.processes import Relay, processes
 from tuner.cluster.relayed import Failed
@@ -127,28 +126,20 @@ def span_of(client: Client) -> messages.SpanOver | None:
     """The span that the machines make, None where they are a farm; raises JobFailed where their
     roles make neither, or both."""
     found = roles(client)
-    labs, collectors, loads, engines = (
+    labs, collectors, loads = (
         tuple(name for name, role in found.items() if role == wanted.value)
-        for wanted in (Role.LAB, Role.COLLECTOR, Role.LOAD, Role.ENGINE)
+        for wanted in (Role.LAB, Role.COLLECTOR, Role.LOAD)
     )
-    if labs and not (collectors or loads or engines):
+    if labs and not (collectors or loads):
         return None
     if labs or len(collectors) != 1 or not loads:
         have = ", ".join(f"{name} ({role})" for name, role in found.items()) or "no machine"
         raise JobFailed(
             f"the cluster has {have}: to measure it needs either machines of the role lab (a farm) "
-            "or one collector and at least one load (a span), with hosts of the role engine or not"
+            "or one collector and at least one load (a span)"
         )
-    addresses = _addresses(client, Role.COLLECTOR)
-    return messages.SpanOver(
-        loads, addresses[collectors[0]], _addresses(client, Role.ENGINE) if engines else {}
-    )
-
-
-def _addresses(client: Client, role: Role) -> dict[str, str]:
-    """Where the machines of a role are reached."""
-    workers = workers_of(client, role.value)
-    return {name: urlsplit(one).hostname or LOOPBACK for name, one in workers.items()}
+    (worker,) = workers_of(client, Role.COLLECTOR.value).values()
+    return messages.SpanOver(loads, urlsplit(worker).hostname or LOOPBACK)
 
 
 @contextmanager
@@ -158,11 +149,9 @@ def dask_farm(client: Client, module: str, span: messages.SpanOver | None) -> It
     if span is None:
         labs = processes(client, workers_of(client, Role.LAB.value), module)
     else:
-        others = processes(client, workers_of(client, Role.LOAD.value), LOAD)
-        if span.engines:
-            others |= processes(client, workers_of(client, Role.ENGINE.value), ENGINE_HOST)
+        loads = processes(client, workers_of(client, Role.LOAD.value), LOAD)
         collectors = processes(client, workers_of(client, Role.COLLECTOR.value), module)
-        labs = {name: Relay(client, name, one, others) for name, one in collectors.items()}
+        labs = {name: Relay(client, name, one, loads) for name, one in collectors.items()}
     farm = DaskFarm(labs)
     try:
         yield farm

@@ -17,12 +17,10 @@ from tuner.search.study import Asked, LabFacts
 
 @dataclass(frozen=True)
 class SpanOver:
-    """The machines whose load a lab takes, the address at which they reach it, and those that its
-    engine runs on with the address of each; it runs beside the lab where there are none."""
+    """The machines whose load a lab takes, and the address at which they reach it."""
 
     loads: tuple[str, ...]
     address: str
-    engines: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class MeasureCeiling:
 
 @dataclass(frozen=True)
 class RelayedFrom:
-    """A load or engine host has said a line."""
+    """A load host has said a line."""
 
     machine: str
     line: str
@@ -66,7 +64,7 @@ class RelayedFrom:
 
 @dataclass(frozen=True)
 class PeerLost:
-    """A load or engine host is gone."""
+    """A load host is gone."""
 
     machine: str
     reason: str
@@ -96,7 +94,7 @@ class CeilingFound:
 
 @dataclass(frozen=True)
 class RelayedTo:
-    """A line for a load or engine host."""
+    """A line for a load host."""
 
     machine: str
     line: str

@@ -1,5 +1,5 @@
 """How processes of ours on several machines talk to each other in lines, and what a lab and the
-load and engine hosts say, by way of the command that started them."""
+load hosts say, by way of the command that started them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from typing import Generic, TypeVar, get_args
 from pydantic import TypeAdapter
 
 import tuner.errors
-from tuner.engines.versions import Distribution
 from tuner.errors import TuneError
 from tuner.lab.loads import MachineCounts
-from tuner.lab.node import NodePlace, NodePlan
 
 T = TypeVar("T")
 
@@ -64,11 +62,6 @@ class Failed:
         if isinstance(kind, type) and issubclass(kind, TuneError):
             return kind(text)
         return TuneError(text)
-
-
-@dataclass(frozen=True)
-class Done:
-    """What was asked for is done."""
 
 
 @dataclass(frozen=True)
@@ -145,62 +138,3 @@ ToLoad = Ping | MayFlood | BeginSender | ToSender | EndSender
 FromLoad = Pong | Allowed | FromSender | SenderEnded
 TO_LOAD: JsonLines[ToLoad] = JsonLines(*get_args(ToLoad))
 FROM_LOAD: JsonLines[FromLoad] = JsonLines(*get_args(FromLoad))
-
-
-@dataclass(frozen=True)
-class PrepareEngine:
-    """Be ready to run a node of this engine at an address of that machine."""
-
-    distribution: Distribution
-    address: str
-
-
-@dataclass(frozen=True)
-class StartNode:
-    """Start a node in the place of the one before, if any; it is called by a number."""
-
-    number: int
-    plan: NodePlan
-    place: NodePlace
-
-
-@dataclass(frozen=True)
-class StopNode:
-    """End the node, if any."""
-
-
-@dataclass(frozen=True)
-class CountMachine:
-    """Say what the machine counted up to now."""
-
-
-@dataclass(frozen=True)
-class MachineCounted:
-    """The answer to CountMachine."""
-
-    counts: MachineCounts
-
-
-@dataclass(frozen=True)
-class EngineReady:
-    """A node may start, at the first of two free ports; the download took so many seconds."""
-
-    port: int
-    memory_bytes: int
-    downloads_s: float
-
-
-@dataclass(frozen=True)
-class NodeEnded:
-    """A node has ended, whoever ended it: how, with what is known of why, and its last lines."""
-
-    number: int
-    exit: str
-    ending: str
-    reasons: str
-
-
-ToEngine = PrepareEngine | StartNode | StopNode | CountMachine
-FromEngine = EngineReady | Done | NodeEnded | MachineCounted | Failed
-TO_ENGINE: JsonLines[ToEngine] = JsonLines(*get_args(ToEngine))
-FROM_ENGINE: JsonLines[FromEngine] = JsonLines(*get_args(FromEngine))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tuner.engine.client import EngineClient
@@ -23,8 +23,7 @@ from tuner.engine.searchable import counted, refreshes, searchable
 from tuner.engines.node import fitting_heap
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.process import wait_until
-from tuner.lab.loads import MachineCounts
-from tuner.lab.nodes import START_TIMEOUT_S, Nodes, RunningNode
+from tuner.lab.nodes import START_TIMEOUT_S, Nodes
 from tuner.lab.sink import Sink
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile, Tier
@@ -73,11 +72,6 @@ class LabEngine(ABC):
     def ending(self) -> str | None:
         """How an engine of ours ended; None while it runs, or when it is not ours."""
         return None
-
-    def counted(self) -> Mapping[str, MachineCounts]:
-        """What the hosts of its nodes counted so far, by name; nothing of this machine, and of
-        those that are the user's."""
-        return {}
 
     def heap_for(self, _profile: Profile, /) -> str | None:
         """The heap that a run of a profile has, None where we do not know it."""
@@ -218,7 +212,7 @@ class LabNodes(StoringEngine):
 
     restarts = True
 
-    def __init__(self, nodes: Nodes[RunningNode]) -> None:
+    def __init__(self, nodes: Nodes) -> None:
         client = nodes.client()
         super().__init__(client, nodes.plan.heap, facts(client))
         self._nodes = nodes
@@ -226,10 +220,6 @@ class LabNodes(StoringEngine):
     def ending(self) -> str | None:
         """How the first node that ended did so, None while all run."""
         return self._nodes.ending()
-
-    def counted(self) -> Mapping[str, MachineCounts]:
-        """As LabEngine says."""
-        return self._nodes.counted()
 
     def heap_for(self, profile: Profile, /) -> str:
         """The profile's, or as much as there is for each node where that is less."""

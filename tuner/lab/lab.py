@@ -22,7 +22,7 @@ from tuner.lab.engine import AttachedEngine, LabEngine, LabNodes, SinkEngine
 from tuner.lab.faults import Fault
 from tuner.lab.leftovers import alive, forget
 from tuner.lab.loads import LoadHost
-from tuner.lab.nodes import NodeHost, Nodes, RunningNode, nodes_here, plan_for
+from tuner.lab.nodes import Nodes, nodes_here, plan_for
 from tuner.lab.ports import free_ports
 from tuner.lab.probe import Probe
 from tuner.lab.receiver import RECEIVER_PORTS
@@ -138,13 +138,10 @@ def new_run_id() -> str:
 
 
 @contextlib.contextmanager
-def node_lab(
-    profile: Profile, folder: Path, run_id: str, elsewhere: Sequence[NodeHost[RunningNode]] = ()
-) -> Iterator[Lab]:
-    """A lab with a real engine of the profile's release, started now, on this machine or on those
-    hosts, and ended afterwards."""
-    hosts = elsewhere or nodes_here(folder / "engine", profile.lab.nodes)
-    nodes = Nodes(plan_for(profile, hosts), hosts)
+def node_lab(profile: Profile, folder: Path, run_id: str) -> Iterator[Lab]:
+    """A lab with a real engine of the profile's release, started now and ended afterwards."""
+    rooms = nodes_here(folder / "engine", profile.lab.nodes)
+    nodes = Nodes(plan_for(profile, rooms), rooms)
     try:
         with lab_around(LabNodes(nodes), folder, run_id) as lab:
             yield lab

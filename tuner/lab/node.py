@@ -15,6 +15,7 @@ from tuner.host.programs import Java, java_for
 from tuner.host.usage import memory_kills
 from tuner.lab.distribution import home_of
 from tuner.lab.scratch import subfolder
+from tuner.modules.input import LOOPBACK
 
 NODE_NAME = "lab"
 """What the node of an engine is called; one of several has its number behind it."""
@@ -39,18 +40,17 @@ class NodePlan:
 
 @dataclass(frozen=True)
 class NodePlace:
-    """Which node of an engine of ours it is: its name, the address and port at which it answers,
+    """Which node of an engine of ours it is: its name, the port of loopback at which it answers,
     and where the nodes talk to each other (HOST:PORT), its own first."""
 
     name: str
-    address: str
     port: int
     transport: Sequence[str]
 
     @property
     def url(self) -> str:
         """Where it answers."""
-        return f"http://{self.address}:{self.port}"
+        return f"http://{LOOPBACK}:{self.port}"
 
 
 class NodeProcess:
@@ -146,7 +146,7 @@ def _settings(plan: NodePlan, folder: Path, place: NodePlace) -> str:
         "node.name": place.name,
         "path.data": str(folder / "data"),
         "path.logs": str(folder / "logs"),
-        "network.host": place.address,
+        "network.host": LOOPBACK,
         "http.port": str(place.port),
         "transport.port": place.transport[0].rpartition(":")[2],
         **_discovery(plan, place),

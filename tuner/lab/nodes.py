@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
 
 from tuner.engine.client import EngineClient
 from tuner.engine.probe import node_count
@@ -16,7 +15,6 @@ from tuner.engines.node import fitting_heap
 from tuner.engines.versions import distribution_for
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.usage import memory_bytes
-from tuner.lab.loads import MachineCounts
 from tuner.lab.node import NODE_NAME, NodePlace, NodePlan, NodeProcess
 from tuner.lab.ports import free_ports
 from tuner.lab.scratch import make_passage, subfolder
@@ -29,100 +27,49 @@ START_TIMEOUT_S = 300.0
 _POLL_S = 0.25
 
 
-class RunningNode(Protocol):
-    """A node that was started, here or elsewhere."""
-
-    @property
-    def url(self) -> str:
-        """Where it answers."""
-
-    def ending(self) -> str | None:
-        """How it ended, with what is known of why, or None while it runs."""
-
-    def exit(self) -> str | None:
-        """How it ended, and which it was of several; None while it runs."""
-
-    def reasons(self) -> str:
-        """What it wrote last."""
-
-    def stop(self) -> None:
-        """End it and everything it started."""
-
-
-N_co = TypeVar("N_co", bound=RunningNode, covariant=True)
-
-
-class NodeHost(Protocol[N_co]):
-    """Where a node of an engine runs."""
-
-    @property
-    def address(self) -> str:
-        """At which it is reached."""
-
-    @property
-    def port(self) -> int:
-        """The first of two that are free there."""
-
-    @property
-    def memory_bytes(self) -> int:
-        """How much of that machine's memory is a node's."""
-
-    def start(self, plan: NodePlan, place: NodePlace, /) -> N_co:
-        """Start a node without data; the one before it has ended."""
-
-    def counted(self) -> Mapping[str, MachineCounts]:
-        """What that machine counted so far, by its name; nothing of this one."""
-
-
 @dataclass(frozen=True)
-class NodeHere:
-    """A node of this machine, with its files below `folder`."""
+class NodeRoom:
+    """What a node has of this machine: the first of two free ports, a part of the memory, and a
+    folder that holds its files."""
 
     folder: Path
     port: int
     memory_bytes: int
-    address: str = LOOPBACK
 
     def start(self, plan: NodePlan, place: NodePlace) -> NodeProcess:
-        """As NodeHost says."""
+        """Start a node without data; the one before it has ended."""
         if not self.folder.exists():
             make_passage(self.folder)
         if (self.folder / place.name).exists():
             shutil.rmtree(self.folder / place.name)
         return NodeProcess(plan, subfolder(self.folder, place.name), place)
 
-    def counted(self) -> Mapping[str, MachineCounts]:
-        """As NodeHost says."""
-        return {}
 
-
-def nodes_here(folder: Path, nodes: int = 1) -> tuple[NodeHere, ...]:
+def nodes_here(folder: Path, nodes: int = 1) -> tuple[NodeRoom, ...]:
     """So many nodes on loopback, which share this machine's memory."""
     first, memory = free_ports(2 * nodes), memory_bytes() // nodes
-    return tuple(NodeHere(folder, first + 2 * number, memory) for number in range(nodes))
+    return tuple(NodeRoom(folder, first + 2 * number, memory) for number in range(nodes))
 
 
-def plan_for(
-    profile: Profile, hosts: Sequence[NodeHost[RunningNode]], *, dies_with_us: bool = True
-) -> NodePlan:
-    """The engine of a profile's release with a node on each host, whose heap takes at most half of
+def plan_for(profile: Profile, rooms: Sequence[NodeRoom], *, dies_with_us: bool = True) -> NodePlan:
+    """The engine of a profile's release with a node in each room, whose heap takes at most half of
     the memory that it has there."""
-    heap = fitting_heap(profile.node.heap, min(one.memory_bytes for one in hosts))
+    heap = fitting_heap(profile.node.heap, min(room.memory_bytes for room in rooms))
     distribution = distribution_for(profile.release)
-    return NodePlan(distribution, heap, profile.node.settings, dies_with_us, len(hosts))
+    return NodePlan(distribution, heap, profile.node.settings, dies_with_us, len(rooms))
 
 
 class NodeRefused(JobFailed):
     """The engine does not start with the settings wanted; it runs with those it had before."""
 
 
-class Nodes(Generic[N_co]):
+class Nodes:
     """A running engine that stays at its addresses through restarts; each begins without data."""
 
-    def __init__(self, plan: NodePlan, hosts: Sequence[NodeHost[N_co]]) -> None:
+    def __init__(self, plan: NodePlan, rooms: Sequence[NodeRoom]) -> None:
         self._first = self._plan = plan
-        self._hosts = tuple(zip(hosts, _places(hosts), strict=True))
-        self._running: tuple[N_co, ...] = ()
+        self._rooms = tuple(zip(rooms, _places(rooms), strict=True))
+        self._running: tuple[NodeProcess, ...] = ()
         self._start(plan, START_TIMEOUT_S)
 
     @property
@@ -131,23 +78,19 @@ class Nodes(Generic[N_co]):
         return self._plan
 
     @property
-    def running(self) -> tuple[N_co, ...]:
+    def running(self) -> tuple[NodeProcess, ...]:
         """Each node."""
         return self._running
 
     @property
     def memory_bytes(self) -> int:
-        """How much memory each node has on its machine, heap and cache."""
-        return min(host.memory_bytes for host, _ in self._hosts)
+        """How much memory each node has, heap and cache."""
+        return min(room.memory_bytes for room, _ in self._rooms)
 
     def client(self) -> EngineClient:
         """A client of whichever node answers; the caller closes it."""
-        first, *others = (place.url for _, place in self._hosts)
+        first, *others = (place.url for _, place in self._rooms)
         return EngineClient(first, others=others)
-
-    def counted(self) -> Mapping[str, MachineCounts]:
-        """What the machines that are not this one counted so far, by their names."""
-        return {name: one for host, _ in self._hosts for name, one in host.counted().items()}
 
     def ending(self) -> str | None:
         """How the first node that ended did so, or None while all run."""
@@ -192,8 +135,8 @@ class Nodes(Generic[N_co]):
         self.stop()
         self._plan, self._running = plan, ()
         try:
-            for host, place in self._hosts:
-                self._running += (host.start(plan, place),)
+            for room, place in self._rooms:
+                self._running += (room.start(plan, place),)
             self._wait(patience_s)
         except BaseException:
             self.stop()
@@ -222,15 +165,14 @@ class Nodes(Generic[N_co]):
                 time.sleep(_POLL_S)
 
 
-def _places(hosts: Sequence[NodeHost[RunningNode]]) -> tuple[NodePlace, ...]:
+def _places(rooms: Sequence[NodeRoom]) -> tuple[NodePlace, ...]:
     """The place of each node; each knows all, its own first."""
-    transport = [f"{one.address}:{one.port + 1}" for one in hosts]
+    transport = [f"{LOOPBACK}:{room.port + 1}" for room in rooms]
     return tuple(
         NodePlace(
-            name=f"{NODE_NAME}-{number + 1}" if len(hosts) > 1 else NODE_NAME,
-            address=one.address,
-            port=one.port,
+            name=f"{NODE_NAME}-{number + 1}" if len(rooms) > 1 else NODE_NAME,
+            port=room.port,
             transport=transport[number:] + transport[:number],
         )
-        for number, one in enumerate(hosts)
+        for number, room in enumerate(rooms)
     )

@@ -14,7 +14,7 @@ from enum import Enum
 from tuner.host.usage import cores
 from tuner.lab.lab import Lab
 from tuner.measure.counters import Window
-from tuner.measure.stages import CoreCounts, LoadStage, MachineStage, Pool, Stages, stages_of
+from tuner.measure.stages import CoreCounts, LoadStage, Pool, Stages, stages_of
 from tuner.profile.model import Profile
 from tuner.schema.units import cores_text
 from tuner.space.knob import Bottleneck, Knob
@@ -47,11 +47,8 @@ def _sender(stages: Stages) -> str:
 
 def _load(load: LoadStage) -> str:
     sending = _sending(load.sender_cpu, load.sender_blocked)
-    return f"{load.name}: {sending}, its machine {_used(load)}"
-
-
-def _used(machine: MachineStage) -> str:
-    return f"{machine.machine_cpu:.0%} of {cores_text(machine.cores)}"
+    machine = f"{load.machine_cpu:.0%} of {cores_text(load.cores)}"
+    return f"{load.name}: {sending}, its machine {machine}"
 
 
 def _sending(cpu: float, blocked: float) -> str:
@@ -74,8 +71,7 @@ def _action(stages: Stages) -> str:
 
 
 def _engine(stages: Stages) -> str:
-    hosts = (f"; {one.name}: {_used(one)}" for one in stages.engine_hosts)
-    return f"{stages.engine_cpu:.0%} of its {cores_text(stages.engine_cores)}{''.join(hosts)}"
+    return f"{stages.engine_cpu:.0%} of its {cores_text(stages.engine_cores)}"
 
 
 def _machine(stages: Stages) -> str:
@@ -190,10 +186,9 @@ def _input_full(stages: Stages) -> bool:
 
 
 def _engine_full(stages: Stages) -> bool:
-    """Whether the engine used up the cores it may use, one host of its own had none left, or it
-    used most of what was used of shared ones."""
-    one_host = max((one.machine_cpu for one in stages.engine_hosts), default=0.0)
-    if stages.engine_cpu >= ENGINE_FULL or one_host >= FULL:
+    """Whether the engine used up the cores it may use, or most of what was used of shared
+    ones."""
+    if stages.engine_cpu >= ENGINE_FULL:
         return True
     is_full = stages.machine_cpu >= FULL
     return is_full and stages.engine_here >= ENGINE_PART * stages.machine_cpu

@@ -12,7 +12,7 @@ from tuner.errors import JobFailed
 from tuner.flood.spread import Traffic
 from tuner.host.threads import Load, NamedThreads, thread_cpu, thread_loads
 from tuner.host.usage import CoreTime, core_time
-from tuner.lab.loads import LoadCounts, MachineCounts
+from tuner.lab.loads import LoadCounts
 from tuner.lab.probe import Pieces
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.window import Poll
@@ -26,8 +26,8 @@ class _Counted:
     Throttle times are milliseconds of the primaries (`merges.total_throttled_time_in_millis`,
     `indexing.throttle_time_in_millis`), `rejected` what the engine turned away of bulk requests,
     `probe` the fixed work that was done meanwhile, None where there is no probe; `receiver_cpu_s`
-    is of what takes the messages that a base forwards; `load_hosts` and `engine_hosts` are those
-    that the senders and the engine's nodes are on, by name, where they are not on this machine.
+    is of what takes the messages that a base forwards; `load_hosts` are those that the senders are
+    on, by name, where they are not on this machine.
     """
 
     machine: CoreTime
@@ -43,7 +43,6 @@ class _Counted:
     bulk: BulkTimes | None
     probe: Pieces | None = None
     load_hosts: Mapping[str, LoadCounts] = field(default_factory=dict)
-    engine_hosts: Mapping[str, MachineCounts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,10 +95,6 @@ class Counters(_Counted):
                 for name, one in self.load_hosts.items()
                 if name in before.load_hosts
             },
-            engine_hosts={
-                name: one.since(before.engine_hosts[name])
-                for name, one in self.engine_hosts.items()
-            },
         )
 
 
@@ -149,7 +144,6 @@ class Window:
 def counters_now(pipe: Pipeline, flood: Traffic, timeout_s: float) -> Counters:
     """Read everything now; an engine gets `timeout_s` to answer."""
     lab = pipe.lab
-    engine_hosts = lab.engine.counted()
     shipper = pipe.rsyslogd.usage()
     engine = node_counters(lab.client, timeout_s)
     index = index_counters(lab.client, pipe.pattern)
@@ -172,5 +166,4 @@ def counters_now(pipe: Pipeline, flood: Traffic, timeout_s: float) -> Counters:
         bulk=bulk,
         probe=None if lab.probe is None else lab.probe.pieces(),
         load_hosts=flood.loads(),
-        engine_hosts=engine_hosts,
     )

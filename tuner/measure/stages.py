@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tuner.host.threads import Load
-from tuner.lab.loads import LoadCounts, MachineCounts
+from tuner.lab.loads import LoadCounts
 from tuner.measure.counters import Window
 from tuner.measure.speed import Speed, speed_of
 from tuner.modules.pstats import within
@@ -92,21 +92,15 @@ class Pool:
 
 
 @dataclass(frozen=True)
-class MachineStage:
-    """Another machine: the share of its `cores` that was in use, and how fast these were, where
-    that was probed."""
+class LoadStage:
+    """A sender on a machine of its own: the share of the machine's `cores` that was in use, and how
+    fast these were, where that was probed; the sender's share of one core, and of the time in which
+    its sockets were full."""
 
     name: str
     machine_cpu: float
     cores: float
     speed: Speed | None
-
-
-@dataclass(frozen=True)
-class LoadStage(MachineStage):
-    """A sender on a machine of its own, in shares: of one core, and of the time in which its
-    sockets were full."""
-
     sender_cpu: float
     sender_blocked: float
 
@@ -122,7 +116,7 @@ class Stages:
     `engine_cpu` is one of the `engine_cores`, in full also where those are ours.  `bulk_ms` is the
     mean time of a bulk request where it is known.  `output` is the name of the output, and
     `rate_is_fixed` says that the sender was told how fast to send.  `loads` are the machines of the
-    senders and `engine_hosts` those of the engine's nodes, where they are not ours.
+    senders, where they are not ours.
     """
 
     window_s: float
@@ -147,7 +141,6 @@ class Stages:
     merge_throttled_ms: int
     receiver_cpu: float = 0.0
     loads: tuple[LoadStage, ...] = ()
-    engine_hosts: tuple[MachineStage, ...] = ()
 
     @property
     def sender_here(self) -> float:
@@ -205,23 +198,20 @@ def stages_of(window: Window, profile: Profile, machines: CoreCounts) -> Stages:
         merge_throttled_ms=growth.merge_throttled_ms,
         receiver_cpu=growth.receiver_cpu_s / core_s,
         loads=tuple(_load(name, one) for name, one in growth.load_hosts.items()),
-        engine_hosts=tuple(
-            MachineStage(name, *_used(one)) for name, one in growth.engine_hosts.items()
-        ),
     )
 
 
 def _load(name: str, one: LoadCounts) -> LoadStage:
-    passed_s = max(one.host.at_s, 1e-9)
-    blocked = min(1.0, one.sender_blocked_s / passed_s)
-    return LoadStage(name, *_used(one.host), one.sender_cpu_s / passed_s, blocked)
-
-
-def _used(one: MachineCounts) -> tuple[float, float, Speed | None]:
-    """The share of its cores that was in use, how many they are, and how fast."""
-    passed_s = max(one.at_s, 1e-9)
-    share = one.machine.taken_s(passed_s, one.cores) / (passed_s * one.cores)
-    return min(1.0, share), one.cores, speed_of(one.probe)
+    host = one.host
+    passed_s = max(host.at_s, 1e-9)
+    return LoadStage(
+        name,
+        machine_cpu=min(1.0, host.machine.taken_s(passed_s, host.cores) / (passed_s * host.cores)),
+        cores=host.cores,
+        speed=speed_of(host.probe),
+        sender_cpu=one.sender_cpu_s / passed_s,
+        sender_blocked=min(1.0, one.sender_blocked_s / passed_s),
+    )
 
 
 def _pool(queue: CountedQueue, loads: Mapping[str, Load], window: Window) -> Pool:
