@@ -95,7 +95,8 @@ def test_a_machine_stands_out_beyond_three_deviations_of_the_others(
     apart: float, stands_out: bool, sign: int
 ) -> None:
     """Which are 5 % at least, and one more for the mean of two."""
-    assert bool(outliers({"a": 1.0, "b": 1.0, "c": 1.0 + sign * apart})) is stands_out
+    logs = {"a": [1.0] * 3, "b": [1.0] * 3, "c": [1.0 + sign * apart] * 3}
+    assert bool(outliers(logs)) is stands_out
 
 
 def test_gains_that_differ_among_machines_widen_the_interval() -> None:
@@ -134,12 +135,14 @@ def test_what_is_not_there_is_seldom_claimed_where_machines_differ() -> None:
 
 
 def test_a_machine_that_stands_out_is_named_with_its_factor() -> None:
-    logs = {"north": 0.0, "south": 0.02, "west": -0.02, "east": math.log(1.5)}
+    apart = {"north": 0.0, "south": 0.02, "west": -0.02, "east": math.log(1.5)}
+    logs = {name: [log] * 3 for name, log in apart.items()}
     (found,) = outliers(logs)
     assert found.machine == "east"
     assert found.ratio == pytest.approx(1.5)
     assert not outliers({name: log for name, log in logs.items() if name != "east"})
+    assert not outliers(logs | {"east": [math.log(1.5)] * 2}), "two runs tell too little of it"
 
 
 def test_of_two_machines_neither_stands_out() -> None:
-    assert not outliers({"north": 0.0, "south": 1.0})
+    assert not outliers({"north": [0.0] * 3, "south": [1.0] * 3})

@@ -192,8 +192,8 @@ def test_a_profile_is_compared_with_itself_on_each_machine() -> None:
 def test_a_machine_that_stands_out_is_named() -> None:
     rates, machines = [], []
     for name, level in (("north", 60e3), ("south", 61e3), ("west", 59e3), ("east", 30e3)):
-        rates += [level, 1.01 * level]
-        machines += [name] * 2
+        rates += [level, 1.01 * level, 0.99 * level]
+        machines += [name] * 3
     farm = replace(bench([measured(rate) for rate in rates]), machines=tuple(machines))
     assert "doubt: east stands out: the rate is -50% beside the other machines" in bench_markdown(
         farm

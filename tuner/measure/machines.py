@@ -20,6 +20,8 @@ _BELIEVED = 1.0
 # A machine stands out beyond so many standard deviations of the others, which are 5 % at least.
 _REACH, _LEAST_SPREAD = 3.0, 0.05
 _FEWEST_OTHERS = 2
+# One run tells too little of a machine.
+_FEWEST_RUNS = 3
 
 
 Names = NDArray[np.str_]
@@ -67,11 +69,13 @@ def compare_across(
     return _widened(found, width)
 
 
-def outliers(logs: Mapping[str, float]) -> tuple[Outlier, ...]:
-    """The machines whose logarithm lies far from those of all others; none of less than three."""
+def outliers(logs: Mapping[str, Sequence[float]]) -> tuple[Outlier, ...]:
+    """The machines whose mean logarithm lies far from those of all others; none of less than three
+    machines with as many runs each."""
+    means = {name: float(np.mean(runs)) for name, runs in logs.items() if len(runs) >= _FEWEST_RUNS}
     found = []
-    for machine, own in logs.items():
-        others = [one for name, one in logs.items() if name != machine]
+    for machine, own in means.items():
+        others = [mean for name, mean in means.items() if name != machine]
         if len(others) < _FEWEST_OTHERS:
             continue
         spread = max(_LEAST_SPREAD, float(np.std(others, ddof=1)))

@@ -136,12 +136,11 @@ def bench_blocks(bench: Bench) -> tuple[PlainBlock, ...]:
     valid = [one for one in bench.outcomes if isinstance(one, Measurement)]
     blocks += [Paragraph(text) for text in speed_text(valid)]
     if bench.machines:
-        by_machine = {name: summary(own) for name, own in _each(bench).items()}
-        blocks.append(_machine_table(by_machine))
+        each = _each(bench)
+        blocks.append(_machine_table({name: summary(own) for name, own in each.items()}))
         logs = {
-            name: math.log(one["eps_median"])
-            for name, one in by_machine.items()
-            if one and one["eps_median"]
+            name: [math.log(run.eps) for run in own if isinstance(run, Measurement)]
+            for name, own in each.items()
         }
         apart = standing_out(outliers(logs), "the rate")
         blocks += bullets([f"doubt: {text}" for text in apart])

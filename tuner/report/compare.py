@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -313,8 +313,8 @@ def machine_table(runs: Sequence[Run], arms: Sequence[str], metric: Metric, what
         blocks = ", ".join(str(block) for block in sorted({run.block for run in own}))
         cells = [machine, blocks, *(figure(metric, average(own, arm, metric)) for arm in arms)]
         if compares:
-            gain = _gain(own, arms[0], arms[1], metric)
-            cells.append("-" if gain is None else f"{math.exp(gain):.3f}")
+            gains = _gains(own, arms[0], arms[1], metric)
+            cells.append(f"{math.exp(statistics.fmean(gains)):.3f}" if gains else "-")
         rows.append(tuple(cells))
     return Table("By machine", header, tuple(rows))
 
@@ -327,17 +327,18 @@ def machines_standing_out(
     first, *others = arms
     each = by_machine(runs)
     label = metric.about.label
-    levels = {name: average(own, first, metric) for name, own in each.items()}
-    logs = {name: math.log(one) for name, one in levels.items() if one}
-    yield from standing_out(outliers(logs), f"{label} of {first}")
+    levels = {name: _logs(values(own, first, metric).values()) for name, own in each.items()}
+    yield from standing_out(outliers(levels), f"{label} of {first}")
     for arm in others:
-        gains = {name: _gain(own, first, arm, metric) for name, own in each.items()}
-        known = {name: one for name, one in gains.items() if one is not None}
-        yield from standing_out(outliers(known), f"{label} of {arm} over {first}")
+        gains = {name: _gains(own, first, arm, metric) for name, own in each.items()}
+        yield from standing_out(outliers(gains), f"{label} of {arm} over {first}")
 
 
-def _gain(runs: Sequence[Run], first: str, other: str, metric: Metric) -> float | None:
-    """The mean logarithm of an arm over the first; None without a block that both completed."""
+def _logs(measured: Iterable[float]) -> list[float]:
+    return [math.log(value) for value in measured if value > 0]
+
+
+def _gains(runs: Sequence[Run], first: str, other: str, metric: Metric) -> list[float]:
+    """The logarithms of an arm over the first, of each block that both completed."""
     both = pairs(runs, first, other, metric)
-    logs = [math.log(b / a) for a, b in zip(both.a, both.b, strict=True)]
-    return statistics.fmean(logs) if logs else None
+    return _logs(b / a for a, b in zip(both.a, both.b, strict=True))

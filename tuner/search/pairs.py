@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
@@ -38,12 +37,12 @@ def machines_of(trials: Sequence[Trial]) -> tuple[str, ...]:
     return tuple(after.machine for _, (_, after) in confirming(trials))
 
 
-def gains_of(trials: Sequence[Trial]) -> dict[str, float]:
-    """The mean gain on each machine that measured pairs, as a logarithm."""
+def gains_of(trials: Sequence[Trial]) -> dict[str, list[float]]:
+    """The gains of the pairs on each machine, as logarithms."""
     logs: dict[str, list[float]] = {}
     for (before, after), (_, trial) in confirming(trials):
         logs.setdefault(trial.machine, []).append(math.log(after.eps_paid / before.eps_paid))
-    return {machine: statistics.fmean(of) for machine, of in logs.items()}
+    return logs
 
 
 def recipe_of(trials: Sequence[Trial], winner: Changes) -> Trial | None:

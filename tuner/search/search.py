@@ -112,7 +112,7 @@ class Search:
         measured = [trial.measurement for trial in calibrating(runner.trials)]
         runs = [run for run in measured if run is not None]
         repeats = repeats_of(runner.trials)
-        found = outliers({one.machine: float(one.logs.mean()) for one in repeats})
+        found = outliers({one.machine: one.logs.tolist() for one in repeats})
         for text in notes.calibrated(calibrate(*repeats), others_used(runs)):
             yield runner.note(text)
         for text in notes.standing_out(found, f"the rate of {runner.baseline}"):
