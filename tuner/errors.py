@@ -100,7 +100,7 @@ class ProgramMissing(TuneError):
 
 # What is installed only for who asks for it: the libraries of each extra.
 EXTRAS = {
-    "search": ("matplotlib", "numpy", "scipy", "zstandard"),
+    "search": ("matplotlib", "scipy", "zstandard"),
     "cluster": ("cryptography", "dask", "distributed"),
 }
 

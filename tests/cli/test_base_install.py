@@ -68,7 +68,10 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "diff": [str(DEFAULT), str(DEFAULT)],
         "init": [],
         "workload": ["syslog"],
-        **{name: ["--help"] for name in ("test", "import", "apply", "verify", "recover", "doctor")},
+        **{
+            name: ["--help"]
+            for name in ("test", "import", "apply", "verify", "recover", "doctor", "flood", "sink")
+        },
     }
 
 
@@ -91,7 +94,7 @@ def test_what_measures_names_what_is_to_be_installed(tmp_path: Path) -> None:
             f"rsyslog-tune: {what}: run pip install '.[{extra}]' in a checkout of rsyslog-tune\n",
         )
         for extra, what in (
-            ("search", "search needs matplotlib, numpy, scipy and zstandard"),
+            ("search", "search needs matplotlib, scipy and zstandard"),
             ("cluster", "cluster needs cryptography, dask and distributed"),
         )
     ]
