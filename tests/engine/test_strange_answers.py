@@ -19,12 +19,12 @@ from tuner.engine.counters import (
     indexed,
     merges_under_way,
     node_counters,
+    refreshes,
     unfinished,
 )
-from tuner.engine.delivery import check_by_identity
+from tuner.engine.delivery import check_by_identity, searchable
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import facts, limits, lost_shards
-from tuner.engine.searchable import refreshes, searchable
 from tuner.errors import JobFailed, TuneError
 
 PLACES = (

@@ -18,7 +18,6 @@ from tuner.cli.options import OutputOption, RsyslogdOption
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.engines.versions import DEFAULT, TESTED, VERSIONS, Distribution, distribution_for
 from tuner.errors import EXTRAS, BadUsage, ProgramMissing, library_missing
-from tuner.host.installed import packages
 from tuner.host.programs import (
     choose_rsyslogd,
     java_for,
@@ -26,16 +25,17 @@ from tuner.host.programs import (
     rsyslog_version,
     ssh,
 )
+from tuner.host.remote import connect
 from tuner.host.usage import cores, memory_bytes
 from tuner.lab.distribution import cached, fetch, home_of
 from tuner.lab.scratch import remove_abandoned
-from tuner.modules.registry import packages as modules
+from tuner.modules.registry import packages
 from tuner.schema.units import cores_text
 from tuner.validate.rsyslogd import missing_modules, require_omelasticsearch
 
 # How --fetch names an engine.
 _EXAMPLE = f"{DEFAULT.release.engine.value}-{'.'.join(map(str, DEFAULT.release.engine_version))}"
-_PACKAGES = ("rsyslog", *dict.fromkeys(modules().values()), "maven")
+_PACKAGES = ("rsyslog", *dict.fromkeys(packages().values()), "maven")
 # The newest Python that tests ran on.
 _NEWEST_PYTHON = (3, 14)
 
@@ -130,7 +130,7 @@ def _module_findings() -> list[Requirement]:
     """The modules, beside omelasticsearch, that the real rsyslogd does not load, with their
     packages."""
     try:
-        lacking = missing_modules(sorted(modules().keys() - {"omelasticsearch"}))
+        lacking = missing_modules(sorted(packages().keys() - {"omelasticsearch"}))
     except ProgramMissing:
         return []
     return [Requirement("rsyslog module", sentence, limits=True) for sentence in lacking]
@@ -196,9 +196,9 @@ def engine_finding(one: Distribution) -> Requirement:
 
 def _useful() -> list[Requirement]:
     memory = f"{cores_text(cores())}, {memory_bytes() / 1024**3:.1f} GiB"
-    installed = [
-        Requirement("package", f"{p.name} {p.version}") for p in packages(_PACKAGES) if p.version
-    ]
+    here = connect("this machine", "local://")
+    found = {name: here.package(name) for name in _PACKAGES}
+    installed = [Requirement("package", f"{one} {found[one]}") for one in _PACKAGES if found[one]]
     by_ssh = _asked("ssh", ssh)
     if by_ssh.missing:
         needs = "apply, verify, import --host and cluster need it"

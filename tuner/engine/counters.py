@@ -6,8 +6,10 @@ trial: a search or count during one would switch on the refresh of an idle shard
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from tuner.engine.client import EngineClient, number_at, object_at
@@ -49,6 +51,13 @@ def index_counters(client: EngineClient, pattern: str) -> IndexCounters:
         segments=number_at(primaries, "segments", "count"),
         store_bytes=number_at(primaries, "store", "size_in_bytes"),
     )
+
+
+def refreshes(client: EngineClient, pattern: str, timeout_s: float | None = None) -> int:
+    """How often what is indexed was made searchable so far."""
+    path = f"/{pattern}/_stats/refresh?filter_path=_all.primaries.refresh.external_total"
+    answer = client.get(path, timeout_s)
+    return number_at(answer, "_all", "primaries", "refresh", "external_total")
 
 
 _CPU = ("process", "cpu", "total_in_millis")
@@ -129,6 +138,22 @@ def make_durable(client: EngineClient, pattern: str) -> None:
     """Refresh and flush: afterwards everything indexed is searchable and in a Lucene commit."""
     client.request("POST", f"/{pattern}/_refresh")
     client.request("POST", f"/{pattern}/_flush?wait_if_ongoing=true")
+
+
+@contextlib.contextmanager
+def refreshing(client: EngineClient, pattern: str) -> Iterator[Callable[[], bool]]:
+    """Refresh the indices of `pattern` from another thread; gives whether that has ended.
+
+    The end waits for it, and raises what `EngineClient.request` does.
+    """
+    twin = client.twin()
+    try:
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            under_way = thread.submit(twin.request, "POST", f"/{pattern}/_refresh")
+            yield under_way.done
+            under_way.result()
+    finally:
+        twin.close()
 
 
 def await_quiet(client: EngineClient, check: Callable[[], None], quiet_s: float) -> None:

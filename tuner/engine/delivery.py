@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.engine.client import JSON, EngineClient, EngineRefused, at, number_at
+from tuner.engine.client import JSON, EngineClient, EngineRefused, at, list_at, number_at
 from tuner.engine.numbering import (
     BLOCK,
     FIELD,
@@ -102,6 +102,27 @@ def check_by_counters(sent: int, indexed: int, found: int) -> DeliveryCheck:
         doubled=(),
         identified=False,
     )
+
+
+def searchable(client: EngineClient, pattern: str, width: int) -> dict[int, int]:
+    """Documents that a search finds already, by the number of their event: how many there are of
+    `width` numbers each, under the first of these.
+
+    A search switches on the refresh of a shard that was idle: it belongs into a phase of its own.
+    """
+    histogram = {"field": FIELD, "interval": width, "min_doc_count": 1}
+    body: dict[str, object] = {"size": 0, "aggs": {"numbers": {"histogram": histogram}}}
+    answer = client.request("POST", f"/{pattern}/_search?request_cache=false", body)
+    return _by_key(list_at(answer, "aggregations", "numbers", "buckets"))
+
+
+def searchable_by_sink(client: EngineClient, pattern: str, width: int) -> dict[int, int]:
+    """The same of our sink, whose documents can be found the moment they arrive."""
+    return _by_key(list_at(client.get(f"/_sink/{pattern}/numbers?width={width}"), "buckets"))
+
+
+def _by_key(buckets: list[object]) -> dict[int, int]:
+    return {number_at(one, "key"): number_at(one, "doc_count") for one in buckets}
 
 
 @dataclass(frozen=True)

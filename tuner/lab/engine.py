@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tuner.engine.client import EngineClient
+from tuner.engine.counters import refreshes
 from tuner.engine.delivery import (
     DeliveryCheck,
     Expectation,
@@ -15,11 +16,12 @@ from tuner.engine.delivery import (
     check_by_sink,
     check_expected_by_identity,
     check_expected_by_sink,
+    searchable,
+    searchable_by_sink,
 )
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import EngineFacts, answers, facts
 from tuner.engine.sampled import StoredDocument, sampled, sampled_by_sink
-from tuner.engine.searchable import counted, refreshes, searchable
 from tuner.engines.node import fitting_heap
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.process import wait_until
@@ -291,7 +293,7 @@ class SinkEngine(LabEngine):
 
     def searchable(self, pattern: str, width: int) -> dict[int, int]:
         """What arrived."""
-        return counted(self.client, pattern, width)
+        return searchable_by_sink(self.client, pattern, width)
 
     def check_delivery(
         self, _profile: Profile, output: OmelasticsearchOutput, sent: SentEvents, _indexed: int,

@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tuner.engine.client import EngineClient, EngineRefused
-from tuner.engine.counters import count, indexed, make_durable, node_counters
+from tuner.engine.counters import count, indexed, make_durable, node_counters, refreshing
 from tuner.engine.feed import Bulk, Fed, Feed, bulk_path, bulks_of, kept
 from tuner.engine.probe import SILENCE_S
-from tuner.engine.searchable import refreshing
 from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.spread import traffic
 from tuner.flood.workload import flood_spec

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, NoReturn
 
-from tuner.engine.counters import indexed, unfinished
+from tuner.engine.counters import indexed, refreshing, unfinished
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S, answers
-from tuner.engine.searchable import refreshing
 from tuner.errors import JobFailed
 from tuner.flood.spread import Traffic
 from tuner.host.process import wait_until
