@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.shipped import EXAMPLES, PROFILES, ROOT
-from tuner.cli.compare import CompareOptions, measured
+from tuner.cli.compare import measured_pair
 from tuner.cli.options import EngineChoice
 from tuner.cli.place import Wanted
 from tuner.cli.profiles import read_profile
@@ -81,7 +81,7 @@ def at_full_rate(loaded: LoadedProfile, file: Path) -> Path:
     return file
 
 
-def row(path: Path, wanted: Wanted, options: CompareOptions, folder: Path) -> Row:
+def row(path: Path, wanted: Wanted, options: tuple[int, float, int], folder: Path) -> Row:
     """Measure a profile beside its advice."""
     loaded, name = read_profile(path), name_of(path)
     advice = advise(loaded, cores(), memory_bytes())
@@ -93,8 +93,8 @@ def row(path: Path, wanted: Wanted, options: CompareOptions, folder: Path) -> Ro
         at_full_rate(one, folder / f"{name}-{side}.yaml")
         for one, side in ((loaded, "as-written"), (changed, "advised"))
     ]
-    compared, lost = measured(files[0], files[1], wanted, options)
-    runs = compared.runs
+    series, lost = measured_pair(files[0], files[1], wanted, *options)
+    runs = series.runs
     rate, cpu = (comparison(runs, A, B, one) for one in (Metric.EPS, Metric.SHIPPER_CPU))
     failed = sum(not isinstance(one.result, Measurement) for one in runs)
     return Row(name, count, rate, cpu, failed, reason=str(lost or ""))
@@ -108,7 +108,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("files", nargs="*", type=Path, default=[*PROFILES, *EXAMPLES, COLLECTOR])
     given = parser.parse_args()
-    options = CompareOptions(given.pairs, given.window, False, False, None, given.seed)
+    options = (given.pairs, given.window, given.seed)
     wanted = Wanted(EngineChoice(given.engine), None)
     rows: list[Row] = []
     say("| profile | changes | EPS as written | EPS advised | EPS ratio | CPU ratio | failed |")

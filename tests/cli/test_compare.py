@@ -16,8 +16,16 @@ from tuner.cli.compare import of_searches, under_one_workload
 from tuner.cli.profiles import read_profile
 from tuner.errors import BadUsage, JobFailed, Refused
 from tuner.measure.gate import Decision
+from tuner.profile.metric import Metric
 from tuner.profile.starter import on_top_of
-from tuner.report.compare import COMPARED, Difference, compare_blocks, compare_json
+from tuner.report.compare import (
+    Difference,
+    compare_blocks,
+    compare_json,
+    compared,
+    difference,
+    gate_of,
+)
 from tuner.report.markdown import blocks_markdown
 from tuner.search.study import Fingerprint
 from tuner.search.verdict import Claim, judge
@@ -53,22 +61,23 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_search_compared_with_itself_differs_in_nothing(run: Path) -> None:
-    found = of_searches(run, run, fail_below=0.99)
-    assert found.difference is Difference.NOT_SHOWN
-    eps = found.of(COMPARED[0])
+    found = of_searches(run, run)
+    assert difference(found) is Difference.NOT_SHOWN
+    eps = compared(found, Metric.EPS)
     assert eps is not None
     assert eps.ratio == pytest.approx(1.0)
     assert eps.pairs >= 6
-    assert found.gate is not None
-    assert found.gate.decision is Decision.KEPT
+    decided = gate_of(found, 0.99)
+    assert decided is not None
+    assert decided.decision is Decision.KEPT
 
 
 def test_that_nothing_took_turns_is_said_first(run: Path) -> None:
-    found = of_searches(run, run, None)
+    found = of_searches(run, run)
     assert found.doubts[0].startswith("the runs of A and B were not interleaved")
     assert "began with the same profile, which differed by +0.0 %" in found.doubts[-1]
-    assert compare_json(found)["interleaved"] is False
-    text = blocks_markdown(compare_blocks(found))
+    assert compare_json(found, None)["interleaved"] is False
+    text = blocks_markdown(compare_blocks(found, None))
     assert f"A is {run} (what it confirmed)" in text
     assert "freshness of B at 10,000 events per second" in text
 
@@ -78,7 +87,7 @@ def test_that_the_profiles_differed_is_said(
 ) -> None:
     monkeypatch.setattr(simulated, "ASKED", replace(ASKED, profile_text=f"{ASKED.profile_text}#\n"))
     search(tmp_path, World(START_S), seed=2)
-    said = of_searches(run, tmp_path, None).doubts[-1]
+    said = of_searches(run, tmp_path).doubts[-1]
     assert said.startswith("the searches began with different profiles")
     assert said.endswith(f"rsyslog-tune diff {run}/best.yaml {tmp_path}/best.yaml")
 
@@ -100,7 +109,7 @@ def test_searches_under_other_conditions_are_refused_with_what_differs(
     here = ASKED.fingerprint
     other = under(tmp_path, replace(here, **{name: there}), monkeypatch)
     with pytest.raises(Refused, match="were measured under different conditions") as refused:
-        of_searches(run, other, None)
+        of_searches(run, other)
     message = str(refused.value)
     assert f": {name}: {getattr(here, name)} in A, {there} in B;" in message
     assert f"rsyslog-tune compare {run}/best.yaml {other}/best.yaml" in message
@@ -110,7 +119,7 @@ def test_searches_of_profiles_with_another_heap_are_compared(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = under(tmp_path, replace(ASKED.fingerprint, heap="9g"), monkeypatch)
-    assert of_searches(run, other, None).of(COMPARED[0]) is not None
+    assert compared(of_searches(run, other), Metric.EPS) is not None
 
 
 def test_a_search_that_confirmed_nothing_is_refused(tmp_path: Path, run: Path) -> None:
@@ -124,7 +133,7 @@ def test_a_search_that_confirmed_nothing_is_refused(tmp_path: Path, run: Path) -
     with pytest.raises(JobFailed, match="enough"):
         search(broken, World(START_S, stop=stop))
     with pytest.raises(JobFailed, match="holds no confirmed pairs to compare"):
-        of_searches(run, broken, None)
+        of_searches(run, broken)
 
 
 def test_options_about_runs_are_refused_and_so_is_one_of_each(run: Path, tmp_path: Path) -> None:

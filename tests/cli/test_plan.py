@@ -12,11 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.measure.factory import failed, measured
+from tests.measure.series import benched
 from tests.search.simulated import ASKED
 from tuner.cli.commands import app
 from tuner.errors import BadUsage, JobFailed
 from tuner.measure.measurement import Outcome
-from tuner.report.bench import Bench, bench_json
+from tuner.report.bench import bench_json
 from tuner.search.journal import journal
 
 RUN = CliRunner()
@@ -26,7 +27,7 @@ def bench(
     folder: Path, *outcomes: Outcome, engine: str = "elasticsearch 8.19.0", size: int = 244
 ) -> str:
     """The file that `bench --output json` printed."""
-    found = Bench("prod", engine, "8.2302", outcomes, (), 45.0, message_bytes=size)
+    found = benched(outcomes, engine, size)
     path = folder / "bench.json"
     path.write_text(json.dumps(bench_json(found)), encoding="utf-8")
     return str(path)
@@ -118,7 +119,7 @@ def test_a_search_that_measured_nothing_is_refused(tmp_path: Path) -> None:
         ("", "is not output of `bench --output json`"),
         ("[1]", "is not output of `bench --output json`"),
         ('{"schema": 1, "kind": "plan"}', "is a plan of schema 1"),
-        ('{"schema": 3, "kind": "bench"}', "is damaged at profile"),
+        ('{"schema": 4, "kind": "bench"}', "is damaged at variants"),
         ("\xff\xfe", "it is not text"),
     ],
 )

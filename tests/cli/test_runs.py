@@ -5,25 +5,29 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.measure.factory import failed
+from tests.measure.factory import measured as good
+from tests.measure.paced import paced
+from tests.measure.series import benched
 from tests.report.test_bench import CEILING
 from tests.search.simulated import PROFILE, Rack, World, rack
-from tuner.cli.bench import BenchCourse, BenchOptions
 from tuner.cli.files import MetricsFile
-from tuner.cli.runs import SideBySide, last_known, reported_runs
-from tuner.errors import Interrupted, Unreachable
+from tuner.cli.series import Measuring, last_known, require_none_failed, unmeasured
+from tuner.cli.side_by_side import Course, SideBySide
+from tuner.errors import GuardrailBreached, Interrupted, Unreachable
 from tuner.measure.blocks import Arm, Run, block_order
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.measurement import Failure, FailureKind, PacedMeasurement, TrialPlan
 from tuner.measure.metrics import Result
+from tuner.measure.series import Series
 from tuner.measure.trial import Tell
 from tuner.profile.model import Profile
-from tuner.report.bench import Bench
 from tuner.report.metrics import BENCH_PHASES, Gauges
 from tuner.search.budget import SINK_PACE
 from tuner.search.farm import FarmOfOne, Lost, MeasuringPlace
@@ -46,13 +50,25 @@ def place(world: World | Rack, facts: LabFacts = FACTS) -> MeasuringPlace:
     return MeasuringPlace(facts, "0a1b", lambda _: world.farm, lambda _: None, no_ceiling)
 
 
-def side_by_side(where: MeasuringPlace, arms: tuple[Arm, ...] = ARMS, seed: int = 1) -> SideBySide:
-    return SideBySide(where, arms, PLAN, SINK_PACE, random.Random(seed), lambda _: None)
+def course(count: int, arms: tuple[Arm, ...] = ARMS, *phases: str) -> Course:
+    return Course(arms, "run", count, PLAN, SINK_PACE, 1, phases)
+
+
+def side_by_side(where: MeasuringPlace, count: int, arms: tuple[Arm, ...] = ARMS) -> SideBySide:
+    return SideBySide(where, course(count, arms))
 
 
 def measured(where: MeasuringPlace, count: int, arms: tuple[Arm, ...] = ARMS) -> tuple[Run, ...]:
-    *_, (_, runs) = side_by_side(where, arms).blocks(count)
+    *_, (_, runs) = side_by_side(where, count, arms).blocks()
     return runs
+
+
+def stages(
+    where: MeasuringPlace, asked: Course, metrics: MetricsFile | None = None
+) -> Iterator[Series]:
+    facts = replace(where.facts, beside=((),) * (len(asked.arms) - 1))
+    begun = unmeasured(asked, facts, [arm.name for arm in asked.arms], ())
+    return Measuring(where, asked, metrics, lambda _: None).stages(begun)
 
 
 def require_whole(runs: tuple[Run, ...], count: int) -> None:
@@ -112,7 +128,7 @@ def test_a_pair_whose_machine_is_lost_is_measured_again_elsewhere() -> None:
 
 def test_what_is_lost_is_taken_back_at_once() -> None:
     labs = fated(rack(LABS), {LABS + LABS})
-    seen = list(side_by_side(place(labs)).blocks(6))
+    seen = list(side_by_side(place(labs), 6).blocks())
     at = next(number for number, (run, _) in enumerate(seen) if run is None)
     (gone,) = set(seen[at - 1][1]) - set(seen[at][1])
     assert gone.machine == labs.dropped[0]
@@ -152,22 +168,24 @@ def test_a_run_that_lost_the_engine_is_made_once_more() -> None:
         return next(outcomes)
 
     where = replace(place(World(0.0)), farm=lambda _: FarmOfOne(measure))
-    runs = [run for run, _ in side_by_side(where).blocks(1)]
+    runs = [run for run, _ in side_by_side(where, 1).blocks()]
     assert [run.result for run in runs if run is not None] == [gone, gone, failed()]
     assert [run.arm for run in runs if run is not None][:2] == ["A", "A"]
 
 
 def test_freshness_of_both_is_on_one_machine_that_lives() -> None:
     labs = rack(2)
-    side = side_by_side(place(labs))
-    *_, (_, runs) = side.blocks(6)
-    assert {run.machine for run in runs} == {"lab1", "lab2"}
+    asked = course(6, ARMS, "freshness")
+    known = stages(place(labs), asked)
+    for series in known:
+        if len(series.runs) == 6 * len(ARMS):
+            break
+    assert {run.machine for run in series.runs} == {"lab1", "lab2"}
     fresh = max(one.number for one in labs.begun) + 2
     labs.fate = fated(labs, {fresh}).fate
-    (a, b), machine = side.at_a_rate(1000.0)
-    assert isinstance(a, PacedMeasurement)
-    assert isinstance(b, PacedMeasurement)
-    assert (machine, labs.dropped) == ("lab2", ["lab1"])
+    (series,) = known
+    assert all(isinstance(one.freshness, PacedMeasurement) for one in series.variants)
+    assert (series.phase_on("freshness"), labs.dropped) == ("lab2", ["lab1"])
     assert [one.machine for one in labs.begun[-2:]] == ["lab2", "lab2"]
 
 
@@ -176,12 +194,12 @@ def test_the_ceiling_is_of_the_next_machine_where_one_is_lost() -> None:
         return CEILING if machine == "lab2" else no_ceiling(machine, profile, tell)
 
     labs = rack(2)
-    side = side_by_side(replace(place(labs), ceiling=ceiling))
-    assert len(list(side.blocks(2))) == 2 * len(ARMS)
+    side = side_by_side(replace(place(labs), ceiling=ceiling), 2)
+    assert len(list(side.blocks())) == 2 * len(ARMS)
     assert side.ceiling(PROFILE) == (CEILING, "lab2")
     assert labs.dropped == ["lab1"]
     with pytest.raises(Unreachable, match="lab1 does not answer"):
-        side_by_side(place(rack(1))).ceiling(PROFILE)
+        side_by_side(place(rack(1)), 1).ceiling(PROFILE)
 
 
 def test_who_is_interrupted_while_a_run_is_told_has_that_run(
@@ -192,26 +210,23 @@ def test_who_is_interrupted_while_a_run_is_told_has_that_run(
     def interrupted(_text: str) -> None:
         raise Interrupted(2)
 
-    monkeypatch.setattr("tuner.cli.runs.say", interrupted)
-    told = reported_runs(side_by_side(place(rack(1))), 2, "block", lambda *_: "")
-    _, runs = next(told)
-    assert len(runs) == 1
+    monkeypatch.setattr("tuner.cli.series.say", interrupted)
+    kept: list[Series] = []
     with pytest.raises(Interrupted):
-        next(told)
+        last_known(stages(place(rack(1)), course(2, ARMS[:1])), kept.append)
+    assert [len(series.runs) for series in kept] == [1]
 
 
-def test_a_bench_goes_from_its_runs_to_the_phases_and_keeps_what_it_knows_where_all_is_lost(
+def test_a_series_goes_from_its_runs_to_the_phases_and_keeps_what_it_knows_where_all_is_lost(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     labs = rack(2)
-    chosen = BenchOptions(2, 1.0, freshness=True, sustain=False, overload=False, ceiling=True)
-    nothing = Bench("it", "sink", "8.2302", (), (), 45.0)
     metrics = MetricsFile(tmp_path / "it.prom", Gauges("bench", "it", BENCH_PHASES, 0.0))
-    course = BenchCourse(place(labs), PROFILE, chosen, SINK_PACE, metrics, lambda _: None)
-    known, lost = last_known(course.stages(nothing))
+    asked = course(2, ARMS[:1], "freshness", "ceiling")
+    known, lost = last_known(stages(place(labs), asked, metrics))
     assert isinstance(lost, Unreachable), "the ceiling of both machines was lost"
-    assert len(known.outcomes) == 2
-    assert isinstance(known.freshness, PacedMeasurement)
+    assert len(known.runs) == 2
+    assert isinstance(known.variants[0].freshness, PacedMeasurement)
     assert known.phases_on == (("freshness", "lab1"),)
     assert len(metrics.gauges.outcomes) == 3
     told = capsys.readouterr().err
@@ -220,6 +235,14 @@ def test_a_bench_goes_from_its_runs_to_the_phases_and_keeps_what_it_knows_where_
 
 
 def test_where_nothing_is_known_a_loss_is_an_error() -> None:
-    stages = (no_ceiling(name, PROFILE, print) for name in ("lab1", "lab2"))
-    with pytest.raises(Unreachable, match="lab1 does not answer"):
-        last_known(stages)
+    labs = fated(rack(1), set(range(-1, 9)))
+    with pytest.raises(Unreachable, match="no machine is left"):
+        last_known(stages(place(labs), course(1)))
+
+
+def test_a_variant_that_is_not_fresh_enough_breaches_its_guardrail() -> None:
+    late = benched([good(1000.0)])
+    (variant,) = late.variants
+    late = replace(late, variants=(replace(variant, freshness=paced(p99_s=50.0)),))
+    with pytest.raises(GuardrailBreached, match=r"freshness p99 is 50\.0 s, freshness_p99_s"):
+        require_none_failed(late)

@@ -41,6 +41,7 @@ from tests.lab.test_bind import SITE
 from tests.live.rsyslogs import SUITES
 from tests.live.tested import AREAS, ENGINES, table_in
 from tests.measure.factory import measured
+from tests.measure.series import benched
 from tests.search.simulated import START_S, World, search
 from tests.shipped import PROFILES
 from tuner.cases.load import load_cases
@@ -54,7 +55,7 @@ from tuner.lint.load import load_profile, parse_profile
 from tuner.lint.load_experiment import load_experiment
 from tuner.modules.registry import MODULES, name_of
 from tuner.profile.edit import edit
-from tuner.report.bench import Bench, bench_json
+from tuner.report.bench import bench_json
 from tuner.schema.parameter import doc
 
 RUN = CliRunner()
@@ -114,10 +115,8 @@ def folder(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     """A reader's folder: the whole profile of the pages, a run, a bench, the examples."""
     (tmp_path / PROFILE).write_text(profile_block(), encoding="utf-8")
     shutil.copytree(finished, tmp_path / "run")
-    bench = Bench(
-        "prod", "elasticsearch 8.19.0", "8.2302", (measured(60_000),), (), 45.0, message_bytes=244
-    )
-    (tmp_path / "bench.json").write_text(json.dumps(bench_json(bench)), encoding="utf-8")
+    bench = json.dumps(bench_json(benched([measured(60_000)])))
+    (tmp_path / "bench.json").write_text(bench, encoding="utf-8")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "profiles").symlink_to(ROOT / "profiles")
     monkeypatch.chdir(tmp_path)

@@ -257,7 +257,7 @@ def test_a_pair_is_on_one_machine_and_measured_again_where_that_dies(
     assert list(pairs.values()).count(both[0]) == 1, pairs
     assert lost_and_doubled([run["result"] for run in runs]) == {(0, 0)}
     assert found["metrics"]["eps"]["to_the_first"]["B"]["pairs"] == 6
-    assert found["freshness_on"] == "south"
+    assert found["phases_on"] == [["freshness", "south"]]
     assert wait_until(lambda: not north.processes(), 60), "its lab ends with it"
 
 
@@ -295,11 +295,11 @@ def test_runs_and_blocks_are_spread_over_machines(site: Path, up: list[SshHost])
                  folder=site)  # fmt: skip
     assert bench.code == 0, bench.err
     found = json.loads((site / "b.json").read_text("utf-8"))
-    assert set(found["machines"]) == {"north", "south"}
-    assert len(found["outcomes"]) == 4
-    assert sum(one["valid"] for one in found["by_machine"].values()) == 4
+    assert {run["machine"] for run in found["runs"]} == {"north", "south"}
+    assert found["summary"]["valid"] == len(found["runs"]) == 4
     assert found["phases_on"] == [["freshness", "north"], ["overload", "north"]]
-    results = [*found["outcomes"], found["freshness"], found["overload"]["measurement"]]
+    results = [run["result"] for run in found["runs"]]
+    results += [found["variants"][0]["freshness"], found["overload"]["measurement"]]
     assert lost_and_doubled(results) == {(0, 0)}
     assert "each on one machine: freshness on north, overload on north" in bench.out
     (site / "two.yaml").write_text(SWEEP.format(profile=PROFILE), "utf-8")

@@ -123,10 +123,9 @@ def test_bench_measures_on_a_cluster_that_runs_already(
                 folder=tmp_path)  # fmt: skip
     assert done.code == 0, done.err
     report = json.loads(done.out)
-    assert len(report["outcomes"]) == 1
-    for outcome in report["outcomes"]:
-        delivery = outcome["delivery"]
-        assert delivery["sent"] == delivery["indexed"] == delivery["found"] > 0
+    (run,) = report["runs"]
+    delivery = run["result"]["delivery"]
+    assert delivery["sent"] == delivery["indexed"] == delivery["found"] > 0
     assert owned.indices(elasticsearch, owned.PREFIX) == ()
     assert list(tmp_path.iterdir()) == []
 

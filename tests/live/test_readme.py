@@ -61,7 +61,7 @@ def test_a_bench_has_a_number_and_every_event(folder: Path) -> None:
     (words,) = {tuple(with_values(one.words, SHORT_BENCH)) for one in of("bench")}
     done = tune(*words, LEFT_OUT, folder=folder)
     assert done.code == 0, done.err
-    (outcome,) = json.loads(done.out)["outcomes"]
+    (outcome,) = (run["result"] for run in json.loads(done.out)["runs"])
     assert outcome["eps"] > 0
     assert (outcome["delivery"]["lost"], outcome["delivery"]["duplicated"]) == (0, 0)
 

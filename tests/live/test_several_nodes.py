@@ -179,9 +179,9 @@ def test_a_standing_lab_of_three_nodes_is_used_by_a_bench_and_goes_as_a_whole(
         assert done.code == 0, done.err
         assert "using the running lab" in done.err
         result = json.loads(done.out)
-        (run,) = result["outcomes"]
+        (run,) = (one["result"] for one in result["runs"])
         assert run["delivery"]["lost"] == run["delivery"]["duplicated"] == 0
-        told = "\n".join(result["substitutions"])
+        told = "\n".join(result["variants"][0]["substitutions"])
         assert all(one["url"] in told for one in others)
         assert "number_of_replicas" not in told
         assert all(psutil.pid_exists(one["process"]["pid"]) for one in others)

@@ -198,7 +198,8 @@ def benched(site: Path, *arguments: object) -> list[dict[str, Any]]:
     done = tune("bench", "--cluster", "--window", "2s", "--output", "json", *arguments, folder=site)
     assert done.code == 0, done.err
     found = json.loads(done.out)
-    runs = [one for one in (*found["outcomes"], found["freshness"]) if one is not None]
+    results = (*(run["result"] for run in found["runs"]), found["variants"][0]["freshness"])
+    runs = [one for one in results if one is not None]
     assert {(one["delivery"]["lost"], one["delivery"]["duplicated"]) for one in runs} == {(0, 0)}
     return runs
 
@@ -242,6 +243,6 @@ def test_a_slow_network_is_the_bottleneck(site: Path, span: list[SshHost]) -> No
     bench = ("bench", "--cluster", "--engine", "sink", "--window", "5s", "--no-freshness")
     done = tune(*bench, "--output", "json", PROFILE, folder=site)
     assert done.code == 0, done.err
-    (run,) = json.loads(done.out)["outcomes"]
+    (run,) = (one["result"] for one in json.loads(done.out)["runs"])
     assert run["verdict"]["bottleneck"] == "network"
     assert run["delivery"]["lost"] == 0

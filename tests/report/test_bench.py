@@ -6,15 +6,19 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from tests.measure.factory import SPEED, failed, measured
 from tests.measure.paced import paced
+from tests.measure.series import benched
 from tests.measure.stages import CALM
 from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.ceiling import Ceiling, Combination
-from tuner.measure.measurement import Doubt, DoubtKind, Outcome
-from tuner.report.bench import Bench, bench_blocks, bench_json, read_bench
+from tuner.measure.measurement import Doubt, DoubtKind
+from tuner.measure.metrics import Result
+from tuner.measure.series import Series
+from tuner.report.bench import bench_blocks, bench_json, read_bench
 from tuner.report.markdown import blocks_markdown
-from tuner.report.runs import ceiling_blocks, ceiling_json
 from tuner.space.knob import Bottleneck
 
 BEST = Combination(2, 5000, 126_000.0, 2_000.0, 13.26, 0.61, 0.03)
@@ -34,24 +38,20 @@ CEILING = Ceiling(
 )
 
 
-def bench_markdown(bench: Bench) -> str:
-    return blocks_markdown(bench_blocks(bench))
+def bench_markdown(series: Series) -> str:
+    return blocks_markdown(bench_blocks(series))
 
 
-def ceiling_markdown(ceiling: Ceiling, pipeline_eps: float | None) -> str:
-    return blocks_markdown(ceiling_blocks(ceiling, pipeline_eps))
+def bench(results: Sequence[Result]) -> Series:
+    measured_series = benched(results)
+    (variant,) = measured_series.variants
+    changed = ("outputs[logs].servers: a -> b",)
+    variant = replace(variant, substitutions=changed, freshness=paced())
+    return replace(measured_series, variants=(variant,))
 
 
-def bench(outcomes: Sequence[Outcome]) -> Bench:
-    return Bench(
-        profile="prod",
-        engine="elasticsearch 8.19.0",
-        rsyslog="8.2302",
-        outcomes=tuple(outcomes),
-        substitutions=("outputs[logs].servers: a -> b",),
-        freshness_limit_s=45.0,
-        freshness=paced(),
-    )
+def with_ceiling(*rates: float) -> Series:
+    return replace(bench([measured(rate) for rate in rates]), ceiling=CEILING)
 
 
 def test_what_was_not_tested_stands_beside_what_was_changed() -> None:
@@ -95,10 +95,10 @@ def test_how_fast_the_machine_was_is_told_where_a_probe_shows_it() -> None:
 def test_programs_get_everything_under_a_schema_number() -> None:
     found = bench_json(bench([measured(60_000.0), measured(62_000.0)] * 2))
     read = json.loads(json.dumps(found))
-    assert (read["schema"], read["kind"], read["profile"]) == (3, "bench", "prod")
+    assert (read["schema"], read["kind"], read["variants"][0]["title"]) == (4, "bench", "prod")
     assert read["self_comparison"]["pairs"] == 2
-    assert read["freshness"]["freshness_s"]["p99"] == 0.9
-    assert read["outcomes"][0]["eps"] == 60_000.0
+    assert read["variants"][0]["freshness"]["freshness_s"]["p99"] == 0.9
+    assert read["runs"][0]["result"]["eps"] == 60_000.0
     assert read["ceiling"] is None
 
 
@@ -112,7 +112,7 @@ def test_what_is_doubted_is_explained_once_for_all_runs() -> None:
     assert text.count("| disturbed |") == 2
     (said,) = (line for line in text.splitlines() if line.startswith("- doubt"))
     assert said.startswith(
-        "- doubt: disturbed (widens the interval), 2 of 3 runs (run 2: 28% of the"
+        "- doubt: 2 of 3 runs: disturbed (widens the interval; run 2: 28% of the"
     )
     assert said.endswith("measure on a quiet machine")
 
@@ -125,19 +125,20 @@ def test_a_failed_run_still_says_what_limited_it() -> None:
 
 
 def test_the_fresh_figure_is_the_ceiling_and_the_share_is_of_it() -> None:
-    lines = ceiling_markdown(CEILING, 72_000.0).splitlines()
-    assert lines[:3:2] == [
+    text = bench_markdown(with_ceiling(72_000.0))
+    assert (
         "the engine's own ceiling: 120,000 ± 1,500 EPS when 2 clients send bulks of 5,000 without "
         "rsyslog (13.5 us of engine CPU and 0.6 us of client CPU per event), measured again "
-        "while others took 5% of the cores",
-        "the pipeline reaches 60% of the engine's own ceiling: 72,000 of 120,000 EPS",
-    ]
-    assert lines[-1] == "50,000 different documents were sent repeatedly"
+        "while others took 5% of the cores"
+    ) in text
+    assert "- prod reaches 60% of it: 72,000 EPS" in text
+    assert "50,000 different documents were sent repeatedly" in text
 
 
 def test_every_combination_is_a_row_and_an_invalid_one_has_its_reason_and_no_figures() -> None:
-    rows = [line for line in ceiling_markdown(CEILING, None).split("\n") if line.startswith("|")]
-    assert rows[2:] == [
+    text = bench_markdown(with_ceiling(72_000.0))
+    rows = [line for line in text[text.index("| clients") :].split("\n") if line.startswith("|")]
+    assert rows[2:5] == [
         "| 1 | 5,000 | 90,000 ± 1,000 | 14.0 | 0.6 | 42% |  |",
         "| 2 | 5,000 | 126,000 ± 2,000 | 13.3 | 0.6 | 3% |  |",
         "| 4 | 5,000 | - | - | - | - | invalid: HTTP 429: slow down |",
@@ -145,41 +146,40 @@ def test_every_combination_is_a_row_and_an_invalid_one_has_its_reason_and_no_fig
 
 
 def test_a_pipeline_above_the_ceiling_is_said_to_be_impossible() -> None:
-    assert "measure both again" not in ceiling_markdown(CEILING, 120_000.0)
-    second = ceiling_markdown(CEILING, 132_000.0).splitlines()[2]
-    assert second.startswith("the pipeline reaches 110% of")
-    assert second.endswith("it cannot exceed that, so measure both again on a quiet machine")
+    assert "measure both again" not in bench_markdown(with_ceiling(119_000.0))
+    text = bench_markdown(with_ceiling(132_000.0))
+    assert "prod reaches 110% of it: 132,000 EPS; it cannot exceed that, so measure both" in text
 
 
-def test_without_a_pipeline_nothing_is_said_of_a_share() -> None:
-    assert "pipeline" not in ceiling_markdown(CEILING, None)
-    assert ceiling_json(CEILING, None)["share"] is None
+def test_programs_read_all_of_the_ceiling_and_the_share() -> None:
+    found = json.loads(json.dumps(bench_json(with_ceiling(72_000.0))))
+    assert found["ceiling_shares"]["prod"]["of_ceiling"] == pytest.approx(0.6)
+    assert found["ceiling"]["eps"] == 120_000.0
+    assert found["ceiling"]["best"]["clients"] == 2
+    assert found["ceiling"]["combinations"][2]["invalid"] == "HTTP 429: slow down"
 
 
-def test_programs_read_all_of_it_and_the_share() -> None:
-    found = json.loads(json.dumps(ceiling_json(CEILING, 72_000.0)))
-    assert found["share"] == 0.6
-    assert found["pipeline_eps"] == 72_000.0
-    assert found["eps"] == 120_000.0
-    assert found["best"]["clients"] == 2
-    assert found["combinations"][2]["invalid"] == "HTTP 429: slow down"
+def on_machines(series: Series, *machines: str) -> Series:
+    runs = zip(series.runs, machines, strict=True)
+    return replace(series, runs=tuple(replace(run, machine=machine) for run, machine in runs))
 
 
-FARM = replace(
-    bench([measured(rate) for rate in (60e3, 30e3, 61e3, 31e3, 62e3, 32e3, 63e3, 33e3)]),
-    machines=("north", "south") * 4,
-    phases_on=(("freshness", "north"), ("ceiling", "south")),
-    ceiling=CEILING,
+FARM = on_machines(
+    replace(
+        with_ceiling(60e3, 30e3, 61e3, 31e3, 62e3, 32e3, 63e3, 33e3),
+        phases_on=(("freshness", "north"), ("ceiling", "south")),
+    ),
+    *("north", "south") * 4,
 )
 
 
 def test_figures_of_several_machines_stand_apart_and_together() -> None:
     text = bench_markdown(FARM)
-    assert "| north | 4 | 61,500 | 60,000 | 63,000 | 2.1% |" in text
-    assert "| south | 4 | 31,500 | 30,000 | 33,000 | 4.1% |" in text
+    assert "| north | 1, 3, 5, 7 | 61,490 |" in text
+    assert "| south | 2, 4, 6, 8 | 31,480 |" in text
     assert "median 46,500 EPS, from 30,000 to 63,000" in text
     assert "each on one machine: freshness on north, ceiling on south" in text
-    assert "31,500 of 120,000 EPS" in text, "the ceiling is that of its own machine"
+    assert "prod reaches 26% of it: 31,480 EPS" in text, "the ceiling is that of its own machine"
     assert "|  | south |" in text
 
 
@@ -190,20 +190,15 @@ def test_a_profile_is_compared_with_itself_on_each_machine() -> None:
 
 
 def test_a_machine_that_stands_out_is_named() -> None:
-    rates, machines = [], []
-    for name, level in (("north", 60e3), ("south", 61e3), ("west", 59e3), ("east", 30e3)):
-        rates += [level, 1.01 * level, 0.99 * level]
-        machines += [name] * 3
-    farm = replace(bench([measured(rate) for rate in rates]), machines=tuple(machines))
-    assert "doubt: east stands out: the rate is -50% beside the other machines" in bench_markdown(
-        farm
-    )
+    levels = {"north": 60e3, "south": 61e3, "west": 59e3, "east": 30e3}
+    runs = [
+        measured(rate) for level in levels.values() for rate in (level, 1.01 * level, 0.99 * level)
+    ]
+    farm = on_machines(bench(runs), *(name for name in levels for _ in "123"))
+    assert "east stands out: EPS in the steady window of prod is -50%" in bench_markdown(farm)
 
 
-def test_programs_get_the_machine_of_each_run_and_figures_by_machine() -> None:
+def test_programs_get_the_machine_of_each_run() -> None:
     found = json.loads(json.dumps(bench_json(FARM)))
-    assert found["machines"] == ["north", "south"] * 4
-    assert found["by_machine"]["south"]["eps_median"] == 31_500
+    assert [run["machine"] for run in found["runs"]] == ["north", "south"] * 4
     assert read_bench(json.dumps(found), "b.json") == FARM
-    alone = bench_json(bench([measured(60_000.0)]))
-    assert not {"machines", "phases_on", "by_machine"} & alone.keys()

@@ -6,24 +6,28 @@ import json
 import math
 import random
 import re
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
+from tests.measure.series import series
 from tests.report.test_bench import CEILING
-from tuner.measure.blocks import Run
+from tuner.measure.blocks import Run, comparison
 from tuner.measure.gate import Decision, Gate
 from tuner.measure.measurement import Doubt, DoubtKind, Measurement, Spent
+from tuner.measure.series import Series
 from tuner.measure.speed import Speed
 from tuner.profile.metric import Metric
-from tuner.report.compare import A, B, Compared, Difference, Side, compare_blocks, compare_json
+from tuner.report.compare import A, B, Difference, compare_blocks, compare_json, difference
 from tuner.report.markdown import blocks_markdown
 
 
-def markdown_of(compared: Compared) -> str:
-    return blocks_markdown(compare_blocks(compared))
+def markdown_of(series: Series, decided: Gate | None = None) -> str:
+    return blocks_markdown(compare_blocks(series, decided))
 
 
 STEPS = (1.0, 1.02, 0.98, 1.01, 0.99, 1.0)
@@ -39,10 +43,8 @@ def runs(gain: float, paid: float | None = None) -> tuple[Run, ...]:
     return tuple(found)
 
 
-def compared(gain: float = 1.2, paid: float | None = None) -> Compared:
-    return Compared(
-        Side("a.yaml"), Side("b.yaml"), "sink", "8.2302", "2 cores", runs(gain, paid), 1
-    )
+def compared(gain: float = 1.2, paid: float | None = None) -> Series:
+    return series(runs(gain, paid), A, B)
 
 
 @pytest.mark.parametrize(
@@ -58,12 +60,12 @@ def compared(gain: float = 1.2, paid: float | None = None) -> Compared:
 def test_a_difference_is_claimed_only_by_both_rates(
     gain: float, paid: float, wanted: Difference
 ) -> None:
-    assert compared(gain, paid).difference is wanted
+    assert difference(compared(gain, paid)) is wanted
 
 
 def test_what_did_not_take_turns_is_said_with_the_claim() -> None:
-    apart = replace(compared(), seed=None, gate=Gate(0.95, Decision.KEPT))
-    text = markdown_of(apart)
+    apart = replace(compared(), seed=None)
+    text = markdown_of(apart, Gate(0.95, Decision.KEPT))
     assert "events per second, in runs that were not interleaved." in text
     assert "above 0.95 of A, in runs that were not interleaved" in text
 
@@ -84,7 +86,7 @@ def test_a_run_with_two_doubts_of_a_kind_counts_once() -> None:
 
 def test_less_than_six_pairs_claim_nothing() -> None:
     few = replace(compared(), runs=runs(1.2)[:-1])
-    assert few.difference is Difference.TOO_FEW
+    assert difference(few) is Difference.TOO_FEW
     assert "No claim: 5 complete pairs" in markdown_of(few)
 
 
@@ -113,7 +115,7 @@ def test_what_restarts_cost_is_told_and_no_part_of_the_ratio() -> None:
 
 def test_restarts_between_the_sides_need_eight_pairs() -> None:
     few = replace(compared(), runs=turning(6))
-    assert few.difference is Difference.TOO_FEW
+    assert difference(few) is Difference.TOO_FEW
     assert "No claim: 6 complete pairs, at least 8 are needed" in markdown_of(few)
 
 
@@ -129,34 +131,37 @@ def test_the_text_says_how_much_and_how_sure() -> None:
     assert "6 such pairs can detect a difference of " in text
 
 
+def with_sides(measured_series: Series, a: Mapping[str, Any], b: Mapping[str, Any]) -> Series:
+    """The series with what is changed of each side."""
+    sides = zip(measured_series.variants, (a, b), strict=True)
+    return replace(measured_series, variants=tuple(replace(one, **more) for one, more in sides))
+
+
 def test_what_neither_side_had_as_written_is_said_once() -> None:
-    both = replace(
-        compared(), a=Side("a", ("heap: 4g -> 2g",)), b=Side("b", ("heap: 4g -> 2g", "x: y -> z"))
-    )
-    text = markdown_of(both)
-    assert "changed for the lab: A and B: heap: 4g -> 2g" in text
+    heap = "heap: 4g -> 2g"
+    of_b = {"substitutions": (heap, "x: y -> z")}
+    text = markdown_of(with_sides(compared(), {"substitutions": (heap,)}, of_b))
+    assert "changed for the lab: heap: 4g -> 2g" in text
     assert "changed for the lab: B: x: y -> z" in text
     assert text.count("heap") == 1
 
 
 def test_failures_and_freshness_are_told() -> None:
-    fresh = replace(
-        compared(),
-        runs=(*runs(1.2), Run(A, 7, failed())),
-        a=Side("a", freshness=paced()),
-        b=Side("b", freshness=failed("it stopped")),
+    failing = replace(compared(), runs=(*runs(1.2), Run(A, 7, failed())))
+    text = markdown_of(
+        with_sides(failing, {"freshness": paced()}, {"freshness": failed("it stopped")})
     )
-    text = markdown_of(fresh)
     assert "A, block 7 failed: delivery incomplete: it lost two events" in text
     assert "freshness of A at " in text
     assert "freshness of B: not measured: delivery incomplete: it stopped" in text
 
 
 def test_the_gate_is_told_and_stands_in_the_json() -> None:
-    open_one = replace(compared(), gate=Gate(0.95, Decision.INCONCLUSIVE, 20))
-    assert "inconclusive: the interval holds 0.95 of A: about 20 pairs" in markdown_of(open_one)
-    data = json.loads(json.dumps(compare_json(open_one)))
-    assert (data["schema"], data["kind"]) == (2, "compare")
+    undecided = Gate(0.95, Decision.INCONCLUSIVE, 20)
+    text = markdown_of(compared(), undecided)
+    assert "inconclusive: the interval holds 0.95 of A: about 20 pairs" in text
+    data = json.loads(json.dumps(compare_json(compared(), undecided)))
+    assert (data["schema"], data["kind"]) == (4, "compare")
     assert data["gate"] == {"bar": 0.95, "decision": "inconclusive", "pairs_wanted": 20}
     assert data["difference"] == "faster"
     assert data["metrics"]["eps"]["to_the_first"]["B"]["ratio"] == pytest.approx(1.2)
@@ -185,7 +190,7 @@ def test_both_ways_are_told_and_which_of_them_counts() -> None:
 
 
 def test_both_ways_are_in_the_json() -> None:
-    data = json.loads(json.dumps(compare_json(replace(compared(), runs=probed(8)))))
+    data = json.loads(json.dumps(compare_json(replace(compared(), runs=probed(8)), None)))
     both = data["metrics"]["eps"]["to_the_first"][B]["by_speed"]
     assert both["adjusted"]["ratio"] == pytest.approx(1.2, abs=0.01)
     assert both["counts"] == "adjusted counts"
@@ -195,7 +200,7 @@ def test_both_ways_are_in_the_json() -> None:
 MACHINES = ("north", "south", "west")
 
 
-def farmed(gains: tuple[float, ...] = (1.2, 1.2, 1.2)) -> Compared:
+def farmed(gains: tuple[float, ...] = (1.2, 1.2, 1.2)) -> Series:
     """Twelve pairs on three machines, the second of which is half as fast."""
     found = []
     for at, (machine, gain) in enumerate(zip(MACHINES, gains, strict=True)):
@@ -203,9 +208,10 @@ def farmed(gains: tuple[float, ...] = (1.2, 1.2, 1.2)) -> Compared:
             level = 1000.0 * step * (0.5 if machine == "south" else 1.0)
             found.append(Run(A, block, measured(level), machine))
             found.append(Run(B, block, measured(gain * level / step**2), machine))
-    a, b = Side("a.yaml", freshness=paced()), Side("b.yaml", freshness=paced())
-    alone = Compared(a, b, "sink", "8.2302", "3 machines", tuple(found), 1, ceiling=CEILING)
-    return replace(alone, freshness_on="north", ceiling_on="south")
+    fresh = {"freshness": paced()}
+    whole = replace(series(found, A, B), ceiling=CEILING)
+    phases = (("freshness", "north"), ("ceiling", "south"))
+    return replace(with_sides(whole, fresh, fresh), phases_on=phases)
 
 
 def test_pairs_of_several_machines_are_one_claim_and_a_row_each() -> None:
@@ -215,14 +221,17 @@ def test_pairs_of_several_machines_are_one_claim_and_a_row_each() -> None:
     assert rows[0].startswith("| north | 1, 2, 3, 4 | 1,002 | 1,197 | 1.194 |")
     assert rows[1].startswith("| south | 5, 6, 7, 8 | 501.2 | 598.6 | 1.194 |")
     assert "freshness of A on north at " in text
-    assert "the engine's own ceiling on south for the documents of A" in text
+    assert "the engine's own ceiling on south: " in text
     assert "A reaches 0% of it" in text
     failing = replace(farmed(), runs=(*farmed().runs, Run(A, 13, failed(), "west")))
     assert "A, block 13 on west failed: " in markdown_of(failing)
 
 
 def test_gains_that_differ_by_machine_are_not_claimed_as_sure() -> None:
-    same, apart = farmed().of(Metric.EPS), farmed((1.4, 1.2, 1.03)).of(Metric.EPS)
+    same, apart = (
+        comparison(farmed(gains).runs, A, B, Metric.EPS)
+        for gains in ((1.2, 1.2, 1.2), (1.4, 1.2, 1.03))
+    )
     assert same is not None
     assert apart is not None
     assert same.low > 1.15
@@ -237,10 +246,7 @@ def test_a_machine_that_stands_out_is_named() -> None:
     assert "west stands out: EPS in the steady window of B over A is +67% beside" in other
 
 
-def test_programs_learn_the_machine_of_each_run_where_machines_have_names() -> None:
-    data = json.loads(json.dumps(compare_json(farmed())))
+def test_programs_learn_the_machine_of_each_run_and_phase() -> None:
+    data = json.loads(json.dumps(compare_json(farmed(), None)))
     assert [run["machine"] for run in data["runs"][::8]] == ["north", "south", "west"]
-    assert (data["freshness_on"], data["ceiling_on"]) == ("north", "south")
-    data = json.loads(json.dumps(compare_json(compared())))
-    assert data["runs"][0].keys() == {"arm", "block", "result"}
-    assert not {"freshness_on", "ceiling_on"} & data.keys()
+    assert data["phases_on"] == [["freshness", "north"], ["ceiling", "south"]]

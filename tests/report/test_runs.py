@@ -9,6 +9,7 @@ import pytest
 
 from tests.measure.factory import failed, limited_by, measured
 from tests.measure.paced import paced
+from tests.measure.series import series
 from tests.measure.stages import CALM
 from tuner.engine.bulk_times import BulkLatency
 from tuner.measure.bottleneck import Diagnosis
@@ -24,13 +25,11 @@ from tuner.measure.measurement import (
 )
 from tuner.measure.sustain import Bounds, LoadTrial, Overload, overload_plan
 from tuner.report.markdown import blocks_markdown as markdown
+from tuner.report.phases import overload_blocks, phase_blocks, sustain_blocks
 from tuner.report.runs import (
     bottleneck_blocks,
     effective_blocks,
     effective_table,
-    freshness_blocks,
-    overload_blocks,
-    sustain_blocks,
 )
 from tuner.space.knob import Bottleneck
 
@@ -41,7 +40,9 @@ def effective_markdown(run: Measurement) -> str:
 
 
 def freshness_markdown(outcome: PacedMeasurement | Failure, limit_s: float) -> str:
-    return markdown(freshness_blocks(outcome, limit_s))
+    whole = series((), "prod")
+    fresh = replace(whole.variants[0], freshness=outcome, freshness_limit_s=limit_s)
+    return markdown(phase_blocks(replace(whole, variants=(fresh,))))
 
 
 def sustain_markdown(known: Bounds, trials: Sequence[LoadTrial]) -> str:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import html
 import json
 import re
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
 from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
+from tests.measure.series import series
 from tuner.lab.written import WrittenFile
 from tuner.measure.blocks import Run
 from tuner.measure.measurement import Measurement, Spent
+from tuner.measure.series import Series
 from tuner.report.markdown import blocks_markdown
-from tuner.report.sweep import Sweep, sweep_blocks, sweep_json, sweep_svg
+from tuner.report.sweep import sweep_blocks, sweep_json, sweep_svg
 from tuner.space.experiment import Experiment
 
 HOSTILE = 'a<b>&"$x_{1}$\u202e'
@@ -31,7 +35,27 @@ def experiment(**changes: object) -> Experiment:
     return Experiment.model_validate(asked | changes)
 
 
-def swept(asked: Experiment | None = None, blocks: int = 3) -> Sweep:
+@dataclass(frozen=True)
+class Swept:
+    """An experiment with its series."""
+
+    asked: Experiment
+    series: Series
+
+    @property
+    def data(self) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads(json.dumps(sweep_json(self.series, self.asked)))
+        return data
+
+    @property
+    def svg(self) -> str:
+        return sweep_svg(self.series, self.asked)
+
+    def with_runs(self, runs: Iterable[Run]) -> Swept:
+        return replace(self, series=replace(self.series, runs=tuple(runs)))
+
+
+def swept(asked: Experiment | None = None, blocks: int = 3) -> Swept:
     runs = []
     for block in range(1, blocks + 1):
         step = 1 + block / 100
@@ -39,14 +63,14 @@ def swept(asked: Experiment | None = None, blocks: int = 3) -> Sweep:
         runs.append(Run("fast", block, replace(measured(1500 / step), store_bytes=25_000)))
     runs.append(Run("other", 1, failed()))
     asked = asked or experiment()
-    arms = tuple(one.name for one in asked.every)
-    return Sweep(
-        asked, arms, "sink", "8.2302", "2 cores", 1, tuple(runs), ("heap: 4g -> 2g",), 45.0
-    )
+    whole = series(runs, *(one.name for one in asked.every))
+    heap = ("heap: 4g -> 2g",)
+    variants = tuple(replace(one, substitutions=heap) for one in whole.variants)
+    return Swept(asked, replace(whole, variants=variants))
 
 
-def markdown_of(sweep: Sweep) -> str:
-    return blocks_markdown(sweep_blocks(sweep))
+def markdown_of(sweep: Swept) -> str:
+    return blocks_markdown(sweep_blocks(sweep.series, sweep.asked))
 
 
 def row(text: str, start: str, number: int = 0) -> list[str]:
@@ -63,9 +87,9 @@ def test_what_restarts_of_the_engine_mean_is_told() -> None:
             replace(one, result=replace(one.result, spent=Spent(restart_s=20.0)))
             if isinstance(one.result, Measurement) and (one.arm == "fast") is (one.block % 2 == 0)
             else one
-            for one in whole.runs
+            for one in whole.series.runs
         )
-        text = markdown_of(replace(whole, runs=runs))
+        text = markdown_of(whole.with_runs(runs))
         assert "the engine restarted between variants and is slower just after" in text
         assert said in text
 
@@ -84,7 +108,8 @@ def test_ours_stands_beside_theirs_as_ratios() -> None:
 
 
 def test_what_was_not_tested_is_told() -> None:
-    said = replace(swept(), untested=("1 of 2 actions",))
+    whole = swept()
+    said = replace(whole, series=replace(whole.series, untested=("1 of 2 actions",)))
     assert "not tested: 1 of 2 actions" in markdown_of(said)
 
 
@@ -105,7 +130,7 @@ def test_files_count_by_event_and_so_does_reading_them() -> None:
         WrittenFile("two", 40_000, 200_000, 1000, None),
     )
     runs = (Run("slow", 1, replace(measured(1.0), files=files)),)
-    text = markdown_of(replace(swept(asked), runs=runs))
+    text = markdown_of(swept(asked).with_runs(runs))
     assert row(text, "slow")[1] == "100"
     assert row(text, "slow", 1)[1] == "2"
 
@@ -122,14 +147,14 @@ def test_a_projection_says_the_space_over_time() -> None:
 def test_freshness_is_held_against_its_guardrail() -> None:
     asked = experiment(metrics=["freshness_p99_s"], published={}, workload={"rate": 1000})
     runs = (Run("slow", 1, paced(p99_s=0.9)), Run("fast", 1, paced(p99_s=50.0)))
-    text = markdown_of(replace(swept(asked), runs=runs))
+    text = markdown_of(swept(asked).with_runs(runs))
     assert "slow: freshness p99 is within freshness_p99_s, 45 s" in text
     assert "fast: freshness p99 is ABOVE freshness_p99_s, 45 s" in text
 
 
 def test_programs_get_every_run_and_both_ratios() -> None:
-    data = json.loads(json.dumps(sweep_json(swept())))
-    assert (data["schema"], data["kind"]) == (2, "sweep")
+    data = swept().data
+    assert (data["schema"], data["kind"]) == (4, "sweep")
     rates = data["metrics"]["eps"]
     averages = rates["averages"]
     assert averages["slow"] == pytest.approx(1019.97, abs=0.01)
@@ -138,15 +163,15 @@ def test_programs_get_every_run_and_both_ratios() -> None:
     )
     assert rates["to_the_first"]["fast"]["pairs"] == 3
     assert rates["to_the_first"]["other"] is None
-    assert rates["published_to_the_first"] == {"slow": 1.0, "fast": 2.5}
+    assert data["published_to_the_first"]["eps"] == {"slow": 1.0, "fast": 2.5}
     assert len(data["runs"]) == 7
     assert data["experiment"]["title"] == "What it is"
 
 
 def test_the_picture_is_svg_with_every_variant_and_the_same_every_time() -> None:
     asked = experiment(variants=[{"name": "slow"}, {"name": "fast"}, {"name": HOSTILE[:-1]}])
-    picture = sweep_svg(swept(asked))
-    assert sweep_svg(swept(asked)) == picture
+    picture = swept(asked).svg
+    assert swept(asked).svg == picture
     assert "<script" not in picture
     words = html.unescape(" ".join(re.findall(r">([^<]+)<", picture)))
     for wanted in ("What it is", "slow", "fast", "published", "a<b>&", "more is better"):
@@ -156,20 +181,17 @@ def test_the_picture_is_svg_with_every_variant_and_the_same_every_time() -> None
 
 def test_a_sweep_in_which_everything_failed_has_a_picture_and_a_text() -> None:
     runs = tuple(Run(name, 1, failed()) for name in ("slow", "fast", "other"))
-    nothing = replace(swept(), runs=runs)
+    nothing = swept().with_runs(runs)
     assert row(markdown_of(nothing), "fast")[1:3] == ["-", "-"]
-    assert sweep_svg(nothing).rstrip().endswith("</svg>")
+    assert nothing.svg.rstrip().endswith("</svg>")
 
 
 def test_blocks_on_several_machines_have_a_row_each_and_name_them_to_programs() -> None:
     names = {1: "north", 2: "south", 3: "north"}
-    runs = tuple(replace(run, machine=names[run.block]) for run in swept().runs)
-    farmed = replace(swept(), runs=runs)
+    runs = tuple(replace(run, machine=names[run.block]) for run in swept().series.runs)
+    farmed = swept().with_runs(runs)
     text = markdown_of(farmed)
     assert row(text, "north")[:4] == ["north", "1, 3", "1,020", "1,471"]
     assert row(text, "south")[:2] == ["south", "2"]
     assert "other, block 1 on north failed" in text
-    assert [run["machine"] for run in json.loads(json.dumps(sweep_json(farmed)))["runs"]] == [
-        names[run.block] for run in runs
-    ]
-    assert "machine" not in sweep_json(swept())["runs"][0]  # type: ignore[index]
+    assert [run["machine"] for run in farmed.data["runs"]] == [names[run.block] for run in runs]

@@ -114,7 +114,7 @@ def disturbed(site: Path, command: tuple[str, ...] = COMMAND) -> None:
         done = tune(site, "bench", DEFAULT, "--engine", "sink", "--repeat", 1, "--window", "3s",
                     "--no-freshness", "--output", "json", command=command)  # fmt: skip
     assert done.code == 0, done.err
-    (outcome,) = json.loads(done.out)["outcomes"]
+    (outcome,) = (run["result"] for run in json.loads(done.out)["runs"])
     kinds = {doubt["kind"] for doubt in outcome["doubts"]}
     assert "disturbed" in kinds, f"not named: {kinds}"
 

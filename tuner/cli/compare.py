@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import random
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, Verbosity, say, working
+from tuner.cli.console import OutputFormat
 from tuner.cli.files import Exports, JsonFile, MarkdownFile
 from tuner.cli.options import (
     ClusterOption,
@@ -24,78 +23,41 @@ from tuner.cli.options import (
     duration_s,
     given_beside,
 )
-from tuner.cli.place import Wanted, open_place, pace_of
+from tuner.cli.place import Wanted, pace_of
 from tuner.cli.profiles import CONFIGURATION, load, templates_of
-from tuner.cli.runs import SideBySide, begins_block, last_known, reported_runs, require_none_failed
+from tuner.cli.series import measured, require_none_failed
+from tuner.cli.side_by_side import Course
 from tuner.errors import BadUsage, BelowTheBar, JobFailed, Refused, Unreachable
 from tuner.host.programs import choose_rsyslogd
-from tuner.measure.blocks import Arm, Run, comparison, pairs, values
-from tuner.measure.gate import Decision, Gate, gate
+from tuner.measure.blocks import Arm, Run, comparison
+from tuner.measure.gate import Decision
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.metrics import restarted
 from tuner.measure.paired import FEWEST_PAIRS, fewest_pairs
+from tuner.measure.series import MeasuredProfile, Series
 from tuner.profile.metric import Metric
 from tuner.profile.model import Profile
-from tuner.report.compare import (
-    RATES,
-    A,
-    B,
-    Compared,
-    Side,
-    compare_blocks,
-    compare_json,
-    gate_text,
-)
+from tuner.report.compare import A, B, compare_blocks, compare_json, gate_of, gate_text
 from tuner.report.figures import interval
-from tuner.schema.numerals import eps, percent
-from tuner.search.budget import Pace
-from tuner.search.farm import MeasuringPlace
-from tuner.search.guardrails import check_rate
 from tuner.search.journal import read
-from tuner.search.study import Header, LabFacts, Study
+from tuner.search.study import Header, Study
 from tuner.search.verdict import Outcome, outcome_of
 
 
-@dataclass(frozen=True)
-class CompareOptions:
-    """What the options ask for."""
-
-    pairs: int
-    window_s: float
-    freshness: bool
-    ceiling: bool
-    fail_below: float | None
-    seed: int
-
-
-def measured(
-    a: Path, b: Path, wanted: Wanted, chosen: CompareOptions
-) -> tuple[Compared, Unreachable | None]:
+def measured_pair(
+    a: Path, b: Path, wanted: Wanted, pairs: int, window_s: float, seed: int, *phases: str
+) -> tuple[Series, Unreachable | None]:
     """Measure both profiles on labs of the release of `a`; where the engine or the last machine is
     lost for good, what was measured before that, and the loss."""
     first, second, doubts = under_one_workload(load(a).profile, load(b).profile, a)
     if first.workload.rate != "max":
         doubts.append("workload.rate is fixed: both sides were offered exactly that rate")
-    arms = (Arm(A, first), Arm(B, second))
+    arms, pace = (Arm(A, first), Arm(B, second)), pace_of(wanted.engine)
+    plan = TrialPlan(pace.warm_up_s, window_s, awaits_counters=True)
+    course = Course(arms, "pair", pairs, plan, pace, seed, phases)
+    _require_enough(course, restarts=wanted.starts_node)
     parent = Path(tempfile.gettempdir())
-    with open_place(wanted, [first, second], parent, Verbosity.NORMAL) as place:
-        facts = place.facts
-        _require_enough(arms, facts, chosen.pairs)
-        if facts.fixes_node and arms[0].node != arms[1].node:
-            doubts.append("node settings: the running engine keeps its own for both sides")
-        compared = Compared(
-            a=Side(str(a), facts.substitutions),
-            b=Side(str(b), facts.beside[0]),
-            engine=facts.engine,
-            rsyslog=facts.fingerprint.rsyslog,
-            machine=facts.machine,
-            runs=(),
-            seed=chosen.seed,
-            doubts=(*doubts, *(f"not tested: {one}" for one in facts.untested)),
-        )
-        with working("starting") as tell:
-            pace = pace_of(wanted.engine)
-            return last_known(_stages(compared, place, arms, chosen, pace, tell))
+    return measured(wanted, course, (str(a), str(b)), parent, doubts=doubts)
 
 
 def under_one_workload(a: Profile, b: Profile, path: Path) -> tuple[Profile, Profile, list[str]]:
@@ -109,79 +71,31 @@ def under_one_workload(a: Profile, b: Profile, path: Path) -> tuple[Profile, Pro
     return a, b.model_copy(update={"workload": a.workload}), [doubt]
 
 
-def _require_enough(arms: tuple[Arm, Arm], facts: LabFacts, pairs: int) -> None:
+def _require_enough(course: Course, *, restarts: bool) -> None:
     """Raise BadUsage for fewer pairs than can show anything."""
-    restarting = facts.restarts and arms[0].node != arms[1].node
-    fewest = fewest_pairs(restarting=restarting)
-    if pairs < fewest:
+    fewest = fewest_pairs(restarting=restarts and course.nodes > 1)
+    if course.blocks < fewest:
         raise BadUsage(
-            f"--pairs {pairs} is too few: the node sections differ, so the engine restarts between "
-            f"the sides, and runs just after a restart do not count; {fewest} suffice"
+            f"--pairs {course.blocks} is too few: the node sections differ, so the engine restarts "
+            f"between the sides, and runs just after a restart do not count; {fewest} suffice"
         )
 
 
-def _stages(
-    compared: Compared, place: MeasuringPlace, arms: tuple[Arm, Arm], chosen: CompareOptions,
-    pace: Pace, tell: Callable[[str], None],
-) -> Iterator[Compared]:  # fmt: skip
-    """What is known after each run, each told as it ends, and after each phase that follows."""
-    plan = TrialPlan(pace.warm_up_s, chosen.window_s, awaits_counters=True)
-    side_by_side = SideBySide(
-        place, arms, plan, pace, random.Random(chosen.seed), begins_block(tell, chosen.pairs)
-    )
-    for _, runs in reported_runs(side_by_side, chosen.pairs, "pair", _ratio):
-        compared = replace(compared, runs=runs)
-        yield compared
-    each = [pairs(compared.runs, A, B, metric) for metric in RATES]
-    if len(each[0].a) < 2:
-        return
-    compared = replace(compared, gate=gate_of(compared.runs, chosen.fail_below))
-    yield compared
-    if chosen.freshness:
-        per_second = check_rate([*each[0].a, *each[0].b])
-        say(f"freshness at {eps(per_second)} events per second")
-        (a, b), machine = side_by_side.at_a_rate(per_second)
-        compared = replace(
-            compared,
-            a=replace(compared.a, freshness=a),
-            b=replace(compared.b, freshness=b),
-            freshness_on=machine,
-        )
-        yield compared
-    if chosen.ceiling:
-        say("the engine's ceiling")
-        top, machine = side_by_side.ceiling(arms[0].profile)
-        yield replace(compared, ceiling=top, cores=place.facts.cores, ceiling_on=machine)
-
-
-def _ratio(runs: Sequence[Run], run: Run) -> str:
-    """What the pair of a run shows, once both sides of it ran."""
-    before, after = (values(runs, side, Metric.EPS).get(run.block) for side in (A, B))
-    return f", B over A {percent(after / before)}" if before and after else ""
-
-
-def gate_of(runs: tuple[Run, ...], bar: float | None) -> Gate | None:
-    """The gate on both rates; None when there is no bar."""
-    return None if bar is None else gate([pairs(runs, A, B, metric) for metric in RATES], bar)
-
-
-def of_searches(a: Path, b: Path, fail_below: float | None) -> Compared:
+def of_searches(a: Path, b: Path) -> Series:
     """Compare what the searches in two run directories confirmed."""
     studies = read(a), read(b)
     _require_comparable(a, b, studies)
     first, second = (outcome_of(one, str(path)) for one, path in zip(studies, (a, b), strict=True))
     runs = _confirmed_runs(first.confirmed, second.confirmed)
     header = studies[1].header
-    return Compared(
-        a=_side(a, studies[0], first),
-        b=_side(b, studies[1], second),
+    return Series(
+        variants=(_side(A, a, studies[0], first), _side(B, b, studies[1], second)),
         engine=header.engine,
         rsyslog=header.rsyslog,
         machine=header.machine,
         runs=runs,
         seed=None,
         doubts=tuple(_doubts(a, b, studies, (first, second))),
-        gate=gate_of(runs, fail_below),
     )
 
 
@@ -215,10 +129,12 @@ def _confirmed_runs(a: Sequence[Measurement], b: Sequence[Measurement]) -> tuple
     )
 
 
-def _side(path: Path, study: Study, outcome: Outcome) -> Side:
+def _side(name: str, path: Path, study: Study, outcome: Outcome) -> MeasuredProfile:
     unchanged = "the profile as written: no improvement shown"
     what = "what it confirmed" if outcome.improved else unchanged
-    return Side(f"{path} ({what})", study.header.substitutions, outcome.freshness)
+    header = study.header
+    title, limit_s = f"{path} ({what})", header.limits.freshness_p99_s
+    return MeasuredProfile(name, title, limit_s, header.substitutions, outcome.freshness)
 
 
 def _doubts(
@@ -331,24 +247,17 @@ def compare(
     if directories:
         if given := given_beside(context, _OF_SEARCHES):
             raise BadUsage(f"two searches are already measured: leave out {', '.join(given)}")
-        compared = of_searches(a, b, fail_below)
+        series = of_searches(a, b)
     else:
         wanted = Wanted(engine, elasticsearch, templates_of(templates), on_cluster=cluster)
-        chosen = CompareOptions(pairs, duration_s(window), freshness, ceiling, fail_below, seed)
-        compared, lost = measured(a, b, wanted, chosen)
-    exports.publish(compare_json(compared), compare_blocks(compared), output)
+        phases = ["freshness"] * freshness + ["ceiling"] * ceiling
+        series, lost = measured_pair(a, b, wanted, pairs, duration_s(window), seed, *phases)
+    decided = gate_of(series, fail_below)
+    exports.publish(compare_json(series, decided), compare_blocks(series, decided), output)
     if lost is not None:
         raise lost
-    _judge(compared)
-
-
-def _judge(compared: Compared) -> None:
-    """Choose the exit code."""
-    fresh = (compared.a.freshness, compared.b.freshness)
-    require_none_failed([*(run.result for run in compared.runs), *fresh])
-    if compared.gate is None or compared.gate.decision is Decision.KEPT:
+    require_none_failed(series)
+    if decided is None or decided.decision is Decision.KEPT:
         return
-    decision = gate_text(compared.gate, compared.interleaved)
-    if compared.gate.decision is Decision.BELOW:
-        raise BelowTheBar(decision)
-    raise JobFailed(decision)
+    text = gate_text(decided, series)
+    raise (BelowTheBar if decided.decision is Decision.BELOW else JobFailed)(text)

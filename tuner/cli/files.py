@@ -88,14 +88,18 @@ class Exports:
             taken.add(resolved(path))
             require_writable(path)
 
-    def publish(
-        self, data: Mapping[str, object], blocks: Sequence[PlainBlock], output: OutputFormat
-    ) -> None:
-        """Write the results to those files, then print them; raises JobFailed."""
+    def write(self, data: Mapping[str, object], blocks: Sequence[PlainBlock]) -> None:
+        """Write the results to those files; raises JobFailed."""
         if self.json is not None:
             write_whole(self.json, json.dumps(data, indent=2) + "\n")
         if self.markdown is not None:
             write_whole(self.markdown, blocks_markdown(blocks))
+
+    def publish(
+        self, data: Mapping[str, object], blocks: Sequence[PlainBlock], output: OutputFormat
+    ) -> None:
+        """Write the results to those files, then print them; raises JobFailed."""
+        self.write(data, blocks)
         if output is OutputFormat.JSON:
             result_json(data)
         else:

@@ -232,9 +232,10 @@ def _measured(run: Path | None) -> Measured | None:
     except UnicodeDecodeError:
         raise JobFailed(f"{run} is not output of `bench --output json`: it is not text") from None
     bench = read_bench(text, str(run))
-    runs = [outcome for outcome in bench.outcomes if isinstance(outcome, Measurement)]
-    what = f"bench of {bench.profile} on {bench.engine}, {counted(len(runs), 'valid run')}"
-    return measured_of(runs, str(run), what, bench.message_bytes, stored=stores(bench.engine))
+    (variant,) = bench.variants
+    runs = [one.result for one in bench.runs if isinstance(one.result, Measurement)]
+    what = f"bench of {variant.title} on {bench.engine}, {counted(len(runs), 'valid run')}"
+    return measured_of(runs, str(run), what, variant.message_bytes, stored=stores(bench.engine))
 
 
 def _sample(path: Path | None) -> Sample | None:

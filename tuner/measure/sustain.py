@@ -111,6 +111,14 @@ class Bounds:
     upper: float | None
 
 
+@dataclass(frozen=True)
+class Sustained:
+    """The search for the maximum sustainable rate."""
+
+    bounds: Bounds
+    trials: tuple[LoadTrial, ...]
+
+
 def bounds(trials: Sequence[LoadTrial], enough_s: float) -> Bounds:
     """What the trials show, of which `enough_s` seconds at one load are enough."""
     loads = sorted({trial.per_second for trial in trials})

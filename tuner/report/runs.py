@@ -1,21 +1,16 @@
-"""What one run showed, as blocks: what limited it, what was effective, and runs at a fixed rate;
-and the engine's own ceiling, for programs too."""
+"""What one run showed, as blocks: what limited it, and what was effective."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Sequence
 
-from pydantic import TypeAdapter
-
 from tuner.measure.bottleneck import Diagnosis
-from tuner.measure.ceiling import Ceiling, Combination
 from tuner.measure.effective import Effective, QueueUse
-from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, Percentiles
+from tuner.measure.measurement import Failure, Measurement, Percentiles
 from tuner.measure.metrics import Result
-from tuner.measure.sustain import Bounds, LoadTrial, Overload
-from tuner.report.sections import Bullets, Paragraph, PlainBlock, Table, bullets
-from tuner.schema.numerals import counted, eps, mebibytes
+from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
+from tuner.schema.numerals import counted, eps
 from tuner.space.knob import Bottleneck
 
 _LIMITED_BY = {
@@ -42,7 +37,6 @@ _LIMITED_BY = {
     "spare: run more of them, or send larger bulks",
     Bottleneck.UNCLEAR: "no stage shows that it set the rate",
 }
-_CEILING = TypeAdapter(Ceiling)
 _SOURCES = {"histogram": "the engine's own histogram", "sampled": "sampled ten times a second"}
 
 
@@ -155,140 +149,4 @@ def percentiles_text(fresh: Percentiles) -> str:
     return (
         f"p50 {fresh.p50:.2f} s, p95 {fresh.p95:.2f} s, p99 {fresh.p99:.2f} s, "
         f"at most {fresh.max:.2f} s{clocks}"
-    )
-
-
-def freshness_blocks(outcome: PacedMeasurement | Failure, limit_s: float) -> list[PlainBlock]:
-    """How long events took from when they were due until a search found them."""
-    if isinstance(outcome, Failure):
-        return [Paragraph(f"freshness: not measured: {outcome}")]
-    rate = f"at {eps(outcome.offered_per_second)} events per second"
-    if outcome.freshness_s is None:
-        why = "nothing refreshes the index, or the profile has a base, where it is not measured"
-        return [Paragraph(f"freshness {rate}: cannot be seen: {why}")]
-    kept = "within" if outcome.freshness_s.p99 <= limit_s else "ABOVE"
-    return [
-        Paragraph(
-            f"freshness {rate}: {percentiles_text(outcome.freshness_s)}; p99 is {kept} "
-            f"freshness_p99_s, {limit_s:g} s"
-        ),
-        *bullets([f"doubt: {doubt}" for doubt in outcome.doubts]),
-    ]
-
-
-def sustain_blocks(known: Bounds, trials: Sequence[LoadTrial]) -> list[PlainBlock]:
-    """The maximum sustainable rate, why more is not sustainable, and every trial."""
-    head = "maximum sustainable rate: "
-    head += "not found" if known.lower is None else f"{eps(known.lower)} events per second"
-    if known.upper is not None:
-        head += f"; {eps(known.upper)} is not sustainable: {_reason(known.upper, trials)}"
-    header = ("offered per second", "seconds", "freshness p50", "p99", "carried")
-    rows = tuple(_load_row(trial) for trial in trials)
-    return [Paragraph(head), Table("Sustainable rate", header, rows)]
-
-
-def _reason(load: float, trials: Sequence[LoadTrial]) -> str:
-    reasons = [t.why_not for t in trials if t.per_second == load and t.why_not is not None]
-    return reasons[0] if reasons else "it was not carried"
-
-
-def _load_row(trial: LoadTrial) -> tuple[str, ...]:
-    fresh = trial.outcome.freshness_s if isinstance(trial.outcome, PacedMeasurement) else None
-    return (
-        eps(trial.per_second),
-        f"{trial.lasted_s:g}",
-        "-" if fresh is None else f"{fresh.p50:.2f} s",
-        "-" if fresh is None else f"{fresh.p99:.2f} s",
-        "yes" if trial.why_not is None else f"no: {trial.why_not}",
-    )
-
-
-def overload_blocks(outcome: Overload | Failure) -> list[PlainBlock]:
-    """Where the events of an overload went, what it cost, and how long the recovery took."""
-    if isinstance(outcome, Failure):
-        return [Paragraph(f"overload: {outcome}")]
-    plan = outcome.plan
-    head = (
-        f"overload: {eps(plan.over_per_second)} events per second for {plan.over_s:g} s, "
-        f"before and after it {eps(plan.calm_per_second)}"
-    )
-    return [Paragraph(head), Bullets(tuple(_overload_lines(outcome)))]
-
-
-def _overload_lines(overload: Overload) -> Iterator[str]:
-    run = overload.measurement
-    yield (
-        f"behind by at most {overload.most_behind:,} events, "
-        f"{overload.most_unsent:,} of them not taken from the senders"
-    )
-    for queue in run.queues:
-        room = f" of {queue.size:,}" if queue.size else ""
-        lost = f", discarded {queue.discarded:,}" if queue.discarded else ""
-        yield f"{queue.name} held at most {queue.most_held:,}{room}{lost}"
-    if run.spool_bytes:
-        yield f"on disk at most {mebibytes(run.spool_bytes)}"
-    yield (
-        f"senders blocked for {run.blocked_s:.1f} s, {run.late:,} of {run.sent:,} messages more "
-        f"than 50 ms late, by up to {run.max_late_s:.1f} s"
-    )
-    if run.freshness_s is not None:
-        yield f"freshness from the start of the overload: {percentiles_text(run.freshness_s)}"
-    yield str(run.delivery)
-    if overload.recovered_s is None:
-        yield "did not recover while it was watched"
-    else:
-        yield f"recovered {overload.recovered_s:.1f} s after its end"
-
-
-def ceiling_json(ceiling: Ceiling, pipeline_eps: float | None) -> dict[str, object]:
-    """All of it, and the share that a pipeline of `pipeline_eps` reaches (None when unknown)."""
-    fields: dict[str, object] = _CEILING.dump_python(ceiling, mode="json")
-    share = None if pipeline_eps is None else pipeline_eps / ceiling.eps
-    return {**fields, "pipeline_eps": pipeline_eps, "share": share}
-
-
-def ceiling_blocks(ceiling: Ceiling, pipeline_eps: float | None) -> list[PlainBlock]:
-    """The ceiling, the share of it that a pipeline of `pipeline_eps` reaches, and all combinations
-    that were tried."""
-    best = ceiling.best
-    clients = f"{best.clients} clients send" if best.clients > 1 else "1 client sends"
-    head = (
-        f"the engine's own ceiling: {eps(ceiling.eps)} ± {eps(ceiling.eps_se)} EPS when {clients} "
-        f"bulks of {best.bulk:,} without rsyslog ({ceiling.engine_cpu_us:.1f} us of engine CPU and "
-        f"{ceiling.client_cpu_us:.1f} us of client CPU per event), measured again while others "
-        f"took {ceiling.others_cpu:.0%} of the cores"
-    )
-    blocks: list[PlainBlock] = [Paragraph(head)]
-    if pipeline_eps is not None:
-        blocks.append(Paragraph(_share_text(ceiling, pipeline_eps)))
-    header = ("clients", "documents per bulk", "EPS", "engine us/event", "client us/event",
-              "cores taken by others", "remarks")  # fmt: skip
-    rows = tuple(_combination_row(one) for one in ceiling.combinations)
-    blocks.append(Table("Ceiling", header, rows))
-    blocks.append(Paragraph(f"{ceiling.documents:,} different documents were sent repeatedly"))
-    return blocks
-
-
-def _share_text(ceiling: Ceiling, pipeline_eps: float) -> str:
-    share = pipeline_eps / ceiling.eps
-    text = (
-        f"the pipeline reaches {share:.0%} of the engine's own ceiling: {eps(pipeline_eps)} of "
-        f"{eps(ceiling.eps)} EPS"
-    )
-    if share <= 1:
-        return text
-    return f"{text}; it cannot exceed that, so measure both again on a quiet machine"
-
-
-def _combination_row(one: Combination) -> tuple[str, ...]:
-    what = (str(one.clients), f"{one.bulk:,}")
-    if one.invalid is not None:
-        return (*what, "-", "-", "-", "-", f"invalid: {one.invalid}")
-    return (
-        *what,
-        f"{eps(one.eps)} ± {eps(one.eps_se)}",
-        f"{one.engine_cpu_us:.1f}",
-        f"{one.client_cpu_us:.1f}",
-        f"{one.others_cpu:.0%}",
-        "",
     )
