@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tuner.cases.run import Surface, surface
 from tuner.cases.script import CaseScript
-from tuner.rainerscript.legacy import modern
+from tuner.rainerscript.legacy import modernised
 from tuner.rainerscript.parser import parse
 from tuner.validate.comparable import Entry
 
@@ -38,11 +38,11 @@ def fitted(text: str) -> tuple[CaseScript, str]:
     block, refused = parse(text, "rsyslog.conf")
     assert not refused
     script = CaseScript("http://127.0.0.1:65001", "/lab", mark="#m#")
-    return script, script.text(modern(block))
+    return script, script.text(modernised(block)[0])
 
 
 def seen(text: str) -> Surface:
-    return surface(modern(parse(text, "rsyslog.conf")[0]))
+    return surface(modernised(parse(text, "rsyslog.conf")[0])[0])
 
 
 def test_inputs_and_outputs_are_called_as_they_are_written() -> None:

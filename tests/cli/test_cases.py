@@ -164,7 +164,7 @@ def test_messages_come_from_the_network_where_they_can(tmp_path: Path) -> None:
         'action(name="all" type="omfile" file="/var/log/all")\n'
     )
     (tmp_path / "r.conf").write_text(text, encoding="utf-8")
-    block = configuration([tmp_path / "r.conf"]).block
+    block = configuration(tmp_path / "r.conf").block
     assert list(surface(block).inputs) == ["imudp:514", "imuxsock"]
 
 

@@ -290,4 +290,4 @@ def test_yaml_by_the_name_of_a_conf_is_called_that(head: str, tmp_path: Path) ->
 def test_lines_of_the_old_form_are_no_yaml(first: str, tmp_path: Path) -> None:
     path = tmp_path / "rsyslog.conf"
     path.write_text(f"# a: b\n\n{first}\nname: value\n", encoding="utf-8")
-    assert not [one for one in configuration([path]).refused if "is YAML" in one.message]
+    assert not [one for one in configuration(path).refused if "is YAML" in one.message]

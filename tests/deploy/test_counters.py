@@ -141,7 +141,7 @@ def test_the_ports_of_imudp_are_those_of_the_configuration(tmp_path: Path) -> No
         'module(load="imudp")\ninput(type="imudp" port="514")\ninput(type="imtcp" port="601")\n'
         'input(type="imudp" port=["1514", "514"])\n$UDPServerRun 10514\n'
     )
-    assert udp_ports(base_of(configuration([path]))) == (514, 1514, 10514)
+    assert udp_ports(base_of(configuration(path))) == (514, 1514, 10514)
 
 
 def test_the_kernel_says_what_it_dropped_and_the_limit(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def rounds_in(text: str) -> Iterator[StatsRound]:
 @cache
 def settings_of(name: str) -> Settings:
     case = name.rpartition("/")[2]
-    return of_base(base_of(configuration([LOGS / f"{case}.conf"])))
+    return of_base(base_of(configuration(LOGS / f"{case}.conf")))
 
 
 def course_of(text: str) -> CounterCourse:

@@ -112,7 +112,7 @@ def test_what_nothing_takes_over_from_is_repaired(tmp_path: Path, body: str) -> 
 def test_a_file_that_stands_in_for_another_file_is_no_failover(tmp_path: Path) -> None:
     """It takes over from the action that was run last; nothing takes over from the engine."""
     written = loaded(tmp_path, ES + LOCAL + FILE)
-    read = base_of(configuration([tmp_path / "rsyslog.conf"]))
+    read = base_of(configuration(tmp_path / "rsyslog.conf"))
     found = around(read)
     assert found["action[es]"].take_over == ()
     assert found["action[fb]"].before == ("action[local]",)

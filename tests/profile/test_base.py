@@ -358,9 +358,9 @@ def test_a_change_that_is_no_setting_of_an_index_is_told(tmp_path: Path) -> None
     with pytest.raises(BadProfile) as refused:
         load_profile(tmp_path / "prod.yaml")
     assert [str(one).partition("error: ")[2] for one in refused.value.problems] == [
-        "settings of an index: a profile takes no such value for refresh_interval [RT019]",
+        "index.refresh_interval takes no such value [RT019]",
         "codec is no setting of an index: those begin with index. [RT019]",
-        "settings of an index: a profile has no key for the parameter of_mine [RT019]",
+        "no setting of an index is called index.of_mine [RT019]",
     ]
 
 

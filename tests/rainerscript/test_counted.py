@@ -70,7 +70,7 @@ if $msg contains "x" then {{ action(type="omfile" file="{folder}/13" {off}) }} e
 
 def base(folder: Path, text: str) -> Base:
     (folder / "rsyslog.conf").write_text(text, encoding="utf-8")
-    return base_of(configuration([folder / "rsyslog.conf"]))
+    return base_of(configuration(folder / "rsyslog.conf"))
 
 
 @pytest.mark.live

@@ -17,7 +17,7 @@ ENGINE = 'action(type="omelasticsearch" template="d" bulkmode="on"'
 
 def base(folder: Path, text: str) -> Base:
     (folder / "rsyslog.conf").write_text(text, encoding="utf-8")
-    return base_of(configuration([folder / "rsyslog.conf"]))
+    return base_of(configuration(folder / "rsyslog.conf"))
 
 
 def test_a_template_that_is_switched_off_leaves_its_name_to_the_next(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_what_only_rsyslogd_knows_is_said(tmp_path: Path) -> None:
         'include(file="/etc/x.conf" config.enabled=`echo ${MORE}`)\n'
     )
     unknown = "is known only when rsyslogd starts: write on or off"
-    refused = configuration([_written(tmp_path, text)]).refused
+    refused = configuration(_written(tmp_path, text)).refused
     assert [f"{one.origin.line}: {one.message}" for one in refused] == [
         f"1: config.enabled of action() {unknown}",
         f"2: config.enabled of include() {unknown}",
@@ -102,7 +102,7 @@ def test_a_variable_that_is_not_set_is_said_with_its_place(
 ) -> None:
     monkeypatch.delenv("WITH_ES", raising=False)
     path = _written(tmp_path, f'{ENGINE} name="es" config.enabled=`echo $WITH_ES`)\n')
-    (unset,) = configuration([path]).unset
+    (unset,) = configuration(path).unset
     assert (unset.origin.file, unset.origin.line) == (str(path), 1)
     assert unset.message.startswith("$WITH_ES is not set here, and so empty in config.enabled")
 
@@ -128,5 +128,5 @@ def test_variables_of_another_host_are_not_those_of_this_one(
 ) -> None:
     monkeypatch.setenv("WITH_ES", "on")
     path = _written(tmp_path, f"{ENGINE} config.enabled=`echo $WITH_ES`)\n")
-    (gap,) = configuration([path], root=str(tmp_path)).refused
+    (gap,) = configuration(path, root=str(tmp_path)).refused
     assert "known only when rsyslogd starts" in gap.message

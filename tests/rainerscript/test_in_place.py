@@ -20,7 +20,7 @@ BATCH = "queue.dequeueBatchSize"
 def base(folder: Path, text: str, **others: str) -> Base:
     for name, content in {"rsyslog.conf": text, **others}.items():
         (folder / name).write_bytes(content.encode("utf-8"))
-    return base_of(configuration([folder / "rsyslog.conf"]))
+    return base_of(configuration(folder / "rsyslog.conf"))
 
 
 def changed(folder: Path, text: str, changes: Changes) -> str:
@@ -276,7 +276,7 @@ def test_what_nothing_changes_is_no_file_to_write(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_utf_8_keeps_its_bytes(tmp_path: Path) -> None:
     (tmp_path / "rsyslog.conf").write_bytes(b"# gr\xfc\xdfe\n" + f"{ES})\n".encode())
-    read = base_of(configuration([tmp_path / "rsyslog.conf"]))
+    read = base_of(configuration(tmp_path / "rsyslog.conf"))
     (made,) = edited(read, {("action[es]", BATCH): "500"}).values()
     assert made == b"# gr\xfc\xdfe\n" + f'{ES} {BATCH}="500")\n'.encode()
 
@@ -349,7 +349,7 @@ GOLDEN = Path(__file__).with_name("golden")
 
 @pytest.mark.parametrize("name", ["modern.conf", "old.conf"])
 def test_one_parameter_changes_and_no_other(name: str) -> None:
-    read = base_of(configuration([GOLDEN / name]))
+    read = base_of(configuration(GOLDEN / name))
     assert len(read.objects) > 5
     for address in read.objects:
         if address.startswith(("input", "global")):
@@ -357,7 +357,7 @@ def test_one_parameter_changes_and_no_other(name: str) -> None:
         key = "queue.size"
         (path, made), *others = edited(read, {(address, key): "4711"}).items()
         assert not others
-        again = base_of(configuration([GOLDEN / name], Replaced(path, made)))
+        again = base_of(configuration(GOLDEN / name, Replaced(path, made)))
         assert again.objects[address].text(key) == "4711"
         assert list(again.objects) == list(read.objects)
         for other, one in again.objects.items():
@@ -418,7 +418,7 @@ def test_every_file_that_only_root_may_read_is_named(tmp_path: Path) -> None:
         '$IncludeConfig one.secret\ninclude(file="two.secret")\n$IncludeConfig secrets/*\n', "utf-8"
     )
     with pytest.raises(NotReadable) as refused:
-        configuration([path], Denying())
+        configuration(path, Denying())
     assert str(refused.value) == (
         f"{path}:1:1: {tmp_path}/one.secret cannot be read: Permission denied; "
         f"{path}:2:14: {tmp_path}/two.secret cannot be read: Permission denied; "

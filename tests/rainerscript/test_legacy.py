@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.rainerscript.legacy import modern
+from tuner.rainerscript.legacy import modernised
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.printing import printed
 from tuner.rainerscript.script import ScriptObject
@@ -14,7 +14,7 @@ from tuner.rainerscript.template import TemplateProperty, template_of
 def today(text: str) -> list[str]:
     block, refused = parse(text, "x.conf")
     assert not refused
-    return printed(modern(block)).splitlines()
+    return printed(modernised(block)[0]).splitlines()
 
 
 def test_another_default_ruleset_takes_the_events_of_the_rules_outside() -> None:
@@ -49,13 +49,15 @@ def test_rules_go_to_the_first_ruleset_of_a_name_as_in_rsyslogd(first: str) -> N
 def pieces(text: str) -> tuple[object, ...]:
     """The pieces of the one template of a configuration."""
     block, refused = parse(text, "x.conf")
-    (one,) = modern(block)
+    (one,) = modernised(block)[0]
     assert not refused
     assert isinstance(one, ScriptObject)
-    (again,) = modern(parse(printed((one,)), "x.conf")[0])
+    (again,) = modernised(parse(printed((one,)), "x.conf")[0])[0]
     assert isinstance(again, ScriptObject)
-    assert template_of(again).pieces == template_of(one).pieces
-    return template_of(one).pieces
+    template = template_of(one)
+    assert template is not None
+    assert template_of(again) == template
+    return template.pieces
 
 
 # What rsyslogd 8.2302 wrote into a file for each.

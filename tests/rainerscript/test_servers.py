@@ -11,23 +11,23 @@ from tuner.rainerscript.servers import servers_of
 
 
 @pytest.mark.parametrize(
-    ("parameters", "https", "wanted"),
+    ("parameters", "wanted"),
     [
-        ("", False, ["http://localhost:9200"]),
-        ('server="es" serverport="9999"', True, ["https://es:9999"]),
-        ('server=["es1", "es2:9201"]', False, ["http://es1:9200", "http://es2:9201"]),
-        ('server="http://es/" serverport="9999"', True, ["http://es:9999"]),
-        ('server="http://es/x" serverport="9999"', True, ["http://es:80/x:9999"]),
-        ('server="https://u:p@es"', False, ["https://u:p@es:443"]),
-        ('server="[2001:db8::1]"', False, ["http://[2001:db8::1]:80"]),
-        ('server="es:many"', False, [None]),
-        ("server=`echo $ES`", False, []),
+        ("", ["http://localhost:9200"]),
+        ('server="es" serverport="9999" usehttps="on"', ["https://es:9999"]),
+        ('server=["es1", "es2:9201"]', ["http://es1:9200", "http://es2:9201"]),
+        ('server="http://es/" serverport="9999" usehttps="on"', ["http://es:9999"]),
+        ('server="http://es/x" serverport="9999" usehttps="on"', ["http://es:80/x:9999"]),
+        ('server="https://u:p@es"', ["https://u:p@es:443"]),
+        ('server="[2001:db8::1]"', ["http://[2001:db8::1]:80"]),
+        ('server="es:many"', [None]),
+        ("server=`echo $ES`", []),
     ],
 )
 def test_servers_have_the_port_that_requests_go_to(
-    parameters: str, https: bool, wanted: list[str | None]
+    parameters: str, wanted: list[str | None]
 ) -> None:
     (action,), _ = parse(f'action(type="omelasticsearch" {parameters})\n', "x.conf")
     assert isinstance(action, ScriptObject)
-    found = servers_of(action, https)
+    found = servers_of(action)
     assert [None if one is None else one.geturl() for one in found] == wanted

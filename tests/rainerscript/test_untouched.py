@@ -50,7 +50,7 @@ BEHIND = ['queue.type="LinkedList"', 'queue.size = "9"', 'uid="a\t)"']
 def after(text: str, changes: Changes, folder: Path) -> str:
     path = folder / "rsyslog.conf"
     path.write_bytes(text.encode())
-    (raw,) = edited(base_of(configuration([path])), changes).values()
+    (raw,) = edited(base_of(configuration(path)), changes).values()
     return raw.decode()
 
 

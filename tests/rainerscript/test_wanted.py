@@ -22,7 +22,7 @@ ES = 'action(type="omelasticsearch" server="es1" searchType="")'
 def wanted(folder: Path, conf: str) -> TrafficSample | None:
     path = folder / "rsyslog.conf"
     path.write_text(conf, encoding="utf-8")
-    return wanted_by(base_of(configuration([path], LocalFiles())), 200)
+    return wanted_by(base_of(configuration(path, LocalFiles())), 200)
 
 
 def ways(folder: Path, conf: str) -> tuple[MessageTemplate, ...]:

@@ -123,7 +123,7 @@ def written(shape: Shape, folder: Path) -> tuple[Path, int]:
 
 
 def base(path: Path) -> Base:
-    return base_of(configuration([path]))
+    return base_of(configuration(path))
 
 
 @pytest.mark.parametrize("name", TAKEN)

@@ -221,7 +221,7 @@ def _settings(profile: Profile | None, conf: Path | None) -> Settings:
         return of_profile(profile)
     if conf is None:
         return Settings()
-    read_files = configuration([conf])
+    read_files = configuration(conf)
     require_read(read_files)
     for gap in read_files.refused:
         say(f"not read: {gap}")
@@ -326,7 +326,7 @@ def _of_host(
     tally = _Tally()
     with working(f"reading the counters of {machine.name}"):
         there = RemoteHost(machine)
-        read_files = configuration([Path(machine.paths.configuration)], HostFiles(there.host))
+        read_files = configuration(Path(machine.paths.configuration), HostFiles(there.host))
         base = base_of(read_files)
         path = files[0] if files else Path(counters_file(base) or "")
         if not path.is_absolute():

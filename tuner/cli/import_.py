@@ -149,7 +149,7 @@ def _original(file: Path | None, machine: RemoteHost | None, profile: Path | Non
         raise BadUsage("name the configuration, such as /etc/rsyslog.conf, or a --host")
     if is_native_yaml(str(file)):
         return _of_yaml(file, profile)
-    read = configuration([file])
+    read = configuration(file)
     require_read(read)
     is_beside = profile is not None and not file.is_absolute()
     base = os.path.relpath(file, profile.parent) if profile and is_beside else str(file)
@@ -164,7 +164,7 @@ def _of_host(file: Path | None, machine: RemoteHost, profile: Path | None) -> _O
     if profile is None:
         raise BadUsage("name the profile, -o PROFILE: the files of the host are kept beside it")
     with working(f"reading the configuration of {machine.machine.name}"):
-        read = configuration([first], HostFiles(machine.host))
+        read = configuration(first, HostFiles(machine.host))
     require_read(read)
     root = f"{profile.stem}.files"
     # What a host names never leads out of the folder.

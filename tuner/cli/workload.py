@@ -89,6 +89,6 @@ def _texts(path: Path) -> Iterator[str]:
         own = content(path, MAX_BYTES)
     except OSError as error:
         raise unreadable(path, error) from None
-    sources = configuration([path]).sources
+    sources = configuration(path).sources
     for raw in (own, *(raw for name, raw in sources.items() if name != str(path))):
         yield raw.decode("utf-8", SURROGATES)

@@ -12,7 +12,6 @@ from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, queues
 from tuner.rainerscript.counted import MAIN, queue_of_action
-from tuner.rainerscript.gaps import Gaps
 from tuner.rainerscript.objects import MAIN_QUEUE, Base
 from tuner.rainerscript.parameters import misfit, queue_of
 from tuner.rainerscript.script import ScriptObject
@@ -136,5 +135,5 @@ def _written(one: ScriptObject | None) -> Queue | None:
     """The queue that an object says, as far as it is one that rsyslogd takes."""
     if one is None:
         return None
-    data = queue_of(one, "", Gaps())
+    data = queue_of(one)
     return Queue.model_validate(data) if data and misfit(Queue, data) is None else None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from posixpath import basename, normpath
 
-from tuner.rainerscript.gaps import Gap, Inexpressible
+from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.script import (
     Block,
     Expression,
@@ -147,11 +147,8 @@ def _key(name: str) -> str:
 def _stays_below(template: ScriptObject) -> bool:
     """Whether no path of a template leads above where it begins, if its properties have no slash
     and are neither empty nor `..`."""
-    try:
-        read = template_of(template)
-    except Inexpressible:
-        return False
-    if read.subtree is not None or read.options & _JSON:
+    read = template_of(template)
+    if read is None or read.subtree is not None or read.options & _JSON:
         return False
     properties = [one for one in read.pieces if isinstance(one, TemplateProperty)]
     texts = (one.text if isinstance(one, NamedText) else one for one in read.pieces)

@@ -12,7 +12,6 @@ from tuner.errors import JobFailed
 from tuner.host.usage import listener_on
 from tuner.modules.input import LOOPBACK
 
-LOOPBACK_IPV6 = "::1"
 _LISTEN = "0A"
 _ATTEMPTS = 100
 # Below are the ports that well-known programs listen on.
@@ -37,16 +36,6 @@ def free_ports(count: int, address: str = LOOPBACK) -> int:
         if are_free(first, count, address):
             return first
     raise JobFailed(f"no {count} consecutive ports of {address} are free")
-
-
-def has_ipv6() -> bool:
-    """Whether this machine has the loopback address of IPv6."""
-    try:
-        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
-            probe.bind((LOOPBACK_IPV6, 0))
-    except OSError:
-        return False
-    return True
 
 
 def is_listening(port: int) -> bool:

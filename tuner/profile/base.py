@@ -29,7 +29,7 @@ from tuner.rainerscript.in_place import Changes, edited, unheeded
 from tuner.rainerscript.objects import Base, base_of
 from tuner.rainerscript.quoting import unquotable_in
 from tuner.rainerscript.tokens import SURROGATES
-from tuner.rainerscript.view import TEMPLATE, View, misfits, view_of
+from tuner.rainerscript.view import TEMPLATE, View, view_of, wrong_setting
 from tuner.reading import WAY_TO_READ, why
 
 IN_BASE = "RT019"
@@ -110,7 +110,7 @@ class KeptBase:
         have no place there."""
         first = Path(next(iter(self.written.files)))
         store = _Overlay(contents)
-        read = configuration([first], store, root=self.root)
+        read = configuration(first, store, root=self.root)
         files, _ = _changed(read, base_of(read), self.changes, first, store, self.root)
         return {**contents, **files}
 
@@ -147,7 +147,7 @@ def _changed(
     """The files that the changes touch, and the configuration that begins with the file `first`
     with those on top of the others; raises LookupError where it says anything but the changes."""
     files = edited(written, changes)
-    again = configuration([first], _Overlay(files, store), root=root) if files else read
+    again = configuration(first, _Overlay(files, store), root=root) if files else read
     changed = base_of(again) if files else written
     said = [unheeded(written, changed, changes)]
     said += [str(one) for one in again.refused if len(again.refused) > len(read.refused)]
@@ -185,7 +185,7 @@ def with_base(
     if recorded is not None:
         store = _Overlay({file: text.encode("utf-8", SURROGATES) for file, text in recorded})
     try:
-        read = read or configuration([path], store, root=root)
+        read = read or configuration(path, store, root=root)
     except Denied as denied:
         said = [replace(one, message=f"{one.message}: {WAY_TO_READ}") for one in denied.gaps]
         raise BadProfile((*source.problems, *map(_in_base, said))) from None
@@ -237,9 +237,8 @@ def _changes(
         place = base.place_of(str(key))
         if address == TEMPLATE and template is not None:
             settings[setting] = value
-            problems += [
-                _wrong(source, (CHANGES, key), message) for message in misfits(setting, value)
-            ]
+            if (wrong := wrong_setting(setting, value)) is not None:
+                problems.append(_wrong(source, (CHANGES, key), wrong))
         elif place is None:
             here, there = next(iter(base.files), "the base"), [*base.addresses]
             there += [TEMPLATE] if template is not None else []

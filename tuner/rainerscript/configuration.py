@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -14,17 +14,13 @@ from typing import Protocol, TypeGuard, TypeVar
 from tuner.errors import NotReadable
 from tuner.rainerscript.backticks import read_at_start, unset_in
 from tuner.rainerscript.enabled import ENABLED, is_enabled
-from tuner.rainerscript.gaps import Gap, Inexpressible
-from tuner.rainerscript.legacy import DEFAULT_RULESET
-from tuner.rainerscript.legacy_names import CORE
+from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.native_yaml import begins_as_yaml, is_native_yaml, said_of_yaml
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import (
     BUILT_IN,
     HERE,
     Block,
-    Call,
-    Directive,
     Include,
     Parameter,
     ScriptObject,
@@ -36,7 +32,6 @@ from tuner.rainerscript.script import (
     with_inner,
 )
 from tuner.rainerscript.secrets import is_secret_name
-from tuner.rainerscript.template import Template, template_of
 from tuner.rainerscript.tokens import SURROGATES, ReadAllowance
 from tuner.reading import WAY_TO_READ, content, why
 
@@ -107,17 +102,15 @@ class Denied(NotReadable):
 
 
 def configuration(
-    paths: Iterable[Path],
+    path: Path,
     store: ConfigurationFiles | None = None,
     root: str = "",
 ) -> Configuration:
-    """The configuration that begins with the files `paths`, one after the other; without a `store`
-    they are on this machine, and what they include by its whole path is below `root`.  Raises
-    Denied with every file that this user may not read."""
+    """The configuration that begins with the file `path`; without a `store` its files are on this
+    machine, and what they include by its whole path is below `root`.  Raises Denied with every
+    file that this user may not read."""
     reader = _Files(store or LocalFiles(), root)
-    block: Block = ()
-    for path in map(str, paths):
-        block += reader.file(path, ScriptPosition(path, 1, 1))
+    block = reader.file(str(path), ScriptPosition(str(path), 1, 1))
     if reader.denied:
         raise Denied(reader.denied)
     refused, sources = tuple(reader.refused), dict(reader.sources)
@@ -337,114 +330,9 @@ _UNSET = (
 _Object = TypeVar("_Object", ScriptObject, Include)
 
 
-@dataclass
-class Parts:
-    """The objects of a configuration by kind; `rules` are those of the default ruleset."""
-
-    globals: list[Parameter] = field(default_factory=list)
-    modules: dict[str, tuple[Parameter, ...]] = field(default_factory=dict)
-    templates: dict[str, Template] = field(default_factory=dict)
-    rulesets: dict[str, ScriptObject] = field(default_factory=dict)
-    inputs: list[ScriptObject] = field(default_factory=list)
-    main_queue: ScriptObject | None = None
-    module_objects: dict[str, ScriptObject] = field(default_factory=dict)
-    template_objects: dict[str, ScriptObject] = field(default_factory=dict)
-    others: list[ScriptObject | Directive] = field(default_factory=list)
-    rules: list[Statement] = field(default_factory=list)
-
-    @property
-    def statements(self) -> tuple[Statement, ...]:
-        """Those of every ruleset, and what is inside of them."""
-        return tuple(every((*self.rules, *self.rulesets.values())))
-
-    @property
-    def tables(self) -> dict[str, ScriptObject]:
-        """The lookup tables that are files read again after a HUP, as a profile has them."""
-        return {
-            one.name: one
-            for one in self.others
-            if isinstance(one, ScriptObject)
-            and one.kind == "lookup_table"
-            and {each.key for each in one.parameters} == {"name", "file"}
-        }
-
-    def template(self, name: str | None) -> Template | None:
-        """The template of that name; None without one that can be read."""
-        return self.templates.get((name or "").strip().lower())
-
-    def is_template(self, name: str) -> bool:
-        """Whether there is a template of that name, readable or not."""
-        return name.strip().lower() in self.template_objects
-
-    def unreached(self, actions: Iterable[Statement], visited: Set[str]) -> Iterator[Gap]:
-        """What no imported input leads to; rulesets of retries are part of their output."""
-        named = (one.text("retryRuleset") for one in actions if isinstance(one, ScriptObject))
-        for name in map(str.lower, filter(None, named)):
-            retried = self.rulesets.get(name)
-            inner = every((retried,) if retried is not None else ())
-            calls = {str(one.target).lower() for one in inner if isinstance(one, Call)}
-            visited = visited | {name} | calls
-        for name, ruleset in self.rulesets.items():
-            if name not in visited:
-                what = f"ruleset {ruleset.text('name')}: none of the imported inputs leads to it"
-                yield Gap(ruleset.origin, what)
-        for rule in self.rules if DEFAULT_RULESET.lower() not in visited else ():
-            what = "a rule of the default ruleset, to which none of the inputs leads"
-            yield Gap(rule.origin, what)
-
-    def add(self, one: ScriptObject) -> None:
-        """Sort one object in."""
-        match one.kind:
-            case "global":
-                self.globals.extend(one.parameters)
-            case "module":
-                # rsyslogd loads a module once, and ignores what a second module() says.
-                self.modules.setdefault(module_name(one), one.parameters)
-                self.module_objects.setdefault(module_name(one), one)
-            case "template":
-                self._template(one)
-            case "ruleset" if one.name == DEFAULT_RULESET:
-                # So rsyslogd writes the rules outside of rulesets when it translates its YAML.
-                self.rules.extend(one.body or ())
-            case "ruleset":
-                # rsyslogd keeps the first of a name (runtime/ruleset.c, rulesetProcessCnf).
-                self.rulesets.setdefault(one.key, one)
-            case "input":
-                self.inputs.append(one)
-            case "main_queue":
-                # And the first of these (runtime/glbl.c, glblProcessMainQCnf).
-                self.main_queue = self.main_queue or one
-            case _:
-                self.others.append(one)
-
-    def _template(self, one: ScriptObject) -> None:
-        """Note a template; rsyslogd takes the first where it is written twice."""
-        if one.key in self.template_objects:
-            return
-        self.template_objects[one.key] = one
-        try:
-            template = template_of(one)
-        except Inexpressible:
-            return  # what uses it says so
-        self.templates[template.name.lower()] = template
-
-
 def is_module(one: Statement) -> TypeGuard[ScriptObject]:
     """Whether a statement loads a module."""
     return isinstance(one, ScriptObject) and one.kind == "module"
-
-
-def parts_of(block: Block) -> Parts:
-    """The objects among statements; the others are the rules of the default ruleset."""
-    parts = Parts()
-    for statement in block:
-        if isinstance(statement, ScriptObject) and statement.kind != "action":
-            parts.add(statement)
-        elif isinstance(statement, Directive) and statement.key in CORE:
-            parts.others.append(statement)
-        else:
-            parts.rules.append(statement)
-    return parts
 
 
 def not_loaded(block: Block) -> tuple[str, ...]:

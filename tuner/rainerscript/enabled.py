@@ -24,12 +24,3 @@ def enabled(block: Block) -> Block:
 def _if_enabled(one: Statement) -> Block:
     is_off = isinstance(one, ScriptObject) and is_enabled(one) is False
     return () if is_off else (one,)
-
-
-def without_switches(block: Block) -> Block:
-    """The same, and without the parameter that switches an object on."""
-    return rewritten(enabled(block), _without_switch)
-
-
-def _without_switch(one: Statement) -> Block:
-    return (one.without({ENABLED}) if isinstance(one, ScriptObject) else one,)

@@ -59,14 +59,10 @@ DEFAULT_RULESET = "RSYSLOG_DefaultRuleset"
 _NOT_USED = f"{DEFAULT_RULESET}, not used"
 
 
-def modern(block: Block) -> Block:
-    """The same configuration without the old form; directives that have no object stay, and so
-    does what rsyslog 8 itself refuses."""
-    return modernised(block)[0]
-
-
 def modernised(block: Block) -> tuple[Block, tuple[WithoutEffect, ...]]:
-    """The same, and the directives for the next action that apply to none."""
+    """The same configuration without the old form, and the directives for the next action that
+    apply to none.  Directives that have no object stay, and so does what rsyslog 8 itself
+    refuses."""
     made = _Modernised()
     return made.whole(block), (*made.without_effect, *made.unused(None))
 

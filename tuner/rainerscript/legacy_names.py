@@ -144,13 +144,6 @@ OF_MODULES = {
 }
 # Of the directives of imtcp, which module() excludes, those that it takes all the same.
 WITH_OBJECTS = frozenset({"inputtcpserverbindruleset", "inputtcpserverinputname"})
-# Those of rsyslogd as a whole without an object: no module need be loaded for them.
-CORE = frozenset(
-    {
-        "repeatedmsgreduction", "allowedsender", "maxopenfiles", "errormessagestostderr",
-        "debugfile", "debuglevel",
-    }
-)  # fmt: skip
 # The queues of the old form have defaults of their own (reference: rsyslog action.c, rsconf.c).
 OLD_ACTION_QUEUE = {
     "dequeueBatchSize": "16", "timeoutEnqueue": "50", "timeoutShutdown": "0",

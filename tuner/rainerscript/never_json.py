@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import islice, product
 
 from tuner.engines.refusals import document_refusal
-from tuner.rainerscript.gaps import Inexpressible
 from tuner.rainerscript.script import ScriptObject
 from tuner.rainerscript.template import (
     NamedText,
@@ -38,11 +37,8 @@ def is_for_lines(name: str) -> bool:
 def never_json(template: ScriptObject) -> tuple[str, str] | None:
     """What the template writes where each property is 1, and why no engine can parse it; None where
     some events may give a JSON object, or that cannot be told."""
-    try:
-        read = template_of(template)
-    except Inexpressible:
-        return None
-    if read.subtree is not None or "jsonftree" in read.options:
+    read = template_of(template)
+    if read is None or read.subtree is not None or "jsonftree" in read.options:
         return None
     is_made = "jsonf" in read.options
     choices = [tuple(_texts(one, is_made)) for one in read.pieces]

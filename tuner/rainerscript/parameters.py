@@ -11,11 +11,10 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from tuner.modules.input import EVERY_ADDRESS, Input, Listener
+from tuner.modules.input import Input
 from tuner.modules.queue import Queue
 from tuner.modules.registry import INPUTS, name_of
 from tuner.modules.secrets import SecretRef
-from tuner.rainerscript.gaps import Gaps
 from tuner.rainerscript.script import OFF, ON, QUEUE, Array, Parameter, ScriptObject
 from tuner.rainerscript.selectors import OLD_SEVERITIES
 from tuner.schema.scalars import SEVERITIES
@@ -35,78 +34,25 @@ _TLS_SHARED = {
 }
 
 
-def known(
-    model: type[BaseModel], parameters: Iterable[Parameter], what: str, gaps: Gaps
-) -> dict[str, object]:
-    """The keys of `model` that the parameters set; what it has no key for is noted."""
+def known(model: type[BaseModel], parameters: Iterable[Parameter]) -> dict[str, object]:
+    """The keys of `model` that the parameters set, with values that it takes."""
     keys = keys_of_model(model)
     data: dict[str, object] = {}
     for one in parameters:
         alias = keys.get(one.key)
-        if alias is None:
-            gaps.miss(one.origin, f"{what}: a profile has no key for the parameter {one.name}")
-            continue
-        if not one.texts:
-            gaps.miss(one.origin, f"{what}: {one.name} is read when rsyslogd starts")
-            continue
-        found, value = read_value(model, alias, one)
-        if found and is_text(value):
-            data[alias] = value
-            if value == f"/{one.text}":
-                said = f"{what}: {one.name} is a relative path, which rsyslogd takes from /"
-                gaps.change(one.origin, said)
-        else:
-            gaps.miss(one.origin, f"{what}: a profile takes no such value for {one.name}")
+        if alias is not None and one.texts:
+            found, value = read_value(model, alias, one)
+            if found and _is_text(value):
+                data[alias] = value
     return data
 
 
-def input_of(
-    model: type[Input],
-    parameters: Iterable[Parameter],
-    defaults: Mapping[str, object],
-    what: str,
-    gaps: Gaps,
-) -> dict[str, object]:
-    """The keys of an input; rsyslog's `defaults` hold where a profile's are others."""
-    data: dict[str, object] = {"type": name_of(model)}
-    if issubclass(model, Listener):
-        data["address"] = EVERY_ADDRESS
-    return data | {**defaults, **known(model, parameters, what, gaps)}
-
-
-# What a queue of inputs hands over at once unless told otherwise (runtime/queue.c).
-_BATCH = 1024
-
-
-def queue_of(one: ScriptObject, what: str, gaps: Gaps) -> dict[str, object]:
-    """The queue of an object."""
-    inner = [replace(each, name=each.name[len(QUEUE) :]) for each in one.queue]
-    queue = known(Queue, inner, f"the queue of {what}", gaps)
-    if queue.get("saveOnShutdown") and "filename" not in queue:
-        del queue["saveOnShutdown"]
-        origin = next(one.origin for one in inner if one.key == "saveonshutdown")
-        gaps.change(origin, f"{what}: rsyslog ignores saveOnShutdown without a filename: left out")
+def queue_of(one: ScriptObject) -> dict[str, object]:
+    """The queue of an object; rsyslog ignores saveOnShutdown without files."""
+    queue = known(Queue, [replace(each, name=each.name[len(QUEUE) :]) for each in one.queue])
+    if "filename" not in queue:
+        queue.pop("saveOnShutdown", None)
     return queue
-
-
-def entry_queue_of(one: ScriptObject, what: str, gaps: Gaps) -> dict[str, object]:
-    """The queue that inputs hand events to; none where it is Direct."""
-    noted = Gaps()
-    queue = queue_of(one, what, noted)
-    if queue.get("type") != "Direct":
-        gaps.take(noted)
-        size, batch = queue.get("size"), queue.get("dequeueBatchSize", _BATCH)
-        if isinstance(size, int) and isinstance(batch, int) and batch > size:
-            queue["dequeueBatchSize"] = size
-            said = f"{what}: rsyslog lowers its batch of {batch} to the size of the queue, {size}"
-            gaps.change(one.origin, said)
-        return queue
-    gaps.change(
-        one.origin,
-        f"{what}: a profile takes no Direct queue there, which makes inputs wait for outputs "
-        "(RT108): it is left out, and rsyslog's default applies",
-    )
-    return {}
 
 
 def ruleset_of(one: ScriptObject, shared: Iterable[Parameter]) -> str:
@@ -117,7 +63,7 @@ def ruleset_of(one: ScriptObject, shared: Iterable[Parameter]) -> str:
 
 
 def certificates(
-    model: type[BaseModel], data: Mapping[str, object], shared: Iterable[Parameter], gaps: Gaps
+    model: type[BaseModel], data: Mapping[str, object], shared: Iterable[Parameter]
 ) -> dict[str, object]:
     """The files of certificates that global() names for all, where one speaks TLS without its
     own."""
@@ -131,20 +77,20 @@ def certificates(
         for name in _TLS_SHARED.get(one.key, ())
         if name.lower() in keys
     ]
-    return known(model, (one for one in named if one.name not in data), "global()", gaps)
+    return known(model, (one for one in named if one.name not in data))
 
 
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
-def is_text(data: object) -> bool:
+def _is_text(data: object) -> bool:
     """Whether a profile can hold all texts of some data, without NUL and bytes that are no
     UTF-8."""
     match data:
         case str():
             return _NO_TEXT.search(data) is None
         case dict() | list():
-            return all(map(is_text, data.values() if isinstance(data, dict) else data))
+            return all(map(_is_text, data.values() if isinstance(data, dict) else data))
         case _:
             return True
 

@@ -6,14 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from tuner.rainerscript.gaps import Inexpressible
 from tuner.rainerscript.script import (
     Expression,
     FunctionCall,
     Operation,
     PropertyFilter,
     Quoted,
-    ScriptPosition,
     SelectorFilter,
     Variable,
 )
@@ -35,16 +33,16 @@ OLD_SEVERITIES = {"error": "err", "warn": "warning", "panic": "emerg"}
 _PART = re.compile(r"[^,;.\s][^.;]*\.[^,;\s]*|[^,;\s]+")
 
 
-def selected(text: str, origin: ScriptPosition) -> Priorities:
+def selected(text: str) -> Priorities | None:
     """The priorities that a selector takes; each part changes what those before it say
-    (DecodePRIFilter in rsyslog's parse.c)."""
+    (DecodePRIFilter in rsyslog's parse.c).  None where rsyslogd reads none."""
     taken: set[tuple[int, int]] = set()
     for part in _PART.findall(text):
         names, dot, level = part.partition(".")
-        if not dot:
-            raise Inexpressible(origin, f"rsyslogd reads no severity in {part}")
-        severities = _severities(level.lower(), origin)
-        for facility in _facilities(names.lower(), origin):
+        severities, facilities = _severities(level.lower()), _facilities(names.lower())
+        if not dot or severities is None or facilities is None:
+            return None
+        for facility in facilities:
             pairs = {(facility, severity) for severity in severities}
             if level.startswith("!"):
                 taken -= pairs
@@ -55,7 +53,7 @@ def selected(text: str, origin: ScriptPosition) -> Priorities:
     return frozenset(taken)
 
 
-def _facilities(names: str, origin: ScriptPosition) -> list[int]:
+def _facilities(names: str) -> list[int] | None:
     codes: list[int] = []
     for name in names.split(","):
         word = "auth" if name.strip() == "security" else name.strip()
@@ -64,11 +62,11 @@ def _facilities(names: str, origin: ScriptPosition) -> list[int]:
         elif word in FACILITIES:
             codes.append(FACILITIES.index(word))
         elif word != "mark":
-            raise Inexpressible(origin, f"rsyslogd knows no facility {name}")
+            return None
     return codes
 
 
-def _severities(level: str, origin: ScriptPosition) -> range:
+def _severities(level: str) -> range | None:
     """`info` and everything more urgent, `=info` alone."""
     word = level.removeprefix("!")
     exact = word.startswith("=")
@@ -76,7 +74,7 @@ def _severities(level: str, origin: ScriptPosition) -> range:
     if word in {"*", "none"}:
         return range(len(SEVERITIES))
     if word not in SEVERITIES:
-        raise Inexpressible(origin, f"rsyslogd knows no severity {word}")
+        return None
     code = SEVERITIES.index(word)
     return range(code, code + 1) if exact else range(code + 1)
 

@@ -11,16 +11,14 @@ from tuner.rainerscript.script import ScriptObject
 _PORTS = {"http": 80, "https": 443}
 
 
-def servers_of(
-    action: ScriptObject, https: bool, port: str = "9200"
-) -> Iterator[SplitResult | None]:
+def servers_of(action: ScriptObject) -> Iterator[SplitResult | None]:
     """The address of each server, with its port, as rsyslog works it out: it drops a slash at the
     end and adds its port to what has no colon in it, be that of a login, of IPv6 or of a path, and
-    then curl has ports of its own (omelasticsearch.c and omhttp.c, computeBaseUrl).  None for one
+    then curl has ports of its own (omelasticsearch.c, computeBaseUrl).  None for one
     that cannot be read."""
     given = action.get("server")
-    scheme = "https" if https else "http"
-    port = action.text("serverport") or port
+    scheme = "https" if action.is_on("usehttps") else "http"
+    port = action.text("serverport") or "9200"
     for text in ("localhost",) if given is None else given.texts:
         has_scheme = text.lower().startswith(("http://", "https://"))
         url = (text if has_scheme else f"{scheme}://{text}").removesuffix("/")

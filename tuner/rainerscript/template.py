@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tuner.rainerscript.gaps import Inexpressible
 from tuner.rainerscript.script import ScriptObject, ScriptPosition
 from tuner.rainerscript.tokens import byte, with_characters
 
@@ -57,37 +56,25 @@ class Template:
     """A template: its pieces, the property whose content it is where it is a subtree, and its
     `option.*` parameters."""
 
-    name: str
-    origin: ScriptPosition
     pieces: tuple[TemplatePiece, ...]
     subtree: str | None = None
     options: frozenset[str] = frozenset()
 
-    @property
-    def ends_line(self) -> bool:
-        """Whether what it writes ends a line; rsyslog ends the objects that it makes itself."""
-        last = self.pieces[-1] if self.pieces else ""
-        is_ended = isinstance(last, str) and last.endswith("\n")
-        return is_ended or bool(self.options & {"jsonf", "jsonftree"})
 
-
-def template_of(one: ScriptObject) -> Template:
-    """What a template() says.  Raises Inexpressible."""
-    name, kind = one.name, (one.text("type") or "string").lower()
+def template_of(one: ScriptObject) -> Template | None:
+    """What a template() says; None where another module makes it, or a % has no second one."""
+    kind = (one.text("type") or "string").lower()
     options = frozenset(
         each.key.removeprefix("option.")
         for each in one.parameters
         if each.key.startswith("option.") and each.is_on
     )
     if kind == "list":
-        pieces = tuple(_part(part) for part in one.parts)
-        return Template(name, one.origin, pieces, options=options)
+        return Template(tuple(map(_part, one.parts)), options=options)
     if kind == "string":
-        text = one.text("string") or ""
-        return Template(name, one.origin, tuple(_pieces(text, one.origin)), options=options)
-    if kind == "subtree":
-        return Template(name, one.origin, (), one.text("subtree"), options)
-    raise Inexpressible(one.origin, f"template {name}: made by the plugin of another module")
+        pieces = _pieces(one.text("string") or "", one.origin)
+        return None if pieces is None else Template(pieces, options=options)
+    return Template((), one.text("subtree"), options) if kind == "subtree" else None
 
 
 _MESSAGE = "msg"
@@ -98,12 +85,9 @@ _AT_ITS_ENDS = frozenset({"position.from", "spifno1stsp", "droplastlf"})
 def whole_document(one: ScriptObject) -> str | None:
     """The variable, or `msg`, that is all that a template writes, but for blanks around it; None
     where it writes anything else."""
-    try:
-        read = template_of(one)
-    except Inexpressible:
-        return None
-    if read.subtree is not None:
-        return read.subtree
+    read = template_of(one)
+    if read is None or read.subtree is not None:
+        return None if read is None else read.subtree
     pieces = [piece for piece in read.pieces if not isinstance(piece, str) or piece.strip()]
     only = pieces[0] if len(pieces) == 1 and not read.options else None
     if not isinstance(only, TemplateProperty):
@@ -117,10 +101,8 @@ def whole_document(one: ScriptObject) -> str | None:
 def ends_with_message(one: ScriptObject) -> bool:
     """Whether the last members of an object that a template writes are those of the message, which
     then is JSON."""
-    try:
-        pieces = template_of(one).pieces
-    except Inexpressible:
-        return False
+    read = template_of(one)
+    pieces = () if read is None else read.pieces
     written = [one for one in pieces if not isinstance(one, str) or one.strip()]
     before, last = written[-2:] if len(written) > 1 else (None, None)
     is_message = isinstance(last, TemplateProperty) and last.lowered == _MESSAGE
@@ -136,20 +118,22 @@ def _part(part: ScriptObject) -> TemplatePiece:
     return TemplateProperty(part.name, options, part.origin)
 
 
-def _pieces(text: str, origin: ScriptPosition) -> Iterator[TemplatePiece]:
-    """The pieces of a text with %properties%."""
+def _pieces(text: str, origin: ScriptPosition) -> tuple[TemplatePiece, ...] | None:
+    """The pieces of a text with %properties%; None where one has no end."""
+    pieces: list[TemplatePiece] = []
     here = 0
     while here < len(text):
         plain = _PLAIN.match(text, here)
         if plain is not None:
-            yield plain[0]
+            pieces.append(plain[0])
             here = plain.end()
             continue
         end = end_of_property(text, here + 1)
         if end < 0:
-            raise Inexpressible(origin, "a % in the template has no second one")
-        yield property_of(text[here + 1 : end], origin)
+            return None
+        pieces.append(property_of(text[here + 1 : end], origin))
         here = end + 1
+    return tuple(pieces)
 
 
 def end_of_property(text: str, here: int) -> int:

@@ -12,16 +12,15 @@ from typing import NamedTuple
 
 from tuner.engines.index_settings import IndexSettings
 from tuner.modules.global_object import Global
-from tuner.modules.input import LOOPBACK, Input
+from tuner.modules.input import EVERY_ADDRESS, LOOPBACK, Input, Listener
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
+from tuner.modules.registry import name_of
 from tuner.rainerscript.configuration import is_module, not_loaded
-from tuner.rainerscript.gaps import Gaps
 from tuner.rainerscript.objects import GLOBAL, MAIN_QUEUE, Base, module_address
 from tuner.rainerscript.parameters import (
     INPUT_MODELS,
     certificates,
-    input_of,
     keys_of_model,
     known,
     misfit,
@@ -151,25 +150,25 @@ class View:
 def view_of(base: Base, settings: Mapping[str, object] | None) -> View:
     """What a profile knows of a configuration, and of the settings in the template of its indices,
     None where it has none."""
-    view = _ViewBuilder(base, _known_settings(settings or {}, Gaps())).view()
+    view = _ViewBuilder(base, _known_settings(settings or {})).view()
     return replace(view, has_template=settings is not None)
 
 
-def misfits(setting: str, value: object) -> list[str]:
-    """Why a profile knows no such setting of an index; nothing where it does, or where the setting
+def wrong_setting(setting: str, value: object) -> str | None:
+    """Why a profile knows no such setting of an index; None where it does, or where the setting
     goes."""
-    gaps = Gaps()
     if not setting.startswith("index."):
-        return [f"{setting} is no setting of an index: those begin with index."]
-    if value is not None:
-        _known_settings({setting: value}, gaps)
-    return [one.message for one in gaps.missing]
+        return f"{setting} is no setting of an index: those begin with index."
+    if value is None or _known_settings({setting: value}):
+        return None
+    if setting.removeprefix("index.").lower() in keys_of_model(IndexSettings):
+        return f"{setting} takes no such value"
+    return f"no setting of an index is called {setting}"
 
 
-def _known_settings(settings: Mapping[str, object], gaps: Gaps) -> dict[str, object]:
+def _known_settings(settings: Mapping[str, object]) -> dict[str, object]:
     spelled = ((name.removeprefix("index."), _spelled(value)) for name, value in settings.items())
-    plain = [Parameter.of(name, text, HERE) for name, text in spelled]
-    return known(IndexSettings, plain, "settings of an index", gaps)
+    return known(IndexSettings, [Parameter.of(name, text, HERE) for name, text in spelled])
 
 
 @dataclass
@@ -234,7 +233,7 @@ class _ViewBuilder:
         is_flooded = False
         for address, one in self.base.of_kind("input"):
             model = INPUT_MODELS.get(one.type)
-            data = {} if model is None else self._input(one, address, model)
+            data = {} if model is None else self._input(one, model)
             if model is not None and misfit(model, data) is None:
                 self.sections["inputs", len(made)] = address
                 self.reached.append(self._engine_actions(self._ruleset_of(one)))
@@ -245,16 +244,15 @@ class _ViewBuilder:
         stand_in = None if is_flooded else self._stand_in()
         if stand_in is not None:
             self.reached.append(self._engine_actions(stand_in.text("ruleset") or ""))
-            made.append(self._input(stand_in, "input", INPUT_MODELS[stand_in.type]))
+            made.append(self._input(stand_in, INPUT_MODELS[stand_in.type]))
         self.data["inputs"] = made
         return stand_in
 
-    def _input(self, one: ScriptObject, address: str, model: type[Input]) -> dict[str, object]:
-        keys = keys_of_model(model)
-        shared = self._shared.get(one.type, ())
-        own = (each for each in (*shared, *one.parameters) if each.key in keys)
-        data = input_of(model, own, {}, address, Gaps())
-        data |= certificates(model, data, self.base.shared, Gaps())
+    def _input(self, one: ScriptObject, model: type[Input]) -> dict[str, object]:
+        data: dict[str, object] = {"type": name_of(model)}
+        data |= {"address": EVERY_ADDRESS} if issubclass(model, Listener) else {}
+        data |= known(model, (*self._shared.get(one.type, ()), *one.parameters))
+        data |= certificates(model, data, self.base.shared)
         stream = self.streams.get(self._ruleset_of(one).lower())
         return data | ({} if stream is None else {"stream": stream})
 
@@ -341,7 +339,7 @@ class _ViewBuilder:
             "type": "omelasticsearch",
             "servers": _servers(one),
             "action.resumeRetryCount": 0,
-            **known(OmelasticsearchOutput, plain, address, Gaps()),
+            **known(OmelasticsearchOutput, plain),
             **_timeout(one.text(_TIMEOUT)),
         }
         queue = _queue(one)
@@ -406,7 +404,7 @@ def _is_ruleset(one: Statement) -> bool:
 def _queue(one: ScriptObject) -> dict[str, object]:
     """The queue of an object, where it is one of a profile's.  Files whose name no profile can say
     are files all the same."""
-    queue = queue_of(one, "", Gaps())
+    queue = queue_of(one)
     unsaid = {_QUEUE_FILES[each.key] for each in one.queue if each.key in _QUEUE_FILES} - {*queue}
     queue |= {key: _stand_in_path(one.origin, key == "spoolDirectory") for key in unsaid}
     if unsaid and one.is_on(f"{QUEUE}saveOnShutdown"):
@@ -423,7 +421,7 @@ def _stand_in_path(origin: ScriptPosition, is_folder: bool) -> str:
 def _servers(one: ScriptObject) -> list[str]:
     """The addresses as profiles spell them; one of this machine where they are known only when
     rsyslogd starts, or have a login or a path."""
-    found = servers_of(one, one.is_on("usehttps"))
+    found = servers_of(one)
     made = ["" if each is None else each.geturl() for each in found]
     return made if made and all(map(_SERVER.fullmatch, made)) else ["http://127.0.0.1:9200"]
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from itertools import islice, product
 
 from tuner.rainerscript.conditions import TextTest, test_of
-from tuner.rainerscript.gaps import Inexpressible
 from tuner.rainerscript.objects import Base
 from tuner.rainerscript.script import (
     Block,
@@ -183,10 +182,7 @@ def _alternatives(condition: Expression, *, holds: bool) -> list[_Demand]:
 
 def _compared(condition: Expression, *, holds: bool) -> list[_Demand]:
     """The same of a single comparison."""
-    try:
-        test = test_of(condition)
-    except Inexpressible:
-        return [_ANY]
+    test = test_of(condition)
     if isinstance(test, frozenset):
         return [_Demand(priorities=(test if holds else EVERY - test) or EVERY)]
     if isinstance(test, TextTest) and test.negate is not holds:

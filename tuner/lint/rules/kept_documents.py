@@ -8,7 +8,6 @@ from tuner.engines.refusals import name_refusal
 from tuner.lint.kept_rule import AskedBase, Remark, of_base
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.modules.refused_bulks import refuses_type, sends_type
-from tuner.rainerscript.gaps import Inexpressible
 from tuner.rainerscript.never_json import is_for_lines, never_json
 from tuner.rainerscript.script import OFF, ScriptObject, ScriptPosition
 from tuner.rainerscript.template import TemplatePiece, TemplateProperty, template_of
@@ -153,10 +152,8 @@ def _index_pieces(asked: AskedBase, one: ScriptObject) -> tuple[TemplatePiece, .
 
 
 def _pieces(template: ScriptObject) -> tuple[TemplatePiece, ...]:
-    try:
-        return template_of(template).pieces
-    except Inexpressible:
-        return ()
+    read = template_of(template)
+    return () if read is None else read.pieces
 
 
 # What senders choose: words, which may have capitals, and texts, which may have anything.

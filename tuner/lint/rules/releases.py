@@ -174,8 +174,6 @@ def _interval_ignored(output: Output, profile: Profile) -> Iterator[str]:
         )
 
 
-TOO_NEW = frozenset({"RT421", "RT422", "RT423", "RT424", "RT425"})
-"""The rules for what an older rsyslogd does not know."""
 _too_new = partial(
     error,
     why="An rsyslogd that does not know a parameter refuses its whole configuration.",
