@@ -28,7 +28,6 @@ class RelpConnection(StreamConnection):
         self._number = 0
         self._heard = b""
         self._acknowledged = 0
-        self._finished = False
         self._open()
 
     @property

@@ -12,9 +12,9 @@ from tuner.modules.refused_bulks import TYPE_CAN_GO, TYPE_GONE
 from tuner.profile.model import Profile
 from tuner.profile.placement import action_queue, failovers
 from tuner.rainerscript.quoting import Emitted
-from tuner.render.condition import condition
 from tuner.render.document import Step
 from tuner.render.modules import Parameters, own_parameters
+from tuner.render.statements import condition
 
 DIRECT = Queue(type=QueueType.DIRECT)
 

@@ -29,7 +29,6 @@ from tuner.profile.placement import (
 from tuner.profile.stream import LookupTable, Spread
 from tuner.rainerscript.quoting import Emitted, literal, number, variable
 from tuner.render.actions import ActionGroup, deliveries
-from tuner.render.condition import condition
 from tuner.render.document import (
     Identity,
     Piece,
@@ -54,7 +53,7 @@ from tuner.render.rulesets import (
     local_ruleset,
     outputs_ruleset,
 )
-from tuner.render.stream_steps import Statement, statements, templates_of
+from tuner.render.statements import Statement, condition, statements, templates_of
 
 
 @dataclass(frozen=True)
