@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.profile.examples import small
-from tuner.engines.node import fitting_heap, heap_bytes
+from tuner.engines.node import fitting_heap
 from tuner.engines.release import Engine
 from tuner.errors import BadProfile, Refused
 from tuner.host.usage import memory_bytes
 from tuner.lab.bind import Bound, Site, bind
 from tuner.lab.nodes import nodes_here, plan_for
 from tuner.lint.load import parse_profile
+from tuner.schema.units import size_bytes
 
 PRODUCTION = """\
 name: prod
@@ -108,7 +109,7 @@ def test_the_heaps_of_all_nodes_together_take_half_of_the_memory() -> None:
     for nodes in (1, 3):
         plan = plan_for(small({"node.heap": "4096g"}), nodes_here(Path("unused"), nodes))
         assert plan.nodes == nodes
-        assert 0.5 < 2 * nodes * heap_bytes(plan.heap) / memory_bytes() <= 1
+        assert 0.5 < 2 * nodes * size_bytes(plan.heap) / memory_bytes() <= 1
 
 
 def test_a_heap_that_fits_is_kept_and_one_that_does_not_gets_half_of_the_memory() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.engine.client import JSON, EngineClient, EngineRefused, at, list_at, number_at
+from tuner.engine.client import JSON, EngineClient, EngineRefused, at, list_at, number_at, object_at
 from tuner.engine.numbering import (
     BLOCK,
     FIELD,
@@ -136,10 +136,9 @@ class FaultCount:
 
 def fault_counts(client: EngineClient) -> tuple[FaultCount, ...]:
     """What the sink did wrong so far, as it was told to."""
-    hits = client.get("/_sink/faults")["strikes"]
     return tuple(
         FaultCount(str(at(one, "fault")), number_at(one, "documents"), number_at(one, "stored"))
-        for one in (hits if isinstance(hits, list) else [])
+        for one in list_at(client.get("/_sink/faults"), "strikes")
     )
 
 
@@ -166,22 +165,20 @@ class Arrived:
 
 def arrived(client: EngineClient) -> tuple[Arrived, ...]:
     """Everything that the sink counted, by index."""
-    indices = client.get("/_sink/books")["indices"]
     return tuple(
         Arrived(
             index=str(at(one, "index")),
             documents=number_at(one, "documents"),
             runs=_runs(at(one, "runs")),
         )
-        for one in (indices if isinstance(indices, list) else [])
+        for one in list_at(client.get("/_sink/books"), "indices")
     )
 
 
 def _runs(runs: object) -> tuple[ArrivedRun, ...]:
-    members = runs.items() if isinstance(runs, dict) else ()
     return tuple(
-        ArrivedRun(str(run_id), number_at(one, "distinct"), check_of(one))
-        for run_id, one in members
+        ArrivedRun(run_id, number_at(one, "distinct"), check_of(one))
+        for run_id, one in object_at(runs).items()
     )
 
 
@@ -190,14 +187,13 @@ def check_of(answer: object) -> DeliveryCheck:
     return DeliveryCheck(
         lost=number_at(answer, "lost"),
         duplicated=number_at(answer, "duplicated"),
-        missing=_numbers(at(answer, "missing")),
-        doubled=_numbers(at(answer, "doubled")),
+        missing=_numbers(answer, "missing"),
+        doubled=_numbers(answer, "doubled"),
     )
 
 
-def _numbers(listed: object) -> tuple[int, ...]:
-    items = listed if isinstance(listed, list) else []
-    return tuple(item for item in items if isinstance(item, int))
+def _numbers(answer: object, name: str) -> tuple[int, ...]:
+    return tuple(item for item in list_at(answer, name) if isinstance(item, int))
 
 
 # Each is read by going through all documents, and has 1 % more or less than its share.
@@ -355,8 +351,7 @@ def _counts(client: EngineClient, pattern: str) -> Iterator[tuple[Numbers, Numbe
 
 def _buckets(answer: object, name: str) -> list[object]:
     """Those of an aggregation of an answer, or of one below a bucket."""
-    buckets = at(at(answer, "aggregations") or answer, name, "buckets")
-    return buckets if isinstance(buckets, list) else []
+    return list_at(at(answer, "aggregations") or answer, name, "buckets")
 
 
 def _tally(counts: Iterable[tuple[Numbers, Numbers]], sent: SentEvents) -> DeliveryCheck:

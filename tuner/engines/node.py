@@ -6,6 +6,7 @@ from tuner.engines.settings import settings_of, static
 from tuner.schema.parameter import parameter
 from tuner.schema.scalars import ByteSize, Heap, Percentage, Positive, Switch
 from tuner.schema.section import Section
+from tuner.schema.units import size_bytes
 
 
 class Node(Section):
@@ -95,13 +96,6 @@ class Node(Section):
 
 NODE_SETTINGS = settings_of(Node)
 
-_UNITS = {"m": 1024**2, "g": 1024**3}
-
-
-def heap_bytes(heap: str) -> int:
-    """A heap as profiles write it ("4g", "512m") in bytes."""
-    return int(heap[:-1]) * _UNITS[heap[-1]]
-
 
 def fitting_heap(heap: str, memory_bytes: int) -> str:
     """`heap`, or half of the machine's memory if that is less. Elasticsearch's own advice: at most
@@ -109,7 +103,7 @@ def fitting_heap(heap: str, memory_bytes: int) -> str:
     (docs/reference/setup/important-settings/heap-size).
     """
     half = memory_bytes // 2
-    if heap_bytes(heap) <= half:
+    if size_bytes(heap) <= half:
         return heap
-    gib = half // _UNITS["g"]
-    return f"{gib}g" if gib > 0 else f"{half // _UNITS['m']}m"
+    gib = half // 1024**3
+    return f"{gib}g" if gib > 0 else f"{half // 1024**2}m"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tuner.engines.index import MappingStyle
-from tuner.engines.node import heap_bytes
 from tuner.engines.release import Engine
 from tuner.modules.field import Preset
 from tuner.modules.imtcp import ImtcpInput
@@ -14,7 +13,7 @@ from tuner.modules.queue import SEGMENTED_SINCE
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile
 from tuner.profile.stream import Spread
-from tuner.schema.units import seconds
+from tuner.schema.units import seconds, size_bytes
 from tuner.space.knob import Level
 
 _POOLED_IMTCP = 2504
@@ -123,7 +122,7 @@ def buffer_in_percent(profile: Profile) -> bool:
 def heaps(profile: Profile) -> tuple[Level, ...]:
     """Half of it, itself, and twice as much; in megabytes, but for the one that is written."""
     heap = profile.node.heap
-    megabytes = heap_bytes(heap) // 1024**2
+    megabytes = size_bytes(heap) // 1024**2
     sizes = (megabytes // 2, megabytes, megabytes * 2)
     return tuple(_heap(size) if size != megabytes else heap for size in sizes)
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from tuner.engines.node import heap_bytes
 from tuner.lint.each import Placed, each, engine_outputs, where_durable
 from tuner.lint.rules.settings import SETTINGS
 from tuner.lint.rules.transport import REMOTE, remote_servers
@@ -91,7 +90,7 @@ def _refresh_beyond_freshness(output: OmelasticsearchOutput, profile: Profile) -
 def _large_heap(profile: Profile) -> Iterator[Complaint]:
     """Elasticsearch sizes its own heap to 31 GB at most."""
     heap = profile.node.heap
-    if heap_bytes(heap) > heap_bytes(_LARGEST_HEAP):
+    if size_bytes(heap) > size_bytes(_LARGEST_HEAP):
         yield Complaint(
             ("node", "heap"),
             f"a heap of {heap} loses Java's compressed object pointers and holds less than one of "
@@ -195,7 +194,7 @@ def pressure_bytes(profile: Profile) -> int:
     """The most memory that a node allows for all bulks in flight."""
     limit = profile.node.indexing_pressure_memory_limit or _PRESSURE
     if limit.endswith("%"):
-        return int(heap_bytes(profile.node.heap) * float(limit[:-1]) / 100)
+        return int(size_bytes(profile.node.heap) * float(limit[:-1]) / 100)
     return engine_bytes(limit) or 0
 
 
