@@ -69,7 +69,11 @@ def test_a_profile_stands_on_top_of_what_runs_and_renders_it_byte_for_byte(
     (tmp_path / "site").mkdir()
     done = RUN.invoke(app, ["import", "etc/rsyslog.conf", "-o", "site/prod.yaml"])
     assert (done.exit_code, done.stdout) == (0, "site/prod.yaml\n"), done.stderr
-    assert "etc/rsyslog.conf stays as it is; 1 action goes into an engine" in done.stderr
+    assert "etc/rsyslog.conf stays as it is.\nA search can change these parameters" in done.stderr
+    assert "  etc/rsyslog.d/50-es.conf:1:1: action[es]: " in done.stderr
+    shown = RUN.invoke(app, ["import", "etc/rsyslog.conf", "--output", "json"])
+    tunable = json.loads(shown.stdout)["tunable"]
+    assert [one["address"] for one in tunable] == ["main_queue", "action[es]"]
     # Places are those of the file as it was named, from this folder.
     assert "\netc/rsyslog.d/50-es.conf:1:1: warning: " in done.stderr
     profile = load_profile(Path("site/prod.yaml")).profile

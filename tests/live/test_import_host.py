@@ -30,7 +30,7 @@ def test_what_a_host_runs_and_includes_is_kept_beside_the_profile(tmp_path: Path
         assert "/etc/no-such.conf cannot be read: No such file or directory" in missing.err
         done = tune(*asked, folder=tmp_path)
         assert done.code == 0, done.err
-        assert "no action of collector:/etc/rsyslog.conf goes into" in done.err
+        assert "collector:/etc/rsyslog.conf stays as it is." in done.err
         kept = tmp_path / "p.files"
         assert (kept / drop_in[1:]).read_text(encoding="utf-8") == INPUT.format(port=1514)
         assert not list(kept.rglob("*.disabled"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from posixpath import normpath
 from typing import Annotated
@@ -19,16 +19,19 @@ from tuner.cli.options import OutputOption, RsyslogdOption
 from tuner.cli.profiles import name_for
 from tuner.deploy.files import HostFiles
 from tuner.deploy.target import RemoteHost
-from tuner.errors import BadUsage, ProgramMissing
+from tuner.errors import BadUsage, ProgramMissing, Refused
 from tuner.host.programs import choose_rsyslogd, rsyslog_version, version_in
+from tuner.lab.bind import require_bindable
 from tuner.lint.lint import summary
 from tuner.lint.load import parse_profile
+from tuner.profile.model import Profile
 from tuner.profile.starter import on_top_of
 from tuner.rainerscript.configuration import Configuration, configuration, require_read
 from tuner.rainerscript.hiding import hidden
 from tuner.rainerscript.native_yaml import is_native_yaml
 from tuner.rainerscript.tokens import SURROGATES
 from tuner.render.tree import write_new
+from tuner.report.tunable import page, tunable_objects
 from tuner.validate.layers import Layer, rsyslogd_layer
 from tuner.validate.rsyslogd import translated
 
@@ -95,7 +98,8 @@ def import_(
     newer, and the translation kept beside the profile.
 
     The profile is loaded and linted at once.  Where rsyslogd is installed, rsyslogd -N1 reads the
-    configuration, and its verdict is printed.
+    configuration, and its verdict is printed.  Then it lists, each with its place, what a search
+    can change, and what a lab leaves out or replaces.
     """
     choose_rsyslogd(rsyslogd)
     machine = _machine(host, inventory)
@@ -109,11 +113,13 @@ def import_(
     if profile is not None:
         _write(profile, text, original.kept)
     verdict = rsyslogd_layer(loaded)
+    described = _described(loaded.profile)
     fields: dict[str, object] = {
         "profile": None if profile is None else str(profile),
         "text": text,
         "files": original.files,
         "rsyslogd": {"accepted": verdict.passed, "remark": verdict.remark},
+        **described.fields,
     }
     print_result(output, "import", fields, text.rstrip("\n") if profile is None else called)
     for line in summary(loaded.warnings):
@@ -121,14 +127,33 @@ def import_(
     say(_verdict_on(original.called, verdict))
     for line in verdict.notes:
         say(line)
-    of_engine = len(loaded.profile.indexed)
-    actions = "action goes" if of_engine == 1 else "actions go"
-    if of_engine:
-        say(f"{original.called} stays as it is; {of_engine} {actions} into an engine, and search "
-            "finds better parameters for what leads there")  # fmt: skip
-    else:
-        say(f"no action of {original.called} goes into Elasticsearch or OpenSearch: search has "
-            "nothing to measure")  # fmt: skip
+    say(f"{original.called} stays as it is.")
+    for line in described.lines:
+        say(line)
+
+
+@dataclass(frozen=True)
+class _Described:
+    """What of a configuration can be tuned, and what a lab replaces: in lines, and as data."""
+
+    lines: Sequence[str]
+    fields: Mapping[str, object] = field(default_factory=dict)
+
+
+def _described(profile: Profile) -> _Described:
+    if profile.base is None or not profile.indexed:
+        nothing = "No action goes into Elasticsearch or OpenSearch: search has nothing to measure."
+        return _Described([nothing])
+    try:
+        bound = require_bindable(profile, profile.release.rsyslog)
+    except Refused as refused:
+        return _Described([f"A lab cannot measure it: {refused}"], {"unmeasured": str(refused)})
+    kept, replaced = profile.base.kept, bound.script.replaced if bound.script else ()
+    fields = {
+        "tunable": [asdict(one) for one in tunable_objects(profile, kept)],
+        "replaced": [asdict(one.origin) | {"what": one.what, "used": one.used} for one in replaced],
+    }
+    return _Described([*page(profile, kept, replaced)], fields)
 
 
 def _machine(host: str | None, inventory: Path | None) -> RemoteHost | None:

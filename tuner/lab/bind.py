@@ -194,8 +194,9 @@ def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
     return Bound(checked, tuple(substitutions(_plain(profile), used)), inputs)
 
 
-def require_bindable(profile: Profile, rsyslog: str) -> None:
-    """Raise Refused for what no lab with this rsyslog can measure, before one is started."""
+def require_bindable(profile: Profile, rsyslog: str) -> Bound:
+    """The profile as a lab with this rsyslog would run it, before one is started.  Raises Refused
+    for what no lab can measure."""
     release = profile.release
     on_paper = Site(
         engine_urls=("http://127.0.0.1:9200",),
@@ -214,7 +215,8 @@ def require_bindable(profile: Profile, rsyslog: str) -> None:
         lines = is_headless(profile)
         urls, prefix, spool = on_paper.engine_urls, on_paper.index_prefix, on_paper.spool
         site = BaseSite(urls, prefix, spool, _ON_PAPER, headless=lines)
-        lab_script(profile.base.kept, bound.inputs, site)
+        bound = bound.with_script(lab_script(profile.base.kept, bound.inputs, site))
+    return bound
 
 
 def port_counts(profile: Profile) -> list[int]:

@@ -1,0 +1,76 @@
+"""What of a configuration a search can change, and what a lab does not run of it, on one page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tuner.lab.base_script import LEFT_OUT, Replaced
+from tuner.profile.base import KeptBase
+from tuner.profile.model import Profile
+from tuner.profile.names import full_name
+from tuner.space.knobs import knobs
+
+_MOST_LINES = 15
+
+
+@dataclass(frozen=True)
+class TunableObject:
+    """An object of a configuration, where it stands ("" where it is not written), and its
+    parameters that a search can change."""
+
+    address: str
+    place: str
+    parameters: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.place or 'not written'}: {self.address}: {', '.join(self.parameters)}"
+
+
+def tunable_objects(profile: Profile, kept: KeptBase) -> tuple[TunableObject, ...]:
+    """The objects that a search of this profile can change."""
+    names = [full_name(profile, str(knob.path)) for knob in knobs(profile)]
+    parameters: dict[str, list[str]] = {}
+    for name in names:
+        found = kept.written.place_of(name)
+        address = "template" if found is None else found[0]
+        parameters.setdefault(address, []).append(name.removeprefix(f"{address}."))
+    return tuple(
+        TunableObject(address, _place(kept, address), tuple(of_address))
+        for address, of_address in parameters.items()
+    )
+
+
+def page(profile: Profile, kept: KeptBase, replaced: Sequence[Replaced]) -> Iterator[str]:
+    """The page in lines; `replaced` is what a lab does not run as it stands."""
+    yield "A search can change these parameters, each where it stands:"
+    yield from _listed(tunable_objects(profile, kept))
+    flooded = [kept.view.sections.get(("inputs", n)) for n in profile.flooded_numbers]
+    entrances = [f"{one} ({_place(kept, one)})" for one in flooded if one is not None]
+    yield f"It sends traffic to {' and '.join(entrances) or 'an input of its own'}."
+    gone = [one for one in replaced if one.used == LEFT_OUT]
+    if gone:
+        yield (
+            "Its lab leaves out what takes events of this host, runs programs or sends to others, "
+            "and what it has no part for:"
+        )
+        yield from _listed(gone)
+    changed = [f"{one}: {one.used}" for one in replaced if one.used != LEFT_OUT]
+    if changed:
+        yield "Its lab replaces:"
+        yield from _listed(changed)
+    yield "All else runs there as it stands, with servers, ports, index names and folders of a lab."
+
+
+def _place(kept: KeptBase, address: str) -> str:
+    """Where an object stands; "" where it is not written."""
+    found = kept.written.objects.get(address)
+    if found is not None:
+        return str(found.origin)
+    return kept.given.file if address == "template" and kept.given is not None else ""
+
+
+def _listed(lines: Sequence[object]) -> Iterator[str]:
+    yield from (f"  {line}" for line in lines[:_MOST_LINES])
+    if len(lines) > _MOST_LINES:
+        yield f"  and {len(lines) - _MOST_LINES} more, which --output json lists"
