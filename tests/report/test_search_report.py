@@ -24,7 +24,6 @@ from tuner.report.sections import FileDiff
 from tuner.schema.numerals import percent
 from tuner.search.effects import EffectRatio, effects_of, experiments
 from tuner.search.study import BASELINE, Ending, Phase, Study, Trial
-from tuner.search.times import times
 from tuner.search.verdict import Claim, judge
 from tuner.space.table import REPLY_FILTER
 
@@ -57,8 +56,7 @@ def test_every_section_stands_in_all_reports_under_its_own_anchor(study: Study) 
     assert len(set(anchors)) == len(anchors)
     text, shown = report_markdown(report), seen(page(report))
     for one in report.sections:
-        # Markdown draws nothing, and what changes gave stands beside them.
-        assert one.anchor == "effects" or f"\n## {one.heading}\n" in text
+        assert f"\n## {one.heading}\n" in text
         assert ("h2", {"id": one.anchor}) in shown.elements
         assert ("a", {"href": f"#{one.anchor}"}) in shown.elements
 
@@ -109,76 +107,10 @@ def test_a_search_that_was_interrupted_says_so(study: Study) -> None:
     assert "The search was interrupted." not in markdown(study)
 
 
-def test_the_shares_of_the_time_add_up(study: Study) -> None:
-    *parts, whole = rows(section(markdown(study), "The search"))
-    shares = [float(row[3].removesuffix(" %")) for row in parts]
-    assert sum(shares) == pytest.approx(100.0, abs=0.06 * len(shares))
-    assert whole[3] == "100.0 %"
-    assert sum(int(row[1]) for row in parts if row[1] != "-") == len(study.trials) == int(whole[1])
-    assert any("restarts of the engine" in row[0] for row in parts)
-
-
-def test_every_phase_has_its_row_and_the_warm_up_measures_nothing(study: Study) -> None:
-    shown = rows(section(markdown(study), "The search"))
-    names = [row[0] for row in shown]
-    for phase in {one.phase for one in study.trials}:
-        assert sum(name.startswith(phase.value) for name in names) == 1
-    (warm_up,) = [one for one in shown if one[0].startswith("warm-up")]
-    assert warm_up[4] == "-"
-
-
-def test_the_overhead_comes_with_its_items_and_the_number_of_trials(study: Study) -> None:
-    found = times(study).overhead
-    assert found is not None
-    text = section(markdown(study), "The search")
-    assert f"took {found.median_s:.1f} s beside its window" in text
-    assert f"median of {found.trials} without a restart" in text
-    for item in ("start", "warm-up", "drain", "settle", "stop"):
-        assert re.search(rf"{item} \d+\.\d s", text)
-
-
-def test_it_is_said_whether_the_climb_went_beyond_the_recipes(study: Study) -> None:
-    chosen = judge(study).chosen
-    first = next(one for one in study.of(Phase.SEARCH) if one.changes == chosen)
-    said = f"the best point is that of trial {first.number} ({first.why}), better than every recipe"
-    assert said in section(markdown(study), "The search")
-    recipe = replace(first, why="recipe: large bulks")
-    trials = tuple(recipe if one is first else one for one in study.trials)
-    text = section(markdown(replace(study, trials=trials)), "The search")
-    assert "(recipe: large bulks): none of the " in text
-    tried = {one.number for one in study.of(Phase.SEARCH)}
-    alone = [one for one in trials if one.number not in tried or one is recipe]
-    text = section(markdown(replace(study, trials=tuple(alone))), "The search")
-    assert "(recipe: large bulks)\n" in text
-    assert "0 other points" not in text
-
-
-def test_it_is_said_where_all_that_was_kept_is_in_a_recipe(
-    study: Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    verdict = judge(study)
-    monkeypatch.setattr("tuner.report.result.judge", lambda _: verdict)
-    other = next(one for one in study.of(Phase.SEARCH) if one.changes != verdict.chosen)
-    recipe = replace(other, why="recipe: filtered replies", changes=verdict.confirmed)
-    trials = tuple(recipe if one is other else one for one in study.trials)
-    text = section(markdown(replace(study, trials=trials)), "The search")
-    said = f"what was kept of it is in trial {other.number} too (recipe: filtered replies)"
-    assert said in text
-
-
-def test_the_share_of_measuring_is_that_of_the_budget(study: Study) -> None:
-    text = section(markdown(study), "The search")
-    assert f"{times(study).measuring * 100:.1f} % of the budget of 16 min 40 s" in text
-
-
-def test_a_search_that_measured_nothing_says_nothing_of_time(study: Study) -> None:
-    assert "\n## The search\n" not in markdown(replace(study, trials=()))
-
-
 def effect_rows(study: Study) -> list[list[str]]:
     """What is said of each change that was chosen: of those recommended, then of the removed."""
     text = markdown(study)
-    given = text.partition("\n## What each change gave\n")[2].partition("\n## ")[0]
+    given = text.partition("\n## Taken back before the confirmation\n")[2].partition("\n## ")[0]
     removed = rows(given) if "| change |" in given else []
     return rows(section(text, "What to change")) + removed
 
@@ -309,7 +241,7 @@ def test_what_was_taken_back_is_listed_apart_with_why(study: Study) -> None:
 
     told = replace(study, trials=tuple(map(retold, study.trials)))
     verdict, text = judge(told), markdown(told)
-    given = section(text, "What each change gave")
+    given = section(text, "Taken back before the confirmation")
     then = effects_of(told.trials, verdict.chosen)
     assert then is not None
     together = interval(then.of(*then.taken_back))
@@ -328,7 +260,7 @@ def test_without_a_claim_no_change_is_given_an_effect(study: Study) -> None:
     unclaimed = replace(study, trials=trials)
     assert judge(unclaimed).claim is Claim.NOT_SHOWN
     assert "what it gave" not in markdown(unclaimed)
-    assert "What each change gave" not in markdown(unclaimed)
+    assert "Taken back" not in markdown(unclaimed)
 
 
 def test_an_unfinished_report_has_no_empty_section(study: Study) -> None:
@@ -348,8 +280,7 @@ def test_an_unfinished_report_has_no_empty_section(study: Study) -> None:
 
 def test_programs_get_the_same(study: Study) -> None:
     found = json.loads(json.dumps(report_json(analyse(study))))
-    assert found["times"]["total_s"] == study.trials[-1].ended_s
-    assert found["times"]["overhead"]["parts"]["warm_up_s"] > 0
+    assert (found["schema"], found["kind"]) == (7, "search")
     paths = [path for group in found["effects"] for path, _ in group["changes"]]
     assert sorted(paths) == sorted(dict(judge(study).chosen))
     assert found["effects"][0]["estimate"].keys() == {"ratio", "low", "high"}

@@ -38,19 +38,6 @@ class Spent:
         """All of it."""
         return float(sum(getattr(self, one.name) for one in fields(self)))
 
-    @property
-    def overhead_s(self) -> float:
-        """What the trial took beside its window, without a restart of the engine."""
-        return self.total_s - self.window_s - self.restart_s
-
-    @property
-    def by_name(self) -> dict[str, float]:
-        """The seconds of each part of a run itself, by what it is called."""
-        return {
-            one.value.removesuffix("_s").replace("_", "-"): getattr(self, one.value)
-            for one in TrialPart
-        }
-
 
 class TrialPart(Enum):
     """A part of a trial, by the field of `Spent` that holds its seconds."""

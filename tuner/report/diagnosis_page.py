@@ -27,6 +27,7 @@ from tuner.report.sections import (
     Block,
     Bullets,
     Caution,
+    Columns,
     FirstScreen,
     Number,
     Paragraph,
@@ -35,7 +36,6 @@ from tuner.report.sections import (
     ReportSection,
     Subheading,
     Table,
-    beside_one_another,
     bullets,
 )
 from tuner.schema.numerals import counted, eps
@@ -97,10 +97,10 @@ def _sections(number: int, host: Diagnosed) -> Iterator[ReportSection]:
         findings += [Subheading(f"{place}. {headline(one)}"), Bullets(tuple(finding_lines(one)))]
     told = findings or [Paragraph(verdict(host))]
     yield ReportSection(f"findings-{number}", f"Findings{of}", tuple(told), "findings")
-    plots = tuple(beside_one_another(*_plots(number, host)))
+    plots = Columns(tuple((plot,) for plot in _plots(number, host)))
     rows = tuple(output_rows(host.course))
     sent = (Table("Outputs", OUTPUT_HEADER, rows),) if rows else ()
-    yield ReportSection(f"course-{number}", f"Over time{of}", (*plots, *sent), "over time")
+    yield ReportSection(f"course-{number}", f"Over time{of}", (plots, *sent), "over time")
     untold = (*bullets(host.untold),)
     yield ReportSection(
         f"untold-{number}", f"What these counters do not tell{of}", untold, "untold"

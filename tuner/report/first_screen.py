@@ -254,9 +254,6 @@ def _gain(ratio: float) -> str:
     return f"{gain:+.1f} %" if abs(gain) < 10 else f"{gain:+.0f} %"
 
 
-_CPU = "CPU per event"
-
-
 def numbers(result: StudyResult) -> Iterator[Number]:
     """What the verdict rests on; of a search that was not confirmed, what is known."""
     claimed = result.verdict.claimed
@@ -284,19 +281,9 @@ def _compared(result: StudyResult, claimed: Comparison) -> Iterator[Number]:
     over += "adjusted, " if claimed.is_adjusted else ""
     yield Number("gain", percent(claimed.ratio), f"{over}95 % interval {low} to {high}")
     yield rates(result, claimed)
-    if claimed.by_speed is not None:
-        raw, adjusted = claimed.by_speed.raw, claimed.by_speed.adjusted
-        both = f"{percent(raw.ratio)}, {percent(adjusted.ratio)}"
-        yield Number("raw, adjusted", both, claimed.by_speed.counts.value)
     chance = f"fresh, exact sign-flip p {p_value(claimed.p)}"
     yield Number("evidence", f"{claimed.pairs} pairs", chance)
     yield Number("minimum detectable gain", share(claimed.detectable), "80 % power at 5 % error")
-    for figure, comparison in compared_figures(result.verdict, is_sink=result.is_sink):
-        if _CPU in figure.name:
-            before, after = map(figure.write, figure.averages(comparison))
-            is_bad = figure.got_worse(comparison)
-            detail = f"{before} -> {after}, {_averaged(comparison)}"
-            yield Number(figure.name, percent(comparison.ratio), detail, is_bad)
 
 
 def rates(result: StudyResult, claimed: Comparison) -> Number:

@@ -94,7 +94,7 @@ def _block(block: Block) -> Iterator[str]:
             yield _list(lines)
         case Table():
             yield _table(block)
-        case Plot(title=heading, figures=table, is_listed=True) | Folded(heading, table):
+        case Plot(title=heading, figures=table) | Folded(heading, table):
             yield f"### {_plain(heading)}"
             yield _table(table)
         case Subheading(text):
@@ -103,7 +103,7 @@ def _block(block: Block) -> Iterator[str]:
             yield f"### {_plain(path)}"
             yield _fenced(shown("\n".join(lines)))
         case _:
-            """A plot that Markdown cannot draw, or a note for paper."""
+            """A note for paper."""
 
 
 def _list(lines: Iterable[str]) -> str:

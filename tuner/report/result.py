@@ -27,7 +27,6 @@ from tuner.schema.numerals import eps, significant
 from tuner.search.effects import EffectRatio
 from tuner.search.pairs import Pair, is_repaired, pairs_of
 from tuner.search.study import BASELINE, HERE, Changes, Phase, Study, Trial
-from tuner.search.times import Times, times
 from tuner.search.verdict import Claim, Loss, Verdict, disqualified, judge, losses
 from tuner.space.guarantees import Concession, Guarantee, concessions, opened
 from tuner.space.knob import Knob, Level
@@ -267,7 +266,6 @@ class StudyResult:
 
     study: Study
     verdict: Verdict
-    times: Times
     written: LoadedProfile
     knobs: Mapping[str, Knob]
     opened: tuple[Guarantee, ...]
@@ -428,7 +426,6 @@ def analyse(study: Study) -> StudyResult:
     return StudyResult(
         study=study,
         verdict=verdict,
-        times=times(study),
         written=written,
         knobs={knob.path: knob for knob in knobs(profile, allow)},
         opened=opened(profile, (*profile.search.allow, *allow)),

@@ -3,15 +3,13 @@ files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuner.lint.candidate import candidate
 from tuner.measure.measurement import Failure, PacedMeasurement
 from tuner.measure.paired import Comparison
-from tuner.measure.stages import Stages
 from tuner.render.artefacts import render
 from tuner.render.tree import unified
 from tuner.report.drawing import Colour
@@ -42,18 +40,13 @@ from tuner.report.sections import (
     ReportSection,
     Subheading,
     Table,
-    beside_one_another,
     bullets,
 )
 from tuner.schema.numerals import eps, percent
-from tuner.search.study import BASELINE, SCORED, Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-
-_NAMES = ("p50", "p95", "p99", "largest")
 
 
 def pairs_plot(result: StudyResult) -> Plot | None:
@@ -80,7 +73,7 @@ def pairs_plot(result: StudyResult) -> Plot | None:
         figure.legend(loc="outside lower center", ncols=2)
 
     title, header, rows = _every_pair(result)
-    return Plot("pairs", title, says, 300, paint, header, rows, is_listed=True)
+    return Plot("pairs", title, says, 300, paint, header, rows)
 
 
 def _paint_rates(axes: Axes, rates: list[tuple[float, float]]) -> None:
@@ -111,122 +104,9 @@ def _paint_changes(axes: Axes, rates: list[tuple[float, float]], claimed: Compar
     axes.set_title("change, and the mean with its interval", color=Colour.MUTED.value)
 
 
-def freshness_plot(result: StudyResult) -> Plot | None:
-    """The percentiles of both sides with the limit; None where they were not seen."""
-    sides = {
-        side: (fresh.p50, fresh.p95, fresh.p99, fresh.max)
-        for side, run in result.fresh.items()
-        if (fresh := run.freshness_s) is not None
-    }
-    if not sides:
-        return None
-    limit_s = result.study.header.limits.freshness_p99_s
-    offered = next(iter(result.fresh.values())).offered_per_second
-    title = "How long an event takes until a search finds it"
-    says = (
-        f"At a fixed {eps(offered)} events per second, from when an event was due until a search "
-        f"finds it; the guardrail allows {limit_s:g} s at p99."
-    )
-
-    rows = tuple((side, *(f"{one:.2f} s" for one in each_s)) for side, each_s in sides.items())
-    paint = partial(_paint_freshness, sides, limit_s)
-    return Plot("freshness", title, says, 220, paint, ("", *_NAMES), rows)
-
-
-def _paint_freshness(
-    sides: Mapping[str, tuple[float, ...]], limit_s: float, figure: Figure
-) -> None:
-    axes = figure.subplots()
-    thick = 0.8 / len(sides)
-    longest_s = max(map(max, sides.values()))
-    for side, (name, each_s) in enumerate(sides.items()):
-        rows = [number + (side - (len(sides) - 1) / 2) * thick for number in range(len(_NAMES))]
-        colour = Colour.WRITTEN if name == AS_WRITTEN else Colour.BEST
-        bars = axes.barh(rows, each_s, thick * 0.9, color=colour.value, alpha=0.85,
-                         label=name)  # fmt: skip
-        axes.bar_label(bars, fmt="%.1f s", padding=3, fontsize=9)
-    if limit_s <= longest_s * 1.5:
-        axes.axvline(limit_s, color=Colour.BAD.value, linewidth=1.2, linestyle="--",
-                     label="limit of p99")  # fmt: skip
-    axes.set_xlim(0, max(longest_s, limit_s if limit_s <= longest_s * 1.5 else 0) * 1.15)
-    axes.set_yticks(range(len(_NAMES)), _NAMES)
-    axes.invert_yaxis()
-    axes.grid(visible=False, axis="y")
-    axes.set_xlabel("seconds")
-    figure.legend(loc="outside lower center", ncols=3)
-
-
-_StageUse = tuple[str, float, float]
-"""A stage, and the share of its time, from 0 to 1, that it was busy, and that it was ready to run
-while no core was free."""
-
-
-def _uses(stages: Stages) -> Iterator[_StageUse]:
-    """The stages in the order of an event's way, the machine last."""
-    yield "sender", stages.sender_cpu, 0.0
-    yield "busiest input thread", stages.input_cpu, 0.0
-    yield "main queue workers", stages.main.cpu, stages.main.runnable
-    if stages.action is not None:
-        yield "action workers", stages.action.cpu, stages.action.runnable
-    yield "engine", stages.engine_cpu, 0.0
-    yield "disk", stages.io_wait, 0.0
-    yield "all cores here", stages.machine_cpu, 0.0
-
-
-def stages_plot(result: StudyResult) -> Plot | None:
-    """The stages of the last confirming runs; None where nothing was confirmed."""
-    sides = {
-        name: tuple(_uses(run.verdict.stages))
-        for name, run in result.last_runs
-        if run.verdict is not None
-    }
-    if not sides:
-        return None
-    title = "How busy each stage was"
-    says = (
-        "Shares of the window in the last confirming runs: threads by the core that each can use, "
-        "the engine by its cores, the disk by the time in which cores idled for it; the light end "
-        "is time in which a thread was ready and had no core."
-    )
-
-    def paint(figure: Figure) -> None:
-        panels = figure.subplots(len(sides), 1, sharex=True, squeeze=False)[:, 0]
-        for axes, (name, stages) in zip(panels, sides.items(), strict=True):
-            _paint_stages(axes, name, stages)
-
-    rows = tuple(
-        (name, stage, f"{busy:.0%}", f"{ready:.0%}" if ready else "-")
-        for name, stages in sides.items()
-        for stage, busy, ready in stages
-    )
-    header = ("", "stage", "busy", "ready without a core")
-    height = 40 + 150 * len(sides)
-    return Plot("stages", title, says, height, paint, header, rows)
-
-
-def _paint_stages(axes: Axes, name: str, uses: tuple[_StageUse, ...]) -> None:
-    colour = Colour.WRITTEN if name == AS_WRITTEN else Colour.BEST
-    stages, busy, ready = zip(*uses, strict=True)
-    busy_percent, ready_percent = ([one * 100 for one in shares] for shares in (busy, ready))
-    axes.barh(stages, busy_percent, color=colour.value)
-    ends = axes.barh(stages, ready_percent, left=busy_percent, color=colour.value, alpha=0.35)
-    axes.bar_label(ends, [f"{one:.0%}" for one in busy], padding=3, fontsize=9)
-    axes.set_xlim(0, 112)
-    axes.xaxis.set_major_formatter("{x:.0f} %")
-    axes.set_title(name, color=Colour.MUTED.value)
-    axes.invert_yaxis()
-    axes.grid(visible=False, axis="y")
-
-
-_OPEN_LOOP = (
-    "Open loop: events go out on a fixed schedule, and are timed from when they were due until a "
-    "search finds them."
-)
-
-
 def evidence(result: StudyResult) -> ReportSection:
     """Every pair of the confirmation, what the pairs compare, and both sides at a fixed rate."""
-    blocks: list[Block] = beside_one_another(pairs_plot(result), freshness_plot(result))
+    blocks: list[Block] = [plot] if (plot := pairs_plot(result)) is not None else []
     if result.verdict.claimed is not None:
         means = ("geometric means", AS_WRITTEN, BEST, "change", "95 % interval")
         blocks.append(Subheading("What the pairs compare"))
@@ -238,7 +118,12 @@ def evidence(result: StudyResult) -> ReportSection:
     if result.fixed_rate:
         columns = ("", "offered per second", "freshness", "CPU per event, rsyslogd and engine")
         rows = tuple(_fixed_rate_row(run) for run in result.fixed_rate)
-        blocks += [Subheading("At a fixed rate"), Paragraph(_OPEN_LOOP)]
+        open_loop = (
+            "Open loop: events go out on a fixed schedule, and are timed from when they were due "
+            "until a search finds them; the guardrail allows "
+            f"{result.study.header.limits.freshness_p99_s:g} s at p99."
+        )
+        blocks += [Subheading("At a fixed rate"), Paragraph(open_loop)]
         blocks.append(Table("At a fixed rate", columns, rows))
     if result.losses:
         blocks += [Subheading("Trials that lost or doubled events"), losses_table(result)]
@@ -280,7 +165,7 @@ def _comparisons(result: StudyResult) -> Iterator[tuple[str, ...]]:
 
 def _claimed(result: StudyResult) -> Iterator[str]:
     """What the claim is made of."""
-    verdict, claimed = result.verdict, result.verdict.claimed
+    claimed = result.verdict.claimed
     if claimed is not None:
         if claimed.by_speed is not None:
             yield f"of that claim: {raw_and_adjusted(claimed)}"
@@ -291,24 +176,6 @@ def _claimed(result: StudyResult) -> Iterator[str]:
                 "the claim is the smaller of the first two: settings that postpone work look good "
                 "in a window and not beyond it"
             )
-    best = _search_best(result.study)
-    if best is not None and verdict.eps is not None:
-        yield (
-            f"the best trial of the search looked like {percent(best)}; only the pairs, measured "
-            "after the choice, support a claim"
-        )
-
-
-def _search_best(study: Study) -> float | None:
-    """The best trial of the search over the first baseline: what luck makes it look like."""
-    scored = [
-        (trial.changes, trial.measurement.eps)
-        for trial in study.trials
-        if trial.phase in SCORED and trial.measurement is not None
-    ]
-    baseline = [rate for changes, rate in scored if changes == BASELINE]
-    others = [rate for changes, rate in scored if changes != BASELINE]
-    return max(others) / baseline[0] if baseline and others else None
 
 
 def _fixed_rate_row(run: FixedRateRun) -> tuple[str, ...]:
@@ -324,8 +191,7 @@ def _fixed_rate_row(run: FixedRateRun) -> tuple[str, ...]:
 
 def limits(result: StudyResult) -> ReportSection:
     """What limits the profile as written and the best found, by their last confirming runs."""
-    stages = stages_plot(result)
-    blocks: list[Block] = [] if stages is None else [stages]
+    blocks: list[Block] = []
     columns = []
     for side, run in result.last_runs:
         bottleneck = [] if run.verdict is None else bottleneck_blocks(run.verdict)

@@ -7,26 +7,25 @@ import math
 import shlex
 import statistics
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic_core import to_jsonable_python
 
 from tuner.lint.repairs import every_change
 from tuner.measure.paired import FEWEST_PAIRS
 from tuner.report.first_screen import first_screen, numbers, rates
-from tuner.report.result import Doubted, EffectGroup, StudyResult
+from tuner.report.result import StudyResult
 from tuner.report.search_evidence import diff, evidence, limits
 from tuner.report.search_sections import (
     change,
-    course,
     effect_text,
-    effects,
     how,
     how_effects_are_known,
     not_traded,
     open_questions,
     sure,
+    taken_back,
 )
 from tuner.report.search_trials import trials
 from tuner.report.sections import (
@@ -39,13 +38,13 @@ from tuner.report.sections import (
 )
 from tuner.schema.numerals import share
 from tuner.search.budget import FEWEST_CALIBRATING, FEWEST_SEARCH_TRIALS
-from tuner.search.study import SCHEMA, Ending, Options, Study
-from tuner.search.times import Times
-from tuner.search.verdict import Claim, Loss, Verdict
+from tuner.search.study import Ending, Options
+from tuner.search.verdict import Claim
 from tuner.space.knob import Level, level_text
 
+SCHEMA = 7
 SECTIONS: tuple[Callable[[StudyResult], ReportSection], ...] = (
-    evidence, effects, sure, limits, diff, not_traded, open_questions, course, how, trials,
+    evidence, taken_back, sure, limits, diff, not_traded, open_questions, how, trials,
 )  # fmt: skip
 """The sections below the first screen, in order; one without blocks is left out."""
 
@@ -143,33 +142,28 @@ def _again(options: Options) -> list[str]:
     return words if options.repairs else [*words, "--no-repair"]
 
 
-_STUDY = TypeAdapter(Study)
-_VERDICT = TypeAdapter(Verdict)
-_EFFECTS = TypeAdapter(tuple[EffectGroup, ...])
-_TIMES = TypeAdapter(Times)
-_LOSSES = TypeAdapter(tuple[Loss, ...])
-_DOUBTS = TypeAdapter(tuple[Doubted, ...])
-
-
 def report_json(result: StudyResult) -> dict[str, object]:
-    """The verdict with what explains it, the time and every trial, under a schema number that grows
-    when the shape changes."""
-    return {
-        "schema": SCHEMA,
-        "kind": "search",
-        "verdict": _VERDICT.dump_python(result.verdict, mode="json"),
-        "repairs": [
-            {**asdict(one), "why": one.why, "recommended": one in result.repaired}
-            for one in (*result.repaired, *result.unrepaired)
-        ],
-        "gives_up": [one.text for one in result.given_up],
-        "costs": [asdict(one) for one in result.costs],
-        "losses": _LOSSES.dump_python(result.losses, mode="json"),
-        "doubts": _DOUBTS.dump_python(result.doubts, mode="json"),
-        "effects": _EFFECTS.dump_python(result.effect_groups, mode="json"),
-        "times": _TIMES.dump_python(result.times, mode="json"),
-        "study": _STUDY.dump_python(result.study, mode="json"),
-    }
+    """The verdict with what explains it and every trial, under a schema number that grows when the
+    shape changes."""
+    repairs = (*result.repaired, *result.unrepaired)
+    fields: dict[str, object] = to_jsonable_python(
+        {
+            "schema": SCHEMA,
+            "kind": "search",
+            "verdict": result.verdict,
+            "repairs": [
+                {**vars(one), "why": one.why, "recommended": one in result.repaired}
+                for one in repairs
+            ],
+            "gives_up": [one.text for one in result.given_up],
+            "costs": result.costs,
+            "losses": result.losses,
+            "doubts": result.doubts,
+            "effects": result.effect_groups,
+            "study": result.study,
+        }
+    )
+    return fields
 
 
 def report_text(result: StudyResult) -> str:

@@ -1,184 +1,31 @@
-"""Sections of a search's report: what to change, what each change gave, and how that was found."""
+"""Sections of a search's report: what to change, what each change gave, and how that was
+measured."""
 
 from __future__ import annotations
 
-import math
 import statistics
-import textwrap
-from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
 
 from tuner.lint.candidate import with_main_queue
 from tuner.lint.repairs import every_change
-from tuner.measure.measurement import Consequence, DoubtKind, Measurement
-from tuner.report.drawing import ON_PAPER, Colour
+from tuner.measure.measurement import Consequence, DoubtKind
 from tuner.report.figures import interval, setting, widened
-from tuner.report.plot_course import course_plot, left_out, thinned, time_plot
-from tuner.report.result import STEADY, EffectGroup, StudyResult
+from tuner.report.result import EffectGroup, StudyResult
 from tuner.report.runs import speed_text
 from tuner.report.sections import (
     Block,
     Cell,
     Paragraph,
-    Plot,
     ReportSection,
     Subheading,
     Table,
-    beside_one_another,
     bullets,
 )
-from tuner.schema.numerals import eps, mebibytes, percent, seconds
+from tuner.schema.numerals import mebibytes, seconds
 from tuner.search.budget import NODE_PACE, SINK_PACE, minutes_for_effects, trial_seconds
-from tuner.search.effects import RULED_OUT, TOLERATED, EffectRatio, effects_of
-from tuner.search.study import BASELINE, RECIPE, Changes, Phase, Trial
-from tuner.search.times import Times
+from tuner.search.effects import RULED_OUT, TOLERATED, effects_of
+from tuner.search.study import Changes, Phase
 from tuner.search.verdict import Claim
-from tuner.space.knob import level_text
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-
-_LONGEST = 60
-
-
-def effects_plot(result: StudyResult) -> Plot | None:
-    """What each group of changes gave, by the designed experiment; None without one."""
-    current = result.current
-    names = result.names
-    bars = [
-        (
-            "; ".join(
-                f"{names[path]}: {level_text(current[path])} -> {level_text(level)}"
-                for path, level in group.changes
-            )
-            + (" (taken back)" if group.taken_back else ""),
-            group.estimate,
-        )
-        for group in result.effect_groups
-        if group.estimate is not None
-    ]
-    if result.verdict.effects is None or not bars:
-        return None
-    says = (
-        "By how much each change moves the rate, with its 95 % interval, by runs with and without "
-        "it that stand beside one another."
-    )
-    rows = tuple(
-        (name, percent(one.ratio), percent(one.low), percent(one.high)) for name, one in bars
-    )
-    drawn = [(_wrapped(name), one) for name, one in bars]
-    height = 60 + (42 if any("\n" in name for name, _ in drawn) else 30) * len(drawn)
-    header = ("change", "effect", "at least", "at most")
-    paint = partial(_paint_effects, drawn)
-    return Plot("effects", "What each change gave", says, height, paint, header, rows)
-
-
-def _wrapped(name: str) -> str:
-    """A name in two lines where it is longer than the drawing is wide."""
-    return "\n".join(textwrap.wrap(name, _LONGEST, max_lines=2, placeholder=" ..."))
-
-
-def _paint_effects(bars: Sequence[tuple[str, EffectRatio]], figure: Figure) -> None:
-    axes = figure.subplots()
-    axes.axvline(0, color=Colour.INK.value, linewidth=0.8)
-    for row, (name, estimate) in enumerate(bars):
-        ends = (estimate.low, estimate.ratio, estimate.high)
-        low, middle, high = ((one - 1) * 100 for one in ends)
-        axes.hlines(row, low, high, color=Colour.BEST.value, linewidth=2, alpha=0.5)
-        axes.plot([middle], [row], "o", color=Colour.BEST.value, markersize=6)
-        axes.text(0.0, row - 0.32, name, transform=axes.get_yaxis_transform(), fontsize=9,
-                  va="center", bbox=ON_PAPER)  # fmt: skip
-    axes.set_ylim(len(bars) - 0.6, -0.7)
-    axes.set_yticks([])
-    axes.grid(visible=False, axis="y")
-    axes.spines.left.set_visible(False)
-    axes.xaxis.set_major_formatter("{x:+.0f} %")
-    axes.set_xlabel("effect on the rate")
-
-
-def cost_plot(result: StudyResult) -> Plot | None:
-    """EPS against CPU per event; None before anything was measured."""
-    runs = [
-        (trial, trial.measurement)
-        for trial in result.study.trials
-        if trial.measurement is not None and trial.phase is not Phase.WARM_UP
-    ]
-    if not runs:
-        return None
-    sides = "rsyslogd" if result.is_sink else "rsyslogd and the engine"
-    title = "What an event costs, and how many are carried"
-    says = (
-        f"Each run by the CPU time of {sides} for one event: along a dotted line the same number "
-        "of cores is busy, so what moves up such a line gains by making events cheaper, and what "
-        "moves across the lines by using more of the machine."
-        f"{left_out([trial for trial, _ in runs])}"
-    )
-    points = [(_kind(trial), _cpu_us(run, result), STEADY.of(run)) for trial, run in runs]
-    some = {trial.number for trial in thinned([trial for trial, _ in runs])}
-    drawn = [one for one, (trial, _) in zip(points, runs, strict=True) if trial.number in some]
-
-    def paint(figure: Figure) -> None:
-        axes = figure.subplots()
-        for kind, look in _LOOKS.items():
-            dots = [(cpu_us, rate) for name, cpu_us, rate in drawn if name == kind]
-            if dots:
-                axes.plot(*zip(*dots, strict=True), "o", label=kind, **look)
-        axes.set_xlim(0, 1.15 * max(cpu_us for _, cpu_us, _ in points))
-        axes.set_ylim(0, 1.08 * max(rate for _, _, rate in points))
-        _paint_cores(axes, max(cpu_us * rate for _, cpu_us, rate in points) / 1e6)
-        axes.yaxis.set_major_formatter("{x:,.0f}")
-        axes.set_title("events per second", color=Colour.MUTED.value)
-        axes.set_xlabel(f"CPU microseconds per event, {sides}")
-        figure.legend(loc="outside lower center", ncols=3)
-
-    rows = tuple(_cost_row(kind, points) for kind in _LOOKS if any(p[0] == kind for p in points))
-    header = ("runs", "how many", "CPU us per event, median", "EPS, median", "cores busy, median")
-    return Plot("cost", title, says, 240, paint, header, rows)
-
-
-_WRITTEN, _BEST, _OTHER = "as written, confirming", "best found, confirming", "other runs"
-_LOOKS: dict[str, dict[str, Any]] = {
-    _OTHER: {"color": Colour.MUTED.value, "markersize": 3, "markeredgewidth": 0, "alpha": 0.5},
-    _WRITTEN: {"color": Colour.WRITTEN.value, "markersize": 5, "markerfacecolor": "none"},
-    _BEST: {"color": Colour.BEST.value, "markersize": 5},
-}
-
-
-def _kind(trial: Trial) -> str:
-    if trial.phase is not Phase.CONFIRM:
-        return _OTHER
-    return _WRITTEN if trial.changes == BASELINE else _BEST
-
-
-def _cpu_us(run: Measurement, result: StudyResult) -> float:
-    """The sink's own CPU says nothing: it stands for an engine."""
-    return run.shipper_cpu_us + (0.0 if result.is_sink else run.engine_cpu_us)
-
-
-def _paint_cores(axes: Axes, most: float) -> None:
-    """Lines of one core busy, of two and so on, as many as were ever busy."""
-    right, top = axes.get_xlim()[1], axes.get_ylim()[1]
-    for busy in range(1, math.ceil(most - 0.25) + 1):
-        first_us = max(busy * 1e6 / top, right / 100)
-        if first_us >= right:
-            break
-        at_us = [first_us + (right - first_us) * step / 40 for step in range(41)]
-        axes.plot(at_us, [busy * 1e6 / one for one in at_us], ":", color=Colour.MUTED.value,
-                  linewidth=0.8)  # fmt: skip
-        name = "1 core busy" if busy == 1 else f"{busy} cores busy"
-        axes.text(right, busy * 1e6 / right, name, ha="right", va="center", fontsize=8,
-                  color=Colour.MUTED.value, bbox=ON_PAPER)  # fmt: skip
-
-
-def _cost_row(kind: str, points: Sequence[tuple[str, float, float]]) -> tuple[str, ...]:
-    ours = [(cpu_us, rate) for name, cpu_us, rate in points if name == kind]
-    cpu_us = statistics.median(one for one, _ in ours)
-    rate = statistics.median(one for _, one in ours)
-    busy = statistics.median(each_us * each for each_us, each in ours) / 1e6
-    return (kind, str(len(ours)), f"{cpu_us:.1f}", eps(rate), f"{busy:.2f}")
 
 
 def change(result: StudyResult) -> ReportSection:
@@ -192,6 +39,7 @@ def _changes(result: StudyResult) -> Iterator[Block]:
     if groups:
         yield Table("What to change", _HEADER, tuple(_row(one, result) for one in groups))
         yield Paragraph(how_effects_are_known(result))
+        yield from bullets(_together(result))
         if kept := with_main_queue(result.written, dict(result.verdict.changes)):
             yield Paragraph(kept)
     elif not result.repaired and result.verdict.claim is not Claim.UNFINISHED:
@@ -267,22 +115,12 @@ def _minutes(result: StudyResult) -> int:
     return minutes_for_effects(begun_s, max(0.0, statistics.median(took_s)), pace)
 
 
-def effects(result: StudyResult) -> ReportSection:
-    """The effects as a plot, which changes work together, and what was taken back before the
-    confirmation; nothing of a search that tried no other settings."""
-    heading = "What each change gave" if result.effect_groups else "What an event costs"
-    if not result.study.of(Phase.SEARCH):
-        return ReportSection("effects", heading, ())
-    blocks: list[Block] = beside_one_another(effects_plot(result), cost_plot(result))
-    blocks += bullets(_together(result))
+def taken_back(result: StudyResult) -> ReportSection:
+    """What was taken back before the confirmation, with why and what it gave."""
     back = tuple(_row(one, result) for one in result.effect_groups if one.taken_back)
-    if back:
-        blocks += [
-            Subheading("Taken back before the confirmation"),
-            Paragraph(_why_taken_back(result)),
-            Table("Taken back", _HEADER, back),
-        ]
-    return ReportSection("effects", heading, tuple(blocks))
+    table = Table("Taken back", _HEADER, back)
+    blocks = (Paragraph(_why_taken_back(result)), table) if back else ()
+    return ReportSection("back", "Taken back before the confirmation", blocks, short="Taken back")
 
 
 def _why_taken_back(result: StudyResult) -> str:
@@ -398,53 +236,6 @@ def open_questions(result: StudyResult) -> ReportSection:
         )
     blocks = tuple(bullets([*lines, *_NEVER_TESTED]))
     return ReportSection("open", "Not tested", blocks)
-
-
-def course(result: StudyResult) -> ReportSection:
-    """Every trial as a plot, and the seconds of each phase."""
-    blocks = beside_one_another(course_plot(result), time_plot(result))
-    lines = [*_found_by(result)]
-    if result.times.total_s > 0:
-        lines += _time_notes(result.times, result.study.header.budget_s)
-    blocks += bullets(lines)
-    return ReportSection("course", "The search", tuple(blocks))
-
-
-def _found_by(result: StudyResult) -> Iterator[str]:
-    """Where the point comes from that was confirmed, and whether the climb went beyond recipes."""
-    chosen, tried = result.verdict.chosen, result.study.of(Phase.SEARCH)
-    first = next((one for one in tried if chosen and one.changes == chosen), None)
-    if first is None:
-        return
-    recipes = [one for one in tried if one.why.startswith(RECIPE)]
-    kept = {*result.verdict.confirmed}
-    alike = next((one for one in recipes if kept and kept <= {*one.changes}), None)
-    if first in recipes:
-        others = len(tried) - len(recipes)
-        beyond = f": none of the {others} other points that were tried was better" * (others > 0)
-    elif alike is not None:
-        beyond = f"; what was kept of it is in trial {alike.number} too ({alike.why})"
-    else:
-        beyond = ", better than every recipe that was tried first"
-    yield f"the best point is that of trial {first.number} ({first.why}){beyond}"
-
-
-def _time_notes(times: Times, budget_s: float) -> Iterator[str]:
-    """How much of the budget was measuring, and what a trial takes beside that."""
-    each = f" on each of {times.machines} machines" if times.machines > 1 else ""
-    yield (
-        f"measuring: {times.measuring * 100:.1f} % of the budget of {seconds(budget_s)}{each} was "
-        f"windows of valid trials"
-    )
-    if (overhead := times.overhead) is not None:
-        each_s = overhead.parts.by_name.items()
-        parts = ", ".join(f"{name} {part_s:.1f} s" for name, part_s in each_s if name != "window")
-        yield (
-            f"a trial of the search took {overhead.median_s:.1f} s beside its window (median of "
-            f"{overhead.trials} without a restart of the engine): {parts}. Start is a fresh index "
-            "and rsyslogd, drain goes until the last event is indexed, settle is refresh, flush "
-            "and the delivery check, stop removes everything; each is a median of its own"
-        )
 
 
 def how(result: StudyResult) -> ReportSection:

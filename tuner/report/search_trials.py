@@ -8,7 +8,7 @@ from tuner.measure.measurement import Failure, FailureKind, PacedMeasurement
 from tuner.report.figures import pair_text, setting, steps, steps_text
 from tuner.report.result import StudyResult
 from tuner.report.runs import run_cells
-from tuner.report.sections import Block, Cell, Folded, PaperNote, ReportSection, RowMark, Table
+from tuner.report.sections import Cell, Folded, PaperNote, ReportSection, RowMark, Table
 from tuner.schema.numerals import counted
 from tuner.search.study import BASELINE, Changes, Trial
 from tuner.search.verdict import Loss
@@ -20,7 +20,7 @@ _NEAR = 100
 
 
 def trials(result: StudyResult) -> ReportSection:
-    """A row for each trial, and the settings that were tried in full."""
+    """A row for each trial."""
     every = result.study.trials
     rows = tuple(map(_row, every, _settings(result)))
     header: tuple[str, ...] = _HEADER
@@ -30,13 +30,8 @@ def trials(result: StudyResult) -> ReportSection:
     marks = tuple(map(_mark, every))
     table = Table("Trials", header, rows, "trials", "trials.csv", marks)
     paper = "They are not printed: `trials.csv` and the page on a screen have them."
-    blocks: list[Block] = [PaperNote(paper), Folded(_summary(result), table, on_paper=False)]
-    points = tuple(_points(result))
-    if points:
-        differs = ("trial", "why it was tried", "what differs from the profile as written")
-        in_full = Table("Settings in full", differs, points, "points", "report.json")
-        blocks.append(Folded("Settings in full", in_full, on_paper=False))
-    return ReportSection("trials", "Trials", tuple(blocks) if rows else ())
+    blocks = (PaperNote(paper), Folded(_summary(result), table, on_paper=False))
+    return ReportSection("trials", "Trials", blocks if rows else ())
 
 
 def _summary(result: StudyResult) -> str:
@@ -99,16 +94,6 @@ def _row(trial: Trial, settings: str) -> tuple[Cell, ...]:
     said = ["at a fixed rate"] if isinstance(outcome, PacedMeasurement) else []
     said += [doubt.kind.value for doubt in outcome.doubts]
     return (*start, *run_cells(outcome), ", ".join(said))
-
-
-def _points(result: StudyResult) -> Iterator[tuple[str, ...]]:
-    """Every point of the search in full, by the trial that measured it first."""
-    points: dict[Changes, Trial] = {}
-    for trial in result.study.trials:
-        if trial.changes != BASELINE:
-            points.setdefault(trial.changes, trial)
-    for point, trial in points.items():
-        yield str(trial.number), trial.why, ", ".join(_changes(point, result))
 
 
 _MOST_LINES = 3

@@ -84,8 +84,7 @@ PlainBlock = Paragraph | Bullets | Table
 @dataclass(frozen=True)
 class Plot:
     """A plot: `says` is one sentence, `paint` draws it `height` units high, and `rows` hold under
-    `header` what is drawn.  Markdown, which draws nothing, lists the rows where `is_listed`: no
-    other table has them."""
+    `header` what is drawn, which Markdown lists."""
 
     kind: ClassVar = "plot"
     name: str
@@ -95,7 +94,6 @@ class Plot:
     paint: Callable[[Figure], None]
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    is_listed: bool = False
 
     @property
     def figures(self) -> Table:
@@ -211,12 +209,6 @@ def bullets(lines: Iterable[str]) -> list[PlainBlock]:
     """A list of those lines; no block where there is no line."""
     listed = tuple(lines)
     return [Bullets(listed)] if listed else []
-
-
-def beside_one_another(*plots: Plot | None) -> list[Block]:
-    """Those plots that there are."""
-    drawn = tuple((plot,) for plot in plots if plot is not None)
-    return [Columns(drawn)] if drawn else []
 
 
 def numeric_columns(table: Table) -> tuple[bool, ...]:
