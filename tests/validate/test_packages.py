@@ -24,6 +24,14 @@ def test_a_package_that_came_late_is_named_with_the_release_that_has_it() -> Non
     )
 
 
+def test_modules_that_only_a_configuration_of_the_users_names_are_known() -> None:
+    kubernetes, database = packages_to_install(
+        [COULD_NOT.format(one) for one in ("mmkubernetes", "mmdblookup")]
+    )
+    assert kubernetes == "mmkubernetes is not installed: apt-get install rsyslog-kubernetes"
+    assert "Debian has no package of it" in database
+
+
 def test_other_complaints_name_no_package() -> None:
     assert packages_to_install([]) == ()
     assert packages_to_install(["rsyslogd: imrelp: port must be specified"]) == ()
