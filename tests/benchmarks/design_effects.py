@@ -23,8 +23,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tests.measure.factory import measured
+from tuner.measure.enough import FEWEST_PAIRS
 from tuner.measure.measurement import TrialPlan
-from tuner.measure.paired import FEWEST_PAIRS
 from tuner.schema.path import Path
 from tuner.search.effects import RULED_OUT, designed, effects_of, experiments
 from tuner.search.study import BASELINE, Changes, Phase, Trial

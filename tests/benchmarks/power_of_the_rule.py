@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from tuner.measure.contrast import Contrast
-from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
+from tuner.measure.enough import FEWEST_PAIRS, FEWEST_RESTARTING
 
 MOST_PAIRS = 16
 COMPARISONS = 20_000

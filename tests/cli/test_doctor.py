@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tuner.cli.console import OutputFormat
 from tuner.cli.doctor import (
     doctor,
     engine_finding,
@@ -22,7 +23,7 @@ from tuner.lab.distribution import cached, home_of
 @pytest.mark.parametrize("wrong", ["elastic8", "elasticsearch", "elasticsearch-8", "sink-1.0"])
 def test_an_engine_that_cannot_be_fetched_is_a_usage_error(wrong: str) -> None:
     with pytest.raises(BadUsage, match=f"--fetch {wrong}: use elasticsearch-8.19"):
-        doctor([wrong])
+        doctor([wrong], None, OutputFormat.TEXT)
 
 
 def test_maven_is_missed_only_where_no_engine_is_in_the_cache(
@@ -48,9 +49,9 @@ def test_a_release_that_another_version_stands_in_for_is_named(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for release in (Release(elasticsearch="9.2"), Release(elasticsearch="9.4")):
         home_of(distribution_for(release)).mkdir(parents=True, exist_ok=True)
-    doctor(["elasticsearch-9.2"])
+    doctor(["elasticsearch-9.2"], None, OutputFormat.TEXT)
     assert "in its place" not in capsys.readouterr().err
-    doctor(["elasticsearch-9.4"])
+    doctor(["elasticsearch-9.4"], None, OutputFormat.TEXT)
     assert "elasticsearch-9.4: labs run elasticsearch 9.2.0 in its place" in capsys.readouterr().err
 
 

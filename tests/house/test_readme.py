@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 import yaml
-from typer.main import get_group
 from typer.testing import CliRunner
 
 from tests.diagnose.logged import text_of as text_of_log
@@ -45,9 +44,7 @@ from tests.measure.series import benched
 from tests.search.simulated import START_S, World, search
 from tests.shipped import PROFILES
 from tuner.cases.load import load_cases
-from tuner.cli.cluster import app as cluster
 from tuner.cli.commands import HELP, app, command
-from tuner.cli.lab import app as lab
 from tuner.deploy.inventory import load_inventory
 from tuner.errors import DifferencesFound, Refused
 from tuner.lab.bind import bind
@@ -59,7 +56,7 @@ from tuner.report.bench import bench_json
 from tuner.schema.parameter import doc
 
 RUN = CliRunner()
-GROUPS = {"lab": get_group(lab), "cluster": get_group(cluster)}
+GROUPS: dict[str, Any] = {name: command(name) for name in ("lab", "cluster")}
 PROFILE = "rsyslog-tune.yaml"
 REFERENCE = DOCS / "reference.md"
 KEYS = DOCS / "profiles.md"

@@ -22,8 +22,8 @@ from tuner.lint.load import load_profile, parse_profile
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 from tuner.render.artefacts import render
-from tuner.render.export import Format, exported
-from tuner.render.form import WHOLE, Form
+from tuner.render.export import exported
+from tuner.render.form import WHOLE, Form, Format
 from tuner.render.tree import write
 
 pytestmark = [

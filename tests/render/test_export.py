@@ -12,7 +12,8 @@ import yaml
 from tests.profile.examples import small
 from tuner.lint.load import load_profile
 from tuner.render.artefacts import render, rsyslog_conf
-from tuner.render.export import Format, exported
+from tuner.render.export import exported
+from tuner.render.form import Format
 from tuner.render.modules import packages_of
 from tuner.render.tree import Status, write
 

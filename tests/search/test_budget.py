@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from tuner.measure.enough import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.measure.measurement import TrialPlan
-from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.search.budget import (
     NODE_PACE,
     SINK_PACE,

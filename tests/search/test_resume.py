@@ -15,9 +15,9 @@ from tests.measure.factory import failed
 from tests.measure.paced import paced
 from tests.search.simulated import BUDGET_S, START_S, WORKERS, World, search, setup
 from tuner.errors import Interrupted, JobFailed
+from tuner.measure.enough import FEWEST_PAIRS
 from tuner.measure.measurement import Failure, TrialPlan
 from tuner.measure.metrics import Result
-from tuner.measure.paired import FEWEST_PAIRS
 from tuner.search.climb import Climb
 from tuner.search.journal import NAME, read, recorded
 from tuner.search.pairs import candidate_of, pairs_of

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from tuner.cli.console import OutputFormat, labelled, print_result, say, say_last, wrapped
-from tuner.cli.options import LOCAL, OutputOption, ProfilePath, RsyslogdOption
+from tuner.cli.options import LOCAL
 from tuner.cli.profiles import CONFIGURATION, read_profile, require_configuration
 from tuner.errors import BadUsage
 from tuner.host.programs import choose_rsyslogd
@@ -45,50 +44,17 @@ _NO_BULKS = (
     'bulkmode="on" first (RT409).'
 )
 
-Conf = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Advise on a configuration of rsyslog, such as /etc/rsyslog.conf, in place of a "
-        "profile: only its parameters change.",
-    ),
-]
-Cores = Annotated[
-    float | None,
-    typer.Option(min=0.1, help="Cores of the machine that rsyslogd runs on; by default of this."),
-]
-Memory = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE", help="Memory of that machine, such as 512m or 16g; by default of this."
-    ),
-]
-Write = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write the profile with the advice to FILE, a new one, or - for stdout; of a "
-        "configuration of rsyslog, a profile on top of it.",
-    ),
-]
-
 
 def advise(
-    profile: ProfilePath = LOCAL,
-    conf: Conf = None,
-    cores: Cores = None,
-    memory: Memory = None,
-    write: Write = None,
-    rsyslogd: RsyslogdOption = None,
-    output: OutputOption = OutputFormat.TEXT,
+    profile: Path,
+    conf: Path | None,
+    cores: float | None,
+    memory: str | None,
+    write: Path | None,
+    rsyslogd: Path | None,
+    output: OutputFormat,
 ) -> None:
-    """Advise what to change in a profile, in a second and without measuring: its repairs, and the
-    recipe of a search that fits it.
-
-    Each change has its reason and its price; none is measured.  What would weaken a guarantee,
-    reorder events that the profile keeps in order, or let a crash lose more is left to a search,
-    which also shows what a change gives.
-    """
+    """Carry out `rsyslog-tune advise`."""
     choose_rsyslogd(rsyslogd)
     require_configuration(conf, None if profile == LOCAL else profile)
     written = read_profile(conf or profile)

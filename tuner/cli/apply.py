@@ -5,25 +5,16 @@ from __future__ import annotations
 import contextlib
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from tuner.cli.console import OutputFormat, print_result, result, say, working
 from tuner.cli.hosts import (
-    EngineUrlOption,
-    HostsOption,
-    InventoryOption,
-    SkipEngineOption,
     engine_url,
     machines_of,
     profile_of_host,
 )
 from tuner.cli.options import (
-    FragmentOption,
-    LoadedOption,
-    OutputOption,
-    TemplatesOption,
     duration_s,
 )
 from tuner.cli.profiles import load, templates_of
@@ -53,76 +44,28 @@ from tuner.render.artefacts import node_files
 from tuner.render.templates import Templates
 from tuner.render.tree import write_whole
 
-_Planned = Annotated[
-    Path, typer.Argument(metavar="PROFILE", help="The profile, or a plan of --plan-out.")
-]
-_Check = Annotated[
-    bool,
-    typer.Option("--check", "--diff", help="Change nothing; print what would, exit with 2 then."),
-]
-_PlanOut = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Change nothing; write what would change, for apply FILE to do exactly that.",
-    ),
-]
-_AllOrNone = Annotated[
-    bool,
-    typer.Option("--all-or-none", help="Restore every host when one fails, not that one only."),
-]
-ConfirmWithinOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DURATION",
-        help="The hosts restore themselves after so long (2m), whatever becomes of this machine, "
-        "unless rsyslog-tune confirm comes first.",
-    ),
-]
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-SerialOption = Annotated[int, typer.Option(min=1, help="Hosts at once.")]
-_EventWithin = Annotated[
-    str,
-    typer.Option(
-        metavar="DURATION", help="How soon an event sent on each host must be found in the engine."
-    ),
-]
-_TakeOver = Annotated[
-    bool,
-    typer.Option(
-        "--take-over", help="Replace files and templates that rsyslog-tune did not make, too."
-    ),
-]
-
 
 def apply(
-    profile: _Planned,
-    host: HostsOption = None,
-    inventory: InventoryOption = None,
-    fragment: FragmentOption = False,
-    loaded_modules: LoadedOption = None,
-    templates: TemplatesOption = None,
-    elasticsearch: EngineUrlOption = None,
-    skip_engine: SkipEngineOption = False,
-    check: _Check = False,
-    plan_out: _PlanOut = None,
-    yes: YesOption = False,
-    serial: SerialOption = 1,
-    all_or_none: _AllOrNone = False,
-    confirm_within: ConfirmWithinOption = None,
-    event_within: _EventWithin = "30s",
-    no_event: Annotated[bool, typer.Option("--no-event", help="Send no test event.")] = False,
-    take_over: _TakeOver = False,
-    output: OutputOption = OutputFormat.TEXT,
+    profile: Path,
+    host: list[str] | None,
+    inventory: Path | None,
+    fragment: bool,
+    loaded_modules: list[str] | None,
+    templates: Path | None,
+    elasticsearch: str | None,
+    skip_engine: bool,
+    check: bool,
+    plan_out: Path | None,
+    yes: bool,
+    serial: int,
+    all_or_none: bool,
+    confirm_within: str | None,
+    event_within: str,
+    no_event: bool,
+    take_over: bool,
+    output: OutputFormat,
 ) -> None:
-    """Apply a profile to hosts and engine: validated there, backed up, replaced at once, checked
-    with an event, and restored if anything fails.
-
-    Shows what changes and asks.  Exits with 0 when nothing is left to do, with 1 when a host
-    refused it or did not start and was restored, with 6 when the event did not come, with 4 when
-    a host cannot be reached, with 5 when a guard refused or you declined, with 75 when another
-    change is under way.
-    """
+    """Carry out `rsyslog-tune apply`."""
     plan, refused = read_plan(text_of(profile), str(profile)), list[TuneError]()
     if plan is None:
         loaded = load(profile)

@@ -5,28 +5,11 @@ from __future__ import annotations
 import tempfile
 import time
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tuner.cli.console import OutputFormat
-from tuner.cli.files import (
-    Exports,
-    JsonFile,
-    MarkdownFile,
-    MetricsFileOption,
-    running_metrics,
-)
+from tuner.cli.files import Exports, running_metrics
 from tuner.cli.options import (
-    LOCAL,
-    ClusterOption,
     EngineChoice,
-    EngineOption,
-    OutputOption,
-    ProfilePath,
-    RsyslogdOption,
-    TemplatesOption,
-    UrlOption,
     duration_s,
 )
 from tuner.cli.place import Wanted, pace_of
@@ -41,49 +24,24 @@ from tuner.report.metrics import BENCH_PHASES, Gauges
 
 
 def bench(
-    profile: ProfilePath = LOCAL,
-    repeat: Annotated[int, typer.Option(min=1, max=100, help="Number of runs.")] = 1,
-    window: Annotated[
-        str,
-        typer.Option(
-            help="Length of a run's window; extended once, to twice that, when the rate "
-            "is not steady."
-        ),
-    ] = "10s",
-    freshness: Annotated[
-        bool,
-        typer.Option(
-            help="Also measure freshness: the time from when an event is due until a "
-            "search finds it."
-        ),
-    ] = True,
-    sustain: Annotated[
-        bool, typer.Option("--sustain", help="Find the maximum sustainable rate.")
-    ] = False,
-    overload: Annotated[
-        bool, typer.Option("--overload", help="Run at 150 % load, then measure recovery.")
-    ] = False,
-    ceiling: Annotated[
-        bool, typer.Option("--ceiling", help="Measure the engine's own ceiling, without rsyslog.")
-    ] = False,
-    engine: EngineOption = EngineChoice.NODE,
-    elasticsearch: UrlOption = None,
-    cluster: ClusterOption = False,
-    templates: TemplatesOption = None,
-    metrics_path: MetricsFileOption = None,
-    export_json: JsonFile = None,
-    export_markdown: MarkdownFile = None,
-    rsyslogd: RsyslogdOption = None,
-    output: OutputOption = OutputFormat.TEXT,
+    profile: Path,
+    repeat: int,
+    window: str,
+    freshness: bool,
+    sustain: bool,
+    overload: bool,
+    ceiling: bool,
+    engine: EngineChoice,
+    elasticsearch: str | None,
+    cluster: bool,
+    templates: Path | None,
+    metrics_path: Path | None,
+    export_json: Path | None,
+    export_markdown: Path | None,
+    rsyslogd: Path | None,
+    output: OutputFormat,
 ) -> None:
-    """Measure a profile: events per second, delivery, CPU per event, freshness, and what limits it.
-
-    Exits with 6 when events were lost or doubled or a guardrail was breached, with 1 when a run
-    failed otherwise.  An engine that dies is started again and the run repeated once; after three
-    losses in a row it exits with 4, with what was measured so far.
-
-    With --cluster the runs are spread over its machines; each phase after them is on one.
-    """
+    """Carry out `rsyslog-tune bench`."""
     choose_rsyslogd(rsyslogd)
     exports = Exports(export_json, export_markdown)
     exports.require_writable(profile)

@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, TypeVar
-
-import typer
+from typing import TypeVar
 
 from tuner.cases.judge import JudgedCase, judged
 from tuner.cases.load import LoadedCases, inputs_called, load_cases, messages
@@ -18,7 +16,7 @@ from tuner.cases.record import TIME_ZONE, recorded
 from tuner.cases.run import Sent, Surface, run, surface
 from tuner.cli.annotations import ProblemFormat, plain, show_to_program
 from tuner.cli.console import result, say, working
-from tuner.cli.options import LOCAL, RsyslogdOption, TemplatesOption
+from tuner.cli.options import LOCAL
 from tuner.cli.profiles import CONFIGURATION, read_profile, templates_of
 from tuner.errors import (
     BadProfile,
@@ -42,53 +40,6 @@ from tuner.schema.numerals import counted
 from tuner.validate.rsyslogd import require_taken
 
 _MOST_LINES = 500
-_Tests = Annotated[
-    list[Path],
-    typer.Argument(metavar="TESTS...", help="Files of cases, in YAML; see docs/test.md."),
-]
-_Profile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="PROFILE",
-        help=f"The profile to test, in place of the one that TESTS name; by default {LOCAL}.",
-    ),
-]
-_Conf = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="The configuration of rsyslog to test, such as /etc/rsyslog.conf, in place of a "
-        "profile.",
-    ),
-]
-_Record = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="LOG",
-        help="Write TESTS, which must not exist yet: a case for each line of LOG that expects "
-        "what comes of it today.",
-    ),
-]
-_Input = Annotated[
-    str | None,
-    typer.Option(
-        "--input",
-        metavar="NAME",
-        help="Record by this input: its type, or type and port, file or socket where several have "
-        "it, such as imudp:514; by default the first that takes messages from the network.",
-    ),
-]
-_Junit = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write the results as JUnit XML too, for CI servers."),
-]
-_Output = Annotated[
-    ProblemFormat,
-    typer.Option(
-        help="Format on stdout; github: only differences, as GitHub Actions annotations; "
-        "gitlab: as a GitLab code quality report."
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -110,26 +61,17 @@ class _TestedFile:
 
 
 def run_cases(
-    tests: _Tests,
-    profile: _Profile = None,
-    conf: _Conf = None,
-    record: _Record = None,
-    by_input: _Input = None,
-    junit: _Junit = None,
-    templates: TemplatesOption = None,
-    rsyslogd: RsyslogdOption = None,
-    output: _Output = ProblemFormat.TEXT,
+    tests: list[Path],
+    profile: Path | None,
+    conf: Path | None,
+    record: Path | None,
+    by_input: str | None,
+    junit: Path | None,
+    templates: Path | None,
+    rsyslogd: Path | None,
+    output: ProblemFormat,
 ) -> None:
-    """Test what messages become: documents with their index and fields, lines in files, or
-    nothing.
-
-    The rendered profile, or a configuration of rsyslog, runs on a real rsyslogd on loopback.  It
-    gets the message of each case; the built-in sink stands for the engine, files for all other
-    places.  What comes of a message is compared with what its case expects, field by field.
-
-    Exits with 2 when a case fails, with 78 when TESTS or the profile is wrong, with 1 when rsyslogd
-    rejects the configuration, with 69 when rsyslogd or a module of it is missing.
-    """
+    """Carry out `rsyslog-tune test`."""
     choose_rsyslogd(rsyslogd)
     if profile is not None and conf is not None:
         raise BadUsage("--profile and --conf cannot be combined")

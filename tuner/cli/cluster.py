@@ -5,12 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tuner.cli.console import OutputFormat, print_result, result, result_json, say
-from tuner.cli.options import OutputOption
 from tuner.cluster import member as members_process
 from tuner.cluster import standing
 from tuner.cluster.certificate import ClusterCertificate, pem_text
@@ -19,49 +15,17 @@ from tuner.deploy.inventory import Role, load_inventory
 from tuner.errors import BadUsage, JobFailed
 from tuner.host.lock import measuring
 
-TlsFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="With --scheduler, PEM files: the CA, a certificate for us, and its private key.",
-    ),
-]
 
-app = typer.Typer(no_args_is_help=True, help="Several machines as one: up, status, down.")
-
-
-@app.command()
 def up(
-    inventory: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="hosts.yaml, or an inventory of Ansible's.")
-    ] = None,
-    listen: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="The address of this machine that all hosts reach; by default the one that they "
-            "see when we log in.",
-        ),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Instead of an inventory: the scheduler of an existing Dask cluster, "
-            "tls://HOST:8786.",
-        ),
-    ] = None,
-    tls_ca: TlsFile = None,
-    tls_cert: TlsFile = None,
-    tls_key: TlsFile = None,
-    output: OutputOption = OutputFormat.TEXT,
+    inventory: Path | None,
+    listen: str | None,
+    scheduler: str | None,
+    tls_ca: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    output: OutputFormat,
 ) -> None:
-    """Start a scheduler here and a worker on each host of the inventory; they stay until `cluster
-    down`.
-
-    rsyslog-tune must be installed on each host, in the same version.  Nobody else can join: a
-    certificate is made for this cluster.
-    """
+    """Carry out `rsyslog-tune cluster up`."""
     if (inventory is None) == (scheduler is None):
         raise BadUsage(
             "use --inventory hosts.yaml, or --scheduler URL for an existing Dask cluster"
@@ -87,18 +51,15 @@ def up(
     _show(started, output)
 
 
-@app.command()
-def status(output: OutputOption = OutputFormat.TEXT) -> None:
-    """Print whether a cluster is up, where, and which of its machines take part now."""
+def status(
+    output: OutputFormat,
+) -> None:
+    """Carry out `rsyslog-tune cluster status`."""
     _show(cluster_that_is_up(), output)
 
 
-@app.command()
 def down() -> None:
-    """End every process of the cluster on every machine; does nothing when none is up.
-
-    A cluster that --scheduler named goes on; it is no longer used.
-    """
+    """Carry out `rsyslog-tune cluster down`."""
     with measuring("rsyslog-tune cluster down"):
         found = standing.read()
         if found is not None:
@@ -109,21 +70,19 @@ def down() -> None:
         result(f"{found.address} is no longer used")
 
 
-@app.command(hidden=True)
 def versions() -> None:
-    """Print what must be the same on every machine, as JSON."""
+    """Carry out `rsyslog-tune cluster versions`."""
     result_json(asdict(versions_here()))
 
 
-@app.command(hidden=True)
 def member(
     folder: Path,
-    listen: Annotated[str, typer.Option()] = "",
-    scheduler: Annotated[str, typer.Option()] = "",
-    name: Annotated[str, typer.Option()] = "",
-    role: Annotated[str, typer.Option()] = "",
+    listen: str,
+    scheduler: str,
+    name: str,
+    role: str,
 ) -> None:
-    """Be the scheduler of a cluster, or a worker: what `cluster up` starts on each machine."""
+    """Carry out `rsyslog-tune cluster member`."""
     if listen:
         members_process.schedule(folder, listen)
     else:

@@ -1,12 +1,14 @@
-"""The commands, each imported when it is asked for, and the exit codes of their failures.
+"""The commands, each imported when it runs, and the exit codes of their failures.
 
-`--help` and `render` do not wait for what measuring needs.
+What `--help` says stands in tuner.cli.usage, which does not wait for what a command needs.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
 import traceback
+from collections.abc import Callable
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, get_type_hints
@@ -78,9 +80,25 @@ HELP = {
 
 
 # Commands whose name is a word of Python's, or of pytest's.
-_SPELLED = {"import": "import_", "test": "run_cases"}
+SPELLED = {"import": "import_", "test": "run_cases"}
 # Commands that stand in the module of another one.
-_MODULES = {"confirm": "recover", "schema": "explain", "test": "cases"}
+MODULES = {"confirm": "recover", "schema": "explain", "test": "cases"}
+# Where stands what each command takes.
+_USAGE = {
+    name: module
+    for module, names in {
+        "profiles": (
+            "init", "import", "advise", "validate", "test", "explain", "schema", "render", "diff",
+        ),
+        "measuring": ("search", "bench", "compare", "sweep", "report"),
+        "plan": ("plan",),
+        "hosts": ("diagnose", "apply", "confirm", "verify", "recover"),
+        "traffic": ("workload", "flood", "sink"),
+        "labs": ("lab", "cluster", "doctor"),
+    }.items()
+    for name in names
+}  # fmt: skip
+_HIDDEN = ("versions", "member")
 
 
 class Commands(TyperGroup):
@@ -104,28 +122,41 @@ def _require_no_empty(words: list[str]) -> None:
 
 
 def command(name: str) -> Command:
-    """The command called `name`, from its module."""
-    spelled = _SPELLED.get(name, name)
-    module = import_module(f"tuner.cli.{_MODULES.get(name, spelled)}")
+    """The command called `name`, with what it takes; what it does is imported when it runs."""
+    spelled = SPELLED.get(name, name)
+    home = f"tuner.cli.{MODULES.get(name, spelled)}"
+    usage = import_module(f"tuner.cli.usage.{_USAGE[name]}")
     around = typer.Typer(add_completion=False)
-    if hasattr(module, "app"):
-        functions = [one.callback for one in module.app.registered_commands]
-        around.add_typer(module.app, name=name)
+    around.callback()(_nothing)
+    if hasattr(usage, spelled):
+        around.command(name)(_running(getattr(usage, spelled), home, spelled))
     else:
-        functions = [getattr(module, spelled)]
-        around.command(name)(functions[0])
-    for function in functions:
-        # Those that stand in the function itself are made anew whenever they are asked for.
-        function.__annotations__ = get_type_hints(function, include_extras=True)
-        for hint in function.__annotations__.values():
-            for option in getattr(hint, "__metadata__", ()):
-                # What may not be read is said where it is read, with one exit code.
-                option.readable = False
-        around.callback()(_nothing)
+        group = typer.Typer(no_args_is_help=True, help=HELP[name])
+        around.add_typer(group, name=name)
+        for whole, function in vars(usage).items():
+            if whole.startswith(f"{name}_"):
+                inner = whole.removeprefix(f"{name}_")
+                called = _running(function, home, inner)
+                group.command(inner, hidden=inner in _HIDDEN)(called)
     made = get_group(around).commands[name]
     for one in (made, *getattr(made, "commands", {}).values()):
         one.help = flowing(one.help or "")
     return made
+
+
+def _running(usage: Callable[..., None], home: str, name: str) -> Callable[..., None]:
+    """What takes the same as `usage` and calls the function of that name in the module `home`."""
+
+    @functools.wraps(usage)
+    def run_command(**options: object) -> None:
+        getattr(import_module(home), name)(**options)
+
+    run_command.__annotations__ = get_type_hints(usage, include_extras=True)
+    for hint in run_command.__annotations__.values():
+        for option in getattr(hint, "__metadata__", ()):
+            # What may not be read is said where it is read, with one exit code.
+            option.readable = False
+    return run_command
 
 
 def flowing(text: str) -> str:

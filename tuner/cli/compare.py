@@ -6,20 +6,13 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from tuner.cli.console import OutputFormat
-from tuner.cli.files import Exports, JsonFile, MarkdownFile
+from tuner.cli.files import Exports
 from tuner.cli.options import (
-    ClusterOption,
     EngineChoice,
-    EngineOption,
-    OutputOption,
-    RsyslogdOption,
-    TemplatesOption,
-    UrlOption,
     duration_s,
     given_beside,
 )
@@ -30,10 +23,10 @@ from tuner.cli.side_by_side import Course
 from tuner.errors import BadUsage, BelowTheBar, JobFailed, Refused, Unreachable
 from tuner.host.programs import choose_rsyslogd
 from tuner.measure.blocks import Arm, Run, comparison
+from tuner.measure.enough import fewest_pairs
 from tuner.measure.gate import Decision
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.metrics import restarted
-from tuner.measure.paired import FEWEST_PAIRS, fewest_pairs
 from tuner.measure.series import MeasuredProfile, Series
 from tuner.profile.metric import Metric
 from tuner.profile.model import Profile
@@ -167,74 +160,27 @@ def _said(header: Header) -> tuple[object, ...]:
 # What two searches can be compared with.
 _OF_SEARCHES = {"a", "b", "fail_below", "export_json", "export_markdown", "rsyslogd", "output"}
 
-SidePath = Annotated[Path, typer.Argument(help="A profile, or the run directory of a search.")]
-PairCount = Annotated[
-    int, typer.Option(min=FEWEST_PAIRS, max=1000, help="Number of pairs of runs.")
-]
-Window = Annotated[str, typer.Option(help="Length of a run's window.")]
-Freshness = Annotated[
-    bool, typer.Option(help="Also measure the freshness of each, once and at the same rate.")
-]
-WithCeiling = Annotated[
-    bool,
-    typer.Option(
-        "--ceiling",
-        help="Measure the engine's own ceiling, without rsyslog, and the share of it "
-        "that each reaches.",
-    ),
-]
-FailBelow = Annotated[
-    float | None,
-    typer.Option(
-        min=0.01,
-        max=100.0,
-        metavar="RATIO",
-        help="A gate: exit with 7 when B is shown to carry less than RATIO of the events per "
-        "second of A, with 0 when it is shown to carry more, and with 1 when the pairs cannot "
-        "tell.",
-    ),
-]
-Seed = Annotated[int, typer.Option(min=0, help="Decides which side of a pair runs first.")]
-
 
 def compare(
     context: typer.Context,
-    a: SidePath,
-    b: SidePath,
-    pairs: PairCount = 8,
-    window: Window = "10s",
-    freshness: Freshness = True,
-    ceiling: WithCeiling = False,
-    fail_below: FailBelow = None,
-    seed: Seed = 1,
-    engine: EngineOption = EngineChoice.NODE,
-    elasticsearch: UrlOption = None,
-    cluster: ClusterOption = False,
-    templates: TemplatesOption = None,
-    export_json: JsonFile = None,
-    export_markdown: MarkdownFile = None,
-    rsyslogd: RsyslogdOption = None,
-    output: OutputOption = OutputFormat.TEXT,
+    a: Path,
+    b: Path,
+    pairs: int,
+    window: str,
+    freshness: bool,
+    ceiling: bool,
+    fail_below: float | None,
+    seed: int,
+    engine: EngineChoice,
+    elasticsearch: str | None,
+    cluster: bool,
+    templates: Path | None,
+    export_json: Path | None,
+    export_markdown: Path | None,
+    rsyslogd: Path | None,
+    output: OutputFormat,
 ) -> None:
-    """Compare two profiles in interleaved pairs, or what two searches ended with.
-
-    Both profiles run with the workload of A; where A is a configuration of rsyslog and B a profile
-    on top of one, with that of B.  For searches it compares the confirming runs, and
-    says that they were not interleaved; searches on another engine, rsyslog, machine or workload
-    are refused.
-
-    The gate of --fail-below looks at EPS over the steady window and at EPS including deferred
-    work.  Shown means that the whole 95 % interval of B over A lies on one side of RATIO and that
-    the exact sign-flip test agrees; below by one of the rates is below.  In JSON `gate.decision`
-    is kept (exit 0), below (7) or inconclusive (1), and `gate.pairs_wanted` says how many pairs
-    would probably decide.
-
-    Whatever the gate says, exits with 6 when a run lost or doubled events or breached a guardrail,
-    and with 1 when one failed otherwise.  An engine that dies is started again and the run repeated
-    once; after three losses in a row it exits with 4, with what was measured so far.
-
-    With --cluster the pairs are spread over its machines, both runs of a pair on one.
-    """
+    """Carry out `rsyslog-tune compare`."""
     choose_rsyslogd(rsyslogd)
     exports = Exports(export_json, export_markdown)
     exports.require_writable(a, b)

@@ -6,17 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import Enum
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tuner.cli.console import OutputFormat, result_json, say, say_when_slow, working
-from tuner.cli.hosts import InventoryOption, machines_of
+from tuner.cli.hosts import machines_of
 from tuner.cli.layout import show_blocks
-from tuner.cli.options import OutputOption, duration_s
+from tuner.cli.options import duration_s
+from tuner.cli.usage.hosts import FailOn
 from tuner.diagnose.course import courses
 from tuner.diagnose.diagnosis import diagnose as diagnose_courses
 from tuner.diagnose.diagnosis import traffic_of, workload_changes, worst
@@ -51,14 +48,6 @@ _NAMED = 20
 _A_DAY = timedelta(days=1)
 
 
-class FailOn(Enum):
-    """From which effect on a finding makes the command exit with 2."""
-
-    LOST = "lost"
-    LATE = "late"
-    ANY = "any"
-
-
 _LEAST = {
     FailOn.LOST: EventEffect.LOST,
     FailOn.LATE: EventEffect.LATE,
@@ -66,100 +55,21 @@ _LEAST = {
 }
 
 
-Files = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        metavar="FILE...",
-        help="What impstats wrote, rotated and gzipped files too; - is stdin.",
-        allow_dash=True,
-        show_default=False,
-    ),
-]
-ProfileOption = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="The profile that runs, to name its settings."),
-]
-ConfOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="The configuration of rsyslog that runs, to name its settings.",
-    ),
-]
-HostOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="HOST",
-        help="Read the counters of this host, from FILE or the log.file of its configuration, "
-        "which names the settings too: one of the inventory by its name, or an address such as "
-        "ssh://USER@HOST. Only reads.",
-    ),
-]
-EngineOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        help="Read the newest day of counters from an index of this Elasticsearch or OpenSearch; "
-        "--profile says how to log in. Only reads.",
-    ),
-]
-IndexOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME", help="With --elasticsearch: the index, data stream or pattern with them."
-    ),
-]
-ForOption = Annotated[
-    str | None,
-    typer.Option(
-        "--for",
-        metavar="TIME",
-        help="With --host: wait that long, such as 5m, and diagnose only what is counted "
-        "meanwhile.",
-    ),
-]
-FailOnOption = Annotated[
-    FailOn,
-    typer.Option(
-        help="Exit with 2 for events that are lost, for those that are late too, or for any "
-        "finding."
-    ),
-]
-WorkloadOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="PROFILE",
-        help="Write the peak rate, the mean size and the number of sessions into the workload "
-        "of this profile, for bench, search and plan.",
-    ),
-]
-PageOption = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write a page with plots to this file too (HTML)."),
-]
-
-
 def diagnose(
-    files: Files = None,
-    profile: ProfileOption = None,
-    conf: ConfOption = None,
-    host: HostOption = None,
-    inventory: InventoryOption = None,
-    duration: ForOption = None,
-    elasticsearch: EngineOption = None,
-    index: IndexOption = None,
-    fail_on: FailOnOption = FailOn.ANY,
-    write_workload: WorkloadOption = None,
-    page: PageOption = None,
-    output: OutputOption = OutputFormat.TEXT,
+    files: list[Path] | None,
+    profile: Path | None,
+    conf: Path | None,
+    host: str | None,
+    inventory: Path | None,
+    duration: str | None,
+    elasticsearch: str | None,
+    index: str | None,
+    fail_on: FailOn,
+    write_workload: Path | None,
+    page: Path | None,
+    output: OutputFormat,
 ) -> None:
-    """Diagnose a production rsyslogd from the counters that impstats writes: what is lost or late,
-    why, and what to change.
-
-    It reads every format, with syslog heads or not, of files in any order, or of an index.  It
-    changes nothing and needs no rsyslogd.  Exit code 0: nothing found; 2: findings; 1: no counters
-    there.
-    """
+    """Carry out `rsyslog-tune diagnose`."""
     if profile is not None and conf is not None:
         raise BadUsage("--profile and --conf cannot be combined: name one of them")
     asked = _Asked(files or [], host, inventory, duration, elasticsearch, index)

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tuner.cli.console import OutputFormat, print_result, say, working
-from tuner.cli.options import OutputOption, ProfilePath, TemplatesOption
 from tuner.cli.profiles import form_of, load, templates_of
 from tuner.engine.access import client_for
 from tuner.errors import BadUsage, DifferencesFound
@@ -21,26 +17,13 @@ from tuner.validate.difference import ClusterObject, comparable_template, compar
 
 
 def diff(
-    profile: ProfilePath,
-    other: Annotated[
-        Path | None,
-        typer.Argument(metavar="OTHER", help="Another profile, or configuration of rsyslog."),
-    ] = None,
-    elasticsearch: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", help="The Elasticsearch or OpenSearch to compare with; read only."
-        ),
-    ] = None,
-    templates: TemplatesOption = None,
-    output: OutputOption = OutputFormat.TEXT,
+    profile: Path,
+    other: Path | None,
+    elasticsearch: str | None,
+    templates: Path | None,
+    output: OutputFormat,
 ) -> None:
-    """Compare a cluster's templates, policies and live settings with the rendered profile, or what
-    two profiles render.
-
-    Exits with 0 when they are the same, else with 2 after a unified diff: lines with - are in the
-    cluster, lines with + are in the profile; of two profiles - is the first.
-    """
+    """Carry out `rsyslog-tune diff`."""
     site = templates_of(templates)
     if other == STDIN:
         raise BadUsage("only the first profile can come from stdin")

@@ -9,12 +9,10 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
-from typing import Annotated
-
-import typer
+from pathlib import Path
 
 from tuner.cli.console import OutputFormat, print_result, say, working
-from tuner.cli.options import OutputOption, RsyslogdOption
+from tuner.cli.usage.labs import EXAMPLE
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.engines.versions import DEFAULT, TESTED, VERSIONS, Distribution, distribution_for
 from tuner.errors import EXTRAS, BadUsage, ProgramMissing, library_missing
@@ -33,8 +31,6 @@ from tuner.modules.registry import packages
 from tuner.schema.units import cores_text
 from tuner.validate.rsyslogd import missing_modules, require_omelasticsearch
 
-# How --fetch names an engine.
-_EXAMPLE = f"{DEFAULT.release.engine.value}-{'.'.join(map(str, DEFAULT.release.engine_version))}"
 _PACKAGES = ("rsyslog", *dict.fromkeys(packages().values()), "maven")
 # The newest Python that tests ran on.
 _NEWEST_PYTHON = (3, 14)
@@ -58,20 +54,11 @@ class Requirement:
 
 
 def doctor(
-    fetch_engines: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fetch",
-            metavar="ENGINE-VERSION|default|all",
-            help="Download an engine before a search needs it: that of a release, such as "
-            f"{_EXAMPLE}, the default, or all tested ones; can be repeated.",
-        ),
-    ] = None,
-    rsyslogd: RsyslogdOption = None,
-    output: OutputOption = OutputFormat.TEXT,
+    fetch_engines: list[str] | None,
+    rsyslogd: Path | None,
+    output: OutputFormat,
 ) -> None:
-    """List what is installed, what this machine's rsyslog, Java and Python can run, and what is
-    missing; exits with 69 if something is missing that every search needs."""
+    """Carry out `rsyslog-tune doctor`."""
     choose_rsyslogd(rsyslogd)
     for distribution in [one for text in fetch_engines or [] for one in _engines(text)]:
         if not home_of(distribution).is_dir():
@@ -96,7 +83,7 @@ def _engines(text: str) -> Sequence[Distribution]:
         return (DEFAULT,)
     engine, _, version = text.partition("-")
     if engine not in {one.value for one in Engine} or not re.fullmatch(r"\d+\.\d+", version):
-        raise BadUsage(f"--fetch {text}: use {_EXAMPLE}, default or all")
+        raise BadUsage(f"--fetch {text}: use {EXAMPLE}, default or all")
     release = Release.model_validate({engine: version})
     distribution = distribution_for(release)
     if distribution.release != release:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Annotated
-
-import typer
 
 from tuner.cli.console import OutputFormat, labelled, print_result, result_json, wrapped
-from tuner.cli.options import OutputOption
 from tuner.lint.codes import CodeExplanation, explain_code, is_code
 from tuner.lint.explain import Explanation
 from tuner.lint.look_up import Found, Mention, look_up
@@ -17,30 +13,11 @@ from tuner.profile.schema import every_key, fact_of, json_schema
 from tuner.render.assets import asset_texts
 
 
-def _offered(incomplete: str) -> list[str]:
-    """The names of keys that begin so, for completion."""
-    return sorted({key.name for key in every_key() if key.name.startswith(incomplete)})
-
-
 def explain(
-    key: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="KEY...",
-            help="A key such as dequeueBatchSize, a path such as "
-            "outputs[].index.settings.refresh_interval, a word of rsyslog's such as imtcp or "
-            "searchIndex, a code such as RT112 or F11, or words such as: queue full.",
-            autocompletion=_offered,
-        ),
-    ],
-    output: OutputOption = OutputFormat.TEXT,
+    key: list[str],
+    output: OutputFormat,
 ) -> None:
-    """Explain a key of a profile: what it does, its default, range and pitfalls; an rsyslog
-    module and its keys; or a lint rule, by the code at the end of its messages.
-
-    Other words are looked up: what people call a setting, then keys, rules and documentation that
-    have all of them.
-    """
+    """Carry out `rsyslog-tune explain`."""
     asked = " ".join(key)
     if is_code(asked):
         found = Found(codes=(explain_code(asked),))
@@ -93,9 +70,6 @@ def _rule_text(found: CodeExplanation) -> str:
 
 
 def schema() -> None:
-    """Print the JSON Schema of a profile, for editors that complete and check YAML.
-
-    Write it beside the profile as profile.schema.json, the name in the profile's first line.
-    """
+    """Carry out `rsyslog-tune schema`."""
     does = {(key.section.__name__, key.name): fact_of(key).does for key in every_key()}
     result_json(json_schema(does))

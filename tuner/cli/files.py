@@ -10,9 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tuner.cli.console import OutputFormat, result_json, say
 from tuner.cli.layout import show_blocks
@@ -48,27 +45,6 @@ _REPORTS: dict[str, Callable[[StudyResult, Path], str]] = {
     "trials.csv": lambda result, _: trials_csv(result.study),
     "report.html": lambda result, directory: page(search_report(result, directory)),
 }
-
-JsonFile = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write the results to FILE as JSON, whatever is printed."),
-]
-MarkdownFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="Write the results to FILE as Markdown, whatever is printed."
-    ),
-]
-MetricsFileOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--metrics-file",
-        metavar="FILE.prom",
-        dir_okay=False,
-        help="Keep metrics of the run in this file, in Prometheus' text format, for the textfile "
-        "collector of node_exporter.",
-    ),
-]
 
 
 @dataclass(frozen=True)

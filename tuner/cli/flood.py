@@ -9,12 +9,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
+from typing import Literal
 
 from tuner.cli.console import OutputFormat, print_result, say, working
-from tuner.cli.options import OutputOption
 from tuner.errors import BadUsage, JobFailed
 from tuner.flood.heads import STYLES
 from tuner.flood.pace import Runs
@@ -27,103 +24,8 @@ from tuner.host.allow import require_allowed_host
 from tuner.lab.loads import LoadHost
 from tuner.modules.input import TRANSPORTS, TransportKind
 from tuner.modules.input import Format as MessageFormat
-from tuner.profile.workload import LONGEST_MESSAGE_BYTES
 from tuner.profile.workload import Distribution as MessageDistribution
 from tuner.reading import require_regular, unreadable
-
-Kind = Annotated[
-    TransportKind,
-    typer.Option(
-        metavar="KIND",
-        help="tcp, tls, udp, unix (a datagram socket), file (appends lines) or relp.",
-    ),
-]
-Port = Annotated[int | None, typer.Option(min=1, max=65535, help="The port on 127.0.0.1.")]
-Targets = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="HOST:PORT|PATH",
-        help="Instead of --port; a path for unix and file. Repeat it to spread connections over "
-        "several targets.",
-    ),
-]
-_PEM = {"metavar": "PEM"}
-Authority = Annotated[
-    Path | None,
-    typer.Option(**_PEM, help="CA certificate that the receiver's certificate must chain to."),
-]
-Certificate = Annotated[
-    Path | None, typer.Option(**_PEM, help="Client certificate, for mutual TLS.")
-]
-Key = Annotated[Path | None, typer.Option(**_PEM, help="Private key of --certificate.")]
-Count = Annotated[
-    int | None,
-    typer.Option(min=1, help="Number of messages; per run with --runs, optional with --ramp."),
-]
-Rate = Annotated[
-    str,
-    typer.Option(
-        metavar="max|N", help="Messages per second; max: as fast as the receiver takes them."
-    ),
-]
-Connections = Annotated[
-    int, typer.Option(min=1, max=512, help="Connections, sockets or open files.")
-]
-Mean = Annotated[int, typer.Option(min=120, max=8000, help="Mean size of a message.")]
-_BOUND = {"min": 120, "max": LONGEST_MESSAGE_BYTES}
-Least = Annotated[
-    int | None, typer.Option(**_BOUND, help="Smallest size; by default 25 % below the mean.")
-]
-Most = Annotated[
-    int | None, typer.Option(**_BOUND, help="Largest size; by default 25 % above the mean.")
-]
-Spread = Annotated[
-    MessageDistribution,
-    typer.Option(help="Distribution of sizes; lognormal needs --min-bytes and --max-bytes."),
-]
-Format = Annotated[
-    MessageFormat | None,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        help="rfc3164, rfc5424, local (RFC 3164 without a host, as syslog(3) writes) or bare "
-        "(no header). By default local for unix, bare for file, else rfc3164.",
-    ),
-]
-Framing = Annotated[
-    Literal["lf", "octet-counted"] | None,
-    typer.Option(help="Framing of messages over tcp and tls; by default lf."),
-]
-Replay = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Send the lines of this file (its first 64 MiB) in a loop, with generated headers. "
-        "The file sets the sizes. With --cluster each load host reads its own, at this path.",
-    ),
-]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")]
-Ramp = Annotated[
-    str | None,
-    typer.Option(
-        metavar="A:B:SECONDS",
-        help="Go from A to B messages per second within SECONDS; with --count, continue at B until "
-        "all are sent.",
-    ),
-]
-Burst = Annotated[
-    str | None, typer.Option(metavar="N:SECONDS", help="Send N messages at once every SECONDS.")
-]
-Repeat = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N:PAUSE",
-        help="Send --count messages N times, with a pause of PAUSE seconds in between.",
-    ),
-]
-OnCluster = Annotated[
-    bool, typer.Option("--cluster", help="Flood from all load hosts of the cluster that is up.")
-]
 
 
 @dataclass(frozen=True)
@@ -243,34 +145,30 @@ _LONG_ENOUGH_S = 0.1
 
 
 def flood(
-    port: Port = None,
-    target: Targets = None,
-    transport: Kind = "tcp",
-    ca: Authority = None,
-    certificate: Certificate = None,
-    key: Key = None,
-    count: Count = None,
-    rate: Rate = "max",
-    connections: Connections = 5,
-    message_bytes: Mean = 244,
-    distribution: Spread = "uniform",
-    min_bytes: Least = None,
-    max_bytes: Most = None,
-    message_format: Format = None,
-    framing: Framing = None,
-    replay: Replay = None,
-    seed: Seed = 1,
-    ramp: Ramp = None,
-    burst: Burst = None,
-    runs: Repeat = None,
-    cluster: OnCluster = False,
-    output: OutputOption = OutputFormat.TEXT,
+    port: int | None,
+    target: list[str] | None,
+    transport: TransportKind,
+    ca: Path | None,
+    certificate: Path | None,
+    key: Path | None,
+    count: int | None,
+    rate: str,
+    connections: int,
+    message_bytes: int,
+    distribution: MessageDistribution,
+    min_bytes: int | None,
+    max_bytes: int | None,
+    message_format: MessageFormat | None,
+    framing: Literal["lf", "octet-counted"] | None,
+    replay: Path | None,
+    seed: int,
+    ramp: str | None,
+    burst: str | None,
+    runs: str | None,
+    cluster: bool,
+    output: OutputFormat,
 ) -> None:
-    """Flood a syslog receiver with messages, and print the rate and the CPU time used.
-
-    The receiver must be on this machine or in allow-targets; others are refused (exit code 5).
-    With --cluster it is flooded from all load hosts, and must be in allow-targets there.
-    """
+    """Carry out `rsyslog-tune flood`."""
     plan = plan_pace(count, rate, ramp, burst, runs)
     files = map(_pem, (ca, certificate, key))
     route = plan_transport(transport, port, target, Credentials(*files), cluster)

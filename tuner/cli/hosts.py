@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 from urllib.parse import urlsplit
-
-import typer
 
 from tuner.cli.console import say
 from tuner.cli.profiles import form_of
@@ -20,35 +17,6 @@ from tuner.profile.model import Profile
 from tuner.render.artefacts import HOSTS, Artefact, engine_artefacts
 from tuner.render.templates import Templates
 from tuner.schema.scalars import is_loopback
-
-HostsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="HOST",
-        help="A host of the inventory, by its name; without an inventory its address: "
-        "ssh://USER@HOST:PORT, local://, or a name for ssh. Can be repeated.",
-    ),
-]
-InventoryOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="hosts.yaml, or an inventory of Ansible's; without --host all collectors in it, of "
-        "those with a `profile` the ones that are to run this one.",
-    ),
-]
-EngineUrlOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        help="The engine as this machine reaches it; by default the first of the profile's "
-        "servers.",
-    ),
-]
-SkipEngineOption = Annotated[
-    bool,
-    typer.Option("--skip-engine", help="Leave the engine out: change, compare and read nothing."),
-]
 
 
 def machines_of(

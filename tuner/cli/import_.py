@@ -9,13 +9,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from posixpath import normpath
-from typing import Annotated
-
-import typer
 
 from tuner.cli.console import OutputFormat, print_result, say, working
-from tuner.cli.hosts import InventoryOption, machines_of
-from tuner.cli.options import OutputOption, RsyslogdOption
+from tuner.cli.hosts import machines_of
 from tuner.cli.profiles import name_for
 from tuner.deploy.files import HostFiles
 from tuner.deploy.target import RemoteHost
@@ -34,15 +30,6 @@ from tuner.render.tree import write_new
 from tuner.report.tunable import page, tunable_objects
 from tuner.validate.layers import Layer, rsyslogd_layer
 from tuner.validate.rsyslogd import translated
-
-_ReleaseOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RELEASE",
-        help="The release of rsyslog that the profile is for, such as 8.2512; by default that of "
-        "the rsyslogd here, or on HOST.",
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -65,42 +52,15 @@ class _Original:
 
 
 def import_(
-    file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="FILE",
-            help="rsyslog's configuration, such as /etc/rsyslog.conf; what it includes is read "
-            "with it.",
-        ),
-    ] = None,
-    profile: Annotated[
-        Path | None,
-        typer.Option("-o", "--output-file", metavar="PROFILE", help="The file to write."),
-    ] = None,
-    host: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST",
-            help="Read the files on this host, /etc/rsyslog.conf where none is named: one of "
-            "the inventory by its name, or an address such as ssh://USER@HOST.",
-        ),
-    ] = None,
-    inventory: InventoryOption = None,
-    release: _ReleaseOption = None,
-    rsyslogd: RsyslogdOption = None,
-    output: OutputOption = OutputFormat.TEXT,
+    file: Path | None,
+    profile: Path | None,
+    host: str | None,
+    inventory: Path | None,
+    release: str | None,
+    rsyslogd: Path | None,
+    output: OutputFormat,
 ) -> None:
-    """Write a profile on top of an existing rsyslog configuration.
-
-    The configuration stays as it is, byte for byte: what a search finds is changed in it, parameter
-    by parameter.  Of a --host its files are kept beside the profile, in PROFILE.files, to be
-    checked in with it.  rsyslog's own YAML (rsyslog.yaml) is translated by rsyslogd, 8.2604 or
-    newer, and the translation kept beside the profile.
-
-    The profile is loaded and linted at once.  Where rsyslogd is installed, rsyslogd -N1 reads the
-    configuration, and its verdict is printed.  Then it lists, each with its place, what a search
-    can change, and what a lab leaves out or replaces.
-    """
+    """Carry out `rsyslog-tune import`."""
     choose_rsyslogd(rsyslogd)
     machine = _machine(host, inventory)
     original = _original(file, machine, profile)

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tuner.cli.console import OutputFormat, print_result, say
-from tuner.cli.options import LOCAL, OutputOption
 from tuner.cli.profiles import name_for
 from tuner.errors import ProgramMissing
 from tuner.host.programs import rsyslog_version
@@ -20,10 +16,10 @@ from tuner.render.tree import write_new
 
 
 def init(
-    profile: Annotated[Path, typer.Argument(help="The file to write.")] = LOCAL,
-    output: OutputOption = OutputFormat.TEXT,
+    profile: Path,
+    output: OutputFormat,
 ) -> None:
-    """Write a commented first profile that fits this machine; never overwrites a file."""
+    """Carry out `rsyslog-tune init`."""
     machine = LocalMachine(_rsyslog(), cores(), memory_bytes())
     text = starter(asset_text("templates", "starter.yaml"), name_for(profile), machine)
     parse_profile(text, str(profile))

@@ -5,13 +5,9 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tuner.cli.console import OutputFormat, print_result, result, working
 from tuner.cli.flood import flood_command
-from tuner.cli.options import OutputOption
 from tuner.cli.profiles import load_or_default
 from tuner.engines.versions import distribution_for
 from tuner.errors import JobFailed
@@ -31,15 +27,12 @@ from tuner.measure.pipeline import install_index
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
 
-app = typer.Typer(no_args_is_help=True, help="A lab that stays until `lab down`: up, status, down.")
 
-
-@app.command()
 def up(
-    profile: Annotated[Path | None, typer.Argument(help="The profile.")] = None,
-    output: OutputOption = OutputFormat.TEXT,
+    profile: Path | None,
+    output: OutputFormat,
 ) -> None:
-    """Start an engine and rsyslogd for a profile on loopback; they stay until `lab down`."""
+    """Carry out `rsyslog-tune lab up`."""
     wanted = load_or_default(profile).profile
     require_bindable(wanted, rsyslog_version())
     with measuring("rsyslog-tune lab up"):
@@ -54,18 +47,18 @@ def up(
     _show(started, output)
 
 
-@app.command()
-def status(output: OutputOption = OutputFormat.TEXT) -> None:
-    """Print whether a lab is running, and where."""
+def status(
+    output: OutputFormat,
+) -> None:
+    """Carry out `rsyslog-tune lab status`."""
     found = standing.read()
     if found is None or not found.alive:
         raise JobFailed("no lab is running; start one with: rsyslog-tune lab up")
     _show(found, output)
 
 
-@app.command()
 def down() -> None:
-    """End the lab and remove its files; does nothing when no lab is running."""
+    """Carry out `rsyslog-tune lab down`."""
     with measuring("rsyslog-tune lab down"):
         standing.end(standing.read())
     result("the lab is down")

@@ -97,6 +97,68 @@ UrlOption = Annotated[
 ]
 
 
+HostsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="HOST",
+        help="A host of the inventory, by its name; without an inventory its address: "
+        "ssh://USER@HOST:PORT, local://, or a name for ssh. Can be repeated.",
+    ),
+]
+InventoryOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="hosts.yaml, or an inventory of Ansible's; without --host all collectors in it, of "
+        "those with a `profile` the ones that are to run this one.",
+    ),
+]
+EngineUrlOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="The engine as this machine reaches it; by default the first of the profile's "
+        "servers.",
+    ),
+]
+SkipEngineOption = Annotated[
+    bool,
+    typer.Option("--skip-engine", help="Leave the engine out: change, compare and read nothing."),
+]
+ConfirmWithinOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DURATION",
+        help="The hosts restore themselves after so long (2m), whatever becomes of this machine, "
+        "unless rsyslog-tune confirm comes first.",
+    ),
+]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+SerialOption = Annotated[int, typer.Option(min=1, help="Hosts at once.")]
+
+
+JsonFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the results to FILE as JSON, whatever is printed."),
+]
+MarkdownFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Write the results to FILE as Markdown, whatever is printed."
+    ),
+]
+MetricsFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--metrics-file",
+        metavar="FILE.prom",
+        dir_okay=False,
+        help="Keep metrics of the run in this file, in Prometheus' text format, for the textfile "
+        "collector of node_exporter.",
+    ),
+]
+
+
 def verbosity_of(quiet: bool, verbose: bool) -> Verbosity:
     """How much to say; raises BadUsage where both were asked for."""
     if quiet and verbose:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Annotated
-
-import typer
+from pathlib import Path
 
 from tuner.cli.apply import (
-    ConfirmWithinOption,
-    SerialOption,
-    YesOption,
     ask,
     done,
     report,
     seconds_to_confirm,
 )
 from tuner.cli.console import OutputFormat, print_result, say, working
-from tuner.cli.hosts import HostsOption, InventoryOption, machines_of
-from tuner.cli.options import OutputOption
+from tuner.cli.hosts import machines_of
 from tuner.deploy import recover as undo
 from tuner.deploy.apply import ApplyOptions
 from tuner.deploy.intents import Beginning, Put, Touched, last_finished, left_intents
@@ -30,22 +24,11 @@ from tuner.engine.client import EngineClient
 from tuner.errors import BadUsage, JobFailed
 from tuner.lint.load import parse_profile
 
-_Previous = Annotated[
-    bool,
-    typer.Option(
-        "--previous",
-        help="Undo the last apply that was finished: that of this machine, or of --host and "
-        "--inventory on those hosts.",
-    ),
-]
 
-
-def confirm(output: OutputOption = OutputFormat.TEXT) -> None:
-    """Keep what `apply --confirm-within` applied: the hosts will not restore themselves.
-
-    Also finishes `apply --all-or-none` where a host was lost at its end.  Exits with 1 when
-    nothing waits, or a host was restored already or cannot be reached.
-    """
+def confirm(
+    output: OutputFormat,
+) -> None:
+    """Carry out `rsyslog-tune confirm`."""
     with left_intents() as left:
         ended = undo.confirm(left)
     if not ended.applies:
@@ -55,21 +38,15 @@ def confirm(output: OutputOption = OutputFormat.TEXT) -> None:
 
 
 def recover(
-    host: HostsOption = None,
-    inventory: InventoryOption = None,
-    previous: _Previous = False,
-    yes: YesOption = False,
-    serial: SerialOption = 1,
-    confirm_within: ConfirmWithinOption = None,
-    output: OutputOption = OutputFormat.TEXT,
+    host: list[str] | None,
+    inventory: Path | None,
+    previous: bool,
+    yes: bool,
+    serial: int,
+    confirm_within: str | None,
+    output: OutputFormat,
 ) -> None:
-    """Restore what an apply left that did not end: files, service, timers, the engine's objects.
-
-    Undoes what this machine began, also what still waits for confirm; with --host or --inventory
-    what anybody began on those hosts.  Done twice it changes nothing.  With --previous it undoes
-    the last apply that was finished, as an apply of what was there before: shown, asked about,
-    checked, confirmed and restored like that, and undone by another one.
-    """
+    """Carry out `rsyslog-tune recover`."""
     machines: tuple[InventoryHost, ...] = ()
     if host or inventory is not None:
         machines = machines_of(host, inventory, None)

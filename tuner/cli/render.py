@@ -4,85 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from tuner.cli.console import OutputFormat, print_result, say
-from tuner.cli.options import (
-    LOCAL,
-    FragmentOption,
-    LoadedOption,
-    OutputOption,
-    ProfilePath,
-    TemplatesOption,
-)
 from tuner.cli.profiles import form_of, load, templates_of
 from tuner.errors import BadUsage, DifferencesFound
 from tuner.profile.model import Profile
 from tuner.render.artefacts import Artefact
 from tuner.render.artefacts import render as artefacts_of
-from tuner.render.export import Format, exported, puppet_module
-from tuner.render.form import Form
+from tuner.render.export import exported, puppet_module
+from tuner.render.form import Form, Format
 from tuner.render.templates import Templates
 from tuner.render.tree import Status, require_ours, stale, states_of, write
 from tuner.render.tree import diff as difference
 
 # What each host needs, by its name and by kind.
 _Needs = Mapping[str, Mapping[str, Sequence[str]]]
-_File = Annotated[str | None, typer.Argument(help="With --stdout: print this file alone.")]
-_Inventory = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="hosts.yaml, or an inventory of Ansible's: a configuration for each collector in it "
-        "that is to run this profile, with the host's own changes.",
-    ),
-]
-_Directory = Annotated[
-    Path | None,
-    typer.Option("-o", "--output-dir", help="Where the files go: one folder for each profile."),
-]
 
 
 def render(
-    profile: ProfilePath = LOCAL,
-    file: _File = None,
-    directory: _Directory = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit with 2 when files are stale.")
-    ] = False,
-    diff: Annotated[
-        bool,
-        typer.Option("--diff", help="Print what would change; write nothing, exit as --check."),
-    ] = False,
-    stdout: Annotated[
-        bool, typer.Option("--stdout", help="Write nothing; print the files, or FILE alone.")
-    ] = False,
-    fragment: FragmentOption = False,
-    loaded_modules: LoadedOption = None,
-    templates: TemplatesOption = None,
-    inventory: _Inventory = None,
-    format_: Annotated[
-        Format,
-        typer.Option(
-            "--format",
-            help="plain: the files as they are. ansible, puppet, salt: a role, a module or a state "
-            "that installs them, checks them first and takes them back.",
-        ),
-    ] = Format.PLAIN,
-    output: OutputOption = OutputFormat.TEXT,
+    profile: Path,
+    file: str | None,
+    directory: Path | None,
+    check: bool,
+    diff: bool,
+    stdout: bool,
+    fragment: bool,
+    loaded_modules: list[str] | None,
+    templates: Path | None,
+    inventory: Path | None,
+    format_: Format,
+    output: OutputFormat,
 ) -> None:
-    """Render a profile to files: rsyslog.conf, index and component templates, live settings,
-    policy, first index, settings of the node.
-
-    The same profile always gives the same bytes; a profile has only those files that it needs.
-    With -o it names each file of the folder as new, changed, unchanged or removed.  Without -o the
-    files are printed, each after a line that names it.  With --inventory the configuration of each
-    host is hosts/HOST/rsyslog.conf, and what each host needs is listed.  Exits with 5 where a
-    file in the folder would be overwritten that rsyslog-tune did not render, with 78 when the
-    profile or a template is wrong.
-    """
+    """Carry out `rsyslog-tune render`."""
     if stdout and (check or diff or directory is not None):
         raise BadUsage("--stdout cannot be combined with --check, --diff or -o")
     if file is not None and not stdout:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tuner.cli.console import OutputFormat, result, result_json, say
 from tuner.cli.files import write_reports, writing_to
-from tuner.cli.options import OutputOption
 from tuner.errors import JobFailed, Locked
 from tuner.report.markdown import report_markdown
 from tuner.report.result import analyse
@@ -18,14 +14,10 @@ from tuner.search.journal import read
 
 
 def report(
-    run_directory: Annotated[Path, typer.Argument(help="A run directory that a search wrote.")],
-    output: OutputOption = OutputFormat.TEXT,
+    run_directory: Path,
+    output: OutputFormat,
 ) -> None:
-    """Rewrite the report of a search from its journal, and print it as Markdown.
-
-    Writes report.html, report.md, report.json and trials.csv beside the journal, unless a search
-    is still writing there or the folder cannot be written to.
-    """
+    """Carry out `rsyslog-tune report`."""
     analysed = analyse(read(run_directory))
     if output is OutputFormat.JSON:
         result_json(report_json(analysed))

@@ -5,28 +5,14 @@ from __future__ import annotations
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from tuner.cli.console import OutputFormat, Verbosity, print_result, result, result_json
-from tuner.cli.files import (
-    MetricsFileOption,
-    new_run_directory,
-    require_begun,
-    running_metrics,
-    writing_to,
-)
+from tuner.cli.files import new_run_directory, require_begun, running_metrics, writing_to
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
-    ClusterOption,
     EngineChoice,
-    EngineOption,
-    OutputOption,
-    QuietOption,
-    RsyslogdOption,
-    UrlOption,
-    VerboseOption,
     duration_s,
     given_beside,
     verbosity_of,
@@ -70,120 +56,33 @@ _BESIDE_RESUME = {
 }  # fmt: skip
 
 
-LocalProfile = Annotated[
-    Path | None,
-    typer.Argument(
-        help="The profile; by default rsyslog-tune.yaml in this folder, else the shipped default.",
-        allow_dash=True,
-    ),
-]
-Conf = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Search on a configuration of rsyslog, such as /etc/rsyslog.conf, in place of a "
-        "profile: only its parameters change.",
-    ),
-]
-Sample = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="With --conf: a log, or a sample that `rsyslog-tune workload` wrote, whose messages "
-        "the traffic is to be like.",
-        show_default=False,
-    ),
-]
-Budget = Annotated[str, typer.Option(help="Wall-clock time, downloads excluded.")]
-Seed = Annotated[
-    int, typer.Option(min=0, help="Seed of random choices; the same seed makes the same choices.")
-]
-Strategy = Annotated[StrategyName, typer.Option(help="How candidates are chosen.")]
-Effects = Annotated[
-    bool,
-    typer.Option(
-        help="Before the confirmation, measure what each change gives, and take back what gives "
-        "nothing."
-    ),
-]
-Allow = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME",
-        help="Also search a setting that weakens a guarantee, such as translog.durability; can be "
-        "repeated. The report begins with what is given up.",
-    ),
-]
-Repair = Annotated[
-    bool,
-    typer.Option(
-        help="Change what loses events under the profile's own tier, apart from what is tuned."
-    ),
-]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Print what the budget is enough for; measure nothing.")
-]
-RunDir = Annotated[Path | None, typer.Option(help="Folder for results; must be new or empty.")]
-Resume = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="RUN_DIR",
-        help="Resume an interrupted search, with its options and within its budget.",
-    ),
-]
-WarmStart = Annotated[
-    list[Path] | None,
-    typer.Option(
-        metavar="RUN_DIR",
-        help="Start with the best candidates of this earlier search and measure them anew; can be "
-        "repeated.",
-    ),
-]
-RefuseNoise = Annotated[
-    float | None,
-    typer.Option(
-        metavar="PERCENT",
-        min=0.1,
-        help="Exit with 5 if the baseline noise, the standard deviation of runs of the profile as "
-        "written, is above PERCENT: before candidates are measured.",
-    ),
-]
-RequireGain = Annotated[
-    bool, typer.Option("--require-gain", help="Exit with 7 if no improvement is shown.")
-]
-
-
 def search(
     context: typer.Context,
-    profile: LocalProfile = None,
-    conf: Conf = None,
-    sample: Sample = None,
-    budget: Budget = "30m",
-    seed: Seed = 1,
-    strategy: Strategy = "default",
-    effects: Effects = True,
-    allow: Allow = None,
-    repair: Repair = True,
-    dry_run: DryRun = False,
-    engine: EngineOption = EngineChoice.NODE,
-    elasticsearch: UrlOption = None,
-    cluster: ClusterOption = False,
-    run_dir: RunDir = None,
-    resume: Resume = None,
-    warm_start: WarmStart = None,
-    refuse_noise: RefuseNoise = None,
-    require_gain: RequireGain = False,
-    metrics_path: MetricsFileOption = None,
-    rsyslogd: RsyslogdOption = None,
-    output: OutputOption = OutputFormat.TEXT,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
+    profile: Path | None,
+    conf: Path | None,
+    sample: Path | None,
+    budget: str,
+    seed: int,
+    strategy: StrategyName,
+    effects: bool,
+    allow: list[str] | None,
+    repair: bool,
+    dry_run: bool,
+    engine: EngineChoice,
+    elasticsearch: str | None,
+    cluster: bool,
+    run_dir: Path | None,
+    resume: Path | None,
+    warm_start: list[Path] | None,
+    refuse_noise: float | None,
+    require_gain: bool,
+    metrics_path: Path | None,
+    rsyslogd: Path | None,
+    output: OutputFormat,
+    quiet: bool,
+    verbose: bool,
 ) -> None:
-    """Search for settings that carry more events per second, and confirm the gain.
-
-    Writes trials.jsonl, best.yaml and its rendered files, report.html, report.md, report.json and
-    trials.csv.
-    """
+    """Carry out `rsyslog-tune search`."""
     choose_rsyslogd(rsyslogd)
     clock = Stopwatch(time.monotonic())
     verbosity = verbosity_of(quiet, verbose)

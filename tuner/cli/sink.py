@@ -4,42 +4,23 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict
-from typing import Annotated
-
-import typer
 
 from tuner.cli.console import OutputFormat, print_result, result, say
-from tuner.cli.options import OutputOption
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import Arrived, ArrivedRun, FaultCount, arrived, fault_counts
 from tuner.errors import Interrupted, JobFailed
-from tuner.lab.faults import FaultKind, parse_fault
+from tuner.lab.faults import parse_fault
 from tuner.lab.sink import Sink
 
 _POLL_S = 0.2
-_KINDS = "; ".join(f"{kind.value}: {kind.meaning}" for kind in FaultKind)
 
 
 def sink(
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0: a free one.")
-    ] = 0,
-    fault: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TEXT",
-            help="Inject a fault such as status=429, html=503 or drop-event=77, followed by "
-            "after=N (first bulk request that has it, by default the 5th) and times=N (how many "
-            f"have it, by default 1), separated by commas. Can be repeated. {_KINDS}.",
-        ),
-    ] = None,
-    output: OutputOption = OutputFormat.TEXT,
+    port: int,
+    fault: list[str] | None,
+    output: OutputFormat,
 ) -> None:
-    """Answer bulk requests on loopback until Ctrl-C: counts every event and stores none.
-
-    At the end it prints what arrived: documents per index, and for each flood the events that are
-    missing below its highest sequence number and those that came more than once.
-    """
+    """Carry out `rsyslog-tune sink`."""
     faults = [parse_fault(text) for text in fault or ()]
     with Sink(port, faults) as running:
         client = EngineClient(running.url)

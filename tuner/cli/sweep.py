@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tuner.cli.console import OutputFormat, print_result, result, say
 from tuner.cli.files import Exports, new_run_directory
 from tuner.cli.options import (
-    ClusterOption,
     EngineChoice,
-    OutputOption,
-    RsyslogdOption,
-    TemplatesOption,
-    UrlOption,
     duration_s,
 )
 from tuner.cli.place import Wanted, pace_of, require_runnable
@@ -34,42 +26,22 @@ from tuner.report.sweep import sweep_blocks, sweep_json, sweep_svg
 from tuner.schema.numerals import seconds
 from tuner.validate.rsyslogd import require_bases_taken
 
-ExperimentPath = Annotated[Path, typer.Argument(help="The experiment, a YAML file.")]
-Repeats = Annotated[int | None, typer.Option(min=1, max=100, help="Repeats; overrides the file.")]
-Window = Annotated[str | None, typer.Option(help="Length of a run's window; overrides the file.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the random order within blocks.")]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Check the file and all variants, measure nothing.")
-]
-OtherEngine = Annotated[EngineChoice | None, typer.Option(help="node or sink; overrides the file.")]
-RunDir = Annotated[Path | None, typer.Option(help="Where results go; must be new or empty.")]
-
 
 def sweep(
-    file: ExperimentPath,
-    repeats: Repeats = None,
-    window: Window = None,
-    seed: Seed = 1,
-    dry_run: DryRun = False,
-    engine: OtherEngine = None,
-    elasticsearch: UrlOption = None,
-    cluster: ClusterOption = False,
-    templates: TemplatesOption = None,
-    run_dir: RunDir = None,
-    rsyslogd: RsyslogdOption = None,
-    output: OutputOption = OutputFormat.TEXT,
+    file: Path,
+    repeats: int | None,
+    window: str | None,
+    seed: int,
+    dry_run: bool,
+    engine: EngineChoice | None,
+    elasticsearch: str | None,
+    cluster: bool,
+    templates: Path | None,
+    run_dir: Path | None,
+    rsyslogd: Path | None,
+    output: OutputFormat,
 ) -> None:
-    """Measure the variants of an experiment file side by side, and print them beside what others
-    published.
-
-    Every variant runs once in each block, in random order.  Writes sweep.md, sweep.json and
-    sweep.svg, also when it is interrupted.  Exits with 6 when a run lost or doubled events or
-    breached a guardrail, with 1 when one failed otherwise.  An engine that dies is started again
-    and the run repeated once; after three losses in a row it exits with 4, with what was measured
-    so far.
-
-    With --cluster the blocks are spread over its machines, each block on one.
-    """
+    """Carry out `rsyslog-tune sweep`."""
     choose_rsyslogd(rsyslogd)
     loaded = load_experiment(file)
     asked = loaded.experiment

@@ -8,20 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from posixpath import abspath
-from typing import Annotated
-
-import typer
 
 from tuner.cli.annotations import ProblemFormat, plain, show_to_program
 from tuner.cli.console import result, say, say_when_slow, working
 from tuner.cli.options import (
-    LOCAL,
     EngineChoice,
-    FragmentOption,
-    LoadedOption,
-    ProfilePath,
-    RsyslogdOption,
-    TemplatesOption,
 )
 from tuner.cli.profiles import CONFIGURATION, form_of, read_profile, templates_of
 from tuner.errors import (
@@ -46,69 +37,23 @@ from tuner.validate.layers import DOCUMENTS, Layer, layers
 
 _Mends = Sequence[Mend] | None
 _WITH_ALL = {"problems", "rejections"}
-_Output = Annotated[
-    ProblemFormat,
-    typer.Option(
-        help="Format on stdout; github: only problems, as GitHub Actions annotations; gitlab: as a "
-        "GitLab code quality report."
-    ),
-]
-_Url = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        help="Have an existing Elasticsearch or OpenSearch check the rendered templates; nothing "
-        "is stored in it, except with --smoke.",
-    ),
-]
-_Smoke = Annotated[
-    bool,
-    typer.Option(
-        "--smoke",
-        help="Send one event through a real rsyslogd into the engine at URL, else into a lab, and "
-        "find it by its content; of a configuration of rsyslog, messages into a test sink, and "
-        "say which documents an engine would refuse. Everything is removed afterwards.",
-    ),
-]
-_Fix = Annotated[
-    bool,
-    typer.Option(
-        "--fix",
-        help="First repair in the file what loses events under the profile's own tier; nothing "
-        "else of it changes. In a configuration of rsyslog, and in what it includes, parameters "
-        "are set where they stand.",
-    ),
-]
 
 
 def validate(
-    profile: ProfilePath = LOCAL,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Skip `rsyslogd -N1`, so that no rsyslogd is needed.")
-    ] = False,
-    elasticsearch: _Url = None,
-    smoke: _Smoke = False,
-    templates: TemplatesOption = None,
-    fragment: FragmentOption = False,
-    loaded_modules: LoadedOption = None,
-    fix: _Fix = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 3 if there are warnings.")
-    ] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print each piece of advice too.")
-    ] = False,
-    rsyslogd: RsyslogdOption = None,
-    output: _Output = ProblemFormat.TEXT,
+    profile: Path,
+    offline: bool,
+    elasticsearch: str | None,
+    smoke: bool,
+    templates: Path | None,
+    fragment: bool,
+    loaded_modules: list[str] | None,
+    fix: bool,
+    strict: bool,
+    verbose: bool,
+    rsyslogd: Path | None,
+    output: ProblemFormat,
 ) -> None:
-    """Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered configuration.
-
-    --fragment checks a drop-in inside this host's own /etc/rsyslog.conf.  --elasticsearch adds the
-    layer `engine`, --smoke the layer `smoke`.  Exits with 78 when the profile or a template is
-    wrong or an engine refuses it, with 1 when rsyslogd or the smoke test rejects it, with 4 when
-    the engine does not answer, with 69 where rsyslogd or a module of it is missing (--offline asks
-    for none), with 3 for warnings with --strict.
-    """
+    """Carry out `rsyslog-tune validate`."""
     choose_rsyslogd(rsyslogd)
     if offline and (smoke or elasticsearch is not None):
         raise BadUsage("--offline cannot be combined with --elasticsearch or --smoke")

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import asdict
+from pathlib import Path
 
 from tuner.cli.console import OutputFormat, print_result, say, working
 from tuner.cli.hosts import (
-    EngineUrlOption,
-    HostsOption,
-    InventoryOption,
-    SkipEngineOption,
     engine_url,
     machines_of,
     profile_of_host,
-)
-from tuner.cli.options import (
-    FragmentOption,
-    LoadedOption,
-    OutputOption,
-    ProfilePath,
-    TemplatesOption,
 )
 from tuner.cli.profiles import load, templates_of
 from tuner.deploy.queues import figures_note
@@ -32,21 +22,17 @@ from tuner.schema.numerals import counted
 
 
 def verify(
-    profile: ProfilePath,
-    host: HostsOption = None,
-    inventory: InventoryOption = None,
-    fragment: FragmentOption = False,
-    loaded_modules: LoadedOption = None,
-    templates: TemplatesOption = None,
-    elasticsearch: EngineUrlOption = None,
-    skip_engine: SkipEngineOption = False,
-    output: OutputOption = OutputFormat.TEXT,
+    profile: Path,
+    host: list[str] | None,
+    inventory: Path | None,
+    fragment: bool,
+    loaded_modules: list[str] | None,
+    templates: Path | None,
+    elasticsearch: str | None,
+    skip_engine: bool,
+    output: OutputFormat,
 ) -> None:
-    """Compare hosts and engine with the profile: files, process, ports, versions, packages,
-    secrets, certificates, limits, templates and settings.
-
-    Only reads.  Exits with 0 when all is as the profile says, else with 2 and what differs.
-    """
+    """Carry out `rsyslog-tune verify`."""
     loaded = load(profile)
     site = templates_of(templates)
     machines = machines_of(host, inventory, profile)

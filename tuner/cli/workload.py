@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tuner.cli.console import OutputFormat, result_json, say, working
 from tuner.cli.layout import show_blocks
-from tuner.cli.options import OutputOption
 from tuner.errors import Refused
 from tuner.profile.sample import is_sample, origin_of, read_sample, sample_text
 from tuner.rainerscript.configuration import MAX_BYTES, configuration
@@ -21,48 +17,13 @@ from tuner.report.traffic import traffic_blocks
 
 
 def workload(
-    log: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="A log, or a sample that was learnt of one.",
-            show_default=False,
-        ),
-    ],
-    written: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output-file", metavar="SAMPLE", help="The file to write.", show_default=False
-        ),
-    ] = None,
-    conf: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--conf",
-            metavar="FILE",
-            help="A configuration of rsyslog: words that are in it stay as they are, so that its "
-            "filters find them; can be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    verbatim: Annotated[
-        bool,
-        typer.Option("--verbatim", help="Keep the words and names of the log in the templates."),
-    ] = False,
-    output: OutputOption = OutputFormat.TEXT,
+    log: Path,
+    written: Path | None,
+    conf: list[Path] | None,
+    verbatim: bool,
+    output: OutputFormat,
 ) -> None:
-    """Learn from a log what traffic is like, for `workload.sample` of a profile.
-
-    It reads syslog with heads (RFC 3164, RFC 5424, as files of rsyslog have them) and lines without
-    one, JSON and CEE among them; `journalctl -o export` and `-o json`; CSV; packets (pcap, pcapng);
-    each also compressed by gzip or zstd; at most 64 MiB.
-
-    The sample says how often which templates come, from how many hosts, at which severities, and
-    what stands in their blanks: kind, lengths, how many different values.  No value of the log is
-    in it, but for numbers of at most three digits that all messages of a template have.  Words stay
-    that are words of the trade or in a file of --conf; others give way to words of the same length,
-    names of hosts and programs too.
-    """
+    """Carry out `rsyslog-tune workload`."""
     if written is not None:
         require_writable(written)
         if written.exists() and not is_sample(written):

@@ -16,11 +16,8 @@ import numpy as np
 
 from tuner.measure.adjusted import BySpeed, Estimate, adjust, estimate, largest
 from tuner.measure.contrast import SIGNIFICANT, Contrast
+from tuner.measure.enough import FEWEST_PAIRS, fewest_pairs
 
-FEWEST_PAIRS = 6
-"""With fewer the exact test cannot reach 0.05."""
-FEWEST_RESTARTING = 8
-"""The same where an engine restarts between the sides, because half of the runs do not count."""
 _FEWEST_RUNS = 2
 
 
@@ -150,11 +147,6 @@ class Pairs(NamedTuple):
     machines: Sequence[str] = ()
     restarts: Sequence[tuple[bool, bool]] = ()
     speeds: Speeds | None = None
-
-
-def fewest_pairs(*, restarting: bool) -> int:
-    """How many pairs can show anything, where an engine restarts between their sides or not."""
-    return FEWEST_RESTARTING if restarting else FEWEST_PAIRS
 
 
 def compare(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from enum import Enum
 from pathlib import PurePosixPath
 from posixpath import basename
 from typing import NamedTuple
@@ -14,22 +13,13 @@ from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import RSYSLOG, Artefact, base_files, base_places, fragment_path
 from tuner.render.engine_files import marked, place_of
 from tuner.render.fingerprint import fingerprint
-from tuner.render.form import WHOLE, Form
+from tuner.render.form import WHOLE, Form, Format
 from tuner.render.modules import packages_of
 from tuner.render.templates import Templates, shipped_templates
 
 _SWAP = "swap"
 _CONFIG = f"/etc/{RSYSLOG}"
 FILES = "files/"
-
-
-class Format(Enum):
-    """Whom the rendered files are for."""
-
-    PLAIN = "plain"
-    ANSIBLE = "ansible"
-    PUPPET = "puppet"
-    SALT = "salt"
 
 
 # What each brings beside the files: its path, and the template that writes it.

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple
 
 from tuner.rainerscript.quoting import Emitted, authored
+
+
+class Format(Enum):
+    """Whom the rendered files are for."""
+
+    PLAIN = "plain"
+    ANSIBLE = "ansible"
+    PUPPET = "puppet"
+    SALT = "salt"
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from enum import Enum
 
 from tuner.measure.blocks import average, comparison, pairs
+from tuner.measure.enough import FEWEST_PAIRS
 from tuner.measure.gate import Decision, Gate, gate
-from tuner.measure.paired import FEWEST_PAIRS, Comparison, least, most
+from tuner.measure.paired import Comparison, least, most
 from tuner.measure.series import Series
 from tuner.profile.metric import Metric
 from tuner.report.figures import figure, interval, ratio_text, restart_text

@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic_core import to_jsonable_python
 
 from tuner.lint.repairs import every_change
-from tuner.measure.paired import FEWEST_PAIRS
+from tuner.measure.enough import FEWEST_PAIRS
 from tuner.report.first_screen import first_screen, numbers, rates
 from tuner.report.result import StudyResult
 from tuner.report.search_evidence import diff, evidence, limits

@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tuner.measure.enough import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.measure.measurement import TrialPlan
-from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.space.knob import Knob
 from tuner.space.knobs import without_node
 

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from tuner.measure.enough import FEWEST_PAIRS, FEWEST_RESTARTING, fewest_pairs
 from tuner.measure.measurement import Failure, Measurement, TrialPlan
-from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING, fewest_pairs
 from tuner.search.budget import (
     FEWEST_SEARCH_TRIALS,
     MOST_BLOCKS,

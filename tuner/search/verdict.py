@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tuner.errors import JobFailed
+from tuner.measure.enough import FEWEST_PAIRS
 from tuner.measure.measurement import Failure, FailureKind, Measurement, PacedMeasurement
-from tuner.measure.paired import FEWEST_PAIRS, Comparison, least
+from tuner.measure.paired import Comparison, least
 from tuner.search.calibration import over_baseline
 from tuner.search.effects import Effects, experiments
 from tuner.search.guardrails import Limits

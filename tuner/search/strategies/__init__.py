@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from tuner.search.space import Space, Strategy
-from tuner.search.strategies.gaussian import Gaussian
-from tuner.search.strategies.random_points import RandomPoints
+if TYPE_CHECKING:
+    from tuner.search.space import Space, Strategy
 
 StrategyName = Literal["default", "random"]
 NAMES = get_args(StrategyName)
@@ -14,6 +13,10 @@ NAMES = get_args(StrategyName)
 
 def strategy(name: str, space: Space, seed: int, sigma: float) -> Strategy:
     """The strategy of that name; `sigma` is the noise of one trial's logarithm."""
+    # The names alone, which options have, need none of it.
+    from tuner.search.strategies.gaussian import Gaussian
+    from tuner.search.strategies.random_points import RandomPoints
+
     match name:
         case "default":
             return Gaussian(space, seed, sigma)
