@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -81,9 +80,9 @@ def advise(
         "memory_bytes": here[1],
         "engine": "local" if advice.is_local else "remote",
         "recipe": {"name": advice.recipe.name, "source": advice.recipe.source},
-        "repairs": [asdict(one) | {"why": one.why} for one in advice.repairs],
-        "changes": [asdict(one) for one in advice.changes],
-        "left": [asdict(one) for one in advice.left],
+        "repairs": [vars(one) | {"why": one.why} for one in advice.repairs],
+        "changes": advice.changes,
+        "left": advice.left,
         "written": None if write is None else str(write),
         "next": after,
     }

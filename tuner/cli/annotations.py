@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from enum import Enum
 
 from tuner.cli.console import result, result_json
@@ -29,11 +28,6 @@ def show_to_program(output: ProblemFormat, problems: Sequence[Problem], data: ob
         result_json(data)
     elif problems:
         result(github(problems))
-
-
-def plain(problem: Problem) -> dict[str, object]:
-    """A problem as JSON."""
-    return asdict(problem) | {"severity": problem.severity.value}
 
 
 # https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions, with the

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -14,7 +14,7 @@ from tuner.cases.judge import JudgedCase, judged
 from tuner.cases.load import LoadedCases, inputs_called, load_cases, messages
 from tuner.cases.record import TIME_ZONE, recorded
 from tuner.cases.run import Sent, Surface, run, surface
-from tuner.cli.annotations import ProblemFormat, plain, show_to_program
+from tuner.cli.annotations import ProblemFormat, show_to_program
 from tuner.cli.console import result, say, working
 from tuner.cli.options import LOCAL
 from tuner.cli.profiles import CONFIGURATION, read_profile, templates_of
@@ -179,13 +179,12 @@ def _json(files: Sequence[_TestedFile], problems: Sequence[Problem]) -> dict[str
             "seconds": round(one.took_s, 3),
             "untested": one.untested,
             "cases": [
-                {"name": case.name, "passed": case.passed, "came": [asdict(c) for c in case.came]}
-                for case in one.cases
+                {"name": case.name, "passed": case.passed, "came": case.came} for case in one.cases
             ],
         }
         for one in files
     ]
-    return {"schema": 1, "kind": "test", "files": told, "problems": list(map(plain, problems))}
+    return {"schema": 1, "kind": "test", "files": told, "problems": problems}
 
 
 def _record(

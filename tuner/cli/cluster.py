@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 
 from tuner.cli.console import OutputFormat, print_result, result, result_json, say
@@ -72,7 +71,7 @@ def down() -> None:
 
 def versions() -> None:
     """Carry out `rsyslog-tune cluster versions`."""
-    result_json(asdict(versions_here()))
+    result_json(versions_here())
 
 
 def member(

@@ -76,8 +76,11 @@ def show(*parts: RenderableType) -> None:
 
 
 def result_json(data: object) -> None:
-    """What a program asked for, on stdout."""
-    typer.echo(json.dumps(data, indent=2))
+    """What a program asked for, on stdout; data classes by their fields, which name the units."""
+    # Whoever asks for text waits for none of it.
+    from pydantic_core import to_jsonable_python
+
+    typer.echo(json.dumps(to_jsonable_python(data), indent=2))
 
 
 def print_result(

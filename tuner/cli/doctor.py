@@ -7,7 +7,7 @@ import platform
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -68,8 +68,7 @@ def doctor(
         Requirement("removed", f"{left}, left by a killed run") for left in remove_abandoned()
     ]
     findings = [*_needed(), *_module_findings(), *_useful(), *removed]
-    fields = {"findings": [asdict(one) for one in findings]}
-    print_result(output, "doctor", fields, "\n".join(map(str, findings)))
+    print_result(output, "doctor", {"findings": findings}, "\n".join(map(str, findings)))
     missing = [finding for finding in findings if finding.missing]
     if missing:
         raise ProgramMissing(f"{len(missing)} missing: {', '.join(f.what for f in missing)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 
 from tuner.cli.console import OutputFormat, labelled, print_result, result_json, wrapped
 from tuner.lint.codes import CodeExplanation, explain_code, is_code
@@ -24,11 +23,7 @@ def explain(
     else:
         pages = {f"docs/{name}": text for name, text in asset_texts("docs", ".md").items()}
         found = look_up(asked, pages)
-    fields = {
-        "keys": [asdict(one) for one in found.keys],
-        "rules": [asdict(one) for one in found.codes],
-        "mentions": [asdict(one) for one in found.mentions],
-    }
+    fields = {"keys": found.keys, "rules": found.codes, "mentions": found.mentions}
     text = "\n\n".join([*map(_text, found.keys), *map(_rule_text, found.codes)])
     if found.mentions:
         text = "\n".join(_mentioned(asked, found.mentions))

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from posixpath import normpath
 
@@ -110,8 +110,8 @@ def _described(profile: Profile) -> _Described:
         return _Described([f"A lab cannot measure it: {refused}"], {"unmeasured": str(refused)})
     kept, replaced = profile.base.kept, bound.script.replaced if bound.script else ()
     fields = {
-        "tunable": [asdict(one) for one in tunable_objects(profile, kept)],
-        "replaced": [asdict(one.origin) | {"what": one.what, "used": one.used} for one in replaced],
+        "tunable": tunable_objects(profile, kept),
+        "replaced": [vars(one.origin) | {"what": one.what, "used": one.used} for one in replaced],
     }
     return _Described([*page(profile, kept, replaced)], fields)
 

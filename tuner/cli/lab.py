@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import asdict
 from pathlib import Path
 
 from tuner.cli.console import OutputFormat, print_result, result, working
@@ -123,4 +122,4 @@ def _show(lab: standing.Standing, output: OutputFormat) -> None:
         f"index     {lab.index}\n"
         f"try       {lab.flood} --count 100000"
     )
-    print_result(output, "lab", {"schema": 2, **asdict(lab)}, text)
+    print_result(output, "lab", {"schema": 2, **vars(lab)}, text)

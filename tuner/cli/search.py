@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -139,7 +138,7 @@ def _tell_plan(
         "budget_s": budget_s,
         "knobs": [knob.path for knob in turned],
         "plan": lines,
-        "repairs": [asdict(one) | {"why": one.why} for one in mended],
+        "repairs": [vars(one) | {"why": one.why} for one in mended],
     }
     details = [f"- {line}" for line in lines]
     details.append(f"settings, the most promising first: {', '.join(ranked(profile, turned))}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
 
 from tuner.cli.console import OutputFormat, print_result, result, say
 from tuner.engine.client import EngineClient
@@ -55,11 +54,7 @@ def _show(
         )
     if not indices:
         lines.append("nothing arrived")
-    fields = {
-        "url": url,
-        "indices": [asdict(one) for one in indices],
-        "faults": [asdict(one) for one in faults],
-    }
+    fields = {"url": url, "indices": indices, "faults": faults}
     print_result(output, "sink", fields, "\n".join(lines))
 
 

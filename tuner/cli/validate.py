@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from posixpath import abspath
 
-from tuner.cli.annotations import ProblemFormat, plain, show_to_program
+from tuner.cli.annotations import ProblemFormat, show_to_program
 from tuner.cli.console import result, say, say_when_slow, working
 from tuner.cli.options import (
     EngineChoice,
@@ -243,11 +242,10 @@ def _show_to_program(
 ) -> None:
     # A layer's problems stand with all others.
     shown = [
-        {key: value for key, value in asdict(layer).items() if key not in _WITH_ALL}
+        {key: value for key, value in vars(layer).items() if key not in _WITH_ALL}
         for layer in found
     ]
-    data: dict[str, object] = {"schema": 1, "kind": "validate", "layers": shown}
-    data["problems"] = list(map(plain, problems))
+    data = {"schema": 1, "kind": "validate", "layers": shown, "problems": problems}
     if mends is not None:
-        data["repaired"] = [asdict(one) for one in mends]
+        data["repaired"] = mends
     show_to_program(output, problems, data)

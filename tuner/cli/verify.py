@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import asdict
 from pathlib import Path
 
 from tuner.cli.console import OutputFormat, print_result, say, working
@@ -46,7 +45,7 @@ def verify(
         if url is not None:
             with contextlib.closing(client_for(url, loaded.profile)) as client:
                 found += engine_drift(loaded.profile, client, site)
-    fields = {"drift": [asdict(one) for one in found], "notes": notes}
+    fields = {"drift": found, "notes": notes}
     texts = [f"{one.where}: {one.what}\n{one.diff}".rstrip() for one in found]
     print_result(output, "verify", fields, "\n".join(texts))
     for note in notes:

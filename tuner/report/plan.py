@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+
+from pydantic_core import to_jsonable_python
 
 from tuner.plan import DISK_ROOM, Inputs, Measured, Origin, Plan
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
@@ -31,15 +33,18 @@ def plans_json(rates: Sequence[PlannedRate]) -> dict[str, object]:
     the notes."""
     plans = [
         {
-            "inputs": asdict(rate.inputs),
-            "measured": None if rate.measured is None else asdict(rate.measured),
-            "plan": asdict(rate.made),
-            "range": None if rate.reach is None else [asdict(end) for end in rate.reach],
-            "notes": list(notes(rate)),
+            "inputs": rate.inputs,
+            "measured": rate.measured,
+            "plan": rate.made,
+            "range": rate.reach,
+            "notes": [*notes(rate)],
         }
         for rate in rates
     ]
-    return {"schema": SCHEMA, "kind": "plan", "plans": plans}
+    fields: dict[str, object] = to_jsonable_python(
+        {"schema": SCHEMA, "kind": "plan", "plans": plans}
+    )
+    return fields
 
 
 def plans_blocks(rates: Sequence[PlannedRate]) -> tuple[PlainBlock, ...]:
