@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 from concurrent.futures import Future
 from pathlib import Path
 from typing import cast
@@ -12,12 +13,16 @@ import pytest
 from distributed.actor import Actor
 
 from tuner.cluster.farm import DaskFarm
+from tuner.cluster.messages import REPLIES, Opened, OpenLab
 from tuner.cluster.processes import RemoteProcess
+from tuner.cluster.relayed import Failed
+from tuner.errors import JobFailed, Locked, Unreachable
+from tuner.host.child import Child
 from tuner.host.process import wait_until
 from tuner.lint.load import load_profile
 from tuner.measure.measurement import TrialPlan
 from tuner.search.farm import Lost
-from tuner.search.study import Asked, Phase
+from tuner.search.study import Asked, Fingerprint, LabFacts, Phase
 
 PROFILE = Path(__file__).parents[2] / "profiles/default.yaml"
 
@@ -33,7 +38,7 @@ class Silent:
 
 
 def test_a_trial_for_a_machine_that_was_given_up_is_lost() -> None:
-    farm = DaskFarm({"north": cast(Actor, Silent())})
+    farm = DaskFarm({"north": cast(Actor, Silent())}, lambda: True)
     farm.drop("north")
     asked = Asked(1, Phase.WARM_UP, (), "", TrialPlan(1.0, 2.0), machine="north")
     farm.start(asked, load_profile(PROFILE).profile)
@@ -49,3 +54,82 @@ def test_a_process_ends_when_nobody_wants_it_any_more() -> None:
     del process
     gc.collect()
     assert wait_until(lambda: child.status() == psutil.STATUS_ZOMBIE, 30)
+
+
+class Answering:
+    """A worker whose process answers so, or has ended."""
+
+    def __init__(self, answer: bytes | Exception) -> None:
+        self._answer = answer
+
+    def ask(self, _: bytes) -> Future[bytes]:
+        answer: Future[bytes] = Future()
+        if isinstance(self._answer, Exception):
+            answer.set_exception(self._answer)
+        else:
+            answer.set_result(self._answer)
+        return answer
+
+    def end(self, _: float) -> Future[None]:
+        return Future()
+
+
+REQUEST = OpenLab("sink", "{}", ())
+FACTS = LabFacts("sink", "2 cores", (), (), Fingerprint("8.2302", "sink", "2 cores", "a", ""))
+OPENED = REPLIES.line(Opened(FACTS, 0.0))
+
+
+def farm_of(scheduler_lives: bool = True, **labs: bytes | Exception) -> DaskFarm:
+    actors = {name: cast(Actor, Answering(answer)) for name, answer in labs.items()}
+    return DaskFarm(actors, lambda: scheduler_lives)
+
+
+def test_a_machine_whose_lab_does_not_open_is_left_out_with_its_own_words() -> None:
+    told: list[str] = []
+    farm = farm_of(north=OPENED, south=JobFailed("it ended with exit code 1: KeyError: 'Ask'"))
+    assert list(farm.open(REQUEST, told.append)) == ["north"]
+    assert farm.machines == ("north",)
+    assert told == ["south: it ended with exit code 1: KeyError: 'Ask'; south is left out"]
+
+
+def test_labs_that_all_fail_and_machines_that_are_busy_are_errors() -> None:
+    broken = JobFailed("it ended with exit code 1: no engine")
+    with pytest.raises(JobFailed, match="north: it ended with exit code 1: no engine"):
+        farm_of(north=broken, south=broken).open(REQUEST, print)
+    busy = REPLIES.line(Failed.of(Locked("another run is measuring on this machine")))
+    with pytest.raises(Locked, match="south: another run is measuring"):
+        farm_of(north=OPENED, south=busy).open(REQUEST, print)
+
+
+def test_a_dead_scheduler_is_said_once_and_blamed_on_no_machine() -> None:
+    gone = OSError("closed")
+    farm = farm_of(scheduler_lives=False, north=gone, south=gone)
+    profile = load_profile(PROFILE).profile
+    for number, machine in enumerate(farm.machines):
+        farm.start(
+            Asked(number, Phase.SEARCH, (), "", TrialPlan(1.0, 2.0), machine=machine), profile
+        )
+    with pytest.raises(
+        Unreachable, match=r"^the scheduler of the cluster does not answer any more"
+    ):
+        farm.wait(10.0)
+
+
+def test_what_a_process_does_not_know_is_said_in_its_own_words_and_ends_it() -> None:
+    """As what another rsyslog-tune asks for: it neither hangs nor aborts."""
+    lab = Child("tuner.cli.cluster_lab")
+    try:
+        lab.tell(b'SweepAll {"first": 1}\n')
+        reply = REPLIES.message(lab.stdout.readline())
+        assert isinstance(reply, Failed)
+        assert "it was told SweepAll, which this rsyslog-tune does not know" in reply.text
+        assert lab.wait(30)
+        assert "SIGABRT" not in str(lab.ending())
+    finally:
+        lab.end()
+        lab.close()
+
+
+def test_a_question_does_not_wait_for_the_answer_to_that_of_another_command() -> None:
+    """An actor's methods that block share one thread."""
+    assert inspect.iscoroutinefunction(RemoteProcess.ask)

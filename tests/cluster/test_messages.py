@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.profile.examples import SMALL
 from tests.shipped import PROFILES
+from tuner.cluster.access import require_same
 from tuner.cluster.certificate import made, require_safe
-from tuner.cluster.members import Versions
+from tuner.cluster.members import Versions, sources_digest, versions_here
 from tuner.cluster.messages import (
     QUESTIONS,
     REPLIES,
@@ -102,10 +104,31 @@ def test_without_tls_only_on_loopback() -> None:
 
 
 def test_versions_that_differ_are_named() -> None:
-    here = Versions("0.1.0", "3.11.2", "2026.8.0", "8.2302")
-    there = Versions("0.2.0", "3.11.2", "2026.8.0", "8.2306")
+    here = Versions("0.1.0", "3.11.2", "2026.8.0", "8.2302", "a1")
+    there = Versions("0.2.0", "3.11.2", "2026.8.0", "8.2306", "b2")
     assert here.differences(there) == (
         "rsyslog-tune 0.2.0 and not 0.1.0",
         "rsyslog 8.2306 and not 8.2302",
     )
     assert not here.differences(here)
+    same_version = replace(here, sources="b2")
+    assert here.differences(same_version) == ("other code of rsyslog-tune 0.1.0",)
+
+
+def test_code_that_differs_in_a_byte_is_other_code(tmp_path: Path) -> None:
+    package = tmp_path / "tuner"
+    (package / "lab").mkdir(parents=True)
+    module = package / "lab/sink.py"
+    module.write_text("X = 1\n")
+    before = sources_digest(package)
+    (package / "lab/__pycache__").mkdir()
+    (package / "lab/__pycache__/sink.cpython-311.pyc").write_bytes(b"compiled")
+    assert sources_digest(package) == before
+    module.write_text("X = 2\n")
+    assert sources_digest(package) != before
+
+
+def test_a_machine_with_other_code_of_the_same_version_is_refused_by_its_name() -> None:
+    other = replace(versions_here(), sources="b2")
+    with pytest.raises(Refused, match="south has other code of rsyslog-tune"):
+        require_same({"north": versions_here(), "south": other})

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.host.child import Child
+from tuner.host.child import Child, complaint_in
 
 ECHO = """\
 import sys
@@ -117,3 +117,25 @@ def test_the_package_is_found_from_any_folder_and_never_shadowed(
         assert server.wait(20)
         assert server.ending() == "exit code 1"
         assert "'nonsense' is not a fault" in server.complaint()
+
+
+@pytest.mark.parametrize(
+    ("errors", "complaint"),
+    [
+        ("", "it gave no reason"),
+        ("first\nthe reason\n\n", "the reason"),
+        (
+            'warned\nTraceback (most recent call last):\n  File "a.py", line 1\n    x\n'
+            "ValueError: 1 error for OpenLab\nspan\n  Unexpected [type=x]\n",
+            "ValueError: 1 error for OpenLab span Unexpected [type=x]",
+        ),
+        (
+            "Traceback (most recent call last):\n  File \"a.py\", line 1\nKeyError: 'Ask'\n"
+            "Fatal Python error: _enter_buffered_busy: could not acquire lock\n\n"
+            "Thread 0x1 (most recent call first):\n  <no Python frame>\n",
+            "KeyError: 'Ask'",
+        ),
+    ],
+)
+def test_the_words_of_an_exception_are_the_complaint(errors: str, complaint: str) -> None:
+    assert complaint_in(errors) == complaint

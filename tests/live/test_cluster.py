@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,9 @@ def test_a_search_on_two_machines_of_which_one_dies(site: Path, up: list[SshHost
     assert {one.machine for one in trials[-6:]} == {"south"}
     status = tune("cluster", "status", folder=site)
     assert "lab        south\nlab        north: does not take part\n" in status.out
+    again = tune("cluster", "up", "--inventory", site / "hosts.yaml", folder=site)
+    assert again.code == 0, again.err
+    assert "lab        north\nlab        south\n" in again.out, "the worker that died is back"
 
 
 def test_a_farm_of_real_engines_searches_to_its_end(site: Path, up: list[SshHost]) -> None:
@@ -195,6 +199,18 @@ def test_ctrl_c_ends_the_labs(site: Path, up: list[SshHost]) -> None:
     assert done.code == 130, done.err
     assert "--resume run --cluster" in done.err
     assert not labs(up)
+
+
+def test_a_second_search_says_at_once_that_the_machines_are_busy(
+    site: Path, up: list[SshHost]
+) -> None:
+    with started(*SEARCH, "--run-dir", "run", PROFILE, folder=site, command=QUICK) as process:
+        follow(process, "trial   2")
+        began_s = time.monotonic()
+        second = tune(*SEARCH, "--run-dir", "second", PROFILE, folder=site)
+        assert second.code == 75, second.err
+        assert "another run is measuring on this machine" in second.err
+        assert time.monotonic() - began_s < 12
 
 
 def test_labs_end_with_a_command_that_is_killed(site: Path, up: list[SshHost]) -> None:
@@ -271,7 +287,8 @@ def test_a_comparison_whose_scheduler_dies_shows_the_pairs_it_has(
         "compare", PROFILE, PROFILE, *SHORT, "--pairs", 6, "--export-json", "found.json",
     )  # fmt: skip
     assert code == 4, said
-    assert "no machine is left to measure on" in said, said
+    assert said.count("the scheduler of the cluster does not answer any more") == 1, said
+    assert "is dropped" not in said, said
     found = json.loads((site / "found.json").read_text("utf-8"))
     assert lost_and_doubled([run["result"] for run in found["runs"]]) == {(0, 0)}
     assert found["difference"] == "too few pairs"

@@ -35,18 +35,21 @@ def up(
     with measuring("rsyslog-tune cluster up"):
         found = standing.read()
         if found is not None and (not found.is_ours or found.scheduler.is_alive()):
-            raise JobFailed(
-                f"a cluster is already up at {found.address}; end it with: rsyslog-tune cluster "
-                "down"
-            )
-        if found is not None:
-            # What still runs where nobody reaches it ends with its scheduler.
-            with suppress(JobFailed):
-                standing.down(found, say)
-        if scheduler is None:
-            started = standing.up(machines, listen, say)
+            if not standing.bring_back(found, machines, say):
+                raise JobFailed(
+                    f"a cluster is already up at {found.address}; end it with: rsyslog-tune "
+                    "cluster down"
+                )
+            started = found
         else:
-            started = standing.attach(scheduler, certificate)
+            if found is not None:
+                # What still runs where nobody reaches it ends with its scheduler.
+                with suppress(JobFailed):
+                    standing.down(found, say)
+            if scheduler is None:
+                started = standing.up(machines, listen, say)
+            else:
+                started = standing.attach(scheduler, certificate)
     _show(started, output)
 
 

@@ -58,15 +58,19 @@ def main() -> None:
 
 
 def _listen(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
-    """Whoever asked may be gone in the middle of a trial: the lab ends in order then."""
-    for line in sys.stdin.buffer:
-        match QUESTIONS.message(line):
-            case RelayedFrom(name, text):
-                loads.hear(name, text.encode())
-            case PeerLost(name, reason):
-                loads.lose(name, reason)
-            case question:
-                questions.put(question)
+    """Whoever asked may be gone in the middle of a trial, or say what is not understood: the lab
+    ends in order then."""
+    try:
+        for message in QUESTIONS.told():
+            match message:
+                case RelayedFrom(name, text):
+                    loads.hear(name, text.encode())
+                case PeerLost(name, reason):
+                    loads.lose(name, reason)
+                case question:
+                    questions.put(question)
+    except TuneError as error:
+        REPLIES.say(Failed.of(error))
     os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -48,7 +48,7 @@ def labs_of_cluster(
             names = ", ".join(farm.machines)
             where = f"each of {names}" if span is None else f"{names}, with {_loads(span)}"
             with verbosity.working(f"starting a lab on {where}"):
-                opened = farm.open(request)
+                opened = farm.open(request, verbosity.say)
             yield MeasuringPlace(
                 _facts(opened) if span is None else _facts_of_span(opened, span),
                 new_run_id(),

@@ -12,8 +12,10 @@ from distributed import Client
 from tuner.cluster.certificate import ClusterCertificate, configure, require_safe
 from tuner.cluster.members import Versions, versions_here
 from tuner.errors import JobFailed, Refused, Unreachable
+from tuner.host.process import wait_until
 
 _PATIENCE_S = 20.0
+_LOSS_S = 2.0
 
 
 @contextmanager
@@ -44,6 +46,11 @@ def connected(address: str, certificate: ClusterCertificate | None) -> Iterator[
         yield client
     finally:
         client.close(_PATIENCE_S)
+
+
+def is_alive(client: Client) -> bool:
+    """Whether the scheduler still answers; a client that has lost it knows within a moment."""
+    return not wait_until(lambda: client.status != "running", _LOSS_S)
 
 
 def roles(client: Client) -> dict[str, str]:

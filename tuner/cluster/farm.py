@@ -3,7 +3,7 @@ each with a trial of its own at a time; or one on the collector of a span."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from distributed import Client
 from distributed.actor import Actor, BaseActorFuture
 
 from tuner.cluster import messages
-from tuner.cluster.access import roles, workers_of
+from tuner.cluster.access import is_alive, roles, workers_of
 from tuner.cluster.loads import LOAD
 from tuner.cluster.processes import Relay, processes
 from tuner.cluster.relayed import Failed
@@ -53,22 +53,43 @@ class _TrialBegun:
         return self.answer is None or self.answer.done()
 
 
+class SchedulerLost(Unreachable):
+    """No machine can be reached, because the scheduler has died: none of them is to blame."""
+
+
 class DaskFarm:
     """A process on each machine, which opens a lab there and measures one trial after the other."""
 
-    def __init__(self, labs: Mapping[str, Actor | Relay]) -> None:
+    def __init__(
+        self, labs: Mapping[str, Actor | Relay], scheduler_lives: Callable[[], bool]
+    ) -> None:
         self.machines = tuple(labs)
         """The workers' names."""
         self._labs = dict(labs)
         self._begun: list[_TrialBegun] = []
+        self._scheduler_lives = scheduler_lives
 
-    def open(self, request: messages.OpenLab) -> dict[str, messages.Opened]:
-        """Open the labs; what each says of itself.  Raises what any of them raised."""
-        line = messages.QUESTIONS.line(request)
-        asked = {name: lab.ask(line) for name, lab in self._labs.items()}
-        return {
-            name: _replied(name, one, messages.Opened, _OPENING_S) for name, one in asked.items()
-        }
+    def open(
+        self, request: messages.OpenLab, tell: Callable[[str], None]
+    ) -> dict[str, messages.Opened]:
+        """Open the labs; what each says of itself.  A machine that fails to is left out where
+        others do not; raises what the first raised where all fail, and at once what is no failure
+        of a machine."""
+        asked = {name: self._asked(name, request) for name in self.machines}
+        opened: dict[str, messages.Opened] = {}
+        failures: dict[str, TuneError] = {}
+        for name, answer in asked.items():
+            try:
+                opened[name] = self._replied(name, answer, messages.Opened, _OPENING_S)
+            except (JobFailed, Unreachable) as error:
+                failures[name] = error
+        if not opened:
+            raise next(iter(failures.values()))
+        for name, failure in failures.items():
+            tell(f"{failure}; {name} is left out")
+            self.drop(name)
+        self.machines = tuple(opened)
+        return opened
 
     def start(self, asked: Asked, profile: Profile) -> None:
         """Begin a trial on its machine."""
@@ -89,7 +110,7 @@ class DaskFarm:
         """What the engine of a machine carries of the documents of `profile` without rsyslog;
         raises Unreachable where the machine is gone."""
         answer = self._asked(machine, messages.MeasureCeiling(messages.profile_json(profile)))
-        return _replied(machine, answer, messages.CeilingFound, _CEILING_S).ceiling
+        return self._replied(machine, answer, messages.CeilingFound, _CEILING_S).ceiling
 
     def drop(self, machine: str) -> None:
         """Give a machine up: its lab ends, where it can still be told to."""
@@ -116,10 +137,32 @@ class DaskFarm:
 
     def _outcome(self, one: _TrialBegun) -> Result | Lost:
         try:
-            return _replied(one.machine, one.answer, messages.TrialEnded, _HANDING_OVER_S).outcome
+            reply = self._replied(one.machine, one.answer, messages.TrialEnded, _HANDING_OVER_S)
+        except SchedulerLost:
+            raise
         except TuneError as lost:
             self.drop(one.machine)
             return Lost(str(lost).removeprefix(f"{one.machine}: "), is_gone=True)
+        return reply.outcome
+
+    def _replied(self, machine: str, answer: Answer | None, kind: type[R], limit_s: float) -> R:
+        """What a process answered, of that kind; raises what it raised, with the machine's name,
+        Unreachable where the machine is gone, and SchedulerLost where all are."""
+        try:
+            reply = None if answer is None else messages.REPLIES.message(answer.result(limit_s))
+        except JobFailed as died:
+            raise JobFailed(f"{machine}: {died}") from None
+        except (OSError, TimeoutError):
+            reply = None
+        if reply is None:
+            if not self._scheduler_lives():
+                raise SchedulerLost("the scheduler of the cluster does not answer any more")
+            raise Unreachable(f"{machine} does not answer any more")
+        if isinstance(reply, Failed):
+            raise reply.raised(machine)
+        if not isinstance(reply, kind):
+            raise RuntimeError(f"{machine} answers {reply} instead of {kind.__name__}")
+        return reply
 
 
 def span_of(client: Client) -> messages.SpanOver | None:
@@ -152,29 +195,11 @@ def dask_farm(client: Client, module: str, span: messages.SpanOver | None) -> It
         loads = processes(client, workers_of(client, Role.LOAD.value), LOAD)
         collectors = processes(client, workers_of(client, Role.COLLECTOR.value), module)
         labs = {name: Relay(client, name, one, loads) for name, one in collectors.items()}
-    farm = DaskFarm(labs)
+    farm = DaskFarm(labs, lambda: is_alive(client))
     try:
         yield farm
     finally:
         farm.close()
-
-
-def _replied(machine: str, answer: Answer | None, kind: type[R], limit_s: float) -> R:
-    """What a process answered, of that kind; raises what it raised, with the machine's name, and
-    Unreachable where the machine is gone."""
-    try:
-        reply = None if answer is None else messages.REPLIES.message(answer.result(limit_s))
-    except JobFailed as died:
-        raise JobFailed(f"{machine}: {died}") from None
-    except (OSError, TimeoutError):
-        reply = None
-    if reply is None:
-        raise Unreachable(f"{machine} does not answer any more")
-    if isinstance(reply, Failed):
-        raise reply.raised(machine)
-    if not isinstance(reply, kind):
-        raise RuntimeError(f"{machine} answers {reply} instead of {kind.__name__}")
-    return reply
 
 
 def _end(lab: Actor | Relay) -> BaseActorFuture[None] | Future[None] | None:

@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from tuner.cluster import relayed
-from tuner.errors import Refused
+from tuner.errors import JobFailed, Refused
 from tuner.flood.flood import sender_here
 from tuner.flood.orders import line_of, spec_of, status_of
 from tuner.flood.transport import Credentials, Transport, address_of
@@ -56,8 +56,11 @@ def _end(senders: dict[str, SenderProcess]) -> None:
 
 
 def _listen(heard: Heard) -> None:
-    for line in sys.stdin.buffer:
-        heard.put(relayed.TO_LOAD.message(line))
+    try:
+        for message in relayed.TO_LOAD.told():
+            heard.put(message)
+    except JobFailed as error:
+        sys.stderr.write(f"{error}\n")
     heard.put(None)
 
 

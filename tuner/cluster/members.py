@@ -7,23 +7,28 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 from platform import python_version
 
+import tuner
 from tuner import __version__
 from tuner.cluster.certificate import ClusterCertificate
 from tuner.deploy.inventory import InventoryHost
 from tuner.errors import JobFailed, ProgramMissing, Refused
 from tuner.host.programs import rsyslog_version
 from tuner.host.remote import Answer, Host, connect, script_of
+from tuner.render.assets import asset_folder
 
 _SCRIPT = files("tuner.cluster").joinpath("member.sh").read_text(encoding="utf-8")
 _WAIT_S = 30
 _LIMIT_S = 3.0 * _WAIT_S
 _HERE = [sys.executable, "-P", "-c", "from tuner.cli.main import main; main()"]
 _NOT_FOUND = (126, 127)
+_PACKAGE = Path(tuner.__file__).parent
 
 
 @dataclass(frozen=True)
@@ -35,20 +40,37 @@ class Versions:
     python: str
     distributed: str
     rsyslog: str
+    sources: str
 
     def differences(self, other: Versions) -> tuple[str, ...]:
         """What `other` has that differs, a phrase for each."""
-        ours, theirs = vars(self), vars(other)
-        return tuple(
-            f"{name.replace('_', '-')} {theirs[name]} and not {ours[name]}"
-            for name in ours
-            if ours[name] != theirs[name]
-        )
+        ours, theirs = asdict(self), vars(other)
+        apart = [name for name in ours if name != "sources" and ours[name] != theirs.get(name)]
+        phrases = [
+            f"{name.replace('_', '-')} {theirs.get(name)} and not {ours[name]}" for name in apart
+        ]
+        if "rsyslog_tune" not in apart and self.sources != theirs.get("sources"):
+            phrases.append(f"other code of rsyslog-tune {self.rsyslog_tune}")
+        return tuple(phrases)
 
 
 def versions_here() -> Versions:
     """Those of this machine; raises ProgramMissing without rsyslogd."""
-    return Versions(__version__, python_version(), version("distributed"), rsyslog_version())
+    return Versions(
+        __version__, python_version(), version("distributed"), rsyslog_version(), sources_digest()
+    )
+
+
+def sources_digest(package: Path = _PACKAGE) -> str:
+    """A digest of the code below `package` and of the templates that it renders with: other code
+    measures differently, whatever version it calls itself."""
+    digest = sha256()
+    for folder in (package, Path(str(asset_folder("templates")))):
+        for path in sorted(folder.rglob("*")):
+            name = path.relative_to(folder)
+            if path.is_file() and not {"__pycache__", "_assets"} & {*name.parts}:
+                digest.update(f"{name}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 class ClusterMember:
@@ -74,7 +96,7 @@ class ClusterMember:
             return Versions(**json.loads(answer.out))
         except (ValueError, TypeError):
             raise Refused(
-                f"{self.machine.name} has another version of rsyslog-tune: install {__version__}"
+                f"{self.machine.name} has another version of rsyslog-tune: install the same"
             ) from None
 
     def our_address(self) -> str | None:

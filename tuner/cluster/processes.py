@@ -42,10 +42,14 @@ class RemoteProcess:
         # A Popen that is given up while it runs keeps its pipe (subprocess, `Popen.__del__`).
         weakref.finalize(self, _hang_up, self._child.stdin)
 
-    def ask(self, line: bytes) -> bytes:
-        """Its answer to a line; raises JobFailed where it has ended."""
-        self._child.tell(line)
-        return self._heard(self._lines.get())
+    async def ask(self, line: bytes) -> bytes:
+        """Its answer to a line; raises JobFailed where it has ended.
+
+        In the worker's loop: an actor's other methods have one thread for all actors of a worker,
+        and would wait for the trial of another command.
+        """
+        await self.tell([line])
+        return self._heard(await asyncio.to_thread(self._lines.get))
 
     async def tell(self, lines: list[bytes]) -> None:
         """Say lines to it; nothing happens where it has ended."""

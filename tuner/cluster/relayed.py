@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar, get_args
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 import tuner.errors
-from tuner.errors import TuneError
+from tuner.errors import JobFailed, TuneError
 from tuner.lab.loads import MachineCounts
 
 T = TypeVar("T")
@@ -32,9 +32,21 @@ class JsonLines(Generic[T]):
         return b"%s %s\n" % (name.encode(), self._adapters[name].dump_json(message))
 
     def message(self, line: bytes) -> T:
-        """What was sent."""
-        name, _, fields = line.partition(b" ")
-        return self._adapters[name.decode()].validate_json(fields)
+        """What was sent; raises JobFailed where it is none of these."""
+        name, _, fields = line.decode().partition(" ")
+        if name not in self._adapters:
+            raise JobFailed(f"it was told {name}, which this rsyslog-tune does not know")
+        try:
+            return self._adapters[name].validate_json(fields)
+        except ValidationError as error:
+            raise JobFailed(f"it was told what this rsyslog-tune does not know: {error}") from None
+
+    def told(self) -> Iterator[T]:
+        """What this process is told, until its input ends."""
+        # With a buffer of its own: Python aborts at its end where a thread still reads sys.stdin.
+        with open(sys.stdin.fileno(), "rb", closefd=False) as lines:
+            for line in lines:
+                yield self.message(line)
 
     def say(self, message: T) -> None:
         """Send it to whoever hears this process; several threads may."""

@@ -89,17 +89,46 @@ def up(
         cluster = replace(cluster, address=address)
         _write(cluster)
 
-        def join(worker: ClusterMember) -> None:
-            about = worker.machine
-            named = ["--scheduler", address, "--name", about.name, "--role", about.role.value]
-            worker.start(certificate, named)
-            tell(f"{about.name} has joined")
-
-        _each(join, cluster.workers)
+        _join(cluster, certificate, cluster.workers, tell)
     except BaseException:
         down(cluster, tell)
         raise
     return cluster
+
+
+def bring_back(
+    cluster: StandingCluster, hosts: Sequence[InventoryHost], tell: Callable[[str], None]
+) -> bool:
+    """Start a worker again on those hosts of a cluster of ours that do not take part any more;
+    False where there are none, or where `hosts` are not those of the cluster."""
+    certificate = cluster.certificate
+    if certificate is None or not cluster.is_ours or cluster.hosts != tuple(hosts):
+        return False
+    present = taking_part(cluster)
+    absent = [worker for worker in cluster.workers if worker.machine.name not in present]
+    found = _each(ClusterMember.versions, absent)
+    require_same(
+        {worker.machine.name: versions for worker, versions in zip(absent, found, strict=True)}
+    )
+    # What still runs there is cut off.
+    _each(ClusterMember.stop, absent)
+    _join(cluster, certificate, absent, tell)
+    return bool(absent)
+
+
+def _join(
+    cluster: StandingCluster,
+    certificate: ClusterCertificate,
+    workers: Sequence[ClusterMember],
+    tell: Callable[[str], None],
+) -> None:
+    def join(worker: ClusterMember) -> None:
+        host = worker.machine
+        named = ["--scheduler", cluster.address, "--name", host.name, "--role", host.role.value]
+        worker.start(certificate, named)
+        tell(f"{host.name} has joined")
+
+    _each(join, workers)
 
 
 def attach(address: str, certificate: ClusterCertificate | None) -> StandingCluster:

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
+from itertools import dropwhile
 from pathlib import Path
 from typing import IO, cast
 
@@ -61,10 +62,10 @@ class Child:
         return None if code is None else describe_exit(code)
 
     def complaint(self) -> str:
-        """The last line that the process wrote to its error output; not to be asked once closed."""
+        """Why the process ended, by what it wrote to its error output: the words of an exception,
+        else the last line; not to be asked once closed."""
         self._complaints.seek(0)
-        lines = self._complaints.read().decode(errors="replace").split("\n")
-        return next((line for line in reversed(lines) if line.strip()), "it gave no reason")
+        return complaint_in(self._complaints.read().decode(errors="replace"))
 
     def wait(self, timeout_s: float) -> bool:
         """Wait for the end of the process; False when `timeout_s` seconds pass first."""
@@ -84,6 +85,22 @@ class Child:
         self._opened.close()
 
 
+def complaint_in(errors: str) -> str:
+    """The words of the last exception in what a Python wrote, else its last line.
+
+    Where Python aborts as it ends ("Fatal Python error"), an exception before that is the reason.
+    """
+    text = errors.partition("Fatal Python error")[0] if "Traceback" in errors else errors
+    _, has_frames, frames = text.rpartition("Traceback (most recent call last):\n")
+    lines = [line for line in frames.split("\n") if line.strip()]
+    if has_frames:
+        words = dropwhile(lambda line: line.startswith(" "), lines)
+        return " ".join(line.strip() for line in words)[:_LONGEST]
+    return lines[-1] if lines else "it gave no reason"
+
+
+# Of an exception's words.
+_LONGEST = 500
 # What a Python that runs already goes by, and so must one that it starts.
 _INTERPRETER = ("PYTHON", "LD_", "OPENBLAS_")
 

@@ -14,12 +14,12 @@ def asset(folder: str, name: str) -> Traversable:
     """The file `name` of `folder`, which is `templates`, `profiles` or `docs`."""
     if not has_asset(folder, name):
         raise ProgramMissing(f"{folder}/{name} is missing: install rsyslog-tune again")
-    return _place(folder) / name
+    return asset_folder(folder) / name
 
 
 def has_asset(folder: str, name: str) -> bool:
     """Whether `folder` has a file `name`."""
-    return (_place(folder) / name).is_file()
+    return (asset_folder(folder) / name).is_file()
 
 
 def asset_text(folder: str, name: str) -> str:
@@ -29,7 +29,7 @@ def asset_text(folder: str, name: str) -> str:
 
 def asset_texts(folder: str, ending: str) -> dict[str, str]:
     """The texts of the assets of a folder whose names end so, by their names."""
-    places = (one for one in _place(folder).iterdir() if one.name.endswith(ending))
+    places = (one for one in asset_folder(folder).iterdir() if one.name.endswith(ending))
     return {one.name: one.read_text(encoding="utf-8") for one in sorted(places, key=_name)}
 
 
@@ -38,6 +38,7 @@ def _name(place: Traversable) -> str:
 
 
 @cache
-def _place(folder: str) -> Traversable:
+def asset_folder(folder: str) -> Traversable:
+    """Where the assets of a folder lie: in the package, or beside it in a checkout."""
     packed = files("tuner") / "_assets" / folder
     return packed if packed.is_dir() else Path(__file__).parents[2] / folder

@@ -246,7 +246,12 @@ class Machines:
         ended, self._refused = self._refused, {}
         while not ended:
             left_s = min(one.until_s for one in self._open.values()) - self.clock()
-            ended |= self.farm.wait(max(0.0, left_s))
+            try:
+                ended |= self.farm.wait(max(0.0, left_s))
+            except Unreachable as gone:
+                for begun in self._open.values():
+                    self.ended(LostTrial(begun.asked, str(gone), self.clock(), is_gone=True))
+                raise
             for one in self._open.values():
                 if one.until_s <= self.clock() and one.asked.number not in ended:
                     self.farm.drop(one.asked.machine)

@@ -62,7 +62,7 @@ def cluster_up(
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Start a scheduler here and a worker on each host of the inventory; they stay until `cluster
-    down`.
+    down`.  Of a cluster that is up, start those workers that have died.
 
     rsyslog-tune must be installed on each host, in the same version.  Nobody else can join: a
     certificate is made for this cluster.
