@@ -285,3 +285,23 @@ def test_machines_that_differ_do_not_mislead_and_one_that_stands_out_is_named(
     workers = int(str(dict(verdict.changes)["outputs[logs].queue.workerThreads"]))
     true_gain = 1 + 0.1 * (workers - 1)
     assert verdict.claimed.low <= true_gain <= verdict.claimed.high
+
+
+def test_a_machine_at_a_fifth_of_the_speed_holds_up_nobody_and_is_left_out(tmp_path: Path) -> None:
+    labs = rack(LABS, rate=by_workers(0.1), crashes=0.0)
+    slow = labs.worlds["lab3"]
+    slow.rate, slow.overhead_s = partial(slower, 0.2), 200.0
+    study = search(tmp_path, labs)
+    assert [one.phase for one in study.trials if one.machine == "lab3"] == [Phase.WARM_UP]
+    assert said(study, "lab3 is dropped: it carries ")
+    first = min(one.at_s for one in study.of(Phase.SEARCH))
+    (ended,) = (one.ended_s for one in study.trials if one.machine == "lab3")
+    assert first < ended, "the others search meanwhile"
+    assert judge(study).claim is Claim.IMPROVED
+
+
+def test_a_machine_at_half_the_speed_takes_part(tmp_path: Path) -> None:
+    labs = rack(LABS, rate=by_workers(0.1), crashes=0.0)
+    labs.worlds["lab3"].rate = partial(slower, 0.5)
+    study = search(tmp_path, labs)
+    assert {one.machine for one in study.of(Phase.SEARCH)} == {*labs.machines}

@@ -6,6 +6,7 @@ A task is a generator: it gives what is to be measured on its machine, and gets 
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -203,13 +204,18 @@ class Machines:
         return self._seen_s
 
     def run(
-        self, next_task: Callable[[str], Task | None], *, again: bool = True
+        self,
+        next_task: Callable[[str], Task | None],
+        *,
+        again: bool = True,
+        until_s: Callable[[], float] = lambda: math.inf,
     ) -> Iterator[Happening]:
         """Keep every machine busy with the tasks that there are for it, until none is left; what
         happens, as it does.
 
-        A task that is lost with its machine is done `again` by the next one that is idle.  Raises
-        Unreachable when no machine is left.
+        A task that is lost with its machine is done `again` by the next one that is idle.  What is
+        still under way at `until_s` by the clock goes on in the next call.  Raises Unreachable when
+        no machine is left.
         """
         lost: deque[Task] = deque()
         while True:
@@ -219,9 +225,9 @@ class Machines:
                     if task is None:
                         break
                     yield from self._go_on(machine, task, task(machine), None)
-            if not self._open:
+            if not self._open or self.clock() >= until_s():
                 return
-            for event, begun in self._wait():
+            for event, begun in self._wait(until_s()):
                 yield event
                 reason = self._reason_to_drop(event)
                 if isinstance(event, Trial) and reason is None:
@@ -241,11 +247,12 @@ class Machines:
             raise Unreachable(f"no machine is left to measure on: {machine}: {reason}")
         return DroppedMachine(machine, reason)
 
-    def _wait(self) -> list[tuple[Event, _UnderWay]]:
-        """What ended since; at least one."""
+    def _wait(self, until_s: float) -> list[tuple[Event, _UnderWay]]:
+        """What ended since; at least one, unless that takes longer than until `until_s`."""
         ended, self._refused = self._refused, {}
-        while not ended:
-            left_s = min(one.until_s for one in self._open.values()) - self.clock()
+        while not ended and self.clock() < until_s:
+            ends_s = min(one.until_s for one in self._open.values())
+            left_s = min(ends_s, until_s) - self.clock()
             try:
                 ended |= self.farm.wait(max(0.0, left_s))
             except Unreachable as gone:

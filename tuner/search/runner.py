@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -22,6 +24,8 @@ _DEADLY_TO_MACHINES = Failure(
     FailureKind.ENGINE_DOWN, "two machines were lost while it was measured: it is not tried again"
 )
 _MOST_LOST = 2
+# A machine that carries less than this part of what the others do is left out.
+_TOO_SLOW = 3.0
 
 
 @dataclass
@@ -73,10 +77,16 @@ class Runner:
         """The trials of a phase, of whatever session."""
         return [trial for trial in self.trials if trial.phase is phase]
 
-    def run(self, next_task: Callable[[str], Task | None], *, again: bool = True) -> Iterator[Step]:
+    def run(
+        self,
+        next_task: Callable[[str], Task | None],
+        *,
+        again: bool = True,
+        until_s: Callable[[], float] = lambda: math.inf,
+    ) -> Iterator[Step]:
         """Keep every machine busy, as `Machines.run` does: what ended, as it ends, and what to say
         of it."""
-        for event in self.machines.run(next_task, again=again):
+        for event in self.machines.run(next_task, again=again, until_s=until_s):
             match event:
                 case Trial():
                     self.forecast.learn(event)
@@ -116,20 +126,50 @@ class Runner:
         return trial
 
     def required(self, phase: Phase, plan: TrialPlan, machine: str) -> Work:
-        """The baseline, which must be measured: a machine that fails to is dropped, unless it is
-        the only one."""
+        """The baseline, which must be measured: a machine that fails to, or is far slower than the
+        others, is dropped, unless it is the only one."""
 
         def ask() -> Asked:
             why = "warm-up, not scored" if phase is Phase.WARM_UP else self.baseline
             return Asked(0, phase, BASELINE, why, plan)
 
         trial = yield from self.persistently(ask)
-        if isinstance(trial.outcome, Failure) and len(self.machines.names) > 1:
+        reason = self._slowness(machine)
+        if isinstance(trial.outcome, Failure):
             reason = f"cannot measure {self.baseline}: {trial.outcome}"
+        if reason is not None and len(self.machines.names) > 1:
             yield self._dropped(self.machines.drop(machine, reason))
         else:
             required(trial)
         return trial
+
+    def _slowness(self, machine: str) -> str | None:
+        """How much slower a machine runs the baseline than those that are used beside it; None
+        where that is no reason to leave it out."""
+        rates: dict[str, list[float]] = {}
+        for trial in self.trials:
+            if trial.phase in {Phase.WARM_UP, Phase.CALIBRATE} and trial.measurement is not None:
+                rates.setdefault(trial.machine, []).append(trial.measurement.eps_paid)
+        medians = {name: statistics.median(own) for name, own in rates.items()}
+        own = medians.pop(machine, None)
+        beside = [rate for name, rate in medians.items() if name in self.machines.names]
+        if own is None or not beside or (others := statistics.median(beside)) < _TOO_SLOW * own:
+            return None
+        return (
+            f"it carries {own:,.0f} EPS where the others carry {others:,.0f}, and would hold them "
+            "up"
+        )
+
+    def until_late_s(self, phase: Phase) -> float:
+        """Until when by the clock the machines that are done with a phase wait for the others: half
+        of them at least, for as long as the longest of its trials took."""
+        busy = {asked.machine for asked in self.machines.under_way}
+        idle = [name for name in self.machines.names if name not in busy]
+        done = [trial for trial in self.of(phase) if trial.machine in idle]
+        if not done or len(idle) < len(busy):
+            return math.inf
+        longest_s = max(trial.ended_s - trial.at_s for trial in done)
+        return max(trial.ended_s for trial in done) + longest_s
 
     def _candidate(self, asked: Asked) -> Profile:
         return self.setup.candidate(self.setup.repairs if asked.repaired else asked.changes)

@@ -90,7 +90,9 @@ class Search:
             cold.remove(machine)
             return partial(runner.required, Phase.WARM_UP, plan)
 
-        yield from runner.run(next_task, again=False)
+        # A slow machine gets its baseline without the others waiting for it.
+        until_s = partial(runner.until_late_s, Phase.WARM_UP)
+        yield from runner.run(next_task, again=False, until_s=until_s)
         forecast.fix_plans()
 
     def _calibrate(self) -> Iterator[Step]:
@@ -108,7 +110,8 @@ class Search:
                 return None
             return partial(runner.required, Phase.CALIBRATE, plans.search)
 
-        yield from runner.run(next_task, again=False)
+        until_s = partial(runner.until_late_s, Phase.CALIBRATE)
+        yield from runner.run(next_task, again=False, until_s=until_s)
         measured = [trial.measurement for trial in calibrating(runner.trials)]
         runs = [run for run in measured if run is not None]
         repeats = repeats_of(runner.trials)
