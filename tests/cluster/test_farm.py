@@ -13,9 +13,8 @@ import pytest
 from distributed.actor import Actor
 
 from tuner.cluster.farm import DaskFarm
-from tuner.cluster.messages import REPLIES, Opened, OpenLab
+from tuner.cluster.messages import REPLIES, Failed, Opened, OpenLab
 from tuner.cluster.processes import RemoteProcess
-from tuner.cluster.relayed import Failed
 from tuner.errors import JobFailed, Locked, Unreachable
 from tuner.host.child import Child
 from tuner.host.process import wait_until

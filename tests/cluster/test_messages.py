@@ -9,17 +9,16 @@ import pytest
 
 from tests.profile.examples import SMALL
 from tests.shipped import PROFILES
-from tuner.cluster.access import require_same
+from tuner.cluster.access import Versions, require_same, sources_digest, versions_here
 from tuner.cluster.certificate import made, require_safe
-from tuner.cluster.members import Versions, sources_digest, versions_here
 from tuner.cluster.messages import (
     QUESTIONS,
     REPLIES,
+    Failed,
     RunTrial,
     profile_json,
     profile_of,
 )
-from tuner.cluster.relayed import Failed
 from tuner.errors import JobFailed, Locked, Refused
 from tuner.lint.load import load_profile
 from tuner.measure.measurement import TrialPlan

@@ -6,10 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from tuner.cli.console import OutputFormat, print_result, result, result_json, say
-from tuner.cluster import member as members_process
+from tuner.cluster import member as member_process
 from tuner.cluster import standing
+from tuner.cluster.access import versions_here
 from tuner.cluster.certificate import ClusterCertificate, pem_text
-from tuner.cluster.members import versions_here
 from tuner.deploy.inventory import Role, load_inventory
 from tuner.errors import BadUsage, JobFailed
 from tuner.host.lock import measuring
@@ -86,9 +86,9 @@ def member(
 ) -> None:
     """Carry out `rsyslog-tune cluster member`."""
     if listen:
-        members_process.schedule(folder, listen)
+        member_process.schedule(folder, listen)
     else:
-        members_process.work(folder, scheduler, name, role)
+        member_process.work(folder, scheduler, name, role)
 
 
 def cluster_that_is_up() -> standing.StandingCluster:

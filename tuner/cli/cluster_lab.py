@@ -22,6 +22,7 @@ from tuner.cluster.messages import (
     QUESTIONS,
     REPLIES,
     CeilingFound,
+    Failed,
     Opened,
     OpenLab,
     PeerLost,
@@ -32,7 +33,6 @@ from tuner.cluster.messages import (
     TrialEnded,
     profile_of,
 )
-from tuner.cluster.relayed import Failed
 from tuner.errors import Interrupted, JobFailed, TuneError, of_the_system
 from tuner.host.lock import state_folder
 from tuner.host.signals import end_orderly

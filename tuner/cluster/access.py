@@ -6,16 +6,67 @@ import logging
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from platform import python_version
 
 from distributed import Client
 
+import tuner
+from tuner import __version__
 from tuner.cluster.certificate import ClusterCertificate, configure, require_safe
-from tuner.cluster.members import Versions, versions_here
 from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.host.process import wait_until
+from tuner.host.programs import rsyslog_version
+from tuner.render.assets import asset_folder
 
 _PATIENCE_S = 20.0
 _LOSS_S = 2.0
+_PACKAGE = Path(tuner.__file__).parent
+
+
+@dataclass(frozen=True)
+class Versions:
+    """What must be the same on every machine, or what is measured there does not compare and what
+    is sent there is not understood."""
+
+    rsyslog_tune: str
+    python: str
+    distributed: str
+    rsyslog: str
+    sources: str
+
+    def differences(self, other: Versions) -> tuple[str, ...]:
+        """What `other` has that differs, a phrase for each."""
+        ours, theirs = asdict(self), vars(other)
+        apart = [name for name in ours if name != "sources" and ours[name] != theirs.get(name)]
+        phrases = [
+            f"{name.replace('_', '-')} {theirs.get(name)} and not {ours[name]}" for name in apart
+        ]
+        if "rsyslog_tune" not in apart and self.sources != theirs.get("sources"):
+            phrases.append(f"other code of rsyslog-tune {self.rsyslog_tune}")
+        return tuple(phrases)
+
+
+def versions_here() -> Versions:
+    """Those of this machine; raises ProgramMissing without rsyslogd."""
+    return Versions(
+        __version__, python_version(), version("distributed"), rsyslog_version(), sources_digest()
+    )
+
+
+def sources_digest(package: Path = _PACKAGE) -> str:
+    """A digest of the code below `package` and of the templates that it renders with: other code
+    measures differently, whatever version it calls itself."""
+    digest = sha256()
+    for folder in (package, Path(str(asset_folder("templates")))):
+        for path in sorted(folder.rglob("*")):
+            name = path.relative_to(folder)
+            if path.is_file() and not {"__pycache__", "_assets"} & {*name.parts}:
+                digest.update(f"{name}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from tuner.cluster import messages
 from tuner.cluster.access import is_alive, roles, workers_of
 from tuner.cluster.loads import LOAD
 from tuner.cluster.processes import Relay, processes
-from tuner.cluster.relayed import Failed
 from tuner.deploy.inventory import Role
 from tuner.errors import JobFailed, TuneError, Unreachable
 from tuner.host.process import wait_until
@@ -158,7 +157,7 @@ class DaskFarm:
             if not self._scheduler_lives():
                 raise SchedulerLost("the scheduler of the cluster does not answer any more")
             raise Unreachable(f"{machine} does not answer any more")
-        if isinstance(reply, Failed):
+        if isinstance(reply, messages.Failed):
             raise reply.raised(machine)
         if not isinstance(reply, kind):
             raise RuntimeError(f"{machine} answers {reply} instead of {kind.__name__}")

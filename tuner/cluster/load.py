@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 
-from tuner.cluster import relayed
+from tuner.cluster import messages
 from tuner.errors import JobFailed, Refused
 from tuner.flood.flood import sender_here
 from tuner.flood.orders import line_of, spec_of, status_of
@@ -28,7 +28,7 @@ _SILENCE_S = 10.0
 # As old as a progress may be by the time it is read; the sender itself reports twice as often.
 _NEWS_S = 0.050
 
-Heard = queue.SimpleQueue[relayed.ToLoad | None]
+Heard = queue.SimpleQueue[messages.ToLoad | None]
 
 
 def main() -> None:
@@ -57,7 +57,7 @@ def _end(senders: dict[str, SenderProcess]) -> None:
 
 def _listen(heard: Heard) -> None:
     try:
-        for message in relayed.TO_LOAD.told():
+        for message in messages.TO_LOAD.told():
             heard.put(message)
     except JobFailed as error:
         sys.stderr.write(f"{error}\n")
@@ -65,27 +65,27 @@ def _listen(heard: Heard) -> None:
 
 
 def _obey(
-    message: relayed.ToLoad, senders: dict[str, SenderProcess], probe: Probe, heard: Heard
+    message: messages.ToLoad, senders: dict[str, SenderProcess], probe: Probe, heard: Heard
 ) -> None:
     match message:
-        case relayed.Ping(asked_s):
-            relayed.FROM_LOAD.say(relayed.Pong(asked_s, counts_of(probe)))
-        case relayed.MayFlood(hosts):
-            relayed.FROM_LOAD.say(relayed.Allowed(_refusal(hosts)))
-        case relayed.ToSender(name, line) if name in senders:
+        case messages.Ping(asked_s):
+            messages.FROM_LOAD.say(messages.Pong(asked_s, counts_of(probe)))
+        case messages.MayFlood(hosts):
+            messages.FROM_LOAD.say(messages.Allowed(_refusal(hosts)))
+        case messages.ToSender(name, line) if name in senders:
             senders[name].tell(line.encode())
-        case relayed.BeginSender():
+        case messages.BeginSender():
             _begin(message, senders, heard)
-        case relayed.EndSender(name) if name in senders:
+        case messages.EndSender(name) if name in senders:
             senders.pop(name).end()
 
 
-def _begin(message: relayed.BeginSender, senders: dict[str, SenderProcess], heard: Heard) -> None:
+def _begin(message: messages.BeginSender, senders: dict[str, SenderProcess], heard: Heard) -> None:
     """Start a sender, where its targets are allowed here: its first line is what to send."""
     spec = spec_of(message.line.encode())
     refusal = _refusal(tuple(host for one in spec.transports for host in hosts_of(one)))
     if refusal is not None:
-        relayed.FROM_LOAD.say(relayed.SenderEnded(message.sender, refusal))
+        messages.FROM_LOAD.say(messages.SenderEnded(message.sender, refusal))
         return
     senders[message.sender] = sender = sender_here()
     held = ExitStack()
@@ -123,11 +123,11 @@ def _carry(name: str, sender: SenderProcess, held: ExitStack, heard: Heard) -> N
         for line in sender.stdout:
             status, now_s = status_of(line), time.monotonic()
             if status.idle or status.done or now_s - passed_s >= _NEWS_S:
-                relayed.FROM_LOAD.say(relayed.FromSender(name, line.decode()))
+                messages.FROM_LOAD.say(messages.FromSender(name, line.decode()))
                 passed_s = now_s
-    relayed.FROM_LOAD.say(relayed.SenderEnded(name, sender.complaint()))
+    messages.FROM_LOAD.say(messages.SenderEnded(name, sender.complaint()))
     sender.close()
-    heard.put(relayed.EndSender(name))
+    heard.put(messages.EndSender(name))
 
 
 def hosts_of(transport: Transport) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from distributed import Client
 
-from tuner.cluster import relayed
+from tuner.cluster import messages
 from tuner.cluster.access import workers_of
 from tuner.cluster.certificate import pem_text
 from tuner.cluster.processes import Channels, processes
@@ -40,7 +40,7 @@ Say = Callable[[str, bytes], None]
 class RemoteSender:
     """A sender on a load host."""
 
-    def __init__(self, say: Callable[[relayed.ToLoad], None]) -> None:
+    def __init__(self, say: Callable[[messages.ToLoad], None]) -> None:
         self.name = secrets.token_hex(4)
         self._say = say
         self._begun = False
@@ -58,13 +58,13 @@ class RemoteSender:
         """Say a line to it; the first begins it.  Raises JobFailed where a file for TLS cannot be
         read here."""
         if self._begun:
-            self._say(relayed.ToSender(self.name, line.decode()))
+            self._say(messages.ToSender(self.name, line.decode()))
             return
         every = (one.credentials for one in spec_of(line).transports)
         paths = (path for one in every if one is not None for path in one.files)
         files = {path: pem_text(Path(path)) for path in paths}
         self._begun = True
-        self._say(relayed.BeginSender(self.name, line.decode(), files))
+        self._say(messages.BeginSender(self.name, line.decode(), files))
 
     def wait(self, timeout_s: float) -> bool:
         """Wait for its end; False when `timeout_s` seconds pass first."""
@@ -77,7 +77,7 @@ class RemoteSender:
     def end(self) -> None:
         """End it at once; nothing that it still says is heard."""
         if not self._ended.is_set():
-            self._say(relayed.EndSender(self.name))
+            self._say(messages.EndSender(self.name))
             self.ended("")
 
     def close(self) -> None:
@@ -126,7 +126,7 @@ class RemoteLoad:
 
     def refusal(self, hosts: Sequence[str]) -> str | None:
         """Why it does not flood one of these hosts; raises Unreachable without an answer."""
-        self._say(relayed.MayFlood(tuple(hosts)))
+        self._say(messages.MayFlood(tuple(hosts)))
         try:
             return self._allowed.get(timeout=_START_S)
         except queue.Empty:
@@ -135,21 +135,21 @@ class RemoteLoad:
     def hear(self, line: bytes) -> None:
         """It has said a line."""
         self._heard_s = now_s = time.monotonic()
-        match relayed.FROM_LOAD.message(line):
-            case relayed.Pong(asked_s, counts):
+        match messages.FROM_LOAD.message(line):
+            case messages.Pong(asked_s, counts):
                 self._clock.add(ClockSample(asked_s, counts.at_s, now_s))
                 self._counts = counts
                 self.is_here = True
-            case relayed.Allowed(refusal):
+            case messages.Allowed(refusal):
                 self._allowed.put(refusal)
-            case relayed.FromSender(name, text) if name in self._senders:
+            case messages.FromSender(name, text) if name in self._senders:
                 self._senders[name].heard(text.encode())
-            case relayed.SenderEnded(name, complaint) if name in self._senders:
+            case messages.SenderEnded(name, complaint) if name in self._senders:
                 self._senders.pop(name).ended(complaint)
 
     def look(self) -> None:
         """Ask it for its time, and note where it has not answered for too long."""
-        self._say(relayed.Ping(time.monotonic()))
+        self._say(messages.Ping(time.monotonic()))
         silent_s = time.monotonic() - self._heard_s
         if self.is_here and silent_s > _SILENCE_S:
             self.lose(f"no answer for {silent_s:.0f} s")
@@ -158,7 +158,7 @@ class RemoteLoad:
         """It is out of reach, and so are its senders, which end if it comes back."""
         self.is_here, self.loss = False, f"{self.name}: {reason}"
         for sender in self._senders.values():
-            self._say(relayed.EndSender(sender.name))
+            self._say(messages.EndSender(sender.name))
             sender.ended(reason)
         self._senders = {}
 
@@ -167,8 +167,8 @@ class RemoteLoad:
         """Whether its clock is known."""
         return self._clock.samples >= _FIRST_PINGS
 
-    def _say(self, message: relayed.ToLoad) -> None:
-        self._say_line(self.name, relayed.TO_LOAD.line(message))
+    def _say(self, message: messages.ToLoad) -> None:
+        self._say_line(self.name, messages.TO_LOAD.line(message))
 
 
 class RemoteLoads:

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tuner.cluster.access import connected, require_comparable, require_same, roles
 from tuner.cluster.certificate import ClusterCertificate, made
-from tuner.cluster.members import ClusterMember
+from tuner.cluster.member import ClusterMember
 from tuner.deploy.inventory import InventoryHost, Paths
 from tuner.errors import JobFailed, Refused, TuneError
 from tuner.host.lock import state_folder
