@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import gc
-import inspect
 from concurrent.futures import Future
 from pathlib import Path
 from typing import cast
 
 import psutil
 import pytest
+from distributed import Client
 from distributed.actor import Actor
 
 from tuner.cluster.farm import DaskFarm
-from tuner.cluster.messages import REPLIES, Failed, Opened, OpenLab
-from tuner.cluster.processes import RemoteProcess
+from tuner.cluster.messages import (
+    FROM_LOAD,
+    REPLIES,
+    TO_LOAD,
+    EndSender,
+    Failed,
+    Opened,
+    OpenLab,
+    Ping,
+    Pong,
+)
+from tuner.cluster.processes import RemoteProcess, processes
 from tuner.errors import JobFailed, Locked, Unreachable
 from tuner.host.child import Child
 from tuner.host.process import wait_until
@@ -129,6 +139,21 @@ def test_what_a_process_does_not_know_is_said_in_its_own_words_and_ends_it() -> 
         lab.close()
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_question_does_not_wait_for_the_answer_to_that_of_another_command() -> None:
-    """An actor's methods that block share one thread."""
-    assert inspect.iscoroutinefunction(RemoteProcess.ask)
+    """Of two commands that use one worker, the first measures for a long time."""
+    with Client(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as client:
+        (worker,) = client.scheduler_info()["workers"]
+        first, second = (
+            processes(client, {"north": worker}, "tuner.cluster.load")["north"] for _ in range(2)
+        )
+        try:
+            measuring = first.ask(TO_LOAD.line(EndSender("none")))
+            answer = second.ask(TO_LOAD.line(Ping(1.0))).result(30)
+            assert isinstance(FROM_LOAD.message(answer), Pong)
+            assert not measuring.done()
+        finally:
+            for process in (first, second):
+                process.end(5.0).result(30)

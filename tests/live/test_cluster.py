@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -199,18 +198,6 @@ def test_ctrl_c_ends_the_labs(site: Path, up: list[SshHost]) -> None:
     assert done.code == 130, done.err
     assert "--resume run --cluster" in done.err
     assert not labs(up)
-
-
-def test_a_second_search_says_at_once_that_the_machines_are_busy(
-    site: Path, up: list[SshHost]
-) -> None:
-    with started(*SEARCH, "--run-dir", "run", PROFILE, folder=site, command=QUICK) as process:
-        follow(process, "trial   2")
-        began_s = time.monotonic()
-        second = tune(*SEARCH, "--run-dir", "second", PROFILE, folder=site)
-        assert second.code == 75, second.err
-        assert "another run is measuring on this machine" in second.err
-        assert time.monotonic() - began_s < 12
 
 
 def test_labs_end_with_a_command_that_is_killed(site: Path, up: list[SshHost]) -> None:

@@ -34,7 +34,7 @@ from tuner.cluster.messages import (
     profile_of,
 )
 from tuner.errors import Interrupted, JobFailed, TuneError, of_the_system
-from tuner.host.lock import state_folder
+from tuner.host.lock import measuring, state_folder
 from tuner.host.signals import end_orderly
 from tuner.measure.measurement import Failure
 from tuner.render.templates import Templates
@@ -78,6 +78,9 @@ def _serve(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
     request = questions.get()
     if not isinstance(request, OpenLab):
         raise JobFailed("no lab is open")
+    # Before what takes a while, though the lab holds it only then.
+    with measuring("rsyslog-tune"):
+        pass
     engine = EngineChoice(request.engine)
     pace = pace_of(engine)
     profiles = [profile_of(one) for one in (request.profile, *request.beside)]
