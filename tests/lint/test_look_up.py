@@ -54,7 +54,7 @@ def test_a_key_of_that_name_is_explained_too() -> None:
 def test_other_words_are_found_in_keys_rules_and_pages() -> None:
     mentions = look_up("time zone", DOCS).mentions
     assert "inputs[].defaultTZ" in {one.where for one in mentions}
-    assert any(one.where.startswith("import.md: ") for one in mentions)
+    assert any(one.where.startswith("test.md: ") for one in mentions)
     assert "RT508" in {one.where for one in look_up("memory of an outage", DOCS).mentions}
 
 
