@@ -1,4 +1,4 @@
-"""The first screen of a search's report: the verdict in words, and the numbers it rests on."""
+"""The first screen of a search's report: the verdict in words, and what it rests on."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from tuner.measure.measurement import COUNTED, Consequence
 from tuner.measure.paired import Comparison
+from tuner.report.figures import interval
 from tuner.report.result import (
     FRESHNESS,
-    MEMORY,
     STEADY,
     SUSTAINED,
     StudyResult,
@@ -17,14 +17,14 @@ from tuner.report.result import (
     slower_rates,
 )
 from tuner.report.search_trials import loss_lines, loss_name
-from tuner.report.sections import Caution, FirstScreen, Number
-from tuner.schema.numerals import counted, eps, mebibytes, p_value, percent, share
+from tuner.report.sections import Caution, FirstScreen
+from tuner.schema.numerals import counted, eps, p_value, share
 from tuner.search.study import BASELINE, Ending, Phase, Study
 from tuner.search.verdict import Claim
 
 
 def first_screen(result: StudyResult) -> FirstScreen:
-    """The verdict, what to know before believing it, and the numbers it rests on."""
+    """The verdict, and what to know before believing it."""
     header, name = result.study.header, result.written.profile.name
     improved = result.verdict.claim is Claim.IMPROVED
     return FirstScreen(
@@ -34,7 +34,6 @@ def first_screen(result: StudyResult) -> FirstScreen:
         remarks=tuple(_remarks(result)),
         is_improvement=improved and not (result.is_questioned or result.is_slower_elsewhere),
         cautions=tuple(_cautions(result)),
-        numbers=tuple(numbers(result)),
         about=(
             f"{header.engine}, rsyslogd {header.rsyslog}, {header.machine}. {header.started}, "
             f"{header.tool}, seed {header.seed}."
@@ -254,15 +253,30 @@ def _gain(ratio: float) -> str:
     return f"{gain:+.1f} %" if abs(gain) < 10 else f"{gain:+.0f} %"
 
 
-def numbers(result: StudyResult) -> Iterator[Number]:
+def evidence_lines(result: StudyResult) -> Iterator[str]:
     """What the verdict rests on; of a search that was not confirmed, what is known."""
     claimed = result.verdict.claimed
-    yield from _as_written(result.study) if claimed is None else _compared(result, claimed)
-    yield from _kept(result)
-    yield from _doubted(result)
+    if claimed is None:
+        yield from _as_written(result.study)
+        return
+    before, after = map(eps, claimed.averages)
+    adjusted = ", adjusted for the machine's speed" if claimed.is_adjusted else ""
+    yield (
+        f"events per second {result.claimed_rate.over}, geometric means{adjusted}: {before} -> "
+        f"{after}, {interval(claimed)}"
+    )
+    yield (
+        f"{claimed.pairs} fresh pairs, exact sign-flip p {p_value(claimed.p)}; minimum detectable "
+        f"gain: {share(claimed.detectable)} (80 % power at 5 % error)"
+    )
+    runs = [run for pair in result.pairs for run in pair]
+    grave = {one.kind for one in result.doubts if one.consequence is not Consequence.INFORMS}
+    count = sum(any(doubt.kind in grave for doubt in run.doubts) for run in runs)
+    why = [f"{one.kind.value} {one.count} ({one.consequence.value})" for one in result.doubts]
+    yield f"doubted runs: {count} of {len(runs)} ({'; '.join(why) or 'nothing to doubt'})"
 
 
-def _as_written(study: Study) -> Iterator[Number]:
+def _as_written(study: Study) -> Iterator[str]:
     rates = [
         STEADY.of(trial.measurement)
         for trial in study.of(Phase.CALIBRATE)
@@ -270,72 +284,4 @@ def _as_written(study: Study) -> Iterator[Number]:
     ]
     if rates:
         count = "1 run" if len(rates) == 1 else f"median of {len(rates)} runs"
-        rate = f"{eps(statistics.median(rates))} EPS"
-        yield Number("as written", rate, f"{count} {STEADY.over}")
-
-
-def _compared(result: StudyResult, claimed: Comparison) -> Iterator[Number]:
-    """What the pairs of the confirmation compare."""
-    low, high = percent(claimed.low), percent(claimed.high)
-    over = "" if result.is_sink else f"{result.claimed_rate.over}, "
-    over += "adjusted, " if claimed.is_adjusted else ""
-    yield Number("gain", percent(claimed.ratio), f"{over}95 % interval {low} to {high}")
-    yield rates(result, claimed)
-    chance = f"fresh, exact sign-flip p {p_value(claimed.p)}"
-    yield Number("evidence", f"{claimed.pairs} pairs", chance)
-    yield Number("minimum detectable gain", share(claimed.detectable), "80 % power at 5 % error")
-
-
-def rates(result: StudyResult, claimed: Comparison) -> Number:
-    """The rates of both sides that the claim is the ratio of."""
-    before, after = map(eps, claimed.averages)
-    detail = f"{_averaged(claimed)}, {result.claimed_rate.over}"
-    return Number("events per second", f"{before} -> {after}", detail)
-
-
-def _averaged(comparison: Comparison) -> str:
-    """What the averages are of: those that the ratio is the ratio of."""
-    return f"geometric means{', adjusted' if comparison.is_adjusted else ''}"
-
-
-def _kept(result: StudyResult) -> Iterator[Number]:
-    """Freshness and memory beside their limits, and the delivery of all events."""
-    guardrails = result.study.header.limits
-    worse = {cost.figure for cost in result.costs}
-    fresh = [run.freshness_s for run in result.fresh.values() if run.freshness_s is not None]
-    if fresh:
-        both = " -> ".join(f"{one.p99:.1f}" for one in fresh)
-        limit = f"at a fixed rate; the limit is {guardrails.freshness_p99_s:g} s"
-        yield Number("freshness p99", f"{both} s", limit, FRESHNESS in worse)
-    if guardrails.rss_bytes is not None and result.pairs:
-        sides = zip(*result.pairs, strict=True)
-        most = (mebibytes(max(run.shipper_rss_bytes for run in side)) for side in sides)
-        limit = f"at most; the limit is {mebibytes(guardrails.rss_bytes)}"
-        yield Number("rsyslogd memory", " -> ".join(most), limit, MEMORY in worse)
-    if result.study.trials:
-        yield _lossless(result)
-
-
-def _lossless(result: StudyResult) -> Number:
-    """How many trials lost or doubled events, beside those that did not."""
-    count, trials = len(result.losses), len(result.study.trials)
-    others = len(result.failures) - count
-    detail = (
-        f"{result.sent:,} events in {len(result.measured)} valid trials, each {result.delivered}"
-    )
-    detail += f"; {counted(others, 'more trial')} failed" if others else ""
-    return Number("trials that lost or doubled events", f"{count} of {trials}", detail, count > 0)
-
-
-def _doubted(result: StudyResult) -> Iterator[Number]:
-    """How many of the confirming runs are doubted with a consequence, and each doubt with its."""
-    if not result.pairs:
-        return
-    runs = [run for pair in result.pairs for run in pair]
-    grave = {one.kind for one in result.doubts if one.consequence is not Consequence.INFORMS}
-    count = sum(any(doubt.kind in grave for doubt in run.doubts) for run in runs)
-    why = "; ".join(
-        f"{one.kind.value} {one.count} ({one.consequence.value})" for one in result.doubts
-    )
-    detail = why or "nothing to doubt"
-    yield Number("doubted runs", f"{count} of {len(runs)}", detail, result.is_questioned)
+        yield f"as written: {eps(statistics.median(rates))} EPS ({count} {STEADY.over})"

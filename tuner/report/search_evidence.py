@@ -14,6 +14,7 @@ from tuner.render.artefacts import render
 from tuner.render.tree import unified
 from tuner.report.drawing import Colour
 from tuner.report.figures import interval, raw_and_adjusted, restart_text
+from tuner.report.first_screen import evidence_lines
 from tuner.report.result import (
     AS_WRITTEN,
     BEST,
@@ -111,7 +112,7 @@ def evidence(result: StudyResult) -> ReportSection:
         means = ("geometric means", AS_WRITTEN, BEST, "change", "95 % interval")
         blocks.append(Subheading("What the pairs compare"))
         blocks.append(Table("What the pairs compare", means, tuple(_comparisons(result))))
-        blocks += bullets(list(_claimed(result)))
+        blocks += bullets([*evidence_lines(result), *_claimed(result)])
     elif result.pairs:
         title, header, rows = _every_pair(result)
         blocks += [Subheading(title), Table(title, header, rows)]

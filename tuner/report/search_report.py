@@ -14,7 +14,7 @@ from pydantic_core import to_jsonable_python
 
 from tuner.lint.repairs import every_change
 from tuner.measure.enough import FEWEST_PAIRS
-from tuner.report.first_screen import first_screen, numbers, rates
+from tuner.report.first_screen import evidence_lines, first_screen
 from tuner.report.result import StudyResult
 from tuner.report.search_evidence import diff, evidence, limits
 from tuner.report.search_sections import (
@@ -35,8 +35,8 @@ from tuner.report.sections import (
     PlainBlock,
     Report,
     ReportSection,
+    bullets,
 )
-from tuner.schema.numerals import share
 from tuner.search.budget import FEWEST_CALIBRATING, FEWEST_SEARCH_TRIALS
 from tuner.search.study import Ending, Options
 from tuner.search.verdict import Claim
@@ -73,11 +73,8 @@ def outcome_blocks(result: StudyResult) -> Iterator[PlainBlock | Caution]:
         yield Bullets(tuple(_changes(result)))
     if result.effect_groups:
         yield Paragraph(how_effects_are_known(result))
-    if verdict.claimed is None:
-        yield Bullets(tuple(map(str, numbers(result))))
-    elif verdict.claim is Claim.NOT_SHOWN:
-        least = f"minimum detectable gain: {share(verdict.claimed.detectable)}"
-        yield Bullets((str(rates(result, verdict.claimed)), least))
+    if verdict.claimed is None or verdict.claim is Claim.NOT_SHOWN:
+        yield from bullets(evidence_lines(result))
     yield from first.cautions
 
 

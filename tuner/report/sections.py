@@ -192,8 +192,8 @@ class FirstScreen:
     remarks: tuple[str, ...]
     is_improvement: bool
     cautions: tuple[Caution, ...]
-    numbers: tuple[Number, ...]
     about: str
+    numbers: tuple[Number, ...] = ()
 
 
 @dataclass(frozen=True)
