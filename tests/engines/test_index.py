@@ -11,7 +11,7 @@ from tests.profile.examples import SMALL, small
 from tuner.engines.index_settings import INDEX_SETTINGS, IndexSettings
 from tuner.engines.node import NODE_SETTINGS, Node
 from tuner.engines.settings import CODECS
-from tuner.errors import BadProfile, Refused
+from tuner.errors import BadProfile
 from tuner.lab.bind import Bound, bind
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
@@ -206,15 +206,11 @@ def test_a_lab_measures_a_rolling_alias_as_an_index_and_says_so() -> None:
     } <= told
 
 
-@pytest.mark.parametrize("changes", [STREAM, {f"{SETTINGS}.default_pipeline": "geoip"}])
-def test_what_a_lab_cannot_have_is_not_measured(changes: Mapping[str, object]) -> None:
-    with pytest.raises(Refused):
-        bound(changes)
-
-
-def test_no_pipeline_can_be_measured() -> None:
-    settings = bound({f"{SETTINGS}.default_pipeline": "_none"}).profile.measured.index.settings
-    assert settings.default_pipeline == "_none"
+def test_a_data_stream_and_a_pipeline_are_what_a_lab_lacks_and_said() -> None:
+    told = set(map(str, bound(STREAM).substitutions))
+    assert any(one.startswith(f"{INDEX}.data_stream: ") for one in told)
+    told = set(map(str, bound({f"{SETTINGS}.default_pipeline": "geoip"}).substitutions))
+    assert f"{SETTINGS}.default_pipeline: geoip -> none" in told
 
 
 def test_nothing_is_kept_only_to_measure_the_ceiling() -> None:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from tests.lab.test_bind import SITE
 from tests.profile.examples import small
 from tuner.lab.bind import Bound, bind
+from tuner.rainerscript.printing import printed
+from tuner.rainerscript.script import ScriptObject, every
 
 LOGS = small().measured.model_dump(mode="json", by_alias=True, exclude_none=True)
 AUDIT = {**LOGS, "name": "audit", "index": {"name": "syslog-audit"}}
@@ -14,6 +16,7 @@ ARCHIVE = {"name": "archive", "type": "omfile", "file": "/var/log/archive.log"}
 UPSTREAM = {"name": "up", "type": "omfwd", "target": "10.0.0.9", "port": 514}
 INSTEAD = {**ARCHIVE, "name": "instead", "file": "/var/log/instead.log",
            "action.execOnlyWhenPreviousIsSuspended": True}  # fmt: skip
+PIPELINE = {"default_pipeline": "geo"}
 FILTERED = {**ARCHIVE, "name": "few", "file": "/var/log/few.log",
             "filter": {"syslogseverity": "err"}}  # fmt: skip
 
@@ -23,43 +26,57 @@ def bound(*outputs: Mapping[str, object], **more: object) -> Bound:
 
 
 def told(result: Bound) -> list[str]:
-    return [str(one) for one in result.substitutions if one.path.startswith("outputs[")]
+    return [str(one).partition(": ")[2] for one in result.substitutions]
 
 
-def test_every_output_into_the_engine_gets_an_index_of_its_own() -> None:
-    found = bound(LOGS, AUDIT).profile
-    names = [output.index.target for output in found.indexed]
-    assert names == ["rsyslog-tune-abc-t1-0-syslog", "rsyslog-tune-abc-t1-1-syslog-audit"]
-    first, second = (output.index.pattern for output in found.indexed)
-    assert not second.startswith(first.removesuffix("*"))
+def test_every_output_into_the_engine_gets_an_index_of_the_labs() -> None:
+    made = bound(LOGS, AUDIT).copy
+    assert made.outputs == ("action[logs]", "action[audit]")
+    assert made.indices == ("rsyslog-tune-abc-t1-syslog", "rsyslog-tune-abc-t1-syslog-audit")
 
 
 def test_a_file_is_written_in_the_labs_folder() -> None:
-    result = bound(LOGS, ARCHIVE)
-    assert "outputs[archive].file: /var/log/archive.log -> /run/lab/archive.log" in told(result)
+    assert 'file="/run/lab/files/var/log/archive.log"' in printed(bound(LOGS, ARCHIVE).copy.block)
 
 
-def test_what_nobody_takes_or_only_sometimes_is_left_out_and_said() -> None:
+def test_what_is_forwarded_goes_to_a_receiver_and_filters_stay() -> None:
     result = bound({**LOGS, "action.resumeRetryCount": 0}, INSTEAD, UPSTREAM, FILTERED)
-    assert [output.name for output in result.profile.outputs] == ["logs"]
-    lines = told(result)
-    assert "outputs[instead]: omfile -> left out" in lines
-    assert "outputs[up]: omfwd -> left out" in lines
-    assert "outputs[few]: omfile -> left out" in lines
+    text = printed(result.copy.block)
+    assert "action omfwd -> to a receiver of the lab" in told(result)
+    assert "$syslogseverity <= 3" in text
+    for name in ("instead", "few"):
+        assert f'file="/run/lab/files/var/log/{name}.log"' in text
 
 
-def test_the_measured_output_takes_every_event() -> None:
-    result = bound({**LOGS, "filter": {"programname": ["sshd"]}})
-    assert result.profile.measured.filter is None
-    assert "outputs[logs].filter: programname sshd -> none" in told(result)
+def test_a_data_stream_is_an_index_with_its_settings() -> None:
+    stream = {**LOGS, "index": {"data_stream": "logs-syslog-default"}}
+    result = bound(stream)
+    assert result.profile.measured.index.target == "rsyslog-tune-abc-t1-logs-syslog-default"
+    assert "data stream, if it is one -> an index" in told(result)
+    (template,) = result.templates
+    assert template.is_for("logs-syslog-default")
+
+
+def test_pipelines_are_left_out_and_said() -> None:
+    named = {**LOGS, "pipelineName": "geo", "index": {"name": "x", "settings": PIPELINE}}
+    result = bound(named)
+    assert "geo" not in printed(result.copy.block)
+    assert "pipelineName, of which a lab has none -> left out" in told(result)
+    assert "geo -> none" in told(result)
 
 
 def test_the_files_of_lanes_are_in_the_labs_folder() -> None:
     disk = {"type": "Disk", "filename": "lane", "spoolDirectory": "/var/spool/rsyslog"}
-    direct = {**LOGS, "queue": None}
-    result = bound(direct, lanes={"count": 2, "queue": disk})
-    lanes = result.profile.lanes
-    assert lanes is not None
-    assert lanes.queue.spool_directory == "/run/lab"
-    spools = "lanes.queue.spoolDirectory: /var/spool/rsyslog -> /run/lab"
-    assert spools in map(str, result.substitutions)
+    result = bound({**LOGS, "queue": None}, lanes={"count": 2, "queue": disk})
+    assert printed(result.copy.block).count('queue.spoolDirectory="/run/lab"') == 2
+    assert told(result).count("queue.spoolDirectory /var/spool/rsyslog -> /run/lab") == 2
+
+
+def test_what_is_sent_again_keeps_its_number_and_its_index() -> None:
+    retry = {"retryfailures": {"file": "/var/log/refused.json"}, "writeoperation": "create"}
+    made = bound({**LOGS, **retry, "bulkid": "uuid"}).copy
+    assert made.outputs == ("action[logs]",)
+    again = next(one for one in every(made.block) if isinstance(one, ScriptObject)
+                 and one.name == "logs.retry")  # fmt: skip
+    assert again.text("template") == "logs.retry-document"
+    assert 'server=["http://127.0.0.1:9999"]' in printed((again,))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.test_base_script import ES, fitted
+from tests.lab.test_copy import ES, fitted
 from tuner.host.process import wait_until
 from tuner.lab.confined import confined
 from tuner.lab.entrances import TcpPort

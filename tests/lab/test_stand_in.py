@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.test_base_script import ES, fitted
+from tests.lab.test_copy import ES, fitted
 from tests.profile.test_base import loaded
 from tuner.flood.workload import flood_spec, transports_for
-from tuner.lab.base_script import LEFT_OUT
+from tuner.lab.copy import LEFT_OUT
 from tuner.lab.entrances import furnish
 from tuner.modules.input import LOOPBACK
 from tuner.profile.bind_inputs import bind_inputs, flooded

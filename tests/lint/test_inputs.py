@@ -236,12 +236,10 @@ FIRST: list[tuple[dict[str, object], list[str]]] = [
     ]),
     (UNIX, ["inputs[0].socket: /run/app.sock -> /run/lab/40001.sock"]),
     (FILE | {"freshStartTail": True}, [
-        "global.workDirectory: /var/spool/rsyslog -> /run/lab",
         "inputs[0].file: /var/log/app.log -> /run/lab/input-40001.log",
         "inputs[0].freshStartTail: on -> none",
     ]),
     (FILE | {"file": "/var/log/*/app.log"}, [
-        "global.workDirectory: /var/spool/rsyslog -> /run/lab",
         "inputs[0].file: /var/log/*/app.log -> /run/lab/input-40001-*.log",
     ]),
     (RELP, ["inputs[0].port: 10515 -> 40001"]),
@@ -269,14 +267,6 @@ def test_a_first_input_of_any_kind_is_bound_where_the_flood_gets_in(
 ) -> None:
     work = WORK if first["type"] == "imfile" else {}
     assert rows_of(bound(first, **work)) == rows
-
-
-@pytest.mark.parametrize(
-    "joins", [{"readMode": 2}, {"startmsg.regex": "^a"}, {"endmsg.regex": "b$"}]
-)
-def test_lines_that_belong_together_are_refused(joins: dict[str, object]) -> None:
-    with pytest.raises(Refused, match=rf"inputs\[0\]\.{next(iter(joins))} makes one event of"):
-        bound(FILE | joins, **WORK)
 
 
 FLOODED: list[tuple[dict[str, object], str, tuple[str, str, str, str]]] = [
@@ -334,7 +324,6 @@ def test_of_the_others_only_plain_tcp_is_bound_and_the_rest_is_said_to_be_left_o
     done = bound(PTCP, UDP, FILE, TLS, UNIX, more, **WORK)
     assert [source.type for source in done.profile.inputs] == ["imptcp", "imtcp"]
     assert rows_of(done) == [
-        "global.workDirectory: /var/spool/rsyslog -> /run/lab",
         "inputs[0].port: 10514 -> 40001",
         "inputs[1]: imudp -> left out",
         "inputs[2]: imfile -> left out",

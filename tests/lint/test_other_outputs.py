@@ -12,8 +12,8 @@ from tuner.errors import BadProfile
 from tuner.lab.bind import bind
 from tuner.lint.explain import explain
 from tuner.lint.load import parse_profile
-from tuner.modules.omfile import OmfileOutput
 from tuner.profile.edit import edit
+from tuner.rainerscript.printing import printed
 
 QUEUE: dict[str, object] = {
     "type": "LinkedList", "size": 20000, "dequeueBatchSize": 500, "timeoutEnqueue": 86400000,
@@ -359,17 +359,14 @@ def test_a_mode_without_quotes_is_told_to_be_quoted(written: str) -> None:
 def test_a_lab_writes_into_its_own_folder_and_runs_nothing_of_the_profiles() -> None:
     rotated = {"rotation.sizeLimit": "1m", "rotation.sizeLimitCommand": "/bin/x"}
     outputs = [ENGINE, FILE | rotated, HOSTS | {"fileOwner": "syslog"}]
-    done = bind(small({"outputs": outputs}), SITE, (40514,))
-    _, file, hosts = done.profile.outputs
-    assert isinstance(file, OmfileOutput)
-    assert (file.file, file.rotation_size_limit_command) == ("/run/lab/file.log", None)
-    assert isinstance(hosts, OmfileOutput)
-    assert hosts.dyna_file is not None
-    assert (hosts.dyna_file.before, hosts.file_owner) == ("/run/lab/hosts/", None)
-    told = {str(one) for one in done.substitutions}
-    assert "outputs[file].rotation.sizeLimitCommand: /bin/x -> none" in told
-    assert "outputs[hosts].dynaFile.before: /var/log/hosts/ -> /run/lab/hosts/" in told
-    assert "outputs[hosts].fileOwner: syslog -> none" in told
+    done = bind(small({"outputs": outputs}), SITE, (40514,)).copy
+    text = printed(done.block)
+    assert f'file="/run/lab/files{FILE["file"]}"' in text
+    assert 'constant(value="/run/lab/files")' in text
+    for gone in ("/bin/x", "fileOwner", "rotation."):
+        assert gone not in text
+    said = {one.what for one in done.replaced}
+    assert {"rotation.sizeLimit", "rotation.sizeLimitCommand"} <= said
 
 
 def test_explanations_name_the_modules_that_have_the_key() -> None:

@@ -16,6 +16,7 @@ from tuner.lint.lint import lint
 from tuner.lint.load import parse_profile
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.edit import edit
+from tuner.rainerscript.printing import printed
 from tuner.render.artefacts import RSYSLOG, render
 
 REJECTED = "/var/log/rsyslog/rejected.json"
@@ -107,19 +108,20 @@ def test_a_key_does_not_cross_the_network_in_the_clear() -> None:
 def test_a_lab_keeps_its_own_files_and_needs_no_key() -> None:
     errors = {"outputs[logs].errorfile": "/var/log/rsyslog/errors.json"}
     bound = bind(small({**RETRY, **KEY, **NEW, **errors}), SITE, (40514,))
-    used = bound.profile.measured
-    assert used.apikey is None
-    assert used.errorfile == "/run/lab/logs-errors.json"
-    assert used.retryfailures is not None
-    assert used.retryfailures.file == "/run/lab/logs-rejected.json"
+    assert bound.profile.measured.apikey is None
+    text = printed(bound.copy.block)
+    assert "apikey" not in text
+    assert 'errorFile="/run/lab/engine-errors-0.json"' in text
+    assert f'file="/run/lab/files{REJECTED}"' in text
     told = {str(one) for one in bound.substitutions}
-    assert f"outputs[logs].retryfailures.file: {REJECTED} -> /run/lab/logs-rejected.json" in told
     assert "outputs[logs].apikey: file /etc/rsyslog.d/es.key -> none" in told
 
 
 def test_the_users_cluster_keeps_the_key() -> None:
     site = replace(SITE, keeps_authentication=True)
-    assert bind(small({**KEY, **NEW}), site, (40514,)).profile.measured.apikey is not None
+    bound = bind(small({**KEY, **NEW}), site, (40514,))
+    assert bound.profile.measured.apikey is not None
+    assert "apikey=" in printed(bound.copy.block)
 
 
 def test_the_name_of_a_pipeline_taken_from_an_event_is_plain() -> None:

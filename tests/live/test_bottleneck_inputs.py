@@ -19,11 +19,11 @@ from tuner.lab.lab import Lab, new_run_id, sink_lab
 from tuner.lab.rsyslogd import Rsyslogd, impstats_section, read
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lint.load import load_profile
-from tuner.measure.pipeline import install_index
+from tuner.measure.pipeline import install
 from tuner.modules.pstats import Snapshot, within
 from tuner.profile.model import Profile
 from tuner.rainerscript.counted import worker_thread
-from tuner.render.artefacts import rsyslog_conf
+from tuner.rainerscript.printing import printed
 
 pytestmark = pytest.mark.live
 
@@ -55,10 +55,11 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
         scratch(tmp_path_factory.mktemp("bottleneck")) as folder,
         sink_lab(folder, new_run_id()) as lab,
     ):
-        bound = lab.bind(profile, "seen").profile
-        install_index(lab, bound)
+        fitted = lab.bind(profile, "seen")
+        bound = fitted.profile
+        install(lab, fitted, fitted.copy)
         stats = subfolder(folder, "rsyslogd") / "impstats.log"
-        config = rsyslog_conf(bound) + impstats_section(stats)
+        config = printed(fitted.copy.block) + impstats_section(stats)
         rsyslogd = Rsyslogd(config, stats.parent, entrances(bound))
         try:
             yield watch(lab, bound, rsyslogd, stats)

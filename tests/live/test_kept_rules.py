@@ -150,7 +150,7 @@ def refused_by_an_engine(loaded: LoadedProfile, folder: Path) -> list[bool]:
     base = loaded.profile.base
     assert base is not None
     with scratch(folder) as below, sink_lab(below, "0a1b2c3d") as lab:
-        return [one.is_all for one in seen(lab, loaded.profile, base).refused]
+        return [one.is_all for one in seen(lab, loaded.profile).refused]
 
 
 _HEAD = (

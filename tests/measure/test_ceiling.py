@@ -14,11 +14,11 @@ import pytest
 
 from tests.engine.test_owned import META, OURS, Objects
 from tests.engine.test_owned import Engine as Keeper
-from tests.measure.test_watch import Script
+from tests.measure.test_watch import ONE_EACH, Script
 from tests.profile.examples import small
 from tuner.engine.client import JSON, EngineRefused
 from tuner.engine.feed import Bulk, Fed
-from tuner.errors import JobFailed, Refused, Unreachable
+from tuner.errors import JobFailed, Unreachable
 from tuner.host.usage import CoreTime
 from tuner.lab.engine import LabEngine
 from tuner.lab.lab import Lab
@@ -95,7 +95,7 @@ class Feeds:
 
     @contextmanager
     def refreshing(self, client: object, pattern: str) -> Iterator[object]:
-        assert (client, pattern) == (self.engine, f"{OURS.prefix}ceiling-syslog*")
+        assert (client, pattern) == (self.engine, f"{OURS.prefix}ceiling-*")
         began_s = self.script.now_s
         yield lambda: self.script.now_s > began_s + 0.25
 
@@ -180,7 +180,7 @@ def lab_of(client: Keeper) -> Lab:
     engine = SimpleNamespace(
         client=client, facts=facts, stand_in=None, heap=None, heap_for=lambda _: None,
         keeps_credentials=False, ending=lambda: None, name="Elasticsearch",
-        needs_numbers=lambda _: True,
+        tells_apart=lambda _: True,
     )  # fmt: skip
     return Lab(cast(LabEngine, engine), OURS, Path("/nonexistent"), "8.2302")
 
@@ -303,13 +303,6 @@ def test_an_engine_that_is_gone_ends_it_and_one_that_was_silent_does_not(feeds: 
         feeds.measured()
 
 
-def test_a_base_has_no_ceiling(feeds: Feeds) -> None:
-    based = small().model_copy(update={"base": object()})
-    with pytest.raises(Refused, match="not of a base"):
-        ceiling(lab_of(Engine(feeds)), based, feeds.told.append, PLAN)
-    assert feeds.told == []
-
-
 @dataclass
 class Recording:
     """A pipeline into a sink, which so many events a second reach."""
@@ -341,11 +334,13 @@ class Recording:
 
     @contextmanager
     def pipeline(self, lab: Lab, profile: object, name: str) -> Iterator[object]:
-        assert (name, lab.engine.needs_numbers(small())) == ("seen", True)
+        assert (name, lab.engine.tells_apart(small())) == ("seen", True)
         self.engines.append(lab.client.url)
         rsyslogd = SimpleNamespace(check=self.script.check)
         pattern = small().measured.index.pattern
-        yield Pipeline(lab, small(), cast(Rsyslogd, rsyslogd), Path("/nonexistent"), pattern)
+        yield Pipeline(
+            lab, small(), cast(Rsyslogd, rsyslogd), Path("/nonexistent"), pattern, ONE_EACH
+        )
 
     @property
     def flood(self) -> object:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.measure.test_watch import two_outputs
 from tests.profile.examples import small
 from tests.profile.test_base import loaded
 from tuner.engine.counters import IndexCounters
@@ -196,7 +195,8 @@ ENDED = Window(AT_FIRST, replace(AT_FIRST, at_s=110.0, epoch_s=200.0), ())
 def test_rsyslogs_own_counters_are_compared_once_all_is_delivered() -> None:
     assert kinds(list(of_end(ENDED, settled(1_000_002, 1_000_000, 201.0), small()))) == []
     (queue,) = of_end(ENDED, settled(1_020_000, 1_000_000, 201.0), small())
-    (action,) = of_end(ENDED, settled(1_000_002, 985_000, 201.0), small())
+    fewer = replace(settled(1_000_002, 985_000, 201.0), documents=1_000_000)
+    (action,) = of_end(ENDED, fewer, small())
     assert queue.figure == "the main queue took 1,020,000, sent 1,000,000"
     assert action.figure == "omelasticsearch submitted 985,000, sent 1,000,000"
 
@@ -214,14 +214,15 @@ def test_rsyslogs_own_counters_are_compared_once_all_is_delivered() -> None:
 def test_what_was_submitted_is_what_each_output_should_have(
     changes: str | None, submitted: int, figure: str | None
 ) -> None:
-    profile = two_outputs() if changes else small()
-    found = of_end(ENDED, settled(1_000_000, submitted, 201.0), profile)
+    documents = 2_000_000 if changes else 1_000_000
+    seen = replace(settled(1_000_000, submitted, 201.0), documents=documents)
+    found = of_end(ENDED, seen, small())
     assert [one.figure for one in found] == ([] if figure is None else [figure])
 
 
 def test_a_base_submits_what_its_filters_let_through(tmp_path: Path) -> None:
     base = loaded(tmp_path).profile
-    seen = settled(1_000_000, 600_000, 201.0)
+    seen = replace(settled(1_000_000, 600_000, 201.0), documents=600_000)
     (last,), (entry, *_) = seen.snapshots, counted_queues(base)
     queues = {entry.names[0]: QueueCounters(0, 1_000_000, 0, 0, 0, 9)}
     seen = replace(seen, snapshots=(replace(last, queues=queues),))

@@ -13,7 +13,7 @@ import pytest
 
 from tests.engine.test_owned import Engine as Keeper
 from tests.engine.test_owned import Objects
-from tests.lab.test_base_script import ES, fitted
+from tests.lab.test_copy import ES, fitted
 from tests.measure.test_ceiling import lab_of
 from tests.measure.test_watch import Script
 from tests.profile.test_base import loaded
@@ -26,6 +26,7 @@ from tuner.lab.lab import Lab
 from tuner.lab.receiver import Received
 from tuner.measure.learning import Seen, learnt, refused_documents, seldom, unkept, unreached
 from tuner.modules.pstats import ActionCounters, ElasticsearchCounters, ResourceUsage, Snapshot
+from tuner.profile.base import KeptBase, as_kept
 from tuner.profile.model import Profile
 from tuner.profile.workload import Workload
 from tuner.rainerscript.script import ScriptObject, every
@@ -76,7 +77,7 @@ def test_actions_that_few_messages_reach_are_told_with_their_places(tmp_path: Pa
 
 def test_documents_that_an_engine_refuses_are_told_with_their_action(tmp_path: Path) -> None:
     """By the name of their index without what a lab puts before it, or as no JSON."""
-    number = b'"rsyslog_tune_seq":1017641044'
+    number = b'"rsyslog_tune_seq":101044'
     documents = [
         (b"logs", b'{"m":"a",%b00000001}' % number),
         (b"logs", b'{"m":"a "b",%b00000002}' % number),
@@ -103,12 +104,16 @@ def test_documents_of_which_nothing_is_kept_are_told() -> None:
     assert said.startswith("what 2 of 5 documents hold")
 
 
-def base(text: str, seed: int = 1) -> Profile:
-    """As much of a profile with a base as learning it looks at."""
-    written = SimpleNamespace(text=(("rsyslog.conf", text),))
-    kept = SimpleNamespace(written=written, template=None)
-    load = Workload(seed=seed)
-    return cast(Profile, SimpleNamespace(base=SimpleNamespace(kept=kept), workload=load))
+def of(seed: int = 1) -> Profile:
+    """As much of a profile as learning it looks at."""
+    return cast(Profile, SimpleNamespace(workload=Workload(seed=seed)))
+
+
+def text(program: str, batch: int = 100) -> KeptBase:
+    """A configuration."""
+    queue = f'queue.type="LinkedList" queue.dequeueBatchSize="{batch}"'
+    action = f'action(type="omelasticsearch" name="es" server="s{batch}" {queue})'
+    return as_kept("rsyslog.conf", f'if $programname == "{program}" then {action}\n')
 
 
 def lab() -> Lab:
@@ -123,23 +128,24 @@ def test_what_a_base_makes_of_each_message_is_learnt_once_from_two_rounds(
     rounds = [[1, 0, 2, 1, 0, 2], [0, 1, 0, 1, 1, 0]]
     asked: list[object] = []
 
-    def seen(_lab: object, profile: object, _base: object) -> Seen:
+    def seen(_lab: object, profile: object) -> Seen:
         asked.append(profile)
-        return Seen(rounds, ("it",), (), b"", "1700000")
+        return Seen(rounds, ("it",), (), b"", "700")
 
     monkeypatch.setattr("tuner.measure.learning.seen", seen)
     here = lab()
-    found = learnt(here, base("one"))
+    found = learnt(here, of(), text("one"))
     assert found.expectation.outputs == ((1, 0, 2), (-1, 1, 0))
     assert found.untested == (
         "it", "the documents of 1 of 3 messages, which differ from time to time"
     )  # fmt: skip
-    assert learnt(here, base("one")) is found
+    # What a search turns changes nothing of it.
+    assert learnt(here, of(), text("one", batch=5000)) is found
     assert len(asked) == 1
-    learnt(here, base("another"))
+    learnt(here, of(), text("another"))
     assert len(asked) == 2
     # Other messages have other documents.
-    learnt(here, base("one", seed=2))
+    learnt(here, of(seed=2), text("one"))
     assert len(asked) == 3
 
 
@@ -156,7 +162,7 @@ def test_a_base_of_which_nothing_can_be_expected_is_not_measured(
 ) -> None:
     monkeypatch.setattr("tuner.measure.learning.seen", lambda *_: Seen(rounds, (), (), b"", "1"))
     with pytest.raises(Refused, match=why):
-        learnt(lab(), base("one"))
+        learnt(lab(), of(), text("one"))
 
 
 SINK = "http://127.0.0.1:65001"
@@ -301,8 +307,8 @@ def test_forwarded_messages_that_do_not_come_are_told_where_they_can_be_counted(
 
 
 def test_documents_that_an_engine_would_refuse_end_it(slow: Slow) -> None:
-    slow.lines = b'{}\n{"rsyslog_tune_seq":101764104400000001, "m":"a "b"}\n'
-    with pytest.raises(Refused, match="an engine refuses what the base writes: all 1 documents of"):
+    slow.lines = b'{}\n{"rsyslog_tune_seq":10104400000001, "m":"a "b"}\n'
+    with pytest.raises(Refused, match="an engine refuses what comes of it: all 1 documents of"):
         slow.learnt()
 
 

@@ -69,7 +69,7 @@ class Paced(Course):
         self.patch.setattr("tuner.measure.paced.traffic", self.traffic)
         self.patch.setattr("tuner.measure.watch.counters_now", lambda *_: self.counters())
         engine = SimpleNamespace(
-            stand_in=None, check_delivery=counted, facts=SimpleNamespace(processors=2),
+            stand_in=None, check_delivery=counted(script), facts=SimpleNamespace(processors=2),
             sampled=lambda *_: (),
             refresh_s=lambda _: self.refreshes_s, tells_apart=lambda _: True,
             refreshes=lambda *_: self.round(), searchable=self.searchable, turns=tuple,
@@ -85,7 +85,7 @@ class Paced(Course):
         """How many refreshes there were."""
         return math.floor(self.script.at_s / (self.refreshes_s or 1.0))
 
-    def searchable(self, _pattern: str, width: int) -> dict[int, int]:
+    def searchable(self, _pattern: str, _run: str, _output: int, width: int) -> dict[int, int]:
         """What was indexed before the last of them, by blocks of numbers."""
         self.looked.append(self.script.at_s)
         self.widths.add(width)

@@ -1,9 +1,10 @@
-"""Where the number of an event stands in its message, as rsyslogd takes that apart."""
+"""What a trial puts into an engine, and that it takes it away again."""
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,97 +12,81 @@ from typing import Any, cast
 import pytest
 
 from tests.engine.test_owned import META, OURS, Engine, Objects
+from tests.lab.test_bind import SITE
 from tests.profile.examples import small
 from tuner.engine.client import EngineRefused
 from tuner.engine.numbering import FIELD, MAPPING
+from tuner.engines.given_template import given_template
 from tuner.errors import Interrupted, JobFailed, Refused, Unreachable
-from tuner.flood.messages import Messages
-from tuner.flood.workload import flood_spec
+from tuner.lab.bind import Bound, bind
 from tuner.lab.lab import Lab
-from tuner.measure.pipeline import identity_of, install_for_base, install_index, removed
+from tuner.measure.pipeline import install, removed
 from tuner.render.engine_files import index_template
 
-# What rsyslogd takes off before $msg: of RFC 3164 all up to the colon of the tag, of RFC 5424 all
-# up to the blank after the structured data.
-_BEFORE = {
-    "rfc3164": r"<\d+>.{15} \S+ \S+:",
-    "local": r"<\d+>.{15} \S+:",
-    "rfc5424": r"<\d+>1 \S+ \S+ \S+ \S+ \S+ (-|\[[^]]*\]) ",
-    "bare": "",
-}
-UNIX: Mapping[str, object] = {"inputs": [{"type": "imuxsock", "socket": "/run/app.sock"}]}
-FILE: Mapping[str, object] = {
-    "inputs": [{"type": "imfile", "file": "/var/log/app.log", "tag": "app:"}],
-    "global": {"workDirectory": "/var/spool/rsyslog"},
-}
+PREFIX = f"{OURS.prefix}t1-"
+PLACE = replace(SITE, index_prefix=PREFIX)
 
 
-@pytest.mark.parametrize(
-    ("changes", "written"),
-    [
-        ({}, "rfc3164"),
-        ({"workload.format": "rfc5424"}, "rfc5424"),
-        (UNIX, "local"),
-        (FILE, "bare"),
-    ],
-)
-def test_the_number_is_where_documents_take_it_from(
-    changes: Mapping[str, object], written: str
-) -> None:
-    profile = small(changes)
-    spec = flood_spec(profile, "0a1b2c3d")
-    assert spec.format == written
-    block = Messages(spec).take(2500, 1_790_000_000)
-    lines = bytes(block.data).decode().splitlines()
-    identity = identity_of(profile)
-    for number, line in enumerate(lines):
-        text = re.sub(f"^{_BEFORE[written]}", "", line)
-        assert text[identity.first - 1 : identity.last] == f"{number:012d}", line
+def installed(engine: Engine, bound: Bound) -> list[dict[str, Any]]:
+    """What a trial puts into an engine."""
+    install(lab_of(engine), bound, bound.copy)
+    return cast(list[dict[str, Any]], engine.put)
 
 
-def test_indices_of_a_base_are_ours_and_count_the_number_of_an_event() -> None:
+def fitted(changes: Mapping[str, object] | None = None) -> Bound:
+    return bind(small(changes or {}), PLACE, (40514,))
+
+
+def test_indices_are_ours_and_count_the_number_of_an_event() -> None:
     """What says so can be removed again, and nothing else."""
     engine = Engine(Objects())
-    prefix = f"{OURS.prefix}t1-"
-    install_for_base(lab_of(engine), small(), prefix, [])
-    put = f"PUT /_index_template/{prefix}own?create=true&master_timeout=10s"
-    assert engine.asked == ["GET /_index_template", put]
-    body = cast(dict[str, Any], engine.put[0])
-    assert body["index_patterns"] == [f"{prefix}*"]
+    body, _, _ = installed(engine, replace(fitted(), templates=GIVEN))
+    assert engine.asked[1] == f"PUT /_index_template/{PREFIX}own?create=true&master_timeout=10s"
+    assert body["index_patterns"] == [f"{PREFIX}*"]
     assert body["_meta"] == body["template"]["mappings"]["_meta"] == META
     assert body["template"]["mappings"]["properties"] == {FIELD: MAPPING}
     # Above what people give theirs (the engine takes the highest).
     assert body["priority"] >= 500
 
 
-def test_the_users_own_template_of_a_base_holds_for_its_indices_before_ours() -> None:
+def test_the_template_of_an_index_holds_before_ours() -> None:
     """With our prefix, the replicas that the lab has, and room for the number of an event."""
-    given = SimpleNamespace(
-        patterns=["logs-*", "audit"], settings={"index.number_of_shards": 3},
-        mappings={"dynamic": "strict", "properties": {"host": {"type": "keyword"}}},
-    )  # fmt: skip
-    base = SimpleNamespace(kept=SimpleNamespace(template=given))
-    replicas = {"outputs[logs].index.settings.number_of_replicas": 0}
-    based = small(replicas).model_copy(update={"base": base})
-    engine, prefix = Engine(Objects()), f"{OURS.prefix}t1-"
-    install_for_base(lab_of(engine), based, prefix, [])
-    assert engine.asked[2:] == [
-        f"PUT /_index_template/{prefix}given?create=true&master_timeout=10s"
-    ]
-    ours, theirs = cast(list[dict[str, Any]], engine.put)
-    assert theirs["index_patterns"] == [f"{prefix}logs-*", f"{prefix}audit"]
+    engine = Engine(Objects())
+    ours, theirs, _ = installed(engine, replace(fitted(), templates=GIVEN))
+    assert theirs["index_patterns"] == [f"{PREFIX}logs-*", f"{PREFIX}audit"]
     assert theirs["priority"] > ours["priority"]
     assert theirs["_meta"] == META
     assert theirs["template"] == {
         "settings": {
             "index.number_of_shards": 3, "index.number_of_replicas": 0,
-            "index.store.stats_refresh_interval": "0s",
+            "index.write.wait_for_active_shards": 1, "index.store.stats_refresh_interval": "0s",
         },
         "mappings": {
             "dynamic": "strict", "_meta": META,
             "properties": {"host": {"type": "keyword"}, FIELD: MAPPING},
         },
     }  # fmt: skip
+
+
+GIVEN = (
+    given_template(
+        "t.json",
+        json.dumps(
+            {
+                "index_patterns": ["logs-*", "audit"],
+                "template": {
+                    "settings": {
+                        "index.number_of_shards": 3, "index.number_of_replicas": 2,
+                        "index.write.wait_for_active_shards": "2",
+                    },
+                    "mappings": {
+                        "dynamic": "strict", "properties": {"host": {"type": "keyword"}},
+                    },
+                },
+            }
+        ),
+    ),
+)  # fmt: skip
 
 
 def lab_of(engine: Engine) -> Lab:
@@ -115,48 +100,46 @@ def lab_of(engine: Engine) -> Lab:
 @pytest.mark.parametrize("rotate", [None, "daily"])
 def test_the_index_of_a_trial_is_as_rendered_and_ours(rotate: str | None) -> None:
     """With the user's settings and fields; only the number of events and fresh sizes are added."""
-    target = f"{OURS.prefix}t1-syslog"
-    index = {"name": target, "settings": {"refresh_interval": "7s"}}
-    bound = small({"outputs[logs].index": index if rotate is None else {**index, "rotate": rotate}})
-    engine = Engine(Objects())
-    install_index(lab_of(engine), bound)
-    template, *created = cast(list[dict[str, Any]], engine.put)
+    index = {"name": "syslog", "settings": {"refresh_interval": "7s"}}
+    changes = {"outputs[logs].index": index if rotate is None else {**index, "rotate": rotate}}
+    bound = fitted(changes)
+    _, template, *created = installed(Engine(Objects()), bound)
     assert len(created) == (rotate is None)
-    rendered = cast(dict[str, Any], index_template(bound, bound.measured))
-    assert template["index_patterns"] == rendered["index_patterns"]
-    assert template["priority"] == rendered["priority"] + 500
+    rendered = cast(dict[str, Any], index_template(written := small(changes), written.measured))
+    patterns = {f"{PREFIX}{one}" for one in rendered["index_patterns"]}
+    assert patterns <= set(template["index_patterns"])
     inner, plain = template["template"], rendered["template"]
     assert plain["settings"]["index.refresh_interval"] == "7s"
-    assert inner["settings"] == plain["settings"] | {"index.store.stats_refresh_interval": "0s"}
+    here = {"index.store.stats_refresh_interval": "0s", "index.number_of_replicas": 0}
+    assert inner["settings"] == plain["settings"] | here
     fields = plain["mappings"]["properties"]
     assert inner["mappings"]["properties"] == fields | {FIELD: MAPPING}
     assert template["_meta"] == inner["mappings"]["_meta"] == META
 
 
+def test_of_two_templates_that_of_the_longer_name_wins() -> None:
+    output = small().measured.model_dump(mode="json", by_alias=True, exclude_none=True)
+    daily = {**output, "index": {"name": "app", "rotate": "daily"}}
+    longer = {**daily, "name": "audit", "index": {"name": "app-audit", "rotate": "daily"}}
+    _, first, second = installed(Engine(Objects()), fitted({"outputs": [longer, daily]}))
+    assert f"{PREFIX}app-*" in first["index_patterns"]
+    assert f"{PREFIX}app-audit-*" in second["index_patterns"]
+    assert second["priority"] > first["priority"]
+
+
 @pytest.mark.parametrize("pattern", ["*", "*-syslog"])
-@pytest.mark.parametrize("is_base", [False, True])
 def test_a_template_of_the_cluster_that_would_take_the_place_of_ours_is_refused(
-    is_base: bool, pattern: str
+    pattern: str,
 ) -> None:
     """As a catch-all of a higher priority does: something else would be measured."""
     engine = Engine(Objects(templates={"catch-all": None}))
     engine.template = {"index_patterns": [pattern], "priority": 5000}
     with pytest.raises(Refused, match="catch-all of the cluster has priority 5000 and matches"):
-        installed(engine, is_base)
+        installed(engine, fitted())
     assert engine.put == []
     for harmless in ({"priority": 100}, {"index_patterns": ["logs-*"]}):
         engine.template |= {"index_patterns": [pattern], "priority": 5000} | harmless
-        installed(engine, is_base)
-
-
-def installed(engine: Engine, is_base: bool) -> None:
-    """What a trial needs in an engine."""
-    prefix = f"{OURS.prefix}t1-"
-    bound = small({"outputs[logs].index": {"name": f"{prefix}syslog"}})
-    if is_base:
-        install_for_base(lab_of(engine), bound, prefix, [f"{prefix}syslog"])
-    else:
-        install_index(lab_of(engine), bound)
+        installed(engine, fitted())
 
 
 class Gone(Engine):

@@ -10,16 +10,14 @@ from typing import cast
 
 import pytest
 
-from tests.measure.test_watch import ALL_THERE, SENT, Run, Script, counted, watching
+from tests.measure.test_watch import SENT, Run, Script, watching
 from tuner.engine.delivery import DeliveryCheck, Expectation
-from tuner.engine.numbering import FIELD, SentEvents
+from tuner.engine.numbering import FIELD, SentEvents, first_number
 from tuner.engine.sampled import learnt_documents
-from tuner.flood.spread import Traffic
-from tuner.flood.workload import flood_spec
 from tuner.host.usage import Usage
-from tuner.lab.lab import Lab, Learnt
+from tuner.lab.lab import Learnt
 from tuner.lab.rsyslogd import Rsyslogd
-from tuner.measure.content import Content
+from tuner.measure.content import NOT_COMPARED, Content
 from tuner.measure.measurement import FailureKind
 from tuner.measure.settle import Settled, after_loss, settle
 from tuner.modules.pstats import ElasticsearchCounters, QueueCounters, ResourceUsage, Snapshot
@@ -45,7 +43,7 @@ def seconds(settled: Settled, run: Run) -> tuple[float, float | None]:
 def test_merges_get_their_time(
     watching: Callable[..., Run], patience_s: float, merged_s: float | None
 ) -> None:
-    run = watching(script(merges=lambda s: int(s < 9)), check_delivery=counted)
+    run = watching(script(merges=lambda s: int(s < 9)))
     settled = settle(run.watch, EVENTS, merges_s=patience_s)
     drained_s, ended_s = seconds(settled, run)
     assert drained_s == pytest.approx(DRAINED_S, abs=0.1)
@@ -74,7 +72,7 @@ def reads(run: Run, patch: pytest.MonkeyPatch, emptied_s: float = 0.0) -> None:
 def test_counters_of_all_that_was_delivered_are_awaited_where_that_is_asked_for(
     watching: Callable[..., Run], monkeypatch: pytest.MonkeyPatch, awaits: bool
 ) -> None:
-    run = watching(script(), check_delivery=counted)
+    run = watching(script())
     reads(run, monkeypatch)
     settled = settle(run.watch, EVENTS, await_counters=awaits)
     last_s = settled.snapshots[-1].at - run.script.began_s
@@ -84,7 +82,7 @@ def test_counters_of_all_that_was_delivered_are_awaited_where_that_is_asked_for(
 def test_what_rsyslogd_and_the_engine_used_and_said_is_handed_on(
     watching: Callable[..., Run],
 ) -> None:
-    run = watching(script(), check_delivery=counted)
+    run = watching(script())
     rsyslogd = SimpleNamespace(
         check=lambda: None, usage=lambda: Usage(3.0, 4096), finish=lambda _: "it broke"
     )
@@ -96,50 +94,31 @@ def test_what_rsyslogd_and_the_engine_used_and_said_is_handed_on(
 
 
 @pytest.mark.parametrize("is_exact", [True, False])
-def test_a_sample_of_the_documents_is_compared_once_all_are_there(
+def test_a_sample_of_the_documents_is_compared_with_what_was_learnt_once_all_are_there(
     watching: Callable[..., Run], is_exact: bool
 ) -> None:
+    first = first_number("700", 0)
+    lines = b"".join(
+        b'{}\n{"m":"%d","%b":%d}\n' % (number % 2, FIELD.encode(), first + number)
+        for number in range(4)
+    )
+    expectation = Expectation(((1, 1),))
+    learnt = Learnt(expectation, (0.0,), learnt_documents(lines, "700", expectation), ())
     asked: list[object] = []
 
     def sampled(*given: object) -> object:
         asked.append(given)
-        return ({FIELD: "000000000000", "message": "another"},)
+        return ({"m": "1", FIELD: first + 6},)
 
     def check(*_: object) -> DeliveryCheck:
         return DeliveryCheck(int(not is_exact), 0, (), ())
 
     run = watching(script(), check_delivery=check, sampled=sampled)
-    spec = flood_spec(run.watch.pipe.profile, "0a1b2c3d")
-    flood = cast(Traffic, SimpleNamespace(progress=run.script.progress, spec=spec))
-    settled = settle(replace(run.watch, flood=flood), EVENTS)
-    assert asked == ([("syslog*", SENT)] if is_exact else [])
-    assert (settled.content.compared, settled.content.different) == (is_exact, is_exact)
-    assert all("message" in one for one in settled.content.first)
-
-
-def test_of_a_base_the_documents_are_compared_with_those_that_were_learnt(
-    watching: Callable[..., Run],
-) -> None:
-    run = watching(script(), check_delivery=counted)
-    lines = b"".join(
-        b'{}\n{"m":"%d","%b":%d}\n' % (number % 2, FIELD.encode(), 10**17 + 17 * 10**14 + number)
-        for number in range(4)
-    )
-    expectation = Expectation(((1, 1),))
-    learnt = Learnt(expectation, (0.0,), learnt_documents(lines, "1700000", expectation), ())
-    wrong = {"m": "1", FIELD: 10**17 + 17 * 10**14 + 6}
-    engine = SimpleNamespace(
-        check_expected=lambda *_: DeliveryCheck(0, 0, (), ()), sampled=lambda *_: (wrong,)
-    )
-    pipe = replace(
-        run.watch.pipe, learnt=learnt, lab=cast(Lab, SimpleNamespace(
-            client=run.watch.pipe.client, loss=run.script.loss, engine=engine,
-        )),
-    )  # fmt: skip
-    spec = SimpleNamespace(stamped_run="1700000")
-    flood = cast(Traffic, SimpleNamespace(progress=run.script.progress, spec=spec))
-    settled = settle(replace(run.watch, pipe=pipe, flood=flood), EVENTS)
-    assert settled.content == Content(1, 1, ("event 6: m",))
+    watch = replace(run.watch, pipe=replace(run.watch.pipe, learnt=learnt))
+    settled = settle(watch, EVENTS)
+    assert asked == ([(run.watch.pipe.pattern, SENT)] if is_exact else [])
+    wrong = Content(1, 1, ("event 6: m",))
+    assert settled.content == (wrong if is_exact else NOT_COMPARED)
 
 
 def test_after_the_loss_of_a_node_the_account_waits_for_what_rsyslogd_still_holds(
@@ -147,7 +126,7 @@ def test_after_the_loss_of_a_node_the_account_waits_for_what_rsyslogd_still_hold
 ) -> None:
     """The copies on other nodes have all; rsyslogd goes on with what it could not send."""
     held = script(indexed=lambda s: SENT if s >= 20 else 700)
-    run = watching(held, check_delivery=counted)
+    run = watching(held)
     reads(run, monkeypatch, emptied_s=20.0)
     failure = after_loss(run.watch, "a node died", EVENTS)
     assert failure.kind is FailureKind.ENGINE_DOWN
@@ -164,7 +143,7 @@ def test_where_a_shard_is_gone_what_the_others_have_is_the_account(
     watching: Callable[..., Run], indexed: int, lost: int, doubled: int
 ) -> None:
     """And rsyslogd, which waits for that shard, is not waited for."""
-    run = watching(Script(indexed=lambda _: indexed, lost_shards=1), check_delivery=ALL_THERE)
+    run = watching(Script(indexed=lambda _: indexed, lost_shards=1))
     failure = after_loss(run.watch, "a node died", EVENTS)
     account = failure.delivery
     assert account is not None

@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 
 from tests.measure.test_doubts import AT_FIRST
-from tests.measure.test_watch import Engine, Script, counted
+from tests.measure.test_watch import ONE_EACH, Engine, Script, counted
 from tests.profile.examples import small
 from tuner.engine.bulk_times import BulkTask
 from tuner.engine.counters import NodeSilent
@@ -80,7 +80,11 @@ class Course:
         self.patch.setattr("tuner.measure.watch.refreshing", self.refreshing)
         facts = SimpleNamespace(processors=2)
         engine = SimpleNamespace(
-            stand_in=self.stand_in, check_delivery=counted, facts=facts, sampled=lambda *_: ()
+            stand_in=self.stand_in,
+            check_delivery=counted(script),
+            facts=facts,
+            sampled=lambda *_: (),
+            tells_apart=lambda _: True,
         )
         lab = SimpleNamespace(
             client=Engine(script), loss=script.loss, engine=engine, check=lambda: None,
@@ -97,7 +101,7 @@ class Course:
         )  # fmt: skip
         pattern = profile.measured.index.pattern
         stats = self.folder / "impstats.log"
-        yield Pipeline(lab, profile, cast(Rsyslogd, rsyslogd), stats, pattern)
+        yield Pipeline(lab, profile, cast(Rsyslogd, rsyslogd), stats, pattern, ONE_EACH)
 
     @contextmanager
     def traffic(self, *_: object) -> Iterator[object]:
@@ -107,7 +111,7 @@ class Course:
             return replace(progress, truncated=self.truncated, punctuality=self.punctuality)
 
         yield SimpleNamespace(
-            progress=self.script.progress, finish=finish, spec=SimpleNamespace(run_id="0a1b2c3d"),
+            progress=self.script.progress, finish=finish, spec=SimpleNamespace(stamped_run="700"),
             steer=lambda *given: self.steered.append(given),
             follow=lambda *given: self.followed.append(given),
         )  # fmt: skip
@@ -213,8 +217,8 @@ def test_what_outputs_wrote_into_files_is_read_where_the_plan_says_so(
 ) -> None:
     files = (WrittenFile("copy", 5000, 200_000, 0, 0.1),)
 
-    def written(profile: object, mark: str) -> tuple[WrittenFile, ...]:
-        assert (profile, mark) == (small(), "run=0a1b2c3d ")
+    def written(profile: object, folder: Path) -> tuple[WrittenFile, ...]:
+        assert (profile, folder) == (small(), course.folder / "files")
         return tuple(replace(one, events=int(course.sent)) for one in files)
 
     course.patch.setattr("tuner.measure.trial.written_files", written)

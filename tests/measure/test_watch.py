@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -38,13 +38,12 @@ NOTHING: Callable[[object], None] = lambda _: None  # noqa: E731
 
 @dataclass
 class Script:
-    """What is so at each second: events sent and indexed (of each index pattern, by default of
-    all), the bytes of bulk requests in the engine and its merges, the CPU that it used, its lost
-    shards of three, how processes ended, and how long the engine takes to answer."""
+    """What is so at each second: events sent and indexed, the bytes of bulk requests in the engine
+    and its merges, the CPU that it used, its lost shards of three, how processes ended, and how
+    long the engine takes to answer."""
 
     sent: Callable[[float], float] = lambda s: SENDS * s
     indexed: Callable[[float], float] = lambda s: SENDS * s * 0.9
-    second: Callable[[float], float] | None = None
     bulk_bytes: Callable[[float], int] = lambda _: 0
     merges: Callable[[float], int] = lambda _: 0
     cpu_ms: Callable[[float], float] = lambda _: 700
@@ -119,19 +118,19 @@ class Engine(EngineClient):
         if "_stats/merge" in path:
             merging = script.merges(script.at_s)
             return {"_all": {"total": {"merges": {"current": merging}}}}
-        of = script.second if script.second is not None and "copy" in path else script.indexed
-        counted = int(of(script.at_s))
+        counted = int(script.indexed(script.at_s))
         return {"_all": {"primaries": {"indexing": {"index_total": counted}}}, "count": counted}
 
 
-NO_SAMPLE: dict[str, object] = {"sampled": lambda *_: ()}
+NO_SAMPLE: dict[str, object] = {"sampled": lambda *_: (), "tells_apart": lambda _: True}
 """An engine that keeps no documents."""
+ONE_EACH = Learnt(Expectation(((1,),)), (0.0,), LearntDocuments(({},), (frozenset(),), 1), ())
+"""Each event gives one document."""
 
 
 def lab_of(script: Script, **engine: object) -> Lab:
-    made = SimpleNamespace(
-        client=Engine(script), loss=script.loss, engine=SimpleNamespace(**NO_SAMPLE | engine)
-    )
+    known = {"check_delivery": counted(script)} | NO_SAMPLE | engine
+    made = SimpleNamespace(client=Engine(script), loss=script.loss, engine=SimpleNamespace(**known))
     return cast(Lab, made)
 
 
@@ -160,8 +159,9 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
         lab = lab_of(script, **engine)
         bound = profile or small()
         stats, pattern = Path("/nonexistent"), bound.measured.index.pattern
-        pipe = Pipeline(lab, bound, cast(Rsyslogd, rsyslogd), stats, pattern)
-        flood = cast(Traffic, SimpleNamespace(progress=script.progress))
+        pipe = Pipeline(lab, bound, cast(Rsyslogd, rsyslogd), stats, pattern, ONE_EACH)
+        spec = SimpleNamespace(stamped_run="700")
+        flood = cast(Traffic, SimpleNamespace(progress=script.progress, spec=spec))
         return Run(script, Watch(pipe, flood, script.began_s))
 
     return make
@@ -267,15 +267,6 @@ def test_the_drain_lasts_until_the_last_event_is_there(watching: Callable[..., R
     assert run.script.at_s == pytest.approx(5.0, abs=0.1)
 
 
-def test_the_drain_waits_for_the_output_that_is_furthest_behind(
-    watching: Callable[..., Run],
-) -> None:
-    script = Script(indexed=lambda _: SENT, second=lambda s: min(SENT, 100 * s))
-    run = watching(script, two_outputs())
-    run.watch.drain(SentEvents((SENT,)))
-    assert script.at_s == pytest.approx(10.0, abs=0.1)
-
-
 def test_the_drain_gives_up_soon_where_the_engine_has_nothing_to_do(
     watching: Callable[..., Run],
 ) -> None:
@@ -292,31 +283,26 @@ def test_the_drain_gives_up_soon_where_the_engine_has_nothing_to_do(
 
 def test_a_drain_that_crawls_has_a_limit(watching: Callable[..., Run]) -> None:
     run = watching(Script(indexed=lambda s: s))
-    with pytest.raises(Stalled, match="of 1000 events are still not indexed 60 s after the flood"):
+    with pytest.raises(Stalled, match="documents are still not indexed 60 s after the flood"):
         run.watch.drain(SentEvents((SENT,)))
     assert run.script.at_s == pytest.approx(DRAIN_S, abs=0.5)
-
-
-def two_outputs() -> Profile:
-    """The second is called copy, and so are its indices."""
-    logs = small().measured.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return small({"outputs": [logs, {**logs, "name": "copy", "index": {"name": "copy"}}]})
 
 
 ALL_THERE = DeliveryCheck(0, 0, (), ())
 
 
-def counted(_profile: object, output: Any, sent: SentEvents, indexed: int, _found: int) -> Any:
-    """By the numbers, as the engine has them."""
-    short = sent.total - indexed
-    return replace(ALL_THERE, lost=short, missing=(SENT - 1,) if short else ())
+def counted(script: Script) -> Callable[..., DeliveryCheck]:
+    """By the numbers, as the engine of a script has them."""
+
+    def check(_pattern: str, sent: SentEvents, _run: str, _expected: object) -> DeliveryCheck:
+        short = sent.total - int(script.indexed(script.at_s))
+        return replace(ALL_THERE, lost=short, missing=(SENT - 1,) if short else ())
+
+    return check
 
 
-def test_the_account_is_that_of_the_output_that_is_short_by_one(
-    watching: Callable[..., Run],
-) -> None:
-    script = Script(indexed=lambda _: SENT, second=lambda _: SENT - 1)
-    watch = watching(script, two_outputs(), check_delivery=counted).watch
+def test_an_account_that_is_short_by_one_names_it(watching: Callable[..., Run]) -> None:
+    watch = watching(Script(indexed=lambda _: SENT - 1)).watch
     delivery = settle(watch, SentEvents((SENT,))).delivery
     assert not delivery.exact
     assert (delivery.sent, delivery.indexed, delivery.found) == (SENT, SENT - 1, SENT - 1)
@@ -356,17 +342,14 @@ OF_A_BASE = Expectation(((1, 1), (1, 0)))
 
 
 def based(run: Run, expectation: Expectation = OF_A_BASE) -> Watch:
-    """The watch where a configuration stands for a profile."""
-    flood = SimpleNamespace(
-        progress=run.script.progress, spec=SimpleNamespace(stamped_run="1700000")
-    )
+    """The watch where not each event gives one document."""
     unsure = (1.0,) * len(expectation.outputs)
     learnt = Learnt(expectation, unsure, LearntDocuments((), (), 2), ())
     pipe = replace(run.watch.pipe, learnt=learnt)
-    return replace(run.watch, pipe=pipe, flood=cast(Traffic, flood))
+    return replace(run.watch, pipe=pipe)
 
 
-def test_of_a_base_rates_are_of_events_and_the_drain_waits_for_every_document(
+def test_rates_are_of_events_and_the_drain_waits_for_every_document(
     watching: Callable[..., Run],
 ) -> None:
     run = watching(Script(indexed=lambda s: min(1.5 * SENT, 300 * s)))
@@ -402,7 +385,7 @@ def test_a_queue_that_waits_for_a_batch_for_long_is_not_taken_for_documents_that
 
 
 @pytest.mark.parametrize(("documents", "counted"), [(1500, 1000), (1499, 999), (1501, 1001)])
-def test_the_account_of_a_base_is_by_what_is_expected_of_its_run(
+def test_the_account_is_by_what_is_expected_of_its_run(
     watching: Callable[..., Run], documents: int, counted: int
 ) -> None:
     asked: list[tuple[object, ...]] = []
@@ -411,10 +394,10 @@ def test_the_account_of_a_base_is_by_what_is_expected_of_its_run(
         asked.append(given)
         return ALL_THERE
 
-    watch = based(watching(Script(indexed=lambda _: documents), check_expected=check))
+    watch = based(watching(Script(indexed=lambda _: documents), check_delivery=check))
     sent = SentEvents((SENT,))
     delivery = settle(watch, sent).delivery
-    assert asked == [(watch.pipe.pattern, sent, "1700000", OF_A_BASE)]
+    assert asked == [(watch.pipe.pattern, sent, "700", OF_A_BASE)]
     assert (delivery.sent, delivery.indexed, delivery.found) == (SENT, counted, counted)
     assert delivery.exact is (counted == SENT)
 
@@ -424,7 +407,7 @@ def test_documents_of_which_nothing_is_expected_fail_no_run(
     watching: Callable[..., Run], lost: int, exact: bool
 ) -> None:
     check = DeliveryCheck(lost, 0, tuple(range(lost)), ())
-    run = watching(Script(indexed=lambda _: 1700), check_expected=lambda *_: check)
+    run = watching(Script(indexed=lambda _: 1700), check_delivery=lambda *_: check)
     watch = based(run, Expectation(((1, 1), (1, -1))))
     delivery = settle(watch, SentEvents((SENT,))).delivery
     assert (delivery.indexed, delivery.lost, delivery.exact) == (SENT - lost, lost, exact)

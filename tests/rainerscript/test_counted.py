@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.test_base_script import fitted
+from tests.lab.test_copy import fitted
 from tests.profile.test_base import loaded
 from tuner.diagnose.settings import of_base
 from tuner.host.process import wait_until

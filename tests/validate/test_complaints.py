@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 from typer.testing import CliRunner
 
-from tests.lab.test_base_script import fitted
+from tests.lab.test_copy import fitted
 from tuner.cli.commands import app
 from tuner.errors import JobFailed, ProgramMissing
 from tuner.host.process import wait_until

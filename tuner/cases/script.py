@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 
-from tuner.lab.base_documents import constant
 from tuner.lab.confined import confined
+from tuner.lab.numbered import constant
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.rainerscript.configuration import loading_missing
 from tuner.rainerscript.gaps import Gap

@@ -12,6 +12,7 @@ from tuner.engines.versions import distribution_for
 from tuner.errors import JobFailed
 from tuner.flood.workload import transports_for
 from tuner.host.lock import measuring
+from tuner.host.process import own_environment
 from tuner.host.programs import rsyslog_version
 from tuner.lab import standing
 from tuner.lab.bind import require_bindable
@@ -22,9 +23,9 @@ from tuner.lab.lab import lab_of
 from tuner.lab.nodes import Nodes, nodes_here, plan_for
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
-from tuner.measure.pipeline import install_index
+from tuner.measure.pipeline import install
 from tuner.profile.model import Profile
-from tuner.render.artefacts import rsyslog_conf
+from tuner.rainerscript.printing import printed
 
 
 def up(
@@ -81,15 +82,17 @@ def _ship(profile: Profile, nodes: Nodes, folder: Path) -> standing.Standing:
     """Start rsyslogd in front of `nodes` and record both."""
     engine = AttachedEngine(nodes.client(), nodes.plan.heap)
     lab = lab_of(engine, folder, standing.RUN_ID)
-    bound = lab.bind(profile, "lab").profile
-    install_index(lab, bound)
+    fitted = lab.bind(profile, "lab")
+    bound, copy = fitted.profile, fitted.copy_for(fitted.site, numbers=False)
+    install(lab, fitted, copy)
     transport = transports_for(bound)[0]
     work = subfolder(folder, lab.trial_folder("lab").name)
     furnish(bound)
     rsyslogd = Rsyslogd(
-        rsyslog_conf(bound),
+        printed(copy.block),
         work,
         entrances(bound),
+        own_environment(*fitted.text.variables),
         dies_with_us=False,
         start_checks_s=bound.start_checks_s,
     )

@@ -255,8 +255,7 @@ def facts_of(lab: Lab, profiles: Sequence[Profile], allow: Sequence[str]) -> Lab
     base = profiles[0].base
     workload = profiles[0].workload.model_dump(mode="json", by_alias=True)
     chosen = chosen_rsyslogd()
-    with_base = [one for one in profiles if one.base is not None]
-    untested = dict.fromkeys(line for one in with_base for line in learnt(lab, one).untested)
+    untested = dict.fromkeys(line for one in profiles for line in learnt(lab, one).untested)
     return LabFacts(
         engine=lab.engine.name,
         machine=describe_machine(),

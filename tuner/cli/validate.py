@@ -187,10 +187,10 @@ def _engine(loaded: LoadedProfile, url: str, site: Templates | None) -> Layer:
 def _smoke(loaded: LoadedProfile, url: str | None, site: Templates | None) -> Layer:
     """Imported here: what measures takes longer to import than the other layers take."""
     from tuner.cli.place import Wanted, open_lab, prepare
-    from tuner.validate.smoke import smoke_layer, without_stream
+    from tuner.validate.smoke import smoke_layer
 
     wanted = Wanted(EngineChoice.NODE, url, site)
-    prepare(wanted, [without_stream(loaded.profile)[0]], say)
+    prepare(wanted, [loaded.profile], say)
     with open_lab(wanted, loaded.profile, Path(tempfile.gettempdir()), say) as lab:
         say(f"sending one event through rsyslogd into {lab.engine.name}")
         return smoke_layer(lab, loaded.profile)

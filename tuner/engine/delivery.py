@@ -18,6 +18,7 @@ from tuner.engine.numbering import (
     NAMED,
     RUN_MICROS,
     SentEvents,
+    first_number,
 )
 
 Numbers = NDArray[np.int64]
@@ -69,24 +70,24 @@ class Expectation:
         """Whether it is known of each message what it gives."""
         return all(one >= 0 for output in self.outputs for one in output)
 
+    @property
+    def first_sure(self) -> int | None:
+        """The first output with documents of which it is known of each message whether it gives
+        one."""
+        sure = (n for n, one in enumerate(self.outputs) if {*one} <= {0, 1} and any(one))
+        return next(sure, None)
 
-def check_expected_by_sink(
+
+def check_by_sink(
     client: EngineClient, pattern: str, sent: SentEvents, run: str, expectation: Expectation
 ) -> DeliveryCheck:
-    """What became of the events of a run in the sink, where not each is one document."""
+    """What became of the events of a run in the sink."""
     body: JSON = {
         "sent": list(sent.counts),
         "run": run,
         "expected": [list(one) for one in expectation.outputs],
     }
     return check_of(client.request("POST", f"/_sink/{pattern}/account", body))
-
-
-def check_by_sink(client: EngineClient, pattern: str, sent: SentEvents) -> DeliveryCheck:
-    """What became of the events that were sent, by their sequence numbers."""
-    counts = ",".join(map(str, sent.counts))
-    answer = client.get(f"/_sink/{pattern}/account?sent={counts}")
-    return check_of(answer)
 
 
 def check_by_counters(sent: int, indexed: int, found: int) -> DeliveryCheck:
@@ -104,21 +105,28 @@ def check_by_counters(sent: int, indexed: int, found: int) -> DeliveryCheck:
     )
 
 
-def searchable(client: EngineClient, pattern: str, width: int) -> dict[int, int]:
-    """Documents that a search finds already, by the number of their event: how many there are of
-    `width` numbers each, under the first of these.
+def searchable(
+    client: EngineClient, pattern: str, run: str, output: int, width: int
+) -> dict[int, int]:
+    """Documents of an output that a search finds already, by the number of their event: how many
+    there are of `width` numbers each, under the first of these.
 
     A search switches on the refresh of a shard that was idle: it belongs into a phase of its own.
     """
-    histogram = {"field": FIELD, "interval": width, "min_doc_count": 1}
+    first = first_number(run, output)
+    histogram = {"field": FIELD, "interval": width, "offset": first % width, "min_doc_count": 1}
     body: dict[str, object] = {"size": 0, "aggs": {"numbers": {"histogram": histogram}}}
     answer = client.request("POST", f"/{pattern}/_search?request_cache=false", body)
-    return _by_key(list_at(answer, "aggregations", "numbers", "buckets"))
+    found = _by_key(list_at(answer, "aggregations", "numbers", "buckets"))
+    return {key - first: count for key, count in found.items() if 0 <= key - first < RUN_MICROS}
 
 
-def searchable_by_sink(client: EngineClient, pattern: str, width: int) -> dict[int, int]:
+def searchable_by_sink(
+    client: EngineClient, pattern: str, run: str, output: int, width: int
+) -> dict[int, int]:
     """The same of our sink, whose documents can be found the moment they arrive."""
-    return _by_key(list_at(client.get(f"/_sink/{pattern}/numbers?width={width}"), "buckets"))
+    path = f"/_sink/{pattern}/numbers?run={run}&output={output}&width={width}"
+    return _by_key(list_at(client.get(path), "buckets"))
 
 
 def _by_key(buckets: list[object]) -> dict[int, int]:
@@ -204,29 +212,14 @@ _MOST_BUCKETS = 60_000
 _MOST_RANGES = 10_000
 
 
-def check_by_identity(
-    client: EngineClient, pattern: str, sent: SentEvents, shards: int
-) -> DeliveryCheck:
-    """What became of the events that were sent, after a refresh.
-
-    In one shard a single aggregation proves that all is well: no number twice, and as many
-    documents in all and in each range of numbers as events; then each number is there once.
-    Otherwise, and where a number could be in two shards, every number is read.
-    """
-    if shards == 1 and _is_complete(client, pattern, sent):
-        return DeliveryCheck(0, 0, (), ())
-    return _tally(_counts(client, pattern), sent)
-
-
 _BLOCKS = 64
 _INDICES: JSON = {"terms": {"field": "_index", "size": 100}}
 
 
-def check_expected_by_identity(
+def check_by_identity(
     client: EngineClient, pattern: str, sent: SentEvents, run: str, expectation: Expectation
 ) -> DeliveryCheck:
-    """What became of the events of a run in an engine, after a refresh, where not each is one
-    document.
+    """What became of the events of a run in an engine, after a refresh.
 
     Of outputs that take every event once, or none, the numbers are not read one by one: none is
     there twice, and each stretch of numbers has as many documents as it should.  Of one that takes
@@ -260,7 +253,7 @@ def _adds_up(
     for output in range(len(expectation.outputs)):
         at_each = np.zeros(sent.end, dtype=np.int64)
         at_each[numbers_of(sent)] = expectation.of_events(output, sent)
-        base = (FIRST_OUTPUT + output) * 10**MICRO_DIGITS + int(run) * RUN_MICROS
+        base = first_number(run, output)
         of_output.append({"range": {FIELD: {"gte": base, "lt": base + sent.end}}})
         for begin, end in itertools.pairwise(map(int, edges)):
             wanted.append(int(at_each[begin:end].sum()))
@@ -291,16 +284,6 @@ def joined(checks: Iterable[DeliveryCheck]) -> DeliveryCheck:
         missing=tuple(number for one in every for number in one.missing)[:NAMED],
         doubled=tuple(number for one in every for number in one.doubled)[:NAMED],
     )
-
-
-def _is_complete(client: EngineClient, pattern: str, sent: SentEvents) -> bool:
-    """By the number that is there most often, with which terms begin, and counts of ranges."""
-    ranges = sent.ranges()
-    if not 0 < len(ranges) < _MOST_RANGES:
-        return False
-    within = [{"from": first, "to": end} for first, end in ranges]
-    body = _body({"range": {"field": FIELD, "ranges": within}}, {})
-    return _agrees(_asked(client, pattern, body), [end - first for first, end in ranges])
 
 
 def _body(within: JSON, more: JSON) -> JSON:
@@ -352,14 +335,6 @@ def _counts(client: EngineClient, pattern: str) -> Iterator[tuple[Numbers, Numbe
 def _buckets(answer: object, name: str) -> list[object]:
     """Those of an aggregation of an answer, or of one below a bucket."""
     return list_at(at(answer, "aggregations") or answer, name, "buckets")
-
-
-def _tally(counts: Iterable[tuple[Numbers, Numbers]], sent: SentEvents) -> DeliveryCheck:
-    arrivals = np.zeros(sent.end, dtype=np.int64)
-    for numbers, times in counts:
-        ours = (numbers >= 0) & (numbers < len(arrivals))
-        arrivals[numbers[ours]] = times[ours]
-    return check_arrivals(arrivals, sent)
 
 
 def check_arrivals(

@@ -105,7 +105,7 @@ def learnt_documents(lines: bytes, run: str, expectation: Expectation) -> Learnt
 
 def _place(digits: bytes, run: str) -> tuple[int, int] | None:
     """The output and the event of a number that a lab added; None for a number of another run."""
-    if re.fullmatch(rb"\d{18}", digits) is None:
+    if re.fullmatch(rb"\d{%d}" % (MICRO_DIGITS + 2), digits) is None:
         return None
     output, micros = divmod(int(digits), 10**MICRO_DIGITS)
     number = micros - int(run) * RUN_MICROS

@@ -77,9 +77,9 @@ class FloodSpec:
 
     @property
     def stamped_run(self) -> str:
-        """What a flood is called whose numbers are times: the thousands of seconds since 1970 that
-        they begin with."""
-        return str((self.begins_s or 0) // RUN_S)
+        """What a flood is called whose numbers are times: the last three digits of the thousands of
+        seconds since 1970 that they begin with."""
+        return f"{(self.begins_s or 0) // RUN_S % RUN_S:03}"
 
     @property
     def sizes(self) -> MessageSizes:

@@ -14,13 +14,12 @@ from tuner.modules.input import LOOPBACK, Format, Input, Listener
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
-from tuner.rainerscript.wanted import wanted_by
 
 
 def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSpec:
     """The flood that the workload of a bound profile describes; its rate is for the pace, not for
-    the messages, and its framing for transports that have none themselves.  Into a base the time of
-    each message is its number, which stands before a line without a head."""
+    the messages, and its framing for transports that have none themselves.  The time of each
+    message is its number, which stands before a line without a head."""
     load = bound.workload
     sizes = load.message_bytes
     transport, *beside = transports_for(bound)
@@ -38,21 +37,11 @@ def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSp
         min_bytes=sizes.min,
         max_bytes=sizes.max,
         replay=load.replay,
-        sample=_sample(bound),
-        begins_s=None if bound.base is None else int(time.time()) // RUN_S * RUN_S,
+        sample=None if load.learnt is None else load.learnt.sample.model_dump_json(),
+        begins_s=int(time.time()) // RUN_S * RUN_S,
         longest_bytes=bound.longest_message_bytes,
         beside=tuple(beside),
     )
-
-
-def _sample(bound: Profile) -> str | None:
-    """What messages are to be like, as JSON: what was learnt, else what a base tells apart; None
-    where they are sentences of our own, or lines of a file."""
-    load, base = bound.workload, bound.base
-    sample = None if load.learnt is None else load.learnt.sample
-    if sample is None and base is not None and load.replay is None:
-        sample = wanted_by(base.kept.written, load.message_bytes.mean)
-    return None if sample is None else sample.model_dump_json()
 
 
 def transports_for(bound: Profile) -> tuple[Transport, ...]:

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 
 from pydantic import BaseModel
 
-from tuner.engines.release import Engine, Release
+from tuner.engines.given_template import GivenTemplate
 from tuner.errors import Refused
-from tuner.lab.base_script import LEFT_OUT, BaseSite, LabScript, lab_script
+from tuner.lab.copy import LEFT_OUT, LabCopy, Purpose, Site, copied
 from tuner.lint.rules.releases import inputs_too_new
-from tuner.modules.input import LOOPBACK, Input
+from tuner.modules.input import Input
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
-from tuner.modules.queue import Queue
-from tuner.modules.refused_bulks import refuses_type
-from tuner.profile.bind_inputs import bind_inputs, is_headless, work_directory
+from tuner.profile.base import KeptBase
+from tuner.profile.bind_inputs import bind_inputs, is_headless
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
-from tuner.profile.stream import Lanes, Snippets, Stream
-from tuner.schema.scalars import Server
+from tuner.profile.sample import SampleFile
+from tuner.profile.stream import Snippets
+from tuner.profile.workload import Workload
+from tuner.rainerscript.wanted import wanted_by
+from tuner.render.artefacts import as_text, given_templates
+from tuner.render.templates import Templates
 
 _NOTHING = "none"
 
@@ -93,105 +98,105 @@ def _text(value: object) -> str:
             return str(value)
 
 
-# A port of a lab that is not started.
+# Ports of a lab that is not started.
 _ON_PAPER = 10_000
 
 
 @dataclass(frozen=True)
-class Site:
-    """Where a profile is to run: what the lab has and what it may use.
-
-    `stand_in` names what takes the place of a real engine, such as our sink; the flood comes in at
-    `address`.
-    """
-
-    engine_urls: tuple[Server, ...]
-    engine: Engine
-    engine_version: tuple[int, int]
-    stand_in: str | None
-    data_nodes: int
-    heap: str | None
-    rsyslog: str
-    index_prefix: str
-    spool: str
-    keeps_authentication: bool
-    address: str = LOOPBACK
-
-    @property
-    def without_types(self) -> int | None:
-        """The release of rsyslog, where the engine is one that refuses every bulk with `_type`."""
-        refuses = self.stand_in is None and refuses_type(self.engine, self.engine_version[0])
-        return _release(self).rsyslog_number if refuses else None
-
-
-@dataclass(frozen=True)
 class Bound:
-    """A profile that a lab can run, and everything that differs from what was written; `inputs` are
-    all that were written, None for what is left out.  Of a base `script` is what rsyslogd runs."""
+    """A profile that a lab can run, the `text` of its configuration and the `templates` of its
+    indices; of `inputs`, those of a base as they are bound, None is left out."""
 
     profile: Profile
-    substitutions: tuple[Substitution, ...]
-    inputs: tuple[Input | None, ...]
-    script: LabScript | None = None
+    text: KeptBase
+    templates: tuple[GivenTemplate, ...]
+    inputs: tuple[Input | None, ...] | None
+    site: Site
+    replaced: tuple[Substitution, ...]
 
-    def with_script(self, script: LabScript) -> Bound:
-        """The same with the script of a base, and what the lab replaced in it."""
-        more = (Substitution(str(one.origin), one.what, one.used) for one in script.replaced)
-        return replace(self, script=script, substitutions=(*self.substitutions, *more))
+    @cached_property
+    def copy(self) -> LabCopy:
+        """What rsyslogd runs, with numbers in its documents."""
+        return self.copy_for(self.site)
+
+    @property
+    def substitutions(self) -> tuple[Substitution, ...]:
+        """Everything that differs from what was written."""
+        more = (Substitution(str(one.origin), one.what, one.used) for one in self.copy.replaced)
+        return (*self.replaced, *more)
+
+    def copy_for(self, site: Site, *, numbers: bool = True) -> LabCopy:
+        """What rsyslogd runs at another site, or without numbers."""
+        purpose = Purpose(numbers, is_headless(self.profile))
+        return copied(self.text, self.inputs, site, purpose)
 
 
-def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
+def bind(
+    profile: Profile, site: Site, ports: tuple[int, ...], templates: Templates | None = None
+) -> Bound:
     """Replace only what a lab must: servers, authentication, TLS, addresses, ports, index names,
     files and spool folders, replicas and a heap that does not fit; `ports` gives the first port of
-    each input.
+    each input, and `templates` write the configuration.
 
     Raises Refused for what a lab cannot measure.
     """
-    stream = profile.stream(profile.measured_stream)
-    if stream.parse is not None:
-        raise Refused(
-            f"parse: no flood sends {stream.parse.format} that this profile could take apart, "
-            "its figures would be those of empty fields: measure it without parse"
-        )
-    targets = [output.index.target for output in profile.indexed]
-    if len(set(targets)) < len(targets):
-        raise Refused(
-            "several outputs write to one index, where nothing tells whose document is whose: "
-            "measure the profile with an index for each"
-        )
-    inputs = bind_inputs(profile, ports, site.spool, site.address)
-    bound = profile.model_copy(
+    inputs = bind_inputs(profile, ports, site.folder, site.address)
+    own = profile.model_copy(
         update={
-            "release": _release(site),
-            "global_": profile.global_.model_copy(
-                update={
-                    "work_directory": work_directory(profile, site.spool),
-                    "oversizemsg_errorfile": None,
-                }
-            ),
+            "release": site.release,
             "inputs": tuple(source for source in inputs if source is not None),
-            "main_queue": bind_queue(profile.main_queue, site),
-            "lanes": _bind_lanes(profile.lanes, site) if profile.measured_stream is None else None,
-            "parse": None,
-            "steps": profile.steps if profile.measured_stream is None else (),
             "snippets": Snippets(),
-            "streams": _bind_streams(profile, site),
-            "outputs": bind_outputs(profile, site),
+            "streams": {
+                name: stream.model_copy(update={"snippets": ()})
+                for name, stream in profile.streams.items()
+            },
             "impstats": None,
             "node": profile.node.model_copy(update={"heap": site.heap or profile.node.heap}),
         }
     )
+    bound = own.model_copy(update={"outputs": tuple(bind_outputs(profile, site))})
     # model_copy does not validate: read the result again as if it had been written.
     checked = Profile.model_validate(_plain(bound))
     # What was read of a base and a sample is no plain data.
-    checked = checked.model_copy(update={"base": profile.base, "workload": profile.workload})
+    text = as_text(own, templates)
+    load = wanted(profile.workload, text)
+    checked = checked.model_copy(update={"base": profile.base, "workload": load})
     _require_known(checked)
     used = _plain(checked) | {"inputs": [source and _plain(source) for source in inputs]}
     if profile.impstats is not None:
         used["impstats"] = "the lab's own, every second"
     if site.stand_in is not None:
         used["release"] = {"rsyslog": site.rsyslog, profile.release.engine.value: site.stand_in}
-    return Bound(checked, tuple(substitutions(_plain(profile), used)), inputs)
+    return Bound(
+        profile=checked,
+        text=text,
+        templates=given_templates(own, templates),
+        inputs=None if profile.base is None else inputs,
+        site=site,
+        replaced=tuple(substitutions(_plain(profile), used)),
+    )
+
+
+def wanted(load: Workload, text: KeptBase) -> Workload:
+    """The workload with messages that take every way of a configuration, where it tells some apart
+    and nothing says what messages are like."""
+    if load.learnt is not None or load.replay is not None:
+        return load
+    sample = wanted_by(text.written, load.message_bytes.mean)
+    if sample is None:
+        return load
+    made = load.model_copy()
+    made.hold(SampleFile("", "", sample))
+    return made
+
+
+def bind_outputs(profile: Profile, site: Site) -> Iterator[Output]:
+    """The outputs with the lab's engine and indices."""
+    for output in profile.outputs:
+        if isinstance(output, OmelasticsearchOutput):
+            yield output.in_lab(site, site.index_prefix)
+        else:
+            yield output
 
 
 def require_bindable(profile: Profile, rsyslog: str) -> Bound:
@@ -207,15 +212,13 @@ def require_bindable(profile: Profile, rsyslog: str) -> Bound:
         heap=None,
         rsyslog=rsyslog,
         index_prefix="rsyslog-tune-",
-        spool="/spool",
+        folder="/spool",
         keeps_authentication=False,
+        receiver_port=_ON_PAPER,
     )
     bound = bind(profile, on_paper, first_ports(profile, _ON_PAPER))
-    if profile.base is not None:
-        lines = is_headless(profile)
-        urls, prefix, spool = on_paper.engine_urls, on_paper.index_prefix, on_paper.spool
-        site = BaseSite(urls, prefix, spool, _ON_PAPER, headless=lines)
-        bound = bound.with_script(lab_script(profile.base.kept, bound.inputs, site))
+    # Refused where nothing of it goes into an engine.
+    _ = bound.copy
     return bound
 
 
@@ -234,64 +237,7 @@ def _plain(section: BaseModel) -> dict[str, object]:
     return section.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def _release(site: Site) -> Release:
-    version = ".".join(map(str, site.engine_version))
-    if site.engine is Engine.ELASTICSEARCH:
-        return Release(rsyslog=site.rsyslog, elasticsearch=version)
-    return Release(rsyslog=site.rsyslog, opensearch=version)
-
-
-def _bind_lanes(lanes: Lanes | None, site: Site) -> Lanes | None:
-    if lanes is None:
-        return None
-    return lanes.model_copy(update={"queue": bind_queue(lanes.queue, site)})
-
-
-def _bind_streams(profile: Profile, site: Site) -> dict[str, Stream]:
-    """The measured stream alone, without its filter."""
-    name = profile.measured_stream
-    if name not in profile.streams:
-        return {}
-    stream = profile.streams[name]
-    changes = {"filter": None, "snippets": (), "queue": bind_queue(stream.queue, site)}
-    return {name: stream.model_copy(update=changes)}
-
-
 def _require_known(bound: Profile) -> None:
     """Raise Refused when the lab's rsyslog is older than a parameter of an input."""
     for complaint in inputs_too_new.check(bound):
         raise Refused(f"the lab cannot run this profile: {complaint.message}")
-
-
-def bind_queue(queue: Queue | None, site: Site) -> Queue | None:
-    """The queue with its files, if it has any, in the lab's own folder."""
-    if queue is None or queue.filename is None:
-        return queue
-    return queue.model_copy(update={"spool_directory": site.spool})
-
-
-def bind_outputs(profile: Profile, site: Site) -> tuple[Output, ...]:
-    """The measured output, without its filter, and those others of its stream that take every event
-    into the engine or into a file.
-
-    What goes elsewhere has nobody there to take it, and what stands in for another has nothing to
-    do.  Raises Refused where the index cannot be bound.
-    """
-    measured = profile.measured
-    mine = [one for one in profile.outputs if one.stream == measured.stream]
-    kept = [one for one in mine if one == measured or _takes_all(one)]
-    several = sum(one in profile.indexed for one in kept) > 1
-    return tuple(
-        _bound(output, site, f"{site.index_prefix}{number}-" if several else site.index_prefix)
-        for number, output in enumerate(kept)
-    )
-
-
-def _takes_all(output: Output) -> bool:
-    stands_in = output.exec_only_when_previous_is_suspended
-    return output.lab_takes and output.filter is None and not stands_in
-
-
-def _bound(output: Output, site: Site, prefix: str) -> Output:
-    changes = {"filter": None, "queue": bind_queue(output.queue, site)}
-    return output.in_lab(site, prefix).model_copy(update=changes)

@@ -11,11 +11,8 @@ from tuner.engine.counters import refreshes
 from tuner.engine.delivery import (
     DeliveryCheck,
     Expectation,
-    check_by_counters,
     check_by_identity,
     check_by_sink,
-    check_expected_by_identity,
-    check_expected_by_sink,
     searchable,
     searchable_by_sink,
 )
@@ -98,13 +95,9 @@ class LabEngine(ABC):
     def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
         """Those of `knobs` that can be turned here, with the levels that are possible here."""
 
-    @abstractmethod
-    def needs_numbers(self, profile: Profile) -> bool:
-        """Whether documents must carry the number of their event, to be told apart."""
-
-    @abstractmethod
-    def tells_apart(self, profile: Profile) -> bool:
-        """Whether the engine can say which events of a bound profile it has."""
+    def tells_apart(self, _profile: Profile, /) -> bool:
+        """Whether the engine can say which events of a profile it has."""
+        return True
 
     @abstractmethod
     def refresh_s(self, output: OmelasticsearchOutput) -> float | None:
@@ -115,26 +108,15 @@ class LabEngine(ABC):
         """How often what is indexed became searchable so far; None where it always is."""
 
     @abstractmethod
-    def searchable(self, pattern: str, width: int) -> dict[int, int]:
-        """Events that a search finds, by the first number of each block of `width`."""
+    def searchable(self, pattern: str, run: str, output: int, width: int, /) -> dict[int, int]:
+        """Events of a run that a search finds of an output, by the first number of each block of
+        `width`."""
 
     @abstractmethod
     def check_delivery(
-        self,
-        profile: Profile,
-        output: OmelasticsearchOutput,
-        sent: SentEvents,
-        indexed: int,
-        found: int,
-    ) -> DeliveryCheck:
-        """What became of the events that were sent, in the index of `output`, of which the engine
-        counts `indexed` and a search finds `found`."""
-
-    @abstractmethod
-    def check_expected(
         self, pattern: str, sent: SentEvents, run: str, expectation: Expectation, /
     ) -> DeliveryCheck:
-        """What became of the events of a run through a base."""
+        """What became of the events of a run that were sent, in the indices of a pattern."""
 
     @abstractmethod
     def sampled(self, pattern: str, seed: int, /) -> tuple[StoredDocument | None, ...]:
@@ -153,13 +135,9 @@ class StoringEngine(LabEngine):
             kept = tuple(knob for knob in kept if not knob.path.ends_with("number_of_replicas"))
         return kept
 
-    def needs_numbers(self, profile: Profile) -> bool:
-        """Always, but the documents of the ceiling tier hold nothing."""
+    def tells_apart(self, profile: Profile, /) -> bool:
+        """By the numbers in its documents, but those of the ceiling tier hold nothing."""
         return profile.guardrails.tier is not Tier.BERSERK
-
-    def tells_apart(self, profile: Profile) -> bool:
-        """By the numbers in its documents."""
-        return self.needs_numbers(profile)
 
     def refresh_s(self, output: OmelasticsearchOutput) -> float | None:
         """As the index is set up."""
@@ -169,29 +147,15 @@ class StoringEngine(LabEngine):
         """As the engine counts them."""
         return refreshes(self.client, pattern, timeout_s)
 
-    def searchable(self, pattern: str, width: int) -> dict[int, int]:
+    def searchable(self, pattern: str, run: str, output: int, width: int, /) -> dict[int, int]:
         """By an aggregation, which switches on the refresh of a shard that was idle."""
-        return searchable(self.client, pattern, width)
+        return searchable(self.client, pattern, run, output, width)
 
     def check_delivery(
-        self,
-        profile: Profile,
-        output: OmelasticsearchOutput,
-        sent: SentEvents,
-        indexed: int,
-        found: int,
-    ) -> DeliveryCheck:
-        """By the numbers in the documents, or by the counters where they have none."""
-        if not self.needs_numbers(profile):
-            return check_by_counters(sent.total, indexed, found)
-        shards = output.index.settings.number_of_shards
-        return check_by_identity(self.client, output.index.pattern, sent, shards)
-
-    def check_expected(
         self, pattern: str, sent: SentEvents, run: str, expectation: Expectation, /
     ) -> DeliveryCheck:
         """By the numbers in the documents."""
-        return check_expected_by_identity(self.client, pattern, sent, run, expectation)
+        return check_by_identity(self.client, pattern, sent, run, expectation)
 
     def sampled(self, pattern: str, seed: int, /) -> tuple[StoredDocument | None, ...]:
         """Those that a seed draws; none where the engine keeps none."""
@@ -251,7 +215,7 @@ class LabNodes(StoringEngine):
 
 
 class SinkEngine(LabEngine):
-    """Our sink: it reads the number of each event out of the message, and stores nothing."""
+    """Our sink: it reads the number of each event out of its document, and stores nothing."""
 
     stand_in = SINK
 
@@ -275,14 +239,6 @@ class SinkEngine(LabEngine):
         """Those of rsyslog: the sink stores nothing."""
         return of_rsyslog(knobs)
 
-    def needs_numbers(self, _profile: Profile) -> bool:
-        """The sink knows the messages of a flood."""
-        return False
-
-    def tells_apart(self, _profile: Profile) -> bool:
-        """Always."""
-        return True
-
     def refresh_s(self, _output: OmelasticsearchOutput) -> float | None:
         """What arrives is found at once."""
         return 0.0
@@ -291,22 +247,15 @@ class SinkEngine(LabEngine):
         """What arrives is found at once."""
         return None
 
-    def searchable(self, pattern: str, width: int) -> dict[int, int]:
+    def searchable(self, pattern: str, run: str, output: int, width: int, /) -> dict[int, int]:
         """What arrived."""
-        return searchable_by_sink(self.client, pattern, width)
+        return searchable_by_sink(self.client, pattern, run, output, width)
 
     def check_delivery(
-        self, _profile: Profile, output: OmelasticsearchOutput, sent: SentEvents, _indexed: int,
-        _found: int,
-    ) -> DeliveryCheck:  # fmt: skip
-        """As the sink counted each event."""
-        return check_by_sink(self.client, output.index.pattern, sent)
-
-    def check_expected(
         self, pattern: str, sent: SentEvents, run: str, expectation: Expectation, /
     ) -> DeliveryCheck:
         """As the sink counted them."""
-        return check_expected_by_sink(self.client, pattern, sent, run, expectation)
+        return check_by_sink(self.client, pattern, sent, run, expectation)
 
     def sampled(self, pattern: str, _seed: int, /) -> tuple[StoredDocument | None, ...]:
         """Those that the sink drew as they came."""

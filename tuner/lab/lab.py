@@ -16,8 +16,8 @@ from tuner.engine.sampled import LearntDocuments
 from tuner.engines.release import Engine
 from tuner.errors import TuneError, Unreachable
 from tuner.host.programs import rsyslog_version
-from tuner.lab.base_script import BaseSite, lab_script
-from tuner.lab.bind import Bound, Site, bind, first_ports, port_counts
+from tuner.lab.bind import Bound, bind, first_ports, port_counts
+from tuner.lab.copy import Site
 from tuner.lab.engine import AttachedEngine, LabEngine, LabNodes, SinkEngine
 from tuner.lab.faults import Fault
 from tuner.lab.leftovers import alive, forget
@@ -28,7 +28,6 @@ from tuner.lab.probe import Probe
 from tuner.lab.receiver import RECEIVER_PORTS
 from tuner.lab.sink import Sink
 from tuner.modules.input import LOOPBACK
-from tuner.profile.bind_inputs import is_headless
 from tuner.profile.model import Profile
 from tuner.render.templates import Templates
 from tuner.schema.scalars import is_loopback
@@ -97,23 +96,16 @@ class Lab:
         """Fit `profile` to this lab under fresh ports; its index names begin with our prefix
         followed by `name`."""
         needed = sum(port_counts(profile))
-        first = free_ports(needed if profile.base is None else needed + RECEIVER_PORTS)
-        site = self._site(profile, name)
-        bound = bind(profile, site, first_ports(profile, first))
-        if profile.base is None:
-            return bound
-        of_base = BaseSite(
-            site.engine_urls, site.index_prefix, site.spool, first + needed, site.without_types,
-            is_headless(profile),
-        )  # fmt: skip
-        return bound.with_script(lab_script(profile.base.kept, bound.inputs, of_base))
+        first = free_ports(needed + RECEIVER_PORTS)
+        site = self._site(profile, name, first + needed)
+        return bind(profile, site, first_ports(profile, first), self.templates)
 
     def trial_folder(self, name: str) -> Path:
         """Where the rsyslogd of the trial `name` keeps its files, disk queues among them: what one
         trial leaves there must not reach the next."""
         return self.folder / f"trial-{name}"
 
-    def _site(self, profile: Profile, name: str) -> Site:
+    def _site(self, profile: Profile, name: str, receiver_port: int) -> Site:
         facts = self.engine.facts
         major, minor = facts.version.split(".")[:2]
         open_search = facts.distribution == Engine.OPENSEARCH.value
@@ -126,8 +118,9 @@ class Lab:
             heap=self.engine.heap_for(profile),
             rsyslog=self.rsyslog,
             index_prefix=f"{self.owner.prefix}{name}-",
-            spool=str(self.trial_folder(name)),
+            folder=str(self.trial_folder(name)),
             keeps_authentication=self.engine.keeps_credentials,
+            receiver_port=receiver_port,
             address=self.address,
         )
 

@@ -1,4 +1,4 @@
-"""The handle of the receiver: what a base forwards to others goes there in a lab."""
+"""The handle of the receiver: what a configuration forwards to others goes there in a lab."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Self
 from tuner.errors import JobFailed
 from tuner.host.child import Child
 from tuner.host.usage import usage_of
-from tuner.lab.base_script import LabScript
+from tuner.lab.copy import LabCopy
 
 RECEIVER_PORTS = 2
 """It takes syslog over TCP and UDP at the first, RELP at the second."""
@@ -37,12 +37,12 @@ class Received:
 
 
 @contextlib.contextmanager
-def receiver_for(script: LabScript | None) -> Iterator[Receiver | None]:
+def receiver_for(copy: LabCopy) -> Iterator[Receiver | None]:
     """A receiver where a configuration needs one."""
-    if script is None or not script.forwards:
+    if not copy.forwards:
         yield None
         return
-    with Receiver(script.site.receiver_port) as receiver:
+    with Receiver(copy.site.receiver_port) as receiver:
         yield receiver
 
 
@@ -86,4 +86,4 @@ class Receiver:
             if line:
                 return Received(**json.loads(line))
         reason = self._child.complaint()
-        raise JobFailed(f"the receiver for what the base forwards does not answer: {reason}")
+        raise JobFailed(f"the receiver for what is forwarded does not answer: {reason}")

@@ -18,10 +18,10 @@ Counts = NDArray[np.uint16]
 # What a flood writes into its messages: where in it the run and the number stand.
 _IDENTITY = re.compile(rb"(run=[0-9a-f]{8} seq=\d{12})")
 _IN_IDENTITY = slice(4, 12), slice(17, 29)
-# What a lab adds to documents: the output, and microseconds since 1970, whose last nine digits are
-# the number (StampNumbering begins with a multiple of a thousand seconds).
-_STAMPED = re.compile(b'"%b": ?"?(\\d{18})' % FIELD.encode())
-_IN_STAMPED = slice(0, 9), slice(9, 18)
+# What a lab adds to documents: the output, and the last digits of the microseconds since 1970, of
+# which nine are the number (StampNumbering begins with a multiple of a thousand seconds).
+_STAMPED = re.compile(b'"%b": ?"?(\\d{14})' % FIELD.encode())
+_IN_STAMPED = slice(0, 5), slice(5, 14)
 _MOST = 1 << 29
 
 

@@ -249,7 +249,8 @@ def _sample(store: Store, _request: HttpRequest, name: str) -> Reply:
 
 def _numbers(store: Store, request: HttpRequest, name: str) -> Reply:
     width = max(1, int(request.query.get("width", "1")))
-    blocks = store.numbers(name, width)
+    output = int(request.query.get("output", "0"))
+    blocks = store.numbers(name, request.query["run"], output, width)
     return json_reply({"buckets": [{"key": key, "doc_count": n} for key, n in blocks.items()]})
 
 

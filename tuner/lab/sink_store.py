@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -297,13 +298,13 @@ class Store:
             every = [document for index in indices for document in index.drawn.documents]
         return every[:: max(1, math.ceil(len(every) / SAMPLE))]
 
-    def numbers(self, pattern: str, width: int) -> dict[int, int]:
-        """Different events that arrived of the run of most documents, in blocks of `width`."""
-        with_tallies = self.indices(pattern)
+    def numbers(self, pattern: str, run: str, output: int, width: int) -> dict[int, int]:
+        """Different events of a run that arrived by an output, in blocks of `width`."""
+        found = Counter[int]()
         with self._lock:
-            tallies = [tally for index in with_tallies for tally in index.tallies.values()]
-            most = max(tallies, key=lambda tally: tally.arrivals, default=None)
-            return {} if most is None else most.blocks(width)
+            for tally in self._tallies(pattern, run, output):
+                found.update(tally.blocks(width))
+        return dict(found)
 
     def arrivals(self) -> list[IndexArrivals]:
         """Check every run of every index, taking its highest number for the last one sent."""

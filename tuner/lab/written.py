@@ -31,8 +31,8 @@ class _Text(Protocol):
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """The files of one output: bytes on disk and of the text in them, the events of a flood that
-    are in there, and the processor seconds of decompressing them, None where they are plain."""
+    """The files of one output: bytes on disk and of the text in them, the lines in
+    there, and the processor seconds of decompressing them, None where they are plain."""
 
     output: str
     bytes: int
@@ -41,19 +41,26 @@ class WrittenFile:
     decompress_cpu_s: float | None
 
 
-def written_files(bound: Profile, mark: str) -> tuple[WrittenFile, ...]:
-    """What each output of `bound` into files wrote, once rsyslogd has ended; `mark` stands once in
-    every event of the flood."""
+def written_files(bound: Profile, folder: Path) -> tuple[WrittenFile, ...]:
+    """What each output into files that takes all events of a flood wrote below a folder, once
+    rsyslogd has ended."""
     return tuple(
-        _written(output, mark.encode())
+        _written(output, folder)
         for output in bound.outputs
-        if isinstance(output, OmfileOutput)
+        if isinstance(output, OmfileOutput) and _takes_all(bound, output)
     )
 
 
-def _written(output: OmfileOutput, mark: bytes) -> WrittenFile:
-    paths = list(_paths(output))
-    read = [_read(path, mark) for path in paths]
+def _takes_all(bound: Profile, output: OmfileOutput) -> bool:
+    stands_in = output.exec_only_when_previous_is_suspended
+    is_flooded = output.stream == bound.measured_stream
+    has_filter = output.filter or bound.stream(output.stream).filter
+    return is_flooded and not has_filter and not stands_in
+
+
+def _written(output: OmfileOutput, folder: Path) -> WrittenFile:
+    paths = list(_paths(output, folder))
+    read = [_read(path) for path in paths]
     took_s = [one[2] for one in read if one[2] is not None]
     return WrittenFile(
         output=output.name,
@@ -64,29 +71,30 @@ def _written(output: OmfileOutput, mark: bytes) -> WrittenFile:
     )
 
 
-def _paths(output: OmfileOutput) -> Iterator[Path]:
+def _paths(output: OmfileOutput, folder: Path) -> Iterator[Path]:
     """The file, or all those of an output with one for each value of a property."""
+    below = str(folder)
     if output.file is not None:
-        paths = [Path(output.file)]
+        paths = [Path(below + output.file)]
     elif output.dyna_file is not None:
-        paths = list(Path(output.dyna_file.before).rglob("*"))
+        start = Path(below + output.dyna_file.before)
+        paths = [one for one in start.parent.rglob("*") if str(one).startswith(str(start))]
     yield from (path for path in paths if path.is_file() and not path.is_symlink())
 
 
-def _read(path: Path, mark: bytes) -> tuple[int, int, float | None]:
-    """The bytes of text in a file, how often `mark` is in it, and the processor seconds of
-    decompressing it, counting not included."""
+def _read(path: Path) -> tuple[int, int, float | None]:
+    """The bytes of text in a file, its lines, and the processor seconds of decompressing it,
+    counting not included."""
     with open_given(path) as raw, closing(_opened(raw)) as text:
-        total, marks, rest, took_s = 0, 0, b"", 0.0
+        total, lines, took_s = 0, 0, 0.0
         while True:
             began_s = time.thread_time()
             chunk = _next(text)
             took_s += time.thread_time() - began_s
             if not chunk:
-                return total, marks, None if text is raw else took_s
+                return total, lines, None if text is raw else took_s
             total += len(chunk)
-            marks += (rest + chunk).count(mark)
-            rest = (rest + chunk)[-(len(mark) - 1) :]
+            lines += chunk.count(b"\n")
 
 
 def _next(text: _Text) -> bytes:

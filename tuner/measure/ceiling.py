@@ -18,10 +18,11 @@ from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.spread import traffic
 from tuner.flood.workload import flood_spec
 from tuner.host.usage import core_time, cores
+from tuner.lab.bind import Bound
 from tuner.lab.engine import LabEngine, StoringEngine
 from tuner.lab.lab import Lab
 from tuner.lab.sink import Sink
-from tuner.measure.pipeline import Pipeline, install_index, pipeline, removed
+from tuner.measure.pipeline import Pipeline, install, pipeline, removed
 from tuner.measure.trial import Tell, failure_of
 from tuner.measure.watch import POLL_S, Stalled, Watch, saturate
 from tuner.measure.window import Poll, rate_over
@@ -40,9 +41,9 @@ class _Recorder(StoringEngine):
         self._engine = engine
         self._sink = sink
 
-    def needs_numbers(self, profile: Profile) -> bool:
+    def tells_apart(self, profile: Profile, /) -> bool:
         """As the engine does."""
-        return self._engine.needs_numbers(profile)
+        return self._engine.tells_apart(profile)
 
     def ending(self) -> str | None:
         """How the sink's process ended, None while it runs."""
@@ -147,17 +148,12 @@ def ceiling(lab: Lab, profile: Profile, tell: Tell, plan: CeilingPlan) -> Ceilin
     """Measure what the engine of `lab` indexes of the documents of `profile` when clients send it
     bulks that are ready; about 90 s with the defaults of a plan.
 
-    Raises JobFailed when no combination is valid, Unreachable when the engine is gone, and Refused
-    for a base, whose documents it does not know.
+    Raises JobFailed when no combination is valid, and Unreachable when the engine is gone.
     """
-    if profile.base is not None:
-        raise Refused(
-            "the ceiling is measured of documents that a profile describes, not of a base"
-        )
     lab.check()
     tell("writing the documents with rsyslog")
     lines = capture(lab, profile, _NAME, plan.documents)
-    return _Experiment(lab, lab.bind(profile, _NAME).profile, lines, plan, tell).measure()
+    return _Experiment(lab, lab.bind(profile, _NAME), lines, plan, tell).measure()
 
 
 @dataclass(frozen=True)
@@ -165,7 +161,7 @@ class _Experiment:
     """All combinations on one engine."""
 
     lab: Lab
-    bound: Profile
+    bound: Bound
     lines: bytes
     plan: CeilingPlan
     tell: Tell
@@ -185,6 +181,10 @@ class _Experiment:
                 found[tried.bulk, tried.clients] = tried
                 self.tell(str(tried))
         return self._ceiling(tuple(found.values()))
+
+    @property
+    def _pattern(self) -> str:
+        return f"{self.bound.site.index_prefix}*"
 
     def _ceiling(self, combinations: tuple[Combination, ...]) -> Ceiling:
         """The best combination measured again; the next best should that be invalid."""
@@ -213,14 +213,14 @@ class _Experiment:
         size = bulks[0].documents
         try:
             with removed(self.lab, _NAME):
-                install_index(self.lab, self.bound)
+                install(self.lab, self.bound, self.bound.copy)
                 return self._fed(bulks, clients, window_s)
         except (EngineRefused, Unreachable) as error:
             why = failure_of(error, self.lab, _NAME).reason
             return Combination(clients, size, 0.0, 0.0, 0.0, 0.0, 0.0, why)
 
     def _fed(self, bulks: Sequence[Bulk], clients: int, window_s: float) -> Combination:
-        path = bulk_path(self.bound.measured)
+        path = bulk_path(self.bound.profile.measured)
         with Feed(self.lab.client, path, bulks, clients) as feed:
             self._follow(feed, self.plan.warm_up_s)
             self._refresh(feed)
@@ -244,7 +244,7 @@ class _Experiment:
 
     def _refresh(self, feed: Feed) -> tuple[Poll, ...]:
         """Segments are made of what the engine holds, so that each window pays for its own."""
-        with refreshing(self.lab.client, self.bound.measured.index.pattern) as ended:
+        with refreshing(self.lab.client, self._pattern) as ended:
             return self._follow(feed, math.inf, ended)
 
     def _follow(
@@ -256,7 +256,7 @@ class _Experiment:
         while True:
             fed = feed.progress()
             asked_s = time.monotonic()
-            arrived = indexed(self.lab.client, self.bound.measured.index.pattern, SILENCE_S)
+            arrived = indexed(self.lab.client, self._pattern, SILENCE_S)
             samples.append(Poll((asked_s + time.monotonic()) / 2, arrived, fed.sent))
             if samples[-1].at_s >= deadline or fed.fault is not None or enough():
                 return tuple(samples)
@@ -273,7 +273,7 @@ class _Experiment:
         """Why a finished feed does not count: a fault, or counters that differ."""
         if fed.fault is not None:
             return fed.fault
-        client, pattern = self.lab.client, self.bound.measured.index.pattern
+        client, pattern = self.lab.client, self._pattern
         make_durable(client, pattern)
         return imbalance(fed, indexed(client, pattern), count(client, pattern))
 

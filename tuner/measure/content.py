@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 
 from tuner.engine.client import at
-from tuner.engine.numbering import FIELD, event_of
-from tuner.engine.sampled import LearntDocuments, StoredDocument, leaves
+from tuner.engine.sampled import LearntDocuments, StoredDocument
 from tuner.errors import JobFailed
-from tuner.flood.messages import Messages
-from tuner.flood.spec import FloodSpec
 from tuner.modules.field import DocumentField, FieldType, has_options, is_json, merges
-from tuner.modules.imfile import ImfileInput
 from tuner.modules.input import Format, Input
-from tuner.modules.mmanon import MmanonStep
-from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.text_source import TIMES
-from tuner.profile.bind_inputs import flooded
-from tuner.profile.documents import fields_of
-from tuner.profile.model import Profile
 from tuner.schema.scalars import FACILITIES, SEVERITIES
 
 _NAMED = 3
@@ -55,107 +45,14 @@ def _content(verdicts: Iterable[tuple[int, str] | None]) -> Content:
     return Content(len(compared), len(wrong), tuple(wrong[:_NAMED]))
 
 
-def content_of_base(
+def content_of(
     learnt: LearntDocuments,
     run: str,
     senders: int,
     documents: Iterable[StoredDocument | None],
 ) -> Content:
-    """Of the documents of a base, against those that it wrote of the same messages before."""
+    """Of documents, against those that came of the same messages before."""
     return _content(learnt.wrong(one, run, senders) for one in documents if one is not None)
-
-
-def content_of_outputs(
-    bound: Profile,
-    spec: FloodSpec,
-    senders: int,
-    samples: Mapping[str, Iterable[StoredDocument | None]],
-) -> Content:
-    """Of the documents of each output of a profile as bound to a lab, by its name, against the
-    messages of the flood.  What its parsers make of them is not worked out, nor what rsyslogd makes
-    of heads in files, where it looks for no host."""
-    stream, source = bound.stream(bound.measured_stream), flooded(bound)[0]
-    given = bound.global_.model_dump(exclude_none=True)
-    is_parsed_file = isinstance(source, ImfileInput) and source.need_parse is True
-    has_parsers = stream.parser is not None or any(name.startswith("parser_") for name in given)
-    if is_parsed_file or has_parsers:
-        return NOT_COMPARED
-    sent = SentMessages(bound, spec, senders)
-    return _content(
-        sent.wrong(output, one) for output in bound.indexed for one in samples[output.name]
-    )
-
-
-@dataclass(frozen=True)
-class SentMessages:
-    """The messages of a flood of a bound profile, by the numbers of their events."""
-
-    bound: Profile
-    spec: FloodSpec
-    senders: int
-
-    def wrong(
-        self, output: OmelasticsearchOutput, document: StoredDocument | None
-    ) -> tuple[int, str] | None:
-        """The event that a document is of, and which fields are others than they should be, "" for
-        none; None where that is not known."""
-        number = None if document is None else self._number_in(document)
-        if document is None or number is None:
-            return None
-        event = self._properties(number)
-        if event is None:
-            return None
-        wrong = _wrong_fields(fields_of(output), event, document, None)
-        return number, ", ".join(name for name, _ in wrong)
-
-    def _number_in(self, document: StoredDocument) -> int | None:
-        """That of the field for it, else that of the message's own text."""
-        digits = str(document.get(FIELD, ""))
-        if digits.isdecimal():
-            return int(digits)
-        for _, text in leaves(document):
-            found = self._identity.search(text)
-            if found is not None:
-                return int(found[1])
-        return None
-
-    @cached_property
-    def _identity(self) -> re.Pattern[str]:
-        return re.compile(rf"run={self.spec.run_id} seq=(\d{{12}})")
-
-    @cached_property
-    def _changes_text(self) -> bool:
-        """Whether a step writes addresses in messages anew."""
-        stream = self.bound.stream(self.bound.measured_stream)
-        return any(isinstance(step, MmanonStep) for step in stream.steps)
-
-    @cached_property
-    def _senders(self) -> tuple[Messages, ...]:
-        senders = range(self.senders)
-        parts = (replace(self.spec, sender=one, senders=self.senders) for one in senders)
-        return tuple(map(Messages, parts))
-
-    def _properties(self, number: int) -> Properties | None:
-        """Those of the event with that number; None where they are not known."""
-        sender, event = event_of(number, self.senders)
-        raw = self._senders[sender].message(event, 0.0)
-        try:
-            text = raw.decode("utf-8")
-        except UnicodeDecodeError:
-            return None
-        if len(raw) > self.bound.longest_message_bytes:
-            return None
-        known = self._known(text)
-        return {**known, "msg": None} if self._changes_text else known
-
-    def _known(self, text: str) -> Properties:
-        """Of heads like those of a sample nothing is read."""
-        written = self.spec.format
-        if self.spec.sample is None:
-            return read_as(text, written, flooded(self.bound)[0])
-        found = self._identity.search(text)
-        body = text if found is None else text[found.start() :]
-        return {"msg": f" {body}" if written in SPACED else body}
 
 
 SPACED = frozenset({"rfc3164", "local"})

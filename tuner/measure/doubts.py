@@ -77,17 +77,18 @@ def of_end(window: Window, settled: Settled, profile: Profile) -> Iterator[Doubt
     # impstats writes seconds since 1970.
     drained_epoch_s = window.after.epoch_s + (settled.drained_at_s - window.after.at_s)
     after = [one for one in settled.snapshots if one.at > drained_epoch_s]
-    yield from _counted(after[-1], settled.delivery.sent, profile) if after else ()
+    yield from _counted(after[-1], settled, profile) if after else ()
     if settled.content.different:
         yield Doubt(DoubtKind.CONTENT_DIFFERS, str(settled.content))
 
 
-def _counted(last: Snapshot, sent: int, profile: Profile) -> Iterator[Doubt]:
-    """rsyslogd's own counters, read after all was delivered, against what was sent; how many
-    documents a base makes of that its account knows."""
-    if profile.base is None:
-        submitted, outputs = last.omelasticsearch.submitted, len(profile.indexed)
-        yield from _apart("omelasticsearch submitted", submitted, sent * outputs, sent)
+def _counted(last: Snapshot, settled: Settled, profile: Profile) -> Iterator[Doubt]:
+    """rsyslogd's own counters, read after all was delivered, against what was sent and what should
+    come of that."""
+    sent, documents = settled.delivery.sent, settled.documents
+    if documents is not None:
+        submitted = last.omelasticsearch.submitted
+        yield from _apart("omelasticsearch submitted", submitted, documents, sent)
     entry = counted_queues(profile)[0]
     taken = [last.queues[name].enqueued for name in entry.names if name in last.queues]
     if taken:

@@ -1,4 +1,4 @@
-"""How many events of a base are behind the documents that the engine has indexed."""
+"""How many events are behind the documents that the engine has indexed."""
 
 from __future__ import annotations
 

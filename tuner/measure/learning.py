@@ -1,5 +1,5 @@
-"""What a base makes of each message, learnt before anything is scored: which documents come of it,
-and which actions none reaches."""
+"""What comes of each message, learnt before anything is scored: which documents, and which
+actions none reaches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tuner.engine.client import EngineClient
 from tuner.engine.counters import await_quiet
 from tuner.engine.delivery import Expectation
 from tuner.engine.feed import kept as kept_by
-from tuner.engine.numbering import FIELD, FIRST_OUTPUT
+from tuner.engine.numbering import FIELD, FIRST_OUTPUT, MICRO_DIGITS
 from tuner.engine.sampled import learnt_documents
 from tuner.engines.refusals import document_refusal, name_refusal
 from tuner.errors import JobFailed, Refused
@@ -29,8 +29,7 @@ from tuner.flood.spec import FloodSpec
 from tuner.flood.spread import traffic
 from tuner.flood.workload import flood_spec
 from tuner.host.process import own_environment
-from tuner.lab.base_script import LabScript, lab_script
-from tuner.lab.bind import Bound
+from tuner.lab.copy import LabCopy
 from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import Lab, Learnt
 from tuner.lab.receiver import Received, receiver_for
@@ -38,7 +37,7 @@ from tuner.lab.rsyslogd import Rsyslogd, await_round, impstats_section, read
 from tuner.lab.scratch import subfolder
 from tuner.lab.sink import Sink
 from tuner.profile.base import KeptBase
-from tuner.profile.model import BaseFiles, Profile
+from tuner.profile.model import Profile
 from tuner.rainerscript.printing import printed
 from tuner.rainerscript.script import Block, ScriptObject, Statement, rewritten
 
@@ -51,7 +50,23 @@ _PREFIX = "rsyslog-tune-learnt-"
 _FORWARDING = ("omfwd", "omrelp")
 _KEPT = 1_000_000
 _SELDOM = 0.01
-_OUTPUT = re.compile(rb'"%b": ?"?(\d\d)\d{16}' % FIELD.encode())
+_OUTPUT = re.compile(rb'"%b": ?"?(\d\d)\d{%d}' % (FIELD.encode(), MICRO_DIGITS))
+_NO_TEMPLATE = (
+    "your mapping and index settings: base.template names no file, so the engine guesses the types "
+    "of fields and has its own settings"
+)
+# What says which documents come of a message, of the objects that candidates change.
+_OF_SHAPE = {
+    "action": frozenset(
+        {"name", "type", "template", "searchindex", "dynsearchindex", "writeoperation",
+         "bulkid", "dynbulkid", "retryfailures", "retryruleset"}
+    ),
+    "input": frozenset({"type", "ruleset"}),
+    "module": frozenset({"load"}),
+    "ruleset": frozenset({"name"}),
+    "main_queue": frozenset(),
+    "global": frozenset(),
+}  # fmt: skip
 _COMPRESSION = ("compression.mode", "zipLevel")
 # What makes a queue wait although it holds messages.
 _WAITING = frozenset(
@@ -62,27 +77,38 @@ _WAITING = frozenset(
 )  # fmt: skip
 
 
-def learnt(lab: Lab, profile: Profile) -> Learnt:
-    """What a base makes of the messages, learnt once for all candidates: parameters change nothing
-    of it.  Raises Refused where no message reaches an engine.
+def learnt(lab: Lab, profile: Profile, text: KeptBase | None = None) -> Learnt:
+    """What comes of the messages of a profile, whose configuration reads `text`, learnt once for
+    all candidates: what they turn changes nothing of it.  Raises Refused where no message reaches
+    an engine.
 
     Every message of the pool is sent twice, slowly, into our sink: filters, parsing, several
-    outputs and whatever else a base does need no model then.
+    outputs and whatever else a configuration does need no model then.
     """
-    base = profile.base
-    if base is None:
-        raise ValueError("a profile without a base says itself what it does")
+    written = text or lab.bind(profile, "shape").text
     load = profile.workload
-    key = (base.kept.written.text, load.model_dump_json(), repr(load.learnt))
+    key = (printed(_shape(written.written.block)), load.model_dump_json(), repr(load.learnt))
     known = lab.learnt.get(key)
     if known is None:
-        known = lab.learnt[key] = _learn(lab, profile, base)
+        known = lab.learnt[key] = _learn(lab, profile)
     return known
 
 
-def _learn(lab: Lab, profile: Profile, base: BaseFiles) -> Learnt:
+def _shape(block: Block) -> Block:
+    """What of a configuration says which documents come of a message."""
+
+    def shaped(one: Statement) -> Iterator[Statement]:
+        if isinstance(one, ScriptObject) and one.kind in _OF_SHAPE:
+            kept = _OF_SHAPE[one.kind]
+            one = replace(one, parameters=tuple(p for p in one.parameters if p.key in kept))
+        yield one
+
+    return rewritten(block, shaped)
+
+
+def _learn(lab: Lab, profile: Profile) -> Learnt:
     """From two rounds of the pool: of messages of which the documents differ none is expected."""
-    known = seen(lab, profile, base)
+    known = seen(lab, profile)
     outputs = tuple(
         tuple(one if one == again else -1 for one, again in zip(*_halves(each), strict=True))
         for each in known.documents
@@ -92,24 +118,19 @@ def _learn(lab: Lab, profile: Profile, base: BaseFiles) -> Learnt:
     lost = [one for one in known.refused if one.is_all or lab.engine.stand_in is None]
     if lost:
         raise Refused(
-            f"an engine refuses what the base writes: {'; '.join(map(str, lost))}: what is lost is "
+            f"an engine refuses what comes of it: {'; '.join(map(str, lost))}: what is lost is "
             "not measured; rsyslog-tune validate says more, or send messages like yours "
             "(workload.sample, replay)"
         )
     if not any(times > 0 for output in outputs for times in output):
         raise Refused(
-            f"what the base makes of {unsure} of {messages} messages differs from time to time ("
-            "ids of what comes again, counters, the clock), and no other reaches an engine action"
+            f"what comes of {unsure} of {messages} messages differs from time to time (ids of what "
+            "comes again, counters, the clock), and no other reaches an engine action"
             if unsure
-            else f"none of {messages} messages reaches an engine action of the base: its filters "
-            "want others (workload.sample, replay and format say what is sent)"
+            else f"none of {messages} messages reaches an engine action: filters want others "
+            "(workload.sample, replay and format say what is sent)"
         )
     untested = [*known.untested, *(f"what an engine refuses: {one}" for one in known.refused)]
-    if base.kept.template is None and lab.engine.stand_in is None:
-        untested.append(
-            "your mapping and index settings: base.template names no file, so the engine guesses "
-            "the types of fields and has its own settings"
-        )
     if unsure:
         untested.append(
             f"the documents of {unsure} of {messages} messages, which differ from time to time"
@@ -144,51 +165,45 @@ class Seen:
     run: str
 
 
-def seen(lab: Lab, profile: Profile, base: BaseFiles) -> Seen:
+def seen(lab: Lab, profile: Profile) -> Seen:
     """Send two rounds of the pool, slowly, into our sink.  Raises JobFailed and Refused."""
     name = f"learning-{secrets.token_hex(2)}"
     fitted = lab.bind(profile, name)
     folder = subfolder(lab.folder, lab.trial_folder(name).name)
-    stats = folder / "impstats.log"
+    stats, text = folder / "impstats.log", fitted.text
     try:
         furnish(fitted.profile)
         with Sink(keep=_KEPT) as sink, contextlib.closing(EngineClient(sink.url)) as client:
-            script = _into_sink(fitted, base.kept, sink.url)
-            counting, actions = _counting(script)
+            copy = fitted.copy_for(fitted.site.in_place_of_engine(sink.url, _PREFIX))
+            counting, actions = _counting(copy)
             config = printed(counting) + impstats_section(stats)
-            with receiver_for(script) as receiver:
-                environment = own_environment(*base.kept.variables)
+            with receiver_for(copy) as receiver:
+                environment = own_environment(*text.variables)
                 rsyslogd = Rsyslogd(config, folder, entrances(fitted.profile), environment)
                 try:
                     spec = flood_spec(fitted.profile, secrets.token_hex(4))
                     count = 2 * pool_size(spec)
                     _flood(replace(spec, count=count), client, rsyslogd)
-                    each = range(len(script.outputs))
+                    each = range(len(copy.outputs))
                     documents = [_numbers(client, spec.stamped_run, one, count) for one in each]
                     counted, lines = _counted(stats), kept_by(client)
                 finally:
                     rsyslogd.stop()
                 received = None if receiver is None else receiver.received()
-            written = [base.kept.written.objects[address] for address in script.outputs]
+            written = [text.written.objects[address] for address in copy.outputs]
             untested = (
-                *unreached(base.kept, actions, counted), *_missed(actions, counted, received),
+                *unreached(text, actions, counted), *_missed(actions, counted, received),
                 *seldom(documents, written), *unkept(documents, lines),
             )  # fmt: skip
+            if not fitted.templates and lab.engine.stand_in is None:
+                untested = (*untested, _NO_TEMPLATE)
             refused = tuple(refused_documents(lines, written))
             return Seen(documents, untested, refused, lines, spec.stamped_run)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _into_sink(fitted: Bound, kept: KeptBase, url: str) -> LabScript:
-    """The configuration as it is bound, but into our sink."""
-    if fitted.script is None:
-        raise ValueError("what is bound has no base")
-    site = replace(fitted.script.site, engine_urls=(url,), index_prefix=_PREFIX, without_types=None)
-    return lab_script(kept, fitted.inputs, site)
-
-
-def _counting(script: LabScript) -> tuple[Block, list[ScriptObject]]:
+def _counting(copy: LabCopy) -> tuple[Block, list[ScriptObject]]:
     """The configuration with queues that wait for nothing and a name for each action by which
     rsyslogd counts it, and the actions in that order."""
     actions: list[ScriptObject] = []
@@ -202,7 +217,7 @@ def _counting(script: LabScript) -> tuple[Block, list[ScriptObject]]:
             one = made
         yield one
 
-    return rewritten(script.block, named), actions
+    return rewritten(copy.block, named), actions
 
 
 @dataclass(frozen=True)
@@ -327,7 +342,7 @@ def _flood(spec: FloodSpec, client: EngineClient, rsyslogd: Rsyslogd) -> None:
         final = flood.finish()
     if final.error is not None or final.sent < count:
         why = final.error or "the rest did not go through in time"
-        raise JobFailed(f"the base took {final.sent} of {count} messages: {why}")
+        raise JobFailed(f"rsyslogd took {final.sent} of {count} messages: {why}")
     await_quiet(client, rsyslogd.check, _QUIET_S)
 
 

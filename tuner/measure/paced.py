@@ -128,6 +128,8 @@ class _Paced:
         due = pacing.schedule.due(pacing.judged_to_s) - pacing.schedule.due(pacing.judged_from_s)
         self._width = max(1, round(BLOCK_S * due / judged_s / max(1, len(lab.loads()))))
         self._arrivals = Arrivals()
+        self._output = pipe.expectation.first_sure
+        self._run = ""
         self._refreshes: int | None = None
         self._spooled = 0
         again = [queue for one in retries(profile) for queue in (one.queue, one.again_queue)]
@@ -137,6 +139,7 @@ class _Paced:
     def measure(self) -> PacedMeasurement | Failure:
         """Send by the schedule and account for every event."""
         spec = flood_spec(self._profile, secrets.token_hex(4))
+        self._run = spec.stamped_run
         with traffic(spec, self._lab.loads()) as flood:
             watch = Watch(self._pipe, flood)
             flood.follow(self._pacing.schedule)
@@ -166,9 +169,8 @@ class _Paced:
 
     @property
     def _shows(self) -> bool:
-        """Whether it can be seen what a search finds; of a base, whose events may be no document or
-        several, it cannot."""
-        tells = self._pipe.expectation is None and self._lab.engine.tells_apart(self._profile)
+        """Whether it can be seen what a search finds."""
+        tells = self._output is not None and self._lab.engine.tells_apart(self._profile)
         return self._interval_s is not None and tells
 
     def _look(self, _samples: Sequence[Poll]) -> None:
@@ -180,16 +182,19 @@ class _Paced:
         refreshes = engine.refreshes(pattern, SILENCE_S)
         if refreshes is None or refreshes != self._refreshes:
             self._refreshes = refreshes
-            found = engine.searchable(pattern, self._width)
+            found = engine.searchable(pattern, self._run, self._output or 0, self._width)
             self._arrivals.add(time.monotonic(), found)
 
     def _await_found(self, watch: Watch, final: FloodProgress) -> None:
         """Look on until everything is found, or nothing more is to be expected."""
         patience_s = watch.stall_s + (self._interval_s or 0.0) + _REFRESH_GRACE_S
         moved_at, state, limit = time.monotonic(), (-1, -1), watch.limit()
-        while self._shows and self._arrivals.found < final.sent:
-            missing = final.sent - self._arrivals.found
-            limit.require_time(f"{missing} of {final.sent} events are still not found")
+        expected = 0
+        if self._shows and self._output is not None:
+            expected = int(self._pipe.expectation.of_events(self._output, final.events).sum())
+        while self._arrivals.found < expected:
+            missing = expected - self._arrivals.found
+            limit.require_time(f"{missing} of {expected} documents are still not found")
             watch.pipe.rsyslogd.check()
             self._look(())
             latest = (watch.indexed(), self._arrivals.found)

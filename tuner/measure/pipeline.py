@@ -1,5 +1,4 @@
-"""The pipeline of one trial: a fresh index, and rsyslogd with the rendered configuration, or with
-that of a base."""
+"""The pipeline of one trial: fresh indices, and rsyslogd with the copy of a configuration."""
 
 from __future__ import annotations
 
@@ -14,11 +13,11 @@ from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.engine.delivery import Expectation
 from tuner.engine.installed import InstalledTemplate, installed_templates, stronger
 from tuner.engine.numbering import FIELD, MAPPING
-from tuner.engine.owned import Owner, create_index, put_template, remove
+from tuner.engine.owned import create_index, put_template, remove
 from tuner.errors import Refused, Unreachable
-from tuner.flood.heads import NUMBER_DIGITS
-from tuner.flood.workload import format_for
 from tuner.host.process import open_given, own_environment
+from tuner.lab.bind import Bound
+from tuner.lab.copy import LabCopy
 from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import Lab, Learnt
 from tuner.lab.receiver import Receiver, receiver_for
@@ -27,14 +26,12 @@ from tuner.lab.scratch import subfolder
 from tuner.measure.learning import learnt
 from tuner.profile.model import Profile
 from tuner.rainerscript.printing import printed
-from tuner.render.artefacts import rsyslog_conf
-from tuner.render.document import Identity
-from tuner.render.engine_files import index_template, priority_of
 
 # The size on disk is otherwise up to 10 s old (IndexStoreConfig, "stats_refresh_interval").
 _FRESH_SIZES = {"index.store.stats_refresh_interval": "0s"}
 # Above the built-in templates and above what we render for production.
 _ABOVE_PRODUCTION = 500
+_REPLICAS, _WAITS = "index.number_of_replicas", "index.write.wait_for_active_shards"
 # The reply of one bulk; what stands first says as much as what follows.
 _MOST_BYTES = 1 << 24
 _REASON = re.compile(r'"reason": ?"((?:[^"\\]|\\.)+)"')
@@ -43,16 +40,15 @@ _REASON = re.compile(r'"reason": ?"((?:[^"\\]|\\.)+)"')
 @dataclass(frozen=True)
 class Pipeline:
     """rsyslogd in a lab, taking what a flood of `profile`, as bound to that, sends, and writing its
-    own counters to `stats` once a second; what it measures goes to the indices of `pattern`.  With
-    what was `learnt` of a base not every event is one document; the `receiver` takes what is
-    forwarded."""
+    own counters to `stats` once a second; what it measures goes to the indices of `pattern`.  What
+    was `learnt` says what should come of each event; the `receiver` takes what is forwarded."""
 
     lab: Lab
     profile: Profile
     rsyslogd: Rsyslogd
     stats: Path
     pattern: str
-    learnt: Learnt | None = None
+    learnt: Learnt
     receiver: Receiver | None = None
 
     @property
@@ -61,9 +57,9 @@ class Pipeline:
         return self.lab.client
 
     @property
-    def expectation(self) -> Expectation | None:
-        """How many documents each event gives, where not each is one."""
-        return None if self.learnt is None else self.learnt.expectation
+    def expectation(self) -> Expectation:
+        """How many documents each event gives."""
+        return self.learnt.expectation
 
 
 @contextlib.contextmanager
@@ -71,50 +67,55 @@ def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
     """Start what `profile` describes, on the engine as it wants it, under names of this trial; all
     of it is gone afterwards.  Raises Unreachable, Refused and JobFailed."""
     lab.engine.run_with(profile)
-    of_base = None if profile.base is None else learnt(lab, profile)
-    fitted = lab.bind(profile, name)
-    bound, prefix = fitted.profile, f"{lab.owner.prefix}{name}-"
+    bound = lab.bind(profile, name)
+    known = learnt(lab, profile, bound.text)
+    copy = bound.copy_for(bound.site, numbers=lab.engine.tells_apart(profile))
     folder = subfolder(lab.folder, lab.trial_folder(name).name)
-    with removed(lab, name), receiver_for(fitted.script) as receiver:
-        furnish(bound)
-        if fitted.script is None:
-            install_index(lab, bound)
-            identity = identity_of(bound) if lab.engine.needs_numbers(bound) else None
-            config = rsyslog_conf(bound, identity, lab.templates)
-            pattern = bound.measured.index.pattern
-        else:
-            install_for_base(lab, bound, prefix, fitted.script.indices)
-            config = printed(fitted.script.block)
-            pattern = f"{prefix}*"
-        variables = () if bound.base is None else bound.base.kept.variables
+    with removed(lab, name), receiver_for(copy) as receiver:
+        furnish(bound.profile)
+        install(lab, bound, copy)
         stats = folder / "impstats.log"
         rsyslogd = Rsyslogd(
-            config + impstats_section(stats),
+            printed(copy.block) + impstats_section(stats),
             folder,
-            entrances(bound),
-            own_environment(*bound.secret_variables, *variables),
-            start_checks_s=bound.start_checks_s,
+            entrances(bound.profile),
+            own_environment(*bound.text.variables),
+            start_checks_s=bound.profile.start_checks_s,
         )
+        pattern = f"{bound.site.index_prefix}*"
         try:
-            yield Pipeline(lab, bound, rsyslogd, stats, pattern, of_base, receiver)
+            yield Pipeline(lab, bound.profile, rsyslogd, stats, pattern, known, receiver)
         finally:
             rsyslogd.stop()
 
 
-def install_for_base(lab: Lab, bound: Profile, prefix: str, indices: Sequence[str]) -> None:
-    """Put a template for the indices of a base into the engine, in which the number of each event
-    is one; and the user's own before it, where there is one.  `indices` are the names that
-    are known beforehand; of the others only the prefix is."""
-    given = None if bound.base is None else bound.base.kept.template
-    patterns = [f"{prefix}{one}" for one in given.patterns] if given else []
+def install(lab: Lab, bound: Bound, copy: LabCopy) -> None:
+    """Put the index templates of what is bound into the engine, in which the number of each event
+    is one, behind one of ours for all of its indices; and make those whose names are known."""
+    prefix, site = bound.site.index_prefix, bound.site
+    patterns = [tuple(f"{prefix}{name}" for name in one.patterns) for one in bound.templates]
     installed = installed_templates(lab.client)
-    for name in (prefix, *indices, *(one.replace("*", "") for one in patterns)):
+    matched = (name.replace("*", "") for names in patterns for name in names)
+    for name in (prefix, *copy.indices, *matched):
         _require_first(installed, name, _ABOVE_PRODUCTION)
     _put(lab, f"{prefix}own", [f"{prefix}*"], _ABOVE_PRODUCTION, {}, {})
-    if given is not None:
-        replicas = bound.measured.index.settings.number_of_replicas
-        settings = {**given.settings, "index.number_of_replicas": replicas}
-        _put(lab, f"{prefix}given", patterns, _ABOVE_PRODUCTION + 1, given.mappings, settings)
+    # The longer the name, the higher, as those that are rendered have it.
+    templates = zip(patterns, bound.templates, strict=True)
+    ranked = sorted(templates, key=lambda one: max(map(len, one[0])))
+    for rank, (names, given) in enumerate(ranked, 1):
+        settings = fitting_copies(given.settings, site.data_nodes)
+        name, priority = f"{prefix}given-{rank}", _ABOVE_PRODUCTION + rank
+        _put(lab, name, list(names), priority, given.mappings, settings)
+    for index in dict.fromkeys(copy.indices):
+        create_index(lab.client, lab.owner, index)
+
+
+def fitting_copies(settings: Mapping[str, object], data_nodes: int) -> dict[str, object]:
+    """Settings of an index with as many copies as there can be, and no wait for more."""
+    copies = min(int(str(settings.get(_REPLICAS, 1))) + 1, data_nodes)
+    waits = str(settings.get(_WAITS, ""))
+    fewer = {_WAITS: min(int(waits), copies)} if waits.isdecimal() else {}
+    return {**settings, _REPLICAS: copies - 1, **fewer}
 
 
 def _put(
@@ -126,10 +127,10 @@ def _put(
     settings: Mapping[str, object],
 ) -> None:
     """Put an index template with our marks into the engine, of whose indices sizes are known."""
-    template = {
-        "mappings": _numbered(mappings, lab.owner),
-        "settings": {**settings, **_FRESH_SIZES},
-    }
+    properties = mappings.get("properties")
+    known = properties if isinstance(properties, dict) else {}
+    numbered = {**mappings, "properties": {**known, FIELD: MAPPING}, "_meta": lab.owner.meta}
+    template = {"mappings": numbered, "settings": {**settings, **_FRESH_SIZES}}
     body: JSON = {"index_patterns": patterns, "template": template, "priority": priority}
     put_template(lab.client, lab.owner, name, {**body, "_meta": lab.owner.meta})
 
@@ -156,20 +157,6 @@ def removed(lab: Lab, name: str) -> Iterator[None]:
                 remove(lab.client, lab.owner, f"{lab.owner.prefix}{name}-")
 
 
-def install_index(lab: Lab, bound: Profile) -> None:
-    """Put the index template of each output of `bound` into the engine and, where its name is
-    always the same, the index."""
-    installed = installed_templates(lab.client)
-    for output in bound.indexed:
-        template = index_template(bound, output, lab.templates)
-        priority = _ABOVE_PRODUCTION + priority_of(output.index)
-        _require_first(installed, output.index.target, priority)
-        body = _marked(template, lab.owner, priority)
-        put_template(lab.client, lab.owner, output.index.target, body)
-        if not output.index.varies:
-            create_index(lab.client, lab.owner, output.index.target)
-
-
 def _require_first(installed: Sequence[InstalledTemplate], index: str, priority: int) -> None:
     """Raise Refused where a new index of that name would get another template than ours of that
     priority: something else would be measured, and the index stay behind, as it would not say that
@@ -182,41 +169,10 @@ def _require_first(installed: Sequence[InstalledTemplate], index: str, priority:
         )
 
 
-def identity_of(bound: Profile) -> Identity:
-    """Where the messages of a flood carry their number: `run=RRRRRRRR seq=NNNNNNNNNNNN` begins the
-    text, which of RFC 3164 messages begins with the space after the tag."""
-    spaced = format_for(bound) in {"rfc3164", "local"}
-    before = len("run=RRRRRRRR seq=") + (1 if spaced else 0)
-    return Identity(FIELD, before + 1, before + NUMBER_DIGITS)
-
-
-def _marked(template: JSON, owner: Owner, priority: int) -> JSON:
-    """The rendered template with our `_meta` on it and its indices, and room for the
-    number of each event."""
-    inner = _section(template, "template")
-    marked = _numbered(_section(inner, "mappings"), owner)
-    settings = {**_section(inner, "settings"), **_FRESH_SIZES}
-    body: JSON = {**inner, "mappings": marked, "settings": settings}
-    return {**template, "priority": priority, "_meta": owner.meta, "template": body}
-
-
-def _numbered(mappings: Mapping[str, object], owner: Owner) -> JSON:
-    """Mappings with our `_meta`, and room for the number of each event."""
-    properties = mappings.get("properties")
-    known = properties if isinstance(properties, dict) else {}
-    return {**mappings, "properties": {**known, FIELD: MAPPING}, "_meta": owner.meta}
-
-
-def _section(body: JSON, name: str) -> JSON:
-    """The object under `name`, empty when there is none."""
-    section = body.get(name, {})
-    return section if isinstance(section, dict) else {}
-
-
 def refusal_of(pipe: Pipeline) -> str | None:
     """Why the engine refused events, in its own words, from the file that omelasticsearch or a
     ruleset of retries writes then; None where none is there."""
-    for path in pipe.stats.parent.glob("*.json"):
+    for path in pipe.stats.parent.rglob("*.json"):
         with contextlib.suppress(OSError), open_given(path) as file:
             said = _REASON.search(file.read(_MOST_BYTES).decode(errors="replace"))
             if said is not None:

@@ -15,16 +15,15 @@ from tuner.engine.counters import (
     merges_under_way,
     node_counters,
 )
+from tuner.engine.delivery import check_by_counters
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S, lost_shards
-from tuner.engine.sampled import StoredDocument
 from tuner.host.process import wait_until
 from tuner.host.usage import Usage
 from tuner.lab.rsyslogd import await_round, read
-from tuner.measure.content import NOT_COMPARED, Content, content_of_base, content_of_outputs
+from tuner.measure.content import NOT_COMPARED, Content, content_of
 from tuner.measure.measurement import Delivery, Failure, FailureKind
 from tuner.measure.watch import Watch
-from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.pstats import Snapshot
 
 _END_S = 2.0
@@ -39,7 +38,8 @@ class Settled:
 
     `engine_cpu_ms` is what the engine had used by then since it started, `snapshots` are all rounds
     of rsyslogd's own counters; `complaint` is what it said of a request that failed, None when it
-    said nothing.  `content` is of a sample of the documents, where all are there.
+    said nothing.  `documents` are those that should have come, None where that is not known of each
+    event; `content` is of a sample of the documents, where all are there.
     """
 
     drained_at_s: float
@@ -51,6 +51,7 @@ class Settled:
     delivery: Delivery
     snapshots: tuple[Snapshot, ...]
     complaint: str | None
+    documents: int | None = None
     content: Content = NOT_COMPARED
 
 
@@ -77,7 +78,7 @@ def settle(
     shipper = watch.pipe.rsyslogd.usage()
     # As long as rsyslogd runs it may repeat a batch that is counted already.
     complaint = watch.pipe.rsyslogd.finish(_END_S)
-    delivery = _delivery(watch, sent)
+    delivery, expectation = _delivery(watch, sent), watch.pipe.expectation
     return Settled(
         drained_at_s=drained_at,
         durable_at_s=durable_at,
@@ -88,52 +89,38 @@ def settle(
         delivery=delivery,
         snapshots=read(watch.pipe.stats),
         complaint=complaint,
+        documents=expectation.documents(sent) if expectation.is_sure else None,
         content=_content(watch, sent) if delivery.exact else NOT_COMPARED,
     )
 
 
 def _content(watch: Watch, sent: SentEvents) -> Content:
-    """What a sample of the documents holds, against what the flood sent."""
-    pipe, senders = watch.pipe, len(sent.counts)
-
-    def sampled(pattern: str) -> tuple[StoredDocument | None, ...]:
-        return pipe.lab.engine.sampled(pattern, sent.total)
-
-    if pipe.learnt is not None:
-        learnt, found = pipe.learnt.documents, sampled(pipe.pattern)
-        return content_of_base(learnt, watch.flood.spec.stamped_run, senders, found)
-    samples = {one.name: sampled(one.index.pattern) for one in pipe.profile.indexed}
-    if not any(samples.values()):
-        return NOT_COMPARED
-    return content_of_outputs(pipe.profile, watch.flood.spec, senders, samples)
+    """What a sample of the documents holds, against what was learnt of the same messages."""
+    pipe = watch.pipe
+    found = pipe.lab.engine.sampled(pipe.pattern, sent.total)
+    run, senders = watch.flood.spec.stamped_run, len(sent.counts)
+    return content_of(pipe.learnt.documents, run, senders, found)
 
 
 def _delivery(watch: Watch, sent: SentEvents) -> Delivery:
-    """The delivery check of all events, once no more can come: that of the first output
-    to which not everything came once, else that of the measured one.
+    """The delivery check of all events, once no more can come, by what is expected of each.
 
-    Of a base, every event by what is expected of it; `indexed` and `found` are events where all is
-    well.  Where of some messages nothing is expected, their documents are in no count.
+    `indexed` and `found` are events where all is well.  Where of some messages nothing is expected,
+    their documents are in no count.
     """
     pipe, total = watch.pipe, sent.total
-    if pipe.expectation is not None:
-        arrived, found = _counted(watch, pipe.pattern)
-        beyond = total - pipe.expectation.documents(sent)
+    arrived, found = _counted(watch, pipe.pattern)
+    expected = pipe.expectation.documents(sent)
+    if pipe.lab.engine.tells_apart(pipe.profile):
         run = watch.flood.spec.stamped_run
-        check = pipe.lab.engine.check_expected(pipe.pattern, sent, run, pipe.expectation)
-        if not pipe.expectation.is_sure:
-            accounted = total - check.lost + check.duplicated
-            return Delivery(total, accounted, accounted, **vars(check))
-        return Delivery(total, arrived + beyond, found + beyond, **vars(check))
-    each = [_delivery_to(watch, sent, output) for output in pipe.profile.indexed]
-    return next((one for one in each if not one.exact), each[0])
-
-
-def _delivery_to(watch: Watch, sent: SentEvents, output: OmelasticsearchOutput) -> Delivery:
-    arrived, found = _counted(watch, output.index.pattern)
-    profile = watch.pipe.profile
-    check = watch.pipe.lab.engine.check_delivery(profile, output, sent, arrived, found)
-    return Delivery(sent.total, arrived, found, **vars(check))
+        check = pipe.lab.engine.check_delivery(pipe.pattern, sent, run, pipe.expectation)
+    else:
+        check = check_by_counters(expected, arrived, found)
+    if not pipe.expectation.is_sure:
+        accounted = total - check.lost + check.duplicated
+        return Delivery(total, accounted, accounted, **vars(check))
+    beyond = total - expected
+    return Delivery(total, arrived + beyond, found + beyond, **vars(check))
 
 
 def _counted(watch: Watch, pattern: str) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from tuner.flood.spec import FloodProgress
 from tuner.flood.spread import Traffic, traffic
 from tuner.flood.workload import flood_spec
 from tuner.host.process import wait_until
+from tuner.lab.copy import FILES
 from tuner.lab.lab import Lab
 from tuner.lab.nodes import NodeRefused
 from tuner.lab.rsyslogd import RsyslogdDied
@@ -141,14 +142,14 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
             final = finish(watch)
             return final if isinstance(final, Failure) else after_loss(watch, loss, final.events)
         window = Window(before, after, samples, paying, settled.snapshots, sampled)
-        run = f"run={flood.spec.run_id} "
+        written = pipe.stats.parent / FILES
         observed = Observed(
             window=window,
             final=final,
             settled=settled,
             begun_cpu_ms=begun_cpu_ms,
             carried_over=carried,
-            files=written_files(profile, run) if plan.reads_files else (),
+            files=written_files(profile, written) if plan.reads_files else (),
         )
         return summarise(observed, lab, profile)
 

@@ -108,25 +108,16 @@ class Watch:
         return Poll(asked_s + took_s / 2, indexed, progress.sent)
 
     def indexed(self) -> int:
-        """How many events the engine has indexed so far of the measured output; of a base as many
-        as give so many documents."""
-        documents = indexed(self.pipe.client, self.pipe.pattern, SILENCE_S)
-        if self._expected is None:
-            return documents
-        return self._expected.events(documents, self.flood.progress().events)
+        """How many events the engine has indexed so far: as many as give so many documents."""
+        return self._expected.events(self.delivered(), self.flood.progress().events)
 
     @cached_property
-    def _expected(self) -> ExpectedDocuments | None:
-        learnt = self.pipe.learnt
-        return None if learnt is None else ExpectedDocuments(learnt.expectation, learnt.unsure)
+    def _expected(self) -> ExpectedDocuments:
+        return ExpectedDocuments(self.pipe.expectation, self.pipe.learnt.unsure)
 
     def delivered(self) -> int:
-        """What the engine has indexed so far of the output that is furthest behind; of a base all
-        documents."""
-        if self.pipe.expectation is not None:
-            return indexed(self.pipe.client, self.pipe.pattern, SILENCE_S)
-        patterns = (output.index.pattern for output in self.pipe.profile.indexed)
-        return min(indexed(self.pipe.client, pattern, SILENCE_S) for pattern in patterns)
+        """All documents that the engine has indexed so far."""
+        return indexed(self.pipe.client, self.pipe.pattern, SILENCE_S)
 
     def counters(self) -> Counters:
         """What everything counted up to now."""
@@ -153,8 +144,7 @@ class Watch:
         `stall_s`, or for `QUIET_S` and the engine has no bulk to work on.  Where it is not known of
         each event what it gives, only that tells.  Gives when the last came (monotonic seconds)."""
         expectation = self.pipe.expectation
-        sent = events.total if expectation is None else expectation.documents(events)
-        is_sure = expectation is None or expectation.is_sure
+        sent, is_sure = expectation.documents(events), expectation.is_sure
         quiet_s, limit = QUIET_S + _patience_s(self.pipe.profile), self.limit()
         arrived, moved_at, has_moved = self.delivered(), time.monotonic(), True
         while (arrived < sent or not is_sure) and (
@@ -162,7 +152,7 @@ class Watch:
         ) < self.stall_s:
             if still_s > quiet_s and unfinished(self.pipe.client).bulk_bytes == 0:
                 break
-            left = f"{sent - arrived} of {sent} events are still not indexed"
+            left = f"{sent - arrived} of {sent} documents are still not indexed"
             if is_sure or has_moved:
                 limit.require_time(left if is_sure else "documents still arrive")
             time.sleep(POLL_S / 2)

@@ -155,15 +155,6 @@ class ImfileInput(Input):
         return "file"
 
     @property
-    def unmeasured(self) -> str | None:
-        """The parameters that make one event of several lines."""
-        key = next((key for key, value in _joins(self).items() if value), None)
-        return key and (
-            f"{key} makes one event of several lines, and measurements write one line for each "
-            "event: measure without it"
-        )
-
-    @property
     def line_head(self) -> LineHead | None:
         """imfile's own defaults are local0 and notice."""
         return LineHead(self.facility or "local0", self.severity or "notice", self.tag)

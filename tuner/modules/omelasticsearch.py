@@ -3,15 +3,14 @@
 None means not set in the profile: rsyslog's default applies.
 """
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Protocol, Self
 
 from pydantic import Field, model_validator
 
 from tuner.engines.index import Index, Rotate
 from tuner.engines.index_settings import IndexSettings
-from tuner.errors import Refused
 from tuner.modules.field import DocumentField, Preset
-from tuner.modules.output import Output, Surroundings
+from tuner.modules.output import Output
 from tuner.modules.secrets import Auth, SecretRef, Tls
 from tuner.modules.text_source import PropertyName
 from tuner.schema.parameter import Doc, parameter
@@ -32,25 +31,30 @@ ASKS_AT_START = 2510
 """The first rsyslog that asks each server for its version when it starts (F14)."""
 
 
+class Surroundings(Protocol):
+    """What a lab has for outputs into the engine."""
+
+    @property
+    def engine_urls(self) -> tuple[str, ...]:
+        """Where the nodes of its engine are."""
+
+    @property
+    def data_nodes(self) -> int:
+        """How many copies of a shard the engine can have."""
+
+    @property
+    def keeps_authentication(self) -> bool:
+        """Whether the engine is the profile's own, which knows the profile's users."""
+
+
 def bind_index(index: Index, prefix: str, data_nodes: int) -> Index:
-    """A plain or daily index of ours with as many copies as there are nodes; raises Refused for
-    a data stream and for ingest pipelines."""
-    if index.data_stream is not None:
-        raise Refused(
-            f"index.data_stream {index.data_stream}: a trial cannot remove a data stream from the "
-            "engine, so none is measured: measure the profile with index.name instead"
-        )
-    for name in ("default_pipeline", "final_pipeline"):
-        pipeline = getattr(index.settings, name)
-        if pipeline not in {None, "_none"}:
-            raise Refused(
-                f"index.settings.{name} {pipeline}: a lab has no such ingest pipeline, every "
-                "document would be refused: measure the profile without it"
-            )
+    """A plain or daily index of ours with as many copies as there are nodes, in place of a data
+    stream too, and without ingest pipelines."""
     rolls_over = index.rotate is Rotate.ROLLOVER
     return index.model_copy(
         update={
             "name": prefix + index.target,
+            "data_stream": None,
             "rotate": Rotate.NONE if rolls_over else index.rotate,
             "lifecycle": None,
             "settings": _settings(index.settings, data_nodes),
@@ -63,7 +67,12 @@ def _settings(settings: IndexSettings, data_nodes: int) -> IndexSettings:
     waits = settings.write_wait_for_active_shards
     if isinstance(waits, int):
         waits = min(waits, copies)
-    changes = {"number_of_replicas": copies - 1, "write_wait_for_active_shards": waits}
+    changes = {
+        "number_of_replicas": copies - 1,
+        "write_wait_for_active_shards": waits,
+        "default_pipeline": None,
+        "final_pipeline": None,
+    }
     return settings.model_copy(update=changes)
 
 
@@ -255,21 +264,13 @@ class OmelasticsearchOutput(Output):
         return self.auth is not None or self.apikey is not None
 
     package: ClassVar[str] = "rsyslog-elasticsearch"
-    lab_takes: ClassVar[bool] = True
 
     def in_lab(self, lab: Surroundings, index_prefix: str, /) -> Self:
-        """Into the lab's engine, with files of its own for what fails."""
+        """Into the lab's engine."""
         changes: dict[str, object] = {
             "servers": lab.engine_urls[: len(self.servers)],
             "index": bind_index(self.index, index_prefix, lab.data_nodes),
         }
-        if self.retryfailures is not None:
-            rejected = f"{lab.spool}/{self.name}-rejected.json"
-            changes["retryfailures"] = RetryFailures(file=rejected)
-        if self.errorfile is not None:
-            changes["errorfile"] = f"{lab.spool}/{self.name}-errors.json"
-        if isinstance(self.bulkid, DocumentId):
-            changes["bulkid"] = "uuid"  # what a flood sends has no id of its own
         if not lab.keeps_authentication:
             changes |= {"auth": None, "apikey": None, "tls": None}
         return self.model_copy(update=changes)

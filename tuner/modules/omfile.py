@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from tuner.modules.output import BuiltinTemplate, Level, Lines, Surroundings
+from tuner.modules.output import BuiltinTemplate, Level, Lines
 from tuner.modules.text_source import NamingProperty
 from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import (
@@ -83,11 +83,6 @@ def file_pattern(name: DynaFile) -> str:
 DYNA_FILES = 500
 """How many files of an output with `dynaFile` are open at once by default: with 100 hosts rsyslog's
 default of 10 costs 4.1 us of CPU time per event, a sufficient number 2.0 (8.2302)."""
-# A lab need not run as root, and runs no program of the profile's.
-_LEFT_OUT = (
-    "create_dirs", "file_owner", "file_group", "dir_owner", "dir_group", "rotation_size_limit",
-    "rotation_size_limit_command",
-)  # fmt: skip
 
 
 class OmfileOutput(Lines):
@@ -239,7 +234,6 @@ class OmfileOutput(Lines):
 
     built_in: ClassVar[bool] = True
     ends_lines: ClassVar[bool] = True
-    lab_takes: ClassVar[bool] = True
     own_format: ClassVar[BuiltinTemplate] = "RSYSLOG_FileFormat"
 
     @property
@@ -253,13 +247,3 @@ class OmfileOutput(Lines):
             return {}
         most = self.dyna_file_cache_size or DYNA_FILES
         return {"dynaFile": self.names_template, "dynaFileCacheSize": most}
-
-    def in_lab(self, lab: Surroundings, _index_prefix: str, /) -> Self:
-        """Into the lab's folder, as rsyslogd's own user."""
-        changes: dict[str, object] = dict.fromkeys(_LEFT_OUT)
-        if self.dyna_file is None:
-            changes["file"] = f"{lab.spool}/{self.name}.log"
-        else:
-            folder = f"{lab.spool}/{self.name}/"
-            changes["dyna_file"] = self.dyna_file.model_copy(update={"before": folder})
-        return self.model_copy(update=changes)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, Protocol, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -37,26 +37,6 @@ EXAMPLE_QUEUE: Changes = {
     "timeoutEnqueue": 86_400_000,
     "timeoutShutdown": 10_000,
 }
-
-
-class Surroundings(Protocol):
-    """What a lab has for outputs."""
-
-    @property
-    def spool(self) -> str:
-        """A folder for files."""
-
-    @property
-    def engine_urls(self) -> tuple[str, ...]:
-        """Where the nodes of its engine are."""
-
-    @property
-    def data_nodes(self) -> int:
-        """How many copies of a shard the engine can have."""
-
-    @property
-    def keeps_authentication(self) -> bool:
-        """Whether the engine is the profile's own, which knows the profile's users."""
 
 
 class Output(RsyslogSection):
@@ -147,8 +127,6 @@ class Output(RsyslogSection):
     """The first rsyslog of which Debian ships the package: 2512 stands for 8.2512; 0 for all."""
     built_in: ClassVar[bool] = False
     """Whether it is built into rsyslogd, and loaded only to set its parameters."""
-    lab_takes: ClassVar[bool] = False
-    """Whether a lab has a receiver for what the output sends."""
 
     @property
     def is_direct(self) -> bool:
@@ -159,10 +137,6 @@ class Output(RsyslogSection):
     def secrets(self) -> tuple[SecretRef, ...]:
         """What it logs in with."""
         return ()
-
-    def in_lab(self, _lab: Surroundings, _index_prefix: str, /) -> Self:
-        """The output into what the lab has; its queue is bound elsewhere."""
-        return self
 
 
 @dataclass(frozen=True)

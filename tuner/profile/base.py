@@ -218,6 +218,13 @@ def with_base(
     return replace(source, data={**kept.view.data, **source.data}, spots=spots), kept
 
 
+def as_kept(name: str, text: str) -> KeptBase:
+    """A configuration of one file, as text, kept without changes."""
+    store = _Overlay({name: text.encode("utf-8", SURROGATES)})
+    written = base_of(configuration(Path(name), store))
+    return KeptBase(written, written, view_of(written, None), {})
+
+
 def _wrong(source: Source, path: KeyPath, message: str) -> Problem:
     """A problem at a key of the profile."""
     return problem_at(source.file_of(path), source.key_position(path), message, IN_BASE)

@@ -59,8 +59,3 @@ def bind_inputs(
         bound(number, source, port) if is_bound(number, source) else None
         for number, (source, port) in enumerate(zip(profile.inputs, ports, strict=True))
     )
-
-
-def work_directory(profile: Profile, spool: str) -> str | None:
-    """Where rsyslogd keeps its state in the lab, if the profile names a place for it."""
-    return None if profile.global_.work_directory is None else spool

@@ -142,34 +142,18 @@ class Steps:
         return f"{self.root}!{number}", f"{self.stem}.{number}"
 
 
-class Identity(NamedTuple):
-    """A number that messages carry at a fixed place of their text, and the field it goes to.
-
-    Only measurements have one: it lets every event be accounted for.  Positions count from 1.
-    """
-
-    field: str
-    first: int
-    last: int
-
-
 _Tree = dict[str, "_Tree | DocumentField"]
 
 
 def document(
     fields: tuple[DocumentField, ...],
     parse: Parse | None,
-    identity: Identity | None,
     end: str,
     steps: Steps,
 ) -> tuple[Piece, ...]:
     """A document of these fields, with `end` after it."""
     own = tuple(field for field in fields if not merges(field))
     members = list(_Members(parse, steps).of(_tree(own)))
-    if identity is not None:
-        members += [","] if members else []
-        number = Property("msg", first=identity.first, last=identity.last)
-        members += [f'{json.dumps(identity.field)}:"', number, '"']
     if own == fields:
         pieces: list[Piece] = ["{", *members, "}", end]
     elif not own:

@@ -30,7 +30,6 @@ from tuner.profile.stream import LookupTable, Spread
 from tuner.rainerscript.quoting import Emitted, literal, number, variable
 from tuner.render.actions import ActionGroup, deliveries
 from tuner.render.document import (
-    Identity,
     Piece,
     Step,
     Steps,
@@ -73,15 +72,13 @@ class OutputTemplates:
     steps: tuple[Step, ...] = ()
 
 
-def output_templates(
-    profile: Profile, output: AnyOutput, identity: Identity | None
-) -> OutputTemplates:
-    """The templates of an output; an identity is for measurements only."""
+def output_templates(profile: Profile, output: AnyOutput) -> OutputTemplates:
+    """The templates of an output."""
     fields, parse = fields_of(output), profile.stream(output.stream).parse
     # A newline after each document of a bulk would pair their replies wrongly (F5).
     end = "\n" if isinstance(output, Lines) and output.ends_lines else ""
     steps = Steps(f"$.documents!{output.name}", output.name)
-    pieces = document(fields, parse, identity, end, steps) if fields else ()
+    pieces = document(fields, parse, end, steps) if fields else ()
     if isinstance(output, OmhttpOutput):
         return _over_http(output, parse, pieces, steps)
     if isinstance(output, Lines):
@@ -116,7 +113,7 @@ def _over_http(
         pieces = (f'{{"{output.bulk}":{{}}}}\n', *pieces, "\n")
     text: tuple[Piece, ...] = ()
     if output.labels is not None:
-        labels = document(output.labels, parse, None, "", steps)
+        labels = document(output.labels, parse, "", steps)
         text = labelled(labels, output.line or (), parse, steps)
     elif output.line is not None:
         text = line(output, parse, "")
@@ -281,10 +278,10 @@ class Script(NamedTuple):
         return tuple(one for one in every if one.ruleset is not None)
 
 
-def script(profile: Profile, identity: Identity | None = None, form: Form = WHOLE) -> Script:
-    """What rsyslog.conf says for a profile; an identity is for measurements only.  Raises Refused
-    where a fragment sets parameters of a module that the host has loaded."""
-    templates = tuple(output_templates(profile, one, identity) for one in profile.outputs)
+def script(profile: Profile, form: Form = WHOLE) -> Script:
+    """What rsyslog.conf says for a profile.  Raises Refused where a fragment sets parameters of a
+    module that the host has loaded."""
+    templates = tuple(output_templates(profile, one) for one in profile.outputs)
     streams = tuple(_streams(profile, form, {one.name: one.steps for one in templates}))
     return Script(
         name=profile.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from tuner.lab.base_script import LEFT_OUT
+from tuner.lab.copy import LEFT_OUT
 from tuner.measure.contrast import MOST_PAIRS, pairs_to_detect
 from tuner.measure.doubts import DISTURBED
 from tuner.measure.enough import FEWEST_PAIRS, FEWEST_RESTARTING

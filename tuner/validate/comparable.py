@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from posixpath import normpath
 from typing import Literal
 
-from tuner.lab.base_documents import constant
-from tuner.lab.base_script import TOWARDS_ENGINE, without_host
 from tuner.lab.confined import confined
+from tuner.lab.copy import TOWARDS_ENGINE, without_host
+from tuner.lab.numbered import constant
 from tuner.lab.ports import free_port
 from tuner.modules.input import LOOPBACK, TransportKind
 from tuner.modules.omhttp import OmhttpOutput

@@ -20,7 +20,7 @@ def documents_layer(lab: Lab, profile: Profile, base: BaseFiles, known: Iterable
     """Send messages through the base into our sink, and judge what comes as an engine does; what
     lint has said of an action already is not said again."""
     try:
-        found = seen(lab, profile, base)
+        found = seen(lab, profile)
     except (JobFailed, Refused) as cannot:
         return Layer(DOCUMENTS, None, str(cannot))
     every = found.lines.count(b"\n") // 2

@@ -58,12 +58,12 @@ def smoke_layer(lab: Lab, profile: Profile) -> Layer:
 
     Raises Refused for a profile that a lab cannot run, Unreachable when the engine is gone.
     """
-    plain, streams = without_stream(profile)
-    bound = (f"changed for the lab: {each}" for each in lab.bind(plain, NAME).substitutions)
-    notes = (*streams, *bound)
+    load = profile.workload.model_copy(update={"connections": 1})
+    alone = profile.model_copy(update={"workload": load})
+    notes = tuple(f"changed for the lab: {one}" for one in lab.bind(alone, NAME).substitutions)
     lab.check()
     try:
-        with pipeline(lab, _for_one(plain), NAME) as pipe:
+        with pipeline(lab, alone, NAME) as pipe:
             count, wrong = _compared(pipe)
     except (JobFailed, Refused, Unreachable) as error:
         return Layer(NAME, False, failure_of(error, lab, NAME).reason, notes=notes)
@@ -73,38 +73,6 @@ def smoke_layer(lab: Lab, profile: Profile) -> Layer:
     if count:
         return Layer(NAME, True, f"{came} as described, {count} fields", notes=notes)
     return Layer(NAME, True, f"{came}; mapping: none keeps nothing of it to compare", notes=notes)
-
-
-def without_stream(profile: Profile) -> tuple[Profile, tuple[str, ...]]:
-    """The profile with an index in the place of a data stream, which no engine would surely
-    remove again; and what is not tested thereby."""
-    output = profile.measured
-    stream = output.index.data_stream
-    if stream is None:
-        return profile, ()
-    changes = {"name": stream, "data_stream": None, "lifecycle": None}
-    index = output.index.model_copy(update=changes)
-    plain = output.model_copy(update={"index": index, "writeoperation": "create"})
-    return _with(profile, plain), (
-        f"changed for the lab: outputs[{output.name}].index.data_stream: {stream} -> an index",
-    )
-
-
-def _with(profile: Profile, output: OmelasticsearchOutput) -> Profile:
-    """The profile with another output in the place of the one that is measured."""
-    number, _ = profile.enumerated[0]
-    outputs = (*profile.outputs[:number], output, *profile.outputs[number + 1 :])
-    return profile.model_copy(update={"outputs": outputs})
-
-
-def _for_one(profile: Profile) -> Profile:
-    """The profile for one sender; with an error file, where it has none, to know why an event was
-    refused."""
-    output = profile.measured
-    if output.errorfile is None and output.retryfailures is None:
-        output = output.model_copy(update={"errorfile": "/smoke-errors.json"})
-    load = profile.workload.model_copy(update={"connections": 1})
-    return _with(profile, output).model_copy(update={"workload": load})
 
 
 def _compared(pipe: Pipeline) -> tuple[int, list[str]]:

@@ -7,21 +7,27 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab.test_bind import SITE as BOUND_SITE
 from tests.profile.test_base import CONF, TEMPLATE, loaded, with_template
 from tuner.errors import Refused
-from tuner.lab.base_script import BaseSite, LabScript, lab_script
+from tuner.lab.copy import LabCopy, Purpose, Site, copied
 from tuner.profile.bind_inputs import bind_inputs
 from tuner.rainerscript.printing import printed
 
-SITE = BaseSite(("http://127.0.0.1:9999",), "rsyslog-tune-x-", "/scratch", 30_000)
+SITE = replace(BOUND_SITE, index_prefix="rsyslog-tune-x-", folder="/scratch",
+               engine_version=(7, 17))  # fmt: skip
+NUMBERED = Purpose()
 ES = 'action(type="omelasticsearch" name="es" server="es1" uid="u" pwd="secret"'
 
 
-def fitted(folder: Path, conf: str, site: BaseSite = SITE, changes: str = "") -> LabScript:
+def fitted(
+    folder: Path, conf: str, purpose: Purpose = NUMBERED, site: Site = SITE, changes: str = ""
+) -> LabCopy:
     profile = loaded(folder, changes, conf).profile
     assert profile.base is not None
     ports = tuple(range(20_000, 20_000 + len(profile.inputs)))
-    return lab_script(profile.base.kept, bind_inputs(profile, ports, "/scratch", "127.0.0.1"), site)
+    inputs = bind_inputs(profile, ports, "/scratch", "127.0.0.1")
+    return copied(profile.base.kept, inputs, site, purpose)
 
 
 def text_of(folder: Path, action: str, more: str = "") -> str:
@@ -89,7 +95,7 @@ def test_files_are_written_below_the_folder_of_the_lab(tmp_path: Path) -> None:
     assert 'string="/scratch/files/var/log/%HOSTNAME:::secpath-replace%.log"' in text
 
 
-NUMBER = "%timereported:::date-unixtimestamp%%timereported:::date-subseconds%"
+NUMBER = "%timereported:5:10:date-unixtimestamp%%timereported:::date-subseconds%"
 TEMPLATES = {
     "none": ("", "", f'"rsyslog_tune_seq":10{NUMBER}}}'),
     "string": (
@@ -252,13 +258,13 @@ def test_what_goes_to_others_goes_to_a_receiver_of_the_lab(case: str, tmp_path: 
     assert ("with TLS" in said.what) == (case in {"an object", "RELP"})
 
 
-LINES = replace(SITE, headless=True)
+LINES = Purpose(headless=True)
 FILE = 'module(load="imfile")\ninput(type="imfile" File="/var/log/app.log" Tag="app:")\n'
 
 
 def test_lines_of_files_have_their_number_before_them(tmp_path: Path) -> None:
     made = fitted(tmp_path, f"{FILE}*.* {ES})\n", LINES)
-    assert '\\"rsyslog_tune_seq\\":10%rawmsg:1:16%}' in printed(made.block)
+    assert '\\"rsyslog_tune_seq\\":10%rawmsg:5:16%}' in printed(made.block)
     assert [one.used for one in made.replaced][1:] == ["with a number before each"]
 
 
@@ -273,12 +279,55 @@ def test_without_forwarding_no_receiver_is_needed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["pipelineName", "dynPipelineName"])
-def test_an_action_into_a_pipeline_is_left_out_with_its_place(name: str, tmp_path: Path) -> None:
-    conf = f'input(type="imtcp" port="514")\n*.* {ES} {name}="p")\n'
-    with pytest.raises(Refused, match=rf"rsyslog\.conf:2:5: an action with {name}: a lab has no"):
-        fitted(tmp_path, conf)
-    other = ES.replace('"es"', '"two"')
-    assert fitted(tmp_path, f"{conf}*.* {other})\n").outputs == ("action[two]",)
+def test_an_action_into_a_pipeline_goes_past_it_and_says_so(name: str, tmp_path: Path) -> None:
+    made = fitted(tmp_path, f'input(type="imtcp" port="514")\n*.* {ES} {name}="p")\n')
+    assert name not in printed(made.block)
+    (_, said) = made.replaced
+    assert str(said) == f"{tmp_path}/rsyslog.conf:2:5: {name}, of which a lab has none"
+
+
+def test_ids_that_messages_of_a_flood_could_share_are_others(tmp_path: Path) -> None:
+    conf = (
+        'template(name="id" type="string" string="%msg%")\n'
+        'template(name="own" type="string" string="%uuid%")\ninput(type="imtcp" port="514")\n'
+    )
+    for name, stays in (("id", False), ("own", True)):
+        made = fitted(tmp_path, f'{conf}*.* {ES} dynbulkid="on" bulkid="{name}")\n')
+        assert (f'bulkid="{name}"' in printed(made.block)) == stays
+        assert any("bulkid" in one.what for one in made.replaced) != stays
+
+
+SEVERAL_LINES = ('startmsg.regex="^a"', 'endmsg.regex="z$"', 'readMode="2"')
+
+
+@pytest.mark.parametrize("parameter", SEVERAL_LINES)
+def test_events_of_several_lines_are_events_of_one(parameter: str, tmp_path: Path) -> None:
+    conf = FILE.replace("Tag=", f"{parameter} Tag=")
+    made = fitted(tmp_path, f"{conf}*.* {ES})\n", LINES)
+    assert 'startmsg.regex="^[0-9]{16} "' in printed(made.block)
+    assert parameter not in printed(made.block)
+    assert "events of one line" in {one.used for one in made.replaced}
+
+
+AGAIN = (
+    'ruleset(name="again") { action(type="omelasticsearch" name="again" template="t" '
+    'server="es1" retryRuleset="again" searchIndex="i" dynSearchIndex="on") }\n'
+    'template(name="i" type="string" string="%$.omes!_index%")\n'
+    'template(name="t" type="string" string="%$!all-json%")\n'
+)
+
+
+def test_what_only_comes_again_has_its_number_and_its_index_already(tmp_path: Path) -> None:
+    entrance = 'input(type="imtcp" port="514")\n'
+    made = fitted(tmp_path, f'{AGAIN}{entrance}*.* {ES} retryRuleset="again")\n')
+    assert made.outputs == ("action[es]",)
+    text = printed(made.block)
+    assert 'template="t"' in text
+    assert 'searchIndex="i"' in text
+    bound = 'input(type="imtcp" port="514" ruleset="again")\n'
+    assert fitted(tmp_path, f'{AGAIN}{bound}*.* {ES} retryRuleset="again")\n').outputs == (
+        "action[again]", "action[es]",
+    )  # fmt: skip
 
 
 def test_what_may_be_a_data_stream_is_an_index_and_said(tmp_path: Path) -> None:
@@ -302,12 +351,12 @@ TYPES = {
 def test_bulks_that_the_engine_refuses_for_their_type_are_told(case: str, tmp_path: Path) -> None:
     parameters, release, refused = TYPES[case]
     conf = f'input(type="imtcp" port="514")\n*.* {ES} {parameters})\n'
-    site = replace(SITE, without_types=release)
+    site = replace(SITE, rsyslog=f"8.{release}", engine_version=(8, 19))
     if refused is None:
-        assert fitted(tmp_path, conf, site).outputs == ("action[es]",)
+        assert fitted(tmp_path, conf, site=site).outputs == ("action[es]",)
     else:
         with pytest.raises(Refused, match=f"2:5: an action {refused}: rsyslog 8.{release} then"):
-            fitted(tmp_path, conf, site)
+            fitted(tmp_path, conf, site=site)
     assert fitted(tmp_path, conf).outputs == ("action[es]",)
 
 
@@ -334,7 +383,7 @@ def test_what_the_lab_lacks_of_an_index_template_is_said(tmp_path: Path) -> None
     profile = with_template(tmp_path).profile
     assert profile.base is not None
     inputs = bind_inputs(profile, (20_000,), "/scratch", "127.0.0.1")
-    (said,) = lab_script(profile.base.kept, inputs, SITE).replaced
+    (said,) = copied(profile.base.kept, inputs, SITE, NUMBERED).replaced
     assert (str(said), said.used) == (f"{tmp_path}/t.json:1:1: data_stream", "left out")
 
 
@@ -342,6 +391,6 @@ def test_an_index_template_for_other_indices_is_said(tmp_path: Path) -> None:
     profile = with_template(tmp_path, TEMPLATE.replace('["*"]', '["logs-*"]')).profile
     assert profile.base is not None
     inputs = bind_inputs(profile, (20_000,), "/scratch", "127.0.0.1")
-    *_, said = lab_script(profile.base.kept, inputs, SITE).replaced
+    *_, said = copied(profile.base.kept, inputs, SITE, NUMBERED).replaced
     assert said.what == "index_patterns logs-*"
     assert said.used == "not used: none of the indices (system) matches"

@@ -1,10 +1,10 @@
-"""Documents of a base with a number: a copy of their template with one more member; pure."""
+"""Documents with a number: a copy of their template with one more member; pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tuner.engine.numbering import FIELD, FIRST_OUTPUT, MICRO_DIGITS
+from tuner.engine.numbering import FIELD, FIRST_OUTPUT
 from tuner.rainerscript.script import (
     HERE,
     FunctionCall,
@@ -18,6 +18,8 @@ from tuner.rainerscript.template import whole_document
 
 OWN = "rsyslog-tune-"
 """How the names of templates of ours begin."""
+LINE_DIGITS = 16
+"""The microseconds since 1970 before a line without a head, of which a number has the last ones."""
 # What omelasticsearch writes without a template (StdJSONFmt in rsyslog's runtime/conf.c).
 _STANDARD = (
     '{"message":"%msg:::json%","fromhost":"%HOSTNAME:::json%",'
@@ -25,8 +27,9 @@ _STANDARD = (
     '"timereported":"%timereported:::date-rfc3339%",'
     '"timegenerated":"%timegenerated:::date-rfc3339%"}'
 )
-OF_HEAD = "%timereported:::date-unixtimestamp%%timereported:::date-subseconds%"
-OF_LINE = f"%rawmsg:1:{MICRO_DIGITS}%"
+_SECONDS_FROM = 5
+OF_HEAD = f"%timereported:{_SECONDS_FROM}:10:date-unixtimestamp%%timereported:::date-subseconds%"
+OF_LINE = f"%rawmsg:{_SECONDS_FROM}:{LINE_DIGITS}%"
 """Where a message has its number: the time in its head, or the digits before a line without one."""
 # The message without its last character, a brace, which the number then comes before.
 _PASSED_ON = "%msg:1000000:2:pos-end-relative%}"

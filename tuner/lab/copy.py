@@ -1,4 +1,4 @@
-"""A base in a lab: the user's configuration with only that replaced which a lab must; pure.
+"""The copy of a configuration that a lab runs, with only that replaced which it must; pure.
 
 What takes events from the host or sends them elsewhere is left out, each said with its place;
 nothing of the user's is run but rsyslogd itself.
@@ -6,12 +6,15 @@ nothing of the user's is run but rsyslogd itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from tuner.engines.release import Engine, Release
 from tuner.errors import Refused
-from tuner.lab.base_documents import (
+from tuner.lab.confined import confined
+from tuner.lab.numbered import (
+    LINE_DIGITS,
     OF_HEAD,
     OF_LINE,
     OWN,
@@ -19,25 +22,28 @@ from tuner.lab.base_documents import (
     numbered,
     string_template,
 )
-from tuner.lab.confined import confined
 from tuner.lab.stand_in import stand_in
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
-from tuner.modules.refused_bulks import sends_type
+from tuner.modules.refused_bulks import refuses_type, sends_type
 from tuner.rainerscript.never_json import never_json
+from tuner.rainerscript.printing import printed
 from tuner.rainerscript.script import (
     HERE,
     Block,
     BsdBlock,
+    Call,
     Directive,
     Parameter,
     ScriptObject,
     ScriptPosition,
     Statement,
+    every,
     module_name,
     nothing,
     rewritten,
 )
+from tuner.schema.scalars import Server
 
 if TYPE_CHECKING:
     from tuner.profile.base import KeptBase
@@ -64,6 +70,11 @@ TOWARDS_ENGINE = frozenset(
         "tls.ciphersuites", "tls.keyexchangegroups",
     }
 )  # fmt: skip
+_SERVERS = frozenset({"server", "serverport", "usehttps"})
+_PIPELINE = frozenset({"pipelinename", "dynpipelinename", "skippipelineifempty"})
+_SPOOL = "queue.spoolDirectory"
+_JOINS = frozenset({"startmsg.regex", "endmsg.regex", "readmode"})
+_NUMBERED_LINE = f"^[0-9]{{{LINE_DIGITS}}} "
 _POLLING = frozenset({"mode", "pollinginterval"})
 _WHEN_POLLING = "maxlinesatonce"
 # Users of the host, who own what a module writes.
@@ -77,24 +88,53 @@ _OF_ITS_HOST = ("privdrop", "debug", "umask", "localhostname", "workdirectory")
 # What reads a whole line.
 _TAKES_APART = frozenset({"mmjsonparse", "mmnormalize", "mmfields"})
 LEFT_OUT = "left out"
+FILES = "files"
+"""The folder in that of a lab for files that rsyslogd writes, each below it as on its host."""
 ENGINE_ERRORS = "engine-errors-{}.json"
 """Where rsyslogd writes, in the folder of a lab, what an engine refused of each action."""
+_ENTRANCES = frozenset({"input", "module"})
 _DOC = "_doc"
 _OF_LAB = frozenset({"", _DOC})
 
 
 @dataclass(frozen=True)
-class BaseSite:
-    """What a lab has for a base: the engine, a prefix of index names, a folder for files, the first
-    port of a receiver; rsyslog's release where the engine refuses bulks with `_type`; and whether
-    what is flooded are lines without a head, which then begin with their number."""
+class Site:
+    """Where a configuration is to run: what the lab has and what it may use.
 
-    engine_urls: tuple[str, ...]
+    `stand_in` names what takes the place of a real engine, such as our sink; the flood comes in at
+    `address`, files are in `folder`, and a receiver has its first port.
+    """
+
+    engine_urls: tuple[Server, ...]
+    engine: Engine
+    engine_version: tuple[int, int]
+    stand_in: str | None
+    data_nodes: int
+    heap: str | None
+    rsyslog: str
     index_prefix: str
     folder: str
+    keeps_authentication: bool
     receiver_port: int
-    without_types: int | None = None
-    headless: bool = False
+    address: str = LOOPBACK
+
+    @property
+    def release(self) -> Release:
+        """The rsyslog and the engine that are here."""
+        version = ".".join(map(str, self.engine_version))
+        if self.engine is Engine.ELASTICSEARCH:
+            return Release(rsyslog=self.rsyslog, elasticsearch=version)
+        return Release(rsyslog=self.rsyslog, opensearch=version)
+
+    @property
+    def without_types(self) -> int | None:
+        """The release of rsyslog, where the engine is one that refuses every bulk with `_type`."""
+        refuses = self.stand_in is None and refuses_type(self.engine, self.engine_version[0])
+        return self.release.rsyslog_number if refuses else None
+
+    def in_place_of_engine(self, url: Server, index_prefix: str) -> Site:
+        """The same with a sink of ours."""
+        return replace(self, engine_urls=(url,), index_prefix=index_prefix, stand_in="sink")
 
 
 @dataclass(frozen=True)
@@ -110,7 +150,7 @@ class Replaced:
 
 
 @dataclass(frozen=True)
-class LabScript:
+class LabCopy:
     """A configuration for a lab; documents name the engine action that wrote them by its place
     among `outputs`, which are addresses; `indices` are those whose names stand in it.  Where it
     `forwards`, a receiver must be at the site."""
@@ -119,28 +159,40 @@ class LabScript:
     outputs: tuple[str, ...]
     indices: tuple[str, ...]
     replaced: tuple[Replaced, ...]
-    site: BaseSite
+    site: Site
     forwards: bool
 
 
-def lab_script(kept: KeptBase, inputs: Sequence[Input | None], site: BaseSite) -> LabScript:
+@dataclass(frozen=True)
+class Purpose:
+    """What a copy is for: whether its documents get numbers, and whether what is flooded are lines
+    without a head, which then begin with their number."""
+
+    numbers: bool = True
+    headless: bool = False
+
+
+def copied(
+    kept: KeptBase, inputs: Sequence[Input | None] | None, site: Site, purpose: Purpose
+) -> LabCopy:
     """The configuration with the inputs as they are bound, those of its view in their order, None
-    for what is left out.  Raises Refused where no engine action is left."""
-    fitting = _Fitting(kept, inputs, site)
+    for what is left out; without any as they stand in it.  Raises Refused where no engine action is
+    left."""
+    fitting = _Fitting(kept, inputs, site, purpose, _only_retried(kept.changed.block))
     block = rewritten(kept.changed.block, fitting.statement)
     if not fitting.outputs:
         gone = [str(one) for one in fitting.replaced if one.used == LEFT_OUT]
         why = "; ".join(gone) or "it has no action of type omelasticsearch"
-        raise Refused(f"nothing of the base goes into an engine in a lab: {why}")
+        raise Refused(f"nothing of it goes into an engine in a lab: {why}")
     fitting.note_template()
     work = ScriptObject("global", (Parameter.of("workDirectory", site.folder, HERE),), HERE)
-    added, said = stand_in(kept, inputs, block)
+    added, said = stand_in(kept, inputs or (), block)
     # Last, so that it holds whatever stands above.
     safe = confined((work, *added, *fitting.templates, *block), site.folder)
     for gap in safe.left_out:
         fitting.leave_out(gap.origin, gap.message)
     added_here = (Replaced(one.origin, "inputs", one.message) for one in said)
-    return LabScript(
+    return LabCopy(
         block=safe.block,
         outputs=tuple(fitting.outputs),
         indices=tuple(fitting.indices),
@@ -153,8 +205,10 @@ def lab_script(kept: KeptBase, inputs: Sequence[Input | None], site: BaseSite) -
 @dataclass
 class _Fitting:
     kept: KeptBase
-    inputs: Sequence[Input | None]
-    site: BaseSite
+    inputs: Sequence[Input | None] | None
+    site: Site
+    purpose: Purpose
+    retried: frozenset[ScriptPosition]
     outputs: list[str] = field(default_factory=list)
     indices: list[str] = field(default_factory=list)
     templates: list[ScriptObject] = field(default_factory=list)
@@ -180,7 +234,7 @@ class _Fitting:
     def object(self, one: ScriptObject) -> Iterator[ScriptObject]:
         """An object that is no action."""
         match one.kind:
-            case "module" if module_name(one) in _OF_THE_HOST:
+            case "module" if self.is_of_host(module_name(one)):
                 self.leave_out(one.origin, f"module {module_name(one)}")
             case "module" if module_name(one) == "imfile" and one.text("mode") == "polling":
                 self.replaced.append(Replaced(one.origin, "mode polling", "inotify"))
@@ -194,8 +248,19 @@ class _Fitting:
             case _:
                 yield one
 
+    def is_of_host(self, module: str) -> bool:
+        """Whether a module is not loaded: of those that take events of the host one that an input
+        of the lab needs is."""
+        is_flooded = self.inputs is None and any(
+            one.type == module for _, one in self.kept.changed.of_kind("input")
+        )
+        return module in _OF_THE_HOST and not is_flooded
+
     def input(self, one: ScriptObject) -> Iterator[ScriptObject]:
         """An input as it is bound."""
+        if self.inputs is None:
+            yield self.numbered_input(one)
+            return
         address = self.kept.changed.address_of(one)
         path = next((at for at, of in self.kept.view.sections.items() if of == address), None)
         bound = None if path is None else self.inputs[int(path[1])]
@@ -211,15 +276,31 @@ class _Fitting:
             for key, value in after.items()
             if key not in {"type", "stream"} and before.get(key) != value
         }
-        if self.site.headless and one.type == "imfile":
-            self.replaced.append(Replaced(one.origin, "lines", "with a number before each"))
         gone = {_WHEN_POLLING, *(key.lower() for key in before if key not in after)}
-        yield one.without(gone).with_values(changed)
+        yield self.numbered_input(one.without(gone).with_values(changed))
+
+    def numbered_input(self, one: ScriptObject) -> ScriptObject:
+        """An input that takes the numbers of messages as they are: the time of a head, and of lines
+        of a file the digits before each, which begin an event."""
+        if not self.purpose.numbers:
+            return one
+        if one.type == "imuxsock":
+            return one.with_values({"IgnoreTimestamp": "off"})
+        if not self.purpose.headless or one.type != "imfile":
+            return one
+        self.replaced.append(Replaced(one.origin, "lines", "with a number before each"))
+        joins = [each for each in one.parameters if each.key in _JOINS]
+        self.replaced += (
+            Replaced(one.origin, f"{each.name} {each.text}", "events of one line") for each in joins
+        )
+        begins = {"startmsg.regex": _NUMBERED_LINE} if joins else {}
+        return one.without(_JOINS).with_values(begins)
 
     def missed(self, path: ProfileKey | None) -> str:
         """Which engine actions get no events without an input that is left out."""
         reached = self.kept.view.reached
-        used = (reached[number] for number, one in enumerate(self.inputs) if one is not None)
+        bound = enumerate(self.inputs or ())
+        used = (reached[number] for number, one in bound if one is not None)
         missed = frozenset() if path is None else reached[int(path[1])].difference(*used)
         names = ", ".join(sorted(missed))
         return names and f", which no flood sends to beside the others, and so {names}"
@@ -240,7 +321,7 @@ class _Fitting:
                 yield from self.into_file(one)
             case "omfwd" | "omrelp":
                 yield from self.to_receiver(one, kind)
-            case _ if kind in _TAKES_APART and self.site.headless:
+            case _ if kind in _TAKES_APART and self.purpose.headless:
                 raise Refused(
                     f"{one.origin}: {kind} would take apart lines of a file, and the lab must "
                     "write a number before each: let an input that takes syslog stand before it"
@@ -252,42 +333,68 @@ class _Fitting:
 
     def into_engine(self, one: ScriptObject) -> Iterator[Statement]:
         """Documents with the number of their event and of the action."""
+        if one.origin in self.retried:
+            yield self.spooled(self.towards_engine(self.typed(one), len(self.outputs) - 1))
+            return
         number, written = len(self.outputs), one.text("template")
         found = None if written is None else self.kept.changed.template(written)
         if written is not None and found is None:
             yield self.without(one, f"an action with the template {written}, which is not defined")
             return
-        stands_in = OF_LINE if self.site.headless else OF_HEAD
-        document = numbered(found, number, stands_in)
         refused = self.refused(one)
-        if refused is not None or document is None:
-            yield self.without(one, refused or _no_room(found))
+        if refused is not None:
+            yield self.without(one, refused)
+            return
+        stands_in = OF_LINE if self.purpose.headless else OF_HEAD
+        document = numbered(found, number, stands_in) if self.purpose.numbers else None
+        if document is None and self.purpose.numbers:
+            yield self.without(one, _no_room(found))
             return
         self.outputs.append(self.kept.changed.address_of(one) or "")
-        self.templates += document.templates
         index, prefix = one.text("searchIndex") or DEFAULT_INDEX, self.site.index_prefix
         if one.is_on("dynSearchIndex"):
             name = self.prefixed(index, prefix)
         else:
             name = f"{prefix}{index}"
             self.indices.append(name)
-        values: dict[str, object] = {
-            "server": list(self.site.engine_urls),
-            "template": document.name,
-            "searchIndex": name,
-        }
-        # Of a bulk that goes well rsyslogd writes nothing there; of others, the engine's words.
-        values["errorFile"] = f"{self.site.folder}/{ENGINE_ERRORS.format(number)}"
+        values: dict[str, object] = {"searchIndex": name}
+        if document is not None:
+            self.templates += document.templates
+            values["template"] = document.name
+            yield from document.before
         if (one.text("writeOperation") or "").lower() == "create":
             self.replaced.append(Replaced(one.origin, "data stream, if it is one", "an index"))
-        yield from document.before
-        yield self.spooled(self.typed(one).without(TOWARDS_ENGINE).with_values(values))
+        made = self.towards_engine(self.identified(self.typed(one)), number)
+        yield self.spooled(made.with_values(values))
+
+    def towards_engine(self, one: ScriptObject, number: int) -> ScriptObject:
+        """The action with as many servers of the lab's as it has, if there are so many."""
+        servers = one.get("server")
+        several = max(1, 0 if servers is None else len(servers.texts))
+        gone = _SERVERS if self.site.keeps_authentication else TOWARDS_ENGINE
+        for name in ("pipelineName", "dynPipelineName"):
+            if one.get(name) is not None:
+                self.leave_out(one.origin, f"{name}, of which a lab has none")
+        values: dict[str, object] = {
+            "server": list(self.site.engine_urls)[:several],
+            # Of a bulk that goes well rsyslogd writes nothing there; of others, the engine's words.
+            "errorFile": f"{self.site.folder}/{ENGINE_ERRORS.format(number)}",
+        }
+        return one.without(gone | _PIPELINE).with_values(values)
+
+    def identified(self, one: ScriptObject) -> ScriptObject:
+        """The action with ids of documents that no two messages of a flood have alike."""
+        written = one.text("bulkid")
+        found = None if written is None else self.kept.changed.template(written)
+        if not one.is_on("dynbulkid") or found is None or "uuid" in printed((found,)).lower():
+            return one
+        own = f"{OWN}id-{len(self.outputs)}"
+        self.templates.append(string_template(own, "%uuid%"))
+        self.replaced.append(Replaced(one.origin, f"bulkid {written}", "another one each time"))
+        return one.with_values({"bulkid": own})
 
     def refused(self, one: ScriptObject) -> str | None:
         """Why the engine of a lab takes nothing of an action; None where it does."""
-        for name in ("pipelineName", "dynPipelineName"):
-            if one.get(name) is not None:
-                return f"an action with {name}: a lab has no ingest pipelines"
         release, kind = self.site.without_types, one.get("searchType")
         written = None if kind is None else kind.text
         is_known = kind is None or written is not None
@@ -327,8 +434,9 @@ class _Fitting:
 
     def into_file(self, one: ScriptObject) -> Iterator[Statement]:
         """Lines into a file of the lab's."""
-        folder = f"{self.site.folder}/files"
+        folder = f"{self.site.folder}/{FILES}"
         static, dynamic = one.text("file"), one.text("dynaFile")
+        one = one.without({"createdirs"})
         if dynamic is not None:
             yield self.spooled(one.with_values({"dynaFile": self.prefixed(dynamic, folder)}))
         elif static is not None and static.startswith("/"):
@@ -367,8 +475,11 @@ class _Fitting:
 
     def spooled(self, one: ScriptObject) -> ScriptObject:
         """A queue keeps its files in the lab's folder."""
-        here = one.get("queue.spoolDirectory") is not None
-        return one.with_values({"queue.spoolDirectory": self.site.folder}) if here else one
+        written = one.get(_SPOOL)
+        if written is None:
+            return one
+        self.replaced.append(Replaced(one.origin, f"{_SPOOL} {written.text}", self.site.folder))
+        return one.with_values({_SPOOL: self.site.folder})
 
     def leave_out(self, origin: ScriptPosition, what: str) -> None:
         """Note what is left out."""
@@ -378,6 +489,30 @@ class _Fitting:
         """Nothing in place of an action."""
         self.leave_out(one.origin, what)
         return nothing(one.origin)
+
+
+def _only_retried(block: Block) -> frozenset[ScriptPosition]:
+    """The actions that only what is sent again comes to: in rulesets that are named by retryRuleset
+    alone, and those that only these call."""
+    objects = [one for one in every(block) if isinstance(one, ScriptObject)]
+    rulesets = {one.key: one.body or () for one in objects if one.kind == "ruleset"}
+    outside = tuple(one for one in block if one not in objects or one.kind != "ruleset")
+    entered, new = set[str](), _called(outside)
+    new |= {(one.text("ruleset") or "").lower() for one in objects if one.kind in _ENTRANCES}
+    while new:
+        entered |= new
+        new = {name for key in new for name in _called(rulesets.get(key, ()))} - entered
+    named = {(one.text("retryRuleset") or "").lower() for one in objects}
+    again, more = set[str](), named - entered
+    while more:
+        again |= more
+        more = {name for key in more for name in _called(rulesets.get(key, ()))} - entered - again
+    return frozenset(one.origin for key in again for one in every(rulesets.get(key, ())))
+
+
+def _called(block: Iterable[Statement]) -> set[str]:
+    calls = (one for one in every(tuple(block)) if isinstance(one, Call))
+    return {one.target.lower() for one in calls if isinstance(one.target, str)}
 
 
 def _no_room(template: ScriptObject | None) -> str:
