@@ -22,7 +22,7 @@ from tuner.engine.counters import (
     refreshes,
     unfinished,
 )
-from tuner.engine.delivery import check_by_identity, searchable
+from tuner.engine.delivery import Expectation, check_by_identity, searchable
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import facts, limits, lost_shards
 from tuner.errors import JobFailed, TuneError
@@ -43,7 +43,7 @@ STRANGE: tuple[object, ...] = (
     *({place: value} for place in PLACES for value in VALUES),
 )  # fmt: skip
 PROFILE = small()
-SENT = SentEvents((5,))
+SENT, EACH = SentEvents((5,)), Expectation(((1,),))
 READERS: Mapping[str, Callable[[EngineClient], object]] = {
     "facts": facts,
     "limits": limits,
@@ -55,9 +55,9 @@ READERS: Mapping[str, Callable[[EngineClient], object]] = {
     "merges": lambda client: merges_under_way(client, "a"),
     "unfinished": unfinished,
     "refreshes": lambda client: refreshes(client, "a"),
-    "searchable": lambda client: searchable(client, "a", 10),
+    "searchable": lambda client: searchable(client, "a", "042", 0, 10),
     "bulks": lambda client: bulk_tasks(client, 1),
-    "delivery": lambda client: check_by_identity(client, "a", SENT, 1),
+    "delivery": lambda client: check_by_identity(client, "a", SENT, "042", EACH),
     "changes": lambda client: engine_changes(PROFILE, client, None, take_over=False),
     "drift": lambda client: list(engine_drift(PROFILE, client, None)),
 }

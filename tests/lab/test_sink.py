@@ -10,13 +10,14 @@ import pytest
 
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.engine.counters import count, index_counters, indexed, make_durable, node_counters
-from tuner.engine.delivery import check_by_sink
+from tuner.engine.delivery import FIELD, DeliveryCheck, Expectation, check_by_sink, first_number
 from tuner.engine.numbering import SentEvents
 from tuner.engine.owned import Owner, create_index, indices, put_template, remove
 from tuner.engine.probe import facts
 from tuner.lab.sink import Sink
 
 RUN = "0a1b2c3d"
+STAMPED = "042"
 SHORT = "errors,items.*.status,items.*.error"
 
 
@@ -37,6 +38,22 @@ def bulk_body(index: str, numbers: Sequence[int], run: str = RUN) -> bytes:
     action = json.dumps({"index": {"_index": index}})
     documents = [json.dumps({"message": f'run={run} seq={n:012} says "hello"'}) for n in numbers]
     return "".join(f"{action}\n{document}\n" for document in documents).encode()
+
+
+def numbered(index: str, numbers: Sequence[int], output: int = 0, run: str = STAMPED) -> bytes:
+    """Documents with the numbers that a lab adds."""
+    action = json.dumps({"index": {"_index": index}})
+    first = first_number(run, output)
+    return b"".join(
+        b'%b\n{"%b":%d}\n' % (action.encode(), FIELD.encode(), first + n) for n in numbers
+    )
+
+
+def checked(
+    client: EngineClient, index: str, *sent: int, outputs: tuple[tuple[int, ...], ...] = ((1,),)
+) -> DeliveryCheck:
+    """What became of events that were numbered, of which each is expected in each output."""
+    return check_by_sink(client, index, SentEvents(sent), STAMPED, Expectation(outputs))
 
 
 def send(
@@ -92,32 +109,38 @@ def test_empty_lines_between_documents_are_skipped(sink: Sink, client: EngineCli
 
 
 def test_losses_and_repetitions_are_named(sink: Sink, client: EngineClient) -> None:
-    numbers = [n for n in range(100) if n not in {3, 77}] + [5, 5]
-    post(sink, "/_bulk", bulk_body("named", numbers) + b'{"index":{"_index":"named"}}\n{"a":1}\n')
-    assert client.get("/_sink/named/account?sent=100") == {
-        "indexed": 100,
-        "distinct": 98,
-        "lost": 2,
-        "duplicated": 2,
-        "missing": [3, 77],
-        "doubled": [5],
-        "foreign": 1,
-    }
-    check = check_by_sink(client, "named", SentEvents((100,)))
-    assert (check.lost, check.duplicated) == (2, 2)
+    numbers = [n for n in range(99) if n not in {3, 77}] + [5, 5]
+    post(sink, "/_bulk", numbered("named", numbers) + b'{"index":{"_index":"named"}}\n{"a":1}\n')
+    assert checked(client, "named", 100) == DeliveryCheck(3, 2, (3, 77, 99), (5,))
 
 
-def test_what_another_run_left_is_foreign(sink: Sink, client: EngineClient) -> None:
-    post(sink, "/_bulk", bulk_body("runs", range(10)) + bulk_body("runs", range(4), "ffffffff"))
-    assert client.get("/_sink/runs/account?sent=10")["foreign"] == 4
-    other = client.get("/_sink/runs/account?sent=10&run=ffffffff")
-    assert (other["indexed"], other["lost"], other["foreign"]) == (4, 6, 10)
+def test_what_another_run_left_makes_up_for_no_loss(sink: Sink, client: EngineClient) -> None:
+    post(sink, "/_bulk", numbered("runs", range(1, 10)) + numbered("runs", range(4), run="041"))
+    assert checked(client, "runs", 10) == DeliveryCheck(1, 0, (0,), ())
 
 
-def test_an_account_adds_up_over_indices(sink: Sink, client: EngineClient) -> None:
-    post(sink, "/_bulk", bulk_body("days-1", range(60)) + bulk_body("days-2", range(50, 100)))
-    check = check_by_sink(client, "days-*", SentEvents((100,)))
-    assert (check.lost, check.duplicated) == (0, 10)
+def test_what_no_sender_reached_makes_up_for_no_loss(sink: Sink, client: EngineClient) -> None:
+    sent = [*range(1_010), *range(2_000, 2_500)]
+    post(sink, "/_bulk", numbered("senders", sent))
+    assert checked(client, "senders", 1_500, 10) == DeliveryCheck(0, 0, (), ())
+    assert checked(client, "senders", 1_500, 11) == DeliveryCheck(1, 0, (1_010,), ())
+    post(sink, "/_bulk", numbered("senders", [1_011]))
+    assert checked(client, "senders", 1_500, 11) == DeliveryCheck(1, 0, (1_010,), ())
+
+
+def test_a_check_adds_up_over_indices(sink: Sink, client: EngineClient) -> None:
+    post(sink, "/_bulk", numbered("days-1", range(60)) + numbered("days-2", range(50, 100)))
+    assert checked(client, "days-*", 100) == DeliveryCheck(0, 10, (), tuple(range(50, 60)))
+
+
+def test_each_output_is_checked_by_itself(sink: Sink, client: EngineClient) -> None:
+    """The second takes every other event, the third may have any."""
+    outputs = ((1, 1), (1, 0), (-1, -1))
+    first, second = [*range(9), 3], [0, 2, 4, 5, 6]
+    for output, numbers in enumerate((first, second, [1, 1, 1])):
+        post(sink, "/_bulk", numbered("outputs", numbers, output))
+    found = checked(client, "outputs", 10, outputs=outputs)
+    assert found == DeliveryCheck(2, 2, (9, 8), (3, 5))
 
 
 def test_a_filtered_reply_has_no_more_than_was_asked_for(sink: Sink) -> None:
@@ -262,15 +285,15 @@ def test_bulks_that_come_in_parallel_are_all_counted(sink: Sink, client: EngineC
     def work(worker: int) -> None:
         for turn in range(20):
             start = (worker * 20 + turn) * 100
-            post(sink, "/_bulk", bulk_body("parallel", range(start, start + 100)))
+            post(sink, "/_bulk", numbered("parallel", range(start, start + 100)))
 
     workers = [threading.Thread(target=work, args=(number,)) for number in range(6)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    check = client.get("/_sink/parallel/account?sent=12000")
-    assert (check["indexed"], check["lost"], check["duplicated"]) == (12_000, 0, 0)
+    assert indexed(client, "parallel") == 12_000
+    assert checked(client, "parallel", 12_000) == DeliveryCheck(0, 0, (), ())
 
 
 @pytest.mark.parametrize("query", ["", f"?filter_path={SHORT}"])

@@ -10,11 +10,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.lab.test_sink import SHORT, bulk_body, send
+from tests.lab.test_sink import SHORT, bulk_body, checked, numbered, send
 from tuner.engine.client import EngineClient
 from tuner.engine.counters import indexed, unfinished
-from tuner.engine.delivery import DeliveryCheck, FaultCount, arrived, check_by_sink, fault_counts
-from tuner.engine.numbering import SentEvents
+from tuner.engine.delivery import DeliveryCheck, FaultCount, arrived, fault_counts
 from tuner.errors import JobFailed
 from tuner.lab.faults import parse_fault
 from tuner.lab.sink import Sink
@@ -30,7 +29,7 @@ def faulty(*texts: str) -> Iterator[tuple[Sink, EngineClient]]:
 
 
 def bulk(sink: Sink, numbers: Sequence[int], path: str = "/_bulk") -> tuple[int, bytes]:
-    return send(sink, path, bulk_body("x", numbers))
+    return send(sink, path, numbered("x", numbers))
 
 
 @pytest.mark.parametrize("status", [401, 403, 413, 429, 500, 503])
@@ -42,9 +41,7 @@ def test_a_status_is_an_error_in_json_and_nothing_is_counted(status: int) -> Non
         assert error["status"] == status
         assert "items" not in error
         assert indexed(client, "x") == 20
-        assert check_by_sink(client, "x", SentEvents((40,))) == DeliveryCheck(
-            20, 0, tuple(range(10, 20)), ()
-        )
+        assert checked(client, "x", 40) == DeliveryCheck(20, 0, tuple(range(10, 20)), ())
         fault = f"status={status},after=2,times=2"
         assert fault_counts(client) == (FaultCount(fault, 10, 0), FaultCount(fault, 10, 0))
 
@@ -54,7 +51,7 @@ def test_by_default_the_fifth_request_goes_wrong_once() -> None:
         answers = [bulk(sink, [n]) for n in range(7)]
         assert [code for code, _ in answers] == [200] * 4 + [503] + [200] * 2
         assert answers[4][1].startswith(b"<html>")
-        assert check_by_sink(client, "x", SentEvents((7,))).missing == (4,)
+        assert checked(client, "x", 7).missing == (4,)
 
 
 @pytest.mark.parametrize("path", ["/_bulk", f"/_bulk?filter_path={SHORT}"])
@@ -67,7 +64,7 @@ def test_refused_documents_are_reported_and_not_counted(path: str) -> None:
         statuses = [item["index"]["status"] for item in parsed["items"]]
         assert statuses == [201, 201, 400, 201, 201, 429, 201, 201, 400, 201]
         assert parsed["items"][5]["index"]["error"]["type"] == "es_rejected_execution_exception"
-        assert check_by_sink(client, "x", SentEvents((10,))) == DeliveryCheck(3, 0, (2, 5, 8), ())
+        assert checked(client, "x", 10) == DeliveryCheck(3, 0, (2, 5, 8), ())
         assert fault_counts(client) == (FaultCount("errors,after=1,times=1", 10, 7),)
         assert json.loads(bulk(sink, range(10, 20), path)[1])["errors"] is False
 
@@ -119,7 +116,7 @@ def test_a_delay_is_slow_and_harmless() -> None:
         started = time.monotonic()
         assert bulk(sink, range(10))[0] == 200
         assert time.monotonic() - started >= 0.2
-        assert check_by_sink(client, "x", SentEvents((10,))) == DeliveryCheck(0, 0, (), ())
+        assert checked(client, "x", 10) == DeliveryCheck(0, 0, (), ())
         assert unfinished(client).bulk_bytes == 0
 
 
@@ -139,13 +136,13 @@ def test_one_event_is_dropped_and_one_doubled_and_both_are_answered_as_stored() 
         answer = json.loads(bulk(sink, range(10))[1])
         assert [item["index"]["status"] for item in answer["items"]] == [201] * 10
         assert indexed(client, "x") == 10
-        assert check_by_sink(client, "x", SentEvents((10,))) == DeliveryCheck(1, 1, (7,), (3,))
+        assert checked(client, "x", 10) == DeliveryCheck(1, 1, (7,), (3,))
         assert set(fault_counts(client)) == {
             FaultCount("drop-event=7,times=1", 1, 0),
             FaultCount("double-event=3,times=1", 1, 2),
         }
         bulk(sink, [7, 3])
-        assert check_by_sink(client, "x", SentEvents((10,))) == DeliveryCheck(0, 2, (), (3,))
+        assert checked(client, "x", 10) == DeliveryCheck(0, 2, (), (3,))
 
 
 def test_the_books_show_every_index_and_run() -> None:

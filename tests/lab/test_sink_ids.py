@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from tests.lab.test_sink import RUN, post
+from tests.lab.test_sink import STAMPED, checked, post
 from tuner.engine.client import EngineClient
-from tuner.engine.delivery import check_by_sink
-from tuner.engine.numbering import SentEvents
+from tuner.engine.delivery import FIELD, DeliveryCheck, first_number
 from tuner.lab.faults import parse_fault
 from tuner.lab.sink import Sink
 
@@ -18,7 +17,7 @@ def body(numbers: Sequence[int], operation: str = "create") -> bytes:
     lines = []
     for number in numbers:
         action = {operation: {"_index": "x", "_id": f"id-{number}"}}
-        document = {"message": f"run={RUN} seq={number:012d}"}
+        document = {FIELD: first_number(STAMPED, 0) + number}
         lines += [json.dumps(action), json.dumps(document)]
     return "".join(line + "\n" for line in lines).encode()
 
@@ -36,8 +35,7 @@ def test_creating_what_is_there_is_a_conflict_and_counts_once() -> None:
         second = post(sink, "/_bulk", body([1, 2, 2]))
         assert (statuses(first), first["errors"]) == ([201, 201], False)
         assert (statuses(second), second["errors"]) == ([409, 201, 409], True)
-        done = check_by_sink(client, "x", SentEvents((3,)))
-        assert (done.lost, done.duplicated) == (0, 0)
+        assert checked(client, "x", 3) == DeliveryCheck(0, 0, (), ())
         client.close()
 
 
@@ -53,5 +51,5 @@ def test_to_index_again_is_a_repetition() -> None:
         client = EngineClient(sink.url)
         for _ in range(2):
             assert statuses(post(sink, "/_bulk", body([0], "index")), "index") == [201]
-        assert check_by_sink(client, "x", SentEvents((1,))).duplicated == 1
+        assert checked(client, "x", 1) == DeliveryCheck(0, 1, (), (0,))
         client.close()

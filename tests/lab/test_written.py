@@ -15,8 +15,8 @@ from tuner.profile.model import Profile
 
 PUBLISHED = Path(__file__).parents[2] / "examples/published"
 EVENTS = 50_000
-TEXT = b"".join(b"<38>host tag: run=0123abcd seq=%012d text\n" % n for n in range(EVENTS))
-MARK = "run=0123abcd "
+TEXT = b"".join(b"<38>host tag: seq=%012d text\n" % n for n in range(EVENTS))
+PLACE = "/var/log/all.log"
 SQUEEZED = {
     "plain": TEXT,
     "gzip": gzip.compress(TEXT),
@@ -33,15 +33,17 @@ def profile_with(**places: object) -> Profile:
     return parse_profile(edit(text, changes), "p.yaml").profile
 
 
-def written(path: Path, data: bytes) -> WrittenFile:
+def written(folder: Path, data: bytes) -> WrittenFile:
+    path = Path(f"{folder}{PLACE}")
+    path.parent.mkdir(parents=True)
     path.write_bytes(data)
-    (found,) = written_files(profile_with(file=str(path)), MARK)
+    (found,) = written_files(profile_with(file=PLACE), folder)
     return found
 
 
 @pytest.mark.parametrize("kind", SQUEEZED)
 def test_every_event_is_counted_whatever_the_compression(tmp_path: Path, kind: str) -> None:
-    found = written(tmp_path / "all.log", SQUEEZED[kind])
+    found = written(tmp_path, SQUEEZED[kind])
     assert (found.output, found.events, found.text_bytes) == ("archive", EVENTS, len(TEXT))
     assert found.bytes == len(SQUEEZED[kind])
     assert (found.decompress_cpu_s is None) == (kind == "plain")
@@ -50,21 +52,19 @@ def test_every_event_is_counted_whatever_the_compression(tmp_path: Path, kind: s
 @pytest.mark.parametrize("kind", ["gzip", "zstd"])
 def test_a_file_that_is_cut_short_lacks_events(tmp_path: Path, kind: str) -> None:
     whole = SQUEEZED[kind]
-    assert written(tmp_path / "all.log", whole[: len(whole) // 2]).events < EVENTS
-
-
-def test_events_of_others_do_not_count(tmp_path: Path) -> None:
-    assert written(tmp_path / "all.log", TEXT.replace(b"0123abcd", b"ffffffff")).events == 0
+    assert written(tmp_path, whole[: len(whole) // 2]).events < EVENTS
 
 
 def test_files_by_a_property_count_together(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        (tmp_path / name).write_bytes(SQUEEZED["gzip"])
-    dyna = {"before": f"{tmp_path}/", "property": "hostname"}
-    (found,) = written_files(profile_with(file=None, dynaFile=dyna), MARK)
+    for name in ("by-host/a", "by-host/b/c", "other"):
+        path = tmp_path / "logs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(SQUEEZED["gzip"])
+    dyna = {"before": "/logs/by-", "property": "hostname"}
+    (found,) = written_files(profile_with(file=None, dynaFile=dyna), tmp_path)
     assert found.events == 2 * EVENTS
 
 
 def test_a_file_that_was_never_written_holds_nothing(tmp_path: Path) -> None:
-    (found,) = written_files(profile_with(file=str(tmp_path / "none.log")), MARK)
+    (found,) = written_files(profile_with(file=PLACE), tmp_path)
     assert (found.bytes, found.events) == (0, 0)

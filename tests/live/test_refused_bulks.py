@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab.test_sink_live import account
 from tests.live.outputs import bulks_to, lines, place, rendered_for_it, wait
 from tests.shipped import release_at_hand
 from tuner.engine.client import EngineClient
-from tuner.engine.delivery import DeliveryCheck, FaultCount, check_by_sink, fault_counts
-from tuner.engine.numbering import SentEvents
+from tuner.engine.delivery import DeliveryCheck, FaultCount, fault_counts
 from tuner.lab.faults import parse_fault
 from tuner.lab.sink import Sink
 from tuner.modules.refused_bulks import REFUSED_BULKS, Fate, RefusedBulk
@@ -100,17 +100,16 @@ def shipped(folder: Path, fault: str, **more: object) -> Outcome:
         if more.pop("retries", False):
             more["retryfailures"] = {"file": str(file)}
         output = bulks_to(sink.url, errorfile=str(errors), queue=QUEUE, **more)
-        sent = SentEvents((EVENTS,))
         with site.running([output], rendered_for_it()) as running:
             site.send(
                 b"<13>Nov 21 01:02:03 web1 app: run=0123abcd seq=%012d text" % number
                 for number in range(EVENTS)
             )
             quiet_s = HUNG_S if fault.startswith("hang") else QUIET_S
-            wait(lambda: _is_quiet(client, sent, quiet_s))
+            wait(lambda: _is_quiet(client, quiet_s))
             running.stop()
         outcome = Outcome(
-            check_by_sink(client, "syslog", sent),
+            account(client, "syslog", EVENTS),
             fault_counts(client),
             len(set(re.findall(r"seq=(\d{12})", "".join(lines(errors))))),
             len(set(re.findall(r"seq=(\d{12})", "".join(lines(file))))),
@@ -119,13 +118,13 @@ def shipped(folder: Path, fault: str, **more: object) -> Outcome:
     return outcome
 
 
-def _is_quiet(client: EngineClient, sent: SentEvents, quiet_s: float) -> bool:
+def _is_quiet(client: EngineClient, quiet_s: float) -> bool:
     """Whether the fault struck and then nothing arrives for so long."""
-    before = (check_by_sink(client, "syslog", sent), len(fault_counts(client)))
+    before = (account(client, "syslog", EVENTS), len(fault_counts(client)))
     deadline = time.monotonic() + quiet_s
     while time.monotonic() < deadline:
         time.sleep(0.05)
-        if (check_by_sink(client, "syslog", sent), len(fault_counts(client))) != before:
+        if (account(client, "syslog", EVENTS), len(fault_counts(client))) != before:
             return False
     return before[1] > 0
 

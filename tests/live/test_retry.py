@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab.test_sink_live import account
 from tests.live.engines import running
 from tests.profile.examples import SMALL
 from tests.shipped import ROOT, at_hand
 from tuner.engine.client import EngineClient, at, number_at
-from tuner.engine.delivery import check_by_sink, fault_counts
-from tuner.engine.numbering import SentEvents
+from tuner.engine.delivery import fault_counts
 from tuner.engines.release import Release
 from tuner.host.process import wait_until
 from tuner.lab.engine import SinkEngine
@@ -114,12 +114,12 @@ def test_the_sink_refuses_every_third_for_a_while(tmp_path: Path) -> None:
         ours.send(range(EVENTS))
 
         def settled() -> bool:
-            done = check_by_sink(client, "syslog", SentEvents((EVENTS,)))
+            done = account(client, "syslog", EVENTS)
             return EVENTS - done.lost + len(ours.given_up()) == EVENTS
 
         assert wait_until(settled, TIMEOUT_S)
         time.sleep(2)
-        done, given_up = check_by_sink(client, "syslog", SentEvents((EVENTS,))), ours.given_up()
+        done, given_up = account(client, "syslog", EVENTS), ours.given_up()
         assert len(fault_counts(client)) == 6
         assert 0 < len(given_up) < EVENTS / 6
         assert done.lost == len(given_up)
@@ -138,11 +138,9 @@ def test_what_was_stored_before_the_connection_broke_is_not_stored_twice(tmp_pat
         client = EngineClient(sink.url)
         client.request("PUT", "/syslog", {})
         ours.send(range(EVENTS))
-        assert wait_until(
-            lambda: check_by_sink(client, "syslog", SentEvents((EVENTS,))).lost == 0, TIMEOUT_S
-        )
+        assert wait_until(lambda: account(client, "syslog", EVENTS).lost == 0, TIMEOUT_S)
         time.sleep(1)
-        assert check_by_sink(client, "syslog", SentEvents((EVENTS,))).duplicated == 0
+        assert account(client, "syslog", EVENTS).duplicated == 0
         assert ours.given_up() == Counter()
         client.close()
 

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from tests.safety.invariants import Json, get
+from tests.safety.invariants import Json
 from tests.shipped import ROOT, at_hand
 from tuner.engine import owned
 from tuner.engine.client import EngineClient
+from tuner.engine.delivery import arrived
 from tuner.lab.engine import SinkEngine
 from tuner.lab.faults import parse_fault
 from tuner.lab.lab import Lab, lab_of, new_run_id
@@ -61,9 +62,9 @@ def books() -> Iterator[list[Json]]:
     kept: list[Json] = []
 
     def remove(client: EngineClient, owner: owned.Owner, prefix: str) -> None:
-        for index in get(client.url, "/_sink/books")["indices"]:
-            distinct = sum(one["distinct"] for one in index["runs"].values())
-            kept.append({"documents": index["documents"], "distinct": distinct})
+        for index in arrived(client):
+            distinct = sum(one.events for one in index.runs)
+            kept.append({"documents": index.documents, "distinct": distinct})
         owned.remove(client, owner, prefix)
 
     with patch.object(pipeline, "remove", remove):

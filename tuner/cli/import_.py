@@ -108,7 +108,7 @@ def _described(profile: Profile) -> _Described:
         bound = require_bindable(profile, profile.release.rsyslog)
     except Refused as refused:
         return _Described([f"A lab cannot measure it: {refused}"], {"unmeasured": str(refused)})
-    kept, replaced = profile.base.kept, bound.script.replaced if bound.script else ()
+    kept, replaced = profile.base.kept, bound.copy.replaced
     fields = {
         "tunable": tunable_objects(profile, kept),
         "replaced": [vars(one.origin) | {"what": one.what, "used": one.used} for one in replaced],

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.engine.delivery import DeliveryCheck, Expectation, check_arrivals, joined
+from tuner.engine.delivery import (
+    ArrivedRun,
+    DeliveryCheck,
+    Expectation,
+    check_arrivals,
+    joined,
+)
 from tuner.engine.numbering import FIELD, SentEvents
 
 Numbers = NDArray[np.int64]
@@ -56,7 +61,6 @@ class Tally:
 
     def __init__(self) -> None:
         self.counts: Counts = np.zeros(1 << 16, dtype=np.uint16)
-        self.arrivals = 0
 
     def add(self, numbers: Numbers) -> None:
         """Count arrivals."""
@@ -68,7 +72,6 @@ class Tally:
             grown[: len(self.counts)] = self.counts
             self.counts = grown
         np.add.at(self.counts, numbers, 1)
-        self.arrivals += len(numbers)
 
     @property
     def sent(self) -> int:
@@ -86,23 +89,7 @@ class Tally:
         return {int(first): int(total) for first, total in zip(firsts, totals, strict=True)}
 
 
-@dataclass(frozen=True)
-class TallyCheck:
-    """What became of the events of one run; lists name the first ten numbers.
-
-    `indexed` counts their arrivals, `foreign` all other documents.
-    """
-
-    indexed: int
-    distinct: int
-    lost: int
-    duplicated: int
-    missing: tuple[int, ...]
-    doubled: tuple[int, ...]
-    foreign: int
-
-
-def check_expected_tallies(
+def check_tallies(
     tallies: Sequence[Sequence[Tally]], sent: SentEvents, expectation: Expectation
 ) -> DeliveryCheck:
     """Check the tallies of each output against what is expected of it."""
@@ -121,17 +108,8 @@ def arrived(tallies: Iterable[Tally], sent: SentEvents) -> Numbers:
     return times
 
 
-def check_tallies(tallies: Iterable[Tally], documents: int, sent: SentEvents) -> TallyCheck:
-    """Check the tallies of one run against what was sent; `documents` is all that arrived."""
-    check = check_arrivals(arrived(tallies, sent), sent)
-    distinct = sent.total - check.lost
-    indexed = distinct + check.duplicated
-    return TallyCheck(
-        indexed=indexed,
-        distinct=distinct,
-        lost=check.lost,
-        duplicated=check.duplicated,
-        missing=check.missing,
-        doubled=check.doubled,
-        foreign=documents - indexed,
-    )
+def arrived_run(run: bytes, tally: Tally) -> ArrivedRun:
+    """What arrived of a run, with its highest number for the last one sent."""
+    sent = SentEvents((tally.sent,))
+    check = check_arrivals(arrived([tally], sent), sent)
+    return ArrivedRun(run.decode(), sent.total - check.lost, check)

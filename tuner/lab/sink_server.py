@@ -219,22 +219,13 @@ def _delete_template(store: Store, _request: HttpRequest, name: str) -> Reply:
 
 
 def _check_delivery(store: Store, request: HttpRequest, name: str) -> Reply:
-    counts = request.query.get("sent", "0").split(",")
-    sent = SentEvents(tuple(map(int, counts)))
-    run = request.query.get("run")
-    return json_reply(
-        asdict(store.check_delivery(name, sent, None if run is None else run.encode()))
-    )
-
-
-def _check_expected(store: Store, request: HttpRequest, name: str) -> Reply:
     body = _body(request)
     sent, expected = body.get("sent"), body.get("expected")
     if not isinstance(sent, list) or not isinstance(expected, list):
         raise ValueError("the body must have sent and expected, two lists")
     wanted = Expectation(tuple(tuple(map(int, one)) for one in expected))
     counts = SentEvents(tuple(map(int, sent)))
-    return json_reply(asdict(store.check_expected(name, counts, str(body.get("run")), wanted)))
+    return json_reply(asdict(store.check_delivery(name, counts, str(body.get("run")), wanted)))
 
 
 def _arrived(store: Store, request: HttpRequest, name: str) -> Reply:
@@ -284,8 +275,7 @@ _ROUTES = (
     _route("GET HEAD", "/_cat/health", _cat_health),
     _route("GET", "/_cat/indices(?:/NAME)?", _cat_indices),
     _route("GET", "/_cluster/health", _health),
-    _route("GET", "/_sink/NAME/account", _check_delivery),
-    _route("POST", "/_sink/NAME/account", _check_expected),
+    _route("POST", "/_sink/NAME/account", _check_delivery),
     _route("GET", "/_sink/NAME/arrived", _arrived),
     _route("GET", "/_sink/NAME/numbers", _numbers),
     _route("GET", "/_sink/NAME/sample", _sample),

@@ -6,22 +6,15 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from itertools import starmap
 
 import numpy as np
 
-from tuner.engine.delivery import DeliveryCheck, Expectation
+from tuner.engine.delivery import Arrived, DeliveryCheck, Expectation
 from tuner.engine.numbering import FIRST_OUTPUT, SentEvents
 from tuner.engine.sampled import SAMPLE
 from tuner.lab.faults import Fault
-from tuner.lab.sink_delivery import (
-    Tally,
-    TallyCheck,
-    arrived,
-    check_expected_tallies,
-    check_tallies,
-    identities,
-)
+from tuner.lab.sink_delivery import Tally, arrived, arrived_run, check_tallies, identities
 from tuner.lab.sink_faults import FaultInjector
 
 # The routes as Elasticsearch names them.
@@ -190,15 +183,6 @@ class SinkIndex:
         self.created: set[str] = set()
 
 
-@dataclass(frozen=True)
-class IndexArrivals:
-    """What arrived in one index: all documents, and the delivery check of each run."""
-
-    index: str
-    documents: int
-    runs: dict[str, TallyCheck]
-
-
 class Store:
     """All indices and templates of the sink; its methods may be called from any thread."""
 
@@ -257,27 +241,14 @@ class Store:
                     raise Missing(item)
             return [self._indices[name] for name in sorted(self._indices) if matches(name, pattern)]
 
-    def check_delivery(self, pattern: str, sent: SentEvents, run: bytes | None) -> TallyCheck:
-        """Check a run, by default the one that most documents belong to."""
-        indices = self.indices(pattern)
-        with self._lock:
-            arrivals: dict[bytes, int] = {}
-            for index in indices:
-                for name, tally in index.tallies.items():
-                    arrivals[name] = arrivals.get(name, 0) + tally.arrivals
-            if run is None:
-                run = max(arrivals, key=lambda name: arrivals[name], default=b"")
-            tallies = [index.tallies[run] for index in indices if run in index.tallies]
-            return check_tallies(tallies, sum(index.documents for index in indices), sent)
-
-    def check_expected(
+    def check_delivery(
         self, pattern: str, sent: SentEvents, run: str, expectation: Expectation
     ) -> DeliveryCheck:
         """Check a run whose documents carry their output, each against what is expected of it."""
         with self._lock:
             outputs = range(len(expectation.outputs))
             tallies = [self._tallies(pattern, run, output) for output in outputs]
-            return check_expected_tallies(tallies, sent, expectation)
+            return check_tallies(tallies, sent, expectation)
 
     def arrived(self, pattern: str, run: str, output: int, count: int) -> list[int]:
         """How often each of the first events of a run came by an output."""
@@ -306,21 +277,12 @@ class Store:
                 found.update(tally.blocks(width))
         return dict(found)
 
-    def arrivals(self) -> list[IndexArrivals]:
-        """Check every run of every index, taking its highest number for the last one sent."""
+    def arrivals(self) -> list[Arrived]:
+        """Everything that was counted, by index."""
         with self._lock:
             return [
-                IndexArrivals(
-                    index=index.name,
-                    documents=index.documents,
-                    runs={
-                        run.decode(): check_tallies(
-                            [tally], tally.arrivals, SentEvents((tally.sent,))
-                        )
-                        for run, tally in index.tallies.items()
-                    },
-                )
-                for index in self._indices.values()
+                Arrived(one.name, one.documents, tuple(starmap(arrived_run, one.tallies.items())))
+                for one in self._indices.values()
             ]
 
     def put_template(self, name: str, body: JSON, *, must_be_new: bool) -> None:
