@@ -206,11 +206,21 @@ def test_a_lab_measures_a_rolling_alias_as_an_index_and_says_so() -> None:
     } <= told
 
 
-def test_a_data_stream_and_a_pipeline_are_what_a_lab_lacks_and_said() -> None:
-    told = set(map(str, bound(STREAM).substitutions))
-    assert any(one.startswith(f"{INDEX}.data_stream: ") for one in told)
-    told = set(map(str, bound({f"{SETTINGS}.default_pipeline": "geoip"}).substitutions))
-    assert f"{SETTINGS}.default_pipeline: geoip -> none" in told
+def test_a_lab_measures_a_data_stream_as_an_index_and_says_so() -> None:
+    """A trial cannot remove a data stream."""
+    found = bound(STREAM)
+    told = {str(one) for one in found.substitutions}
+    assert {
+        f"{INDEX}.data_stream: logs-syslog-default -> none",
+        f"{INDEX}.name: none -> rsyslog-tune-abc-t1-logs-syslog-default",
+    } <= told
+
+
+@pytest.mark.parametrize("name", ["default_pipeline", "final_pipeline"])
+def test_a_lab_leaves_out_ingest_pipelines_and_says_so(name: str) -> None:
+    """It has none of that name, and would refuse every document."""
+    found = bound({f"{SETTINGS}.{name}": "geoip"})
+    assert f"{SETTINGS}.{name}: geoip -> none" in {str(one) for one in found.substitutions}
 
 
 def test_nothing_is_kept_only_to_measure_the_ceiling() -> None:
