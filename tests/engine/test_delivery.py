@@ -20,6 +20,7 @@ from tuner.engine.delivery import (
     check_by_identity,
     check_by_sink,
     fault_counts,
+    numbers_of,
 )
 from tuner.engine.numbering import FIELD, SentEvents
 from tuner.measure.measurement import Delivery
@@ -137,7 +138,7 @@ def documents(expectation: Expectation, sent: SentEvents) -> list[int]:
     return [
         key(output, int(number))
         for output in range(len(expectation.outputs))
-        for number, times in zip(sent.numbers, expectation.of_events(output, sent), strict=True)
+        for number, times in zip(numbers_of(sent), expectation.of_events(output, sent), strict=True)
         for _ in range(max(0, int(times)))
     ]
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from tuner.engine.searchable import searchable
 
 from tuner.engine.client import JSON, EngineClient
-from tuner.engine.delivery import FIELD, first_number
+from tuner.engine.delivery import searchable
+from tuner.engine.numbering import FIELD, first_number
 
 RUN = "042"
 

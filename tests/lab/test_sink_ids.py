@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from tests.lab.test_sink import STAMPED, checked, post
 from tuner.engine.client import EngineClient
-from tuner.engine.delivery import FIELD, DeliveryCheck, first_number
+from tuner.engine.delivery import DeliveryCheck
+from tuner.engine.numbering import FIELD, first_number
 from tuner.lab.faults import parse_fault
 from tuner.lab.sink import Sink
 

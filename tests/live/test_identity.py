@@ -13,6 +13,7 @@ from tuner.engine.delivery import (
     DeliveryCheck,
     Expectation,
     check_by_identity,
+    numbers_of,
     searchable,
 )
 from tuner.engine.numbering import FIELD, MAPPING, SentEvents, first_number
@@ -98,7 +99,7 @@ def test_a_batch_lost_and_a_batch_doubled_twice_are_counted(index: EngineClient)
 
 
 OF_TWO = SentEvents((40_500, 2_010))
-NUMBERS = OF_TWO.numbers.tolist()
+NUMBERS = numbers_of(OF_TWO).tolist()
 
 
 @pytest.mark.parametrize("name", [INDEX, SPREAD])

@@ -63,7 +63,7 @@ def test_an_event_of_any_input_that_is_lost_or_doubled_is_named(output: int) -> 
         for one in each:
             store.add("x", one)
         run = str(BEGINS_S // 1000)[-3:]
-        check = store.check_expected("x", SentEvents((count,)), run, expectation)
+        check = store.check_delivery("x", SentEvents((count,)), run, expectation)
         return check.lost, check.duplicated, (*check.missing, *check.doubled)
 
     whole = came(count)
