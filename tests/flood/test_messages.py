@@ -349,8 +349,9 @@ def test_the_time_of_a_message_may_be_its_number() -> None:
     lines = taken(Messages(STAMPED), 2_500, most=77).splitlines()
     for number, line in enumerate(lines):
         time_text = line[line.index(b">") + 1 :].split(b" ")[0].decode()
-        micros = datetime.fromisoformat(time_text).timestamp() * 1e6
-        assert round(micros) == 1_790_000_000 * 10**6 + number
+        micros = round(datetime.fromisoformat(time_text).timestamp() * 1e6)
+        assert micros == 1_790_000_000 * 10**6 + number
+        assert str(micros)[-12:] == f"{STAMPED.stamped_run}{number:09}"
         assert b"seq=" not in line
 
 
