@@ -13,8 +13,8 @@ from tuner.engines.release import Engine
 from tuner.errors import BadProfile, Refused
 from tuner.host.usage import memory_bytes
 from tuner.lab.bind import Bound, bind
-from tuner.lab.copy import Site
 from tuner.lab.nodes import nodes_here, plan_for
+from tuner.lab.site import Site
 from tuner.lint.load import parse_profile
 from tuner.schema.units import size_bytes
 

@@ -10,7 +10,8 @@ import pytest
 from tests.lab.test_bind import SITE as BOUND_SITE
 from tests.profile.test_base import CONF, TEMPLATE, loaded, with_template
 from tuner.errors import Refused
-from tuner.lab.copy import LabCopy, Purpose, Site, copied
+from tuner.lab.copy import LabCopy, Purpose, copied
+from tuner.lab.site import Site
 from tuner.profile.bind_inputs import bind_inputs
 from tuner.rainerscript.printing import printed
 

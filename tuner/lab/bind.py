@@ -11,7 +11,8 @@ from pydantic import BaseModel
 
 from tuner.engines.given_template import GivenTemplate
 from tuner.errors import Refused
-from tuner.lab.copy import LEFT_OUT, LabCopy, Purpose, Site, copied
+from tuner.lab.copy import LEFT_OUT, LabCopy, Purpose, copied
+from tuner.lab.site import Site
 from tuner.lint.rules.releases import inputs_too_new
 from tuner.modules.input import Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput

@@ -17,7 +17,6 @@ from tuner.engines.release import Engine
 from tuner.errors import TuneError, Unreachable
 from tuner.host.programs import rsyslog_version
 from tuner.lab.bind import Bound, bind, first_ports, port_counts
-from tuner.lab.copy import Site
 from tuner.lab.engine import AttachedEngine, LabEngine, LabNodes, SinkEngine
 from tuner.lab.faults import Fault
 from tuner.lab.leftovers import alive, forget
@@ -27,6 +26,7 @@ from tuner.lab.ports import free_ports
 from tuner.lab.probe import Probe
 from tuner.lab.receiver import RECEIVER_PORTS
 from tuner.lab.sink import Sink
+from tuner.lab.site import Site
 from tuner.modules.input import LOOPBACK
 from tuner.profile.model import Profile
 from tuner.render.templates import Templates
