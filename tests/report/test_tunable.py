@@ -30,9 +30,8 @@ def described(folder: Path, text: str) -> tuple[list[str], Sequence[TunableObjec
     conf = folder / "rsyslog.conf"
     profile = parse_profile(on_top_of(str(conf), "p", "8.2302"), "p.yaml").profile
     assert profile.base is not None
-    script = require_bindable(profile, "8.2302").script
-    assert script is not None
-    lines = page(profile, profile.base.kept, script.replaced)
+    copy = require_bindable(profile, "8.2302").copy
+    lines = page(profile, profile.base.kept, copy.replaced)
     here = f"{conf}:"
     return [one.replace(here, "") for one in lines], tunable_objects(profile, profile.base.kept)
 
@@ -54,7 +53,7 @@ def test_what_a_lab_leaves_out_or_replaces_is_listed_with_its_place(tmp_path: Pa
         "  1:1: module imuxsock",
         "  3:32: module omkafka",
         "  5:1: input imudp",
-        "  8:3: an action with pipelineName: a lab has no ingest pipelines",
+        "  8:3: pipelineName, of which a lab has none",
         "  10:3: action omkafka",
     ]
     assert lines[replaced + 1 : -1] == ["  9:3: action omfwd: to a receiver of the lab"]

@@ -197,8 +197,8 @@ def check_of(answer: object) -> DeliveryCheck:
     )
 
 
-def _numbers(listed: object) -> tuple[int, ...]:
-    return tuple(item for item in list_at(listed) if isinstance(item, int))
+def _numbers(answer: object, name: str) -> tuple[int, ...]:
+    return tuple(item for item in list_at(answer, name) if isinstance(item, int))
 
 
 # Each is read by going through all documents, and has 1 % more or less than its share.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tuner.lab.base_script import LEFT_OUT, Replaced
+from tuner.lab.copy import LEFT_OUT, Replaced
 from tuner.profile.base import KeptBase
 from tuner.profile.model import Profile
 from tuner.profile.names import full_name
