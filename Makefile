@@ -116,7 +116,7 @@ bench: setup
 mutants: setup
 	$(BIN)/python -m tests.mutants
 
-# Hours, too: hostile profiles, and configurations that were changed at random.
+# Hours, too: hostile profiles, changes of generated configurations, and damaged ones.
 fuzz: $(VENV)/.ready
 	$(BIN)/pytest -m fuzz
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.generated import Grammar
+from tests.rainerscript.grammar import Grammar
 from tests.rainerscript.test_bounds import LISTED, everything, loaded
 
 FROM = int(os.environ.get("FUZZ_FROM", "0"))
