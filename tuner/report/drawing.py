@@ -39,9 +39,6 @@ class Colour(Enum):
     PAPER = "#fefefe"
 
 
-# A label that lines pass behind.
-ON_PAPER = {"facecolor": Colour.PAPER.value, "edgecolor": "none", "pad": 1.0}
-
 _SAME: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "rsyslog-tune",

@@ -35,7 +35,7 @@ def report_markdown(report: Report) -> str:
     """The first screen and all sections; what is below the first screen is folded, as GitHub and
     GitLab show it in a merge request."""
     first = list(_first(report.first))
-    sections = [*_numbers(report.first), *_sections(report.sections)]
+    sections = [_plain(report.first.about), *_sections(report.sections)]
     if report.leading is not None:
         first += _sections([report.leading])
         sections = [f"<details><summary>{_BELOW}</summary>", *sections, "</details>"]
@@ -53,12 +53,6 @@ def _first(first: FirstScreen) -> Iterator[str]:
     yield from map(_plain, first.remarks)
     for caution in first.cautions:
         yield from _caution(caution)
-
-
-def _numbers(first: FirstScreen) -> Iterator[str]:
-    if first.numbers:
-        yield _list(map(str, first.numbers))
-    yield _plain(first.about)
 
 
 def _caution(caution: Caution) -> Iterator[str]:

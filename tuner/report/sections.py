@@ -177,9 +177,6 @@ class Number:
     detail: str
     is_bad: bool = False
 
-    def __str__(self) -> str:
-        return f"{self.name}: {self.value} ({self.detail})"
-
 
 @dataclass(frozen=True)
 class FirstScreen:
