@@ -13,12 +13,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import process_time
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from tests.search.simulated import PACE, START_S, Rack, rack, setup
+from tests.search.simulated import PACE, START_S, Rack, changed, rack, setup
 from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
 from tuner.search.farm import Lost
@@ -66,7 +66,7 @@ def main() -> None:
     first: float | None = None
     for count in options.machines:
         world = BusyRack(rack(count, overhead_s=OVERHEAD_S).worlds, now_s=START_S)
-        asked = replace(setup(world, name="default"), budget_s=options.budget, pace=PACE)
+        asked = changed(setup(world, name="default"), seconds=options.budget, pace=PACE)
         world.begin()
         trials = [one for one in Search(Runner(asked)).run() if isinstance(one, Trial)]
         per_hour = len(trials) * 3600 / max(one.ended_s for one in trials)

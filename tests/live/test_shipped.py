@@ -28,7 +28,7 @@ from tuner.lab.lab import attached_lab, new_run_id, sink_lab
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
-from tuner.measure.content import Span, differences, read_as
+from tuner.measure.content import EventTime, differences, read_as
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.trial import run_trial
 from tuner.modules.tls import Certificates
@@ -165,7 +165,7 @@ def test_a_data_stream_gets_the_documents(release: Release, tmp_path: Path) -> N
             daemon.stop(5.0)
     event = read_as(LINE, "rfc3164", profile.inputs[0])
     year = datetime.now(UTC).year
-    span = Span(datetime(year - 1, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC))
+    span = EventTime(datetime(year - 1, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC))
     fields = fields_of(profile.measured)
     assert differences(fields, event, document, span) == ()
     assert isinstance(mapping, dict)

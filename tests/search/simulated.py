@@ -33,7 +33,7 @@ from tuner.search.journal import NAME, journal, read, recorded, reopened
 from tuner.search.record import Ended, Intent, record_of
 from tuner.search.runner import Runner
 from tuner.search.search import Search
-from tuner.search.setup import Setup
+from tuner.search.setup import Budget, Candidates, Listener, Past, Rules, Setup
 from tuner.search.strategies import strategy
 from tuner.search.study import Asked, Axis, Changes, Ending, Note, Phase, Session, Step, Study
 from tuner.space.knob import Level
@@ -266,17 +266,26 @@ def rack(count: int, **kinds: object) -> Rack:
 def setup(world: World | Rack, *, seed: int = 1, name: str = "random") -> Setup:
     """A search of this world without a journal."""
     return Setup(
-        knobs=knobs(PROFILE),
-        candidate=lambda _: PROFILE,
-        is_valid=CHECKER.is_valid,
+        candidates=Candidates(knobs(PROFILE), lambda _: PROFILE, CHECKER.is_valid),
         farm=world.farm,
         strategy=lambda space, sigma: strategy(name, space, seed, sigma),
-        clock=lambda: world.now_s,
-        budget_s=BUDGET_S,
-        pace=PACE,
         rng=random.Random(seed),
-        limits=ASKED.limits,
+        budget=Budget(BUDGET_S, lambda: world.now_s, PACE),
+        rules=Rules(ASKED.limits),
     )
+
+
+def changed(asked: Setup, **parts: object) -> Setup:
+    """A search with other parts, each in that of it which has one of the name."""
+    for name, value in parts.items():
+        groups = ("candidates", "budget", "rules", "past", "listener")
+        group = next((one for one in groups if hasattr(getattr(asked, one), name)), None)
+        if group is None:
+            asked = replace(asked, **{name: value})  # type: ignore[arg-type]
+        else:
+            noun = replace(getattr(asked, group), **{name: value})
+            asked = replace(asked, **{group: noun})
+    return asked
 
 
 def unheard(_search: Search, _step: Step) -> None:
@@ -301,11 +310,8 @@ def search(
         lines.write(session)
         asked = replace(
             setup(world, seed=seed + len(known), name=name),
-            begins=lambda asked: lines.write(Intent(asked, world.now_s)),
-            ended=lines.write,
-            known=known,
-            lost=record.lost,
-            deadly=record.deadly,
+            past=Past(known, record.lost, record.deadly),
+            listener=Listener(lambda asked: lines.write(Intent(asked, world.now_s)), lines.write),
         )
         searching = Search(Runner(asked))
         ending = Ending.FAILED

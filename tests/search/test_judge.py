@@ -26,7 +26,7 @@ from tuner.measure.measurement import (
 from tuner.measure.paired import Comparison
 from tuner.search.pairs import compared, gains_of, machines_of, pairs_of
 from tuner.search.study import BASELINE, Axis, Changes, Ending, Phase, Study, Trial
-from tuner.search.verdict import Claim, Verdict, earlier_points, judge, losses, outcome_of
+from tuner.search.verdict import Claim, Verdict, confirmed_runs, earlier_points, judge, losses
 from tuner.space.knobs import knobs
 
 WORKERS = "outputs[logs].queue.workerThreads"
@@ -343,17 +343,17 @@ def test_a_search_is_compared_by_what_it_confirmed() -> None:
         Trial(90 + at, Phase.CHECK, changes, "", PLAN, paced(p99_s=p99_s), 0.0, ended_s=10.0)
         for at, (changes, p99_s) in enumerate([(BEST, 1.0), (BEST, 2.0), (BASELINE, 3.0)])
     ]
-    won = outcome_of(study_of(pairs(6, 1.2), *checks), "runs/a")
+    won = confirmed_runs(study_of(pairs(6, 1.2), *checks), "runs/a")
     assert won.improved
     assert [one.eps for one in won.written] == [run(5e4, n).eps for n in range(1, 7)]
     assert [one.eps for one in won.confirmed] == [run(6e4, n + 1).eps for n in range(1, 7)]
     assert won.freshness is checks[1].outcome
-    none = outcome_of(study_of(pairs(6, 1.0), *checks), "runs/a")
+    none = confirmed_runs(study_of(pairs(6, 1.0), *checks), "runs/a")
     assert (none.improved, none.confirmed) == (False, none.written)
     assert none.freshness is checks[2].outcome
-    assert outcome_of(study_of(pairs(6, 1.2)), "runs/a").freshness is None
+    assert confirmed_runs(study_of(pairs(6, 1.2)), "runs/a").freshness is None
     with pytest.raises(JobFailed, match="runs/a holds no confirmed pairs to compare: no improve"):
-        outcome_of(study_of(pairs(3, 1.2)), "runs/a")
+        confirmed_runs(study_of(pairs(3, 1.2)), "runs/a")
 
 
 SIZES: Changes = (("main_queue.size", 50_000),)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -13,7 +12,7 @@ import pytest
 
 from tests.measure.factory import failed
 from tests.measure.paced import paced
-from tests.search.simulated import BUDGET_S, START_S, WORKERS, World, search, setup
+from tests.search.simulated import BUDGET_S, START_S, WORKERS, World, changed, search, setup
 from tuner.errors import Interrupted, JobFailed
 from tuner.measure.enough import FEWEST_PAIRS
 from tuner.measure.measurement import Failure, TrialPlan
@@ -160,7 +159,7 @@ def test_a_point_is_fresh_by_its_own_run_at_a_fixed_rate_whatever_came_after_it(
               per_second=1000.0, ended_s=1.0)
         for number, (changes, outcome) in enumerate(checked)
     )  # fmt: skip
-    runner = Runner(replace(setup(World(START_S)), known=known))
+    runner = Runner(changed(setup(World(START_S)), trials=known))
     for changes, is_fresh in ((POINT, True), (other, False)):
         asking = Ascent(runner, cast(Climb, None)).is_fresh(changes)
         with pytest.raises(StopIteration) as ended:

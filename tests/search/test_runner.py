@@ -12,7 +12,9 @@ from tests.search.simulated import (
     PROFILE,
     START_S,
     WORKERS,
+    Rack,
     World,
+    changed,
     rack,
     setup,
 )
@@ -56,8 +58,8 @@ def trial(
 
 def runner(*known: Trial, at_s: float = 100.0, labs: int = 1, **more: object) -> Runner:
     """One that knows these trials, so many seconds after the beginning."""
-    world: World | object = World(at_s) if labs == 1 else replace(rack(labs), now_s=at_s)
-    return Runner(replace(setup(world), known=known, **more))  # type: ignore[arg-type]
+    world: World | Rack = World(at_s) if labs == 1 else replace(rack(labs), now_s=at_s)
+    return Runner(changed(setup(world), trials=known, **more))
 
 
 def test_of_two_sides_the_one_whose_node_settings_run_goes_first() -> None:
@@ -95,7 +97,7 @@ def test_what_is_measured_are_the_changes_or_of_a_baseline_with_its_repairs_thos
         made.append(changes)
         return PROFILE
 
-    of = runner(repairs=repairs, candidate=candidate)
+    of = runner(repairs=repairs, profile=candidate)
     asked = Asked(0, Phase.SEARCH, BEST, "", PLAN)
     for one in (asked, replace(asked, changes=BASELINE, repaired=True)):
         assert of.machines.candidate(one) is PROFILE
@@ -216,7 +218,7 @@ def test_what_happens_is_kept_and_told() -> None:
     fate = {-1: (1.0, Lost("it died", is_gone=True))}
     world = replace(labs, fate=lambda one: fate.pop(one.number, None), now_s=START_S)
     heard: list[object] = []
-    of = Runner(replace(setup(world), ended=heard.append))
+    of = Runner(changed(setup(world), ended=heard.append))
     asked = Asked(0, Phase.SEARCH, BEST, "", PLAN)
     left = [lambda _: of.trial(asked) for _ in range(2)]
     steps = list(of.run(lambda _: left.pop() if left else None))

@@ -19,6 +19,7 @@ from tests.search.simulated import (
     Levels,
     World,
     by_workers,
+    changed,
     setup,
     workers_in,
 )
@@ -85,15 +86,15 @@ def run(
     refuse_noise: float = math.inf,
 ) -> Study:
     checker = Checker(loaded())
-    asked = replace(
+    asked = changed(
         setup(world, name=name),
-        candidate=checker.profile,
+        profile=checker.profile,
         is_valid=checker.is_valid,
-        budget_s=budget_s,
+        seconds=budget_s,
         pace=NODE_PACE,
         effects=effects,
         limits=limits,
-        earlier=earlier,
+        searches=earlier,
         refuse_noise=refuse_noise,
     )
     header = replace(HEADER, profile_text=TEXT, budget_s=budget_s, limits=limits)
@@ -211,9 +212,9 @@ def struck(
     """A search in which some runs fail."""
     world = world or calm(0.15)
     farm = FarmOfOne(Striking(world, strike).measure)
-    asked = replace(
+    asked = changed(
         setup(world, name=name), farm=farm,
-        budget_s=budget_s, pace=NODE_PACE, limits=LIMITS, effects=effects,
+        seconds=budget_s, pace=NODE_PACE, limits=LIMITS, effects=effects,
     )  # fmt: skip
     trials = tuple(step for step in Search(Runner(asked)).run() if isinstance(step, Trial))
     header = replace(HEADER, profile_text=TEXT, budget_s=budget_s, limits=LIMITS)
@@ -408,10 +409,10 @@ def repairing(
             measured_as.append((asked, profile))
         return world.measure(asked, profile)
 
-    asked = replace(
-        setup(world, name="default"), candidate=checker.profile, is_valid=checker.is_valid,
-        farm=FarmOfOne(measure), budget_s=900.0, pace=NODE_PACE, limits=LIMITS, repairs=REPAIR,
-        known=known,
+    asked = changed(
+        setup(world, name="default"), profile=checker.profile, is_valid=checker.is_valid,
+        farm=FarmOfOne(measure), seconds=900.0, pace=NODE_PACE, limits=LIMITS, repairs=REPAIR,
+        trials=known,
     )  # fmt: skip
     steps = list(Search(Runner(asked)).run())
     header = replace(HEADER, profile_text=TEXT, budget_s=900.0, limits=LIMITS)
@@ -560,7 +561,7 @@ def test_on_a_noisy_machine_it_says_what_that_costs_in_pairs() -> None:
 
 def test_a_machine_noisier_than_allowed_is_refused_before_a_candidate_is_measured() -> None:
     world = replace(calm(0.1), noise=0.3)
-    runner = Runner(replace(setup(world), refuse_noise=0.1))
+    runner = Runner(changed(setup(world), refuse_noise=0.1))
     with pytest.raises(Refused, match=r"baseline noise is .* --refuse-noise allows 10.0%"):
         list(Search(runner).run())
     assert {trial.phase for trial in runner.trials} == {Phase.WARM_UP, Phase.CALIBRATE}

@@ -6,12 +6,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tuner.measure.content import Span, differences
+from tuner.measure.content import EventTime, differences
 from tuner.modules.field import DocumentField, FieldType
 from tuner.profile.documents import ECS, mapping_of
 from tuner.validate.smoke import mapping_differences
 
-SPAN = Span(datetime(2026, 11, 1, 1, 2, 3, tzinfo=UTC), datetime(2026, 11, 1, 1, 2, 9, tzinfo=UTC))
+SPAN = EventTime(
+    datetime(2026, 11, 1, 1, 2, 3, tzinfo=UTC), datetime(2026, 11, 1, 1, 2, 9, tzinfo=UTC)
+)
 EVENT = {
     "hostname": "web-01", "programname": "sshd", "procid": "123", "msg": " hello",
     "syslogseverity": "6", "syslogseverity-text": "info", "syslogfacility": "4",

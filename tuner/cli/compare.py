@@ -34,7 +34,7 @@ from tuner.report.compare import A, B, compare_blocks, compare_json, gate_of, ga
 from tuner.report.figures import interval
 from tuner.search.journal import read
 from tuner.search.study import Header, Study
-from tuner.search.verdict import Outcome, outcome_of
+from tuner.search.verdict import ConfirmedRuns, confirmed_runs
 
 
 def measured_pair(
@@ -78,7 +78,9 @@ def of_searches(a: Path, b: Path) -> Series:
     """Compare what the searches in two run directories confirmed."""
     studies = read(a), read(b)
     _require_comparable(a, b, studies)
-    first, second = (outcome_of(one, str(path)) for one, path in zip(studies, (a, b), strict=True))
+    first, second = (
+        confirmed_runs(one, str(path)) for one, path in zip(studies, (a, b), strict=True)
+    )
     runs = _confirmed_runs(first.confirmed, second.confirmed)
     header = studies[1].header
     return Series(
@@ -122,7 +124,7 @@ def _confirmed_runs(a: Sequence[Measurement], b: Sequence[Measurement]) -> tuple
     )
 
 
-def _side(name: str, path: Path, study: Study, outcome: Outcome) -> MeasuredProfile:
+def _side(name: str, path: Path, study: Study, outcome: ConfirmedRuns) -> MeasuredProfile:
     unchanged = "the profile as written: no improvement shown"
     what = "what it confirmed" if outcome.improved else unchanged
     header = study.header
@@ -131,7 +133,7 @@ def _side(name: str, path: Path, study: Study, outcome: Outcome) -> MeasuredProf
 
 
 def _doubts(
-    a: Path, b: Path, studies: tuple[Study, Study], outcomes: tuple[Outcome, Outcome]
+    a: Path, b: Path, studies: tuple[Study, Study], outcomes: tuple[ConfirmedRuns, ConfirmedRuns]
 ) -> Iterator[str]:
     yield (
         "the runs of A and B were not interleaved: they are paired by their order only, so a "

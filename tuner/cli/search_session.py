@@ -45,7 +45,7 @@ from tuner.search.notes import bought, in_lab, repairs_made
 from tuner.search.record import Began, Ended, Intent, Record, record_of
 from tuner.search.runner import Runner
 from tuner.search.search import Search
-from tuner.search.setup import Setup
+from tuner.search.setup import Budget, Candidates, Listener, Past, Rules, Setup
 from tuner.search.strategies import NAMES, strategy
 from tuner.search.study import (
     BASELINE,
@@ -444,28 +444,24 @@ class _Work:
             self._shown.took_over(trial, None, trial.number, job.budget_s - trial.ended_s)
         runner = Runner(
             Setup(
-                knobs=dimensions(job, place.facts),
-                candidate=job.candidate if job.loaded.profile.base else checker.profile,
-                is_valid=checker.is_valid,
+                candidates=Candidates(
+                    dimensions(job, place.facts),
+                    job.candidate if job.loaded.profile.base else checker.profile,
+                    checker.is_valid,
+                    job.repairs,
+                ),
                 farm=farm,
                 strategy=lambda space, sigma: strategy(
                     job.options.strategy, space, job.seed, sigma
                 ),
-                clock=job.clock,
-                budget_s=job.budget_s,
-                pace=job.pace,
                 # The pairs of another session are in an order of their own.
                 rng=random.Random(f"{job.seed} {len(known)}" if known else job.seed),
-                limits=header.limits,
-                earlier=header.earlier,
-                effects=job.options.effects,
-                repairs=job.repairs,
-                refuse_noise=job.options.refuse_noise or math.inf,
-                begins=self._begins,
-                ended=self._lines.write,
-                known=known,
-                lost=record.lost,
-                deadly=record.deadly,
+                budget=Budget(job.budget_s, job.clock, job.pace),
+                rules=Rules(
+                    header.limits, job.options.effects, job.options.refuse_noise or math.inf
+                ),
+                past=Past(known, record.lost, record.deadly, header.earlier),
+                listener=Listener(self._begins, self._lines.write),
             )
         )
         search = Search(runner)

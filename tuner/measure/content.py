@@ -140,7 +140,7 @@ _TYPES: dict[FieldType, tuple[type, ...]] = {
 
 
 @dataclass(frozen=True)
-class Span:
+class EventTime:
     """The time in which an event came into being, for those of its fields that hold a time."""
 
     first: datetime
@@ -151,7 +151,7 @@ def differences(
     fields: tuple[DocumentField, ...],
     event: Properties,
     document: Mapping[str, object],
-    span: Span,
+    span: EventTime,
 ) -> tuple[str, ...]:
     """What is wrong with each field of a document; empty when it is as described."""
     return tuple(f"{name} {text}" for name, text in _wrong_fields(fields, event, document, span))
@@ -161,7 +161,7 @@ def _wrong_fields(
     fields: tuple[DocumentField, ...],
     event: Properties,
     document: Mapping[str, object],
-    span: Span | None,
+    span: EventTime | None,
 ) -> Iterator[tuple[str, str]]:
     """The names of fields that are not as described, and why."""
     for field in fields:
@@ -171,7 +171,9 @@ def _wrong_fields(
             yield field.name, text
 
 
-def _wrong(field: DocumentField, event: Properties, value: object, span: Span | None) -> str | None:
+def _wrong(
+    field: DocumentField, event: Properties, value: object, span: EventTime | None
+) -> str | None:
     """What is wrong with one value, None when nothing is; what options make of a text is not
     worked out."""
     if is_json(field) or has_options(field):
@@ -207,7 +209,7 @@ def _typed(kind: FieldType, text: str) -> object:
     return int(text) if kind is FieldType.INTEGER else float(text)
 
 
-def _wrong_time(value: object, span: Span) -> str | None:
+def _wrong_time(value: object, span: EventTime) -> str | None:
     try:
         moment = datetime.fromisoformat(str(value))
         if span.first <= moment <= span.last:

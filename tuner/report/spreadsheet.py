@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from tuner.measure.measurement import Delivery, Failure, Measurement, PacedMeasurement
-from tuner.measure.metrics import Result as Outcome
+from tuner.measure.metrics import Result
 from tuner.report.sections import shown
 from tuner.search.study import Study, Trial
 from tuner.space.knob import level_text
@@ -61,7 +61,7 @@ def _asked(trial: Trial) -> tuple[CsvCell, ...]:
     )
 
 
-def _came_out(outcome: Outcome) -> dict[str, CsvCell]:
+def _came_out(outcome: Result) -> dict[str, CsvCell]:
     match outcome:
         case Failure():
             account: dict[str, CsvCell] = {"sent": outcome.sent, "indexed": outcome.indexed}

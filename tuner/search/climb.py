@@ -365,9 +365,9 @@ def kept_knobs(runner: Runner) -> tuple[Knob, ...]:
     """The knobs that the budget is enough for, the most promising ones, and those that recipes,
     earlier searches or trials changed, in their order."""
     setup = runner.setup
-    every = affordable(setup.knobs, setup.budget_s, setup.pace)
+    every = affordable(setup.candidates.knobs, setup.budget.seconds, setup.budget.pace)
     count = runner.forecast.plans.knobs_kept(len(every))
-    changed = [one.changes for one in setup.earlier] + [one.changes for one in runner.trials]
+    changed = [one.changes for one in setup.past.searches] + [one.changes for one in runner.trials]
     known = {path for changes in changed for path, _ in changes}
     return most_promising(every, count, known | in_recipes(every))
 
@@ -375,24 +375,24 @@ def kept_knobs(runner: Runner) -> tuple[Knob, ...]:
 def begun(runner: Runner, kept: tuple[Knob, ...], calibration: Calibration) -> Climb:
     """The climb, with what the calibration showed and what experts would try first."""
     setup = runner.setup
-    knobs = Knobs(kept, setup.repairs)
+    knobs = Knobs(kept, setup.candidates.repairs)
     trial_s = runner.forecast.takes_s(runner.forecast.plans.search)
     move_s = {Cost.NODE_RESTART: runner.forecast.restart_s()}
-    space = knobs.space(setup.is_valid, trial_s, move_s, len(runner.machines.names))
+    space = knobs.space(setup.candidates.is_valid, trial_s, move_s, len(runner.machines.names))
     strategy = setup.strategy(space, calibration.sigma)
     recipes = [
-        *((one.changes, f"found by {one.run}") for one in setup.earlier),
-        *((changes_of(one, setup.knobs), f"{RECIPE}{one.name}") for one in RECIPES),
+        *((one.changes, f"found by {one.run}") for one in setup.past.searches),
+        *((changes_of(one, setup.candidates.knobs), f"{RECIPE}{one.name}") for one in RECIPES),
     ]
     known: dict[Changes, str] = {}
     for changes, why in recipes:
         known.setdefault(knobs.known(changes), why)
     if not runner.is_repaired:
-        known.setdefault(setup.repairs, "repairs, not for speed")
-    usable = [one for one in known.items() if one[0] and setup.is_valid(one[0])]
+        known.setdefault(setup.candidates.repairs, "repairs, not for speed")
+    usable = [one for one in known.items() if one[0] and setup.candidates.is_valid(one[0])]
     checks = Guard(space, 0, calibration.sigma)
     window_s = runner.forecast.plans.search.window_s
     noise = Noise(calibration.sigma, window_s, calibration.sigma_adjusted)
-    climb = Climb(strategy, knobs, noise, usable, setup.limits, checks)
+    climb = Climb(strategy, knobs, noise, usable, setup.rules.limits, checks)
     climb.take_over(runner.trials)
     return climb

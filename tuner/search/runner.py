@@ -41,27 +41,29 @@ class Runner:
 
     def __post_init__(self) -> None:
         setup = self.setup
-        self._lost = Counter(setup.lost)
+        self._lost = Counter(setup.past.lost)
         self.machines = Machines(
             setup.farm,
-            setup.clock,
+            setup.budget.used_s,
             self._candidate,
-            setup.begins,
-            setup.ended,
+            setup.listener.begins,
+            setup.listener.ended,
             self._refusal,
             self._longest_s,
         )
         self.forecast = Forecast(setup, self.trials, self.machines)
-        for trial in setup.known:
+        for trial in setup.past.trials:
             self.forecast.learn(trial)
         # The first trial after the warm-up of each machine is 0.
-        numbers = [one.number for one in setup.known]
+        numbers = [one.number for one in setup.past.trials]
         self._next = max(numbers) + 1 if numbers else -len(self.machines.names)
 
     @property
     def is_repaired(self) -> bool:
         """Whether the baseline is the profile with its repairs: as written, it lost events."""
-        return bool(self.setup.repairs) and any(one.lost_as_written for one in self.trials)
+        return bool(self.setup.candidates.repairs) and any(
+            one.lost_as_written for one in self.trials
+        )
 
     @property
     def baseline(self) -> str:
@@ -172,7 +174,9 @@ class Runner:
         return max(trial.ended_s for trial in done) + longest_s
 
     def _candidate(self, asked: Asked) -> Profile:
-        return self.setup.candidate(self.setup.repairs if asked.repaired else asked.changes)
+        return self.setup.candidates.profile(
+            self.setup.candidates.repairs if asked.repaired else asked.changes
+        )
 
     def _longest_s(self, asked: Asked) -> float:
         return self.forecast.longest_s(asked)
@@ -180,7 +184,7 @@ class Runner:
     def _refusal(self, asked: Asked) -> Failure | None:
         """Why a point is not measured any more; of one that was measured it is known that it costs
         no machine."""
-        if asked.changes in self.setup.deadly:
+        if asked.changes in self.setup.past.deadly:
             return _DEADLY
         if self._lost[asked.changes] < _MOST_LOST or asked.changes == BASELINE:
             return None
@@ -197,8 +201,8 @@ class Runner:
         self.setup.rng.shuffle(order)
         ran = [trial for trial in self.trials if trial.machine == machine]
         if ran and ran[-1].phase is phase:
-            last = self.setup.node_part(ran[-1].changes)
-            order.sort(key=lambda side: self.setup.node_part(side) != last)
+            last = self.setup.candidates.node_part(ran[-1].changes)
+            order.sort(key=lambda side: self.setup.candidates.node_part(side) != last)
         return order
 
     def pairing(self, winner: Changes) -> tuple[str, ...]:

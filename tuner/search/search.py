@@ -68,12 +68,14 @@ class Search:
             yield from self._calibrate()
             runner.forecast.fix_plans()
         calibration = calibrate(*repeats_of(runner.trials))
-        if calibration.sigma > (allowed := runner.setup.refuse_noise):
+        if calibration.sigma > (allowed := runner.setup.rules.refuse_noise):
             raise Refused(notes.too_noisy(calibration, allowed))
         kept = kept_knobs(runner)
-        if is_new and len(kept) < len(runner.setup.knobs):
+        if is_new and len(kept) < len(runner.setup.candidates.knobs):
             yield runner.note(
-                notes.frozen(runner.setup.candidate(BASELINE), runner.setup.knobs, kept)
+                notes.frozen(
+                    runner.setup.candidates.profile(BASELINE), runner.setup.candidates.knobs, kept
+                )
             )
         self._ascent = Ascent(runner, begun(runner, kept, calibration))
         yield from self._ascent.run()
@@ -82,7 +84,7 @@ class Search:
         """Each machine once."""
         runner, forecast = self.runner, self.runner.forecast
         cold = list(runner.machines.names)
-        plan = engine_warm_up(forecast.left_s(), runner.setup.pace)
+        plan = engine_warm_up(forecast.left_s(), runner.setup.budget.pace)
 
         def next_task(machine: str) -> Task | None:
             if machine not in cold:
@@ -101,7 +103,7 @@ class Search:
         runner, plans = self.runner, forecast.plans
         trial_s = forecast.takes_s(plans.search)
         # Of one run no noise is seen, which nobody must refuse.
-        fewest = 1 if runner.setup.refuse_noise == math.inf else 2
+        fewest = 1 if runner.setup.rules.refuse_noise == math.inf else 2
 
         def next_task(machine: str) -> Task | None:
             done = sum(trial.machine == machine for trial in calibrating(runner.trials))
@@ -218,7 +220,7 @@ class Ascent:
             self.climb.tell(trial)
 
     def _is_disqualified(self, changes: Changes) -> bool:
-        return disqualified(self.runner.trials, changes, self.runner.setup.limits) is not None
+        return disqualified(self.runner.trials, changes, self.runner.setup.rules.limits) is not None
 
     def _chosen(self) -> Generator[Step, None, Changes | None]:
         """The point to confirm: the best found, without what gives nothing, that is also fresh at a
@@ -263,12 +265,12 @@ class Ascent:
         runner, setup = self.runner, self.runner.setup
 
         def may_be(changes: Changes) -> bool:
-            return setup.is_valid(changes) and not self._is_disqualified(changes)
+            return setup.candidates.is_valid(changes) and not self._is_disqualified(changes)
 
         knobs = self.climb.knobs.knobs
         for _ in range(_MOST_DESIGNS):
             blocks = runner.forecast.blocks_of(winner)
-            design = designed(winner, setup.repairs, knobs, blocks, may_be)
+            design = designed(winner, setup.candidates.repairs, knobs, blocks, may_be)
             if design is None or (yield from self._measured(design, winner)):
                 break
         found = effects_of(runner.trials, winner)
@@ -323,11 +325,11 @@ class Ascent:
         if not any(one.changes == winner for one in checks):
             yield from self._check(winner, per_second)
         of_winner = [one for one in runner.of(Phase.CHECK) if one.changes == winner]
-        return reason_of(of_winner[-1], runner.setup.limits) is None
+        return reason_of(of_winner[-1], runner.setup.rules.limits) is None
 
     def _check(self, changes: Changes, per_second: float) -> Iterator[Step]:
         """A run at a fixed rate (events a second), made once more after a transient failure."""
-        runner, plan = self.runner, check_plan(self.runner.setup.candidate(changes))
+        runner, plan = self.runner, check_plan(self.runner.setup.candidates.profile(changes))
 
         def ask() -> Asked:
             why = f"{self._called(changes)}, at a fixed rate"
@@ -371,7 +373,7 @@ class Ascent:
             )
             pair_s = forecast.pair_s(plan, winner)
             is_enough = complete >= planned and self._recipe_beyond(winner) is not None
-            if is_enough or self._has_enough(winner, pair_s + runner.setup.pace.end_s):
+            if is_enough or self._has_enough(winner, pair_s + runner.setup.budget.pace.end_s):
                 return None
             if not forecast.has_time(pair_s):
                 return None
@@ -397,7 +399,7 @@ class Ascent:
         forecast = self.runner.forecast
         runner, recipe = self.runner, recipe_of(self.runner.trials, winner)
         has_begun = any(one.changes == winner for one in runner.of(Phase.RECIPE))
-        left_s = forecast.left_s() - runner.setup.pace.end_s
+        left_s = forecast.left_s() - runner.setup.budget.pace.end_s
         return recipe if has_begun or 0 < forecast.beyond_s(winner, recipe) <= left_s else None
 
     def _beyond_recipe(self, winner: Changes) -> Iterator[Step]:
@@ -413,7 +415,7 @@ class Ascent:
 
         def next_task(_: str) -> Task | None:
             nonlocal begun
-            needed_s = forecast.pair_s(plan, winner) + runner.setup.pace.end_s
+            needed_s = forecast.pair_s(plan, winner) + runner.setup.budget.pace.end_s
             if is_over or begun == MOST_PAIRS or forecast.left_s() < needed_s:
                 return None
             begun += 1

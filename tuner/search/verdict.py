@@ -175,7 +175,7 @@ def reason_of(trial: Trial, limits: Limits) -> str | None:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ConfirmedRuns:
     """The runs of its confirmation: of the profile as written, and of what was confirmed, which is
     the profile as written where no improvement was shown.  `freshness` is the run of that at a
     fixed rate, None where there was none."""
@@ -186,7 +186,7 @@ class Outcome:
     freshness: PacedMeasurement | None
 
 
-def outcome_of(study: Study, name: str) -> Outcome:
+def confirmed_runs(study: Study, name: str) -> ConfirmedRuns:
     """What the search in `name` ended with; raises JobFailed when it confirmed nothing."""
     verdict = judge(study)
     if verdict.claim not in {Claim.IMPROVED, Claim.NOT_SHOWN} or verdict.claimed is None:
@@ -194,7 +194,7 @@ def outcome_of(study: Study, name: str) -> Outcome:
     pairs = pairs_of(study.trials)
     written = tuple(before for before, _ in pairs)
     improved = verdict.claim is Claim.IMPROVED
-    return Outcome(
+    return ConfirmedRuns(
         written=written,
         confirmed=tuple(after for _, after in pairs) if improved else written,
         improved=improved,

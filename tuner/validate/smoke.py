@@ -14,7 +14,7 @@ from tuner.flood.messages import Messages
 from tuner.flood.spec import FloodSpec
 from tuner.flood.workload import flood_spec
 from tuner.lab.lab import Lab
-from tuner.measure.content import Span, differences, read_as
+from tuner.measure.content import EventTime, differences, read_as
 from tuner.measure.pipeline import Pipeline, pipeline, refusal_of
 from tuner.measure.trial import failure_of
 from tuner.modules.field import DocumentField, FieldType, merges
@@ -88,7 +88,7 @@ def _compared(pipe: Pipeline) -> tuple[int, list[str]]:
         mapping = output.index.mapping
         if mapping is MappingStyle.NONE:
             continue
-        span = Span(before - _ROUGH, datetime.now(UTC) + _ROUGH)
+        span = EventTime(before - _ROUGH, datetime.now(UTC) + _ROUGH)
         fields = fields_of(output)
         said = [*differences(fields, event, document if isinstance(document, dict) else {}, span)]
         for one in pipe.client.get(f"/{output.index.pattern}/_mapping").values():
