@@ -33,7 +33,7 @@ from tuner.search.journal import NAME, journal, read, recorded, reopened
 from tuner.search.record import Ended, Intent, record_of
 from tuner.search.runner import Runner
 from tuner.search.search import Search
-from tuner.search.setup import Budget, Candidates, Listener, Past, Rules, Setup
+from tuner.search.setup import Budget, Candidates, Past, Rules, Setup, TrialListener
 from tuner.search.strategies import strategy
 from tuner.search.study import Asked, Axis, Changes, Ending, Note, Phase, Session, Step, Study
 from tuner.space.knob import Level
@@ -311,7 +311,9 @@ def search(
         asked = replace(
             setup(world, seed=seed + len(known), name=name),
             past=Past(known, record.lost, record.deadly),
-            listener=Listener(lambda asked: lines.write(Intent(asked, world.now_s)), lines.write),
+            listener=TrialListener(
+                lambda asked: lines.write(Intent(asked, world.now_s)), lines.write
+            ),
         )
         searching = Search(Runner(asked))
         ending = Ending.FAILED

@@ -45,7 +45,7 @@ from tuner.search.notes import bought, in_lab, repairs_made
 from tuner.search.record import Began, Ended, Intent, Record, record_of
 from tuner.search.runner import Runner
 from tuner.search.search import Search
-from tuner.search.setup import Budget, Candidates, Listener, Past, Rules, Setup
+from tuner.search.setup import Budget, Candidates, Past, Rules, Setup, TrialListener
 from tuner.search.strategies import NAMES, strategy
 from tuner.search.study import (
     BASELINE,
@@ -461,7 +461,7 @@ class _Work:
                     header.limits, job.options.effects, job.options.refuse_noise or math.inf
                 ),
                 past=Past(known, record.lost, record.deadly, header.earlier),
-                listener=Listener(self._begins, self._lines.write),
+                listener=TrialListener(self._begins, self._lines.write),
             )
         )
         search = Search(runner)

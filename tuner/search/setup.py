@@ -68,7 +68,7 @@ class Past:
 
 
 @dataclass(frozen=True)
-class Listener:
+class TrialListener:
     """Hears of each trial before it runs, and of what became of it."""
 
     begins: Callable[[Asked], None] = lambda _: None
@@ -87,4 +87,4 @@ class Setup:
     budget: Budget
     rules: Rules
     past: Past = field(default_factory=Past)
-    listener: Listener = field(default_factory=Listener)
+    listener: TrialListener = field(default_factory=TrialListener)
