@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tuner.cases.load import LoadedCases, load_cases
 from tuner.cases.run import Came
-from tuner.validate.equality import Arrival
+from tuner.validate.arrival import Arrival
 
 
 def cases_of(text: str, folder: Path) -> LoadedCases:

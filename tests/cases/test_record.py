@@ -16,7 +16,7 @@ from tuner.cases.model import ExpectedArrival, FieldRule
 from tuner.cases.record import recorded
 from tuner.cases.run import Came
 from tuner.errors import JobFailed
-from tuner.validate.equality import Arrival
+from tuner.validate.arrival import Arrival
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 123456, tzinfo=UTC)
 RFC3339 = r"\d+-\d+-\d+T\d+:\d+:\d+\.\d+\+\d+:\d+"

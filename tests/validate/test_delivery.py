@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from tuner.validate.arrival import Arrival
 from tuner.validate.delivery import arrivals, await_same, bytes_below, outside
-from tuner.validate.equality import Arrival
 
 KEPT = (
     b'{"create":{"_index":"logs","_id":"7","pipeline":"pipe"}}\n{"message":"n00001 a"}\n\n'

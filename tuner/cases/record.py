@@ -17,7 +17,7 @@ from tuner.engines.refusals import document_refusal
 from tuner.errors import JobFailed
 from tuner.profile.edit.splice import flow
 from tuner.rainerscript.secrets import names_secret
-from tuner.validate.equality import TIME, is_now
+from tuner.validate.arrival import TIME, is_now
 
 TIME_ZONE = "UTC"
 """In which cases are recorded, so that they hold on every machine."""

@@ -23,6 +23,7 @@ from tuner.lab.sink import Sink
 from tuner.modules.input import LOOPBACK
 from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.script import Block
+from tuner.validate.arrival import Arrival
 from tuner.validate.comparable import LISTENERS
 from tuner.validate.delivery import (
     arrivals,
@@ -33,7 +34,6 @@ from tuner.validate.delivery import (
     opened,
     outside,
 )
-from tuner.validate.equality import Arrival
 from tuner.validate.rsyslogd import check, packages_to_install
 
 _KEPT = 100_000

@@ -1,4 +1,4 @@
-"""Sending given messages as they are: a few hundred for a comparison, no flood."""
+"""Sending given messages as they are: a few for a test, no flood."""
 
 from __future__ import annotations
 
@@ -19,23 +19,21 @@ def send(
     kind: Literal["tcp", "udp"],
     port: int,
     messages: Sequence[bytes],
-    address: str = LOOPBACK,
     sender: str | None = None,
 ) -> None:
-    """Each message once, to a port of this machine, from one of its addresses: over TCP a line
+    """Each message once, to a loopback port, from an address of this machine: over TCP a line
     each, with its length where it has several, until the receiver has read them all, over UDP
     slowly, as datagrams that nobody reads are lost."""
     if kind == "udp":
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        with socket.socket(family, socket.SOCK_DGRAM) as datagrams:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
             if sender is not None:
                 datagrams.bind((sender, 0))
             for message in messages:
-                datagrams.sendto(message, (address, port))
+                datagrams.sendto(message, (LOOPBACK, port))
                 time.sleep(_PAUSE_S)
         return
     source = None if sender is None else (sender, 0)
-    with socket.create_connection((address, port), _TIMEOUT_S, source) as connection:
+    with socket.create_connection((LOOPBACK, port), _TIMEOUT_S, source) as connection:
         connection.sendall(b"".join(map(_framed, messages)))
         connection.shutdown(socket.SHUT_WR)
         while connection.recv(4096):

@@ -55,10 +55,6 @@ def content_of(
     return _content(learnt.wrong(one, run, senders) for one in documents if one is not None)
 
 
-SPACED = frozenset({"rfc3164", "local"})
-"""The formats whose messages begin with the blank after the tag."""
-
-
 Properties = Mapping[str, str | None]
 """The text of each property; None where it depends on the machine or on the moment."""
 _SHAPES: dict[Format, re.Pattern[str]] = {

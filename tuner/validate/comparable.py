@@ -70,12 +70,11 @@ _LINES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Entry:
-    """Where events enter in a lab: the kind of an input, and its port and address, or the path of
-    its file or socket."""
+    """Where events enter in a lab: the kind of an input, and its port, or the path of its file or
+    socket."""
 
     kind: str
     port: int = 0
-    address: str = LOOPBACK
     path: str = ""
 
 

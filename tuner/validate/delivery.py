@@ -15,8 +15,8 @@ from tuner.flood.verbatim import send, send_local
 from tuner.host.process import wait_until
 from tuner.lab.entrances import EventSource, ReadFile, TcpPort, UdpPort, UnixSocket
 from tuner.lab.rsyslogd import Rsyslogd
+from tuner.validate.arrival import Arrival
 from tuner.validate.comparable import LISTENERS, Entry
-from tuner.validate.equality import Arrival
 
 _PATIENCE_S = 60.0
 
@@ -51,7 +51,7 @@ def enter(
     """Send each event once by an entry, of which a file is open, from an address of this machine
     where it is a port."""
     if one.kind in LISTENERS:
-        send(LISTENERS[one.kind], one.port, events, one.address, sender)
+        send(LISTENERS[one.kind], one.port, events, sender)
     elif one.kind == "imuxsock":
         send_local(one.path, events)
     else:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from tuner.validate.equality import Arrival, is_now
+from tuner.validate.arrival import Arrival, is_now
 
 
 def test_values_of_documents_go_by_dotted_names() -> None:
