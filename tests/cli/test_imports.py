@@ -91,7 +91,7 @@ def test_diagnose_imports_what_reads_counters_and_writes_of_them() -> None:
     done = subprocess.run(
         [sys.executable, "-c", told], capture_output=True, text=True, check=True, cwd=ROOT
     )
-    assert int(done.stdout) <= 200
+    assert int(done.stdout) <= 120
 
 
 def functions(name: str) -> Iterator[Callable[..., None]]:

@@ -17,8 +17,8 @@ from tuner.cli.files import keep_snippets, write_results
 from tuner.cli.search_session import Stopwatch, resumed
 from tuner.errors import BadProfile, DifferencesFound, JobFailed
 from tuner.lint.load import load_profile
-from tuner.render.tree import raw_of
 from tuner.search.journal import journal, recorded
+from tuner.writing import raw_of
 
 RUN = CliRunner()
 LAYERED = TEXT.replace("name: small\n", "extends: site/lower.yaml\nname: small\n")

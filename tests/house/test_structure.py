@@ -13,8 +13,8 @@ PACKAGE = Path(__file__).parents[2] / "tuner"
 
 # A room imports only rooms above it.
 ROOMS = (
-    "errors", "reading", "rule", "schema", "engines", "modules", "traffic", "rainerscript",
-    "profile", "space", "lint", "render",
+    "errors", "reading", "writing", "rule", "schema", "engines", "modules", "traffic",
+    "rainerscript", "profile", "space", "lint", "render",
     "host", "engine", "lab", "flood", "measure", "validate", "cases",
     "diagnose", "search", "plan", "deploy", "cluster", "report", "cli", "testing",
 )  # fmt: skip

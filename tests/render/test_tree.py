@@ -14,18 +14,8 @@ import pytest
 from tests.profile.examples import small
 from tuner.errors import JobFailed, Refused
 from tuner.render.artefacts import Artefact, render, rsyslog_conf
-from tuner.render.tree import (
-    DIGESTS,
-    Status,
-    diff,
-    require_writable,
-    stale,
-    states_of,
-    unified,
-    write,
-    write_new,
-    write_whole,
-)
+from tuner.render.tree import DIGESTS, Status, diff, stale, states_of, unified, write
+from tuner.writing import require_writable, write_new, write_whole
 
 OURS = "# Rendered by rsyslog-tune\n"
 NODE = {"node.indices.memory.index_buffer_size": "30%"}

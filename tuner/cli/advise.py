@@ -29,11 +29,11 @@ from tuner.profile.names import full_name
 from tuner.profile.source import at, read
 from tuner.rainerscript.hiding import recordable_profile
 from tuner.reading import resolved
-from tuner.render.tree import write_new
 from tuner.rule import Rank
 from tuner.schema.units import cores_text, size_bytes
 from tuner.space.knob import level_text
 from tuner.validate.rsyslogd import require_bases_taken
+from tuner.writing import write_new
 
 _MEMORY = re.compile(r"[1-9][0-9]*[mg]")
 _BUDGET = "30m"

@@ -42,7 +42,7 @@ from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import node_files
 from tuner.render.templates import Templates
-from tuner.render.tree import write_whole
+from tuner.writing import write_whole
 
 
 def apply(

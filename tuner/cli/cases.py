@@ -34,10 +34,10 @@ from tuner.reading import content, unreadable
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
 from tuner.render.templates import Templates
-from tuner.render.tree import require_writable, write_whole
 from tuner.report.junit import junit_xml
 from tuner.schema.numerals import counted
 from tuner.validate.rsyslogd import require_taken
+from tuner.writing import require_writable, write_whole
 
 _MOST_LINES = 500
 

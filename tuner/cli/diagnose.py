@@ -10,7 +10,6 @@ from itertools import chain
 from pathlib import Path
 
 from tuner.cli.console import OutputFormat, result_json, say, say_when_slow, working
-from tuner.cli.hosts import machines_of
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import duration_s
 from tuner.cli.usage.hosts import FailOn
@@ -21,11 +20,7 @@ from tuner.diagnose.files import in_order, last_written, lines_of
 from tuner.diagnose.finding import EventEffect
 from tuner.diagnose.inputs import KernelCounts
 from tuner.diagnose.settings import Settings, of_base, of_profile
-from tuner.engine.access import client_for
-from tuner.engine.client import EngineClient
-from tuner.engine.stats_index import stats_index, stats_lines
 from tuner.errors import BadUsage, DifferencesFound, JobFailed
-from tuner.lint.load import load_profile, parse_profile, text_of
 from tuner.modules.stats_rounds import (
     Numbered,
     StatsRound,
@@ -33,15 +28,14 @@ from tuner.modules.stats_rounds import (
     UnreadLine,
     read_rounds,
 )
-from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 from tuner.rainerscript.configuration import configuration, require_read
 from tuner.rainerscript.objects import base_of
-from tuner.render.tree import write_whole
 from tuner.report.diagnosis import FilesDiagnosis, UnreadLines, diagnosis_blocks, diagnosis_json
 from tuner.report.diagnosis_page import diagnosis_report
 from tuner.report.page import page as html
 from tuner.schema.numerals import counted
+from tuner.writing import write_whole
 
 _NAMED = 20
 # The clock of a host may go ahead.
@@ -74,7 +68,7 @@ def diagnose(
         raise BadUsage("--profile and --conf cannot be combined: name one of them")
     asked = _Asked(files or [], host, inventory, duration, elasticsearch, index)
     asked.check()
-    loaded = None if profile is None else load_profile(profile).profile
+    loaded = None if profile is None else _profile(profile)
     made = asked.read(loaded, _settings(loaded, conf))
     if not made.hosts:
         raise JobFailed(_nothing(made))
@@ -90,6 +84,13 @@ def diagnose(
     gravest = worst(made.hosts)
     if gravest is not None and gravest.rank <= _LEAST[fail_on].rank:
         raise DifferencesFound(counted(len(made.findings), "finding"))
+
+
+def _profile(path: Path) -> Profile:
+    """A profile, which is also linted: what an impstats log alone needs nothing of."""
+    from tuner.lint.load import load_profile
+
+    return load_profile(path).profile
 
 
 @dataclass(frozen=True)
@@ -195,6 +196,11 @@ def _diagnosis(
 
 def _of_index(url: str, name: str, profile: Profile | None, known: Settings) -> FilesDiagnosis:
     """What the documents of an index say."""
+    # Files are read without an engine's client.
+    from tuner.engine.access import client_for
+    from tuner.engine.client import EngineClient
+    from tuner.engine.stats_index import stats_index, stats_lines
+
     tally, where = _Tally(), f"{url.rstrip('/')}/{name}"
     client = EngineClient(url) if profile is None else client_for(url, profile)
     with working(f"reading {where}"), closing(client):
@@ -218,6 +224,7 @@ def _of_host(
     """What a host's files of counters say, and its kernel, and its configuration of the settings,
     unless others are named."""
     # Hosts are reached by what others do not need.
+    from tuner.cli.hosts import machines_of
     from tuner.deploy.counters import (
         counters_file,
         counters_logs,
@@ -270,6 +277,10 @@ def _write_workload(path: Path, made: FilesDiagnosis) -> None:
         raise BadUsage(f"--write-workload: the files are of several hosts ({names}): name one's")
     if made.hosts[0].course.is_single:
         raise BadUsage("--write-workload: one round alone tells no rate: name a log of several")
+    # As for a profile that is named.
+    from tuner.lint.load import parse_profile, text_of
+    from tuner.profile.edit import edit
+
     changes = workload_changes(traffic_of(made.hosts[0]))
     text = edit(text_of(path), changes)
     parse_profile(text, str(path))

@@ -24,7 +24,7 @@ from tuner.rainerscript.hiding import LEFT_OUT, hidden, recordable_profile
 from tuner.reading import resolved
 from tuner.render.artefacts import render
 from tuner.render.form import Form
-from tuner.render.tree import require_writable, write, write_whole
+from tuner.render.tree import write
 from tuner.report.markdown import blocks_markdown, report_markdown
 from tuner.report.metrics import Gauges, metrics_text
 from tuner.report.page import page
@@ -34,6 +34,7 @@ from tuner.report.sections import PlainBlock
 from tuner.report.spreadsheet import trials_csv
 from tuner.search.journal import NAME as JOURNAL
 from tuner.search.study import Study
+from tuner.writing import require_writable, write_whole
 
 PARENT = Path("rsyslog-tune-runs")
 

@@ -26,10 +26,10 @@ from tuner.rainerscript.configuration import Configuration, configuration, requi
 from tuner.rainerscript.hiding import hidden
 from tuner.rainerscript.native_yaml import is_native_yaml
 from tuner.rainerscript.tokens import SURROGATES
-from tuner.render.tree import write_new
 from tuner.report.tunable import page, tunable_objects
 from tuner.validate.layers import Layer, rsyslogd_layer
 from tuner.validate.rsyslogd import translated
+from tuner.writing import write_new
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tuner.host.usage import cores, memory_bytes
 from tuner.lint.load import parse_profile
 from tuner.profile.starter import LocalMachine, starter
 from tuner.render.assets import asset_text
-from tuner.render.tree import write_new
+from tuner.writing import write_new
 
 
 def init(

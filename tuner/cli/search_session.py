@@ -34,7 +34,6 @@ from tuner.profile.model import Profile
 from tuner.profile.sample import is_sample
 from tuner.rainerscript.hiding import recordable, recordable_profile
 from tuner.reading import content
-from tuner.render.tree import raw_of
 from tuner.report.metrics import of_intent, of_trials
 from tuner.schema.numerals import seconds
 from tuner.search.budget import Pace
@@ -66,6 +65,7 @@ from tuner.search.study import (
 from tuner.search.verdict import earlier_points, judge
 from tuner.space.knob import Knob
 from tuner.space.knobs import knobs, of_rsyslog, without_node
+from tuner.writing import raw_of
 
 # What their arithmetic gives to the last bit decides between points that look alike.
 _LIBRARIES = ("numpy", "scipy")

@@ -20,11 +20,11 @@ from tuner.lint.load_experiment import LoadedExperiment, load_experiment
 from tuner.measure.blocks import Arm
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.series import Series
-from tuner.render.tree import write_whole
 from tuner.report.sections import PlainBlock
 from tuner.report.sweep import sweep_blocks, sweep_json, sweep_svg
 from tuner.schema.numerals import seconds
 from tuner.validate.rsyslogd import require_bases_taken
+from tuner.writing import write_whole
 
 
 def sweep(

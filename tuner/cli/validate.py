@@ -30,9 +30,9 @@ from tuner.lint.load import STDIN, LoadedProfile, text_of
 from tuner.lint.repairs import Mend, mended, mended_files, repairs
 from tuner.reading import content, resolved
 from tuner.render.templates import Templates
-from tuner.render.tree import raw_of, require_writable, write_whole
 from tuner.rule import Rank
 from tuner.validate.layers import DOCUMENTS, Layer, layers
+from tuner.writing import raw_of, require_writable, write_whole
 
 _Mends = Sequence[Mend] | None
 _WITH_ALL = {"problems", "rejections"}

@@ -12,8 +12,8 @@ from tuner.profile.sample import is_sample, origin_of, read_sample, sample_text
 from tuner.rainerscript.configuration import MAX_BYTES, configuration
 from tuner.rainerscript.tokens import SURROGATES
 from tuner.reading import content, unreadable
-from tuner.render.tree import require_writable, write_whole
 from tuner.report.traffic import traffic_blocks
+from tuner.writing import require_writable, write_whole
 
 
 def workload(

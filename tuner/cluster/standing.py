@@ -18,7 +18,7 @@ from tuner.cluster.member import ClusterMember
 from tuner.deploy.inventory import InventoryHost, Paths
 from tuner.errors import JobFailed, Refused, TuneError
 from tuner.host.lock import state_folder
-from tuner.render.tree import write_whole
+from tuner.writing import write_whole
 
 _SCHEDULER = "this machine"
 _AT_ONCE = 16

@@ -32,8 +32,9 @@ from tuner.profile.placement import sockets_of
 from tuner.reading import json_of
 from tuner.render.artefacts import RSYSLOG, mark_of
 from tuner.render.templates import Templates
-from tuner.render.tree import raw_of, unified
+from tuner.render.tree import unified
 from tuner.validate.difference import ClusterObject, compare
+from tuner.writing import raw_of
 
 KIND = "apply-plan"
 # In the order in which one needs the other.

@@ -21,7 +21,7 @@ from tuner.deploy.inventory import InventoryHost, Paths
 from tuner.errors import JobFailed, Locked, Refused
 from tuner.host.remote import MOST_SHOWN, Host, connect, last_words, not_begun, script_of
 from tuner.rainerscript.configuration import MAX_BYTES
-from tuner.render.tree import raw_of
+from tuner.writing import raw_of
 
 Tell = Callable[[str], None]
 

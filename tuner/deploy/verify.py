@@ -17,9 +17,10 @@ from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
 from tuner.render.modules import packages_of
 from tuner.render.templates import Templates
-from tuner.render.tree import raw_of, unified
+from tuner.render.tree import unified
 from tuner.schema.units import size_bytes
 from tuner.validate.difference import compare
+from tuner.writing import raw_of
 
 # Of rsyslog's own descriptors, beside one for each connection.
 _OWN_FILES = 100

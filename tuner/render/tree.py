@@ -5,29 +5,26 @@ Files that cannot say whose they are stand in `rendered.sha256` beside them, by 
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import hashlib
-import os
 import re
-import secrets
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
 
-from tuner.errors import BadUsage, JobFailed, Refused
+from tuner.errors import JobFailed, Refused
 from tuner.rainerscript.hiding import hidden
 from tuner.rainerscript.tokens import ReadAllowance
 from tuner.reading import content, resolved
 from tuner.render.artefacts import HEADER, HOSTS, OPTIONAL, Artefact, mark_of
 from tuner.render.export import FILES
+from tuner.writing import put_all, raw_of, require_named, saying_why
 
 DIGESTS = "rendered.sha256"
 _PRIVATE, _PUBLIC = 0o600, 0o644
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 # Between what is shown of a line and the line.
 _MARK = "\n\0"
-_STDOUT = Path("-")
 
 
 class Status(Enum):
@@ -44,14 +41,14 @@ def write(
 ) -> dict[str, Status]:
     """Bring `directory` up to date, all of it or nothing, and say what that did to each path.
     Raises Refused where a file in the way is not ours, or is one of `inputs`."""
-    _require_named(directory)
+    require_named(directory)
     files, read = _with_digests(artefacts), _resolved(inputs)
     _require_ours(files, directory, read)
-    with _saying_why():
+    with saying_why():
         states = _states(files, directory, read)
         for file in files:
             (directory / file.path).parent.mkdir(parents=True, exist_ok=True)
-        _put(
+        put_all(
             (directory / file.path, file.text, _PRIVATE if file.private else _PUBLIC)
             for file in files
         )
@@ -232,101 +229,3 @@ def _read(path: Path) -> str | None:
         return None
     except OSError as bad:
         raise JobFailed(f"cannot read {path}: {bad.strerror}") from bad
-
-
-def raw_of(text: str) -> bytes:
-    """The bytes of a rendered file, and of one that is kept as a `SourceFile`."""
-    return text.encode("utf-8", "surrogateescape")
-
-
-def write_whole(path: Path, text: str, mode: int | None = None) -> None:
-    """Put a finished file in place; readers see the old one or the new one, never a part.
-
-    Without `mode` it gets the owner, as far as allowed, and the permissions of the old one.  Raises
-    JobFailed.
-    """
-    _put([(path, text, mode)])
-
-
-def write_new(files: Mapping[Path, str], private: Container[Path] = ()) -> None:
-    """Files that are not there yet, all of them whole or none; the private ones are for their
-    owner.  Raises Refused where one exists, and JobFailed."""
-    for path in files:
-        _require_named(path)
-        if path.exists() or path.is_symlink():
-            raise Refused(f"{path} exists: name another file, or move it")
-    with contextlib.ExitStack() as undo:
-        for path in files:
-            with _saying_why(path):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.touch(0o600 if path in private else 0o666, exist_ok=False)
-            undo.callback(path.unlink, missing_ok=True)
-        _put((path, text, None) for path, text in files.items())
-        undo.pop_all()
-
-
-def require_writable(path: Path) -> None:
-    """Raise JobFailed where `write_whole` could not write a file."""
-    _require_named(path)
-    if path.is_dir():
-        raise JobFailed(f"cannot write {path}: it is a folder")
-    beside = _beside(path)
-    try:
-        _finish(path, beside, "", None)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def _require_named(path: Path) -> None:
-    """Raise BadUsage for `-`, which stands for stdout elsewhere."""
-    if path == _STDOUT:
-        raise BadUsage("- is not stdout here: name a file or a folder, or leave the option out")
-
-
-def _put(files: Iterable[tuple[Path, str, int | None]]) -> None:
-    """Bring finished files to their places; where one cannot be written none is changed."""
-    finished = []
-    with contextlib.ExitStack() as undo:
-        for path, text, mode in files:
-            beside = _beside(path)
-            undo.callback(beside.unlink, missing_ok=True)
-            _finish(path, beside, text, mode)
-            finished.append((path, beside))
-        for path, beside in finished:
-            with _saying_why(path):
-                beside.replace(path)
-
-
-def _beside(path: Path) -> Path:
-    """A name in the same folder that nobody can know before: where others may write too, a link at
-    a known name would send a file elsewhere."""
-    return path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-
-
-def _finish(path: Path, beside: Path, text: str, mode: int | None) -> None:
-    """Write what will be `path` beside it, to the disk."""
-    with _saying_why(path):
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        with os.fdopen(handle, "wb") as file:
-            if mode is not None:
-                os.fchmod(handle, mode)
-            elif path.exists():
-                _make_like(path.stat(), handle)
-            file.write(raw_of(text))
-            file.flush()
-            os.fsync(handle)
-
-
-@contextlib.contextmanager
-def _saying_why(path: Path | None = None) -> Iterator[None]:
-    """Raise JobFailed where a path cannot be written: this one, or else what the error names."""
-    try:
-        yield
-    except OSError as error:
-        raise JobFailed(f"cannot write {path or error.filename}: {error.strerror}") from None
-
-
-def _make_like(old: os.stat_result, handle: int) -> None:
-    with contextlib.suppress(PermissionError):
-        os.fchown(handle, old.st_uid, old.st_gid)
-    os.fchmod(handle, old.st_mode & 0o777)
