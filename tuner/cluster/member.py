@@ -95,7 +95,7 @@ class ClusterMember:
             return Versions(**json.loads(answer.out))
         except (ValueError, TypeError):
             raise Refused(
-                f"{self.machine.name} has another version of rsyslog-tune: install the same"
+                f"{self.machine.name} has other code of rsyslog-tune: install the same"
             ) from None
 
     def our_address(self) -> str | None:
