@@ -77,6 +77,13 @@ class Exports:
     ) -> None:
         """Write the results to those files, then print them; raises JobFailed."""
         self.write(data, blocks)
+        self.show(data, blocks, output)
+
+    @staticmethod
+    def show(
+        data: Mapping[str, object], blocks: Sequence[PlainBlock], output: OutputFormat
+    ) -> None:
+        """Print the results."""
         if output is OutputFormat.JSON:
             result_json(data)
         else:

@@ -76,7 +76,7 @@ def sweep(
             wanted, course, [arm.name for arm in course.arms], directory, doubts=loaded.doubts,
             interrupted=interrupted,
         )  # fmt: skip
-        exports.publish(*write(series), output)
+        exports.show(*write(series), output)
     if output is not OutputFormat.JSON:
         result(f"\nplot: {directory / 'sweep.svg'}")
     if lost is not None:

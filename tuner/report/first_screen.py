@@ -172,6 +172,8 @@ def _doubt(result: StudyResult) -> str:
 
 def _remarks(result: StudyResult) -> Iterator[str]:
     """What else is better, what it costs, and how many changes it takes."""
+    if result.verdict.claimed is None:
+        yield from evidence_lines(result)
     if result.verdict.claim is not Claim.IMPROVED:
         return
     yield from _beside_the_claim(result)

@@ -63,7 +63,7 @@ _MINUTE_S = 60
 
 
 def outcome_blocks(result: StudyResult) -> Iterator[PlainBlock | Caution]:
-    """The verdict first; of a search that confirmed nothing, the numbers that are known."""
+    """The verdict first; of a search that showed nothing, what that rests on."""
     first, verdict = first_screen(result), result.verdict
     yield Paragraph(first.verdict, is_lead=True)
     yield from map(Paragraph, first.remarks)
@@ -73,7 +73,7 @@ def outcome_blocks(result: StudyResult) -> Iterator[PlainBlock | Caution]:
         yield Bullets(tuple(_changes(result)))
     if result.effect_groups:
         yield Paragraph(how_effects_are_known(result))
-    if verdict.claimed is None or verdict.claim is Claim.NOT_SHOWN:
+    if verdict.claimed is not None and verdict.claim is Claim.NOT_SHOWN:
         yield from bullets(evidence_lines(result))
     yield from first.cautions
 

@@ -195,7 +195,7 @@ class FirstScreen:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report; what is `leading` stands on the first screen, above the numbers."""
+    """A whole report; what is `leading` stands on the first screen."""
 
     first: FirstScreen
     sections: tuple[ReportSection, ...]
