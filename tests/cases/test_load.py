@@ -12,7 +12,7 @@ from tuner.cases.run import Surface
 from tuner.errors import BadProfile
 
 SURFACE = Surface(
-    {"imtcp:514": "imtcp", "imudp:514": "imudp", "imudp:515": "imudp", "imuxsock": "imuxsock"},
+    {"imtcp:514": "tcp", "imudp:514": "udp", "imudp:515": "udp", "imuxsock": "unix"},
     ("logs", "archive"),
     (),
 )

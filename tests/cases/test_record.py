@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.cases.factory import cases_of, document, line
+from tuner.cases.arrival import Arrival, Came
 from tuner.cases.judge import judged
 from tuner.cases.model import ExpectedArrival, FieldRule
-from tuner.cases.record import recorded
-from tuner.cases.run import Came
+from tuner.cases.record import is_now, recorded
 from tuner.errors import JobFailed
-from tuner.validate.arrival import Arrival
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 123456, tzinfo=UTC)
 RFC3339 = r"\d+-\d+-\d+T\d+:\d+:\d+\.\d+\+\d+:\d+"
@@ -64,6 +63,20 @@ def test_times_of_today_and_years_that_no_line_says_are_patterns(
     came = document({"time": text})
     wanted = text if pattern is None else FieldRule(pattern=pattern)
     assert expected(sent, came, came, tmp_path).fields == {"time": wanted}
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["%Y-%m-%dT%H:%M:%S%z", "%b %d %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y%m%d%H%M%S", "%s",
+     "%s000", "%H:%M:%S"],
+)  # fmt: skip
+def test_a_time_is_that_of_a_clock_in_any_format_of_rsyslogs(written: str) -> None:
+    now = datetime(2026, 11, 5, 12, 30).astimezone()
+    for minutes, wanted in ((-9, True), (9, True), (-11, False), (11, False)):
+        then = (now + timedelta(minutes=minutes)).strftime(written)
+        if written == "%Y-%m-%dT%H:%M:%S%z":
+            then = f"{then[:-2]}:{then[-2:]}"
+        assert is_now(then, now) is wanted, then
 
 
 DATED = f"<13>1 {NOW.year}-01-02T03:04:05Z web1 app - - - x"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
+from tuner.cases.entry import Entry
 from tuner.cases.run import Surface, surface
 from tuner.cases.script import CaseScript
 from tuner.rainerscript.legacy import modernised
 from tuner.rainerscript.parser import parse
-from tuner.validate.comparable import Entry
 
 TEXT = """\
 module(load="imtcp" streamDriver.mode="1" threads="4")
@@ -48,8 +50,8 @@ def seen(text: str) -> Surface:
 def test_inputs_and_outputs_are_called_as_they_are_written() -> None:
     found = seen(TEXT)
     assert found.inputs == {
-        "imuxsock": "imuxsock", "imtcp:601": "imtcp", "imudp:602": "imudp", "imrelp:603": "imptcp",
-        "imfile:/var/log/apps/*.log": "imfile",
+        "imuxsock": "unix", "imtcp:601": "tcp", "imudp:602": "udp", "imrelp:603": "tcp",
+        "imfile:/var/log/apps/*.log": "file",
     }  # fmt: skip
     assert found.outputs == ("es", "action[2]", "all", "far")
     assert [one.message for one in found.gaps] == [
@@ -102,30 +104,122 @@ def test_documents_and_files_are_named_for_case_and_output() -> None:
         f'constant(value="c") {case} constant(value="/0/") property(name="$.rsyslogtuneindex")',
         f'constant(value="c") {case} constant(value="/1/") constant(value="system")',
         f'constant(value="/lab/written/c") {in_path} constant(value="/2/") '
-        'constant(value="/files/var/log/all")',
+        'constant(value="files/var/log/all")',
         f'constant(value="/lab/written/c") {in_path} constant(value="/5/") '
-        'constant(value="/sent/omfwd:udp:far.example:514")',
+        'constant(value="sent/omfwd:udp:far.example:514")',
     ):
         assert parts in flat, parts
 
 
 def test_messages_enter_where_the_input_is_in_the_lab() -> None:
     script, text = fitted(TEXT)
-    assert script.ways["imuxsock"] == Entry("imuxsock", path="/lab/socket0")
+    assert script.entries["imuxsock"] == Entry("unix", path="/lab/socket0")
     path = "/lab/read/var/log/apps/x.log"
-    assert script.ways["imfile:/var/log/apps/*.log"] == Entry("imfile", path=path)
+    assert script.entries["imfile:/var/log/apps/*.log"] == Entry("file", path=path)
     assert f'File="{path}"' in text
-    port = script.ways["imrelp:603"].port
+    port = script.entries["imrelp:603"].port
     assert f'input(ruleset="in" type="imptcp" address="127.0.0.1" port="{port}")' in text
 
 
 def test_without_an_input_that_a_test_can_send_to_a_socket_stands_for_one() -> None:
     found = seen('module(load="imklog")\naction(type="omfile" file="/var/log/all")\n')
-    assert found.inputs == {"imuxsock": "imuxsock"}
+    assert found.inputs == {"imuxsock": "unix"}
     assert found.outputs == ("action[1]",)
 
 
+def test_the_socket_of_the_system_may_be_nobodys() -> None:
+    found = seen('module(load="imuxsock" sysSock.use="off")\ninput(type="imtcp" port="1")\n')
+    assert found.inputs == {"imtcp:1": "tcp"}
+
+
+def test_of_inputs_that_are_called_alike_the_first_is_tested() -> None:
+    found = seen('input(type="imudp" port="1" address="10.0.0.1")\ninput(type="imudp" port="1")\n')
+    assert found.inputs == {"imudp:1": "udp"}
+    assert [str(one) for one in found.gaps] == [
+        "rsyslog.conf:2:1: input imudp:1: no test sends to it"
+    ]
+
+
+OLD = """\
+$ModLoad imudp
+$ModLoad imfile
+$ModLoad imuxsock
+$SystemLogSocketName /run/log
+$SystemLogRateLimitInterval 3
+$AddUnixListenSocket /run/other
+$InputFileName /var/log/app
+$InputFilePollInterval 30
+$InputRunFileMonitor
+$WorkDirectory /var/spool/rsyslog
+$UDPServerAddress 10.0.0.1
+$UDPServerRun 514
+$RepeatedMsgReduction on
+$outchannel rot, /var/log/rot, 1000, /bin/rotate
+$ActionQueueFileName fwd
+$ActionQueueType LinkedList
+*.* @@far.example
+*.* /var/log/all
+*.* :omfile:$rot
+:msg, contains, "debug" ~
+"""
+
+
 def test_the_form_before_version_6_is_tested_too() -> None:
-    found = seen("$ModLoad imudp\n$UDPServerRun 514\n*.* /var/log/all\n*.* @@far.example\n")
-    assert found.inputs == {"imudp:514": "imudp"}
-    assert found.outputs == ("action[1]", "action[2]")
+    found = seen(OLD)
+    inputs = {
+        "imudp:514": "udp", "imuxsock": "unix", "imuxsock:/run/other": "unix",
+        "imfile:/var/log/app": "file",
+    }  # fmt: skip
+    assert found.inputs == inputs
+    assert found.outputs == ("action[1]", "action[2]", "action[3]")
+    assert "$RepeatedMsgReduction" in [one.message for one in found.gaps]
+    _, text = fitted(OLD)
+    assert '"debug"' in text
+    for gone in (
+        '"/var', '"/run', "10.0.0.1", '"514"', '"fwd"', "rateLimit", "/bin/rotate", "polling",
+    ):  # fmt: skip
+        assert gone not in text
+
+
+LINES = """\
+template(name="path" type="string" string="/srv/%hostname%.log")
+action(type="omfile" dynaFile="path" template="RSYSLOG_FileFormat" fileOwner="syslog")
+action(type="omkafka" broker="k:9092" topic="path" dynatopic="on"
+       action.execOnlyWhenPreviousIsSuspended="on")
+"""
+
+
+def test_lines_whose_place_depends_on_the_event_go_into_files_that_say_it() -> None:
+    _, text = fitted(LINES)
+    flat = " ".join(text.split())
+    for kept in (
+        'template="RSYSLOG_FileFormat"', '$.rsyslogtunepath = exec_template("path")',
+        '$.rsyslogtunepath = replace($.rsyslogtunepath, "..", "__")',
+        'constant(value="files/") property(name="$.rsyslogtunepath")',
+        'constant(value="sent/omkafka:") property(name="$.rsyslogtunepath")',
+        'action.execOnlyWhenPreviousIsSuspended="on"',
+    ):  # fmt: skip
+        assert kept in flat, kept
+    assert "fileOwner" not in text
+
+
+@pytest.mark.parametrize(
+    ("action", "template"),
+    [
+        ('type="omfwd" target="up"', "RSYSLOG_TraditionalForwardFormat"),
+        ('type="omrelp" target="up" port="1"', "RSYSLOG_ForwardFormat"),
+        ('type="omprog" binary="/bin/cat"', "RSYSLOG_FileFormat"),
+    ],
+)
+def test_what_is_sent_has_the_format_that_rsyslog_gives_it(action: str, template: str) -> None:
+    _, text = fitted(f"action({action})\n")
+    assert f'exec_template("{template}")' in text
+
+
+def test_documents_are_created_as_the_engine_wants_them() -> None:
+    """Without a version rsyslogd refuses the action that creates them without ids."""
+    values = 'writeOperation="create" esVersion.major="8" dynSearchType="on" searchType="t"'
+    _, text = fitted(f'action(type="omelasticsearch" {values} pipelineName="p")\n')
+    for kept in ('writeOperation="create"', 'esVersion.major="8"', 'pipelineName="p"'):
+        assert kept in text
+    assert "dynSearchType" not in text

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tuner.cases.arrival import Came
 from tuner.cases.load import LoadedCases
 from tuner.cases.model import Case, ExpectedArrival, FieldRule, FieldValue, TextRule, TextValue
-from tuner.cases.run import Came
 from tuner.errors import KeyPath, Problem
 from tuner.rainerscript.hiding import hidden_members
 from tuner.rainerscript.secrets import names_secret

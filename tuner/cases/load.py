@@ -18,11 +18,10 @@ from tuner.cases.run import Sent, Surface
 from tuner.errors import BadProfile, KeyPath, Problem
 from tuner.flood.verbatim import has_address
 from tuner.lint.load import text_of
-from tuner.modules.input import TRANSPORTS, Format
+from tuner.modules.input import TRANSPORTS, Format, TransportKind
 from tuner.profile.source import Source, problem_at, read
 from tuner.profile.wording import WRONG_VALUE, problems_of
 from tuner.schema.scalars import FACILITIES, SEVERITIES
-from tuner.validate.comparable import ENTERED, LISTENERS
 
 NO_SUCH_NAME = "RT021"
 
@@ -121,7 +120,7 @@ def _of_input(loaded: LoadedCases, one: Case, here: KeyPath, surface: Surface) -
     elif len(found) > 1:
         text = f"several inputs are {one.input}: write {' or '.join(found)}"
         yield loaded.problem((*here, "input"), text, NO_SUCH_NAME)
-    elif surface.inputs[found[0]] not in LISTENERS and "sender" in one.model_fields_set:
+    elif TRANSPORTS[surface.inputs[found[0]]].has_path and "sender" in one.model_fields_set:
         text = f"{found[0]} takes nothing from other machines: remove sender"
         yield loaded.problem((*here, "sender"), text, NO_SUCH_NAME)
     elif not has_address(one.sender):
@@ -151,14 +150,14 @@ def _instead(name: str, known: Sequence[str]) -> str:
 _PROGRAM = re.compile(r"(.*?)(?:\[(.*)\])?")
 
 
-def message_of(case: Case, kind: str, now: datetime) -> bytes:
-    """The bytes that are sent to a kind of input; `now`, in the time zone of rsyslogd, is the time
-    of the head where the case names none."""
+def message_of(case: Case, transport: TransportKind, now: datetime) -> bytes:
+    """The bytes that are sent; `now`, in the time zone of rsyslogd, is the time of the head where
+    the case names none."""
     if case.line is not None:
         return case.line.encode()
     time = now if case.time is None else datetime.fromisoformat(case.time)
     zoned = time if time.tzinfo is not None else time.replace(tzinfo=now.tzinfo)
-    written = case.format or TRANSPORTS[ENTERED.get(kind, "tcp")].format
+    written = case.format or TRANSPORTS[transport].format
     return f"{_head(case, written, zoned)}{case.message}".encode()
 
 

@@ -9,24 +9,34 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from tuner.cases.run import Came
+from tuner.cases.arrival import Came
 from tuner.engines.refusals import document_refusal
 from tuner.errors import JobFailed
 from tuner.profile.edit.splice import flow
 from tuner.rainerscript.secrets import names_secret
-from tuner.validate.arrival import TIME, is_now
 
 TIME_ZONE = "UTC"
 """In which cases are recorded, so that they hold on every machine."""
 _ANY, _YEAR, _UUID = ".+", r"\d{4}", r"[0-9A-F]{32}"
 _LONGEST_NAME = 60
-_UNIX = r"(?<!\d)\d{10}(?:\d{3})?(?!\d)"
-_TODAY_S = 600
 _DATE = r"(?:(?:[._/-]?\d\d)+|(?!\d))"
 _WIDEST = 96
+# Times as rsyslog writes them: RFC 3339, RFC 3164, for PostgreSQL, for MySQL, that of the day
+# alone, which templates put together with a date of their own, and seconds or milliseconds since
+# 1970.
+_TIME = (
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
+    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+    r"|\b\d{14}\b|\b\d\d:\d\d:\d\d(?:\.\d+)?\b|(?<!\d)\d{10}(?:\d{3})?(?!\d)"
+)
+_FORMATS = ("%Y %b %d %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y%m%d%H%M%S")
+_SINCE_1970 = (10, 13)
+_CLOCK_LENGTH = 8
+_APART = timedelta(minutes=10)
 
 
 def recorded(
@@ -83,11 +93,6 @@ class _Known:
         is_today = digits[:8] == f"{self.now:%Y%m%d}" or digits == f"{self.now:%Y%m}"
         return is_today and not (":" in text and text in self.line)
 
-    def is_unix_now(self, number: float) -> bool:
-        """Whether a number is a time of now, in seconds or milliseconds since 1970."""
-        now = self.now.timestamp()
-        return any(abs(number / unit - now) < _TODAY_S for unit in (1, 1000))
-
 
 def _arrival(came: Came, again: Came, known: _Known) -> dict[str, object]:
     one, other = came.arrival, again.arrival
@@ -119,7 +124,7 @@ def _arrival(came: Came, again: Came, known: _Known) -> dict[str, object]:
 def _value(value: object, again: object, known: _Known) -> object:
     if isinstance(value, str):
         return _text(value, again if isinstance(again, str) else "", known)
-    is_time = isinstance(value, int | float) and known.is_unix_now(value)
+    is_time = isinstance(value, int | float) and _is_unix_now(value, known.now)
     return value if value == again and not is_time else {"pattern": _ANY}
 
 
@@ -127,11 +132,10 @@ def _text(text: str, again: str, known: _Known) -> object:
     """A text that is the same each time, or the pattern of one that is not."""
     year = str(known.now.year)
     pattern, end = "", 0
-    for found in re.finditer(rf"(?:{TIME.pattern})|{_UNIX}|(?<!\d){year}{_DATE}", text):
+    for found in re.finditer(rf"(?:{_TIME})|(?<!\d){year}{_DATE}", text):
         pattern += _escaped(text[end : found.start()])
         end = found.end()
-        is_unix = found[0].isdecimal() and known.is_unix_now(int(found[0]))
-        if is_now(found[0], known.now) or is_unix or known.is_of_now(found[0]):
+        if is_now(found[0], known.now) or known.is_of_now(found[0]):
             pattern += _like(found[0])
         elif found[0].startswith(year) and year not in known.line:
             pattern += _YEAR + _escaped(found[0].removeprefix(year))
@@ -142,6 +146,30 @@ def _text(text: str, again: str, known: _Known) -> object:
         return text
     fits = re.fullmatch(pattern, again, re.DOTALL) is not None
     return {"pattern": pattern if fits else _ANY}
+
+
+def is_now(text: str, now: datetime) -> bool:
+    """Whether a time is that of a clock now, or ten minutes from it."""
+    now = now.astimezone()
+    if text.isdecimal() and len(text) in _SINCE_1970:
+        return _is_unix_now(int(text), now)
+    with suppress(ValueError):
+        if "T" in text:
+            return abs(datetime.fromisoformat(text) - now) < _APART
+    dated = text if text[0].isdecimal() else f"{now.year} {text}"
+    if text[2] == ":":
+        dated = f"{now:%Y-%m-%d} {text[:_CLOCK_LENGTH]}"
+    for written in _FORMATS:
+        with suppress(ValueError):
+            time = datetime.strptime(dated, written).replace(tzinfo=now.tzinfo)
+            return abs(time - now) < _APART
+    return False
+
+
+def _is_unix_now(number: float, now: datetime) -> bool:
+    """Whether a number is such a time in seconds or milliseconds since 1970."""
+    apart_s = (abs(number / unit - now.timestamp()) for unit in (1, 1000))
+    return min(apart_s) < _APART.total_seconds()
 
 
 def _like(time: str) -> str:

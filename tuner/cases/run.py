@@ -6,34 +6,25 @@ from __future__ import annotations
 
 import secrets
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from tuner.cases.arrival import Came, documents, lines
+from tuner.cases.entry import enter, opened
 from tuner.cases.script import CaseScript
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
 from tuner.errors import JobFailed, ProgramMissing
-from tuner.host.process import open_given, own_environment, wait_until
+from tuner.host.process import own_environment, wait_until
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
-from tuner.modules.input import LOOPBACK
+from tuner.modules.input import LOOPBACK, TransportKind
 from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.script import Block
-from tuner.validate.arrival import Arrival
-from tuner.validate.comparable import LISTENERS
-from tuner.validate.delivery import (
-    arrivals,
-    await_same,
-    bytes_below,
-    enter,
-    entrance,
-    opened,
-    outside,
-)
 from tuner.validate.rsyslogd import check, packages_to_install
 
 _KEPT = 100_000
@@ -52,19 +43,11 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Came:
-    """What came of a message by one output."""
-
-    output: str
-    arrival: Arrival
-
-
-@dataclass(frozen=True)
 class Surface:
-    """What tests of a configuration can name: its inputs, each with the kind of its entry, and its
-    outputs; and what is not tested."""
+    """What tests of a configuration can name: its inputs, each with how messages are sent to it,
+    and its outputs; and what is not tested."""
 
-    inputs: Mapping[str, str]
+    inputs: Mapping[str, TransportKind]
     outputs: tuple[str, ...]
     gaps: tuple[Gap, ...]
 
@@ -74,12 +57,9 @@ def surface(block: Block) -> Surface:
     script = CaseScript("http://127.0.0.1:9", "/lab", mark="-")
     script.text(block)
     # Messages come from other machines where they can.
-    ways = sorted(script.ways.items(), key=lambda way: way[1].kind not in LISTENERS)
-    return Surface(
-        {name: one.kind for name, one in ways},
-        tuple(script.outputs),
-        tuple(script.gaps),
-    )
+    entries = sorted(script.entries.items(), key=lambda named: not named[1].is_remote)
+    inputs = {name: entry.transport for name, entry in entries}
+    return Surface(inputs, tuple(script.outputs), tuple(script.gaps))
 
 
 def run(
@@ -97,26 +77,45 @@ def run(
         script = CaseScript(sink.url, str(here), mark=f"#{secrets.token_hex(8)}#")
         text = script.text(block)
         _require_accepted(text)
-        files = stack.enter_context(opened(script.entries))
+        entries = script.entries.values()
+        files = stack.enter_context(opened(entries))
         environment = own_environment() | ({} if time_zone is None else {"TZ": time_zone})
-        rsyslogd = Rsyslogd(text, here, [entrance(one) for one in script.entries], environment)
+        rsyslogd = Rsyslogd(text, here, [entry.source for entry in entries], environment)
         with closing(EngineClient(sink.url)) as client:
             try:
                 for number, one in enumerate(messages):
                     _send(script, number, one, files, rsyslogd)
                 written = Path(script.written)
                 # Rulesets may have queues of their own.
-                await_same(lambda: (bytes_below(written), kept(client)), _QUIET_S, _PATIENCE_S)
+                state = _is_same(lambda: (_bytes_below(written), kept(client)))
+                wait_until(state, _PATIENCE_S, _QUIET_S)
                 rsyslogd.stop(_FINISH_S)
-                came = [*_documents(kept(client)), *_lines(written)]
+                came = [*documents(kept(client)), *lines(written)]
             finally:
                 rsyslogd.stop()
     names = {number: name for name, number in script.outputs.items()}
     found: list[list[Came]] = [[] for _ in messages]
     for case, output, arrival in came:
         if case.isdecimal() and output in names:
-            found[int(case)].append(Came(names[output], outside(arrival, script.read)))
+            found[int(case)].append(Came(names[output], arrival.outside(script.read)))
     return tuple(map(tuple, found))
+
+
+def _is_same(state: Callable[[], object]) -> Callable[[], bool]:
+    """Whether a state is what it was when this was asked last."""
+    seen: object = None
+
+    def is_same() -> bool:
+        nonlocal seen
+        before, seen = seen, state()
+        return seen == before
+
+    return is_same
+
+
+def _bytes_below(folder: Path) -> int:
+    """How much the files of a folder hold together."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def _require_accepted(text: str) -> None:
@@ -139,7 +138,7 @@ def _send(
     after = f"{number}-"
     messages = (*script.message(str(number)), one.message, *script.message(after))
     try:
-        enter(script.ways[one.input], files, messages, rsyslogd, one.sender)
+        enter(script.entries[one.input], files, messages, rsyslogd, one.sender)
     except OSError as error:
         rsyslogd.check()
         raise JobFailed(f"{one.input} takes no message: {error.strerror or error}") from None
@@ -154,24 +153,3 @@ def _send(
             f"{one.input} took a message, and within {_PATIENCE_S:g} s none came to its ruleset: "
             "parameters of the input, such as a rate limit, may drop it"
         )
-
-
-def _documents(lines: bytes) -> Iterator[tuple[str, str, Arrival]]:
-    """The documents in bulks, with their cases and outputs, which their indices say."""
-    for one in arrivals(lines):
-        case, number, index = one.index.split("/", 2)
-        yield case[1:], number, replace(one, index=index)
-
-
-def _lines(folder: Path) -> Iterator[tuple[str, str, Arrival]]:
-    """The lines of files, with their cases and outputs, which their folders say."""
-    for path in sorted(folder.rglob("*")):
-        if not path.is_file() or path.is_symlink():
-            continue
-        case, number, kind, *rest = path.relative_to(folder).parts
-        place = "/" + "/".join(rest) if kind == "files" else rest[0].replace("|", "/")
-        with open_given(path) as file:
-            lines = file.read().removesuffix(b"\n").split(b"\n")
-        for line in filter(None, lines) if kind == "sent" else lines:
-            text = line.decode("utf-8", "replace")
-            yield case[1:], number, Arrival(place, None, text, place=place)

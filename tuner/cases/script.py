@@ -1,5 +1,6 @@
 """A configuration of rsyslogd as it runs to be tested: whatever it writes says of which case it is
-and by which output it came; pure.
+and by which output it came; what it sends to engines goes into a sink, and what it writes or
+forwards into files that say where it would have gone.
 
 A message that we send before those of a case, and another after them, set the number of the case,
 which each message takes along in a variable of its own.  What is written has it in the name of the
@@ -8,13 +9,21 @@ index or of the file: no text of the user's is touched.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from posixpath import normpath
 
-from tuner.lab.confined import confined
-from tuner.lab.numbered import constant
+from tuner.cases.entry import ENTERED, Entry
+from tuner.lab.confined import HOST_MODULES, TLS, TOWARDS_ENGINE, confined, without_host
+from tuner.lab.numbered import OWN, constant
+from tuner.lab.ports import free_port
+from tuner.modules.input import LOOPBACK
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
+from tuner.modules.omhttp import OmhttpOutput
+from tuner.modules.output import Lines
+from tuner.modules.registry import OUTPUTS, name_of
 from tuner.rainerscript.configuration import loading_missing
 from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.printing import printed
@@ -25,7 +34,7 @@ from tuner.rainerscript.script import (
     Directive,
     FunctionCall,
     If,
-    Include,
+    LegacyAction,
     Operation,
     Parameter,
     Quoted,
@@ -42,9 +51,9 @@ from tuner.rainerscript.script import (
     nothing,
     rewritten,
 )
-from tuner.validate.comparable import PATH, ComparableScript, Entry, worked_out
 
 _CASE, _FENCE, _INDEX = "$.rsyslogtunecase", "$.rsyslogtunefence", "$.rsyslogtuneindex"
+_PATH, _LINE = "$.rsyslogtunepath", "$.rsyslogtuneline"
 _CURRENT = "$/rsyslogtunecase"
 # Messages of rsyslogd itself, and documents that come back to be sent again, are of no case.
 _OF_NO_CASE = ("rsyslogd", "omelasticsearch")
@@ -52,30 +61,55 @@ _OF_NO_CASE = ("rsyslogd", "omelasticsearch")
 _QUEUE = {"queue.type": "LinkedList", "queue.workerThreads": 1, "queue.timeoutShutdown": 10000}
 # What reads one message after the other, and at once.
 _UNORDERED = frozenset({"threads", "workerthreads", "schedulingpolicy", "schedulingpriority"})
-# Outputs that run as such; files stand for the others.
-_RUN = frozenset({"omelasticsearch", "omfile"})
+_INDEXES = "omelasticsearch"
 # TLS needs files of the host's.
 _DRIVER = "defaultnetstreamdriver"
+_OF_ENGINE = TOWARDS_ENGINE | {"errorfile", "bulkmode", "searchtype", "dynsearchtype"}
+_OF_LISTENER = frozenset(
+    {"address", "port", "device", "listenportfilename", "namespace", "allowedsender"}
+)
+# How soon a lab's lines are read, and how many a second: not what becomes of them.
+_OF_FILES = frozenset({"mode", "pollinginterval", "maxlinesatonce", "freshstarttail"})
+_LIMITS = ("ratelimit.", "syssock.ratelimit.")
 _JOINS_LINES = ("startmsg.regex", "endmsg.regex", "readmode")
+_WILDCARDS = re.compile(r"[*?\[\]]")
+# What sends or writes events elsewhere, with the template that it has without one; omfile's is
+# that of omfile here too.
+_LINES: Mapping[str, str] = {
+    name_of(output): output.rsyslogs_format or output.own_format
+    for output in OUTPUTS
+    if issubclass(output, Lines) and output is not OmhttpOutput
+} | {"omfile": "", "omprog": "RSYSLOG_FileFormat", "ompipe": "RSYSLOG_TraditionalFileFormat"}
+# What says where, with what rsyslog takes without it.
+_PLACE = ("protocol", "target", "port", "topic", "broker", "pipe", "binary")
+_FORWARDED = {"protocol": "udp", "port": "514"}
 
 
 @dataclass
-class CaseScript(ComparableScript):
+class CaseScript:
     """A configuration with a sink and a folder of the lab's, in which `mark` names our messages.
 
-    `ways` are where messages enter, by the input as it is written, and `outputs` the names of its
-    actions; what of both is not tested is in `gaps`.
+    `entries` are where messages enter, by the input as it is written, and `outputs` the names of
+    its actions; what of both is not tested is in `gaps`.
     """
 
-    mark: str = ""
-    ways: dict[str, Entry] = field(default_factory=dict)
+    sink_url: str
+    folder: str
+    mark: str
+    entries: dict[str, Entry] = field(default_factory=dict)
     outputs: dict[str, str] = field(default_factory=dict)
     gaps: list[Gap] = field(default_factory=list)
+    templates: list[ScriptObject] = field(default_factory=list)
     has_sockets: bool = False
     has_journal: bool = False
     labels: dict[ScriptPosition, str] = field(default_factory=dict)
     number: int = 0
     passed: str = ""
+
+    @property
+    def read(self) -> str:
+        """The folder of the files that it reads."""
+        return f"{self.folder}/read"
 
     @property
     def fence(self) -> str:
@@ -93,29 +127,25 @@ class CaseScript(ComparableScript):
         return (f"<13>1 - - - - - - {mark}".encode(), f"<13>Jan  1 00:00:00 - -: {mark}".encode())
 
     def text(self, block: Block) -> str:
-        """The configuration for the lab."""
-        flat = tuple(_without_includes(block))
-        self.labels = _labels(flat)
-        self.passed = self.list_template(Variable(_FENCE, HERE), Quoted("\n", HERE))
-        made = rewritten((*loading_missing(flat), *flat), self.statement)
+        """The configuration for the lab; `block` has the form of today, and no includes."""
+        self.labels = _labels(block)
+        self.passed = self.template(Variable(_FENCE, HERE), Quoted("\n", HERE))
+        made = rewritten((*loading_missing(block), *block), self.statement)
         made = tuple(_once((*made, *self.stand_in())))
         first = next((n for n, one in enumerate(made) if _is_rule(one)), len(made))
         made = (*made[:first], *self.entrance(), *made[first:])
         queue = ScriptObject("main_queue", (), HERE).with_values(_QUEUE)
-        work = ScriptObject("global", (), HERE).with_values({"workDirectory": self.folder})
-        safe = confined((work, queue, *self.templates, *made), self.folder, PATH)
+        safe = confined((queue, *self.templates, *made), self.folder, _PATH)
         self.gaps += safe.left_out
         return printed(safe.block)
 
     def stand_in(self) -> Iterator[Statement]:
         """A socket for imjournal, and where no input takes messages that a lab can send."""
-        if self.has_journal or not self.ways:
+        if self.has_journal or not self.entries:
             if not self.has_sockets:
                 yield loading("imuxsock", HERE).with_values({"sysSock.use": False})
-            label = "imjournal" if self.has_journal else "imuxsock"
-            made = {"type": "imuxsock", "socket": self.socket()}
-            yield ScriptObject("input", (), HERE).with_values(made)
-            self.ways[label] = self.entries[-1]
+            path = self.socket("imjournal" if self.has_journal else "imuxsock")
+            yield ScriptObject("input", (), HERE).with_values({"type": "imuxsock", "socket": path})
 
     def entrance(self) -> Iterator[Statement]:
         """What stands before all else: our own messages end here, each other takes the number of
@@ -140,14 +170,20 @@ class CaseScript(ComparableScript):
 
     def statement(self, one: Statement) -> Iterator[Statement]:
         """What stands for a statement in the lab."""
-        if isinstance(one, BsdBlock):
-            self.gaps.append(Gap(one.origin, f"{one.text}: what follows gets all messages"))
-        yield from super().statement(one)
-
-    def directive(self, one: Directive) -> Iterator[Directive]:
-        """A directive in the lab, which takes messages from anywhere."""
-        if one.key != "allowedsender":
-            yield from super().directive(one)
+        match one:
+            case ScriptObject(kind="action"):
+                yield from self.action(one)
+            case ScriptObject():
+                yield from self.object(one)
+            case Directive():
+                self.gaps.append(Gap(one.origin, f"${one.name}"))
+            case BsdBlock():
+                self.gaps.append(Gap(one.origin, f"{one.text}: what follows gets all messages"))
+            case LegacyAction():
+                self.gaps.append(Gap(one.origin, one.text))
+                yield nothing(one.origin)
+            case _:
+                yield one
 
     def object(self, one: ScriptObject) -> Iterator[Statement]:
         """An object in the lab that is no action."""
@@ -157,7 +193,7 @@ class CaseScript(ComparableScript):
             case "main_queue":
                 return
             case "global":
-                yield from super().object(one.without_beginning(_DRIVER))
+                yield from without_host(one.without_beginning(_DRIVER))
             case "ruleset":
                 queue = _QUEUE if one.queue else {}
                 body = (*self.entrance(), *(one.body or ()))
@@ -165,105 +201,150 @@ class CaseScript(ComparableScript):
             case "input":
                 yield from self.input(one)
             case _:
-                yield from super().object(one)
+                yield one
 
-    def module(self, one: ScriptObject) -> Iterator[Statement]:
+    def module(self, one: ScriptObject) -> Iterator[ScriptObject]:
         """A module in the lab, which brings nothing of this machine's."""
         match module_name(one):
             case "imuxsock":
                 self.has_sockets = True
-                yield from super().object(one)
-                self.enters_by("imuxsock")
+                given, made = one.get("sysSock.use"), one.without_beginning(_LIMITS)
+                if given is None or given.is_on:
+                    made = made.with_values({"sysSock.name": self.socket("imuxsock")})
+                yield made
             case "imjournal":
                 self.has_journal = True
                 self.gaps.append(Gap(one.origin, "imjournal: a socket of the lab's stands for it"))
             case "imrelp":
                 yield loading("imptcp", one.origin)
-            case name if name.startswith("om") and name not in _RUN:
+            case "imfile":
+                yield one.without(_OF_FILES)
+            case "omfile":
+                kept = (each for each in one.parameters if each.key in {"load", "template"})
+                yield replace(one, parameters=tuple(kept))
+            case name if name in HOST_MODULES or (name.startswith("om") and name != _INDEXES):
                 return
             case _:
-                yield from super().object(one.without(_UNORDERED))
+                yield one.without(_UNORDERED).without_beginning(TLS)
 
-    def input(self, one: ScriptObject) -> Iterator[Statement]:
-        """An input of the lab's."""
+    def input(self, one: ScriptObject) -> Iterator[ScriptObject]:
+        """An input of the lab's; none where no test sends to it."""
         label = _label_of_input(one)
         if one.type == "imrelp":
             kept = (each for each in one.parameters if each.key in {"name", "ruleset"})
             one = replace(one, parameters=tuple(kept)).with_values({"type": "imptcp"})
             self.gaps.append(Gap(one.origin, f"{label}: an imptcp stands for it"))
-        if not any(one.get(name) for name in _JOINS_LINES):
-            yield from super().input(one.without({"allowedsender"}))
-        if not self.enters_by(label):
+        is_sent_to = one.type in ENTERED and label not in self.entries
+        if not is_sent_to or any(map(one.get, _JOINS_LINES)):
             self.gaps.append(Gap(one.origin, f"input {label}: no test sends to it"))
+        elif one.type == "imfile":
+            path = self.file(label, one.text("File") or "")
+            yield one.without(_OF_FILES).with_values({"File": path})
+        elif one.type == "imuxsock":
+            path = self.socket(label)
+            yield one.without_beginning(_LIMITS).with_values({"Socket": path})
+        else:
+            port = free_port()
+            self.entries[label] = Entry(ENTERED[one.type], port)
+            made = one.without_beginning(TLS).without(_OF_LISTENER)
+            yield made.with_values({"address": LOOPBACK, "port": port})
 
-    def enters_by(self, label: str) -> bool:
-        """Whether there is an entry that has no name yet, which it gets."""
-        new = [one for one in self.entries if one not in self.ways.values()]
-        self.ways.update((label, one) for one in new[:1])
-        return bool(new)
+    def file(self, label: str, path: str) -> str:
+        """The lab's file in place of one that is read."""
+        here = f"{self.read}{normpath('/' + _WILDCARDS.sub('x', path).lstrip('/'))}"
+        self.entries[label] = Entry("file", path=here)
+        return here
+
+    def socket(self, label: str) -> str:
+        """A socket of the lab's in place of another."""
+        here = Entry("unix", path=f"{self.folder}/socket{len(self.entries)}")
+        return self.entries.setdefault(label, here).path
 
     def action(self, one: ScriptObject) -> Iterator[Statement]:
         """An action in the lab, which says of which case and output its documents and lines are."""
         label, kind = self.labels[one.origin], one.type.removeprefix("builtin:")
         self.number = [*self.labels.values()].index(label)
-        if kind == "omelasticsearch":
-            index = one.text("searchIndex") or DEFAULT_INDEX
-            target: Quoted | Variable = Quoted(index, HERE)
-            if one.is_on("dynSearchIndex"):
-                yield worked_out(_INDEX, index)
-                target = Variable(_INDEX, HERE)
-            named = {"searchIndex": self.of_case("", target), "dynSearchIndex": True}
-            one = one.with_values(named)
-        for made in super().action(one):
-            if not isinstance(made, ScriptObject | SetVariable) or made == nothing(one.origin):
-                self.gaps.append(Gap(one.origin, f"output {label}: {kind} is not tested"))
-            elif isinstance(made, ScriptObject) and not kind.startswith("mm"):
-                self.outputs[label] = str(self.number)
-            yield _without_queue(made) if isinstance(made, ScriptObject) else made
+        if kind.startswith("mm"):
+            yield _without_queue(one)
+        elif kind == _INDEXES or kind in _LINES:
+            self.outputs[label] = str(self.number)
+            yield from self.lines(one, kind) if kind in _LINES else self.documents(one)
+        else:
+            self.gaps.append(Gap(one.origin, f"output {label}: {kind} is not tested"))
+            yield nothing(one.origin)
 
-    def into(self, one: ScriptObject, kind: str) -> Generator[SetVariable, None, dict[str, str]]:
-        """The file and the template of lines, in a folder of the case and the output."""
-        made = yield from super().into(one, kind)
-        path = made.pop("file", None)
-        if path is None:
-            return made
-        below = Quoted(path.removeprefix(self.folder), HERE)
-        return {**made, "dynaFile": self.of_case(f"{self.written}/", below)}
+    def documents(self, one: ScriptObject) -> Iterator[Statement]:
+        """What writes the same documents into the sink."""
+        index = one.text("searchIndex") or DEFAULT_INDEX
+        target: Quoted | Variable = Quoted(index, HERE)
+        if one.is_on("dynSearchIndex"):
+            yield _worked_out(_INDEX, index)
+            target = Variable(_INDEX, HERE)
+        values = {
+            "searchIndex": self.of_case("", target), "dynSearchIndex": True,
+            "server": self.sink_url, "bulkmode": "on", "searchType": "",
+        }  # fmt: skip
+        yield _without_queue(one).without(_OF_ENGINE).with_values(values)
 
-    def template(self, variable: str, before: str, after: str) -> str:
-        """The name of a template of a variable between two texts."""
-        if variable != PATH:
-            return super().template(variable, before, after)
-        below = Quoted(before.removeprefix(self.folder), HERE)
-        return self.of_case(f"{self.written}/", below, Variable(variable, HERE))
+    def lines(self, one: ScriptObject, kind: str) -> Iterator[Statement]:
+        """What writes the same lines into a file of the lab's."""
+        template, dynamic = one.text("template"), _dynamic(one, kind)
+        if kind != "omfile":
+            # Without a line end of their own they would be one line.
+            yield _worked_out(_LINE, template or _LINES[kind])
+            template = self.template(Variable(_LINE, HERE), Quoted("\n", HERE))
+        place: list[Quoted | Variable] = [Quoted(_place(one, kind), HERE)]
+        if dynamic is not None:
+            yield _worked_out(_PATH, dynamic)
+            above = Variable(_PATH, HERE), Quoted("..", HERE), Quoted("__", HERE)
+            yield SetVariable("set", _PATH, FunctionCall("replace", above, HERE), HERE)
+            place = [Quoted("files/" if kind == "omfile" else f"sent/{kind}:", HERE)]
+            place.append(Variable(_PATH, HERE))
+        kept = (each for each in one.parameters if each.key.startswith("action."))
+        into = {"type": "omfile", "dynaFile": self.of_case(f"{self.written}/", *place)}
+        into |= {"template": template} if template else {}
+        yield replace(one, parameters=tuple(kept)).with_values(into)
 
     def of_case(self, before: str, *parts: Quoted | Variable) -> str:
         """The name of a template of some text behind the numbers of the case and of the output."""
         begin, end = Quoted(f"{before}c", HERE), Quoted(f"/{self.number}/", HERE)
-        return self.list_template(begin, Variable(_CASE, HERE), end, *parts)
+        return self.template(begin, Variable(_CASE, HERE), end, *parts)
 
-    def list_template(self, *parts: Quoted | Variable) -> str:
+    def template(self, *parts: Quoted | Variable) -> str:
         """The name of a template of texts and variables."""
-        name = f"rsyslog-tune-{len(self.templates)}"
+        name = f"{OWN}{len(self.templates)}"
         made = tuple(
-            constant(one.text)
-            if isinstance(one, Quoted)
-            else ScriptObject("property", (Parameter.of("name", one.name, HERE),), HERE)
-            for one in parts
+            constant(part.text)
+            if isinstance(part, Quoted)
+            else ScriptObject("property", (Parameter.of("name", part.name, HERE),), HERE)
+            for part in parts
         )
         head = ScriptObject("template", (), HERE).with_values({"name": name, "type": "list"})
         self.templates.append(replace(head, parts=made))
         return name
 
 
-def _without_includes(block: Block) -> Iterator[Statement]:
-    """The statements of a configuration, with what it includes in its place."""
-    for one in block:
-        if isinstance(one, Include):
-            for file in one.files:
-                yield from _without_includes(file)
-        else:
-            yield one
+def _worked_out(variable: str, template: str) -> SetVariable:
+    """What puts a text that a template writes into a variable."""
+    value = FunctionCall("exec_template", (Quoted(template, HERE),), HERE)
+    return SetVariable("set", variable, value, HERE)
+
+
+def _dynamic(one: ScriptObject, kind: str) -> str | None:
+    """The template of where events go, where that depends on them."""
+    if kind == "omfile":
+        return one.text("dynaFile")
+    return one.text("topic") if kind == "omkafka" and one.is_on("dynatopic") else None
+
+
+def _place(one: ScriptObject, kind: str) -> str:
+    """The file of what goes to one place, below the folder of its case and output."""
+    if kind == "omfile":
+        return f"files/{(one.text('file') or 'none').lstrip('/')}"
+    written = {key: ",".join(given.texts) for key in _PLACE if (given := one.get(key)) is not None}
+    known = _FORWARDED if kind == "omfwd" else {}
+    texts = (written.get(key) or known.get(key) for key in _PLACE)
+    return f"sent/{':'.join([kind, *filter(None, texts)]).lower().replace('/', '|')}"
 
 
 def _labels(block: Block) -> dict[ScriptPosition, str]:
@@ -298,8 +379,7 @@ def _once(block: Block) -> Iterator[Statement]:
 
 def _is_rule(one: Statement) -> bool:
     """Whether a statement does something with messages."""
-    is_declared = isinstance(one, ScriptObject) and one.kind != "action"
-    return not (is_declared or isinstance(one, Directive))
+    return not isinstance(one, ScriptObject) or one.kind == "action"
 
 
 def _without_queue(one: ScriptObject) -> ScriptObject:

@@ -28,6 +28,7 @@ from tuner.errors import (
 )
 from tuner.host.programs import choose_rsyslogd, rsyslog_version
 from tuner.lint.load import snippets_of
+from tuner.rainerscript.legacy import modernised
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import Block
 from tuner.reading import content, unreadable
@@ -131,13 +132,15 @@ def subject_of(path: Path, site: Templates | None) -> Subject:
     if base is not None:
         kept = base.kept
         require_taken(kept.written, is_copy=bool(kept.root), with_all=True)
-        block = base.kept.changed.block
+        block = kept.changed.block
     else:
         form = Form(snippets_of(loaded))
         text = rsyslog_conf(loaded.profile, templates=site, form=form)
-        block, refused = parse(text, "rendered rsyslog.conf")
+        read, refused = parse(text, "rendered rsyslog.conf")
         if refused:
             raise JobFailed("; ".join(map(str, refused)))
+        # Snippets may have the form before version 6.
+        block, _ = modernised(read)
     return Subject(block, surface(block))
 
 

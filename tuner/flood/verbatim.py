@@ -19,21 +19,19 @@ def send(
     kind: Literal["tcp", "udp"],
     port: int,
     messages: Sequence[bytes],
-    sender: str | None = None,
+    sender: str,
 ) -> None:
     """Each message once, to a loopback port, from an address of this machine: over TCP a line
     each, with its length where it has several, until the receiver has read them all, over UDP
     slowly, as datagrams that nobody reads are lost."""
     if kind == "udp":
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
-            if sender is not None:
-                datagrams.bind((sender, 0))
+            datagrams.bind((sender, 0))
             for message in messages:
                 datagrams.sendto(message, (LOOPBACK, port))
                 time.sleep(_PAUSE_S)
         return
-    source = None if sender is None else (sender, 0)
-    with socket.create_connection((LOOPBACK, port), _TIMEOUT_S, source) as connection:
+    with socket.create_connection((LOOPBACK, port), _TIMEOUT_S, (sender, 0)) as connection:
         connection.sendall(b"".join(map(_framed, messages)))
         connection.shutdown(socket.SHUT_WR)
         while connection.recv(4096):

@@ -1,5 +1,5 @@
-"""What a lab never runs of a configuration, whatever stands in it: code and programs of the user's,
-and what writes or sends elsewhere; pure."""
+"""What of a configuration is its host's and no lab has; and what a lab never runs, whatever stands
+in it: code and programs of the user's, and what writes or sends elsewhere; pure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from posixpath import basename, normpath
 
 from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.script import (
+    HERE,
     Block,
     Expression,
     FunctionCall,
@@ -30,6 +31,23 @@ _OUTSIDE = frozenset(
     {"fmhttp", "mmexternal", "mmdarwin", "mmaitag", "mmkubernetes", "omprog", "ompipe", "omshell",
      "improg"}
 )  # fmt: skip
+HOST_MODULES = _OUTSIDE | {
+    "imuxsock", "imklog", "imkmsg", "imjournal", "immark", "impstats", "imdocker", "imkafka",
+    "imhttp", "omkafka", "ommysql", "ompgsql", "omlibdbi", "ommail", "omsnmp", "omhiredis",
+    "ommongodb", "omamqp1", "omhttp",
+}  # fmt: skip
+"""Modules that take events of the host itself, run programs, or send elsewhere."""
+TOWARDS_ENGINE = frozenset(
+    {
+        "server", "serverport", "usehttps", "uid", "pwd", "apikey", "allowunsignedcerts",
+        "skipverifyhost", "tls.cacert", "tls.mycert", "tls.myprivkey", "tls.tlsversion",
+        "tls.ciphersuites", "tls.keyexchangegroups",
+    }
+)  # fmt: skip
+"""Where the engine of an action is, and what it is let in by."""
+TLS = ("streamdriver", "permittedpeer", "gnutls", "tls")
+"""How the parameters of inputs and forwarding begin that encrypt, with files of the host."""
+_OF_ITS_HOST = ("privdrop", "debug", "umask", "localhostname", "workdirectory")
 _ASKS_OUTSIDE = frozenset({"http_request"})
 # Parameters that run a program or load code, write a file of their own, or set the environment, in
 # which libcurl finds a proxy.
@@ -53,14 +71,22 @@ class Confined:
 
 
 def confined(block: Block, folder: str, path: str = "") -> Confined:
-    """What of a configuration, bound to a lab with that folder, stays within it.  In names of files
-    the variable `path` keeps its slashes: it has no `..`."""
+    """What of a configuration, bound to a lab with that folder, stays within it and works there.
+    In names of files the variable `path` keeps its slashes: it has no `..`."""
+    work = ScriptObject("global", (Parameter.of("workDirectory", folder, HERE),), HERE)
     objects = [one for one in block if isinstance(one, ScriptObject)]
     templates = {one.key: one for one in reversed(objects) if one.kind == "template"}
     actions = (one for one in every(block) if isinstance(one, ScriptObject))
     of_files = frozenset(_key(name) for one in actions if (name := one.text("dynaFile")))
     found = _Confining(folder, path, templates, of_files)
-    return Confined(rewritten(block, found.statement), tuple(found.left_out))
+    return Confined((work, *rewritten(block, found.statement)), tuple(found.left_out))
+
+
+def without_host(one: ScriptObject) -> Iterator[ScriptObject]:
+    """A global() without what is about the host; none where it has nothing else."""
+    kept = one.without_beginning(_OF_ITS_HOST)
+    if kept.parameters:
+        yield kept
 
 
 @dataclass

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tuner.errors import Refused
-from tuner.lab.confined import confined
+from tuner.lab.confined import HOST_MODULES, TLS, TOWARDS_ENGINE, confined, without_host
 from tuner.lab.numbered import (
     LINE_DIGITS,
     OF_HEAD,
@@ -29,12 +29,10 @@ from tuner.modules.refused_bulks import sends_type
 from tuner.rainerscript.never_json import never_json
 from tuner.rainerscript.printing import printed
 from tuner.rainerscript.script import (
-    HERE,
     Block,
     BsdBlock,
     Call,
     Directive,
-    Parameter,
     ScriptObject,
     ScriptPosition,
     Statement,
@@ -48,26 +46,10 @@ if TYPE_CHECKING:
     from tuner.profile.base import KeptBase
     from tuner.rainerscript.view import ProfileKey
 
-# Modules that take events of the host itself, run programs, or send elsewhere.
-_OF_THE_HOST = frozenset(
-    {
-        "imuxsock", "imklog", "imkmsg", "imjournal", "immark", "impstats", "improg", "imdocker",
-        "imkafka", "imhttp", "omprog", "mmexternal", "mmkubernetes", "omkafka", "ommysql",
-        "ompgsql", "omlibdbi", "ommail", "omsnmp", "omhiredis", "ommongodb", "omamqp1", "omhttp",
-    }
-)  # fmt: skip
 # Where an action forwards to, and from which address or device.
 _TOWARDS_RECEIVER = frozenset(
     {"target", "targetsrv", "port", "address", "device", "networknamespace", "ipfreebind",
      "localclientip"}
-)  # fmt: skip
-_SECURITY = ("streamdriver", "tls")
-TOWARDS_ENGINE = frozenset(
-    {
-        "server", "serverport", "usehttps", "uid", "pwd", "apikey", "allowunsignedcerts",
-        "skipverifyhost", "tls.cacert", "tls.mycert", "tls.myprivkey", "tls.tlsversion",
-        "tls.ciphersuites", "tls.keyexchangegroups",
-    }
 )  # fmt: skip
 _SERVERS = frozenset({"server", "serverport", "usehttps"})
 _PIPELINE = frozenset({"pipelinename", "dynpipelinename", "skippipelineifempty"})
@@ -81,9 +63,6 @@ _OWNERS = frozenset(
     f"{what}{whom}{number}" for what in ("file", "dir") for whom in ("owner", "group")
     for number in ("", "num")
 )  # fmt: skip
-_OF_ITS_HOST = ("privdrop", "debug", "umask", "localhostname", "workdirectory")
-
-
 # What reads a whole line.
 _TAKES_APART = frozenset({"mmjsonparse", "mmnormalize", "mmfields"})
 LEFT_OUT = "left out"
@@ -144,10 +123,9 @@ def copied(
         why = "; ".join(gone) or "it has no action of type omelasticsearch"
         raise Refused(f"nothing of it goes into an engine in a lab: {why}")
     fitting.note_template()
-    work = ScriptObject("global", (Parameter.of("workDirectory", site.folder, HERE),), HERE)
     added, said = stand_in(kept, inputs or (), block)
     # Last, so that it holds whatever stands above.
-    safe = confined((work, *added, *fitting.templates, *block), site.folder)
+    safe = confined((*added, *fitting.templates, *block), site.folder)
     for gap in safe.left_out:
         fitting.leave_out(gap.origin, gap.message)
     added_here = (Replaced(one.origin, "inputs", one.message) for one in said)
@@ -213,7 +191,7 @@ class _Fitting:
         is_flooded = self.inputs is None and any(
             one.type == module for _, one in self.kept.changed.of_kind("input")
         )
-        return module in _OF_THE_HOST and not is_flooded
+        return module in HOST_MODULES and not is_flooded
 
     def input(self, one: ScriptObject) -> Iterator[ScriptObject]:
         """An input as it is bound."""
@@ -285,7 +263,7 @@ class _Fitting:
                     f"{one.origin}: {kind} would take apart lines of a file, and the lab must "
                     "write a number before each: let an input that takes syslog stand before it"
                 )
-            case _ if kind.startswith("mm") and kind not in _OF_THE_HOST:
+            case _ if kind.startswith("mm") and kind not in HOST_MODULES:
                 yield self.spooled(one)
             case _:
                 yield self.without(one, f"action {kind}")
@@ -381,7 +359,7 @@ class _Fitting:
 
     def to_receiver(self, one: ScriptObject, kind: str) -> Iterator[Statement]:
         """Messages to the receiver of the lab, unencrypted."""
-        plain = one.without_beginning(_SECURITY)
+        plain = one.without_beginning(TLS)
         port = self.site.receiver_port + (kind == "omrelp")
         secured = " with TLS" if len(plain.parameters) < len(one.parameters) else ""
         self.replaced.append(
@@ -483,10 +461,3 @@ def _no_room(template: ScriptObject | None) -> str:
         f"an action whose template never gives a JSON object ({broken[1]}), so that an engine "
         "refuses every document (RT412)"
     )
-
-
-def without_host(one: ScriptObject) -> Iterator[ScriptObject]:
-    """A global() without what is about the host; none where it has nothing else."""
-    kept = one.without_beginning(_OF_ITS_HOST)
-    if kept.parameters:
-        yield kept
