@@ -62,6 +62,18 @@ class GivenTemplate:
             text = _with_setting(text, name, value)
         return given_template(self.file, text)
 
+    def with_mappings(self, mappings: Mapping[str, object]) -> GivenTemplate:
+        """The template with other mappings in its text; everything else stays as it is."""
+        every = tuple(_objects(self.text, _after_blanks(self.text, 0)))
+        written = json.dumps(mappings, indent=2)
+        found = next((one for one in every if one.name == _MAPPINGS), None)
+        if found is not None:
+            text = self.text[: found.value] + written + self.text[found.end :]
+        else:
+            beside = next(one for one in every if one.name == _SETTINGS)
+            text = _with_first(self.text, beside.start, _MAPPINGS, written)
+        return given_template(self.file, text)
+
 
 def given_template(file: str, text: str) -> GivenTemplate:
     """The template in a file: a body of `_index_template` or `_template`, or what one of these

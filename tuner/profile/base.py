@@ -11,10 +11,13 @@ from posixpath import abspath, basename, dirname, relpath
 
 from tuner.engines.given_template import GivenTemplate, given_template
 from tuner.errors import BadProfile, KeyPath, Problem, Severity
+from tuner.modules.field import DocumentField
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.modules.output import Around
+from tuner.profile.documents import mapping_of
 from tuner.profile.layers import BASE, CHANGES
 from tuner.profile.source import Position, Source, Spot, at, problem_at
+from tuner.profile.uses import fields_in, with_own
 from tuner.rainerscript.around import around
 from tuner.rainerscript.backticks import variables_in
 from tuner.rainerscript.configuration import (
@@ -42,10 +45,36 @@ _SAID_BY_BASE = (
 _MOST_ENGINE_ACTIONS = 200
 
 
+MAPPING, EXPLICIT = "mapping", "explicit"
+"""The change of an index template that is none of its settings."""
+_NEEDS_USES = (
+    "template.mapping: explicit needs base.uses, a file that says what each field must serve: "
+    "rsyslog-tune import --uses writes one of what an engine was asked"
+)
+
+
+@dataclass(frozen=True)
+class UsesOfFields:
+    """A file that says what fields must serve, its text, and the fields."""
+
+    file: str
+    text: str
+    fields: tuple[DocumentField, ...]
+
+    def explicit(self, own: Mapping[str, object]) -> dict[str, object]:
+        """The leanest mapping that serves these uses; fields that the template maps itself stay as
+        they are there."""
+        lean, given = mapping_of(self.fields), own.get("properties")
+        listed = lean["properties"] if isinstance(lean["properties"], dict) else {}
+        properties = with_own(listed, given if isinstance(given, dict) else {})
+        return {**own, "dynamic": False, "properties": properties}
+
+
 @dataclass(frozen=True)
 class KeptBase:
     """A configuration as it is, and with the changes of a profile, with what a profile knows of
-    that; the index template of its indices, where one is `given`, and that with its changes; `root`
+    that; the index template of its indices, where one is `given`, and that with its changes, and
+    what `uses` say of their fields; `root`
     is the folder that stands for / where its files are a copy of a host's."""
 
     written: Base
@@ -56,6 +85,7 @@ class KeptBase:
     given: GivenTemplate | None = None
     template: GivenTemplate | None = None
     unset: tuple[Problem, ...] = ()
+    uses: UsesOfFields | None = None
 
     @property
     def text(self) -> tuple[tuple[str, str], ...]:
@@ -87,8 +117,8 @@ class KeptBase:
         """Its files without changes and its index template, by their whole paths and as
         in a `SourceFile`."""
         found = {str(Path(one.path).absolute()): one.text for one in self.written.files.values()}
-        given = self.given
-        return found | ({} if given is None else {str(Path(given.file).absolute()): given.text})
+        beside = [(one.file, one.text) for one in (self.given, self.uses) if one is not None]
+        return found | {str(Path(file).absolute()): text for file, text in beside}
 
     @cached_property
     def around(self) -> Mapping[str, Around]:
@@ -199,8 +229,9 @@ def with_base(
         if at(source.data, (key,)) is not None
     ]  # fmt: skip
     own, unread = _template(source, store)
-    changes, settings, unknown = _changes(source, written, own)
-    problems += [*unread, *unknown]
+    uses, unusable = _uses(source, store)
+    changes, settings, unknown = _changes(source, written, own, uses)
+    problems += [*unread, *unusable, *unknown]
     if problems:
         raise BadProfile((*source.problems, *problems))
     try:
@@ -208,12 +239,14 @@ def with_base(
     except LookupError as bad:
         found = _wrong(source, (CHANGES,), str(bad.args[0]))
         raise BadProfile((*source.problems, found)) from None
-    template = None if own is None else own.with_settings(settings)
+    template = None if own is None else _changed_template(own, settings, uses)
     names = _index_names(changed)
     is_used = template is not None and (names is None or any(map(template.is_for, names)))
     view = view_of(changed, template.settings if template is not None and is_used else None)
+    if is_used and uses is not None:
+        view = view.with_uses(is_explicit=settings.get(MAPPING) == EXPLICIT)
     unset = tuple(replace(_in_base(one), severity=Severity.WARNING) for one in read.unset)
-    kept = KeptBase(written, changed, view, changes, root, own, template, unset)
+    kept = KeptBase(written, changed, view, changes, root, own, template, unset, uses)
     spots = {**dict(_spots(kept, source)), **source.spots}
     return replace(source, data={**kept.view.data, **source.data}, spots=spots), kept
 
@@ -230,8 +263,20 @@ def _wrong(source: Source, path: KeyPath, message: str) -> Problem:
     return problem_at(source.file_of(path), source.key_position(path), message, IN_BASE)
 
 
+def _changed_template(
+    own: GivenTemplate, changes: Mapping[str, object], uses: UsesOfFields | None
+) -> GivenTemplate:
+    """A template with other settings, and with the mapping that uses ask for where it is to be
+    explicit."""
+    settings = {name: value for name, value in changes.items() if name != MAPPING}
+    template = own.with_settings(settings)
+    if uses is None or changes.get(MAPPING) != EXPLICIT:
+        return template
+    return template.with_mappings(uses.explicit(template.mappings))
+
+
 def _changes(
-    source: Source, base: Base, template: GivenTemplate | None
+    source: Source, base: Base, template: GivenTemplate | None, uses: UsesOfFields | None
 ) -> tuple[Changes, dict[str, object], list[Problem]]:
     """The changes by address and parameter, those of settings of the index template by their names,
     and what names nothing."""
@@ -244,7 +289,7 @@ def _changes(
         place = base.place_of(str(key))
         if address == TEMPLATE and template is not None:
             settings[setting] = value
-            if (wrong := wrong_setting(setting, value)) is not None:
+            if (wrong := _wrong_change(setting, value, uses)) is not None:
                 problems.append(_wrong(source, (CHANGES, key), wrong))
         elif place is None:
             here, there = next(iter(base.files), "the base"), [*base.addresses]
@@ -257,6 +302,15 @@ def _changes(
             if (unquotable := unquotable_in(text)) is not None:
                 problems.append(_wrong(source, (CHANGES, key), f"{key}: {unquotable}"))
     return changes, settings, problems
+
+
+def _wrong_change(setting: str, value: object, uses: UsesOfFields | None) -> str | None:
+    """Why an index template cannot have a change; None where it can."""
+    if setting != MAPPING:
+        return wrong_setting(setting, value)
+    if value not in (EXPLICIT, "dynamic", None):
+        return f"template.mapping is {EXPLICIT} or dynamic, not {value}"
+    return _NEEDS_USES if value == EXPLICIT and uses is None else None
 
 
 def _in_base(gap: Gap) -> Problem:
@@ -280,6 +334,24 @@ def _template(
     except ValueError as bad:
         reason = f"is no index template: {bad}"
     return None, [_wrong(source, key, f"{path} {reason}")]
+
+
+def _uses(source: Source, store: ConfigurationFiles) -> tuple[UsesOfFields | None, list[Problem]]:
+    """What the base says of the uses of fields, and what is wrong with it."""
+    key = (BASE, "uses")
+    name = at(source.data, key)
+    if not isinstance(name, str):
+        return None, []
+    path = str(Path(source.file_of(key)).parent / name)
+    try:
+        text = store.read(path).decode("utf-8")
+        return UsesOfFields(path, text, fields_in(text, path)), []
+    except OSError as bad:
+        return None, [_wrong(source, key, f"{path} cannot be read: {why(bad)}")]
+    except ValueError:
+        return None, [_wrong(source, key, f"{path} is no text in UTF-8")]
+    except BadProfile as bad:
+        return None, list(bad.problems)
 
 
 def _spots(kept: KeptBase, source: Source) -> Iterator[tuple[KeyPath, Spot]]:

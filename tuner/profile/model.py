@@ -97,12 +97,13 @@ class LabShape(Section):
 
 class BaseFiles(Section):
     """A configuration of the user's that stays as it is, but for `changes`; `root` is the folder
-    that stands for / where it is a copy of a host's files, and `template` the index template of
-    its indices, as JSON."""
+    that stands for / where it is a copy of a host's files, `template` the index template of its
+    indices, as JSON, and `uses` says what the fields of their documents must serve."""
 
     rsyslog: ProfilePath
     root: ProfilePath | None = None
     template: ProfilePath | None = None
+    uses: ProfilePath | None = None
     _kept: "KeptBase | None" = PrivateAttr(None)
 
     @property

@@ -69,7 +69,7 @@ class View:
     """Sections of a profile as plain data, and the address of the object that each stands for;
     `modules` are those of the modules.  `reached` are the engine actions that the events of each
     input may come to.  Where no input can be flooded the last is one that a lab adds, `stand_in`.
-    Its indices may have a template.
+    Its indices may have a template, and their fields uses.
     """
 
     data: Mapping[str, object]
@@ -78,6 +78,7 @@ class View:
     reached: tuple[frozenset[str], ...] = ()
     stand_in: ScriptObject | None = None
     has_template: bool = False
+    has_uses: bool = False
 
     def flooded(self, ranks: Sequence[int], formats: Sequence[str]) -> tuple[int, ...]:
         """The numbers of the inputs that a flood is to enter by.  From the first events come to the
@@ -101,6 +102,17 @@ class View:
             chosen.append(max(able, key=lambda number: (more[number], ranks[number], -number)))
             come |= self.reached[chosen[-1]]
 
+    def with_uses(self, *, is_explicit: bool) -> View:
+        """The same where it is known what each field must serve, and the template of its indices
+        maps every one if that `is_explicit`."""
+        listed = self.data.get("outputs")
+        mapping = "explicit" if is_explicit else "dynamic"
+        outputs = [
+            {**one, "index": {**one["index"], "mapping": mapping}}
+            for one in (listed if isinstance(listed, list) else [])
+        ]
+        return replace(self, data={**self.data, "outputs": outputs}, has_uses=True)
+
     def section(self, path: ProfileKey) -> Mapping[str, object]:
         """The section of the profile at a path."""
         found: object = self.data
@@ -122,6 +134,8 @@ class View:
                 return address, f"{QUEUE}{rest[-1]}"
             if section[0] == "outputs" and rest[:2] == ("index", "settings") and len(rest) > 2:
                 return (TEMPLATE, f"index.{rest[2]}") if self.has_template else None
+            if section[0] == "outputs" and rest == ("index", "mapping"):
+                return (TEMPLATE, "mapping") if self.has_uses else None
             name = _TIMEOUT if rest[0] == FILTER_PATH else str(rest[0])
             kind = str(self.section(section).get("type")) if section[0] == "inputs" else ""
             if kind and name in of_module(INPUT_MODELS[kind]):

@@ -228,6 +228,12 @@ def bought(
 def _mapping(profile: Profile, knobs: Sequence[Knob]) -> Iterator[str]:
     """Why the mapping is not searched where other settings of the index are."""
     turns_index = any(".index." in knob.path for knob in knobs)
+    if turns_index and profile.base is not None and profile.base.kept.uses is None:
+        yield (
+            "template.mapping is not searched: nothing says what each field must serve; with "
+            "base.uses an explicit mapping is tried as well, the largest gain that there is for an "
+            "engine: rsyslog-tune import --uses"
+        )
     silent = without_uses(profile) if turns_index and profile.base is None else ()
     if silent:
         names = ", ".join(silent[:_MOST_NAMES]) + (", ..." if len(silent) > _MOST_NAMES else "")

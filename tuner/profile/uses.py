@@ -1,0 +1,62 @@
+"""What the fields of a base's documents must serve: a file that the base names, from which the
+explicit mapping of its indices follows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field, RootModel, ValidationError
+
+from tuner.errors import BadProfile
+from tuner.modules.field import DocumentField, FieldType, Use
+from tuner.modules.text_source import NAME
+from tuner.profile.source import read
+from tuner.profile.wording import problems_of
+from tuner.schema.section import Section
+
+
+class UsedField(Section):
+    """A field of documents: its type, and what it must serve."""
+
+    type: FieldType = FieldType.STRING
+    uses: tuple[Use, ...] = (Use.RETRIEVE,)
+
+
+FieldName = Annotated[str, Field(pattern=rf"^{NAME}$")]
+
+
+class UsesFile(RootModel[dict[FieldName, UsedField]]):
+    """The fields by their names, with dots for nested objects."""
+
+
+def fields_in(text: str, name: str) -> tuple[DocumentField, ...]:
+    """The fields that a file of uses says, as those of a document; raises BadProfile."""
+    source = read(text, name)
+    try:
+        listed = UsesFile.model_validate(source.data if source.data is not None else {})
+    except ValidationError as error:
+        raise BadProfile((*source.problems, *problems_of(error, source, UsesFile))) from None
+    if source.problems:
+        raise BadProfile(source.problems)
+    return tuple(
+        DocumentField(name=field, json_path=field, type=said.type, uses=said.uses)
+        for field, said in listed.root.items()
+    )
+
+
+def with_own(lean: Mapping[str, object], own: Mapping[str, object]) -> dict[str, object]:
+    """The properties of a mapping with those that a template of the user's has, which stay as they
+    are."""
+    made = dict(lean)
+    for name, field in own.items():
+        ours, theirs = _properties(lean.get(name)), _properties(field)
+        both = None if ours is None or theirs is None else with_own(ours, theirs)
+        is_object = both is not None and isinstance(field, Mapping)
+        made[name] = dict(field, properties=both) if is_object else field
+    return made
+
+
+def _properties(field: object) -> Mapping[str, object] | None:
+    found = field.get("properties") if isinstance(field, Mapping) else None
+    return found if isinstance(found, Mapping) else None
