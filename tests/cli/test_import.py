@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from tuner.cli.commands import app
-from tuner.errors import BadUsage, NotReadable, Refused
+from tuner.engine.field_uses import FieldUses
+from tuner.errors import BadUsage, JobFailed, NotReadable, Refused
 from tuner.lint.load import load_profile
+from tuner.modules.field import Use
 from tuner.rainerscript.configuration import configuration
 
 RUN = CliRunner()
@@ -295,3 +298,42 @@ def test_lines_of_the_old_form_are_no_yaml(first: str, tmp_path: Path) -> None:
     path = tmp_path / "rsyslog.conf"
     path.write_text(f"# a: b\n\n{first}\nname: value\n", encoding="utf-8")
     assert not [one for one in configuration(path).refused if "is YAML" in one.message]
+
+
+def test_what_an_engine_was_asked_is_kept_beside_the_profile(
+    running: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = FieldUses(
+        {"message": frozenset({Use.FULL_TEXT}), "n": frozenset({Use.RANGE}), "at": frozenset()},
+        {"message": "text", "message.keyword": "keyword", "n": "long", "at": "geo_point"},
+        datetime(2026, 11, 1, tzinfo=UTC),
+    )
+    seen: list[str] = []
+
+    def field_uses(_client: object, pattern: str) -> FieldUses | None:
+        seen.append(pattern)
+        return None if pattern == "none" else asked
+
+    monkeypatch.setattr("tuner.cli.import_.field_uses", field_uses)
+    profile = tmp_path / "prod.yaml"
+    command = ["import", str(running), "-o", str(profile), "--uses", "http://127.0.0.1:9"]
+    done = RUN.invoke(app, command)
+    assert done.exit_code == 0, done.output
+    assert seen == ["system"]
+    kept = (tmp_path / "prod.uses.yaml").read_text(encoding="utf-8")
+    assert kept == (
+        "# What was asked of the fields of system since 2026-11-01 00:00 UTC.\n"
+        "message: {uses: [full_text]}\nn: {type: integer, uses: [range]}\n"
+    )
+    assert "uses: prod.uses.yaml" in profile.read_text(encoding="utf-8")
+    base = load_profile(profile).profile.base
+    assert base is not None
+    assert base.kept.uses is not None
+    done = RUN.invoke(
+        app, [*command[:3], str(tmp_path / "o.yaml"), *command[4:], "--index", "none"]
+    )
+    assert isinstance(done.exception, JobFailed)
+    assert "has no index none with fields" in str(done.exception)
+    assert not (tmp_path / "o.yaml").exists()
+    done = RUN.invoke(app, ["import", str(running), "--uses", "http://127.0.0.1:9"])
+    assert isinstance(done.exception, BadUsage)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from posixpath import normpath
 
@@ -15,13 +15,17 @@ from tuner.cli.hosts import machines_of
 from tuner.cli.profiles import name_for
 from tuner.deploy.files import HostFiles
 from tuner.deploy.target import RemoteHost
-from tuner.errors import BadUsage, ProgramMissing, Refused
+from tuner.engine.access import client_for
+from tuner.engine.field_uses import field_uses
+from tuner.errors import BadUsage, JobFailed, ProgramMissing, Refused
 from tuner.host.programs import choose_rsyslogd, rsyslog_version, version_in
 from tuner.lab.bind import require_bindable
 from tuner.lint.lint import summary
 from tuner.lint.load import parse_profile
+from tuner.modules.field import FieldType
 from tuner.profile.model import Profile
 from tuner.profile.starter import on_top_of
+from tuner.profile.uses import UsedField, written
 from tuner.rainerscript.configuration import Configuration, configuration, require_read
 from tuner.rainerscript.hiding import hidden
 from tuner.rainerscript.native_yaml import is_native_yaml
@@ -43,6 +47,7 @@ class _Original:
     read: Configuration | None = None
     kept: Mapping[Path, str] = field(default_factory=dict)
     root: str | None = None
+    uses: str | None = None
 
     @property
     def files(self) -> list[str]:
@@ -56,6 +61,8 @@ def import_(
     profile: Path | None,
     host: str | None,
     inventory: Path | None,
+    uses: str | None,
+    index: str | None,
     release: str | None,
     rsyslogd: Path | None,
     output: OutputFormat,
@@ -67,6 +74,9 @@ def import_(
     known = _release(release, machine)
     name = name_for(profile or Path(original.called))
     text = on_top_of(original.base, name, known, original.root)
+    if uses is not None or index is not None:
+        original = _with_uses(original, text, profile, uses, index)
+        text = on_top_of(original.base, name, known, original.root, uses=original.uses)
     beside = [(str(path.absolute()), script) for path, script in original.kept.items()] or None
     called = str(profile or "the profile")
     loaded = parse_profile(text, called, beside=beside, base=original.read)
@@ -90,6 +100,46 @@ def import_(
     say(f"{original.called} stays as it is.")
     for line in described.lines:
         say(line)
+
+
+# The types of fields that an explicit mapping can have; a template of the user's maps others.
+_TYPES = {
+    **dict.fromkeys(("long", "integer", "short", "byte"), FieldType.INTEGER),
+    **dict.fromkeys(("double", "float", "half_float"), FieldType.FLOAT),
+    **dict.fromkeys(("text", "keyword", "match_only_text", "wildcard"), FieldType.STRING),
+    "boolean": FieldType.BOOLEAN,
+    "date": FieldType.DATE,
+}
+
+
+def _with_uses(
+    original: _Original, text: str, profile: Path | None, url: str | None, index: str | None
+) -> _Original:
+    """With a file beside the profile that says what an engine was asked of each field.  Raises
+    BadUsage and JobFailed."""
+    if url is None or profile is None:
+        raise BadUsage("the file of --uses URL is kept beside the profile: name that, -o PROFILE")
+    beside = [(str(path.absolute()), script) for path, script in original.kept.items()] or None
+    known = parse_profile(text, str(profile), beside=beside, base=original.read).profile
+    names = None if known.base is None else known.base.kept.index_names
+    pattern = index or ",".join(sorted(names or ()))
+    if not pattern:
+        raise BadUsage("events or rsyslogd make the names of indices: name them, --index PATTERN")
+    with working(f"asking {url}"), closing(client_for(url, known)) as client:
+        found = field_uses(client, pattern)
+    if found is None:
+        raise JobFailed(f"{url} has no index {pattern} with fields: name others, --index PATTERN")
+    fields = {
+        name: UsedField(type=_TYPES[kind], uses=tuple(sorted(found.of_field[name], key=str)))
+        for name, kind in found.types.items()
+        if name in found.of_field and kind in _TYPES
+    }
+    since = "" if found.since is None else f" since {found.since:%Y-%m-%d %H:%M} UTC"
+    why = f"; {found.why}, so what their mapping serves" if found.why else ""
+    file = profile.with_suffix(".uses.yaml")
+    say(f"{file}: what {len(fields)} fields of {pattern} must serve{why}")
+    comment = f"What was asked of the fields of {pattern}{since}{why}."
+    return replace(original, kept={**original.kept, file: written(fields, comment)}, uses=file.name)
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,10 @@ _NUMBERS = frozenset({
 @dataclass(frozen=True)
 class FieldUses:
     """By their paths, what fields have been asked for `since` then; without a time all that they
-    serve, and `why` it is not known what was asked."""
+    serve, and `why` it is not known what was asked; and the types that they are mapped to."""
 
     of_field: Mapping[str, frozenset[Use]]
+    types: Mapping[str, str]
     since: datetime | None
     why: str = ""
 
@@ -62,8 +63,10 @@ def field_uses(client: EngineClient, pattern: str) -> FieldUses | None:
             if name in types:
                 asked[name] |= frozenset(_asked(types[name], counts))
     if any(asked.values()):
-        return FieldUses(_by_field(asked, types), datetime.fromtimestamp(min(since) / 1000, UTC))
-    return FieldUses(_by_field(served, types), None, why)
+        return FieldUses(
+            _by_field(asked, types), types, datetime.fromtimestamp(min(since) / 1000, UTC)
+        )
+    return FieldUses(_by_field(served, types), types, None, why)
 
 
 def _fields(properties: JSON, above: str) -> Iterator[tuple[str, JSON]]:

@@ -208,7 +208,8 @@ def require_bindable(profile: Profile, rsyslog: str) -> Bound:
         engine_urls=("http://127.0.0.1:9200",),
         engine=release.engine,
         engine_version=release.engine_version,
-        stand_in=None,
+        # Which engine will take what is sent is not known yet.
+        stand_in="a lab",
         data_nodes=1,
         heap=None,
         rsyslog=rsyslog,

@@ -42,14 +42,20 @@ def starter(text: str, name: str, machine: LocalMachine) -> str:
 
 
 def on_top_of(
-    base: str, name: str, rsyslog: str | None, root: str | None = None, sample: str | None = None
+    base: str,
+    name: str,
+    rsyslog: str | None,
+    root: str | None = None,
+    sample: str | None = None,
+    uses: str | None = None,
 ) -> str:
     """A profile called `name` on top of the configuration in the file `base`, below the folder
     `root` where that stands for /, for an installed `rsyslog` (None: unknown) and with the traffic
-    of a `sample`."""
+    of a `sample`; the file `uses` says what fields must serve."""
     known = None if rsyslog is None else _covered(rsyslog)
     release = DEFAULT.release.model_copy(update={} if known is None else {"rsyslog": known})
     kept = {"rsyslog": base} | ({} if root is None else {"root": root})
+    kept |= {} if uses is None else {"uses": uses}
     load = {} if sample is None else {"sample": sample}
     assumed = "The engine's version is" if known else "The versions of rsyslog and engine are"
     return f"""\

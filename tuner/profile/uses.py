@@ -11,6 +11,7 @@ from pydantic import Field, RootModel, ValidationError
 from tuner.errors import BadProfile
 from tuner.modules.field import DocumentField, FieldType, Use
 from tuner.modules.text_source import NAME
+from tuner.profile.edit.splice import flow
 from tuner.profile.source import read
 from tuner.profile.wording import problems_of
 from tuner.schema.section import Section
@@ -45,6 +46,15 @@ def fields_in(text: str, name: str) -> tuple[DocumentField, ...]:
     )
 
 
+def written(fields: Mapping[str, UsedField], comment: str) -> str:
+    """A file of uses, which begins with a comment."""
+    lines = (
+        f"{flow(name)}: {flow(field.model_dump(mode='json', exclude_defaults=True))}"
+        for name, field in sorted(fields.items())
+    )
+    return "\n".join([f"# {comment}", *lines, ""])
+
+
 def with_own(lean: Mapping[str, object], own: Mapping[str, object]) -> dict[str, object]:
     """The properties of a mapping with those that a template of the user's has, which stay as they
     are."""
@@ -52,8 +62,10 @@ def with_own(lean: Mapping[str, object], own: Mapping[str, object]) -> dict[str,
     for name, field in own.items():
         ours, theirs = _properties(lean.get(name)), _properties(field)
         both = None if ours is None or theirs is None else with_own(ours, theirs)
-        is_object = both is not None and isinstance(field, Mapping)
-        made[name] = dict(field, properties=both) if is_object else field
+        if both is not None and isinstance(field, Mapping):
+            made[name] = {**field, "properties": both}
+        else:
+            made[name] = field
     return made
 
 

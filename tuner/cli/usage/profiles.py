@@ -374,6 +374,22 @@ def import_(
         ),
     ] = None,
     inventory: InventoryOption = None,
+    uses: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Ask this engine what each field of the indices was searched for, and keep it "
+            "beside the profile, in PROFILE.uses.yaml: a search then tries an explicit mapping.",
+        ),
+    ] = None,
+    index: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="The indices to ask about with --uses; by default those that the configuration "
+            "writes to by name.",
+        ),
+    ] = None,
     release: _ReleaseOption = None,
     rsyslogd: RsyslogdOption = None,
     output: OutputOption = OutputFormat.TEXT,

@@ -111,7 +111,7 @@ def edit_leaf(leaf: Source, below: tuple[Source, ...], changes: Mapping[str, obj
     return leaf.text
 
 
-_OF_BASE = ("rsyslog", "root", "template")
+_OF_BASE = ("rsyslog", "root", "template", "uses")
 
 
 def moved(leaf: Source, folder: Path) -> str:
