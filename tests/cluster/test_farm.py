@@ -23,6 +23,7 @@ from tuner.cluster.messages import (
     OpenLab,
     Ping,
     Pong,
+    Prepared,
 )
 from tuner.cluster.processes import RemoteProcess, processes
 from tuner.errors import JobFailed, Locked, Unreachable
@@ -66,16 +67,18 @@ def test_a_process_ends_when_nobody_wants_it_any_more() -> None:
 
 
 class Answering:
-    """A worker whose process answers so, or has ended."""
+    """A worker whose process gets ready and then answers so, has ended, or takes for ever."""
 
-    def __init__(self, answer: bytes | Exception) -> None:
+    def __init__(self, answer: bytes | Exception | None) -> None:
         self._answer = answer
 
-    def ask(self, _: bytes) -> Future[bytes]:
+    def ask(self, line: bytes) -> Future[bytes]:
         answer: Future[bytes] = Future()
         if isinstance(self._answer, Exception):
             answer.set_exception(self._answer)
-        else:
+        elif line.startswith(b"OpenLab") and self._answer in {OPENED, None}:
+            answer.set_result(REPLIES.line(Prepared()))
+        elif self._answer is not None:
             answer.set_result(self._answer)
         return answer
 
@@ -88,7 +91,7 @@ FACTS = LabFacts("sink", "2 cores", (), (), Fingerprint("8.2302", "sink", "2 cor
 OPENED = REPLIES.line(Opened(FACTS, 0.0))
 
 
-def farm_of(scheduler_lives: bool = True, **labs: bytes | Exception) -> DaskFarm:
+def farm_of(scheduler_lives: bool = True, **labs: bytes | Exception | None) -> DaskFarm:
     actors = {name: cast(Actor, Answering(answer)) for name, answer in labs.items()}
     return DaskFarm(actors, lambda: scheduler_lives)
 
@@ -99,6 +102,16 @@ def test_a_machine_whose_lab_does_not_open_is_left_out_with_its_own_words() -> N
     assert list(farm.open(REQUEST, told.append)) == ["north"]
     assert farm.machines == ("north",)
     assert told == ["south: it ended with exit code 1: KeyError: 'Ask'; south is left out"]
+
+
+def test_a_lab_that_takes_three_times_as_long_to_start_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tuner.cluster.farm._LEAST_OPENING_S", 0.2)
+    told: list[str] = []
+    farm = farm_of(north=None, south=OPENED)
+    assert list(farm.open(REQUEST, told.append)) == ["south"]
+    assert told == ["north: no lab after 1 s; north is left out"]
 
 
 def test_labs_that_all_fail_and_machines_that_are_busy_are_errors() -> None:

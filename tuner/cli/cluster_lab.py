@@ -23,9 +23,11 @@ from tuner.cluster.messages import (
     REPLIES,
     CeilingFound,
     Failed,
+    MeasureCeiling,
     Opened,
     OpenLab,
     PeerLost,
+    Prepared,
     Question,
     RelayedFrom,
     RelayedTo,
@@ -92,12 +94,14 @@ def _serve(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
             opened.enter_context(loads.answering(span.loads))
             loads.require_allowed([span.address])
         downloads_s = prepare(wanted, profiles, _tell)
+        REPLIES.say(Prepared())
+        questions.get()
         lab = opened.enter_context(open_lab(wanted, profiles[0], state_folder(), _tell))
         if span is not None:
             lab = replace(lab, address=span.address, loads=loads.here)
         REPLIES.say(Opened(facts_of(lab, profiles, request.allow), downloads_s))
         measure = measuring_in(lab, profiles[0], pace)
-        while not isinstance(question := questions.get(), OpenLab):
+        while isinstance(question := questions.get(), RunTrial | MeasureCeiling):
             profile = profile_of(question.profile)
             if span is not None:
                 loads.await_one()

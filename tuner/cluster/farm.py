@@ -3,6 +3,8 @@ each with a trial of its own at a time; or one on the collector of a span."""
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -31,6 +33,8 @@ _POLL_S = 0.05
 _HANDING_OVER_S = 30.0
 # With a download of 15 minutes at most.
 _OPENING_S = 1800.0
+# A lab may take so many times as long to start as those of the others, which takes a while anyway.
+_TOO_LONG, _LEAST_OPENING_S = 3.0, 20.0
 _CEILING_S = 900.0
 _ENDING_S = 60.0
 
@@ -49,7 +53,11 @@ class _TrialBegun:
     @property
     def is_over(self) -> bool:
         """Whether there is nothing to wait for."""
-        return self.answer is None or self.answer.done()
+        return _is_over(self.answer)
+
+
+def _is_over(answer: Answer | None) -> bool:
+    return answer is None or answer.done()
 
 
 class SchedulerLost(Unreachable):
@@ -71,24 +79,48 @@ class DaskFarm:
     def open(
         self, request: messages.OpenLab, tell: Callable[[str], None]
     ) -> dict[str, messages.Opened]:
-        """Open the labs; what each says of itself.  A machine that fails to is left out where
-        others do not; raises what the first raised where all fail, and at once what is no failure
-        of a machine."""
-        asked = {name: self._asked(name, request) for name in self.machines}
-        opened: dict[str, messages.Opened] = {}
+        """Open the labs; what each says of itself."""
+        self._everywhere(request, messages.Prepared, tell)
+        return self._everywhere(messages.StartLab(), messages.Opened, tell, lengths=_TOO_LONG)
+
+    def _everywhere(
+        self,
+        question: messages.Question,
+        kind: type[R],
+        tell: Callable[[str], None],
+        lengths: float = math.inf,
+    ) -> dict[str, R]:
+        """What every machine answers.  One that fails, or takes so many times as long as the first
+        half, is left out where others do not; raises what one raised where all fail, and at once
+        what is no failure of a machine."""
+        began_s = time.monotonic()
+        until_s = began_s + _OPENING_S
+        waiting = {name: self._asked(name, question) for name in self.machines}
+        replies: dict[str, R] = {}
         failures: dict[str, TuneError] = {}
-        for name, answer in asked.items():
-            try:
-                opened[name] = self._replied(name, answer, messages.Opened, _OPENING_S)
-            except (JobFailed, Unreachable) as error:
-                failures[name] = error
-        if not opened:
+        while waiting:
+            left_s = until_s - time.monotonic()
+            wait_until(lambda: any(map(_is_over, waiting.values())), left_s, _POLL_S)
+            over = [name for name, answer in waiting.items() if _is_over(answer)]
+            if not over:
+                late = f"no lab after {time.monotonic() - began_s:.0f} s"
+                failures |= {name: Unreachable(f"{name}: {late}") for name in waiting}
+                break
+            for name in over:
+                try:
+                    replies[name] = self._replied(name, waiting.pop(name), kind, _HANDING_OVER_S)
+                except (JobFailed, Unreachable) as error:
+                    failures[name] = error
+            if 2 * len(replies) >= len(self.machines):
+                took_s = max(_LEAST_OPENING_S, time.monotonic() - began_s)
+                until_s = min(until_s, began_s + lengths * took_s)
+        if not replies:
             raise next(iter(failures.values()))
         for name, failure in failures.items():
             tell(f"{failure}; {name} is left out")
             self.drop(name)
-        self.machines = tuple(opened)
-        return opened
+        self.machines = tuple(name for name in self.machines if name in replies)
+        return {name: replies[name] for name in self.machines}
 
     def start(self, asked: Asked, profile: Profile) -> None:
         """Begin a trial on its machine."""

@@ -107,6 +107,11 @@ class OpenLab:
 
 
 @dataclass(frozen=True)
+class StartLab:
+    """Start what the lab that was prepared needs."""
+
+
+@dataclass(frozen=True)
 class RunTrial:
     """Measure a profile (as JSON) as was asked for."""
 
@@ -135,6 +140,11 @@ class PeerLost:
 
     machine: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a lab needs is there, its engine downloaded."""
 
 
 @dataclass(frozen=True)
@@ -167,9 +177,9 @@ class RelayedTo:
     line: str
 
 
-Question = OpenLab | RunTrial | MeasureCeiling
+Question = OpenLab | StartLab | RunTrial | MeasureCeiling
 PeerNews = RelayedFrom | PeerLost
-Reply = Opened | TrialEnded | CeilingFound | RelayedTo | Failed
+Reply = Prepared | Opened | TrialEnded | CeilingFound | RelayedTo | Failed
 QUESTIONS: JsonLines[Question | PeerNews] = JsonLines(*get_args(Question | PeerNews))
 REPLIES: JsonLines[Reply] = JsonLines(*get_args(Reply))
 
