@@ -6,6 +6,7 @@ What `--help` says stands in tuner.cli.usage, which does not wait for what a com
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import traceback
 from collections.abc import Callable
@@ -151,11 +152,15 @@ def _running(usage: Callable[..., None], home: str, name: str) -> Callable[..., 
     def run_command(**options: object) -> None:
         getattr(import_module(home), name)(**options)
 
-    run_command.__annotations__ = get_type_hints(usage, include_extras=True)
-    for hint in run_command.__annotations__.values():
+    hints = get_type_hints(usage, include_extras=True)
+    for hint in hints.values():
         for option in getattr(hint, "__metadata__", ()):
             # What may not be read is said where it is read, with one exit code.
             option.readable = False
+    signature = inspect.signature(usage)
+    taken = [one.replace(annotation=hints[one.name]) for one in signature.parameters.values()]
+    # Else Typer reads the hints again, and makes other options of them.
+    vars(run_command)["__signature__"] = signature.replace(parameters=taken)
     return run_command
 
 
