@@ -57,6 +57,12 @@ def test_a_data_stream_is_an_index_with_its_settings() -> None:
     assert template.is_for("logs-syslog-default")
 
 
+def test_what_parsing_found_is_merged_into_a_document() -> None:
+    fields = [{"property": "hostname", "name": "host"}, {"json": "*"}]
+    result = bound({**LOGS, "document": fields}, parse={"format": "json", "cookie": ""})
+    assert result.copy.outputs == ("action[logs]",)
+
+
 def test_pipelines_are_left_out_and_said() -> None:
     named = {**LOGS, "pipelineName": "geo", "index": {"name": "x", "settings": PIPELINE}}
     result = bound(named)

@@ -298,6 +298,13 @@ def test_ids_that_messages_of_a_flood_could_share_are_others(tmp_path: Path) -> 
         assert any("bulkid" in one.what for one in made.replaced) != stays
 
 
+def test_a_socket_takes_the_time_of_a_message_from_its_head(tmp_path: Path) -> None:
+    made = fitted(tmp_path, f'input(type="imuxsock" socket="/run/x")\n*.* {ES})\n')
+    text = printed(made.block)
+    assert 'ignoreTimestamp="off"' in text
+    assert 'useSysTimeStamp="off"' in text
+
+
 SEVERAL_LINES = ('startmsg.regex="^a"', 'endmsg.regex="z$"', 'readMode="2"')
 
 
@@ -305,7 +312,7 @@ SEVERAL_LINES = ('startmsg.regex="^a"', 'endmsg.regex="z$"', 'readMode="2"')
 def test_events_of_several_lines_are_events_of_one(parameter: str, tmp_path: Path) -> None:
     conf = FILE.replace("Tag=", f"{parameter} Tag=")
     made = fitted(tmp_path, f"{conf}*.* {ES})\n", LINES)
-    assert 'startmsg.regex="^[0-9]{16} "' in printed(made.block)
+    assert 'endmsg.regex="^[0-9]{16} "' in printed(made.block)
     assert parameter not in printed(made.block)
     assert "events of one line" in {one.used for one in made.replaced}
 

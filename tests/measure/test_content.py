@@ -78,5 +78,5 @@ def test_of_a_line_that_has_its_number_in_the_text_the_rest_is_compared() -> Non
 def test_only_the_first_are_named() -> None:
     wrong = [document(0, number, m="x") for number in range(6, 12)]
     found = content_of(two_rounds(), RUN, 1, wrong)
-    assert str(found).startswith("6 of 6 documents compared hold something else than was sent: ")
+    assert str(found).startswith("6 of 6 documents compared hold something else than the same ")
     assert str(found).endswith("event 6: m, by.host; event 7: m, by.host; event 8: m, by.host; ...")

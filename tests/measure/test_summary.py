@@ -235,8 +235,8 @@ def test_documents_that_hold_something_else_than_was_sent_give_no_number() -> No
     failure = failed(replace(SEEN, settled=OTHERS))
     assert failure.kind is FailureKind.DELIVERY
     assert failure.reason == (
-        "2 of 300 documents compared hold something else than was sent: event 17: message; "
-        "event 18: message"
+        "2 of 300 documents compared hold something else than the same messages gave in the slow "
+        "pass before: event 17: message; event 18: message"
     )
     assert failure.delivery == SETTLED.delivery
 

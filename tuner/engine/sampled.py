@@ -1,5 +1,5 @@
-"""A sample of the documents of a flood, as an engine or our sink has them, and what of those of a
-base is known beforehand."""
+"""A sample of the documents of a flood, as an engine or our sink has them, and what is known of
+them beforehand."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def leaves(document: StoredDocument, above: str = "") -> Iterator[tuple[str, str
 
 @dataclass(frozen=True)
 class LearntDocuments:
-    """What a base wrote of each message of a pool, two times, for each output.
+    """The documents that each message of a pool gave, two times, for each output.
 
     What is the same both times, and not in all documents of the output, must be so again: it tells
     one message from another, and has nothing of the hour.  `telling` are the paths of that.

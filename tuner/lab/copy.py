@@ -218,11 +218,11 @@ class _Fitting:
 
     def numbered_input(self, one: ScriptObject) -> ScriptObject:
         """An input that takes the numbers of messages as they are: the time of a head, and of lines
-        of a file the digits before each, which begin an event."""
+        of a file the digits before each, by which each is an event."""
         if not self.purpose.numbers:
             return one
         if one.type == "imuxsock":
-            return one.with_values({"IgnoreTimestamp": "off"})
+            return one.with_values({"ignoreTimestamp": "off", "useSysTimeStamp": "off"})
         if not self.purpose.headless or one.type != "imfile":
             return one
         self.replaced.append(Replaced(one.origin, "lines", "with a number before each"))
@@ -230,8 +230,9 @@ class _Fitting:
         self.replaced += (
             Replaced(one.origin, f"{each.name} {each.text}", "events of one line") for each in joins
         )
-        begins = {"startmsg.regex": _NUMBERED_LINE} if joins else {}
-        return one.without(_JOINS).with_values(begins)
+        # One that begins events would hold back the last line until another comes.
+        ends = {"endmsg.regex": _NUMBERED_LINE} if joins else {}
+        return one.without(_JOINS).with_values(ends)
 
     def missed(self, path: ProfileKey | None) -> str:
         """Which engine actions get no events without an input that is left out."""

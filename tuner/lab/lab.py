@@ -35,7 +35,7 @@ from tuner.schema.scalars import is_loopback
 
 @dataclass(frozen=True)
 class Learnt:
-    """What a base makes of the messages of a flood, how many documents and which, and what of it
+    """What comes of the messages of a flood, how many documents and which, and what of it
     they do not test; `unsure` is, for each output, the mean number of documents of the messages
     that gave a different number each time."""
 

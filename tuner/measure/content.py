@@ -30,8 +30,8 @@ class Content:
     def __str__(self) -> str:
         more = "; ..." if self.different > len(self.first) else ""
         return (
-            f"{self.different} of {self.compared} documents compared hold something else than was "
-            f"sent: {'; '.join(self.first)}{more}"
+            f"{self.different} of {self.compared} documents compared hold something else than the "
+            f"same messages gave in the slow pass before: {'; '.join(self.first)}{more}"
         )
 
 

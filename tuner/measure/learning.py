@@ -156,7 +156,7 @@ def _halves(numbers: list[int]) -> tuple[list[int], list[int]]:
 @dataclass(frozen=True)
 class Seen:
     """How many documents of each output each message of two rounds of the pool gave, what of the
-    base they do not test, which documents an engine refuses, and the bulks of that run."""
+    configuration they do not test, which documents an engine refuses, and the bulks of that run."""
 
     documents: list[list[int]]
     untested: tuple[str, ...]

@@ -216,8 +216,8 @@ _ADVICE = {
     "cannot be matched: rates are right, they use a clock of their own",
     DoubtKind.UNMERGED: "merges had not ended long after the last event: "
     "the rate until merged is not known, and the disk space is too large",
-    DoubtKind.CONTENT_DIFFERS: "documents hold something else than the base wrote of the same "
-    "messages in the slow pass before: look at how it writes these fields, it may depend on load",
+    DoubtKind.CONTENT_DIFFERS: "documents hold something else than the same messages gave in the "
+    "slow pass before: look at how these fields are written, what they hold may depend on load",
     DoubtKind.DISTURBED: "something else used a fifth of this machine's cores or more: "
     "measure on a quiet machine",
     DoubtKind.FEW_SAMPLES: "fewer than 20 samples in the window: measure longer",

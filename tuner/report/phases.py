@@ -43,8 +43,10 @@ def _freshness(what: str, variant: MeasuredProfile) -> Iterator[str]:
         case PacedMeasurement(freshness_s=fresh):
             rate = f"{what} at {eps(outcome.offered_per_second)} events per second"
             if fresh is None:
-                why = "nothing refreshes the index, or the profile has a base, where it is not"
-                yield f"{rate}: cannot be seen: {why} measured"
+                why = (
+                    "nothing refreshes the index, or what a message gives differs from time to time"
+                )
+                yield f"{rate}: cannot be seen: {why}"
                 return
             kept = "within" if fresh.p99 <= limit_s else "ABOVE"
             yield f"{rate}: {percentiles_text(fresh)}; p99 is {kept} freshness_p99_s, {limit_s:g} s"
