@@ -120,7 +120,7 @@ def copied(
     block = rewritten(kept.changed.block, fitting.statement)
     if not fitting.outputs:
         gone = [str(one) for one in fitting.replaced if one.used == LEFT_OUT]
-        why = "; ".join(gone) or "it has no action of type omelasticsearch"
+        why = "; ".join(gone) or "it has no action of type omelasticsearch: add one"
         raise Refused(f"nothing of it goes into an engine in a lab: {why}")
     fitting.note_template()
     added, said = stand_in(kept, inputs or (), block)

@@ -20,7 +20,7 @@ def flooded(profile: Profile) -> tuple[Input, ...]:
             "before it"
         )
     if source.unmeasured is not None:
-        raise Refused(f"inputs[{numbers[0]}].{source.unmeasured}")
+        raise Refused(f"inputs[{numbers[0]}].{source.unmeasured}: let an imptcp stand beside it")
     return tuple(profile.inputs[number] for number in numbers)
 
 
