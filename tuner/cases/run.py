@@ -83,8 +83,8 @@ def run(
         rsyslogd = Rsyslogd(text, here, [entry.source for entry in entries], environment)
         with closing(EngineClient(sink.url)) as client:
             try:
-                for number, one in enumerate(messages):
-                    _send(script, number, one, files, rsyslogd)
+                for number, sent in enumerate(messages):
+                    _send(script, number, sent, files, rsyslogd)
                 written = Path(script.written)
                 # Rulesets may have queues of their own.
                 state = _is_same(lambda: (_bytes_below(written), kept(client)))
@@ -130,18 +130,18 @@ def _require_accepted(text: str) -> None:
 def _send(
     script: CaseScript,
     number: int,
-    one: Sent,
+    sent: Sent,
     files: Mapping[str, BinaryIO],
     rsyslogd: Rsyslogd,
 ) -> None:
     """Send a message between two of ours, and wait until rsyslogd has worked on the second."""
     after = f"{number}-"
-    messages = (*script.message(str(number)), one.message, *script.message(after))
+    messages = (*script.message(str(number)), sent.message, *script.message(after))
     try:
-        enter(script.entries[one.input], files, messages, rsyslogd, one.sender)
+        enter(script.entries[sent.input], files, messages, rsyslogd, sent.sender)
     except OSError as error:
         rsyslogd.check()
-        raise JobFailed(f"{one.input} takes no message: {error.strerror or error}") from None
+        raise JobFailed(f"{sent.input} takes no message: {error.strerror or error}") from None
     fence = Path(script.fence)
 
     def has_passed() -> bool:
@@ -150,6 +150,6 @@ def _send(
 
     if not wait_until(has_passed, _PATIENCE_S, poll_s=0.002):
         raise JobFailed(
-            f"{one.input} took a message, and within {_PATIENCE_S:g} s none came to its ruleset: "
+            f"{sent.input} took a message, and within {_PATIENCE_S:g} s none came to its ruleset: "
             "parameters of the input, such as a rate limit, may drop it"
         )

@@ -132,7 +132,7 @@ class CaseScript:
         self.passed = self.template(Variable(_FENCE, HERE), Quoted("\n", HERE))
         made = rewritten((*loading_missing(block), *block), self.statement)
         made = tuple(_once((*made, *self.stand_in())))
-        first = next((n for n, one in enumerate(made) if _is_rule(one)), len(made))
+        first = next((n for n, statement in enumerate(made) if _is_rule(statement)), len(made))
         made = (*made[:first], *self.entrance(), *made[first:])
         queue = ScriptObject("main_queue", (), HERE).with_values(_QUEUE)
         safe = confined((queue, *self.templates, *made), self.folder, _PATH)
@@ -168,85 +168,85 @@ class CaseScript:
         take: Block = (SetVariable("set", _CASE, Variable(_CURRENT, HERE), HERE),)
         yield If(Operation("and", is_new, HERE), take, (), HERE)
 
-    def statement(self, one: Statement) -> Iterator[Statement]:
+    def statement(self, statement: Statement) -> Iterator[Statement]:
         """What stands for a statement in the lab."""
-        match one:
+        match statement:
             case ScriptObject(kind="action"):
-                yield from self.action(one)
+                yield from self.action(statement)
             case ScriptObject():
-                yield from self.object(one)
+                yield from self.object(statement)
             case Directive():
-                self.gaps.append(Gap(one.origin, f"${one.name}"))
+                self.note(statement, f"${statement.name}")
             case BsdBlock():
-                self.gaps.append(Gap(one.origin, f"{one.text}: what follows gets all messages"))
+                self.note(statement, f"{statement.text}: what follows gets all messages")
             case LegacyAction():
-                self.gaps.append(Gap(one.origin, one.text))
-                yield nothing(one.origin)
+                self.note(statement, statement.text)
+                yield nothing(statement.origin)
             case _:
-                yield one
+                yield statement
 
-    def object(self, one: ScriptObject) -> Iterator[Statement]:
+    def object(self, written: ScriptObject) -> Iterator[Statement]:
         """An object in the lab that is no action."""
-        match one.kind:
+        match written.kind:
             case "module":
-                yield from self.module(one)
+                yield from self.module(written)
             case "main_queue":
                 return
             case "global":
-                yield from without_host(one.without_beginning(_DRIVER))
+                yield from without_host(written.without_beginning(_DRIVER))
             case "ruleset":
-                queue = _QUEUE if one.queue else {}
-                body = (*self.entrance(), *(one.body or ()))
-                yield replace(_without_queue(one).with_values(queue), body=body)
+                queue = _QUEUE if written.queue else {}
+                body = (*self.entrance(), *(written.body or ()))
+                yield replace(_without_queue(written).with_values(queue), body=body)
             case "input":
-                yield from self.input(one)
+                yield from self.input(written)
             case _:
-                yield one
+                yield written
 
-    def module(self, one: ScriptObject) -> Iterator[ScriptObject]:
+    def module(self, written: ScriptObject) -> Iterator[ScriptObject]:
         """A module in the lab, which brings nothing of this machine's."""
-        match module_name(one):
+        match module_name(written):
             case "imuxsock":
                 self.has_sockets = True
-                given, made = one.get("sysSock.use"), one.without_beginning(_LIMITS)
+                given, made = written.get("sysSock.use"), written.without_beginning(_LIMITS)
                 if given is None or given.is_on:
                     made = made.with_values({"sysSock.name": self.socket("imuxsock")})
                 yield made
             case "imjournal":
                 self.has_journal = True
-                self.gaps.append(Gap(one.origin, "imjournal: a socket of the lab's stands for it"))
+                self.note(written, "imjournal: a socket of the lab's stands for it")
             case "imrelp":
-                yield loading("imptcp", one.origin)
+                yield loading("imptcp", written.origin)
             case "imfile":
-                yield one.without(_OF_FILES)
+                yield written.without(_OF_FILES)
             case "omfile":
-                kept = (each for each in one.parameters if each.key in {"load", "template"})
-                yield replace(one, parameters=tuple(kept))
+                kept = (p for p in written.parameters if p.key in {"load", "template"})
+                yield replace(written, parameters=tuple(kept))
             case name if name in HOST_MODULES or (name.startswith("om") and name != _INDEXES):
                 return
             case _:
-                yield one.without(_UNORDERED).without_beginning(TLS)
+                yield written.without(_UNORDERED).without_beginning(TLS)
 
-    def input(self, one: ScriptObject) -> Iterator[ScriptObject]:
+    def input(self, written: ScriptObject) -> Iterator[ScriptObject]:
         """An input of the lab's; none where no test sends to it."""
-        label = _label_of_input(one)
-        if one.type == "imrelp":
-            kept = (each for each in one.parameters if each.key in {"name", "ruleset"})
-            one = replace(one, parameters=tuple(kept)).with_values({"type": "imptcp"})
-            self.gaps.append(Gap(one.origin, f"{label}: an imptcp stands for it"))
-        is_sent_to = one.type in ENTERED and label not in self.entries
-        if not is_sent_to or any(map(one.get, _JOINS_LINES)):
-            self.gaps.append(Gap(one.origin, f"input {label}: no test sends to it"))
-        elif one.type == "imfile":
-            path = self.file(label, one.text("File") or "")
-            yield one.without(_OF_FILES).with_values({"File": path})
-        elif one.type == "imuxsock":
+        label = _label_of_input(written)
+        if written.type == "imrelp":
+            kept = (p for p in written.parameters if p.key in {"name", "ruleset"})
+            written = replace(written, parameters=tuple(kept)).with_values({"type": "imptcp"})
+            self.note(written, f"{label}: an imptcp stands for it")
+        is_sent_to = written.type in ENTERED and label not in self.entries
+        if not is_sent_to or any(map(written.get, _JOINS_LINES)):
+            self.note(written, f"input {label}: no test sends to it")
+        elif written.type == "imfile":
+            path = self.file(label, written.text("File") or "")
+            yield written.without(_OF_FILES).with_values({"File": path})
+        elif written.type == "imuxsock":
             path = self.socket(label)
-            yield one.without_beginning(_LIMITS).with_values({"Socket": path})
+            yield written.without_beginning(_LIMITS).with_values({"Socket": path})
         else:
             port = free_port()
-            self.entries[label] = Entry(ENTERED[one.type], port)
-            made = one.without_beginning(TLS).without(_OF_LISTENER)
+            self.entries[label] = Entry(ENTERED[written.type], port)
+            made = written.without_beginning(TLS).without(_OF_LISTENER)
             yield made.with_values({"address": LOOPBACK, "port": port})
 
     def file(self, label: str, path: str) -> str:
@@ -260,50 +260,54 @@ class CaseScript:
         here = Entry("unix", path=f"{self.folder}/socket{len(self.entries)}")
         return self.entries.setdefault(label, here).path
 
-    def action(self, one: ScriptObject) -> Iterator[Statement]:
+    def action(self, written: ScriptObject) -> Iterator[Statement]:
         """An action in the lab, which says of which case and output its documents and lines are."""
-        label, kind = self.labels[one.origin], one.type.removeprefix("builtin:")
+        label, kind = self.labels[written.origin], written.type.removeprefix("builtin:")
         self.number = [*self.labels.values()].index(label)
         if kind.startswith("mm"):
-            yield _without_queue(one)
+            yield _without_queue(written)
         elif kind == _INDEXES or kind in _LINES:
             self.outputs[label] = str(self.number)
-            yield from self.lines(one, kind) if kind in _LINES else self.documents(one)
+            yield from self.lines(written, kind) if kind in _LINES else self.documents(written)
         else:
-            self.gaps.append(Gap(one.origin, f"output {label}: {kind} is not tested"))
-            yield nothing(one.origin)
+            self.note(written, f"output {label}: {kind} is not tested")
+            yield nothing(written.origin)
 
-    def documents(self, one: ScriptObject) -> Iterator[Statement]:
+    def documents(self, written: ScriptObject) -> Iterator[Statement]:
         """What writes the same documents into the sink."""
-        index = one.text("searchIndex") or DEFAULT_INDEX
+        index = written.text("searchIndex") or DEFAULT_INDEX
         target: Quoted | Variable = Quoted(index, HERE)
-        if one.is_on("dynSearchIndex"):
+        if written.is_on("dynSearchIndex"):
             yield _worked_out(_INDEX, index)
             target = Variable(_INDEX, HERE)
         values = {
             "searchIndex": self.of_case("", target), "dynSearchIndex": True,
             "server": self.sink_url, "bulkmode": "on", "searchType": "",
         }  # fmt: skip
-        yield _without_queue(one).without(_OF_ENGINE).with_values(values)
+        yield _without_queue(written).without(_OF_ENGINE).with_values(values)
 
-    def lines(self, one: ScriptObject, kind: str) -> Iterator[Statement]:
+    def lines(self, written: ScriptObject, kind: str) -> Iterator[Statement]:
         """What writes the same lines into a file of the lab's."""
-        template, dynamic = one.text("template"), _dynamic(one, kind)
+        template, dynamic = written.text("template"), _dynamic(written, kind)
         if kind != "omfile":
             # Without a line end of their own they would be one line.
             yield _worked_out(_LINE, template or _LINES[kind])
             template = self.template(Variable(_LINE, HERE), Quoted("\n", HERE))
-        place: list[Quoted | Variable] = [Quoted(_place(one, kind), HERE)]
+        place: list[Quoted | Variable] = [Quoted(_place(written, kind), HERE)]
         if dynamic is not None:
             yield _worked_out(_PATH, dynamic)
             above = Variable(_PATH, HERE), Quoted("..", HERE), Quoted("__", HERE)
             yield SetVariable("set", _PATH, FunctionCall("replace", above, HERE), HERE)
             place = [Quoted("files/" if kind == "omfile" else f"sent/{kind}:", HERE)]
             place.append(Variable(_PATH, HERE))
-        kept = (each for each in one.parameters if each.key.startswith("action."))
+        kept = (p for p in written.parameters if p.key.startswith("action."))
         into = {"type": "omfile", "dynaFile": self.of_case(f"{self.written}/", *place)}
         into |= {"template": template} if template else {}
-        yield replace(one, parameters=tuple(kept)).with_values(into)
+        yield replace(written, parameters=tuple(kept)).with_values(into)
+
+    def note(self, written: Directive | BsdBlock | LegacyAction | ScriptObject, what: str) -> None:
+        """Note what is not tested."""
+        self.gaps.append(Gap(written.origin, what))
 
     def of_case(self, before: str, *parts: Quoted | Variable) -> str:
         """The name of a template of some text behind the numbers of the case and of the output."""
@@ -330,57 +334,57 @@ def _worked_out(variable: str, template: str) -> SetVariable:
     return SetVariable("set", variable, value, HERE)
 
 
-def _dynamic(one: ScriptObject, kind: str) -> str | None:
+def _dynamic(written: ScriptObject, kind: str) -> str | None:
     """The template of where events go, where that depends on them."""
     if kind == "omfile":
-        return one.text("dynaFile")
-    return one.text("topic") if kind == "omkafka" and one.is_on("dynatopic") else None
+        return written.text("dynaFile")
+    return written.text("topic") if kind == "omkafka" and written.is_on("dynatopic") else None
 
 
-def _place(one: ScriptObject, kind: str) -> str:
+def _place(written: ScriptObject, kind: str) -> str:
     """The file of what goes to one place, below the folder of its case and output."""
     if kind == "omfile":
-        return f"files/{(one.text('file') or 'none').lstrip('/')}"
-    written = {key: ",".join(given.texts) for key in _PLACE if (given := one.get(key)) is not None}
-    known = _FORWARDED if kind == "omfwd" else {}
-    texts = (written.get(key) or known.get(key) for key in _PLACE)
+        return f"files/{(written.text('file') or 'none').lstrip('/')}"
+    default = _FORWARDED if kind == "omfwd" else {}
+    given = ((key, written.get(key)) for key in _PLACE)
+    texts = (",".join(p.texts) if p and any(p.texts) else default.get(key) for key, p in given)
     return f"sent/{':'.join([kind, *filter(None, texts)]).lower().replace('/', '|')}"
 
 
 def _labels(block: Block) -> dict[ScriptPosition, str]:
     """What each action is called: its name, or where that is no name of its own, its number among
     the actions, as in an address."""
-    found = (one for one in every(block) if isinstance(one, ScriptObject) and one.kind == "action")
+    objects = (statement for statement in every(block) if isinstance(statement, ScriptObject))
     # A file that is included twice says the same twice.
-    actions = {one.origin: one for one in found}
-    names = Counter(one.key for one in actions.values())
+    actions = {action.origin: action for action in objects if action.kind == "action"}
+    names = Counter(action.key for action in actions.values())
     return {
-        origin: one.name if one.name and names[one.key] == 1 else f"action[{number}]"
-        for number, (origin, one) in enumerate(actions.items(), 1)
+        origin: action.name if action.name and names[action.key] == 1 else f"action[{number}]"
+        for number, (origin, action) in enumerate(actions.items(), 1)
     }
 
 
-def _label_of_input(one: ScriptObject) -> str:
+def _label_of_input(written: ScriptObject) -> str:
     """What an input is called: its type, and its port, file or socket."""
-    place = next(filter(None, map(one.text, ("port", "file", "socket"))), None)
-    return one.type if place is None else f"{one.type}:{place}"
+    place = next(filter(None, map(written.text, ("port", "file", "socket"))), None)
+    return written.type if place is None else f"{written.type}:{place}"
 
 
 def _once(block: Block) -> Iterator[Statement]:
     """The statements, each module loaded once."""
     loaded = set[str]()
-    for one in block:
-        if isinstance(one, ScriptObject) and one.kind == "module":
-            if module_name(one) in loaded:
+    for statement in block:
+        if isinstance(statement, ScriptObject) and statement.kind == "module":
+            if module_name(statement) in loaded:
                 continue
-            loaded.add(module_name(one))
-        yield one
+            loaded.add(module_name(statement))
+        yield statement
 
 
-def _is_rule(one: Statement) -> bool:
+def _is_rule(statement: Statement) -> bool:
     """Whether a statement does something with messages."""
-    return not isinstance(one, ScriptObject) or one.kind == "action"
+    return not isinstance(statement, ScriptObject) or statement.kind == "action"
 
 
-def _without_queue(one: ScriptObject) -> ScriptObject:
-    return one.without({each.key for each in one.queue})
+def _without_queue(written: ScriptObject) -> ScriptObject:
+    return written.without({p.key for p in written.queue})
