@@ -52,6 +52,7 @@ from tuner.lint.load import load_profile, parse_profile
 from tuner.lint.load_experiment import load_experiment
 from tuner.modules.registry import MODULES, name_of
 from tuner.profile.edit import edit
+from tuner.profile.uses import fields_in
 from tuner.report.bench import bench_json
 from tuner.schema.parameter import doc
 
@@ -214,6 +215,9 @@ def test_a_yaml_block_is_what_the_tool_takes(block: Block, folder: Path) -> None
     if "hosts" in written:
         (folder / "hosts.yaml").write_text(block.text, encoding="utf-8")
         assert load_inventory(folder / "hosts.yaml")
+        return
+    if all(isinstance(one, dict) and "uses" in one for one in written.values()):
+        assert fields_in(block.text, "uses.yaml")
         return
     (folder / "its").mkdir()
     path = folder / "its" / "block.yaml"
