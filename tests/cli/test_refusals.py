@@ -15,11 +15,22 @@ from tuner.profile.edit import edit
 RUN = CliRunner()
 ROOT = Path(__file__).parents[2]
 WRITTEN = (ROOT / "profiles/default.yaml").read_text("utf-8")
-STREAM = WRITTEN.replace("name: syslog", "data_stream: logs-syslog-default")
+GONE = ("address", "port", "threads", "processOnPoller")
+PARSED = edit(
+    WRITTEN,
+    {
+        **{f"inputs[0].{key}": None for key in GONE},
+        "inputs[0].type": "imfile",
+        "inputs[0].file": "/var/log/app.log",
+        "inputs[0].tag": "app",
+        "parse": {"format": "json", "cookie": ""},
+        "global": {"workDirectory": "/var/spool/rsyslog"},
+    },
+)
 SWEEP = """\
 name: two
 title: Two profiles
-profile: stream.yaml
+profile: parsed.yaml
 variants: [{name: as written}, {name: two, changes: {"outputs[logs].queue.workerThreads": 2}}]
 metrics: [eps]
 """
@@ -29,7 +40,7 @@ metrics: [eps]
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("plain.yaml").write_text(WRITTEN, "utf-8")
-    Path("stream.yaml").write_text(STREAM, "utf-8")
+    Path("parsed.yaml").write_text(PARSED, "utf-8")
     Path("sweep.yaml").write_text(SWEEP, "utf-8")
     return tmp_path
 
@@ -45,24 +56,26 @@ def refused(kind: type[Exception], *arguments: str) -> str:
 @pytest.mark.parametrize(
     "command",
     [
-        ("search", "stream.yaml", "--dry-run"),
-        ("search", "stream.yaml"),
-        ("search", "stream.yaml", "--engine", "sink"),
-        ("search", "stream.yaml", "--elasticsearch", "http://127.0.0.1:9"),
-        ("bench", "stream.yaml"),
-        ("compare", "plain.yaml", "stream.yaml"),
-        ("compare", "stream.yaml", "plain.yaml"),
+        ("search", "parsed.yaml", "--dry-run"),
+        ("search", "parsed.yaml"),
+        ("search", "parsed.yaml", "--engine", "sink"),
+        ("search", "parsed.yaml", "--elasticsearch", "http://127.0.0.1:9"),
+        ("bench", "parsed.yaml"),
+        ("compare", "plain.yaml", "parsed.yaml"),
+        ("compare", "parsed.yaml", "plain.yaml"),
         ("sweep", "sweep.yaml", "--dry-run"),
         ("sweep", "sweep.yaml"),
-        ("lab", "up", "stream.yaml"),
+        ("lab", "up", "parsed.yaml"),
     ],
     ids=" ".join,
 )
-def test_a_data_stream_is_refused_before_anything_starts(
+def test_what_cannot_be_measured_is_refused_before_anything_starts(
     folder: Path, command: tuple[str, ...]
 ) -> None:
-    assert "index.data_stream logs-syslog-default: a trial cannot" in refused(Refused, *command)
-    assert {path.name for path in folder.iterdir()} == {"plain.yaml", "stream.yaml", "sweep.yaml"}
+    why = refused(Refused, *command)
+    assert "mmjsonparse would take apart lines of a file" in why
+    written = {"plain.yaml", "parsed.yaml", "sweep.yaml"}
+    assert {path.name for path in folder.iterdir()} == written
 
 
 @pytest.mark.parametrize("more", [("--dry-run",), ()], ids=["plan", "search"])

@@ -102,10 +102,7 @@ def test_the_documents_are_those_that_rsyslog_writes_for_the_engine(
         json.dumps({"index": {"_index": index}})
     }
     documents = [json.loads(document) for document in lines[1::2]]
-    numbers = [int(document[FIELD]) for document in documents]
-    assert len(set(numbers)) == 3000
-    for document, number in zip(documents, numbers, strict=True):
-        assert re.search(rf"run=[0-9a-f]{{8}} seq={number:012}", document["message"])
+    assert len({document[FIELD] for document in documents}) == 3000
 
 
 def test_a_daily_index_is_fed_under_its_date(tmp_path: Path) -> None:

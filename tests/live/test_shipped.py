@@ -50,7 +50,7 @@ TESTED_ELSEWHERE = {
 }
 FOUND = [path for path in (*SHIPPED, *EXAMPLES) if path.stem not in TESTED_ELSEWHERE]
 QUICK = {"default", "durable", "lanes", "production"}
-MEASURED = [path for path in SHIPPED if path.stem not in {"default", "ecs-datastream"}]
+MEASURED = [path for path in SHIPPED if path.stem != "default"]
 LINE = '<38>Nov 21 06:30:00 web-01 sshd[4711]: session "opened" for root'
 ONE_OF_EACH = ["imtcp", "imtcp-tls", "imudp", "imuxsock", "imfile", "imrelp"]
 
