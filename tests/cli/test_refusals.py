@@ -123,7 +123,7 @@ MEASURING = [
 def two(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sweep that could be measured, and no cluster."""
     monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
-    Path("two.yaml").write_text(SWEEP.replace("stream", "plain"), "utf-8")
+    Path("two.yaml").write_text(SWEEP.replace("parsed", "plain"), "utf-8")
 
 
 @pytest.mark.usefixtures("two")
