@@ -143,7 +143,7 @@ def test_a_missing_file_to_replay_is_named_before_anything_starts(
 ) -> None:
     own = edit(WRITTEN, {"workload": {"replay": "/nowhere/own.log"}})
     Path("own.yaml").write_text(own, "utf-8")
-    Path("own-sweep.yaml").write_text(SWEEP.replace("stream", "own"), "utf-8")
+    Path("own-sweep.yaml").write_text(SWEEP.replace("parsed", "own"), "utf-8")
     why = refused(JobFailed, *command)
     assert why.startswith("/nowhere/own.log, the file to replay, cannot be read: no such file")
     shown = RUN.invoke(app, ["validate", "--offline", "--strict", "own.yaml"])
