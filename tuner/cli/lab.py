@@ -12,16 +12,14 @@ from tuner.engines.versions import distribution_for
 from tuner.errors import JobFailed
 from tuner.flood.workload import transports_for
 from tuner.host.lock import measuring
-from tuner.host.process import own_environment
 from tuner.host.programs import rsyslog_version
 from tuner.lab import standing
 from tuner.lab.bind import require_bindable
 from tuner.lab.distribution import fetch
 from tuner.lab.engine import AttachedEngine
-from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import lab_of
 from tuner.lab.nodes import Nodes, nodes_here, plan_for
-from tuner.lab.rsyslogd import Rsyslogd
+from tuner.lab.run import start
 from tuner.lab.scratch import subfolder
 from tuner.measure.pipeline import install
 from tuner.profile.model import Profile
@@ -87,15 +85,7 @@ def _ship(profile: Profile, nodes: Nodes, folder: Path) -> standing.Standing:
     install(lab, fitted, copy)
     transport = transports_for(bound)[0]
     work = subfolder(folder, lab.trial_folder("lab").name)
-    furnish(bound)
-    rsyslogd = Rsyslogd(
-        printed(copy.block),
-        work,
-        entrances(bound),
-        own_environment(*fitted.text.variables),
-        dies_with_us=False,
-        start_checks_s=bound.start_checks_s,
-    )
+    rsyslogd = start(fitted, printed(copy.block), work, dies_with_us=False)
     first, *others = nodes.running
     with ExitStack() as undo:
         undo.callback(rsyslogd.stop)

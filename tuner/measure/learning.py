@@ -28,12 +28,11 @@ from tuner.flood.schedule import fixed
 from tuner.flood.spec import FloodSpec
 from tuner.flood.spread import traffic
 from tuner.flood.workload import flood_spec
-from tuner.host.process import own_environment
 from tuner.lab.copy import LabCopy
-from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import Lab, Learnt
-from tuner.lab.receiver import Received, receiver_for
-from tuner.lab.rsyslogd import Rsyslogd, await_round, impstats_section, read
+from tuner.lab.receiver import Received
+from tuner.lab.rsyslogd import Rsyslogd, await_round, read
+from tuner.lab.run import running
 from tuner.lab.scratch import subfolder
 from tuner.lab.sink import Sink
 from tuner.profile.base import KeptBase
@@ -170,26 +169,19 @@ def seen(lab: Lab, profile: Profile) -> Seen:
     name = f"learning-{secrets.token_hex(2)}"
     fitted = lab.bind(profile, name)
     folder = subfolder(lab.folder, lab.trial_folder(name).name)
-    stats, text = folder / "impstats.log", fitted.text
+    text, spec = fitted.text, flood_spec(fitted.profile, secrets.token_hex(4))
+    count = 2 * pool_size(spec)
     try:
-        furnish(fitted.profile)
         with Sink(keep=_KEPT) as sink, contextlib.closing(EngineClient(sink.url)) as client:
             copy = fitted.copy_for(fitted.site.in_place_of_engine(sink.url, _PREFIX))
             counting, actions = _counting(copy)
-            config = printed(counting) + impstats_section(stats)
-            with receiver_for(copy) as receiver:
-                environment = own_environment(*text.variables)
-                rsyslogd = Rsyslogd(config, folder, entrances(fitted.profile), environment)
-                try:
-                    spec = flood_spec(fitted.profile, secrets.token_hex(4))
-                    count = 2 * pool_size(spec)
-                    _flood(replace(spec, count=count), client, rsyslogd)
-                    each = range(len(copy.outputs))
-                    documents = [_numbers(client, spec.stamped_run, one, count) for one in each]
-                    counted, lines = _counted(stats), kept_by(client)
-                finally:
-                    rsyslogd.stop()
-                received = None if receiver is None else receiver.received()
+            with running(fitted, replace(copy, block=counting), folder) as now:
+                _flood(replace(spec, count=count), client, now.rsyslogd)
+                each = range(len(copy.outputs))
+                documents = [_numbers(client, spec.stamped_run, one, count) for one in each]
+                counted, lines = _counted(now.stats), kept_by(client)
+                now.rsyslogd.stop()
+                received = None if now.receiver is None else now.receiver.received()
             written = [text.written.objects[address] for address in copy.outputs]
             untested = (
                 *unreached(text, actions, counted), *_missed(actions, counted, received),

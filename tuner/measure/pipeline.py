@@ -15,17 +15,16 @@ from tuner.engine.installed import InstalledTemplate, installed_templates, stron
 from tuner.engine.numbering import FIELD, MAPPING
 from tuner.engine.owned import create_index, put_template, remove
 from tuner.errors import Refused, Unreachable
-from tuner.host.process import open_given, own_environment
+from tuner.host.process import open_given
 from tuner.lab.bind import Bound
 from tuner.lab.copy import LabCopy
-from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import Lab, Learnt
-from tuner.lab.receiver import Receiver, receiver_for
-from tuner.lab.rsyslogd import Rsyslogd, impstats_section
+from tuner.lab.receiver import Receiver
+from tuner.lab.rsyslogd import Rsyslogd
+from tuner.lab.run import running
 from tuner.lab.scratch import subfolder
 from tuner.measure.learning import learnt
 from tuner.profile.model import Profile
-from tuner.rainerscript.printing import printed
 
 # The size on disk is otherwise up to 10 s old (IndexStoreConfig, "stats_refresh_interval").
 _FRESH_SIZES = {"index.store.stats_refresh_interval": "0s"}
@@ -71,22 +70,13 @@ def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
     known = learnt(lab, profile, bound.text)
     copy = bound.copy_for(bound.site, numbers=lab.engine.tells_apart(profile))
     folder = subfolder(lab.folder, lab.trial_folder(name).name)
-    with removed(lab, name), receiver_for(copy) as receiver:
-        furnish(bound.profile)
+    pattern = f"{bound.site.index_prefix}*"
+    with removed(lab, name):
         install(lab, bound, copy)
-        stats = folder / "impstats.log"
-        rsyslogd = Rsyslogd(
-            printed(copy.block) + impstats_section(stats),
-            folder,
-            entrances(bound.profile),
-            own_environment(*bound.text.variables),
-            start_checks_s=bound.profile.start_checks_s,
-        )
-        pattern = f"{bound.site.index_prefix}*"
-        try:
-            yield Pipeline(lab, bound.profile, rsyslogd, stats, pattern, known, receiver)
-        finally:
-            rsyslogd.stop()
+        with running(bound, copy, folder) as now:
+            yield Pipeline(
+                lab, bound.profile, now.rsyslogd, now.stats, pattern, known, now.receiver
+            )
 
 
 def install(lab: Lab, bound: Bound, copy: LabCopy) -> None:
