@@ -25,8 +25,8 @@ from tuner.profile.sample import SampleFile
 from tuner.profile.stream import Snippets
 from tuner.profile.workload import Workload
 from tuner.rainerscript.wanted import wanted_by
-from tuner.render.artefacts import as_text, given_templates
 from tuner.render.templates import Templates
+from tuner.render.text import as_text, given_templates
 
 _NOTHING = "none"
 

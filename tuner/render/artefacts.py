@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import PurePosixPath
 from posixpath import abspath, basename
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tuner.engines.given_template import GivenTemplate, given_template
 from tuner.engines.index import Index, Rotate
 from tuner.engines.release import Engine
 from tuner.errors import BadTemplate, Refused
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
-from tuner.profile.base import KeptBase, as_kept
 from tuner.profile.model import BaseFiles, Profile
 from tuner.rainerscript.hiding import hidden
 from tuner.rainerscript.quoting import fold
@@ -28,8 +25,6 @@ from tuner.render.engine_files import (
     OURS,
     Json,
     first_index,
-    index_patterns,
-    index_template,
     live_settings,
     policy,
     rendered_templates,
@@ -38,6 +33,9 @@ from tuner.render.fingerprint import fingerprint
 from tuner.render.form import WHOLE, Form
 from tuner.render.script import script
 from tuner.render.templates import Templates, shipped_templates
+
+if TYPE_CHECKING:
+    from tuner.profile.base import KeptBase
 
 RSYSLOG = "rsyslog.conf"
 HEAP = "jvm.options.d/heap.options"
@@ -160,32 +158,6 @@ def rsyslog_conf(profile: Profile, templates: Templates | None = None, form: For
     writer, name = templates or shipped_templates(), f"{RSYSLOG}.j2"
     digest = _digest(profile, [*writer.own(name), *form.snippets.items()])
     return fold(writer.fill(name, conf=script(profile, form), digest=digest))
-
-
-def as_text(profile: Profile, templates: Templates | None = None) -> KeptBase:
-    """The configuration of a profile as text that was read: its base, else what is rendered."""
-    if profile.base is not None:
-        return profile.base.kept
-    return as_kept(RSYSLOG, rsyslog_conf(profile, templates=templates))
-
-
-def given_templates(
-    profile: Profile, templates: Templates | None = None
-) -> tuple[GivenTemplate, ...]:
-    """The index templates of the indices of a profile: that of its base, if it names one, else
-    those that are rendered."""
-    if profile.base is not None:
-        return () if profile.base.kept.template is None else (profile.base.kept.template,)
-    return tuple(_given_template(profile, output, templates) for output in profile.indexed)
-
-
-def _given_template(
-    profile: Profile, output: OmelasticsearchOutput, templates: Templates | None
-) -> GivenTemplate:
-    """For the one index that an output writes to, or for all that its name varies to."""
-    text = json.dumps(index_template(profile, output, templates))
-    names = dict.fromkeys((output.index.target, *index_patterns(output.index)))
-    return replace(given_template(INDEX_TEMPLATE, text), patterns=tuple(names))
 
 
 def fragment_path(profile: Profile) -> str:
