@@ -157,7 +157,8 @@ def bind(
     )
     bound = own.model_copy(update={"outputs": tuple(bind_outputs(profile, site))})
     # model_copy does not validate: read the result again as if it had been written.
-    checked = Profile.model_validate(_plain(bound))
+    written = bound.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+    checked = Profile.model_validate(written)
     # What was read of a base and a sample is no plain data.
     text = as_text(own, templates)
     load = wanted(profile.workload, text)

@@ -52,7 +52,7 @@ class DocumentField(TextSource):
     the profile win over members of the same name.
     """
 
-    name: Annotated[str, Field(pattern=rf"^{NAME}$", exclude_if=lambda name: not name)] = parameter(
+    name: Annotated[str, Field(pattern=rf"^{NAME}$")] = parameter(
         "The field's name in the document; dots make nested objects.", value="", default="required"
     )
     type: FieldType = parameter(
