@@ -24,7 +24,7 @@ from tuner.measure.trial import run_trial
 pytestmark = pytest.mark.live
 
 _CHUNK = 65536
-_NUMBER = re.compile(rb"seq=(\d{10})(\d)(\d)")
+_NUMBER = re.compile(rb'"rsyslog_tune_seq":(\d{12})(\d)(\d)')
 
 
 def swapped(body: bytes) -> bytes:
@@ -33,7 +33,7 @@ def swapped(body: bytes) -> bytes:
 
     def other(found: re.Match[bytes]) -> bytes:
         high, tens, last = found.groups()
-        neighbour = b"seq=%b%b%d" % (high, tens, int(last) ^ 1)
+        neighbour = b'"rsyslog_tune_seq":%b%b%d' % (high, tens, int(last) ^ 1)
         return neighbour if tens == b"3" and neighbour in numbers else found[0]
 
     return _NUMBER.sub(other, body)
@@ -41,7 +41,8 @@ def swapped(body: bytes) -> bytes:
 
 def altered(body: bytes) -> bytes:
     """One text in ten has another first word."""
-    return re.sub(rb"(seq=\d{10}3\d ).", rb"\1#", body)
+    tenth = rb'("message":" ?)\w(.*"rsyslog_tune_seq":\d{12}3\d)'
+    return re.sub(tenth, rb"\1#\2", body)
 
 
 def _lines(stream: Iterable[bytes]) -> Iterator[bytes]:
