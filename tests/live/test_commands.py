@@ -46,14 +46,21 @@ def test_rendering_twice_gives_the_same_bytes_and_rsyslogd_accepts_them(tmp_path
 
 
 def test_a_lab_runs_what_the_sites_own_templates_write(tmp_path: Path) -> None:
-    wanted = Wanted(EngineChoice.SINK, None, Templates(ROOT / "examples" / "templates"))
+    site = tmp_path / "templates"
+    site.mkdir()
+    (site / "rsyslog.conf.j2").write_text(
+        '{% extends "shipped/rsyslog.conf.j2" %}\n'
+        '{% block site %}{{ super() }}\nmodule(load="mmutf8fix")\n{% endblock %}\n',
+        encoding="utf-8",
+    )
+    wanted = Wanted(EngineChoice.SINK, None, Templates(site))
     profile = load_profile(DEFAULT).profile
     with (
         open_lab(wanted, profile, tmp_path, lambda _: None) as lab,
         pipeline(lab, profile, "t"),
     ):
         (config,) = lab.folder.rglob("rsyslog.conf")
-        assert 'load="immark"' in config.read_text("utf-8")
+        assert 'load="mmutf8fix"' in config.read_text("utf-8")
 
 
 def test_stale_files_are_exit_2_and_shown(tmp_path: Path) -> None:

@@ -59,11 +59,11 @@ Properties = Mapping[str, str | None]
 """The text of each property; None where it depends on the machine or on the moment."""
 _SHAPES: dict[Format, re.Pattern[str]] = {
     "rfc3164": re.compile(
-        r"<(?P<priority>\d+)>.{15} (?P<host>\S+) (?P<program>[^ \[]+)\[(?P<process>\d+)\]:"
+        r"<(?P<priority>\d+)>(?:\S+|.{15}) (?P<host>\S+) (?P<program>[^ \[]+)\[(?P<process>\d+)\]:"
         r"(?P<msg> .*)"
     ),
     "local": re.compile(
-        r"<(?P<priority>\d+)>.{15} (?P<program>[^ \[]+)\[(?P<process>\d+)\]:(?P<msg> .*)"
+        r"<(?P<priority>\d+)>(?:\S+|.{15}) (?P<program>[^ \[]+)\[(?P<process>\d+)\]:(?P<msg> .*)"
     ),
     "rfc5424": re.compile(
         r"<(?P<priority>\d+)>1 \S+ (?P<host>\S+) (?P<program>\S+) (?P<process>\S+) (?P<id>\S+) "

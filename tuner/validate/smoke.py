@@ -81,7 +81,9 @@ def _compared(pipe: Pipeline) -> tuple[int, list[str]]:
     spec = flood_spec(bound, secrets.token_hex(4), count=1)
     sent = Messages(spec).message(0, time.time()).decode()
     event = read_as(sent, spec.format, bound.inputs[0])
-    count, wrong, before = 0, list[str](), datetime.now(UTC)
+    # The time in its head is the number of the event, from the beginning of a run on.
+    before = datetime.fromtimestamp(spec.begins_s or time.time(), UTC)
+    count, wrong = 0, list[str]()
     _send(spec)
     for output in bound.indexed:
         document = at(_awaited(pipe, output), "_source")
