@@ -149,6 +149,42 @@ def test_what_a_base_makes_of_each_message_is_learnt_once_from_two_rounds(
     assert len(asked) == 3
 
 
+PIPELINE = (
+    'global(parser.escapeControlCharactersOnReceive="on")\n'
+    'module(load="imtcp" workerThreads="2")\ninput(type="imtcp" port="514")\n'
+    'main_queue(queue.size="1000")\n'
+    'action(type="mmjsonparse" cookie="@cee:" queue.type="Direct")\n'
+    'action(type="omelasticsearch" name="es" queue.type="Direct" timeout="1m" searchIndex="a")\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_another"),
+    [
+        ('cookie="@cee:"', 'cookie=""', True), ('Receive="on"', 'Receive="off"', True),
+        ('searchIndex="a"', 'searchIndex="b"', True),
+        ('type="imtcp" port', 'type="imtcp" ruleset="r" port', True),
+        ('port="514"', 'port="1514"', False), ('workerThreads="2"', 'workerThreads="4"', False),
+        ('main_queue(queue.size="1000")', "", False), ('timeout="1m"', "", False),
+        ('name="es" queue.type="Direct"', 'name="es" queue.type="LinkedList"', False),
+    ],
+)  # fmt: skip
+def test_what_may_change_documents_is_learnt_apart_and_what_a_search_turns_is_not(
+    before: str, after: str, is_another: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def seen(_lab: object, profile: object) -> Seen:
+        asked.append(profile)
+        return Seen([[1, 1]], (), (), b"", "700")
+
+    monkeypatch.setattr("tuner.measure.learning.seen", seen)
+    here = lab()
+    for conf in (PIPELINE, PIPELINE.replace(before, after)):
+        learnt(here, of(), as_kept("rsyslog.conf", conf))
+    assert len(asked) == 1 + is_another
+
+
 @pytest.mark.parametrize(
     ("rounds", "why"),
     [

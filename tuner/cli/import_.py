@@ -50,6 +50,11 @@ class _Original:
     uses: str | None = None
 
     @property
+    def beside(self) -> list[tuple[str, str]] | None:
+        """What is kept beside the profile, by whole paths; None where nothing is."""
+        return [(str(path.absolute()), text) for path, text in self.kept.items()] or None
+
+    @property
     def files(self) -> list[str]:
         """The files that the profile stands on."""
         read = () if self.read is None else self.read.sources
@@ -77,9 +82,8 @@ def import_(
     if uses is not None or index is not None:
         original = _with_uses(original, text, profile, uses, index)
         text = on_top_of(original.base, name, known, original.root, uses=original.uses)
-    beside = [(str(path.absolute()), script) for path, script in original.kept.items()] or None
     called = str(profile or "the profile")
-    loaded = parse_profile(text, called, beside=beside, base=original.read)
+    loaded = parse_profile(text, called, beside=original.beside, base=original.read)
     if profile is not None:
         _write(profile, text, original.kept)
     verdict = rsyslogd_layer(loaded)
@@ -119,8 +123,7 @@ def _with_uses(
     BadUsage and JobFailed."""
     if url is None or profile is None:
         raise BadUsage("the file of --uses URL is kept beside the profile: name that, -o PROFILE")
-    beside = [(str(path.absolute()), script) for path, script in original.kept.items()] or None
-    known = parse_profile(text, str(profile), beside=beside, base=original.read).profile
+    known = parse_profile(text, str(profile), beside=original.beside, base=original.read).profile
     names = None if known.base is None else known.base.kept.index_names
     pattern = index or ",".join(sorted(names or ()))
     if not pattern:

@@ -28,6 +28,7 @@ from tuner.flood.schedule import fixed
 from tuner.flood.spec import FloodSpec
 from tuner.flood.spread import traffic
 from tuner.flood.workload import flood_spec
+from tuner.lab.confined import TLS
 from tuner.lab.copy import LabCopy
 from tuner.lab.lab import Lab, Learnt
 from tuner.lab.receiver import Received
@@ -38,7 +39,7 @@ from tuner.lab.sink import Sink
 from tuner.profile.base import KeptBase
 from tuner.profile.model import Profile
 from tuner.rainerscript.printing import printed
-from tuner.rainerscript.script import Block, ScriptObject, Statement, rewritten
+from tuner.rainerscript.script import QUEUE, Block, ScriptObject, Statement, rewritten
 
 # Messages per second: slow enough that no queue fills.
 _PER_SECOND = 4000.0
@@ -54,18 +55,17 @@ _NO_TEMPLATE = (
     "your mapping and index settings: base.template names no file, so the engine guesses the types "
     "of fields and has its own settings"
 )
-# What says which documents come of a message, of the objects that candidates change.
-_OF_SHAPE = {
-    "action": frozenset(
-        {"name", "type", "template", "searchindex", "dynsearchindex", "writeoperation",
-         "bulkid", "dynbulkid", "retryfailures", "retryruleset"}
-    ),
-    "input": frozenset({"type", "ruleset"}),
-    "module": frozenset({"load"}),
-    "ruleset": frozenset({"name"}),
-    "main_queue": frozenset(),
-    "global": frozenset(),
-}  # fmt: skip
+# What of an action into an engine says which documents it writes.
+_OF_DOCUMENTS = frozenset(
+    {"name", "type", "template", "searchindex", "dynsearchindex", "writeoperation",
+     "bulkid", "dynbulkid", "retryfailures", "retryruleset"}
+)  # fmt: skip
+# Where events enter in a lab, and how many at a time: what a lab gives to inputs, and a search
+# turns of them.
+_OF_ENTRANCE = frozenset(
+    {"address", "port", "file", "socket", "threads", "workerthreads", "processonpoller",
+     "starvationprotection.maxreads", "batchsize", "maxsubmitatonce"}
+)  # fmt: skip
 _COMPRESSION = ("compression.mode", "zipLevel")
 # What makes a queue wait although it holds messages.
 _WAITING = frozenset(
@@ -94,15 +94,21 @@ def learnt(lab: Lab, profile: Profile, text: KeptBase | None = None) -> Learnt:
 
 
 def _shape(block: Block) -> Block:
-    """What of a configuration says which documents come of a message."""
+    """What of a configuration may say which documents come of a message: all but what a lab gives
+    to it and what candidates turn.  Of what is not left out here it is only learnt again."""
+    return rewritten(block, _shaped)
 
-    def shaped(one: Statement) -> Iterator[Statement]:
-        if isinstance(one, ScriptObject) and one.kind in _OF_SHAPE:
-            kept = _OF_SHAPE[one.kind]
-            one = replace(one, parameters=tuple(p for p in one.parameters if p.key in kept))
+
+def _shaped(one: Statement) -> Iterator[Statement]:
+    if not isinstance(one, ScriptObject):
         yield one
-
-    return rewritten(block, shaped)
+    elif one.type == "omelasticsearch":
+        kept = tuple(each for each in one.parameters if each.key in _OF_DOCUMENTS)
+        yield replace(one, parameters=kept)
+    elif one.kind in {"input", "module"}:
+        yield one.without_beginning(TLS).without(_OF_ENTRANCE)
+    elif one.kind != "main_queue":
+        yield one.without_beginning((QUEUE,))
 
 
 def _learn(lab: Lab, profile: Profile) -> Learnt:

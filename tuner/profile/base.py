@@ -46,7 +46,7 @@ _MOST_ENGINE_ACTIONS = 200
 
 
 MAPPING, EXPLICIT = "mapping", "explicit"
-"""The change of an index template that is none of its settings."""
+"""The change of an index template that is not about a setting, and what it can be."""
 _NEEDS_USES = (
     "template.mapping: explicit needs base.uses, a file that says what each field must serve: "
     "rsyslog-tune import --uses writes one of what an engine was asked"
