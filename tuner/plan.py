@@ -122,7 +122,7 @@ class Sample:
 
 
 def sample_of(text: bytes, name: str) -> Sample | None:
-    """What the lines of `text` show; None when there is none."""
+    """The sizes of the lines of `text`, and how well gzip(1) packs them; None without any line."""
     lines = [line for line in text.split(b"\n") if line]
     if not lines:
         return None

@@ -1,5 +1,5 @@
-"""A series of runs, as `bench`, `compare` and `sweep` measure it: blocks, then phases; what is told
-of both meanwhile, and the exit code."""
+"""The runs of `bench`, `compare` and `sweep`: first the blocks, then the phases, with their
+progress and the exit code."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class Measuring:
     def stages(self, series: Series) -> Iterator[Series]:
         """What is known after each run and, where all arms gave a rate, after each phase.
 
-        Each run is given before it is told, so that Ctrl-C in between loses none.
+        Each run is yielded before it is printed: Ctrl-C in between loses none.
         """
         for run, runs in self._side.blocks():
             if run is not None:

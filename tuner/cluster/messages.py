@@ -38,7 +38,7 @@ class JsonLines(Generic[T]):
         return b"%s %s\n" % (name.encode(), self._adapters[name].dump_json(message))
 
     def message(self, line: bytes) -> T:
-        """What was sent; raises JobFailed where it is none of these."""
+        """The message in a line; raises JobFailed for one of an unknown type."""
         name, _, fields = line.decode().partition(" ")
         if name not in self._adapters:
             raise JobFailed(f"it was told {name}, which this rsyslog-tune does not know")
@@ -48,7 +48,7 @@ class JsonLines(Generic[T]):
             raise JobFailed(f"it was told what this rsyslog-tune does not know: {error}") from None
 
     def told(self) -> Iterator[T]:
-        """What this process is told, until its input ends."""
+        """The messages that this process reads, until its input ends."""
         # With a buffer of its own: Python aborts at its end where a thread still reads sys.stdin.
         with open(sys.stdin.fileno(), "rb", closefd=False) as lines:
             for line in lines:

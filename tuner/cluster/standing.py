@@ -99,8 +99,8 @@ def up(
 def bring_back(
     cluster: StandingCluster, hosts: Sequence[InventoryHost], tell: Callable[[str], None]
 ) -> bool:
-    """Start a worker again on those hosts of a cluster of ours that do not take part any more;
-    False where there are none, or where `hosts` are not those of the cluster."""
+    """Start a worker again on each host of a cluster of ours whose worker died; False where none
+    did, or where the cluster has other hosts than `hosts`."""
     certificate = cluster.certificate
     if certificate is None or not cluster.is_ours or cluster.hosts != tuple(hosts):
         return False
