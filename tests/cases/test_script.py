@@ -7,8 +7,8 @@ import pytest
 from tuner.cases.entry import Entry
 from tuner.cases.run import Surface, surface
 from tuner.cases.script import CaseScript
-from tuner.rainerscript.legacy import modernised
-from tuner.rainerscript.parser import parse
+from tuner.script.legacy import modernised
+from tuner.script.parser import parse
 
 TEXT = """\
 module(load="imtcp" streamDriver.mode="1" threads="4")

@@ -224,7 +224,7 @@ def test_what_this_user_may_not_read_is_a_bad_profile(
     def read(_self: object, path: str) -> bytes:
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr("tuner.rainerscript.configuration.LocalFiles.read", read)
+    monkeypatch.setattr("tuner.script.configuration.LocalFiles.read", read)
     monkeypatch.setattr("os.access", lambda path, mode: path != secret and may(path, mode))
     refused = failure(ran(site, CONF, *command.split()), BadProfile)
     assert refused == (

@@ -16,7 +16,7 @@ from tuner.cases.arrival import Came
 from tuner.cases.run import Sent, surface
 from tuner.cli.commands import app
 from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Refused
-from tuner.rainerscript.configuration import configuration
+from tuner.script.configuration import configuration
 
 RUN = CliRunner()
 CASE = """\

@@ -15,7 +15,7 @@ from tuner.engine.field_uses import FieldUses
 from tuner.errors import BadUsage, JobFailed, NotReadable, Refused
 from tuner.lint.load import load_profile
 from tuner.modules.field import Use
-from tuner.rainerscript.configuration import configuration
+from tuner.script.configuration import configuration
 
 RUN = CliRunner()
 CONF = (

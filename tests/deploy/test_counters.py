@@ -24,8 +24,8 @@ from tuner.deploy.inventory import InventoryHost, Service
 from tuner.deploy.target import RemoteHost
 from tuner.errors import JobFailed
 from tuner.host.remote import Host, connect
-from tuner.rainerscript.configuration import configuration
-from tuner.rainerscript.objects import base_of
+from tuner.script.configuration import configuration
+from tuner.script.objects import base_of
 
 
 @pytest.fixture

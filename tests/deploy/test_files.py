@@ -12,7 +12,7 @@ import pytest
 from tuner.deploy.files import HostFiles
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.remote import connect
-from tuner.rainerscript.configuration import MAX_BYTES
+from tuner.script.configuration import MAX_BYTES
 
 BEGIN = b"rsyslog-tune begins\n"
 

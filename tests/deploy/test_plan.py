@@ -32,9 +32,9 @@ from tuner.errors import BadUsage, Refused
 from tuner.lint.load import parse_profile
 from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
-from tuner.rainerscript.hiding import hidden
 from tuner.render.artefacts import configuration
 from tuner.render.form import WHOLE, Form
+from tuner.script.hiding import hidden
 from tuner.validate.difference import ClusterObject
 
 CLIENT = EngineClient("http://engine.invalid")

@@ -19,8 +19,8 @@ from tuner.diagnose.course import CounterCourse, courses
 from tuner.diagnose.diagnosis import Diagnosed, diagnose
 from tuner.diagnose.settings import Settings, of_base
 from tuner.modules.stats_rounds import StatsRound, numbered, read_rounds
-from tuner.rainerscript.configuration import configuration
-from tuner.rainerscript.objects import base_of
+from tuner.script.configuration import configuration
+from tuner.script.objects import base_of
 
 LOGS = Path(__file__).parent / "logs"
 TRUTH = json.loads((LOGS / "truth.json").read_text("utf-8"))

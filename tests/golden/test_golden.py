@@ -16,9 +16,9 @@ from tests.conftest import Expect
 from tuner.errors import BadProfile
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
-from tuner.rainerscript.parser import parse
-from tuner.rainerscript.printing import printed
 from tuner.render.artefacts import render
+from tuner.script.parser import parse
+from tuner.script.printing import printed
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

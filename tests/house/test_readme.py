@@ -91,7 +91,7 @@ LIVE = {
     "test",
 }
 EVERY = commands()
-CONFIGURATION = ROOT / "tests/rainerscript/golden/modern.conf"
+CONFIGURATION = ROOT / "tests/script/golden/modern.conf"
 LINE = "Nov 25 17:00:01 web1 sshd[7]: Connection closed by 192.0.2.7 port 5022\n"
 
 

@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[2] / "tuner"
 # A room imports only rooms above it.
 ROOMS = (
     "errors", "reading", "writing", "rule", "schema", "engines", "modules", "traffic",
-    "rainerscript", "profile", "space", "lint", "render",
+    "script", "profile", "space", "lint", "render",
     "host", "engine", "lab", "flood", "measure", "validate", "cases",
     "diagnose", "search", "plan", "deploy", "cluster", "report", "cli", "testing",
 )  # fmt: skip
@@ -29,14 +29,14 @@ OWNERS = {
     "dpkt": {"traffic"},
     "drain3": {"traffic"},
     "jinja2": {"render", "report"},
-    "lark": {"rainerscript"},
+    "lark": {"script"},
     "matplotlib": {"report"},
     "numpy": {"engine", "flood", "lab", "measure", "search"},
     "platformdirs": {"host", "lab"},
     "prometheus_client": {"report"},
     "psutil": {"host"},
     "pydantic": {
-        *PURE, "rainerscript", "lab", "cases", "search", "deploy", "cluster", "report"
+        *PURE, "script", "lab", "cases", "search", "deploy", "cluster", "report"
     },
     "requests": {"engine"},
     "rich": {"cli"},

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from tests.lab.test_bind import SITE
 from tests.profile.examples import small
 from tuner.lab.bind import Bound, bind
-from tuner.rainerscript.printing import printed
-from tuner.rainerscript.script import ScriptObject, every
+from tuner.script.printing import printed
+from tuner.script.script import ScriptObject, every
 
 LOGS = small().measured.model_dump(mode="json", by_alias=True, exclude_none=True)
 AUDIT = {**LOGS, "name": "audit", "index": {"name": "syslog-audit"}}

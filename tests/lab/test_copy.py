@@ -13,7 +13,7 @@ from tuner.errors import Refused
 from tuner.lab.copy import LabCopy, Purpose, copied
 from tuner.lab.site import Site
 from tuner.profile.bind_inputs import bind_inputs
-from tuner.rainerscript.printing import printed
+from tuner.script.printing import printed
 
 SITE = replace(BOUND_SITE, index_prefix="rsyslog-tune-x-", folder="/scratch",
                engine_version=(7, 17))  # fmt: skip

@@ -18,8 +18,8 @@ from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.modules.input import LOOPBACK
-from tuner.rainerscript.parser import parse
-from tuner.rainerscript.printing import printed
+from tuner.script.parser import parse
+from tuner.script.printing import printed
 
 INPUT = 'input(type="imtcp" port="514")\n'
 LEFT_OUT = {

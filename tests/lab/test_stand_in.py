@@ -13,7 +13,7 @@ from tuner.lab.copy import LEFT_OUT
 from tuner.lab.entrances import furnish
 from tuner.modules.input import LOOPBACK
 from tuner.profile.bind_inputs import bind_inputs, flooded
-from tuner.rainerscript.printing import printed
+from tuner.script.printing import printed
 
 MORE = ES.replace('"es"', '"more"')
 DROP_IN = f'module(load="omelasticsearch")\n*.* {ES})\n'

@@ -10,9 +10,9 @@ import pytest
 from tuner.lint.advice import advise
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.lint.repairs import repairs
-from tuner.rainerscript.around import around
-from tuner.rainerscript.configuration import configuration
-from tuner.rainerscript.objects import base_of
+from tuner.script.around import around
+from tuner.script.configuration import configuration
+from tuner.script.objects import base_of
 
 HEAD = """\
 global(workDirectory="/var/spool/rsyslog")

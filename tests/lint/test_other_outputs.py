@@ -13,7 +13,7 @@ from tuner.lab.bind import bind
 from tuner.lint.explain import explain
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
-from tuner.rainerscript.printing import printed
+from tuner.script.printing import printed
 
 QUEUE: dict[str, object] = {
     "type": "LinkedList", "size": 20000, "dequeueBatchSize": 500, "timeoutEnqueue": 86400000,

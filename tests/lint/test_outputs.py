@@ -16,8 +16,8 @@ from tuner.lint.lint import lint
 from tuner.lint.load import parse_profile
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.edit import edit
-from tuner.rainerscript.printing import printed
 from tuner.render.artefacts import RSYSLOG, render
+from tuner.script.printing import printed
 
 REJECTED = "/var/log/rsyslog/rejected.json"
 RETRY = {"outputs[logs].retryfailures.file": REJECTED}

@@ -22,8 +22,8 @@ from tuner.lint.load import load_profile
 from tuner.measure.pipeline import install
 from tuner.modules.pstats import Snapshot, within
 from tuner.profile.model import Profile
-from tuner.rainerscript.counted import worker_thread
-from tuner.rainerscript.printing import printed
+from tuner.script.counted import worker_thread
+from tuner.script.printing import printed
 
 pytestmark = pytest.mark.live
 

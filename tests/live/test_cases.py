@@ -26,7 +26,7 @@ from tuner.cases.run import run
 from tuner.cli.cases import subject_of
 from tuner.cli.commands import app
 from tuner.errors import DifferencesFound, JobFailed
-from tuner.rainerscript.script import Block, ScriptObject
+from tuner.script.script import Block, ScriptObject
 
 pytestmark = [
     pytest.mark.live,

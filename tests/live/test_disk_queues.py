@@ -31,8 +31,8 @@ from tuner.lab.sink import Sink
 from tuner.measure.paced import _spool_bytes
 from tuner.modules.queue import SEGMENTED_SINCE
 from tuner.profile.edit import edit
-from tuner.rainerscript.parser import parse
 from tuner.render.artefacts import rsyslog_conf
+from tuner.script.parser import parse
 
 pytestmark = [
     pytest.mark.live,

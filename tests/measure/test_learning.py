@@ -29,7 +29,7 @@ from tuner.modules.pstats import ActionCounters, ElasticsearchCounters, Resource
 from tuner.profile.base import KeptBase, as_kept
 from tuner.profile.model import Profile
 from tuner.profile.workload import Workload
-from tuner.rainerscript.script import ScriptObject, every
+from tuner.script.script import ScriptObject, every
 
 CONF = f"""\
 input(type="imtcp" port="514")

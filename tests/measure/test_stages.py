@@ -17,7 +17,7 @@ from tuner.measure.stages import CoreCounts, counted_queues, stages_of
 from tuner.measure.window import Poll
 from tuner.modules.pstats import ElasticsearchCounters, QueueCounters, ResourceUsage, Snapshot
 from tuner.profile.placement import backlog_marks
-from tuner.rainerscript.counted import worker_thread
+from tuner.script.counted import worker_thread
 
 HERE = CoreCounts(cores=2, engine_cores=2, engine_is_here=True)
 EPOCH_S = 1_795_231_550.0

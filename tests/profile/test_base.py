@@ -15,9 +15,9 @@ from tuner.lint.lint import summary
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile
 from tuner.profile.edit import moved
 from tuner.profile.source import read
-from tuner.rainerscript.script import every
 from tuner.render.artefacts import render
 from tuner.rule import Rank
+from tuner.script.script import every
 from tuner.space.knobs import knobs
 
 CONF = """\
@@ -453,7 +453,7 @@ def test_the_statements_are_gone_through_equally_often_for_few_inputs_and_for_ma
 ) -> None:
     """Each input without a module went through all of them: 4,900 took 44 s."""
     gone = Mock(wraps=every)
-    monkeypatch.setattr("tuner.rainerscript.view.every", gone)
+    monkeypatch.setattr("tuner.script.view.every", gone)
     counts = []
     for number in (3, 30):
         inputs = "".join(f'input(type="imtcp" port="{1000 + one}")\n' for one in range(number))

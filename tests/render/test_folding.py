@@ -18,10 +18,10 @@ from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.profile.model import Profile
-from tuner.rainerscript.parser import parse as read_script
-from tuner.rainerscript.printing import printed
-from tuner.rainerscript.quoting import fold
 from tuner.render.artefacts import rsyslog_conf
+from tuner.script.parser import parse as read_script
+from tuner.script.printing import printed
+from tuner.script.quoting import fold
 
 LONG = ("x" * 30_000, " " * 30_000, "\\" * 9000, "\u20ac " * 9000, ("a" * 1999 + " ") * 9)
 

@@ -11,8 +11,8 @@ import pytest
 from tests.profile.examples import at_hand, small
 from tests.render.test_rsyslogd_accepts import verdict_on
 from tests.render.tokens import Object, parse
-from tuner.rainerscript.quoting import identifier
 from tuner.render.artefacts import rsyslog_conf
+from tuner.script.quoting import identifier
 
 FILE = "/var/log/rsyslog/rejected.json"
 RETRY = {"outputs[logs].retryfailures.file": FILE}

@@ -28,8 +28,8 @@ from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
 from tuner.lint.knobs_check import Checker
 from tuner.lint.load import load_profile
-from tuner.rainerscript import quoting
 from tuner.render.artefacts import rsyslog_conf
+from tuner.script import quoting
 from tuner.space.knobs import knobs, of_rsyslog
 
 pytestmark = [pytest.mark.live, pytest.mark.full]

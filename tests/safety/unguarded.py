@@ -24,7 +24,7 @@ from tuner.measure import summary, trial
 from tuner.measure.measurement import Measurement, Outcome, TrialPlan
 from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
-from tuner.rainerscript import quoting
+from tuner.script import quoting
 from tuner.search import journal
 
 QUICK = Path(__file__).parents[1] / "live" / "quick.py"

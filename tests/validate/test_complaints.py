@@ -17,9 +17,9 @@ from tuner.errors import JobFailed, ProgramMissing
 from tuner.host.process import wait_until
 from tuner.host.programs import rsyslogd
 from tuner.lab.ports import free_port
-from tuner.rainerscript.configuration import configuration
-from tuner.rainerscript.objects import Base, base_of
-from tuner.rainerscript.printing import printed
+from tuner.script.configuration import configuration
+from tuner.script.objects import Base, base_of
+from tuner.script.printing import printed
 from tuner.validate.complaints import told_apart
 from tuner.validate.rsyslogd import check_own, require_taken
 

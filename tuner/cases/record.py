@@ -17,7 +17,7 @@ from tuner.cases.arrival import Came
 from tuner.engines.refusals import document_refusal
 from tuner.errors import JobFailed
 from tuner.profile.edit.splice import flow
-from tuner.rainerscript.secrets import names_secret
+from tuner.script.secrets import names_secret
 
 TIME_ZONE = "UTC"
 """In which cases are recorded, so that they hold on every machine."""

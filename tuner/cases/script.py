@@ -24,10 +24,10 @@ from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.modules.omhttp import OmhttpOutput
 from tuner.modules.output import Lines
 from tuner.modules.registry import OUTPUTS, name_of
-from tuner.rainerscript.configuration import loading_missing
-from tuner.rainerscript.gaps import Gap
-from tuner.rainerscript.printing import printed
-from tuner.rainerscript.script import (
+from tuner.script.configuration import loading_missing
+from tuner.script.gaps import Gap
+from tuner.script.printing import printed
+from tuner.script.script import (
     HERE,
     Block,
     BsdBlock,

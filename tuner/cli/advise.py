@@ -27,10 +27,10 @@ from tuner.profile.edit.splice import flow
 from tuner.profile.layers import CHANGES
 from tuner.profile.names import full_name
 from tuner.profile.source import at, read
-from tuner.rainerscript.hiding import recordable_profile
 from tuner.reading import resolved
 from tuner.rule import Rank
 from tuner.schema.units import cores_text, size_bytes
+from tuner.script.hiding import recordable_profile
 from tuner.space.knob import level_text
 from tuner.validate.rsyslogd import require_bases_taken
 from tuner.writing import write_new

@@ -28,15 +28,15 @@ from tuner.errors import (
 )
 from tuner.host.programs import choose_rsyslogd, rsyslog_version
 from tuner.lint.load import snippets_of
-from tuner.rainerscript.legacy import modernised
-from tuner.rainerscript.parser import parse
-from tuner.rainerscript.script import Block
 from tuner.reading import content, unreadable
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
 from tuner.render.templates import Templates
 from tuner.report.junit import junit_xml
 from tuner.schema.numerals import counted
+from tuner.script.legacy import modernised
+from tuner.script.parser import parse
+from tuner.script.script import Block
 from tuner.validate.rsyslogd import require_taken
 from tuner.writing import require_writable, write_whole
 

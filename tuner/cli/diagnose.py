@@ -29,12 +29,12 @@ from tuner.modules.stats_rounds import (
     read_rounds,
 )
 from tuner.profile.model import Profile
-from tuner.rainerscript.configuration import configuration, require_read
-from tuner.rainerscript.objects import base_of
 from tuner.report.diagnosis import FilesDiagnosis, UnreadLines, diagnosis_blocks, diagnosis_json
 from tuner.report.diagnosis_page import diagnosis_report
 from tuner.report.page import page as html
 from tuner.schema.numerals import counted
+from tuner.script.configuration import configuration, require_read
+from tuner.script.objects import base_of
 from tuner.writing import write_whole
 
 _NAMED = 20

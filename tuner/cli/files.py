@@ -20,7 +20,6 @@ from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, parse_profile, snippets_of
 from tuner.profile.edit import is_outside, moved, snippet_paths
 from tuner.profile.source import at, read
-from tuner.rainerscript.hiding import LEFT_OUT, hidden, recordable_profile
 from tuner.reading import resolved
 from tuner.render.artefacts import render
 from tuner.render.form import Form
@@ -32,6 +31,7 @@ from tuner.report.result import StudyResult, analyse
 from tuner.report.search_report import report_text, search_report
 from tuner.report.sections import PlainBlock
 from tuner.report.spreadsheet import trials_csv
+from tuner.script.hiding import LEFT_OUT, hidden, recordable_profile
 from tuner.search.journal import NAME as JOURNAL
 from tuner.search.study import Study
 from tuner.writing import require_writable, write_whole

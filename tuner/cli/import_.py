@@ -26,11 +26,11 @@ from tuner.modules.field import FieldType
 from tuner.profile.model import Profile
 from tuner.profile.starter import on_top_of
 from tuner.profile.uses import UsedField, written
-from tuner.rainerscript.configuration import Configuration, configuration, require_read
-from tuner.rainerscript.hiding import hidden
-from tuner.rainerscript.native_yaml import is_native_yaml
-from tuner.rainerscript.tokens import SURROGATES
 from tuner.report.tunable import page, tunable_objects
+from tuner.script.configuration import Configuration, configuration, require_read
+from tuner.script.hiding import hidden
+from tuner.script.native_yaml import is_native_yaml
+from tuner.script.tokens import SURROGATES
 from tuner.validate.layers import Layer, rsyslogd_layer
 from tuner.validate.rsyslogd import translated
 from tuner.writing import write_new

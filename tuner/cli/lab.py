@@ -23,7 +23,7 @@ from tuner.lab.run import start
 from tuner.lab.scratch import subfolder
 from tuner.measure.pipeline import install
 from tuner.profile.model import Profile
-from tuner.rainerscript.printing import printed
+from tuner.script.printing import printed
 
 
 def up(

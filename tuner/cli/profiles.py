@@ -12,12 +12,12 @@ from tuner.host.programs import rsyslog_version
 from tuner.lint.lint import summary
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile, snippets_of
 from tuner.profile.starter import on_top_of
-from tuner.rainerscript.native_yaml import is_native_yaml
 from tuner.render.assets import asset
 from tuner.render.form import Form
 from tuner.render.templates import Templates
 from tuner.rule import Rank
 from tuner.schema.scalars import as_name
+from tuner.script.native_yaml import is_native_yaml
 
 
 def templates_of(folder: Path | None) -> Templates | None:

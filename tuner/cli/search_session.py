@@ -32,10 +32,10 @@ from tuner.lint.load import LoadedProfile, parse_profile, with_secrets
 from tuner.lint.repairs import every_change, repairs
 from tuner.profile.model import Profile
 from tuner.profile.sample import is_sample
-from tuner.rainerscript.hiding import recordable, recordable_profile
 from tuner.reading import content
 from tuner.report.metrics import of_intent, of_trials
 from tuner.schema.numerals import seconds
+from tuner.script.hiding import recordable, recordable_profile
 from tuner.search.budget import Pace
 from tuner.search.farm import AND, MeasuringPlace
 from tuner.search.guardrails import Limits

@@ -9,10 +9,10 @@ from tuner.cli.console import OutputFormat, result_json, say, working
 from tuner.cli.layout import show_blocks
 from tuner.errors import Refused
 from tuner.profile.sample import is_sample, origin_of, read_sample, sample_text
-from tuner.rainerscript.configuration import MAX_BYTES, configuration
-from tuner.rainerscript.tokens import SURROGATES
 from tuner.reading import content, unreadable
 from tuner.report.traffic import traffic_blocks
+from tuner.script.configuration import MAX_BYTES, configuration
+from tuner.script.tokens import SURROGATES
 from tuner.writing import require_writable, write_whole
 
 

@@ -14,7 +14,7 @@ from tuner.diagnose.inputs import KernelCounts
 from tuner.errors import JobFailed
 from tuner.host.remote import MOST_BYTES, MOST_SHOWN, Host
 from tuner.modules.stats_rounds import Numbered
-from tuner.rainerscript.objects import Base, module_address
+from tuner.script.objects import Base, module_address
 
 # A day of rounds every 10 s of a usual configuration has about 100 MB as JSON.
 _MOST_BYTES = 64 * 2**20

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tuner.errors import JobFailed
 from tuner.host.remote import Host, not_begun
-from tuner.rainerscript.configuration import MAX_BYTES
+from tuner.script.configuration import MAX_BYTES
 
 # Without what comes first and last another program answers: an empty file is one, too.
 _BEGIN, _END = b"rsyslog-tune begins\n", b"rsyslog-tune ends\n"

@@ -13,9 +13,9 @@ from tuner.deploy.target import Candidate, RemoteHost, ReplacedFile, Tell, shown
 from tuner.engine import normal
 from tuner.engine.client import EngineClient
 from tuner.errors import Locked, Refused
-from tuner.rainerscript.hiding import hidden
-from tuner.rainerscript.tokens import SURROGATES
 from tuner.render.tree import unified
+from tuner.script.hiding import hidden
+from tuner.script.tokens import SURROGATES
 from tuner.validate.difference import unified_json
 
 

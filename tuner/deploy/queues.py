@@ -15,9 +15,9 @@ from tuner.modules.pstats import Snapshot, last_figures
 from tuner.modules.queue import SEGMENTED_SINCE
 from tuner.profile.model import Profile
 from tuner.profile.placement import real_queues
-from tuner.rainerscript.parser import parse
-from tuner.rainerscript.script import Block, ScriptObject, every
 from tuner.render.rulesets import counter_names
+from tuner.script.parser import parse
+from tuner.script.script import Block, ScriptObject, every
 
 # Enough for a set of counters of a large configuration.
 _TAIL_BYTES = 262_144

@@ -20,7 +20,7 @@ from pathlib import PurePosixPath
 from tuner.deploy.inventory import InventoryHost, Paths
 from tuner.errors import JobFailed, Locked, Refused
 from tuner.host.remote import MOST_SHOWN, Host, connect, last_words, not_begun, script_of
-from tuner.rainerscript.configuration import MAX_BYTES
+from tuner.script.configuration import MAX_BYTES
 from tuner.writing import raw_of
 
 Tell = Callable[[str], None]

@@ -20,8 +20,8 @@ from tuner.diagnose.given_up import FAILURES, given_up, refused_posts, taken, to
 from tuner.diagnose.queues import QueueCourse
 from tuner.diagnose.settings import ENGINE_OUTPUT, Settings, called
 from tuner.modules.refused_bulks import WAITS_ON_ERRORS
-from tuner.rainerscript.counted import queue_of_action
 from tuner.schema.numerals import times
+from tuner.script.counted import queue_of_action
 
 _REBINDS_S = 10.0
 # Batches that are this part of what is configured, while more events wait; fewer say nothing.

@@ -17,8 +17,8 @@ from tuner.diagnose.queues import STEPS, QueueCourse, lasting, standing_steps
 from tuner.diagnose.settings import Settings
 from tuner.lint.waiting import listed
 from tuner.modules.queue import QueueType
-from tuner.rainerscript.counted import queue_of_action
 from tuner.schema.numerals import counted
+from tuner.script.counted import queue_of_action
 
 # Nothing leaves for so long: a large batch may take some seconds.
 _STILL_S = 8.0

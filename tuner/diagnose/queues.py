@@ -10,7 +10,7 @@ from itertools import accumulate, groupby
 from tuner.diagnose.course import CounterCourse, StatsSeries
 from tuner.diagnose.daemons import DISK_PART
 from tuner.diagnose.settings import QueueSettings, Settings
-from tuner.rainerscript.counted import OF_ACTION
+from tuner.script.counted import OF_ACTION
 
 WAITS_S = 3.0
 """Events that wait so long, in several steps one after the other, are late; less is a burst."""

@@ -11,11 +11,11 @@ from itertools import chain
 from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, queues
-from tuner.rainerscript.counted import MAIN, queue_of_action
-from tuner.rainerscript.objects import MAIN_QUEUE, Base
-from tuner.rainerscript.parameters import misfit, queue_of
-from tuner.rainerscript.script import ScriptObject
 from tuner.render.rulesets import counter_names
+from tuner.script.counted import MAIN, queue_of_action
+from tuner.script.objects import MAIN_QUEUE, Base
+from tuner.script.parameters import misfit, queue_of
+from tuner.script.script import ScriptObject
 
 ENGINE_OUTPUT = "omelasticsearch"
 _COUNT = re.compile(r"-?[0-9]{1,9}")

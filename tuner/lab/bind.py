@@ -24,9 +24,9 @@ from tuner.profile.placement import ports_of
 from tuner.profile.sample import SampleFile
 from tuner.profile.stream import Snippets
 from tuner.profile.workload import Workload
-from tuner.rainerscript.wanted import wanted_by
 from tuner.render.templates import Templates
 from tuner.render.text import as_text, given_templates
+from tuner.script.wanted import wanted_by
 
 _NOTHING = "none"
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from posixpath import basename, normpath
 
-from tuner.rainerscript.gaps import Gap
-from tuner.rainerscript.script import (
+from tuner.script.gaps import Gap
+from tuner.script.script import (
     HERE,
     Block,
     Expression,
@@ -24,7 +24,7 @@ from tuner.rainerscript.script import (
     nothing,
     rewritten,
 )
-from tuner.rainerscript.template import NamedText, TemplateProperty, template_of, with_option
+from tuner.script.template import NamedText, TemplateProperty, template_of, with_option
 
 # Modules that run programs, or ask something outside of rsyslogd for each message.
 _OUTSIDE = frozenset(

@@ -26,9 +26,9 @@ from tuner.lab.stand_in import stand_in
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.modules.refused_bulks import sends_type
-from tuner.rainerscript.never_json import never_json
-from tuner.rainerscript.printing import printed
-from tuner.rainerscript.script import (
+from tuner.script.never_json import never_json
+from tuner.script.printing import printed
+from tuner.script.script import (
     Block,
     BsdBlock,
     Call,
@@ -44,7 +44,7 @@ from tuner.rainerscript.script import (
 
 if TYPE_CHECKING:
     from tuner.profile.base import KeptBase
-    from tuner.rainerscript.view import ProfileKey
+    from tuner.script.view import ProfileKey
 
 # Where an action forwards to, and from which address or device.
 _TOWARDS_RECEIVER = frozenset(

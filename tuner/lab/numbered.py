@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tuner.engine.numbering import FIELD, FIRST_OUTPUT
-from tuner.rainerscript.script import (
+from tuner.script.script import (
     HERE,
     FunctionCall,
     Parameter,
@@ -14,7 +14,7 @@ from tuner.rainerscript.script import (
     SetVariable,
     Statement,
 )
-from tuner.rainerscript.template import whole_document
+from tuner.script.template import whole_document
 
 OWN = "rsyslog-tune-"
 """How the names of templates of ours begin."""

@@ -13,8 +13,8 @@ from tuner.host.programs import rsyslogd
 from tuner.host.usage import Usage, usage_of
 from tuner.lab.entrances import EventSource
 from tuner.modules.pstats import Snapshot, snapshots
-from tuner.rainerscript.quoting import Emitted, quote
-from tuner.rainerscript.tokens import SURROGATES
+from tuner.script.quoting import Emitted, quote
+from tuner.script.tokens import SURROGATES
 
 INTERVAL_S = 1
 _ROUND_S = 2.5

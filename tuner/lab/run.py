@@ -13,7 +13,7 @@ from tuner.lab.copy import LabCopy
 from tuner.lab.entrances import entrances, furnish
 from tuner.lab.receiver import Receiver, receiver_for
 from tuner.lab.rsyslogd import Rsyslogd, impstats_section
-from tuner.rainerscript.printing import printed
+from tuner.script.printing import printed
 
 
 @dataclass(frozen=True)

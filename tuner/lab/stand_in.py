@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tuner.modules.input import Input
-from tuner.rainerscript.configuration import not_loaded
-from tuner.rainerscript.gaps import Gap
-from tuner.rainerscript.script import HERE, Block, ScriptPosition, loading
+from tuner.script.configuration import not_loaded
+from tuner.script.gaps import Gap
+from tuner.script.script import HERE, Block, ScriptPosition, loading
 
 if TYPE_CHECKING:
     from tuner.profile.base import KeptBase

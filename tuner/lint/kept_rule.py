@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tuner.engines.release import Release
 from tuner.errors import Severity
-from tuner.rainerscript.script import ScriptObject, ScriptPosition
 from tuner.rule import Rank
+from tuner.script.script import ScriptObject, ScriptPosition
 
 if TYPE_CHECKING:
     from tuner.profile.base import KeptBase

@@ -38,8 +38,8 @@ from tuner.lint.rules.streams import steps_of
 from tuner.modules.in_profile import InProfile
 from tuner.modules.registry import rules
 from tuner.profile.model import Profile, Tier
-from tuner.rainerscript.script import OFF, QUEUE
 from tuner.rule import Complaint, Cure, Rank, Rule
+from tuner.script.script import OFF, QUEUE
 
 if TYPE_CHECKING:
     from tuner.profile.base import KeptBase

@@ -26,12 +26,12 @@ from tuner.profile.source import (
     read,
 )
 from tuner.profile.wording import problems_of
-from tuner.rainerscript.hiding import recordable
-from tuner.rainerscript.native_yaml import is_native, said_of_yaml
 from tuner.reading import content, why
+from tuner.script.hiding import recordable
+from tuner.script.native_yaml import is_native, said_of_yaml
 
 if TYPE_CHECKING:
-    from tuner.rainerscript.configuration import Configuration
+    from tuner.script.configuration import Configuration
 
 STDIN = Path("-")
 RecordedFiles = Sequence[tuple[str, str]] | None
@@ -117,7 +117,7 @@ def with_secrets(
 
 def _with_secrets(path: str, recorded: str, recordable: Callable[[str], str]) -> str:
     # What reads a configuration is imported for a profile that stands on one.
-    from tuner.rainerscript.tokens import SURROGATES
+    from tuner.script.tokens import SURROGATES
 
     try:
         text = content(path).decode("utf-8", SURROGATES)

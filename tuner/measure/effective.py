@@ -10,8 +10,8 @@ from tuner.measure.counters import Growth, Window
 from tuner.measure.stages import CountedQueue, counted_queues
 from tuner.modules.pstats import Snapshot, within
 from tuner.profile.model import Profile
-from tuner.rainerscript.counted import worker_thread
 from tuner.render.rulesets import counted_action
+from tuner.script.counted import worker_thread
 
 _WORTH_NAMING = 0.01
 

@@ -38,8 +38,8 @@ from tuner.lab.scratch import subfolder
 from tuner.lab.sink import Sink
 from tuner.profile.base import KeptBase
 from tuner.profile.model import Profile
-from tuner.rainerscript.printing import printed
-from tuner.rainerscript.script import QUEUE, Block, ScriptObject, Statement, rewritten
+from tuner.script.printing import printed
+from tuner.script.script import QUEUE, Block, ScriptObject, Statement, rewritten
 
 # Messages per second: slow enough that no queue fills.
 _PER_SECOND = 4000.0

@@ -18,8 +18,8 @@ from tuner.modules.pstats import within
 from tuner.modules.registry import INPUTS
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, backlog_marks, measured_path
-from tuner.rainerscript.counted import worker_thread
 from tuner.render.rulesets import counter_names
+from tuner.script.counted import worker_thread
 from tuner.space.queues import path_of
 
 

@@ -18,22 +18,22 @@ from tuner.profile.documents import mapping_of
 from tuner.profile.layers import BASE, CHANGES
 from tuner.profile.source import Position, Source, Spot, at, problem_at
 from tuner.profile.uses import fields_in, with_own
-from tuner.rainerscript.around import around
-from tuner.rainerscript.backticks import variables_in
-from tuner.rainerscript.configuration import (
+from tuner.reading import WAY_TO_READ, why
+from tuner.script.around import around
+from tuner.script.backticks import variables_in
+from tuner.script.configuration import (
     Configuration,
     ConfigurationFiles,
     Denied,
     LocalFiles,
     configuration,
 )
-from tuner.rainerscript.gaps import Gap
-from tuner.rainerscript.in_place import Changes, edited, unheeded
-from tuner.rainerscript.objects import Base, base_of
-from tuner.rainerscript.quoting import unquotable_in
-from tuner.rainerscript.tokens import SURROGATES
-from tuner.rainerscript.view import TEMPLATE, View, view_of, wrong_setting
-from tuner.reading import WAY_TO_READ, why
+from tuner.script.gaps import Gap
+from tuner.script.in_place import Changes, edited, unheeded
+from tuner.script.objects import Base, base_of
+from tuner.script.quoting import unquotable_in
+from tuner.script.tokens import SURROGATES
+from tuner.script.view import TEMPLATE, View, view_of, wrong_setting
 
 IN_BASE = "RT019"
 # What a configuration says, not the profile on top of it.

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tuner.profile.model import Profile
 from tuner.profile.paths import resolve_path
-from tuner.rainerscript.view import FILTER_PATH
 from tuner.schema.path import short_names
+from tuner.script.view import FILTER_PATH
 
 
 def full_name(profile: Profile, path: str) -> str:

@@ -11,10 +11,10 @@ from tuner.modules.queue import Queue, QueueType
 from tuner.modules.refused_bulks import TYPE_CAN_GO, TYPE_GONE
 from tuner.profile.model import Profile
 from tuner.profile.placement import action_queue, failovers
-from tuner.rainerscript.quoting import Emitted
 from tuner.render.document import Step
 from tuner.render.modules import Parameters, own_parameters
 from tuner.render.statements import condition
+from tuner.script.quoting import Emitted
 
 DIRECT = Queue(type=QueueType.DIRECT)
 

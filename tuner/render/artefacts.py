@@ -14,8 +14,6 @@ from tuner.errors import BadTemplate, Refused
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
 from tuner.profile.model import BaseFiles, Profile
-from tuner.rainerscript.hiding import hidden
-from tuner.rainerscript.quoting import fold
 from tuner.render.engine_files import (
     COMPONENTS,
     FIRST_INDEX,
@@ -33,6 +31,8 @@ from tuner.render.fingerprint import fingerprint
 from tuner.render.form import WHOLE, Form
 from tuner.render.script import script
 from tuner.render.templates import Templates, shipped_templates
+from tuner.script.hiding import hidden
+from tuner.script.quoting import fold
 
 if TYPE_CHECKING:
     from tuner.profile.base import KeptBase

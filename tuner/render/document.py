@@ -21,8 +21,8 @@ from tuner.modules.field import DocumentField, FieldType, is_json, merges
 from tuner.modules.output import Lines
 from tuner.modules.registry import Parse
 from tuner.modules.text_source import EVERYTHING, TIMES, TextSource, is_changed
-from tuner.rainerscript.quoting import Emitted
 from tuner.render.field_text import CHECKED, Property, checked, json_name, texts_of
+from tuner.script.quoting import Emitted
 
 _DIGITS = frozenset({"syslogfacility", "syslogseverity", "pri", "protocol-version"})
 # What rsyslog writes itself, which no sender can fill with half a character.

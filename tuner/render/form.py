@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from tuner.rainerscript.quoting import Emitted, authored
+from tuner.script.quoting import Emitted, authored
 
 
 class Format(Enum):

@@ -9,7 +9,7 @@ from tuner.modules.input import Parsers
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue
 from tuner.profile.stream import Spread
-from tuner.rainerscript.counted import MAIN, queue_of_action
+from tuner.script.counted import MAIN, queue_of_action
 
 
 class Entrance(NamedTuple):

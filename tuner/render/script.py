@@ -27,7 +27,6 @@ from tuner.profile.placement import (
     stream_queue,
 )
 from tuner.profile.stream import LookupTable, Spread
-from tuner.rainerscript.quoting import Emitted, literal, number, variable
 from tuner.render.actions import ActionGroup, deliveries
 from tuner.render.document import (
     Piece,
@@ -53,6 +52,7 @@ from tuner.render.rulesets import (
     outputs_ruleset,
 )
 from tuner.render.statements import Statement, condition, statements, templates_of
+from tuner.script.quoting import Emitted, literal, number, variable
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from tuner.modules.registry import AnyStep
 from tuner.modules.step import ParseStep, SetStep, UnsetStep
 from tuner.modules.text_source import EVERYTHING, TextSource
 from tuner.profile.stream import Stream
-from tuner.rainerscript.quoting import Emitted, literal
 from tuner.render.document import EVERYTHING_FOUND, Piece, Steps, TextStep, texts_in_whole
 from tuner.render.field_text import json_name, variable_name
 from tuner.render.modules import Parameters, own_parameters
 from tuner.schema.scalars import FACILITIES, SEVERITIES
+from tuner.script.quoting import Emitted, literal
 
 
 def condition(wanted: Filter | None) -> Emitted | None:

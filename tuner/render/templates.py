@@ -27,9 +27,9 @@ from jinja2.runtime import BlockReference, Context, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tuner.errors import BadTemplate, BadUsage
-from tuner.rainerscript import quoting
-from tuner.rainerscript.quoting import Emitted
 from tuner.render.assets import asset, has_asset
+from tuner.script import quoting
+from tuner.script.quoting import Emitted
 
 SHIPPED = "shipped/"
 _ONE_LINE = 4

@@ -13,11 +13,11 @@ from enum import Enum
 from pathlib import Path
 
 from tuner.errors import JobFailed, Refused
-from tuner.rainerscript.hiding import hidden
-from tuner.rainerscript.tokens import ReadAllowance
 from tuner.reading import content, resolved
 from tuner.render.artefacts import HEADER, HOSTS, OPTIONAL, Artefact, mark_of
 from tuner.render.export import FILES
+from tuner.script.hiding import hidden
+from tuner.script.tokens import ReadAllowance
 from tuner.writing import put_all, raw_of, require_named, saying_why
 
 DIGESTS = "rendered.sha256"

@@ -16,13 +16,13 @@ from tuner.modules.input import Listener
 from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
 from tuner.profile.placement import queue_memory
-from tuner.rainerscript.hiding import hidden
-from tuner.rainerscript.quoting import quote, secret
 from tuner.reading import content
 from tuner.render.artefacts import fragment_path, rsyslog_conf
 from tuner.render.form import WHOLE, Form
 from tuner.render.templates import Templates
 from tuner.schema.numerals import counted
+from tuner.script.hiding import hidden
+from tuner.script.quoting import quote, secret
 from tuner.validate.complaints import place_in
 from tuner.validate.rsyslogd import (
     Check,

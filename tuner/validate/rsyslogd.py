@@ -27,18 +27,18 @@ from tuner.host.process import (
 )
 from tuner.host.programs import rsyslog_version, rsyslogd, to_install
 from tuner.modules.registry import UNPACKAGED, every_package, packaged_since
-from tuner.rainerscript.backticks import variables_in
-from tuner.rainerscript.configuration import not_loaded
-from tuner.rainerscript.hiding import hidden
-from tuner.rainerscript.printing import printed
-from tuner.rainerscript.quoting import quote
-from tuner.rainerscript.tokens import SURROGATES, joined
 from tuner.reading import content
+from tuner.script.backticks import variables_in
+from tuner.script.configuration import not_loaded
+from tuner.script.hiding import hidden
+from tuner.script.printing import printed
+from tuner.script.quoting import quote
+from tuner.script.tokens import SURROGATES, joined
 from tuner.validate.complaints import LOADED_TWICE, NOT_LOADED, brief, owned_by_root, told_apart
 
 if TYPE_CHECKING:
     from tuner.profile.model import Profile
-    from tuner.rainerscript.objects import Base
+    from tuner.script.objects import Base
 
 _TIMEOUT_S = 20.0
 # Since 8.2510 it asks servers, one after the other; how many a file names is not known beforehand.

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tuner.lint.kept_rule import AskedBase, Remark, of_base
-from tuner.rainerscript.script import OFF, Call, ScriptObject, ScriptPosition, every
 from tuner.rule import Rank
+from tuner.script.script import OFF, Call, ScriptObject, ScriptPosition, every
 
 if TYPE_CHECKING:
-    from tuner.rainerscript.legacy import WithoutEffect
-    from tuner.rainerscript.objects import Base
+    from tuner.script.legacy import WithoutEffect
+    from tuner.script.objects import Base
 
 _BULK = 'type="omelasticsearch" searchType="" bulkmode="on"'
 _DIRECTIVES = "$ActionQueueType LinkedList\n$ActionQueueFileName es\n$ActionResumeRetryCount -1\n"

@@ -8,10 +8,10 @@ from tuner.engines.refusals import name_refusal
 from tuner.lint.kept_rule import AskedBase, Remark, of_base
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.modules.refused_bulks import refuses_type, sends_type
-from tuner.rainerscript.never_json import is_for_lines, never_json
-from tuner.rainerscript.script import OFF, ScriptObject, ScriptPosition
-from tuner.rainerscript.template import TemplatePiece, TemplateProperty, template_of
 from tuner.rule import Rank
+from tuner.script.never_json import is_for_lines, never_json
+from tuner.script.script import OFF, ScriptObject, ScriptPosition
+from tuner.script.template import TemplatePiece, TemplateProperty, template_of
 
 _BULK = 'type="omelasticsearch" searchType="" bulkmode="on"'
 _ACTION = f"action({_BULK})"

@@ -1,0 +1,380 @@
+"""The form before version 6 as the objects that stand for it today: directives, selectors, property
+filters and actions.
+
+`$` directives change what follows: some wait for the next action or input, some hold from there
+on.  rsyslog's source knows which (the `cfsysline` handlers of each module), and the tables here say
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import NamedTuple
+
+from tuner.script.legacy_action import CHANNEL, action_of, channel_of
+from tuner.script.legacy_names import (
+    ACTION_QUEUE,
+    GLOBALS,
+    LASTING,
+    NAME,
+    OF_MODULES,
+    OLD_ACTION_QUEUE,
+    OLD_INPUTS,
+    OLD_MAIN_QUEUE,
+    OLD_MODULES,
+    ONCE,
+    PEERS,
+    RUNS,
+    SHUTDOWN,
+    WITH_OBJECTS,
+)
+from tuner.script.old_template import template_object
+from tuner.script.script import (
+    HERE,
+    ON,
+    QUEUE,
+    Array,
+    Block,
+    Call,
+    Directive,
+    If,
+    Include,
+    LegacyAction,
+    Parameter,
+    PropertyFilter,
+    Quoted,
+    ScriptObject,
+    ScriptPosition,
+    SelectorFilter,
+    Statement,
+    loading,
+    module_name,
+    with_inner,
+)
+from tuner.script.selectors import condition_of
+
+DEFAULT_RULESET = "RSYSLOG_DefaultRuleset"
+_NOT_USED = f"{DEFAULT_RULESET}, not used"
+
+
+def modernised(block: Block) -> tuple[Block, tuple[WithoutEffect, ...]]:
+    """The same configuration without the old form, and the directives for the next action that
+    apply to none.  Directives that have no object stay, and so does what rsyslog 8 itself
+    refuses."""
+    made = _Modernised()
+    return made.whole(block), (*made.without_effect, *made.unused(None))
+
+
+class WithoutEffect(NamedTuple):
+    """A directive for the next action that applies to nothing: the next one is an `action`, which
+    takes none of them and uses it up, or there is no other (None)."""
+
+    directive: Directive
+    action: ScriptObject | None
+
+    @property
+    def instead(self) -> str:
+        """The parameter that says the same in an action."""
+        return f'{_once(self.directive.key)}="{_word(self.directive.text)}"'
+
+
+@dataclass
+class _Modernised:
+    """What the directives so far have set."""
+
+    once: dict[str, Parameter] = field(default_factory=dict)
+    waiting: list[Directive] = field(default_factory=list)
+    without_effect: list[WithoutEffect] = field(default_factory=list)
+    lasting: dict[str, dict[str, Parameter]] = field(default_factory=dict)
+    main: dict[str, Parameter] = field(default_factory=dict)
+    rulesets: dict[str, list[Statement]] = field(default_factory=dict)
+    given: dict[str, dict[str, Parameter]] = field(default_factory=dict)
+    current: str = DEFAULT_RULESET
+    channels: dict[str, dict[str, str]] = field(default_factory=dict)
+    of_modules: dict[str, dict[str, Parameter]] = field(default_factory=dict)
+    by_object: dict[str, bool] = field(default_factory=dict)
+    default: Call | None = None
+    first_main: ScriptPosition | None = None
+
+    def whole(self, block: Block) -> Block:
+        """Everything, with the queues and rulesets that directives described along the way."""
+        written = tuple(map(self.with_directives, self.block(block)))
+        done = _with_rulesets(written, self.of_directives())
+        if self.default is not None:
+            done = self.with_default(done, self.default)
+        is_object = any(isinstance(one, ScriptObject) and one.kind == "main_queue" for one in done)
+        if self.first_main is not None and not is_object:
+            done += (ScriptObject("main_queue", self.main_queue(self.first_main), self.first_main),)
+        return done
+
+    def main_queue(self, origin: ScriptPosition) -> tuple[Parameter, ...]:
+        """A queue as the directives so far have set the main one."""
+        defaults = {f"queue.{key}": value for key, value in OLD_MAIN_QUEUE.items()}
+        return _completed(self.main, defaults, origin)
+
+    def of_directives(self) -> Iterator[ScriptObject]:
+        """The rulesets that directives began, as objects."""
+        for name, body in self.rulesets.items():
+            given = self.given.get(name, {})
+            origin = next((one.origin for one in (*body, *given.values())), HERE)
+            named = Parameter.of("name", name, origin)
+            yield ScriptObject("ruleset", (named, *given.values()), origin, body=tuple(body))
+
+    def with_directives(self, one: Statement) -> Statement:
+        """A module with what directives say of it."""
+        if not isinstance(one, ScriptObject) or one.kind != "module":
+            return one
+        given = self.of_modules.get(module_name(one), {})
+        return replace(one, parameters=(*one.parameters, *given.values()))
+
+    def with_default(self, block: Block, default: Call) -> Block:
+        """With another default ruleset: events of inputs that name none go there, and the rules
+        outside of rulesets are those of one that no event comes to."""
+        rules, others = list[Statement](), list[Statement]()
+        for one in block:
+            is_outside = _is_rule(one) and not isinstance(one, Directive)
+            (rules if is_outside else others).append(one)
+        named = Parameter.of("name", _NOT_USED, default.origin)
+        unused = ScriptObject("ruleset", (named,), default.origin, body=tuple(rules))
+        return (*others, *((unused,) if rules else ()), default)
+
+    def block(self, block: Block) -> Block:
+        """One block; at the outermost level what belongs to a `$RuleSet` goes there."""
+        kept: list[Statement] = []
+        for statement in block:
+            for made in self.statement(statement):
+                inside = self.current != DEFAULT_RULESET and _is_rule(made)
+                (self.rulesets[self.current] if inside else kept).append(made)
+        return tuple(kept)
+
+    def inner(self, block: Block) -> Block:
+        """A block inside of a statement, which stays whole."""
+        return tuple(chain.from_iterable(map(self.statement, block)))
+
+    def statement(self, statement: Statement) -> Iterator[Statement]:
+        """What stands for a statement today: nothing for most directives."""
+        match statement:
+            case Directive():
+                yield from self.directive(statement)
+            case LegacyAction():
+                yield self.action(statement)
+            case ScriptObject(kind="action"):
+                yield self.new_action(statement)
+            case ScriptObject(kind="module"):
+                self.by_object.setdefault(module_name(statement), True)
+                yield statement
+            case ScriptObject(kind="ruleset") if self.is_ruleset(statement.name):
+                return  # rsyslogd refuses a second one of that name
+            case SelectorFilter() | PropertyFilter():
+                body = self.inner(statement.body)
+                yield If(condition_of(statement), body, (), statement.origin)
+            case Include():
+                for one in chain(*statement.files):
+                    yield from self.statement(one)
+            case _:
+                yield with_inner(statement, self.inner)
+
+    def directive(self, one: Directive) -> Iterator[Statement]:
+        """Note what a directive sets; an object where it makes one."""
+        key, text = one.key, _word(one.text)
+        if self.is_refused(key):
+            yield one
+        elif key in ONCE or key.startswith(ACTION_QUEUE):
+            self.waiting += [] if key == NAME else [one]
+            _set(self.once, _once(key), text, one)
+        elif key.startswith("mainmsgqueue"):
+            self.first_main = self.first_main or one.origin
+            _set(self.main, _queue_name(key[12:]), text, one)
+        elif key in LASTING or key in OF_MODULES:
+            self.hold(one, text)
+        elif key == "outchannel":
+            name, _, rest = one.text.partition(",")
+            self.channels.setdefault(name.strip(), channel_of(rest))
+        elif key in RUNS:
+            yield self.input(one, text)
+        elif key in GLOBALS:
+            name = GLOBALS[key]
+            if name:
+                yield ScriptObject("global", (Parameter.of(name, text, one.origin),), one.origin)
+        else:
+            yield from self.other(one, text)
+
+    def is_refused(self, key: str) -> bool:
+        """Whether rsyslogd refuses a directive for the module that module() has loaded."""
+        kind, _ = OF_MODULES.get(key) or LASTING.get(key, ("", ""))
+        is_its = key in OF_MODULES or (kind == "imtcp" and key not in WITH_OBJECTS)
+        return is_its and kind != "imjournal" and self.by_object.get(kind, False)
+
+    def hold(self, one: Directive, text: str) -> None:
+        """Note what holds for later actions or inputs, or for a module; permitted peers are added
+        to the others."""
+        if one.key in LASTING:
+            kind, name = LASTING[one.key]
+            given = self.lasting.setdefault(kind, {})
+            before = given[name].texts if name == PEERS and name in given else ()
+            _set(given, name, ",".join((*before, text)), one)
+        if one.key not in OF_MODULES:
+            return
+        kind, name = OF_MODULES[one.key]
+        given = self.of_modules.setdefault(kind, {})
+        if name == "permittedPeer":
+            before = given[name].texts if name in given else ()
+            peers = tuple(Quoted(each, one.origin) for each in (*before, text))
+            given[name] = Parameter(name, Array(peers, one.origin), one.origin)
+        elif one.key == "omitlocallogging":
+            _set(given, name, "off" if text.lower() in ON else "on", one)
+        else:
+            _set(given, name, text, one)
+
+    def other(self, one: Directive, text: str) -> Iterator[Statement]:
+        """Modules, templates and rulesets."""
+        match one.key:
+            case "modload":
+                kind = text.rpartition("/")[2].removesuffix(".so")
+                self.by_object.setdefault(kind, False)
+                yield loading(kind, one.origin).with_values(OLD_MODULES.get(kind, {}))
+            case "template":
+                yield template_object(one)
+            case "ruleset":
+                own = (DEFAULT_RULESET, *self.rulesets)
+                self.current = next((one for one in own if one.lower() == text.lower()), text)
+                if self.current != DEFAULT_RULESET:
+                    self.rulesets.setdefault(self.current, [])
+            case "defaultruleset":
+                is_own = text == DEFAULT_RULESET
+                self.default = None if is_own else Call(text, one.origin)
+            case "rulesetparser":
+                _set(self.given.setdefault(self.current, {}), "parser", text, one)
+            case "rulesetcreatemainqueue":
+                if text.lower() in ON:
+                    queue = {each.name: each for each in self.main_queue(one.origin)}
+                    self.given.setdefault(self.current, {}).update(queue)
+            case "repeatedmsgreduction" if text.lower() == "off":
+                return
+            case _:
+                yield one
+
+    def is_ruleset(self, name: str) -> bool:
+        """Whether a directive has begun a ruleset of that name."""
+        return name.lower() in map(str.lower, self.rulesets)
+
+    def input(self, one: Directive, text: str) -> ScriptObject:
+        """The input that a directive starts, with all that waited for it."""
+        kind, name, used = RUNS[one.key]
+        given = {"type": kind, **OLD_INPUTS.get(kind, {})}
+        parameters = {key: Parameter.of(key, value, one.origin) for key, value in given.items()}
+        if name:
+            parameters[name] = Parameter.of(name, text, one.origin)
+        waiting = self.lasting.get(kind, {})
+        parameters |= waiting
+        for key in used:
+            waiting.pop(key, None)
+        return ScriptObject("input", tuple(parameters.values()), one.origin)
+
+    def new_action(self, one: ScriptObject) -> ScriptObject:
+        """An action of the new form with the template that a directive before it names: of all that
+        directives say only this holds for it (getDfltTpl() of omfile.c and omfwd.c).  What waits
+        for the next action is gone, but for a name."""
+        self.without_effect += self.unused(one)
+        self.once = {key: value for key, value in self.once.items() if key == ONCE[NAME]}
+        named = self.lasting.get(one.type.removeprefix("builtin:"), {}).get("template")
+        if named is None or one.get("template") is not None:
+            return one
+        return replace(one, parameters=(*one.parameters, named))
+
+    def unused(self, action: ScriptObject | None) -> list[WithoutEffect]:
+        """The directives that waited for an action of the old form, which this is not."""
+        waited, self.waiting = self.waiting, []
+        return [WithoutEffect(one, action) for one in waited]
+
+    def held_for(self, made: ScriptObject) -> dict[str, Parameter]:
+        """What holds for an action of the old form until it is set otherwise."""
+        kind = f"{made.type}/{made.text('protocol')}"
+        found = [self.lasting.get(one, {}) for one in ("", made.type, kind)]
+        held = {name: one for given in found for name, one in given.items()}
+        self.lasting.get(kind, {}).pop(PEERS, None)
+        return held
+
+    def action(self, one: LegacyAction) -> Statement:
+        """The action of an old line, with all that waited for it."""
+        made = action_of(one)
+        if not isinstance(made, ScriptObject):
+            return made
+        channel = made.text(CHANNEL)
+        if channel is not None and channel not in self.channels:
+            return one
+        if channel is not None:
+            made = made.without({CHANNEL}).with_values(self.channels[channel])
+        lasting = self.held_for(made)
+        if one.text.startswith(("-", ":omfile:-")):
+            lasting.pop("sync", None)
+        waiting, self.once, self.waiting = self.once, {}, []
+        queue_type = waiting.get("queue.type")
+        if queue_type is not None and (queue_type.text or "").lower() != "direct":
+            defaults = {f"queue.{key}": value for key, value in OLD_ACTION_QUEUE.items()}
+            waiting = {key.key: key for key in _completed(waiting, defaults, one.origin)}
+        own = {parameter.name: parameter for parameter in made.parameters}
+        return replace(made, parameters=tuple((lasting | waiting | own).values()))
+
+
+def _with_rulesets(block: Block, made: Iterable[ScriptObject]) -> Block:
+    """With the rulesets of directives, or with their rules in the objects of the same names."""
+    done = list(block)
+    places: dict[str, int] = {}
+    for at, one in enumerate(done):
+        if isinstance(one, ScriptObject) and one.kind == "ruleset":
+            places.setdefault(one.key, at)
+    for more in made:
+        place = places.get(more.key)
+        known = None if place is None else done[place]
+        if place is None or not isinstance(known, ScriptObject):
+            done.append(more)
+        else:
+            done[place] = _joined(known, more)
+    return tuple(done)
+
+
+def _joined(one: ScriptObject, more: ScriptObject) -> ScriptObject:
+    """The object of a ruleset with what directives add to it."""
+    has_queue, keys = bool(one.queue), {each.key for each in one.parameters}
+    added = (
+        each
+        for each in more.parameters
+        if each.key not in keys and not (has_queue and each.key.startswith(QUEUE))
+    )
+    body = (*(one.body or ()), *(more.body or ()))
+    return replace(one, parameters=(*one.parameters, *added), body=body)
+
+
+def _is_rule(one: Statement) -> bool:
+    return not isinstance(one, ScriptObject) or one.kind == "action"
+
+
+def _set(given: dict[str, Parameter], name: str, text: str, one: Directive) -> None:
+    given[name] = Parameter.of(name, text, one.origin)
+
+
+def _completed(
+    given: dict[str, Parameter], defaults: dict[str, str], origin: ScriptPosition
+) -> tuple[Parameter, ...]:
+    written = {one.key for one in given.values()}
+    missing = (key for key in defaults if key.lower() not in written)
+    return (*given.values(), *(Parameter.of(key, defaults[key], origin) for key in missing))
+
+
+def _once(key: str) -> str:
+    """The parameter that a directive for the next action says."""
+    return ONCE.get(key) or _queue_name(key.removeprefix(ACTION_QUEUE))
+
+
+def _queue_name(suffix: str) -> str:
+    return f"queue.{'timeoutworkerthreadshutdown' if suffix == SHUTDOWN else suffix}"
+
+
+def _word(text: str) -> str:
+    """The first word, which may stand in quotes."""
+    if text.startswith('"') and '"' in text[1:]:
+        return text[1 : text.index('"', 1)]
+    return text.split()[0] if text.split() else ""

@@ -1,0 +1,183 @@
+"""Parameters of rsyslog's objects as keys of a profile, by the names and types of the models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from enum import Enum
+from functools import cache
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from tuner.modules.input import Input
+from tuner.modules.queue import Queue
+from tuner.modules.registry import INPUTS, name_of
+from tuner.modules.secrets import SecretRef
+from tuner.schema.scalars import SEVERITIES
+from tuner.script.script import OFF, ON, QUEUE, Array, Parameter, ScriptObject
+from tuner.script.selectors import OLD_SEVERITIES
+
+# rsyslog's sizes: small letters are powers of 1024, capitals of 1000 (grammar/rainerscript.c).
+_UNITS = {"k": 1024, "m": 1024**2, "g": 1024**3, "K": 1000, "M": 1000**2, "G": 1000**3}
+_CODES = {name: code for code, name in enumerate(SEVERITIES)}
+_CODES |= {old: _CODES[name] for old, name in OLD_SEVERITIES.items()}
+_SEVERITY_NAMES = {str(code): name for code, name in enumerate(SEVERITIES)}
+INPUT_MODELS: dict[str, type[Input]] = {name_of(one): one for one in INPUTS}
+_TLS_MODES = frozenset({"streamdriver.mode", "streamdrivermode"})
+_TLS_SHARED = {
+    "defaultnetstreamdriver": ("streamDriver.name", "streamDriver"),
+    "defaultnetstreamdrivercafile": ("streamDriver.caFile",),
+    "defaultnetstreamdrivercertfile": ("streamDriver.certFile",),
+    "defaultnetstreamdriverkeyfile": ("streamDriver.keyFile",),
+}
+
+
+def known(model: type[BaseModel], parameters: Iterable[Parameter]) -> dict[str, object]:
+    """The keys of `model` that the parameters set, with values that it takes."""
+    keys = keys_of_model(model)
+    data: dict[str, object] = {}
+    for one in parameters:
+        alias = keys.get(one.key)
+        if alias is not None and one.texts:
+            found, value = read_value(model, alias, one)
+            if found and _is_text(value):
+                data[alias] = value
+    return data
+
+
+def queue_of(one: ScriptObject) -> dict[str, object]:
+    """The queue of an object; rsyslog ignores saveOnShutdown without files."""
+    queue = known(Queue, [replace(each, name=each.name[len(QUEUE) :]) for each in one.queue])
+    if "filename" not in queue:
+        queue.pop("saveOnShutdown", None)
+    return queue
+
+
+def ruleset_of(one: ScriptObject, shared: Iterable[Parameter]) -> str:
+    """The name of the ruleset that the events of an input go to, which the module of imrelp alone
+    may say for all of its inputs (imrelp.c, checkCnf); "" for the default one."""
+    of_all = (each.text for each in shared if each.key == "ruleset" and one.type == "imrelp")
+    return one.text("ruleset") or next(of_all, None) or ""
+
+
+def certificates(
+    model: type[BaseModel], data: Mapping[str, object], shared: Iterable[Parameter]
+) -> dict[str, object]:
+    """The files of certificates that global() names for all, where one speaks TLS without its
+    own."""
+    modes = [value for key, value in data.items() if key.lower() in _TLS_MODES]
+    if 1 not in modes:
+        return {}
+    keys = keys_of_model(model)
+    named = [
+        replace(one, name=keys[name.lower()])
+        for one in shared
+        for name in _TLS_SHARED.get(one.key, ())
+        if name.lower() in keys
+    ]
+    return known(model, (one for one in named if one.name not in data))
+
+
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+
+
+def _is_text(data: object) -> bool:
+    """Whether a profile can hold all texts of some data, without NUL and bytes that are no
+    UTF-8."""
+    match data:
+        case str():
+            return _NO_TEXT.search(data) is None
+        case dict() | list():
+            return all(map(_is_text, data.values() if isinstance(data, dict) else data))
+        case _:
+            return True
+
+
+def misfit(model: type[BaseModel], data: Mapping[str, object]) -> str | None:
+    """The key of a section that its model refuses, "" for the section as a whole; None where the
+    model takes it."""
+    try:
+        model.model_validate(data, by_alias=True, by_name=False)
+    except ValidationError as bad:
+        return ".".join(map(str, bad.errors(include_url=False)[0]["loc"]))
+    return None
+
+
+@cache
+def keys_of_model(model: type[BaseModel]) -> dict[str, str]:
+    """Every key of a section by its name in lower case, those that hold plain values."""
+    return {
+        (info.alias or name).lower(): info.alias or name
+        for name, info in model.model_fields.items()
+        if not _holds_section(info.annotation)
+    }
+
+
+def _holds_section(annotation: object) -> bool:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation is not SecretRef
+    return any(_holds_section(part) for part in get_args(annotation))
+
+
+def read_value(model: type[BaseModel], alias: str, one: Parameter) -> tuple[bool, object]:
+    """Whether the value of a parameter is one that the key takes, and that value."""
+    adapter, choices = _reader(model, alias)
+    for candidate in _candidates(one, choices):
+        try:
+            adapter.validate_python(candidate)
+        except ValidationError:
+            continue
+        return True, candidate
+    return False, None
+
+
+@cache
+def _reader(model: type[BaseModel], alias: str) -> tuple[TypeAdapter[Any], dict[str, object]]:
+    """What checks a value of a key, and the words that it may be, in lower case."""
+    info = next(info for name, info in model.model_fields.items() if alias in {info.alias, name})
+    plain: Any = info.annotation
+    checked: Any = Annotated[(plain, *info.metadata)] if info.metadata else plain
+    return TypeAdapter(checked), {str(word).lower(): word for word in _choices(plain)}
+
+
+def _choices(annotation: object) -> Iterator[object]:
+    if get_origin(annotation) is Literal:
+        yield from get_args(annotation)
+    elif isinstance(annotation, type) and issubclass(annotation, Enum):
+        yield from (member.value for member in annotation)
+    else:
+        for part in get_args(annotation):
+            yield from _choices(part)
+
+
+def _candidates(one: Parameter, choices: dict[str, object]) -> Iterator[object]:
+    """What the text of a parameter may mean, the likeliest first."""
+    if isinstance(one.value, Array):
+        yield list(one.texts)
+        if len(one.texts) != 1:
+            return
+    text = one.texts[0]
+    if text.lower() in choices:
+        yield choices[text.lower()]
+    if text.lower() in ON or text.lower() in OFF:
+        yield text.lower() in ON
+    number = _number(text)
+    if number is not None:
+        yield number
+    if text in _SEVERITY_NAMES:
+        yield _SEVERITY_NAMES[text]
+    if text.lower() in _CODES:
+        yield _CODES[text.lower()]
+    yield text
+    yield text.lower()
+    yield f"/{text.removeprefix('./')}"
+    yield [text]
+    yield [part.strip() for part in text.split(",")]
+
+
+def _number(text: str) -> int | None:
+    digits, unit = (text[:-1], _UNITS[text[-1]]) if text[-1:] in _UNITS else (text, 1)
+    digits = digits.replace(".", "").replace(",", "")
+    return int(digits) * unit if digits.removeprefix("-").isdecimal() and len(digits) < 19 else None

@@ -1,0 +1,151 @@
+"""Statements as the text of a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tuner.script.quoting import fold, literal, quote
+from tuner.script.script import (
+    HERE,
+    Array,
+    Block,
+    BsdBlock,
+    Call,
+    Directive,
+    Expression,
+    Foreach,
+    FunctionCall,
+    If,
+    Include,
+    LegacyAction,
+    Operation,
+    Parameter,
+    PropertyFilter,
+    Quoted,
+    ReloadTable,
+    ScriptNumber,
+    ScriptObject,
+    SelectorFilter,
+    SetVariable,
+    Statement,
+    Variable,
+    Word,
+    nothing,
+)
+
+_NOTHING: Block = (nothing(HERE),)
+
+
+def printed(block: Block) -> str:
+    """The text of a configuration, which says the same, in lines that rsyslogd does not cut."""
+    return fold("".join(f"{line}\n" for line in _lines(block)))
+
+
+def _lines(block: Block) -> Iterator[str]:
+    for statement in block:
+        yield from _statement(statement)
+
+
+def _indented(block: Block) -> Iterator[str]:
+    return (f"    {line}" for line in _lines(block))
+
+
+def _statement(statement: Statement) -> Iterator[str]:
+    match statement:
+        case ScriptObject():
+            yield from _object(statement)
+        case Include():
+            for file in statement.files:
+                yield from _lines(file)
+        case If():
+            yield f"if {_expression(statement.condition)} then {{"
+            yield from _indented(statement.then or _NOTHING)
+            if statement.otherwise:
+                yield "} else {"
+                yield from _indented(statement.otherwise)
+            yield "}"
+        case SelectorFilter() | PropertyFilter():
+            yield f"{statement.text} {{"
+            yield from _indented(statement.body or _NOTHING)
+            yield "}"
+        case Foreach():
+            yield f"foreach ({statement.variable} in {_expression(statement.values)}) do {{"
+            yield from _indented(statement.body or _NOTHING)
+            yield "}"
+        case _:
+            yield _plain(statement)
+
+
+def _plain(statement: Statement) -> str:
+    """A statement on a line of its own."""
+    match statement:
+        case SetVariable(value=None):
+            text = f"{statement.verb} {statement.variable};"
+        case SetVariable(value=value):
+            text = f"{statement.verb} {statement.variable} = {_expression(value)};"
+        case Call(target=target):
+            text = f"call {target}"
+            if not isinstance(target, str):
+                text = f"call_indirect {_expression(target)};"
+        case ReloadTable():
+            text = f"reload_lookup_table({', '.join(map(_expression, statement.arguments))})"
+        case Word(word=word):
+            text = word
+        case LegacyAction() | BsdBlock():
+            text = statement.text
+        case Directive():
+            text = f"${statement.name} {statement.text}".rstrip()
+        case _:
+            raise TypeError(f"{type(statement).__name__} is printed elsewhere")
+    return text
+
+
+def _object(one: ScriptObject) -> Iterator[str]:
+    head = f"{one.kind}({' '.join(map(_parameter, one.parameters))})"
+    if one.body is None and not one.parts:
+        yield head
+        return
+    yield f"{head} {{"
+    yield from _indented(one.parts or one.body or ())
+    yield "}"
+
+
+def _parameter(one: Parameter) -> str:
+    if isinstance(one.value, Array):
+        return f"{one.name}=[{', '.join(_text(item) for item in one.value.items)}]"
+    return f"{one.name}={_text(one.value)}"
+
+
+def _text(quoted: Quoted) -> str:
+    if quoted.backtick:
+        return f"`{quoted.text}`"
+    return quote(quoted.text)
+
+
+def _expression(one: Expression | None) -> str:
+    """An expression, with parentheses around every part that is one itself."""
+    text = ""
+    match one:
+        case Quoted(backtick=True):
+            text = _text(one)
+        case Quoted():
+            text = literal(one.text)
+        case ScriptNumber(number=number):
+            text = str(number)
+        case Variable(name=name):
+            text = name
+        case Array(items=items):
+            text = f"[{', '.join(_expression(item) for item in items)}]"
+        case FunctionCall(name=name, operands=operands):
+            text = f"{name}({', '.join(map(_expression, operands))})"
+        case Operation(operator=operator, operands=(only,)):
+            text = f"{operator} {_inner(only)}"
+        case Operation(operator=operator, operands=operands):
+            text = f" {operator} ".join(map(_inner, operands))
+        case None:
+            pass
+    return text
+
+
+def _inner(one: Expression) -> str:
+    return f"({_expression(one)})" if isinstance(one, Operation) else _expression(one)

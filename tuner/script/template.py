@@ -1,0 +1,245 @@
+"""A template as texts and properties, whichever way it is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tuner.script.script import ScriptObject, ScriptPosition
+from tuner.script.tokens import byte, with_characters
+
+# The options of %property:::...% by the parameters of property() that they stand for.
+_WORDS = {
+    "json": ("format", "json"), "jsonf": ("format", "jsonf"), "jsonr": ("format", "jsonr"),
+    "jsonfr": ("format", "jsonfr"), "csv": ("format", "csv"),
+    "uppercase": ("caseconversion", "upper"), "lowercase": ("caseconversion", "lower"),
+    "drop-last-lf": ("droplastlf", "on"), "sp-if-no-1st-sp": ("spifno1stsp", "on"),
+    "compressspace": ("compressspace", "on"), "escape-cc": ("controlcharacters", "escape"),
+    "space-cc": ("controlcharacters", "space"), "drop-cc": ("controlcharacters", "drop"),
+    "secpath-drop": ("securepath", "drop"), "secpath-replace": ("securepath", "replace"),
+    "fixed-width": ("fixedwidth", "on"), "mandatory-field": ("mandatory", "on"),
+    "pos-end-relative": ("position.relativetoend", "on"), "date-utc": ("date.inutc", "on"),
+}  # fmt: skip
+_ESCAPES = {"0": "\0", "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_ESCAPED = re.compile(r"""\\(x[0-9A-Fa-f]{2}|[0abfnrt?'"\\])""")
+_PLAIN = re.compile(r"[^%]++")
+
+
+@dataclass(frozen=True)
+class TemplateProperty:
+    """A property in a template, its options by the names of property() in lower case."""
+
+    name: str
+    options: Mapping[str, str]
+    origin: ScriptPosition = field(compare=False)
+
+    @property
+    def lowered(self) -> str:
+        """The name in lower case, but for variables, which keep theirs."""
+        return self.name if self.name.startswith(("$!", "$.", "$/")) else self.name.lower()
+
+
+@dataclass(frozen=True)
+class NamedText:
+    """A constant() with a name of its own, which is a member of an object."""
+
+    name: str
+    text: str
+
+
+TemplatePiece = str | TemplateProperty | NamedText
+
+
+@dataclass(frozen=True)
+class Template:
+    """A template: its pieces, the property whose content it is where it is a subtree, and its
+    `option.*` parameters."""
+
+    pieces: tuple[TemplatePiece, ...]
+    subtree: str | None = None
+    options: frozenset[str] = frozenset()
+
+
+def template_of(one: ScriptObject) -> Template | None:
+    """What a template() says; None where another module makes it, or a % has no second one."""
+    kind = (one.text("type") or "string").lower()
+    options = frozenset(
+        each.key.removeprefix("option.")
+        for each in one.parameters
+        if each.key.startswith("option.") and each.is_on
+    )
+    if kind == "list":
+        return Template(tuple(map(_part, one.parts)), options=options)
+    if kind == "string":
+        pieces = _pieces(one.text("string") or "", one.origin)
+        return None if pieces is None else Template(pieces, options=options)
+    return Template((), one.text("subtree"), options) if kind == "subtree" else None
+
+
+_MESSAGE = "msg"
+# What may be done to the message without making another object of it.
+_AT_ITS_ENDS = frozenset({"position.from", "spifno1stsp", "droplastlf"})
+
+
+def whole_document(one: ScriptObject) -> str | None:
+    """The variable, or `msg`, that is all that a template writes, but for blanks around it; None
+    where it writes anything else."""
+    read = template_of(one)
+    if read is None or read.subtree is not None:
+        return None if read is None else read.subtree
+    pieces = [piece for piece in read.pieces if not isinstance(piece, str) or piece.strip()]
+    only = pieces[0] if len(pieces) == 1 and not read.options else None
+    if not isinstance(only, TemplateProperty):
+        return None
+    name, options = only.lowered, only.options.keys()
+    if name == _MESSAGE:
+        return name if options <= _AT_ITS_ENDS else None
+    return name if name.startswith(("$!", "$.")) and not options else None
+
+
+def ends_with_message(one: ScriptObject) -> bool:
+    """Whether the last members of an object that a template writes are those of the message, which
+    then is JSON."""
+    read = template_of(one)
+    pieces = () if read is None else read.pieces
+    written = [one for one in pieces if not isinstance(one, str) or one.strip()]
+    before, last = written[-2:] if len(written) > 1 else (None, None)
+    is_message = isinstance(last, TemplateProperty) and last.lowered == _MESSAGE
+    return is_message and isinstance(before, str) and before.rstrip().endswith(("{", ","))
+
+
+def _part(part: ScriptObject) -> TemplatePiece:
+    if part.kind == "constant":
+        text = _unescaped(part.text("value") or "")
+        name = part.text("outname")
+        return text if name is None else NamedText(name, text)
+    options = {one.key: one.text or "" for one in part.parameters if one.key != "name"}
+    return TemplateProperty(part.name, options, part.origin)
+
+
+def _pieces(text: str, origin: ScriptPosition) -> tuple[TemplatePiece, ...] | None:
+    """The pieces of a text with %properties%; None where one has no end."""
+    pieces: list[TemplatePiece] = []
+    here = 0
+    while here < len(text):
+        plain = _PLAIN.match(text, here)
+        if plain is not None:
+            pieces.append(plain[0])
+            here = plain.end()
+            continue
+        end = end_of_property(text, here + 1)
+        if end < 0:
+            return None
+        pieces.append(property_of(text[here + 1 : end], origin))
+        here = end + 1
+    return tuple(pieces)
+
+
+def end_of_property(text: str, here: int) -> int:
+    """Where the % is that ends a property, -1 without one; a regular expression, up to --end, may
+    hold some."""
+    colon = text.find(":", here)
+    first = text.find("%", here)
+    if 0 <= colon < first and text[colon + 1 : colon + 3].upper().startswith("R"):
+        return text.find("%", max(text.find("--end", colon), here))
+    return first
+
+
+def with_option(text: str, word: str) -> str:
+    """The text of a template with one more option for each property."""
+    made, here = "", 0
+    while (begin := text.find("%", here) + 1) and (end := end_of_property(text, begin)) >= 0:
+        head, is_regex, options = text[begin:end].partition("--end")
+        if is_regex:
+            options = options.removeprefix(":")
+        else:
+            *fields, options = [*head.split(":", 3), "", "", ""][:4]
+            head = ":".join(fields)
+        # What follows the options is a name, whatever it holds (do_Parameter() of template.c).
+        options, colon, name = options.partition(":")
+        options = ",".join(filter(None, (options, word)))
+        made += f"{text[here:begin]}{head}{is_regex}:{options}{colon}{name}%"
+        here = end + 1
+    return made + text[here:]
+
+
+def property_of(text: str, origin: ScriptPosition) -> TemplateProperty:
+    """`NAME:FROM:TO:OPTIONS:OUTNAME`."""
+    name, _, rest = text.partition(":")
+    options: dict[str, str] = {}
+    if rest[:1].upper() == "R":
+        words, _, rest = rest.partition(":")
+        kind, group, missing, match = [*words.split(",")[1:], "", "", "", ""][:4]
+        expression, _, rest = rest.partition("--end")
+        options |= {"regex.expression": expression, "regex.type": kind or "BRE"}
+        options |= {"regex.submatch": group or "0", "regex.nomatchmode": missing or "DFLT"}
+        options |= {} if match in {"", "0"} else {"regex.match": match}
+        rest = rest.removeprefix(":")
+    else:
+        first, _, rest = rest.partition(":")
+        last, _, rest = rest.partition(":")
+        options |= _positions(first, last)
+    words, _, outname = rest.partition(":")
+    options |= {"outname": outname} if outname else {}
+    for word in filter(None, (part.strip().lower() for part in words.split(","))):
+        if word.startswith("date-") and word not in _WORDS:
+            options["dateformat"] = word.removeprefix("date-")
+        else:
+            key, value = _WORDS.get(word, (word, "on"))
+            options[key] = value
+    return TemplateProperty(name.strip(), options, origin)
+
+
+def _positions(first: str, last: str) -> dict[str, str]:
+    """`F,59:3` is the third field, `2:$` begins at the second character, and `2:` ends there:
+    rsyslogd takes the smaller number first (addParameter() of template.c)."""
+    if first[:1].upper() == "F":
+        delimiter = first.partition(",")[2] or "9"
+        return {"field.delimiter": delimiter, "field.number": last or "1"}
+    first, last = first.strip("$") or "0", last or "0"
+    if first.isdecimal() and last.isdecimal():
+        first, last = sorted((first, last), key=lambda text: (len(text), text))
+    options = {} if first == "0" else {"position.from": first}
+    return options | ({} if last in {"0", "$"} else {"position.to": last})
+
+
+def _unescaped(text: str) -> str:
+    """rsyslog unescapes the constants of a list, and nothing else, once more (template.c,
+    createConstantTpe).  What it writes for NUL no text says: that byte and others, at the end."""
+    return with_characters(_ESCAPED.sub(_character, text))
+
+
+def _character(found: re.Match[str]) -> str:
+    word = found[1]
+    return byte(int(word[1:], 16)) if word[0] == "x" else _ESCAPES.get(word, word)
+
+
+# A bracket expression, an escaped character, or any other one.
+_PARTS = re.compile(r"\[\^?\]?(?:\[[:.=].{0,40}?[:.=]\]|[^\]])*\]|\\.|.", re.DOTALL)
+_PLAIN_PARTS = re.compile(r"\\.|.", re.DOTALL)
+# What an escape makes special in a basic expression, and what is special without one in an
+# extended one (regex(7); + ? | are GNU's).
+_SWAPPED = frozenset("(){}+?|")
+
+
+def extended(basic: str) -> str:
+    """The extended expression that finds the same."""
+    made: list[str] = []
+    # Without a closing one behind it a bracket stands for itself.
+    end = basic.rfind("]") + 1
+    parts = [*_PARTS.findall(basic[:end]), *_PLAIN_PARTS.findall(basic[end:])]
+    for number, part in enumerate(parts):
+        at_start = number == 0 or parts[number - 1] in {"\\(", "\\|"}
+        at_end = number == len(parts) - 1 or parts[number + 1] in {"\\)", "\\|"}
+        is_literal = (
+            part in _SWAPPED
+            or (part == "^" and not at_start)
+            or (part == "$" and not at_end)
+            or (part == "*" and (at_start or (number == 1 and parts[0] == "^")))
+        )
+        if is_literal:
+            made.append(f"\\{part}")
+        else:
+            made.append(part[1:] if part[:1] == "\\" and part[1:] in _SWAPPED else part)
+    return "".join(made)

@@ -1,0 +1,353 @@
+"""The words of RainerScript.
+
+rsyslog's language has no fixed set of words: what `$`, `-` or `contains` means depends on whether
+an object, an expression or a line of the old form is being read, and the longest match wins, so
+that `stop` is a statement and `stopper` the name of a user to write to.  So the words are found by
+modes, as in rsyslog's own lexer (grammar/lexer.l of 8.2302); the grammar is in grammar.lark.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from tuner.script.gaps import Gap
+from tuner.script.script import ScriptPosition
+
+
+@dataclass(frozen=True)
+class JoinedText:
+    """Lines without the blanks at their ends; a line that ends in a backslash goes on in the next,
+    whose blanks at the start are dropped (readConfFile in rsyslog's grammar/rainerscript.c)."""
+
+    file: str
+    text: str
+    starts: tuple[int, ...]
+    places: tuple[tuple[int, int], ...]
+
+    def origin(self, offset: int) -> ScriptPosition:
+        """Where the character at `offset` stands in the file."""
+        number = max(0, bisect_right(self.starts, offset) - 1)
+        line, column = self.places[number]
+        return ScriptPosition(self.file, line, column + offset - self.starts[number])
+
+
+def joined(text: str, file: str) -> JoinedText:
+    """`text` as rsyslogd's lexer gets it."""
+    pieces: list[str] = []
+    starts: list[int] = []
+    places: list[tuple[int, int]] = []
+    length, goes_on = 0, False
+    for number, line in enumerate(text.split("\n"), 1):
+        stripped = line.rstrip(" \t\r\v\f")
+        first = len(stripped) - len(stripped.lstrip(" \t\r\v\f")) if goes_on else 0
+        starts.append(length)
+        places.append((number, first + 1))
+        piece = stripped[first:]
+        # A blank line after a backslash does not end the continuation.
+        if piece:
+            goes_on = piece.endswith("\\")
+            piece = piece.removesuffix("\\")
+        piece += "" if goes_on else "\n"
+        pieces.append(piece)
+        length += len(piece)
+    return JoinedText(file, "".join(pieces), tuple(starts), tuple(places))
+
+
+SURROGATES = "surrogateescape"
+
+
+def byte(code: int) -> str:
+    """The byte that an escape stands for; one that is no ASCII is a surrogate until others beside
+    it make a character of it."""
+    return chr(code if code < 0x80 else 0xDC00 + code)
+
+
+def with_characters(text: str) -> str:
+    """A text with characters in place of the bytes that are UTF-8; others stay surrogates."""
+    return text.encode("utf-8", SURROGATES).decode("utf-8", SURROGATES)
+
+
+DEEPEST = 60
+LONGEST_WORD = 100_000
+LONGEST_NUMBER = 20
+
+
+@dataclass
+class ReadAllowance:
+    """How much more of a configuration is read, words with the blanks and comments between them:
+    nobody wrote so many by hand."""
+
+    lines: int = 100_000
+    words: int = 100_000
+
+
+class Mode(Enum):
+    """What is being read."""
+
+    STATEMENT = "a statement"
+    OBJECT = "the parameters of an object"
+    EXPRESSION = "an expression"
+    CALL = "the name of a ruleset"
+    PROCEDURE = "the arguments of reload_lookup_table"
+
+
+@dataclass(frozen=True)
+class ScriptToken:
+    """A word: its kind, its text as written, and where it begins."""
+
+    kind: str
+    text: str
+    origin: ScriptPosition
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A pattern, the kind of its words, and the mode after it; None for blanks and comments."""
+
+    kind: str | None
+    pattern: re.Pattern[str]
+    then: Mode | None = None
+    at_line_start: bool = False
+
+
+def _rule(
+    kind: str | None, pattern: str, then: Mode | None = None, at_line_start: bool = False
+) -> _Rule:
+    return _Rule(kind, re.compile(pattern, re.IGNORECASE), then, at_line_start)
+
+
+def _words(**words: str) -> tuple[_Rule, ...]:
+    return tuple(_rule(kind, re.escape(word)) for kind, word in words.items())
+
+
+# `++` and `*+` give nothing back: in a text of megabytes each character would be a place to try
+# again from.
+_COMMENT = _rule(None, r"/\*(?:[^*]++|\*(?!/))*+\*/")
+_OBJECTS = (
+    "main_queue", "timezone", "parser", "global", "input", "module", "lookup_table", "dyn_stats",
+    "ratelimit", "percentile_stats",
+)  # fmt: skip
+# Inside expressions a bare $ may not stand between double quotes.
+_SINGLE = r"'(?:[^'\\]++|\\['\"\\$bntr]|\\x[0-9a-f]{2}|\\[0-7]{3})*+'"
+_DOUBLE = r'"(?:[^"\\$]++|\\["\'\\$bntr]|\\x[0-9a-f]{2}|\\[0-7]{3})*+"'
+_BACKTICK = r"`(?:[^`\\]++|\\['`\"\\$?abfnrtv]|\\x[0-9a-f]{2}|\\[0-7]{1,3})*+`"
+
+_STATEMENT = (
+    _rule("IF", "if", Mode.EXPRESSION),
+    _rule("FOREACH", "foreach", Mode.EXPRESSION),
+    _rule("RELOAD", "reload_lookup_table", Mode.PROCEDURE),
+    *_words(_AND_ALSO="&", _LBRACE="{", _RBRACE="}", STOP="stop", _ELSE="else"),
+    _rule("CALL", "call", Mode.CALL),
+    _rule("CALL_INDIRECT", "call_indirect", Mode.EXPRESSION),
+    _rule("SET", "set", Mode.EXPRESSION),
+    _rule("RESET", "reset", Mode.EXPRESSION),
+    _rule("UNSET", "unset", Mode.EXPRESSION),
+    _rule("CONTINUE", "continue"),
+    _rule("BEGIN_OBJECT", rf"(?:{'|'.join(_OBJECTS)})[ \n\t]*\(", Mode.OBJECT),
+    *(
+        _rule(f"BEGIN_{name.upper()}", rf"{name}[ \n\t]*\(", Mode.OBJECT)
+        for name in ("template", "ruleset", "property", "constant", "include", "action")
+    ),
+    _rule(
+        "PROPERTY_FILTER",
+        r'[ \t]*:\$?[a-z!.-]+[ ]*,[ ]*!?[a-z_]+[ ]*,[ ]*"(?:\\"|\\|[^"\\]++){0,100000}"',
+        at_line_start=True,
+    ),
+    _rule(
+        "SELECTOR", r"[ \t]*[*a-z][*a-z]*[0-7]*[.,][,!=;.*a-z0-7]+", at_line_start=True
+    ),
+    _rule("LEGACY_ACTION", r"~|\*|-/[^*\n][^\n]*|/[^*\n][^\n]*|:[a-z0-9]+:[^\n]*"),
+    _rule("LEGACY_ACTION", r"[|.\-@^?~>][^\n]+|[a-z0-9_][a-z0-9_\-+,;]*"),
+    _COMMENT,
+    _rule("DIRECTIVE", r"\$[a-z][^\n]*(?=\n)"),
+    _rule("BSD_BLOCK", r"![^ \t\n]+[ \t]*(?=\n)"),
+    _rule("BSD_BLOCK", r"[+-]\*[ \t]*(?:#[^\n]*)?(?=\n)"),
+    _rule("BSD_BLOCK", r"[ \t]*[+-][a-z0-9.:-]+[ \t]*(?=\n)", at_line_start=True),
+    _rule(None, r"#[^\n]*\n"),
+    # A line end alone: what follows may begin with the blanks of its line.
+    _rule(None, r"\n|[ \t]+"),
+)  # fmt: skip
+_OBJECT = (
+    _rule("_END", r"\)", Mode.STATEMENT),
+    _rule("NAME", r"[a-z][a-z0-9_.]*"),
+    *_words(_COMMA=",", _LBRACKET="[", _RBRACKET="]", _ASSIGN="="),
+    _rule("STRING", r'"(?:[^"\\]++|\\[\'"?\\abfnrtv]|\\[0-7]{1,3})*+"'),
+    _rule("STRING", _BACKTICK),
+    _COMMENT,
+    _rule(None, r"#[^\n]*"),
+    _rule(None, r"[ \t\n]+"),
+)
+_EXPRESSION = (
+    _rule("_THEN", "then", Mode.STATEMENT),
+    _rule("_DO", "do", Mode.STATEMENT),
+    _rule("_SEMICOLON", ";", Mode.STATEMENT),
+    *_words(OR="or", AND="and", NOT="not", _IN="in"),
+    *_words(_LPAR="(", _RPAR=")", _COMMA=",", _LBRACKET="[", _RBRACKET="]"),
+    *_words(_ASSIGN="=", STAR="*", SLASH="/", PERCENT="%", PLUS="+", CONCAT="&", MINUS="-"),
+    _rule(
+        "COMPARE",
+        r"==|<=|>=|!=|<>|<|>|contains_i|contains|startswith_i|startswith|endswith_i|endswith",
+    ),
+    _rule("NUMBER", r"0[0-7]+|0x[0-9a-f]+|[1-9][0-9]*|0"),
+    _rule("VARIABLE", r"\$[$!./]?[@a-z_]*[!@a-z0-9\-_.\[\]]*"),
+    _rule("STRING", f"{_SINGLE}|{_DOUBLE}|{_BACKTICK}"),
+    _rule("FUNCTION", r"[a-z][a-z0-9_]*"),
+    _COMMENT,
+    _rule(None, r"[ \t\n]+"),
+)
+_CALL = (_rule("RULESET_NAME", r"[a-z][a-z0-9\-_.]*", Mode.STATEMENT), _rule(None, r"[ \t\n]+"))
+_PROCEDURE = (
+    _rule("_LPAR", r"\("),
+    _rule("_RPAR", r"\)", Mode.STATEMENT),
+    _rule("_COMMA", ","),
+    _rule("STRING", f"{_SINGLE}|{_DOUBLE}"),
+    _rule(None, r"[ \t\n]+"),
+)
+_RULES = {
+    Mode.STATEMENT: _STATEMENT,
+    Mode.OBJECT: _OBJECT,
+    Mode.EXPRESSION: _EXPRESSION,
+    Mode.CALL: _CALL,
+    Mode.PROCEDURE: _PROCEDURE,
+}
+
+
+def tokens(
+    source: JoinedText, refused: list[Gap], allowance: ReadAllowance, most_refused: int
+) -> Iterator[ScriptToken]:
+    """The words of a text, as far as the allowance goes.  Anything that is not a word is added to
+    `refused` and skipped; nothing is read once so much was."""
+    text, mode, here, depth = source.text, Mode.STATEMENT, 0, 0
+    while here < len(text) and len(refused) < most_refused:
+        rule, end = _longest(text, here, mode)
+        # Each property of a template counts as well.
+        allowance.words -= 1 + text.count("%", here, end) // 2
+        if allowance.words < 0:
+            refused.append(Gap(source.origin(here), _TOO_MUCH))
+            return
+        if rule is None:
+            refusal = Gap(source.origin(here), _why(text, here, mode))
+            if refusal.message != _NO_BREAK or all(one.message != _NO_BREAK for one in refused):
+                refused.append(refusal)
+            here = _after(text, here)
+            continue
+        if rule.kind is not None:
+            word = text[here:end]
+            blanks = len(word) - len(word.lstrip(" \t"))
+            origin = source.origin(here + blanks)
+            depth += (word in {"{", "("}) - (word in {"}", ")"})
+            if depth > DEEPEST:
+                refused.append(Gap(origin, f"nested more than {DEEPEST} levels deep"))
+                return
+            if len(word) > LONGEST_WORD:
+                refused.append(Gap(origin, f"a text of more than {LONGEST_WORD:,} characters"))
+            elif rule.kind == "NUMBER" and len(word) > LONGEST_NUMBER:
+                refused.append(Gap(origin, f"a number of more than {LONGEST_NUMBER} digits"))
+            else:
+                yield ScriptToken(rule.kind, word[blanks:], origin)
+        here, mode = end, rule.then or mode
+
+
+def comments(text: str) -> Iterator[tuple[int, int]]:
+    """Where the comments of a configuration begin and end, those behind directives and lines of the
+    old form among them; the text is read as `tokens` reads it."""
+    source = joined(text, "")
+    lines = [0, *(found.end() for found in re.finditer("\n", text))]
+
+    def offset(at: int) -> int:
+        origin = source.origin(at)
+        return lines[origin.line - 1] + origin.column - 1
+
+    mode, here = Mode.STATEMENT, 0
+    while here < len(source.text):
+        rule, end = _longest(source.text, here, mode)
+        if rule is None:
+            here = _after(source.text, here)
+            continue
+        start = _comment_start(rule, source.text, here, end)
+        if start is not None:
+            # A line end stays where it is.
+            stop = start + len(source.text[start:end].rstrip("\n"))
+            yield offset(start), offset(stop - 1) + 1
+        here, mode = end, rule.then or mode
+
+
+_BEHIND = re.compile(r"[ \t]#")
+
+
+def _comment_start(rule: _Rule, text: str, here: int, end: int) -> int | None:
+    """Where a comment begins in a word; None where it has none."""
+    if rule.kind is None:
+        return here if text[here] in "#/" else None
+    behind = None
+    if rule.kind == "DIRECTIVE" or (rule.kind == "LEGACY_ACTION" and text[here] != "^"):
+        behind = _BEHIND.search(text, here, end)
+    return behind and behind.start() + 1
+
+
+def _longest(text: str, here: int, mode: Mode) -> tuple[_Rule | None, int]:
+    """The rule with the longest match at `here`, of several the first."""
+    best, end = None, here
+    at_line_start = here == 0 or text[here - 1] == "\n"
+    rules = _RULES[mode]
+    # Blanks inside of a line begin nothing else.
+    for rule in rules if at_line_start or text[here] not in " \t\n" else rules[-1:]:
+        if rule.at_line_start and not at_line_start:
+            continue
+        match = rule.pattern.match(text, here)
+        if match is not None and match.end() > end:
+            best, end = rule, match.end()
+    return best, end
+
+
+def _after(text: str, here: int) -> int:
+    """Where to go on after what is no word: a string or comment that never ends takes all of the
+    line, anything else is one character, as often as it is repeated."""
+    if text[here] in "\"'`" or text.startswith("/*", here):
+        end = text.find("\n", here)
+        return len(text) if end < 0 else end + 1
+    end = here + 1
+    while text[end : end + 1] == text[here]:
+        end += 1
+    return end
+
+
+def _why(text: str, here: int, mode: Mode) -> str:
+    character = text[here]
+    if text.startswith("/*", here):
+        return "this comment never ends: close it with */"
+    if character in "\"'`":
+        return _why_no_text(text[here : text.find("\n", here)], mode)
+    if character == "\xa0":
+        return _NO_BREAK
+    if character == "#" and mode is Mode.EXPRESSION:
+        return "a comment cannot stand inside of a condition: use /* */"
+    if mode is Mode.OBJECT:
+        # It may be of a password without quotes.
+        return f"unexpected character in {mode.value}"
+    shown = character if character.isprintable() else f"\\x{ord(character) & 0xFF:02x}"
+    return f"unexpected character {shown} in {mode.value}"
+
+
+def _why_no_text(line: str, mode: Mode) -> str:
+    if mode is Mode.EXPRESSION and line[0] == '"' and "$" in line:
+        return "a $ between double quotes must be written \\$ here, or use single quotes"
+    if mode is Mode.OBJECT and line[0] == "'":
+        return "a value stands in double quotes, not in single ones"
+    return f"this text has no closing {line[0]}, or an escape that rsyslog does not know"
+
+
+_NO_BREAK = (
+    "no-break spaces, as web pages have them, which rsyslogd refuses: read as blanks from here on"
+)
+_TOO_MUCH = (
+    f"more than {ReadAllowance().words:,} words, blanks and properties of templates: nothing is "
+    "read from here on"
+)

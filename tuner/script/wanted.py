@@ -1,0 +1,289 @@
+"""Traffic that a configuration tells apart: for each way to an engine action messages that take it,
+as far as its conditions can be read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+
+from tuner.schema.scalars import FACILITIES, SEVERITIES, priority_name
+from tuner.script.conditions import TextTest, test_of
+from tuner.script.objects import Base
+from tuner.script.script import (
+    Block,
+    Call,
+    Expression,
+    Foreach,
+    If,
+    Operation,
+    ScriptObject,
+    Statement,
+    every,
+)
+from tuner.script.selectors import EVERY, Priorities
+from tuner.script.template import ends_with_message, whole_document
+from tuner.traffic.sample import Blank, MessageTemplate, Part, TrafficSample, written
+
+# So many ways are told apart, and so many alternatives of a condition.
+_MOST_WAYS, _MOST_ALTERNATIVES = 200, 20
+_MOST_STEPS = 20_000
+_PROGRAMS = ("sshd", "nginx", "kernel", "cron", "app")
+_USUAL = {
+    "user.info": 1, "daemon.notice": 2, "daemon.debug": 1, "daemon.err": 1, "auth.info": 2,
+    "cron.info": 1, "authpriv.notice": 1, "mail.info": 1, "local0.warning": 1, "local2.info": 1,
+}  # fmt: skip
+_MEMBER = re.compile(r"\$!([\w-]+(?:!+[\w-]+)*)")
+_TEXT_MEMBER = "message"
+_OF_ANY_JSON = ("level", "logger", _TEXT_MEMBER)
+_ALL_JSON = frozenset({"all-json", "all-json-plain"})
+_TEXT_MEMBERS = frozenset({"msg", "log", "text", _TEXT_MEMBER})
+_VALUE = Blank("word", (4, 6, 8, 10), 500)
+_NAMES = {"syslogfacility-text": FACILITIES, "syslogseverity-text": SEVERITIES}
+_OF_PROGRAM = frozenset({"programname", "app-name", "syslogtag"})
+_OF_HOST = frozenset({"hostname", "fromhost"})
+_OF_TEXT = frozenset({"msg", "rawmsg", "rawmsg-after-pri"})
+
+
+@dataclass(frozen=True)
+class _Demand:
+    """What a message must be like to take a way: members of its JSON by path, each with a value."""
+
+    program: str = ""
+    host: str = ""
+    priorities: Priorities = EVERY
+    texts: tuple[str, ...] = ()
+    members: tuple[tuple[str, str], ...] = ()
+
+    def with_also(self, other: _Demand) -> _Demand:
+        """Both; where they contradict each other, as the other says."""
+        return _Demand(
+            other.program or self.program,
+            other.host or self.host,
+            self.priorities & other.priorities or other.priorities,
+            tuple(dict.fromkeys((*self.texts, *other.texts))),
+            tuple({**dict(self.members), **dict(other.members)}.items()),
+        )
+
+
+_ANY = _Demand()
+
+
+def wanted_by(base: Base, mean_bytes: int) -> TrafficSample | None:
+    """Messages with about that mean size in bytes: half of them take the ways to engine actions,
+    equally many each, the others are like those of any host.  None where the configuration treats
+    all messages alike."""
+    found = (one for one in islice(_ways_of(base), _MOST_STEPS) if one is not None)
+    demands = list(dict.fromkeys(islice(found, _MOST_WAYS)))
+    cookie = _cookie(base)
+    paths = () if cookie is None else _members(base) or _OF_ANY_JSON
+    passes_json = cookie is None and _passes_messages(base)
+    if passes_json:
+        cookie, paths = "", _OF_ANY_JSON
+    if not paths and set(demands) <= {_ANY}:
+        return None
+    lengths = tuple(max(1, round(share * mean_bytes)) for share in (0.6, 0.9, 1.1, 1.4))
+    each = len(_PROGRAMS)
+    templates = [
+        MessageTemplate(
+            times=each,
+            program=one.program or "app",
+            priorities=_names(one.priorities),
+            text=written(_text(one, paths, cookie, lengths)),
+        )
+        for one in demands
+    ]
+    templates += [
+        MessageTemplate(
+            times=max(1, len(demands)),
+            program=program,
+            pid=True,
+            priorities=_USUAL,
+            text=written(_text(_ANY, paths, cookie if passes_json else None, lengths)),
+        )
+        for program in _PROGRAMS
+    ]
+    hosts = [one.host for one in demands if one.host] + [f"web-{each}" for each in range(1, 6)]
+    return TrafficSample(
+        messages=sum(one.times for one in templates),
+        mean_bytes=float(mean_bytes),
+        format="rfc3164",
+        hosts=dict.fromkeys(hosts, 1),
+        templates=tuple(templates),
+    )
+
+
+def _names(priorities: Priorities) -> dict[str, int] | None:
+    """Some of those that are asked for; None where any will do."""
+    if priorities == EVERY:
+        return None
+    usual = sorted(priorities, key=lambda one: (abs(one[0] - 3), abs(one[1] - 5)))
+    return {priority_name(8 * high + low): 1 for high, low in usual[:8]}
+
+
+def _ways_of(base: Base) -> Iterator[_Demand | None]:
+    rulesets = {of.key: of.body or () for _, of in reversed(base.of_kind("ruleset"))}
+    outside = tuple(one for one in base.block if not _is_ruleset(one))
+    for block in (outside, *rulesets.values()):
+        yield from _ways(block, rulesets)
+
+
+def _is_ruleset(one: Statement) -> bool:
+    return isinstance(one, ScriptObject) and one.kind == "ruleset"
+
+
+def _ways(block: Block, rulesets: dict[str, Block]) -> Iterator[_Demand | None]:
+    """What messages must be like to reach each engine action of a block; None for each statement
+    on the way, so that whoever asks can stop.  Calls in a row take no stack."""
+    waiting = [(iter(block), _ANY, frozenset[str]())]
+    while waiting:
+        statements, demand, called = waiting[-1]
+        one = next(statements, None)
+        if one is None:
+            waiting.pop()
+            continue
+        yield None
+        match one:
+            case ScriptObject(kind="action", type="omelasticsearch"):
+                yield demand
+            case If():
+                ways = [
+                    (iter(below), demand.with_also(also), called) for below, also in _blocks(one)
+                ]
+                waiting += reversed(ways)
+            case Foreach():
+                waiting.append((iter(one.body), demand, called))
+            case Call(target=str(target)) if target.lower() not in called:
+                name = target.lower()
+                waiting.append((iter(rulesets.get(name, ())), demand, called | {name}))
+
+
+def _blocks(one: If) -> Iterator[tuple[Block, _Demand]]:
+    """The blocks of an `if`, each with every demand that leads to it."""
+    for below, holds in ((one.then, True), (one.otherwise, False)):
+        for also in _alternatives(one.condition, holds=holds) if below else ():
+            yield below, also
+
+
+def _alternatives(condition: Expression, *, holds: bool) -> list[_Demand]:
+    """What makes a condition hold, or not: one of these is enough."""
+    word = condition.operator if isinstance(condition, Operation) else ""
+    if isinstance(condition, Operation) and word == "not":
+        return _alternatives(condition.operands[0], holds=not holds)
+    if isinstance(condition, Operation) and word in {"and", "or"}:
+        parts = [_alternatives(one, holds=holds) for one in condition.operands]
+        if (word == "or") is holds:
+            return [one for part in parts for one in part][:_MOST_ALTERNATIVES]
+        return [_all(each) for each in islice(product(*parts), _MOST_ALTERNATIVES)]
+    return _compared(condition, holds=holds)
+
+
+def _compared(condition: Expression, *, holds: bool) -> list[_Demand]:
+    """The same of a single comparison."""
+    test = test_of(condition)
+    if isinstance(test, frozenset):
+        return [_Demand(priorities=(test if holds else EVERY - test) or EVERY)]
+    if isinstance(test, TextTest) and test.negate is not holds:
+        return [_of_text(TextTest(test.property, test.operation, (one,))) for one in test.texts]
+    return [_ANY]
+
+
+def _all(demands: Iterable[_Demand]) -> _Demand:
+    whole = _ANY
+    for one in demands:
+        whole = whole.with_also(one)
+    return whole
+
+
+def _of_text(test: TextTest) -> _Demand:
+    """What passes a comparison with one text, where a text that is the whole of it does."""
+    (text,) = test.texts
+    if test.operation.removesuffix("_i") not in {"isequal", "startswith", "contains"}:
+        return _ANY
+    is_word = re.fullmatch(r"[!-~]{1,40}", text) is not None
+    names = _NAMES.get(test.property)
+    demand = _ANY
+    if test.property.startswith("$!"):
+        demand = _Demand(members=((test.property[2:], text),))
+    elif test.property in _OF_PROGRAM and is_word:
+        demand = _Demand(program=text.rstrip(":").partition("[")[0])
+    elif test.property in _OF_HOST and is_word:
+        is_part = test.operation.removesuffix("_i") != "isequal"
+        demand = _Demand(host=_whole_name(text) if is_part else text)
+    elif test.property in _OF_TEXT:
+        demand = _Demand(texts=(text,))
+    elif names is not None and text in names:
+        place = int(names is SEVERITIES)
+        code = names.index(text)
+        demand = _Demand(priorities=frozenset(one for one in EVERY if one[place] == code))
+    return demand
+
+
+def _whole_name(part: str) -> str:
+    """A name of a host with that part; rsyslogd takes none that ends with a hyphen."""
+    return f"{'' if part[0].isalnum() else 'web'}{part}{'' if part[-1].isalnum() else '1'}"
+
+
+def _members(base: Base) -> tuple[str, ...]:
+    """The paths of JSON members that the configuration names, and one for a text: without any,
+    messages would be short, and those with the same words alike."""
+    texts = [text for _, text in base.text]
+    found = (path.strip("!") for text in texts for path in _MEMBER.findall(text))
+    named = tuple(path for path in dict.fromkeys(found) if path not in _ALL_JSON)
+    has_text = any(not _TEXT_MEMBERS.isdisjoint(path.split("!")) for path in named)
+    return named if has_text or not named else (*named, _TEXT_MEMBER)
+
+
+def _cookie(base: Base) -> str | None:
+    """What stands before JSON that is parsed; None where none is."""
+    for one in every(base.block):
+        if isinstance(one, ScriptObject) and one.type == "mmjsonparse":
+            cookie = one.text("cookie")
+            return "@cee:" if cookie is None else cookie
+    return None
+
+
+def _passes_messages(base: Base) -> bool:
+    """Whether the document of an engine action is the message itself, or ends with it, which then
+    is JSON."""
+    templates = (base.template(one.text("template") or "") for _, one in base.engine_actions)
+    known = [one for one in templates if one is not None]
+    return any(whole_document(one) == "msg" or ends_with_message(one) for one in known)
+
+
+def _text(
+    demand: _Demand, paths: Sequence[str], cookie: str | None, lengths: tuple[int, ...]
+) -> tuple[Part, ...]:
+    """A text with what is demanded of it; JSON where that is parsed."""
+    rest = Blank("text", lengths)
+    said = " ".join(demand.texts)
+    if cookie is None:
+        return (f"{said} ", rest) if said else (rest,)
+    values: dict[str, object] = {}
+    blanks: dict[str, Part] = {}
+    given = dict(demand.members)
+    for path in dict.fromkeys((*paths, *given, *(["msg"] if said else []))):
+        *above, last = path.split("!")
+        section = values
+        for key in above:
+            below = section.setdefault(key, {})
+            section = below if isinstance(below, dict) else {}
+        mark = f"\x01{len(blanks)}\x01"
+        is_text = last in _TEXT_MEMBERS
+        if path in given:
+            section.setdefault(last, given[path])
+        elif said and last == "msg":
+            section.setdefault(last, f"{said} {mark}")
+            blanks[mark] = rest
+        else:
+            section.setdefault(last, mark)
+            blanks[mark] = rest if is_text else _VALUE
+    whole = f"{cookie} {json.dumps(values)}".lstrip()
+    pieces = re.split(r"(\\u0001\d+\\u0001)", whole)
+    return tuple(
+        blanks[json.loads(f'"{piece}"')] if piece.startswith("\\u0001") else piece
+        for piece in pieces
+        if piece
+    )
