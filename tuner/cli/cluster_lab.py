@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tuner.cli.options import EngineChoice
-from tuner.cli.place import Wanted, ceiling_in, facts_of, measuring_in, open_lab, pace_of, prepare
+from tuner.cli.place import Wanted, facts_of, open_lab, pace_of, prepare, trials_in
 from tuner.cluster.loads import RemoteLoads
 from tuner.cluster.messages import (
     QUESTIONS,
@@ -100,7 +100,7 @@ def _serve(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
         if span is not None:
             lab = replace(lab, address=span.address, loads=loads.here)
         REPLIES.say(Opened(facts_of(lab, profiles, request.allow), downloads_s))
-        measure = measuring_in(lab, profiles[0], pace)
+        trials = trials_in(lab, profiles[0], pace)
         while isinstance(question := questions.get(), RunTrial | MeasureCeiling):
             profile = profile_of(question.profile)
             if span is not None:
@@ -109,11 +109,14 @@ def _serve(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
                 # Runs with other load hosts than those before are no pair with them.
                 changed = loads.change()
                 if changed is None:
-                    outcome = measure(question.asked, profile, _tell)
+                    asked = question.asked
+                    outcome = trials.measured(
+                        profile, asked.plan, asked.per_second, asked.name, _tell
+                    )
                     changed = loads.change() if isinstance(outcome, Failure) else None
                 REPLIES.say(TrialEnded(outcome if changed is None else Lost(changed)))
             else:
-                REPLIES.say(CeilingFound(ceiling_in(lab, profile, pace, _tell)))
+                REPLIES.say(CeilingFound(trials.ceiling(profile, _tell)))
 
 
 @contextmanager

@@ -3,7 +3,7 @@ the cluster; what they are, and how a trial is measured in one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +16,6 @@ from tuner.engine.client import EngineClient
 from tuner.engine.owned import Owner, remove
 from tuner.engines.versions import distribution_for
 from tuner.errors import BadUsage, Refused
-from tuner.flood.schedule import fixed
 from tuner.flood.workload import remarks_on, require_traffic
 from tuner.host.allow import require_allowed
 from tuner.host.lock import measuring
@@ -29,14 +28,11 @@ from tuner.lab.distribution import provide
 from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, sink_lab
 from tuner.lab.leftovers import remove_left
 from tuner.lab.scratch import remove_abandoned, scratch
-from tuner.measure.ceiling import Ceiling, CeilingPlan, ceiling
 from tuner.measure.doubts import DISTURBED
 from tuner.measure.learning import learnt
 from tuner.measure.measurement import TrialPlan
-from tuner.measure.metrics import Result
-from tuner.measure.paced import Pacing, run_paced
-from tuner.measure.sustain import overload_plan
-from tuner.measure.trial import Survivor, Tell, run_trial
+from tuner.measure.place import LabTrials
+from tuner.measure.trial import Tell
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
 from tuner.render.artefacts import render
@@ -44,7 +40,7 @@ from tuner.render.fingerprint import fingerprint
 from tuner.render.templates import Templates
 from tuner.search.budget import NODE_PACE, SINK_PACE, Pace
 from tuner.search.farm import Farm, FarmOfOne, MeasuringPlace, Telling
-from tuner.search.study import Asked, Axis, Fingerprint, LabFacts
+from tuner.search.study import Axis, Fingerprint, LabFacts
 from tuner.space.knobs import knobs
 from tuner.validate.rsyslogd import require_bases_taken, require_omelasticsearch
 
@@ -186,10 +182,6 @@ def _attached(
         yield lab
 
 
-MeasureTrial = Callable[[Asked, Profile, Tell], Result]
-"""Measures a profile as was asked for, and tells of its stages."""
-
-
 @contextmanager
 def open_place(
     wanted: Wanted,
@@ -225,10 +217,14 @@ def place_of(
     lab: Lab, profiles: Sequence[Profile], allow: Sequence[str], pace: Pace, downloads_s: float
 ) -> MeasuringPlace:
     """A lab on this machine."""
-    measure = measuring_in(lab, profiles[0], pace)
+    trials = trials_in(lab, profiles[0], pace)
 
     def farm(telling: Telling) -> Farm:
-        return FarmOfOne(lambda asked, wanted: measure(asked, wanted, partial(telling, asked)))
+        return FarmOfOne(
+            lambda asked, profile: trials.measured(
+                profile, asked.plan, asked.per_second, asked.name, partial(telling, asked)
+            )
+        )
 
     def forget(run_id: str) -> None:
         owner = Owner(run_id)
@@ -239,9 +235,14 @@ def place_of(
         lab.owner.run_id,
         farm,
         forget,
-        lambda _, profile, tell: ceiling_in(lab, profile, pace, tell),
+        lambda _, profile, tell: trials.ceiling(profile, tell),
         downloads_s,
     )
+
+
+def trials_in(lab: Lab, written: Profile, pace: Pace) -> LabTrials:
+    """The trials of a lab whose engine gets warm at this pace."""
+    return LabTrials(lab, written, TrialPlan(pace.warm_up_s, pace.engine_warm_up_s))
 
 
 def facts_of(lab: Lab, profiles: Sequence[Profile], allow: Sequence[str]) -> LabFacts:
@@ -274,34 +275,3 @@ def facts_of(lab: Lab, profiles: Sequence[Profile], allow: Sequence[str]) -> Lab
         fixes_node=lab.engine.fixes_node,
         cores=cores() if lab.is_here else None,
     )
-
-
-def measuring_in(lab: Lab, written: Profile, pace: Pace) -> MeasureTrial:
-    """How a trial is measured in `lab`; an engine that had to be restarted gets warm first, with
-    the profile as `written`."""
-    survivor = Survivor(lab, written, TrialPlan(pace.warm_up_s, pace.engine_warm_up_s))
-
-    def measure(asked: Asked, profile: Profile, tell: Tell) -> Result:
-        def run(name: str, tell: Tell) -> Result:
-            if asked.per_second is None:
-                return run_trial(lab, profile, asked.plan, name, tell)
-            return run_paced(lab, profile, _pacing(asked.plan, asked.per_second), name, tell)
-
-        return survivor.measured(profile, run, f"t{asked.number + 1}", tell)
-
-    return measure
-
-
-def ceiling_in(lab: Lab, profile: Profile, pace: Pace, tell: Tell) -> Ceiling:
-    """What the engine of `lab` carries of the documents of `profile` without rsyslog, once it is
-    warm."""
-    restarted = lab.engine.run_with(profile) > 0
-    warm_up_s = pace.engine_warm_up_s if restarted else 0.0
-    return ceiling(lab, profile, tell, CeilingPlan(engine_warm_up_s=warm_up_s))
-
-
-def _pacing(plan: TrialPlan, per_second: float) -> Pacing:
-    if plan.overloads:
-        return overload_plan(per_second, plan.window_s).pacing
-    whole_s = plan.warm_up_s + plan.window_s
-    return Pacing(fixed(per_second), whole_s, plan.warm_up_s, whole_s)

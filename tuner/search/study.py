@@ -205,6 +205,11 @@ class Asked:
     repaired: bool = False
     machine: str = HERE
 
+    @property
+    def name(self) -> str:
+        """The trial's name in its lab, where a warm-up is -1."""
+        return f"t{self.number + 1}"
+
     def __str__(self) -> str:
         changes = ", ".join(f"{path} = {level_text(level)}" for path, level in self.changes)
         baseline = "with its repairs" if self.repaired else "as written"
