@@ -1,22 +1,17 @@
-"""What a lint rule is: a check under a decorator that says everything else about it.
+"""What a lint rule is: a check under a decorator that names its code and how grave a breach is.
 
-    @error(
-        "RT103",
-        why="rsyslog silently lowers the batch to the size of the queue.",
-        source="rsyslog runtime/queue.c, issue 374",
-        bad={"main_queue.dequeueBatchSize": 100_001},
-        good={"main_queue.dequeueBatchSize": 100_000},
-    )
+    @error("RT103")
     def batch_above_size(profile: Profile) -> Iterator[Complaint]: ...
 
-The examples are the rule's tests, and `rsyslog-tune explain RT103` shows them.  F numbers in texts
-are those of tuner/modules/findings.py.
+Why it is there, its source and its examples are one row of tuner/lint/codes.yaml: the examples are
+the rule's tests, and `rsyslog-tune explain RT103` shows them.  F numbers in texts are those of
+tuner/modules/findings.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
@@ -24,9 +19,7 @@ from typing import Generic, NamedTuple, TypeVar
 from tuner.errors import KeyPath, Severity
 
 S = TypeVar("S")
-
-# Settings by their paths in a profile, such as `outputs[logs].queue.size`; None removes one.
-Changes = Mapping[str, object]
+B = TypeVar("B")
 
 
 class Cure(NamedTuple):
@@ -58,42 +51,36 @@ class Rank(IntEnum):
 
 
 @dataclass(frozen=True)
-class About:
-    """All that is known of a rule beside its check, which it decorates.
+class Rule(Generic[S, B]):
+    """A check that yields breaches of a profile, of a section of it, or of a base."""
 
-    `bad`, laid over a small valid profile, breaks this rule and no other; `good`, laid over both,
-    fixes it, both with values as people write them. The complaint is about the first path of
-    `good`, or `at`.
-    """
-
-    severity: Severity
     code: str
-    _: KW_ONLY
-    why: str
-    source: str
-    bad: Changes
-    good: Changes
-    at: str | KeyPath = ""
-    rank: Rank = Rank.OTHER
-
-    def __call__(self, check: Callable[[S], Iterable[Complaint]]) -> Rule[S]:
-        """The rule that `check` makes."""
-        return Rule(self, check)
+    severity: Severity
+    rank: Rank
+    check: Callable[[S], Iterable[B]]
 
 
 @dataclass(frozen=True)
-class Rule(Generic[S]):
-    """A check of a profile, or of one section of it, with what is known about it."""
+class RuleCode:
+    """The code of a rule and how grave its breach is; decorates the check."""
 
-    about: About
-    check: Callable[[S], Iterable[Complaint]]
+    severity: Severity
+    rank: Rank
+    code: str
+
+    def __call__(self, check: Callable[[S], Iterable[B]]) -> Rule[S, B]:
+        """The rule that `check` makes."""
+        return Rule(self.code, self.severity, self.rank, check)
 
 
 # A breach makes the profile unusable.
-error = partial(About, Severity.ERROR)
+error = partial(RuleCode, Severity.ERROR, Rank.OTHER)
 # A breach deserves a second look.
-warning = partial(About, Severity.WARNING)
-# The same, because events are lost.
-loss = partial(About, Severity.WARNING, rank=Rank.LOSS)
-# The same, because a setting has no effect, or could do better.
-advice = partial(About, Severity.WARNING, rank=Rank.ADVICE)
+warning = partial(RuleCode, Severity.WARNING, Rank.OTHER)
+# A warning about events that are lost.
+loss = partial(RuleCode, Severity.WARNING, Rank.LOSS)
+# A warning about a setting that has no effect, or could do better.
+advice = partial(RuleCode, Severity.WARNING, Rank.ADVICE)
+# No event of an action of a base can arrive: rsyslogd runs so all the same, and only `validate`
+# refuses it.
+all_lost = partial(RuleCode, Severity.ERROR, Rank.ALL_LOST)

@@ -26,8 +26,8 @@ def test_an_explanation_is_a_few_sentences_with_a_source() -> None:
         assert 20 <= len(explanation.why) <= 260, explanation.code
         assert explanation.source, explanation.code
     for rule in RULES:
-        assert explain_code(rule.about.code).bad
-        assert explain_code(rule.about.code).good
+        assert explain_code(rule.code).bad
+        assert explain_code(rule.code).good
 
 
 def test_a_rule_shows_its_examples_as_lines_of_a_profile() -> None:

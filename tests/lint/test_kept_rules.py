@@ -15,12 +15,11 @@ import pytest
 
 from tests.lint.findings import with_changes
 from tuner.errors import BadProfile, TuneError
-from tuner.lint.kept_rule import BaseRule
-from tuner.lint.lint import BASE_RULES, RULES
+from tuner.lint.codes import code_row
+from tuner.lint.lint import BASE_RULES, RULES, BaseRule, ProfileRule
 from tuner.lint.load import LoadedProfile, load_profile
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
-from tuner.rule import Rule
 
 HEAD = """\
 module(load="omelasticsearch")
@@ -98,8 +97,9 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(("rule", "form"), EXAMPLES)
 def test_each_example_of_a_rule_about_a_base(rule: BaseRule, form: Form, tmp_path: Path) -> None:
+    row = code_row(rule.code)
     for number, (example, is_bad) in enumerate(
-        [*((one, True) for one in rule.bad), *((one, False) for one in rule.good)]
+        [*((text, True) for text in row["bad"]), *((text, False) for text in row["good"])]
     ):
         found = kept(tmp_path / str(number), form(f"{HEAD}{example}\n"))
         assert (rule.code in codes(found)) is is_bad, example
@@ -107,16 +107,17 @@ def test_each_example_of_a_rule_about_a_base(rule: BaseRule, form: Form, tmp_pat
 
 # What a profile says beside its base.
 BESIDE_A_BASE = ("release", "guardrails", "workload", "node", "search")
-RENDERED = [pytest.param(rule, id=rule.about.code) for rule in RULES]
+RENDERED = [pytest.param(rule, id=rule.code) for rule in RULES]
 
 
 @pytest.mark.parametrize("rule", RENDERED)
 def test_what_a_profile_does_right_is_right_in_a_configuration(
-    rule: Rule[Profile], tmp_path: Path
+    rule: ProfileRule, tmp_path: Path
 ) -> None:
     """None of the forms in which the good example can stand breaks the rule."""
+    row = code_row(rule.code)
     try:
-        data = with_changes({**rule.about.bad, **rule.about.good})
+        data = with_changes({**row["bad"], **row["good"]})
         profile = Profile.model_validate(data, by_alias=True, by_name=False)
         text = rsyslog_conf(profile)
     except (ValueError, TuneError):
@@ -128,4 +129,4 @@ def test_what_a_profile_does_right_is_right_in_a_configuration(
             found = kept(tmp_path / form.__name__, form(text), more)
         except BadProfile as bad:
             raise AssertionError(f"{form.__name__}: {bad}") from None
-        assert rule.about.code not in codes(found), form.__name__
+        assert rule.code not in codes(found), form.__name__

@@ -12,14 +12,14 @@ from tests.lint.findings import findings, with_changes
 from tests.profile.examples import SMALL, small
 from tests.shipped import EXAMPLES
 from tuner.lint.candidate import candidate
+from tuner.lint.codes import code_row
 from tuner.lint.knobs_check import Checker
-from tuner.lint.lint import RULES
+from tuner.lint.lint import RULES, ProfileRule
 from tuner.lint.load import load_profile, parse_profile
 from tuner.lint.repairs import Repair, every_change, repairs
 from tuner.modules.queue import Queue
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
-from tuner.rule import Rule
 from tuner.schema.parameter import Since
 from tuner.space.guarantees import GUARANTEES, opened
 from tuner.space.knobs import knobs
@@ -50,10 +50,12 @@ def codes(several: tuple[Repair, ...]) -> list[str]:
     return [one.code for one in several]
 
 
-def has_cure(rule: Rule[Profile]) -> bool:
+def has_cure(rule: ProfileRule) -> bool:
     """Whether the rule says how to repair its own bad example."""
     try:
-        profile = Profile.model_validate(with_changes(rule.about.bad), by_alias=True, by_name=False)
+        profile = Profile.model_validate(
+            with_changes(code_row(rule.code)["bad"]), by_alias=True, by_name=False
+        )
     except ValidationError:
         return False
     return any(complaint.cure is not None for complaint in rule.check(profile))
@@ -63,17 +65,17 @@ WITH_CURE = [rule for rule in RULES if has_cure(rule)]
 
 
 def test_these_rules_have_a_repair() -> None:
-    assert {rule.about.code for rule in WITH_CURE} == {
+    assert {rule.code for rule in WITH_CURE} == {
         "RT113", "RT114", "RT115", "RT121", "RT123", "RT134", "RT208", "RT209", "RT214", "RT233",
         "RT260", "RT261", "RT298",
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("rule", WITH_CURE, ids=lambda rule: rule.about.code)
-def test_the_repair_silences_its_rule_and_brings_no_finding(rule: Rule[Profile]) -> None:
-    several = repairs_with(rule.about.bad)
-    assert codes(several) == [rule.about.code]
-    assert findings(dict(rule.about.bad) | dict(every_change(several))) == set()
+@pytest.mark.parametrize("rule", WITH_CURE, ids=lambda rule: rule.code)
+def test_the_repair_silences_its_rule_and_brings_no_finding(rule: ProfileRule) -> None:
+    several = repairs_with(code_row(rule.code)["bad"])
+    assert codes(several) == [rule.code]
+    assert findings(dict(code_row(rule.code)["bad"]) | dict(every_change(several))) == set()
 
 
 def test_a_repair_says_what_is_lost_without_it() -> None:

@@ -5,26 +5,26 @@ from __future__ import annotations
 import pytest
 
 from tests.lint.findings import dotted, findings, with_changes
-from tuner.lint.lint import RULES
-from tuner.profile.model import Profile
+from tuner.lint.codes import code_row
+from tuner.lint.lint import RULES, ProfileRule
 from tuner.profile.paths import resolve_path
-from tuner.rule import Rule
 
-EXAMPLES = [pytest.param(rule, id=rule.about.code) for rule in RULES]
-
-
-@pytest.mark.parametrize("rule", EXAMPLES)
-def test_the_bad_example_breaks_this_rule_alone(rule: Rule[Profile]) -> None:
-    about = rule.about
-    at = about.at or next(iter(about.good))
-    path = resolve_path(with_changes(about.bad), at) if isinstance(at, str) else at
-    assert findings(about.bad) == {f"{about.severity.value} {about.code} {dotted(path)}"}
+EXAMPLES = [pytest.param(rule, id=rule.code) for rule in RULES]
 
 
 @pytest.mark.parametrize("rule", EXAMPLES)
-def test_the_good_example_mends_it(rule: Rule[Profile]) -> None:
-    reported = findings({**rule.about.bad, **rule.about.good})
-    assert not [finding for finding in reported if finding.split()[1:2] == [rule.about.code]]
+def test_the_bad_example_breaks_this_rule_alone(rule: ProfileRule) -> None:
+    row = code_row(rule.code)
+    at = row.get("at") or next(iter(row["good"]))
+    path = resolve_path(with_changes(row["bad"]), at) if isinstance(at, str) else tuple(at)
+    assert findings(row["bad"]) == {f"{rule.severity.value} {rule.code} {dotted(path)}"}
+
+
+@pytest.mark.parametrize("rule", EXAMPLES)
+def test_the_good_example_mends_it(rule: ProfileRule) -> None:
+    row = code_row(rule.code)
+    reported = findings({**row["bad"], **row["good"]})
+    assert not [finding for finding in reported if finding.split()[1:2] == [rule.code]]
 
 
 _QUEUE, _SETTINGS = "outputs[logs].queue", "outputs[logs].index.settings"
@@ -60,11 +60,10 @@ EDGES: list[tuple[str, str, object, object]] = [
 
 @pytest.mark.parametrize(("code", "path", "bad", "good"), EDGES)
 def test_a_limit_is_exact(code: str, path: str, bad: object, good: object) -> None:
-    (about,) = (rule.about for rule in RULES if rule.about.code == code)
-    broken, kept = ({**about.bad, path: value} for value in (bad, good))
+    broken, kept = ({**code_row(code)["bad"], path: value} for value in (bad, good))
     assert {one.split()[1] for one in findings(broken)} == {code}
     assert code not in {(one.split() * 2)[1] for one in findings(kept)}
 
 
 def test_codes_are_unique() -> None:
-    assert len({rule.about.code for rule in RULES}) == len(RULES)
+    assert len({rule.code for rule in RULES}) == len(RULES)

@@ -41,6 +41,6 @@ def test_packages_are_those_that_are_not_rsyslogs_own() -> None:
 
 
 def test_rules_stand_with_the_section_that_they_are_about() -> None:
-    codes = {rule.about.code: section.__name__ for section, rule in rules()}
+    codes = {rule.code: section.__name__ for section, rule in rules()}
     assert codes["RT225"] == "ImfileInput"
     assert codes["RT140"] == "Impstats"

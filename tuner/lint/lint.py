@@ -4,17 +4,16 @@ is legal, and how people are told."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
 from tuner.engines.release import Release
 from tuner.errors import KeyPath, Problem, Severity
-from tuner.lint.each import each
-from tuner.lint.each import inputs as each_input
-from tuner.lint.each import outputs as each_output
-from tuner.lint.kept_rule import AskedBase, BaseRule
+from tuner.lint import sections
 from tuner.lint.rules import (
+    base,
     delivery,
     disk,
     documents,
@@ -22,8 +21,6 @@ from tuner.lint.rules import (
     http,
     index,
     inputs,
-    kept_actions,
-    kept_documents,
     outputs,
     queues,
     releases,
@@ -35,6 +32,7 @@ from tuner.lint.rules import (
     transport,
 )
 from tuner.lint.rules.streams import steps_of
+from tuner.lint.sections import CheckedBase, Remark, for_each
 from tuner.modules.in_profile import InProfile
 from tuner.modules.registry import rules
 from tuner.profile.model import Profile, Tier
@@ -44,6 +42,9 @@ from tuner.script.script import OFF, QUEUE
 if TYPE_CHECKING:
     from tuner.profile.base import KeptBase
 
+ProfileRule = Rule[Profile, Complaint]
+BaseRule = Rule[CheckedBase, Remark]
+
 # Each topic is a module with rules; they are reported in this order, and from top to bottom,
 # those in the files of rsyslog modules last.
 _TOPICS = (
@@ -52,23 +53,26 @@ _TOPICS = (
 )  # fmt: skip
 
 
-def rules_of_modules() -> tuple[Rule[Profile], ...]:
-    """Those in the files of rsyslog modules, each as a rule about a profile."""
-    return tuple(_about_profile(module, rule) for module, rule in rules())
+def _rules_in(topic: ModuleType) -> Iterator[Rule[Any, Any]]:
+    return (rule for rule in vars(topic).values() if isinstance(rule, Rule))
 
 
-def _about_profile(module: type[BaseModel], rule: Rule[InProfile[BaseModel]]) -> Rule[Profile]:
-    @each(_sections)
+def _about_profile(
+    module: type[BaseModel], rule: Rule[InProfile[BaseModel], Complaint]
+) -> ProfileRule:
+    """A rule in the file of an rsyslog module as one about a profile."""
+
+    @for_each(_sections)
     def check(section: BaseModel, profile: Profile) -> Iterable[Complaint]:
         return rule.check(_in(profile, section)) if type(section) is module else ()
 
-    return Rule(rule.about, check)
+    return Rule(rule.code, rule.severity, rule.rank, check)
 
 
 def _sections(profile: Profile) -> Iterator[tuple[KeyPath, BaseModel]]:
-    yield from each_input(profile)
+    yield from sections.inputs(profile)
     yield from ((path, step) for path, _, step in steps_of(profile))
-    yield from each_output(profile)
+    yield from sections.outputs(profile)
     if profile.impstats is not None:
         yield ("impstats",), profile.impstats
 
@@ -83,10 +87,13 @@ def _in(profile: Profile, section: BaseModel) -> InProfile[BaseModel]:
     )
 
 
-RULES: tuple[Rule[Profile], ...] = (
-    *(rule for topic in _TOPICS for rule in vars(topic).values() if isinstance(rule, Rule)),
-    *rules_of_modules(),
+RULES: tuple[ProfileRule, ...] = (
+    *(rule for topic in _TOPICS for rule in _rules_in(topic)),
+    *(_about_profile(module, rule) for module, rule in rules()),
 )
+BASE_RULES: tuple[BaseRule, ...] = tuple(sorted(_rules_in(base), key=lambda rule: rule.code))
+"""Those about a configuration that a profile keeps, whose actions no section of a profile is."""
+SINGLE_REQUESTS = base.single_requests.code
 
 
 class Finding(NamedTuple):
@@ -106,17 +113,17 @@ def lint(profile: Profile) -> tuple[Finding, ...]:
 
 def errors_of(profile: Profile) -> list[Finding]:
     """The breaches for which a profile is refused."""
-    return [one for one in lint(profile) if one.severity is Severity.ERROR]
+    return [finding for finding in findings(profile) if finding.severity is Severity.ERROR]
 
 
 def findings(profile: Profile) -> Iterator[Finding]:
     """The breaches one by one, so that a caller can stop at the first; none about a setting that a
     base writes in a way that no profile has."""
     return (
-        Finding(one.path, one.message, rule.about.code, rule.about.severity, one.cure)
+        Finding(complaint.path, complaint.message, rule.code, rule.severity, complaint.cure)
         for rule in RULES
-        for one in rule.check(profile)
-        if not _is_said_otherwise(profile, one.path)
+        for complaint in rule.check(profile)
+        if not _is_said_otherwise(profile, complaint.path)
     )
 
 
@@ -134,28 +141,22 @@ def _is_said_otherwise(profile: Profile, path: KeyPath) -> bool:
     is_read = written is not None and bool(written.texts)
     if is_on and not (is_read and path[-1] in kept.view.section(path[:-1])):
         return True
-    found = kept.changed.objects.get(place[0])
-    queue = () if found is None else found.queue
-    return place[1].startswith(QUEUE) and not all(one.texts for one in queue)
+    script = kept.changed.objects.get(place[0])
+    queue = () if script is None else script.queue
+    return place[1].startswith(QUEUE) and not all(parameter.texts for parameter in queue)
 
 
-BASE_RULES: tuple[BaseRule, ...] = tuple(
-    sorted(
-        (
-            rule
-            for topic in (kept_actions, kept_documents)
-            for rule in vars(topic).values()
-            if isinstance(rule, BaseRule)
-        ),
-        key=lambda rule: rule.code,
-    )
-)
-"""Those about a configuration that a profile keeps, whose actions no section of a profile is."""
-SINGLE_REQUESTS = kept_documents.single_requests.code
+def warnings_of(kept: KeptBase, release: Release) -> Iterator[Problem]:
+    """What the rules say of a base, each with its place in the file as it is written."""
+    checked = CheckedBase(kept, release)
+    for rule in BASE_RULES:
+        for at, message in rule.check(checked):
+            yield Problem(at.file, at.line, at.column, message, rule.code, rule.severity)
+
 
 # Of a base either nothing arrives, or so slowly that nothing else matters.
 _RANKS = {
-    **{rule.about.code: rule.about.rank for rule in RULES},
+    **{rule.code: rule.rank for rule in RULES},
     **{rule.code: rule.rank for rule in BASE_RULES},
     **dict.fromkeys(("RT511", "RT512"), Rank.LOSS),
     **dict.fromkeys(("RT508", "RT509"), Rank.OTHER),
@@ -165,7 +166,7 @@ LATER_CODES = frozenset({"RT508", "RT509", "RT511", "RT512"})
 
 
 _MOST_PLACES = 20
-# What warnings are called of which not even the first is printed, by the lowest rank that is.
+# Names of warnings ranked below the lowest rank printed, by that rank.
 _BELOW = {
     Rank.LOSS: ("other warning", "other warnings"),
     Rank.OTHER: ("piece of advice", "pieces of advice"),
@@ -179,7 +180,7 @@ def summary(problems: Sequence[Problem], shown: Rank = Rank.OTHER) -> list[str]:
     for problem in sorted(problems, key=_rank):
         groups.setdefault((problem.file, problem.code), []).append(problem)
     folded = [code for (_, code), (first, *_) in groups.items() if _rank(first) > shown]
-    lines = [_told(ones) for (_, code), ones in groups.items() if code not in folded]
+    lines = [_line(group) for (_, code), group in groups.items() if code not in folded]
     return [*lines, *_folded(list(dict.fromkeys(folded)), shown)]
 
 
@@ -187,29 +188,21 @@ def _rank(problem: Problem) -> Rank:
     return _RANKS.get(problem.code, Rank.OTHER)
 
 
-def _told(ones: list[Problem]) -> str:
+def _line(problems: list[Problem]) -> str:
     """The first of one rule, and where else that is so."""
-    first, *others = ones
+    first, *others = problems
     if not others:
         return str(first)
-    places = ", ".join(f"{one.line}:{one.column}" for one in others[:_MOST_PLACES])
+    places = ", ".join(f"{other.line}:{other.column}" for other in others[:_MOST_PLACES])
     more = len(others) - _MOST_PLACES
     return f"{first} also at {places}{f' and {more:,} more places' if more > 0 else ''}"
 
 
 def _folded(codes: list[str], shown: Rank) -> Iterator[str]:
     if codes:
-        one, several = _BELOW[shown]
-        count = f"1 {one}" if len(codes) == 1 else f"{len(codes)} {several}"
+        singular, plural = _BELOW[shown]
+        count = f"1 {singular}" if len(codes) == 1 else f"{len(codes)} {plural}"
         yield (
             f"{count}: {', '.join(codes)}; rsyslog-tune validate --verbose shows "
             f"{'it' if len(codes) == 1 else 'them'}, rsyslog-tune explain {codes[0]} says why"
         )
-
-
-def warnings_of(kept: KeptBase, release: Release) -> Iterator[Problem]:
-    """What the rules say of a base, each with its place in the file as it is written."""
-    asked = AskedBase(kept, release)
-    for rule in BASE_RULES:
-        for at, message in rule.check(asked):
-            yield Problem(at.file, at.line, at.column, message, rule.code, rule.severity)

@@ -176,17 +176,7 @@ class ImfileInput(Input):
         return written if self.need_parse else "bare"
 
 
-_WORK = {"global.workDirectory": "/var/spool/rsyslog"}
-_FILE = {"type": "imfile", "file": "/var/log/app.log", "tag": "app:"}
-
-
-@warning(
-    "RT225",
-    why="With 0 the position in a file is saved only at a clean shutdown: a crash repeats it all.",
-    source="rsyslog plugins/imfile",
-    bad={**_WORK, "inputs": [{**_FILE, "persistStateInterval": 0}]},
-    good={"inputs[0].persistStateInterval": 1},
-)
+@warning("RT225")
 def _reads_again(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
     source = asked.section
     if source.persist_state_interval == 0 and not source.persist_state_after_submission:
@@ -197,16 +187,7 @@ def _reads_again(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
         )
 
 
-@error(
-    "RT226",
-    why="imfile saves its positions in the work directory; without one in the directory that "
-    "rsyslogd runs in, / for a service. A user other than root may not write there: then nothing "
-    "is saved, and all files are read again after every start.",
-    source="rsyslog plugins/imfile; seen on 8.2302 as root and as nobody",
-    bad={"inputs": [_FILE]},
-    good={"global.workDirectory": "/var/spool/rsyslog"},
-    at="inputs[0].file",
-)
+@error("RT226")
 def _forgets_its_place(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
     if asked.work_directory is None:
         yield Complaint(
@@ -217,29 +198,14 @@ def _forgets_its_place(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
         )
 
 
-@error(
-    "RT231",
-    why="imfile accepts one rule for where an event begins; rsyslogd refuses an input with "
-    "several.",
-    source="rsyslog plugins/imfile; seen on 8.2302",
-    bad={**_WORK, "inputs": [{**_FILE, "readMode": 1, "startmsg.regex": "^a"}]},
-    good={"inputs[0].readMode": 0},
-    at="inputs[0].startmsg.regex",
-)
+@error("RT231")
 def _two_ways_to_split(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
     given = [key for key, value in _joins(asked.section).items() if value]
     if len(given) > 1:
         yield Complaint((given[1],), f"{' and '.join(given)} exclude each other: keep one of them")
 
 
-@error(
-    "RT232",
-    why="The parameter is for polling only: imfile ignores it.",
-    source="rsyslog plugins/imfile; seen on 8.2302",
-    bad={**_WORK, "inputs": [{**_FILE, "maxLinesAtOnce": 100}]},
-    good={"inputs[0].mode": "polling"},
-    at="inputs[0].maxLinesAtOnce",
-)
+@error("RT232")
 def _only_when_polling(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
     """8.2302 ignores maxLinesAtOnce with a warning, pollingInterval without one."""
     source = asked.section

@@ -141,13 +141,7 @@ class Impstats(RsyslogSection):
     )
 
 
-@error(
-    "RT140",
-    why="impstats counts, but its counters are written nowhere: wasted CPU time.",
-    source="rsyslog plugins/impstats",
-    bad={"impstats": {"interval": 10}},
-    good={"impstats": {"interval": 10, "log.file": "/var/log/rsyslog/impstats.log"}},
-)
+@error("RT140")
 def _goes_nowhere(asked: InProfile[Impstats]) -> Iterator[Complaint]:
     if asked.section.stream is not None and not asked.section.log_syslog:
         yield Complaint((), "the stream gets no counters: add log.syslog: on")
@@ -159,15 +153,7 @@ def _goes_nowhere(asked: InProfile[Impstats]) -> Iterator[Complaint]:
         )
 
 
-@advice(
-    "RT141",
-    why="Counters that are events pass through the queues that they describe, and are missing "
-    "when they are needed.",
-    source="rsyslog's manual, impstats",
-    bad={"impstats": {"log.syslog": True}},
-    good={"impstats": {"log.file": "/var/log/rsyslog/impstats.log"}},
-    at="impstats.log.syslog",
-)
+@advice("RT141")
 def _counts_itself(asked: InProfile[Impstats]) -> Iterator[Complaint]:
     if asked.section.log_syslog and asked.section.stream is None:
         yield Complaint(
@@ -177,14 +163,7 @@ def _counts_itself(asked: InProfile[Impstats]) -> Iterator[Complaint]:
         )
 
 
-@advice(
-    "RT142",
-    why="Prometheus's rate() treats every drop of a counter as a restart, and adds what was "
-    "counted before.",
-    source="Prometheus' documentation, rate(); rsyslog's manual, impstats",
-    bad={"impstats": {"log.file": "/var/log/rsyslog/impstats.log", "resetCounters": True}},
-    good={"impstats.resetCounters": False},
-)
+@advice("RT142")
 def _starts_anew(asked: InProfile[Impstats]) -> Iterator[Complaint]:
     if asked.section.reset_counters:
         yield Complaint(
@@ -194,13 +173,7 @@ def _starts_anew(asked: InProfile[Impstats]) -> Iterator[Complaint]:
         )
 
 
-@error(
-    "RT143",
-    why="rsyslogd refuses a format that it does not know, and writes no counters at all.",
-    source="rsyslog plugins/impstats; its tags",
-    bad={"impstats": {"log.file": "/var/log/rsyslog/impstats.log", "format": "prometheus"}},
-    good={"impstats.format": "json"},
-)
+@error("RT143")
 def _format_too_new(asked: InProfile[Impstats]) -> Iterator[Complaint]:
     first = _FORMATS_SINCE.get(asked.section.format, 0)
     if asked.release.rsyslog_number < first:

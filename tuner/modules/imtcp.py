@@ -223,17 +223,7 @@ class ImtcpInput(Tcp):
 _POOL_IS_SOUND = 2508
 
 
-@warning(
-    "RT406",
-    why="The pool of workers that came with 8.2504 can handle a session twice or close it too "
-    "early.",
-    source="rsyslog 8.2508 ChangeLog; issues 5621 and 5623",
-    bad={
-        "release.rsyslog": f"8.{_POOL_IS_SOUND - 2}",
-        "inputs": [{"type": "imtcp", "port": 10514}],
-    },
-    good={"inputs[0].workerThreads": 1},
-)
+@warning("RT406")
 def _racing_pool(asked: InProfile[ImtcpInput]) -> Iterator[Complaint]:
     """rsyslog 8.2508's ChangeLog: the pool queued sessions twice and closed them too early."""
     races = _POOL_OF_EACH_SINCE <= asked.release.rsyslog_number < _POOL_IS_SOUND

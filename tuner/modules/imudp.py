@@ -86,17 +86,9 @@ class ImudpInput(Listener):
 
 # Linux gives a socket 212,992 bytes (net.core.rmem_default) unless it asks for more.
 _SMALL_BUFFER_BYTES = 212_992
-_UDP = {"type": "imudp", "port": 10514, "rcvbufSize": "4m"}
 
 
-@loss(
-    "RT221",
-    why="UDP has no flow control and no retransmission.",
-    source="RFC 5426, section 4",
-    bad={"inputs": [_UDP]},
-    good={"guardrails.tier": "relaxed"},
-    at="inputs[0].type",
-)
+@loss("RT221")
 def _loses(asked: InProfile[ImudpInput]) -> Iterator[Complaint]:
     if asked.durable:
         yield Complaint(
@@ -107,14 +99,7 @@ def _loses(asked: InProfile[ImudpInput]) -> Iterator[Complaint]:
         )
 
 
-@loss(
-    "RT222",
-    why="The kernel drops what its buffer cannot hold, and only the kernel counts it: 208 KiB last"
-    " for milliseconds.",
-    source="socket(7), rmem_default; rsyslog plugins/imudp",
-    bad={"guardrails.tier": "relaxed", "inputs": [{**_UDP, "rcvbufSize": "208k"}]},
-    good={"inputs[0].rcvbufSize": "209k"},
-)
+@loss("RT222")
 def _small_buffer(asked: InProfile[ImudpInput]) -> Iterator[Complaint]:
     """imudp.c: 0 leaves the size to the system."""
     if size_bytes(asked.section.rcvbuf_size or "0") <= _SMALL_BUFFER_BYTES:

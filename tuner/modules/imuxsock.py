@@ -214,15 +214,7 @@ class ImuxsockInput(Input):
         return "local" if own or (written == "rfc3164" and not self.parse_hostname) else written
 
 
-@warning(
-    "RT234",
-    why="rsyslogd removes whatever is at the path before it opens its socket. Where systemd runs, "
-    "/dev/log is a link to journald's socket: what local programs log no longer reaches the "
-    "journal.",
-    source="rsyslog plugins/imuxsock, openLogSocket; seen on 8.2302",
-    bad={"inputs": [{"type": "imuxsock", "socket": "/dev/log", "flowControl": True}]},
-    good={"inputs[0].socket": "/run/systemd/journal/syslog"},
-)
+@warning("RT234")
 def _takes_the_log_socket(asked: InProfile[ImuxsockInput]) -> Iterator[Complaint]:
     if asked.section.socket == "/dev/log":
         yield Complaint(

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from tuner.modules.in_profile import InProfile
-from tuner.modules.output import COMES_BACK, EXAMPLE_QUEUE, BuiltinTemplate, Level, Lines, Peers
+from tuner.modules.output import COMES_BACK, BuiltinTemplate, Level, Lines, Peers
 from tuner.modules.ratelimit import NamedLimit
 from tuner.modules.tcp import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
 from tuner.modules.tls import (
@@ -19,7 +19,7 @@ from tuner.modules.tls import (
     StreamDriverCrlFile,
     VerifyDepth,
 )
-from tuner.rule import Changes, Complaint, loss
+from tuner.rule import Complaint, loss
 from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import (
     AbsolutePath,
@@ -219,25 +219,7 @@ class OmfwdOutput(_Tls):
         return several | ({} if peers is None else {"streamDriverPermittedPeers": ",".join(peers)})
 
 
-# For examples: TCP to somewhere else.
-FWD: Changes = {
-    "name": "up",
-    "type": "omfwd",
-    "target": "up.example.org",
-    "port": 514,
-    "queue": EXAMPLE_QUEUE,
-}
-
-
-@loss(
-    "RT270",
-    why="A TCP sender learns that the connection broke, but not what arrived before; over UDP it "
-    "learns nothing. RELP acknowledges every event.",
-    source="rsyslog's manual, whitepapers/reliable_logging; RFC 5426",
-    bad={"outputs": [FWD]},
-    good={"guardrails.tier": "relaxed"},
-    at="outputs[up].protocol",
-)
+@loss("RT270")
 def _unacknowledged(asked: InProfile[OmfwdOutput]) -> Iterator[Complaint]:
     """Seen on 8.2302: a receiver that hung for half a second and died took 5,000 events of TCP with
     it, with resendLastMSGOnReconnect too; over RELP, none."""
@@ -254,13 +236,7 @@ def _unacknowledged(asked: InProfile[OmfwdOutput]) -> Iterator[Complaint]:
     )
 
 
-@loss(
-    "RT271",
-    why="A rate limit drops what exceeds it; rsyslog logs this only once.",
-    source="rsyslog runtime/ratelimit.c",
-    bad={"guardrails.tier": "relaxed", "outputs": [{**FWD, "rateLimit.interval": 5}]},
-    good={"outputs[up].rateLimit.interval": 0},
-)
+@loss("RT271")
 def _limited(asked: InProfile[OmfwdOutput]) -> Iterator[Complaint]:
     output = asked.section
     if output.rate_limit_interval:

@@ -10,11 +10,10 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from tuner.modules.field import DocumentField, FieldType
-from tuner.modules.output import EXAMPLE_QUEUE, Lines
+from tuner.modules.output import Lines
 from tuner.modules.ratelimit import NamedLimit
 from tuner.modules.secrets import Auth, HttpTls, SecretRef
 from tuner.modules.text_source import EVERYTHING, NamingProperty
-from tuner.rule import Changes
 from tuner.schema.parameter import Doc, OfProfile, parameter
 from tuner.schema.scalars import (
     Address,
@@ -354,16 +353,3 @@ class OmhttpOutput(Lines):
             if codes is not None:
                 made[key] = tuple(map(str, codes))
         return made
-
-
-# For examples: a server elsewhere, of which no rule complains.
-HTTP: Changes = {
-    "name": "up",
-    "type": "omhttp",
-    "server": ["https://up.example.org:443"],
-    "batch": True,
-    "batch.maxsize": 500,
-    "errorfile": "/var/log/rsyslog/up-errors.json",
-    "document": "ecs",
-    "queue": EXAMPLE_QUEUE,
-}

@@ -9,10 +9,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tuner.modules.in_profile import InProfile
-from tuner.modules.output import COMES_BACK, EXAMPLE_QUEUE, BuiltinTemplate, Lines, Peers
+from tuner.modules.output import COMES_BACK, BuiltinTemplate, Lines, Peers
 from tuner.modules.tcp import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
 from tuner.modules.tls import Priorities, RelpLibrary
-from tuner.rule import Changes, Complaint, advice
+from tuner.rule import Complaint, advice
 from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import AbsolutePath, Address, NonNegative, Port, Positive, Switch
 
@@ -100,25 +100,9 @@ class OmrelpOutput(Lines):
 _RELP_WINDOW = 128
 _WINDOWS_PER_SECOND = 5
 _WIDE_WINDOW = 1000
-# For examples: RELP to somewhere else.
-RELP: Changes = {
-    "name": "up",
-    "type": "omrelp",
-    "target": "up.example.org",
-    "port": 2514,
-    "queue": EXAMPLE_QUEUE,
-    "windowSize": 5000,
-}
 
 
-@advice(
-    "RT277",
-    why="A full window costs up to 0.2 s, probably because the kernel delays acknowledgements: 660"
-    " events a second with 128, 135,000 with 5000.",
-    source="librelp; seen on 8.2302 over loopback",
-    bad={"outputs": [{**RELP, "windowSize": _WIDE_WINDOW - 1}]},
-    good={"outputs[up].windowSize": _WIDE_WINDOW},
-)
+@advice("RT277")
 def _small_window(asked: InProfile[OmrelpOutput]) -> Iterator[Complaint]:
     """Seen over loopback with 8.2302, events a second by windowSize: 128: 660, 300: 1,440, 1000:
     21,600, 5000: 135,000.  It looks as if a full window waits for the kernel's delayed

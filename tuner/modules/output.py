@@ -12,7 +12,6 @@ from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.modules.ratelimit import RateLimitName
 from tuner.modules.secrets import SecretRef
 from tuner.modules.text_source import TextSource
-from tuner.rule import Changes
 from tuner.schema.parameter import Doc, OfProfile, parameter
 from tuner.schema.scalars import AbsolutePath, Name, Peer, Positive, Switch
 from tuner.schema.section import RsyslogSection
@@ -28,15 +27,6 @@ BuiltinTemplate = Literal[
 ]
 
 COMES_BACK = "Its port must not be an input of this profile: events would come back forever."
-
-# For examples of rules: a queue that no rule complains of.
-EXAMPLE_QUEUE: Changes = {
-    "type": "LinkedList",
-    "size": 50_000,
-    "dequeueBatchSize": 500,
-    "timeoutEnqueue": 86_400_000,
-    "timeoutShutdown": 10_000,
-}
 
 
 class Output(RsyslogSection):

@@ -29,7 +29,7 @@ from tuner.modules.omrelp import OmrelpOutput
 from tuner.modules.output import Output
 from tuner.modules.parsing import CsvParse, KvParse
 from tuner.modules.step import ParseStep, SetStep, StreamStep, UnsetStep
-from tuner.rule import Rule
+from tuner.rule import Complaint, Rule
 from tuner.schema.section import OneOf
 
 AnyInput = Annotated[
@@ -86,7 +86,7 @@ def name_of(module: type[Input | Output | StreamStep]) -> str:
     return str(get_args(module.model_fields["type"].annotation)[0])
 
 
-def rules() -> Iterator[tuple[type[BaseModel], Rule[InProfile[BaseModel]]]]:
+def rules() -> Iterator[tuple[type[BaseModel], Rule[InProfile[BaseModel], Complaint]]]:
     """Each rule that stands in the file of a module, with the section that it is about."""
     for section in (*MODULES, Impstats):
         for value in vars(sys.modules[section.__module__]).values():

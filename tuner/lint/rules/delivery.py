@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.each import action_queues, each, engine_outputs, every_queue, where_durable
 from tuner.lint.rules.transport import of_each_item, remote_servers
+from tuner.lint.sections import action_queues, engine_outputs, every_queue, for_each, where_durable
 from tuner.lint.waiting import waiting_queue
 from tuner.modules.imuxsock import ImuxsockInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -20,16 +20,8 @@ _HASTY_MS = 1000
 _LEAST = 100
 
 
-@loss(
-    "RT113",
-    why="F9: a full queue makes what feeds it wait for timeoutEnqueue, 2 s by default, and then "
-    "drops one message, again and again. lightDelayMark keeps a queue that inputs fill from "
-    "filling up, but not its disk.",
-    source="rsyslog runtime/queue.c, doEnqSingleObj",
-    bad={"outputs[logs].queue.timeoutEnqueue": 2000},
-    good={"outputs[logs].queue.timeoutEnqueue": ROOM_AWAITED_MS},
-)
-@each(where_durable(every_queue))
+@loss("RT113")
+@for_each(where_durable(every_queue))
 def _impatient_enqueue(queue: PlacedQueue, profile: Profile) -> Iterator[Complaint]:
     """A full queue that makes the threads of imuxsock wait can stop the whole machine: that is for
     its administrator to decide."""
@@ -62,15 +54,8 @@ def _fills_up(queue: PlacedQueue) -> bool:
     return not queue.is_direct and (unslowed or resolved.filename is not None)
 
 
-@error(
-    "RT114",
-    why="discardSeverity makes a queue drop messages on purpose, while the guardrails promise that"
-    " none is lost.",
-    source="rsyslog runtime/queue.c",
-    bad={"main_queue.discardSeverity": 7},
-    good={"main_queue.discardSeverity": 8},
-)
-@each(every_queue)
+@error("RT114")
+@for_each(every_queue)
 def _discards(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     severity = queue.resolved.discard_severity
     if severity is not None and severity < 8:
@@ -82,15 +67,8 @@ def _discards(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@loss(
-    "RT115",
-    why="A queue of an output has 10 ms by default to empty itself when rsyslog stops, any other "
-    "1500, and discards the rest unless it has files.",
-    source="rsyslog runtime/queue.c, timeoutShutdown",
-    bad={"outputs[logs].queue.timeoutShutdown": 10},
-    good={"outputs[logs].queue.timeoutShutdown": EMPTIED_IN_MS},
-)
-@each(where_durable(every_queue))
+@loss("RT115")
+@for_each(where_durable(every_queue))
 def _hasty_shutdown(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     timeout = queue.resolved.timeout_shutdown or 0
     saves = queue.resolved.is_on_disk or queue.resolved.save_on_shutdown
@@ -106,15 +84,8 @@ def _hasty_shutdown(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@error(
-    "RT123",
-    why="samplingInterval keeps one message of N and drops the others, while the guardrails "
-    "promise that none is lost.",
-    source="rsyslog runtime/queue.c",
-    bad={"main_queue.samplingInterval": 2},
-    good={"main_queue.samplingInterval": 1},
-)
-@each(every_queue)
+@error("RT123")
+@for_each(every_queue)
 def _samples(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     every = queue.resolved.sampling_interval or 0
     if every > 1:
@@ -126,15 +97,8 @@ def _samples(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@loss(
-    "RT124",
-    why="Outside its hours a queue accepts events and delivers none; what it cannot hold is "
-    "dropped.",
-    source="rsyslog runtime/queue.c, GetDeqtTime",
-    bad={"main_queue.dequeueTimeEnd": 20},
-    good={"main_queue.dequeueTimeEnd": 25},
-)
-@each(every_queue)
+@loss("RT124")
+@for_each(every_queue)
 def _never_works(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     """queue.c: without dequeueTimeEnd, or with 25, a queue works all day."""
     begin, end = queue.resolved.dequeue_time_begin, queue.resolved.dequeue_time_end
@@ -151,15 +115,8 @@ def _never_works(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@warning(
-    "RT125",
-    why="An action queue that slows down what feeds it blocks the main queue's workers, and with "
-    "them every other output. rsyslog's manual strongly recommends off.",
-    source="rsyslog's manual, rainerscript/queue_parameters",
-    bad={"outputs[logs].queue.takeFlowCtlFromMsg": True},
-    good={"outputs[logs].queue.takeFlowCtlFromMsg": False},
-)
-@each(action_queues, "takeFlowCtlFromMsg")
+@warning("RT125")
+@for_each(action_queues, "takeFlowCtlFromMsg")
 def _waits_for_itself(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     if queue.resolved.take_flow_ctl_from_msg:
         yield (
@@ -168,21 +125,8 @@ def _waits_for_itself(queue: PlacedQueue, _: Profile) -> Iterator[str]:
         )
 
 
-@error(
-    "RT126",
-    why=f"rsyslog warns below {_LEAST} messages that its marks may not work, but rsyslogd -N1 "
-    "does not show it.",
-    source="rsyslog runtime/queue.c",
-    bad={
-        "outputs[logs].queue.size": 50,
-        "outputs[logs].queue.lowWatermark": 2,
-        "outputs[logs].queue.dequeueBatchSize": 10,
-        "main_queue.dequeueBatchSize": 10,
-        "outputs[logs].queue.workerThreadMinimumMessages": 10,
-    },
-    good={"outputs[logs].queue.size": 1000},
-)
-@each(action_queues, "size")
+@error("RT126")
+@for_each(action_queues, "size")
 def _tiny(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     if not queue.is_direct and queue.size < _LEAST:
         yield (
@@ -203,20 +147,8 @@ _NEEDS = (
 )
 
 
-@loss(
-    "RT240",
-    why="Without retryfailures every release of rsyslog drops the documents that the engine "
-    "refuses inside a bulk. The ids that it sets also prevent duplicates after a proxy's 5xx "
-    "page (F2).",
-    source="rsyslog plugins/omelasticsearch; seen on 8.2302",
-    bad={
-        "release.rsyslog": "8.2606",
-        "outputs[logs].servers": ["https://es.example:9200"],
-        "outputs[logs].errorfile": "/var/log/rsyslog/errors.json",
-    },
-    good={"outputs[logs].retryfailures": {"file": "/var/log/rsyslog/rejected.json"}},
-)
-@each(where_durable(engine_outputs), "retryfailures")
+@loss("RT240")
+@for_each(where_durable(engine_outputs), "retryfailures")
 def _refusals_lost(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     if output.retryfailures is None and remote_servers(output):
         how = "retryfailures: {file: /var/log/rsyslog/rejected.json}"
@@ -229,17 +161,8 @@ def _refusals_lost(output: OmelasticsearchOutput, profile: Profile) -> Iterator[
         )
 
 
-@error(
-    "RT241",
-    why="rsyslog decides by the error of each item which documents to retry.",
-    source="rsyslog's manual, omelasticsearch: How Retries Are Handled",
-    bad={
-        "outputs[logs].retryfailures.file": "/var/log/rsyslog/rejected.json",
-        "outputs[logs].filter_path": ["errors", "items.*.status"],
-    },
-    good={"outputs[logs].filter_path": ["errors", "items.*.status", "items.*.error"]},
-)
-@each(engine_outputs, "filter_path")
+@error("RT241")
+@for_each(engine_outputs, "filter_path")
 def _reasons_filtered(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     kept = set(output.filter_path or ())
     reasons = of_each_item(output, "error")
@@ -250,17 +173,8 @@ def _reasons_filtered(output: OmelasticsearchOutput, _: Profile) -> Iterator[str
         )
 
 
-@error(
-    "RT242",
-    why="index overwrites a document of the same id, and a data stream refuses it.",
-    source="Elasticsearch, bulk API",
-    bad={
-        "outputs[logs].retryfailures.file": "/var/log/rsyslog/rejected.json",
-        "outputs[logs].writeoperation": "index",
-    },
-    good={"outputs[logs].writeoperation": "create"},
-)
-@each(engine_outputs, "writeoperation")
+@error("RT242")
+@for_each(engine_outputs, "writeoperation")
 def _overwrites(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     if output.writeoperation == "index" and output.creates:
         what = "retryfailures" if output.retryfailures is not None else "a data stream"
@@ -270,36 +184,15 @@ def _overwrites(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@error(
-    "RT243",
-    why="rsyslogd refuses the action.",
-    source="rsyslog plugins/omelasticsearch",
-    bad={
-        "release.rsyslog": "8.2512",
-        "outputs[logs].auth": {"uid": "shipper", "pwd": {"env": "ES_PWD"}},
-        "outputs[logs].apikey": {"env": "ES_KEY"},
-    },
-    good={"outputs[logs].apikey": None},
-)
-@each(engine_outputs, "apikey")
+@error("RT243")
+@for_each(engine_outputs, "apikey")
 def _two_credentials(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     if output.auth is not None and output.apikey is not None:
         yield ("rsyslog refuses an API key beside uid and pwd: remove one of apikey and auth")
 
 
-@warning(
-    "RT244",
-    why="Without a certificate check TLS protects against eavesdropping, but not against "
-    "somebody who poses as the engine.",
-    source="libcurl, CURLOPT_SSL_VERIFYPEER",
-    bad={
-        "outputs[logs].servers": ["https://127.0.0.1:9200"],
-        "outputs[logs].tls.skipverifyhost": True,
-    },
-    good={"outputs[logs].tls.skipverifyhost": False},
-    at="outputs[logs].tls",
-)
-@each(engine_outputs, "tls")
+@warning("RT244")
+@for_each(engine_outputs, "tls")
 def _trusts_anyone(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     if output.tls is not None and (output.tls.allowunsignedcerts or output.tls.skipverifyhost):
         yield (
@@ -308,15 +201,8 @@ def _trusts_anyone(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@error(
-    "RT245",
-    why="rsyslog accepts the parameter and ignores it.",
-    source="rsyslog plugins/omelasticsearch",
-    bad={"outputs[logs].erroronly": True},
-    good={"outputs[logs].errorfile": "/var/log/rsyslog/errors.json"},
-    at="outputs[logs].erroronly",
-)
-@each(engine_outputs)
+@error("RT245")
+@for_each(engine_outputs)
 def _without_effect(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
     written = output.model_dump(by_alias=True, exclude_none=True)
     for key, needed in _NEEDS:
@@ -324,15 +210,8 @@ def _without_effect(output: OmelasticsearchOutput, _: Profile) -> Iterator[Compl
             yield Complaint((key,), f"{key} has no effect without {needed}: add it")
 
 
-@error(
-    "RT246",
-    why="The name of the pipeline is read from a property of the event, and events have no such "
-    "property.",
-    source="rsyslog's manual, configuration/properties",
-    bad={"outputs[logs].dynPipelineName": True, "outputs[logs].pipelineName": "syslog"},
-    good={"outputs[logs].pipelineName": "programname"},
-)
-@each(engine_outputs, "pipelineName")
+@error("RT246")
+@for_each(engine_outputs, "pipelineName")
 def _unknown_property(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     """In a base the name is that of a template, which says the property."""
     known = {None, *_NAMES}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.each import each, every_queue, queues_with_files, where_durable
+from tuner.lint.sections import every_queue, for_each, queues_with_files, where_durable
 from tuner.lint.waiting import spools
 from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imrelp import ImrelpInput
@@ -16,31 +16,9 @@ from tuner.profile.placement import PlacedQueue, entry_queue, file_names, queues
 from tuner.rule import Complaint, Cure, advice, error, loss, warning
 from tuner.schema.units import size_bytes
 
-_FILES = {
-    "outputs[logs].queue.filename": "logs",
-    "outputs[logs].queue.spoolDirectory": "/var/spool/rsyslog",
-    "outputs[logs].queue.maxDiskSpace": "1g",
-}
-_DISK = {"outputs[logs].queue.type": "Disk", **_FILES}
-_ASSISTED = {
-    "filename": "logs",
-    "spoolDirectory": "/var/spool/rsyslog",
-    "maxDiskSpace": "1g",
-    "size": 100_000,
-    "lightDelayMark": 0,
-    "timeoutEnqueue": ROOM_AWAITED_MS,
-}
 
-
-@warning(
-    "RT117",
-    why="rsyslog's default is no limit: a long outage fills the file system, for every other "
-    "program too.",
-    source="rsyslog runtime/queue.c, maxDiskSpace",
-    bad={**_FILES, "outputs[logs].queue.maxDiskSpace": "0"},
-    good={"outputs[logs].queue.maxDiskSpace": "1g"},
-)
-@each(queues_with_files, "maxDiskSpace")
+@warning("RT117")
+@for_each(queues_with_files, "maxDiskSpace")
 def _fills_the_disk(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     if size_bytes((queue.resolved.max_disk_space or "0").lower()) == 0:
         yield (
@@ -50,14 +28,7 @@ def _fills_the_disk(queue: PlacedQueue, _: Profile) -> Iterator[str]:
         )
 
 
-@advice(
-    "RT118",
-    why="Above lightDelayMark each message of a TCP or RELP sender waits for up to a second, so "
-    "the queue hardly grows and never reaches the mark at which it writes to disk.",
-    source="rsyslog issue 1778, pull request 3642",
-    bad={"main_queue": {**_ASSISTED, "lightDelayMark": 70_000}},
-    good={"main_queue.lightDelayMark": 0},
-)
+@advice("RT118")
 def _waits_before_the_disk(profile: Profile) -> Iterator[Complaint]:
     queue = entry_queue(profile)
     light, high = queue.resolved.light_delay_mark or 0, queue.resolved.high_watermark or 0
@@ -77,19 +48,8 @@ def _is_slowed(source: Input) -> bool:
     return source.flow_control not in {False, "none", "full"}
 
 
-@advice(
-    "RT119",
-    why="Below 60 % of the size rsyslog logs a warning, which rsyslogd -N1 does not show: events "
-    "go to the slow disk while most of the memory stays unused.",
-    source="rsyslog runtime/queue.c, qqueueCorrectParams",
-    bad={
-        **_FILES,
-        "outputs[logs].queue.highWatermark": 25_000,
-        "outputs[logs].queue.lowWatermark": 20_000,
-    },
-    good={"outputs[logs].queue.highWatermark": 45_000},
-)
-@each(queues_with_files, "highWatermark")
+@advice("RT119")
+@for_each(queues_with_files, "highWatermark")
 def _early_to_disk(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     mark, least = queue.resolved.high_watermark or 0, queue.size // 100 * 60
     if queue.resolved.is_disk_assisted and 2 <= mark < least:
@@ -99,16 +59,8 @@ def _early_to_disk(queue: PlacedQueue, _: Profile) -> Iterator[str]:
         )
 
 
-@advice(
-    "RT120",
-    why="A Disk queue is a sequence of files, and only one worker reads them; several read those "
-    "of segmentedDisk.",
-    source="rsyslog runtime/queue.c; Elastic consulting, 2019 "
-    "(examples/experiments/p5-disk-queues.yaml)",
-    bad={**_DISK, "outputs[logs].queue.checkpointInterval": 1000},
-    good={"outputs[logs].queue.workerThreads": 1},
-)
-@each(queues_with_files, "workerThreads")
+@advice("RT120")
+@for_each(queues_with_files, "workerThreads")
 def _one_worker(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     if queue.resolved.type is QueueType.DISK and queue.workers > 1:
         yield (
@@ -117,15 +69,8 @@ def _one_worker(queue: PlacedQueue, _: Profile) -> Iterator[str]:
         )
 
 
-@loss(
-    "RT121",
-    why="The position in the files is saved only at each new file and at shutdown. After a "
-    "crash, events read or written since then are duplicated or lost.",
-    source="rsyslog runtime/queue.c, checkpointInterval",
-    bad={**_DISK, "outputs[logs].queue.workerThreads": 1},
-    good={"outputs[logs].queue.checkpointInterval": 1000},
-)
-@each(where_durable(queues_with_files))
+@loss("RT121")
+@for_each(where_durable(queues_with_files))
 def _place_unknown(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     if queue.resolved.is_on_disk and not queue.resolved.checkpoint_interval:
         old = queue.resolved.type is QueueType.DISK
@@ -141,18 +86,8 @@ def _place_unknown(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@loss(
-    "RT134",
-    why="A disk-assisted queue writes to disk above highWatermark, 90 % of its size by default. "
-    "Events in flight count for its size but not for the mark: with a target that is away, a queue "
-    "of less than ten batches is full before, and its files stay empty.",
-    source="rsyslog runtime/queue.c, qqueueAdviseMaxWorkers; seen on 8.2302: with 128 in flight a "
-    "queue of 1000 writes to disk at a mark of 872, and never at 873; one of 1200 never, of 1300 "
-    "always",
-    bad={**_FILES, "outputs[logs].queue": {**_ASSISTED, "type": "LinkedList", "size": 1200}},
-    good={"outputs[logs].queue.size": 1300},
-)
-@each(every_queue)
+@loss("RT134")
+@for_each(every_queue)
 def _never_on_disk(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     """One worker with a full batch is enough; whether all have one depends on the traffic."""
     mark, held = queue.resolved.high_watermark or 0, queue.workers * queue.batch
@@ -175,16 +110,8 @@ def _never_on_disk(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     )
 
 
-@error(
-    "RT109",
-    why="A queue needs both a name and a folder for its files: without them a Disk queue becomes "
-    "a LinkedList, and a disk-assisted one stays in memory.",
-    source="rsyslog runtime/queue.c",
-    bad={"outputs[logs].queue.filename": "logs", "outputs[logs].queue.maxDiskSpace": "1g"},
-    good={"outputs[logs].queue.spoolDirectory": "/var/spool/rsyslog"},
-    at="outputs[logs].queue.filename",
-)
-@each(every_queue)
+@error("RT109")
+@for_each(every_queue)
 def _disk_files(queue: PlacedQueue, profile: Profile) -> Iterator[Complaint]:
     resolved = queue.resolved
     if resolved.filename is None and resolved.type in DISK_TYPES:
@@ -212,14 +139,7 @@ def _disk_files(queue: PlacedQueue, profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@error(
-    "RT110",
-    why="Two queues with the same files would read each other's events; rsyslogd refuses the "
-    "second.",
-    source="rsyslog runtime/queue.c",
-    bad={"main_queue": _ASSISTED, **_FILES},
-    good={"outputs[logs].queue.filename": "logs-action"},
-)
+@error("RT110")
 def _same_files(profile: Profile) -> Iterator[Complaint]:
     files_in_use: set[tuple[str | None, str]] = set()
     for queue in queues(profile):
@@ -232,21 +152,8 @@ def _same_files(profile: Profile) -> Iterator[Complaint]:
             files_in_use.add(files)
 
 
-@error(
-    "RT127",
-    why="rsyslogd says in its log that it ignores or refuses such a value, and does not take the "
-    "configuration for a clean one.",
-    source="rsyslog runtime/queue.c, qqueueApplyCnfParam; seen on 8.2610",
-    bad={
-        "release.rsyslog": f"8.{SEGMENTED_SINCE}",
-        **_DISK,
-        "outputs[logs].queue.workerThreads": 1,
-        "outputs[logs].queue.checkpointInterval": 1000,
-        "outputs[logs].queue.diskQueueType": "disk",
-    },
-    good={"outputs[logs].queue.diskQueueType": None},
-)
-@each(queues_with_files)
+@error("RT127")
+@for_each(queues_with_files)
 def _layout_without_effect(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     resolved, layout = queue.resolved, queue.resolved.disk_queue_type
     of_assisted = {
@@ -282,16 +189,8 @@ def _layout_without_effect(queue: PlacedQueue, _: Profile) -> Iterator[Complaint
         )
 
 
-@warning(
-    "RT128",
-    why=f"Since 8.{SEGMENTED_SINCE} a disk-assisted queue without files takes the segmented "
-    "layout, which no older rsyslogd reads: after a downgrade to 8.2504, 8.2302 or 8.2102 nothing "
-    "of 20,000 events on disk was delivered, and no message said so.",
-    source="rsyslog runtime/queue_da.c; seen on 8.2610",
-    bad={"release.rsyslog": f"8.{SEGMENTED_SINCE}", **_FILES},
-    good={"outputs[logs].queue.diskQueueType": "disk"},
-)
-@each(queues_with_files, "diskQueueType")
+@warning("RT128")
+@for_each(queues_with_files, "diskQueueType")
 def _lost_in_a_downgrade(queue: PlacedQueue, profile: Profile) -> Iterator[str]:
     is_new = profile.release.rsyslog_number >= SEGMENTED_SINCE
     if is_new and queue.resolved.is_disk_assisted and queue.resolved.disk_queue_type is None:

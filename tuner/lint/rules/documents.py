@@ -7,8 +7,8 @@ from itertools import combinations
 
 from tuner.engines.index import MappingStyle
 from tuner.errors import KeyPath
-from tuner.lint.each import Placed, each, engine_outputs
 from tuner.lint.rules.streams import gives_json, steps_of, variable_fault
+from tuner.lint.sections import Placed, engine_outputs, for_each
 from tuner.modules.field import DocumentField, FieldType, Preset, merges
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -36,17 +36,7 @@ def _documents(profile: Profile) -> Iterator[Placed[tuple[DocumentField, ...]]]:
     return ((("outputs", number, "document"), fields_of(output)) for number, output in every)
 
 
-@error(
-    "RT309",
-    why="Nothing provides the field's source, so the field would always be empty.",
-    source="rsyslog-tune's own: docs/profiles.md",
-    bad={
-        "parse": {"format": "csv", "columns": ["host"]},
-        "outputs[logs].document": [{"column": "app", "name": "app"}],
-    },
-    good={"parse.columns": ["host", "app"]},
-    at="outputs[logs].document[0].column",
-)
+@error("RT309")
 def _sources(profile: Profile) -> Iterator[Complaint]:
     for path, name, source in _texts(profile):
         for key, value in _parsed(source):
@@ -105,14 +95,7 @@ def _fault(key: str, value: str, stream: Stream) -> str | None:
     return None
 
 
-@error(
-    "RT310",
-    why="If two columns share a name, only one of them can be read.",
-    source="rsyslog-tune's own: docs/profiles.md",
-    bad={"parse": {"format": "csv", "columns": ["host", "host"]}},
-    good={"parse.columns": ["host", "app"]},
-    at="parse.columns[1]",
-)
+@error("RT310")
 def _columns_twice(profile: Profile) -> Iterator[Complaint]:
     own: list[tuple[KeyPath, Parse | None]] = [(("parse",), profile.parse)]
     own += [(("streams", name, "parse"), one.parse) for name, one in profile.streams.items()]
@@ -123,19 +106,8 @@ def _columns_twice(profile: Profile) -> Iterator[Complaint]:
                 yield Complaint((*path, "columns", i), f"two columns are called {name}: rename one")
 
 
-@error(
-    "RT304",
-    why="JSON with the same name twice is read in different ways by different programs.",
-    source="RFC 8259, section 4",
-    bad={
-        "outputs[logs].document": [
-            {"property": "msg", "name": "text"},
-            {"property": "hostname", "name": "text"},
-        ]
-    },
-    good={"outputs[logs].document[1].name": "host"},
-)
-@each(_documents)
+@error("RT304")
+@for_each(_documents)
 def _names_twice(fields: tuple[DocumentField, ...], _: Profile) -> Iterator[Complaint]:
     for (_i, first), (j, second) in combinations(enumerate(fields), 2):
         if first.name == second.name:
@@ -145,20 +117,8 @@ def _names_twice(fields: tuple[DocumentField, ...], _: Profile) -> Iterator[Comp
             yield Complaint((j, "name"), message)
 
 
-@error(
-    "RT305",
-    why="In a mapping a name is a field or an object, never both: the engine refuses the "
-    "template, or the documents.",
-    source="Elasticsearch, mapping: object",
-    bad={
-        "outputs[logs].document": [
-            {"property": "hostname", "name": "host"},
-            {"property": "fromhost-ip", "name": "host.ip"},
-        ]
-    },
-    good={"outputs[logs].document[0].name": "host.name"},
-)
-@each(_documents)
+@error("RT305")
+@for_each(_documents)
 def _leaf_and_object(fields: tuple[DocumentField, ...], _: Profile) -> Iterator[Complaint]:
     names = {field.name for field in fields}
     for i, field in enumerate(fields):
@@ -169,15 +129,8 @@ def _leaf_and_object(fields: tuple[DocumentField, ...], _: Profile) -> Iterator[
             )
 
 
-@error(
-    "RT306",
-    why="Senders can write anything into this property; a date field refuses what is not a date, "
-    "and the whole document with it.",
-    source="Elasticsearch, mapping: date",
-    bad={"outputs[logs].document": [{"property": "procid", "name": "pid", "type": "date"}]},
-    good={"outputs[logs].document[0].type": "string"},
-)
-@each(engine_outputs)
+@error("RT306")
+@for_each(engine_outputs)
 def _dates(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
     for i, field in enumerate(fields_of(output)):
         path = ("document", i, "type")
@@ -209,15 +162,7 @@ def _time_types(field: DocumentField) -> tuple[FieldType, ...]:
             return (FieldType.STRING,)
 
 
-@error(
-    "RT311",
-    why="Older releases of rsyslog refuse a configuration with this property, and do not count "
-    "from the end.",
-    source="rsyslog runtime/msg.c, propNameToID; pull request 5070",
-    bad={"outputs[logs].document": [{"property": "fromhost-port", "name": "port"}]},
-    good={"release.rsyslog": "8.2510"},
-    at="outputs[logs].document[0].property",
-)
+@error("RT311")
 def _too_new(profile: Profile) -> Iterator[Complaint]:
     for path, _, source in _texts(profile):
         if source.property == "fromhost-port" and profile.release.rsyslog_number < _HAS_PORT:
@@ -235,19 +180,8 @@ def _too_new(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@error(
-    "RT312",
-    why="A member that may be left out brings the comma before it, so another one must come first.",
-    source="RFC 8259, section 4",
-    bad={
-        "outputs[logs].document": [
-            {"property": "hostname", "name": "host"},
-            {"property": "procid", "name": "process.pid", "onEmpty": "skip"},
-        ]
-    },
-    good={"outputs[logs].document[1].onEmpty": "null"},
-)
-@each(_documents)
+@error("RT312")
+@for_each(_documents)
 def _nothing_left(fields: tuple[DocumentField, ...], _: Profile) -> Iterator[Complaint]:
     kept = {start for one in fields if one.on_empty != "skip" for start in _objects(one)}
     for i, field in enumerate(fields):
@@ -267,20 +201,12 @@ def _objects(field: DocumentField) -> Iterator[str]:
         yield from (".".join(parts[:end]) for end in range(len(parts)))
 
 
-@warning(
-    "RT313",
-    why="The explicit mapping indexes the fields that the document names; merged members are kept "
-    "only.",
-    source="Elasticsearch, mapping: dynamic",
-    bad={"parse": {"format": "json"}, "outputs[logs].document": [{"json": "*"}]},
-    good={"outputs[logs].index.mapping": "dynamic"},
-    at="outputs[logs].document",
-)
-@each(engine_outputs, "document")
+@warning("RT313")
+@for_each(engine_outputs, "document")
 def _nothing_searched(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     paths = [field.json_path for field in fields_of(output)]
     if paths == [EVERYTHING] and output.index.mapping is MappingStyle.EXPLICIT:
         yield (
-            "no event can be searched for: name the members that are searched as fields, each "
+            "no event can be searched for: name the members that are searched as fields, for_each "
             "with its uses, or set index.mapping to dynamic"
         )

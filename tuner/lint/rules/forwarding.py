@@ -5,13 +5,12 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
-from tuner.lint.each import Placed, each, outputs_of, where_durable
+from tuner.lint.sections import Placed, for_each, outputs_of, where_durable
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.input import Input, Listener
-from tuner.modules.omfwd import FWD, OmfwdOutput
+from tuner.modules.omfwd import OmfwdOutput
 from tuner.modules.omkafka import OmkafkaOutput
-from tuner.modules.omrelp import RELP, OmrelpOutput
-from tuner.modules.output import EXAMPLE_QUEUE
+from tuner.modules.omrelp import OmrelpOutput
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
 from tuner.rule import Complaint, Cure, error, loss, warning
@@ -40,19 +39,8 @@ def _forwards(profile: Profile) -> Iterator[Placed[OmfwdOutput | OmrelpOutput]]:
     yield from outputs_of(OmrelpOutput)(profile)
 
 
-@error(
-    "RT272",
-    why="Events that come back are forwarded again: the loop fills every queue.",
-    source="rsyslog's manual, omfwd",
-    bad={
-        "guardrails.tier": "relaxed",
-        "inputs": [{"type": "imptcp", "port": 10514}],
-        "outputs": [{**FWD, "target": "localhost", "port": 10514}],
-    },
-    good={"outputs[up].port": 10515},
-    at="outputs[up].target",
-)
-@each(_forwards, "target")
+@error("RT272")
+@for_each(_forwards, "target")
 def _comes_back(output: OmfwdOutput | OmrelpOutput, profile: Profile) -> Iterator[str]:
     for source in profile.inputs:
         meets = _speaks(output, source) and output.port in ports_of(profile, source)
@@ -82,20 +70,8 @@ def _is_own(target: str) -> bool:
     return found.is_loopback or found.is_unspecified
 
 
-@warning(
-    "RT273",
-    why="An output without a queue runs in the main queue's worker: while it waits, every other "
-    "output waits too.",
-    source="rsyslog action.c",
-    bad={
-        "outputs": [
-            {"name": "file", "type": "omfile", "file": "/var/log/all.log"},
-            {**RELP, "queue": {"type": "Direct"}},
-        ]
-    },
-    good={"outputs[up].queue": EXAMPLE_QUEUE},
-)
-@each(_forwards, "queue")
+@warning("RT273")
+@for_each(_forwards, "queue")
 def _blocks_all(output: OmfwdOutput | OmrelpOutput, profile: Profile) -> Iterator[str]:
     """Lanes have queues of their own, and a failover's ruleset has its leader's."""
     blocks_others = len(profile.outputs) > 1 and profile.lanes is None
@@ -109,15 +85,8 @@ def _blocks_all(output: OmfwdOutput | OmrelpOutput, profile: Profile) -> Iterato
         )
 
 
-@loss(
-    "RT298",
-    why="omkafka hands a batch to librdkafka and calls it done. What fails later, after "
-    "message.timeout.ms or for its size, is dropped, whatever action.resumeRetryCount says.",
-    source="rsyslog plugins/omkafka, deliveryCallback",
-    bad={"outputs": [{"name": "kafka", "type": "omkafka", "topic": "logs"}]},
-    good={"outputs[kafka].resubmitOnFailure": True},
-)
-@each(where_durable(outputs_of(OmkafkaOutput)))
+@loss("RT298")
+@for_each(where_durable(outputs_of(OmkafkaOutput)))
 def _not_sent_again(output: OmkafkaOutput, _: Profile) -> Iterator[Complaint]:
     if not output.resubmit_on_failure:
         yield Complaint(
@@ -128,19 +97,8 @@ def _not_sent_again(output: OmkafkaOutput, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@warning(
-    "RT274",
-    why="Over TCP a line end ends the event, unless the event's length is sent before it.",
-    source="RFC 6587, 3.4",
-    bad={
-        "guardrails.tier": "relaxed",
-        "global.workDirectory": "/var/spool/rsyslog",
-        "inputs": [{"type": "imfile", "file": "/var/log/a.log", "tag": "a:", "escapeLF": False}],
-        "outputs": [FWD],
-    },
-    good={"outputs[up].TCP_Framing": "octet-counted"},
-)
-@each(outputs_of(OmfwdOutput), "TCP_Framing")
+@warning("RT274")
+@for_each(outputs_of(OmfwdOutput), "TCP_Framing")
 def _many_lines(output: OmfwdOutput, profile: Profile) -> Iterator[str]:
     """imfile escapes line ends in events of several lines unless escapeLF is off."""
     files = [one for one in profile.inputs if isinstance(one, ImfileInput)]
@@ -152,20 +110,8 @@ def _many_lines(output: OmfwdOutput, profile: Profile) -> Iterator[str]:
         )
 
 
-@error(
-    "RT275",
-    why=f"omfwd accepts several targets since 8.{_POOLS}, over TCP only: an older rsyslogd "
-    "refuses the action.",
-    source="rsyslog tools/omfwd.c",
-    bad={
-        "release.rsyslog": f"8.{_POOLS - 2}",
-        "guardrails.tier": "relaxed",
-        "outputs": [{**FWD, "target": ["a.example.org", "b.example.org"]}],
-    },
-    good={"release.rsyslog": f"8.{_POOLS}"},
-    at="outputs[up].target",
-)
-@each(outputs_of(OmfwdOutput), "target")
+@error("RT275")
+@for_each(outputs_of(OmfwdOutput), "target")
 def _several_targets(output: OmfwdOutput, profile: Profile) -> Iterator[str]:
     release = profile.release
     if isinstance(output.target, str | None):
@@ -179,15 +125,8 @@ def _several_targets(output: OmfwdOutput, profile: Profile) -> Iterator[str]:
         yield "over UDP only the first of several targets gets events: use tcp"
 
 
-@error(
-    "RT276",
-    why="rsyslog accepts the parameter and ignores it.",
-    source="rsyslog tools/omfwd.c, plugins/omrelp",
-    bad={"guardrails.tier": "relaxed", "outputs": [{**FWD, "keepAlive.time": 5}]},
-    good={"outputs[up].keepAlive": True},
-    at="outputs[up].keepAlive.time",
-)
-@each(_forwards)
+@error("RT276")
+@for_each(_forwards)
 def _without_effect(output: OmfwdOutput | OmrelpOutput, _: Profile) -> Iterator[Complaint]:
     written = output.model_dump(by_alias=True, exclude_none=True)
     needed_by = ((needed, key) for needed, keys in _NEED.items() for key in keys)

@@ -9,10 +9,9 @@ from tuner.engines.index import Index, Lifecycle, MappingStyle, Rotate
 from tuner.engines.index_settings import INDEX_SETTINGS
 from tuner.engines.node import NODE_SETTINGS
 from tuner.engines.release import Engine, Release
-from tuner.engines.settings import CODECS, REGISTERED, Setting, unknown_to
+from tuner.engines.settings import CODECS, Setting, unknown_to
 from tuner.errors import KeyPath
-from tuner.lint.each import each, engine_outputs
-from tuner.lint.rules.settings import SETTINGS
+from tuner.lint.sections import engine_outputs, for_each
 from tuner.modules.field import FieldType
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import TIMESTAMP, fields_of
@@ -23,26 +22,11 @@ from tuner.rule import Complaint, error, warning
 _LIFECYCLE = ((7, 17), (1, 3))
 # What rsyslog knows a few dozen values of, whatever senders write.
 _FEW_VALUES = frozenset({"syslogfacility-text", "syslogseverity-text"})
-EXAMPLE_ENGINE = {
-    "name": "logs",
-    "type": "omelasticsearch",
-    "servers": ["http://127.0.0.1:9200"],
-    "indexTimeout": 60_000,
-}
 _LEVELS = frozenset({"zstd", "zstd_no_dict"})
 _LOGSDB_BY_DEFAULT = ("logs-*-*", (9, 0))
 
 
-@error(
-    "RT303",
-    why="The engine refuses a template with a setting that it does not know.",
-    source=REGISTERED,
-    bad={
-        "release.elasticsearch": "8.7",
-        f"{SETTINGS}.translog.flush_threshold_age": "5m",
-    },
-    good={f"{SETTINGS}.translog.flush_threshold_age": None},
-)
+@error("RT303")
 def _unknown_settings(profile: Profile) -> Iterator[Complaint]:
     written: list[tuple[KeyPath, Setting]] = [
         (("node", name), NODE_SETTINGS[name]) for name in profile.node.settings
@@ -58,14 +42,8 @@ def _unknown_settings(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(path, message)
 
 
-@error(
-    "RT320",
-    why="The engine refuses a codec, or a level of it, that it does not know.",
-    source=REGISTERED,
-    bad={f"{SETTINGS}.codec": "zstd"},
-    good={f"{SETTINGS}.codec": "best_compression"},
-)
-@each(engine_outputs)
+@error("RT320")
+@for_each(engine_outputs)
 def _codec(output: OmelasticsearchOutput, profile: Profile) -> Iterator[Complaint]:
     settings = output.index.settings
     codec = settings.codec or "default"
@@ -83,18 +61,8 @@ def _codec(output: OmelasticsearchOutput, profile: Profile) -> Iterator[Complain
         )
 
 
-@error(
-    "RT321",
-    why="A data stream refuses every document without a timestamp.",
-    source="Elasticsearch, data streams",
-    bad={
-        "outputs[logs].index": {"data_stream": "logs-syslog-default"},
-        "outputs[logs].document": [{"property": "timereported", "name": "@timestamp"}],
-    },
-    good={"outputs[logs].document[0].type": "date"},
-    at="outputs[logs].index.data_stream",
-)
-@each(engine_outputs, "index", "data_stream")
+@error("RT321")
+@for_each(engine_outputs, "index", "data_stream")
 def _timestamp(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     dates = {field.name for field in fields_of(output) if field.type is FieldType.DATE}
     if output.index.data_stream is not None and TIMESTAMP not in dates:
@@ -104,33 +72,15 @@ def _timestamp(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@error(
-    "RT322",
-    why="A data stream creates and names its own indices.",
-    source="Elasticsearch, data streams",
-    bad={"outputs[logs].index": {"data_stream": "logs-syslog-default", "rotate": "daily"}},
-    good={"outputs[logs].index.rotate": "none"},
-)
-@each(engine_outputs, "index", "rotate")
+@error("RT322")
+@for_each(engine_outputs, "index", "rotate")
 def _rotation(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     if output.index.data_stream is not None and output.index.rotate is not Rotate.NONE:
         yield ("a data stream rolls over by itself: remove rotate")
 
 
-@warning(
-    "RT339",
-    why="Elasticsearch 9 makes a new data stream named logs-*-* one of the mode logsdb unless its "
-    "template says otherwise: sorted, best_compression, ignore_malformed, and 10 to 20 % slower "
-    "to write.",
-    source="Elasticsearch, logs data streams",
-    bad={
-        "release": {"rsyslog": "8.2302", "elasticsearch": "9.2"},
-        "outputs[logs].index": {"data_stream": "logs-syslog-default"},
-    },
-    good={"outputs[logs].index.settings.mode": "standard"},
-    at="outputs[logs].index.data_stream",
-)
-@each(engine_outputs, "index", "data_stream")
+@warning("RT339")
+@for_each(engine_outputs, "index", "data_stream")
 def _logsdb_by_default(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     pattern, since = _LOGSDB_BY_DEFAULT
     release, stream = profile.release, output.index.data_stream
@@ -144,22 +94,8 @@ def _logsdb_by_default(output: OmelasticsearchOutput, profile: Profile) -> Itera
         )
 
 
-@error(
-    "RT323",
-    why="The policy does not fit the index: it would fail, delete an index that is still written "
-    "to, or never delete anything.",
-    source="Elasticsearch, ILM; OpenSearch, ISM",
-    bad={
-        "outputs[logs].index": {
-            "name": "syslog",
-            "rotate": "rollover",
-            "lifecycle": {"retention": "7d"},
-        },
-    },
-    good={"outputs[logs].index.lifecycle.rollover": {"max_age": "1d"}},
-    at="outputs[logs].index.lifecycle",
-)
-@each(engine_outputs)
+@error("RT323")
+@for_each(engine_outputs)
 def _lifecycle(output: OmelasticsearchOutput, profile: Profile) -> Iterator[Complaint]:
     index = output.index
     if index.lifecycle is None:
@@ -196,14 +132,8 @@ def _engine(release: Release) -> str:
     return f"{name} {release.engine_version[0]}.{release.engine_version[1]}"
 
 
-@error(
-    "RT329",
-    why="The engine acknowledges events and keeps nothing of them.",
-    source="Elasticsearch, mapping: enabled",
-    bad={"outputs[logs].index.mapping": "none"},
-    good={"outputs[logs].index.mapping": "explicit"},
-)
-@each(engine_outputs, "index", "mapping")
+@error("RT329")
+@for_each(engine_outputs, "index", "mapping")
 def _nothing_kept(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     nothing = output.index.mapping is MappingStyle.NONE
     if nothing and profile.guardrails.tier is not Tier.BERSERK:
@@ -213,15 +143,8 @@ def _nothing_kept(output: OmelasticsearchOutput, profile: Profile) -> Iterator[s
         )
 
 
-@warning(
-    "RT336",
-    why="Each value makes an index, and each index costs the engine memory and a cluster state, "
-    "whatever it holds.",
-    source="Elasticsearch, size your shards",
-    bad={"outputs[logs].index": {"name": "syslog", "by": {"property": "programname"}}},
-    good={"outputs[logs].index.by": {"property": "syslogfacility-text"}},
-)
-@each(engine_outputs, "index", "by")
+@warning("RT336")
+@for_each(engine_outputs, "index", "by")
 def _many_indices(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     by = output.index.by
     if by is not None and by.property not in _FEW_VALUES:
@@ -233,20 +156,8 @@ def _many_indices(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@error(
-    "RT337",
-    why="An event chooses its index by its value, and must not choose that of another output.",
-    source="rsyslog-tune's own: docs/profiles.md",
-    bad={
-        "outputs": [
-            {**EXAMPLE_ENGINE, "index": {"name": "app", "by": {"property": "syslogfacility-text"}}},
-            {**EXAMPLE_ENGINE, "name": "audit", "index": {"name": "app-audit"}},
-        ]
-    },
-    good={"outputs[audit].index.name": "audit"},
-    at="outputs[logs].index.by",
-)
-@each(engine_outputs, "index", "by")
+@error("RT337")
+@for_each(engine_outputs, "index", "by")
 def _index_of_another(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     index = output.index
     if index.by is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Iterator
 
-from tuner.lint.each import Placed, each, flooded_inputs, inputs, inputs_of, where_durable
+from tuner.lint.sections import Placed, flooded_inputs, for_each, inputs, inputs_of, where_durable
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imtcp import ImtcpInput
@@ -23,19 +23,7 @@ from tuner.schema.parameter import of_module
 _MOST_SESSIONS = {"imtcp": 200}
 
 
-@error(
-    "RT201",
-    why="Such parameters belong to the module, which is loaded once: rsyslog would use the first "
-    "value and ignore the other.",
-    source="rsyslog's manual of that module",
-    bad={
-        "inputs": [
-            {"type": "imptcp", "port": 10514, "threads": 2},
-            {"type": "imptcp", "port": 10515, "threads": 4},
-        ]
-    },
-    good={"inputs[1].threads": 2},
-)
+@error("RT201")
 def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
     return disagreements(inputs(profile))
 
@@ -57,14 +45,7 @@ def disagreements(sections: Iterable[Placed[Input | Output]]) -> Iterator[Compla
                 )
 
 
-@error(
-    "RT202",
-    why="Only one input can listen on a port: the other would not start, and rsyslogd would run "
-    "without it.",
-    source="bind(2)",
-    bad={"inputs": [{"type": "imptcp", "port": 10514}, {"type": "imtcp", "port": 10514}]},
-    good={"inputs[1].port": 10515},
-)
+@error("RT202")
 def _same_port(profile: Profile) -> Iterator[Complaint]:
     taken: dict[tuple[bool, int], list[str]] = {}
     for number, source in enumerate(profile.inputs):
@@ -106,19 +87,7 @@ def _ip_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | No
         return None
 
 
-@error(
-    "RT220",
-    why="Of two inputs on one socket the second takes it over; two inputs on one file deliver "
-    "every line twice.",
-    source="rsyslog plugins/imuxsock, plugins/imfile",
-    bad={
-        "inputs": [
-            {"type": "imuxsock", "socket": "/run/app.sock", "flowControl": True},
-            {"type": "imuxsock", "socket": "/run/app.sock", "flowControl": True},
-        ]
-    },
-    good={"inputs[1].socket": "/run/other.sock"},
-)
+@error("RT220")
 def _same_place(profile: Profile) -> Iterator[Complaint]:
     taken: set[str] = set()
     for number, source in enumerate(profile.inputs):
@@ -133,19 +102,8 @@ def _same_place(profile: Profile) -> Iterator[Complaint]:
         taken.add(place)
 
 
-@loss(
-    "RT203",
-    why=f"imtcp immediately closes connections above maxSessions, {_MOST_SESSIONS['imtcp']} by "
-    "default: those senders deliver nothing.",
-    source="rsyslog runtime/tcpsrv.c",
-    bad={
-        "inputs": [{"type": "imtcp", "port": 10514}],
-        "workload.connections": 500,
-    },
-    good={"workload.connections": 100},
-    at="inputs[0].maxSessions",
-)
-@each(inputs, "maxSessions")
+@loss("RT203")
+@for_each(inputs, "maxSessions")
 def _refused_connections(source: Input, profile: Profile) -> Iterator[str]:
     connections = profile.workload.connections
     if not isinstance(source, ImtcpInput | ImptcpInput):
@@ -158,14 +116,7 @@ def _refused_connections(source: Input, profile: Profile) -> Iterator[str]:
         )
 
 
-@error(
-    "RT211",
-    why="The input expects another framing than the workload uses: it makes one event of many "
-    "messages, or discards them.",
-    source="RFC 6587; seen on 8.2302",
-    bad={"workload.framing": "octet-counted", "inputs[0].supportOctetCountedFraming": False},
-    good={"inputs[0].supportOctetCountedFraming": True},
-)
+@error("RT211")
 def _framing(profile: Profile) -> Iterator[Complaint]:
     """Seen on 8.2302: without line feeds imtcp makes one event of many messages, and imptcp
     discards all that it has when the connection ends."""
@@ -196,18 +147,8 @@ def _framing_of(
 # A pause of the engine or of the host that the main queue should outlast for UDP.
 _HEADROOM_S = 5
 
-_UDP = {"type": "imudp", "port": 10514, "rcvbufSize": "4m"}
 
-
-@loss(
-    "RT223",
-    why="UDP senders cannot be slowed down, so the main queue must hold what arrives during a "
-    "pause.",
-    source="rsyslog plugins/imudp: messages without flow control",
-    bad={"guardrails.tier": "relaxed", "inputs": [_UDP], "workload.rate": 50_000},
-    good={"workload.rate": 10_000},
-    at="main_queue.size",
-)
+@loss("RT223")
 def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
     queue = entry_queue(profile)
     if queue.is_direct or not any(inputs_of(ImudpInput)(profile)):
@@ -231,15 +172,8 @@ def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@loss(
-    "RT224",
-    why="A rate limit drops what exceeds it; rsyslog logs this only once.",
-    source="rsyslog runtime/ratelimit.c",
-    bad={"inputs[0].rateLimit.interval": 2, "workload.rate": 20_000},
-    good={"workload.rate": 1000},
-    at="inputs[0].rateLimit.interval",
-)
-@each(flooded_inputs)
+@loss("RT224")
+@for_each(flooded_inputs)
 def _rate_limits(source: Input, profile: Profile) -> Iterator[Complaint]:
     """What comes to other inputs is not known."""
     rate, limits, off = profile.workload.rate, source.rate_limits, ""
@@ -259,15 +193,8 @@ def _rate_limits(source: Input, profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@loss(
-    "RT233",
-    why="A message that is not slowed down and finds the queue full is dropped after "
-    "timeoutEnqueue.",
-    source="rsyslog runtime/queue.c: messages without flow control",
-    bad={"inputs[0].flowControl": False},
-    good={"inputs[0].flowControl": True},
-)
-@each(where_durable(inputs))
+@loss("RT233")
+@for_each(where_durable(inputs))
 def _not_slowed_down(source: Input, _: Profile) -> Iterator[Complaint]:
     """imuxsock slows senders down only if flowControl is on; imtcp, imptcp and imrelp unless it is
     off."""

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from tuner.lint.each import Placed, each, outputs, outputs_of, where_durable
 from tuner.lint.rules.inputs import disagreements
+from tuner.lint.sections import Placed, for_each, outputs, outputs_of, where_durable
 from tuner.lint.waiting import listed
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import DYNA_FILES, OmfileOutput, file_pattern
-from tuner.modules.output import EXAMPLE_QUEUE, Around, Output
+from tuner.modules.output import Around, Output
 from tuner.profile.around import around_output, in_flight
 from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import Profile
@@ -26,24 +26,9 @@ _VALUES = {"syslogseverity-text": 8, "syslogfacility-text": 24}
 # CPU time per event instead of 1.4 (8.2302, level 3).
 _ROBUST_BUFFER_BYTES = 32 * 1024
 
-_FILE = {"name": "file", "type": "omfile", "file": "/var/log/all.log"}
-_HOSTS = {
-    "name": "hosts",
-    "type": "omfile",
-    "dynaFile": {"before": "/var/log/hosts/", "property": "hostname", "after": ".log"},
-}
-_ZIPPED = {"zipLevel": 3, "veryRobustZip": True}
 
-
-@loss(
-    "RT260",
-    why="A buffer that is not written at the end of each batch is lost when rsyslogd dies, and "
-    "saves too little CPU time to be worth it.",
-    source="rsyslog tools/omfile.c; seen on 8.2302: 1.1 us an event either way",
-    bad={"outputs": [{**_FILE, "flushOnTXEnd": False}]},
-    good={"outputs[file].flushOnTXEnd": True},
-)
-@each(where_durable(outputs_of(OmfileOutput)))
+@loss("RT260")
+@for_each(where_durable(outputs_of(OmfileOutput)))
 def _held_back(output: OmfileOutput, _: Profile) -> Iterator[Complaint]:
     """Writing a file at the end of each batch costs no more than otherwise (8.2302: 1.1 us an
     event); asyncWriting costs 1.4."""
@@ -56,15 +41,8 @@ def _held_back(output: OmfileOutput, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@loss(
-    "RT261",
-    why="What is appended to a compressed stream without an end cannot be unpacked; "
-    "veryRobustZip ends the stream at every buffer.",
-    source="rsyslog runtime/stream.c; seen on 8.2302",
-    bad={"outputs": [{**_FILE, "zipLevel": 3}]},
-    good={"outputs[file].veryRobustZip": True},
-)
-@each(where_durable(outputs_of(OmfileOutput)))
+@loss("RT261")
+@for_each(where_durable(outputs_of(OmfileOutput)))
 def _cut_off(output: OmfileOutput, _: Profile) -> Iterator[Complaint]:
     if output.zip_level and not output.very_robust_zip:
         yield Complaint(
@@ -75,15 +53,8 @@ def _cut_off(output: OmfileOutput, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@advice(
-    "RT267",
-    why="With veryRobustZip each buffer is compressed by itself, and small ones compress badly: "
-    "rsyslog's default of 4 KiB makes a file 2.3 times as large as 64 KiB.",
-    source="seen on 8.2302, level 3",
-    bad={"outputs": [{**_FILE, **_ZIPPED, "ioBufferSize": "31k"}]},
-    good={"outputs[file].ioBufferSize": "32k"},
-)
-@each(outputs_of(OmfileOutput), "ioBufferSize")
+@advice("RT267")
+@for_each(outputs_of(OmfileOutput), "ioBufferSize")
 def _small_pieces(output: OmfileOutput, _: Profile) -> Iterator[str]:
     small = size_bytes(output.io_buffer_size) < _ROBUST_BUFFER_BYTES
     if output.zip_level and output.very_robust_zip and small:
@@ -93,15 +64,8 @@ def _small_pieces(output: OmfileOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@advice(
-    "RT262",
-    why=f"omfile keeps dynaFileCacheSize files open, {DYNA_FILES} by default, and closes one "
-    "for every event that goes to another.",
-    source="rsyslog tools/omfile.c, dynaFileCacheSize",
-    bad={"workload.connections": 5, "outputs": [{**_HOSTS, "dynaFileCacheSize": 4}]},
-    good={"outputs[hosts].dynaFileCacheSize": 5},
-)
-@each(outputs_of(OmfileOutput), "dynaFileCacheSize")
+@advice("RT262")
+@for_each(outputs_of(OmfileOutput), "dynaFileCacheSize")
 def _few_open_files(output: OmfileOutput, profile: Profile) -> Iterator[str]:
     if output.dyna_file is None:
         return
@@ -114,13 +78,7 @@ def _few_open_files(output: OmfileOutput, profile: Profile) -> Iterator[str]:
         )
 
 
-@error(
-    "RT263",
-    why="Two writers with separate buffers break up each other's lines.",
-    source="rsyslog runtime/stream.c",
-    bad={"outputs": [_FILE, {**_FILE, "name": "copy"}]},
-    good={"outputs[copy].file": "/var/log/copy.log"},
-)
+@error("RT263")
 def _same_file(profile: Profile) -> Iterator[Complaint]:
     writers: dict[str, str] = {}
     for number, output in enumerate(profile.outputs):
@@ -163,18 +121,8 @@ def _is_one(path: str, other: str) -> bool:
     )
 
 
-@error(
-    "RT264",
-    why="An input reads what the output writes, in an endless loop.",
-    source="rsyslog plugins/imfile",
-    bad={
-        "global.workDirectory": "/var/spool/rsyslog",
-        "inputs": [{"type": "imfile", "file": "/var/log/*.log", "tag": "app:"}],
-        "outputs": [_FILE],
-    },
-    good={"outputs[file].file": "/var/log/all/all.log"},
-)
-@each(outputs_of(OmfileOutput))
+@error("RT264")
+@for_each(outputs_of(OmfileOutput))
 def _read_again(output: OmfileOutput, profile: Profile) -> Iterator[Complaint]:
     path = _pattern(output)
     readers = [one.file for one in profile.inputs if isinstance(one, ImfileInput)]
@@ -186,31 +134,13 @@ def _read_again(output: OmfileOutput, profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@error(
-    "RT265",
-    why="Such parameters belong to the module, which is loaded once: one value serves all outputs.",
-    source="rsyslog's manual of that module",
-    bad={
-        "outputs": [
-            {**_FILE, **_ZIPPED, "compression.driver": "zstd"},
-            {**_HOSTS, **_ZIPPED},
-        ]
-    },
-    good={"outputs[hosts].compression.driver": "zstd"},
-)
+@error("RT265")
 def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
     return disagreements(outputs(profile))
 
 
-@error(
-    "RT266",
-    why="rsyslog accepts the parameter and ignores it.",
-    source="rsyslog tools/omfile.c",
-    bad={"outputs": [{**_FILE, "veryRobustZip": True}]},
-    good={"outputs[file].zipLevel": 1},
-    at="outputs[file].veryRobustZip",
-)
-@each(outputs_of(OmfileOutput))
+@error("RT266")
+@for_each(outputs_of(OmfileOutput))
 def _without_effect(output: OmfileOutput, _: Profile) -> Iterator[Complaint]:
     zipped, zstd = bool(output.zip_level), output.compression_driver == "zstd"
     needs = (
@@ -231,16 +161,6 @@ def _without_effect(output: OmfileOutput, _: Profile) -> Iterator[Complaint]:
 
 
 _SUSPENDED = "action.execOnlyWhenPreviousIsSuspended"
-
-_LEADER = {
-    "name": "logs",
-    "type": "omelasticsearch",
-    "servers": ["http://127.0.0.1:9200"],
-    "indexTimeout": 60_000,
-    "index": {"name": "syslog"},
-}
-_GIVES_UP = {"action.resumeRetryCount": 0}
-_STANDS_IN = {**_FILE, _SUSPENDED: True}
 
 
 class _Led(NamedTuple):
@@ -271,13 +191,7 @@ def _waiting_beside_others(profile: Profile) -> Iterator[Placed[Around]]:
             yield ("outputs", number), found
 
 
-@error(
-    "RT250",
-    why="A failover output never runs if there is no output before it in its stream.",
-    source="rsyslog action.c",
-    bad={f"outputs[logs].{_SUSPENDED}": True},
-    good={f"outputs[logs].{_SUSPENDED}": False},
-)
+@error("RT250")
 def _first_stands_in(profile: Profile) -> Iterator[Complaint]:
     for number, output in enumerate(profile.outputs):
         stands_in = output.exec_only_when_previous_is_suspended
@@ -289,14 +203,8 @@ def _first_stands_in(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@error(
-    "RT251",
-    why="An action that is retried forever never counts as suspended, so nothing takes over.",
-    source="rsyslog action.c, actionDoRetry",
-    bad={"guardrails.tier": "relaxed", "outputs": [_LEADER, _STANDS_IN]},
-    good={"outputs[logs].action.resumeRetryCount": 0},
-)
-@each(_followed, "action.resumeRetryCount")
+@error("RT251")
+@for_each(_followed, "action.resumeRetryCount")
 def _never_suspended(led: _Led, _: Profile) -> Iterator[str]:
     if led.output.action_resume_retry_count == -1:
         yield (
@@ -305,22 +213,8 @@ def _never_suspended(led: _Led, _: Profile) -> Iterator[str]:
         )
 
 
-@error(
-    "RT252",
-    why="An action with a queue accepts everything and never counts as suspended: with the engine "
-    "away the file that was to take over had none of 3,000 events.",
-    source="rsyslog action.c, doSubmitToActionQ; seen on 8.2302",
-    bad={
-        "guardrails.tier": "relaxed",
-        "outputs": [
-            {**_LEADER, **_GIVES_UP},
-            {**_STANDS_IN, **_GIVES_UP, "queue": {"type": "LinkedList"}},
-            {**_STANDS_IN, "name": "last", "file": "/var/log/last.log"},
-        ],
-    },
-    good={"outputs[file].queue": None},
-)
-@each(_followed, "queue")
+@error("RT252")
+@for_each(_followed, "queue")
 def _queue_between(led: _Led, profile: Profile) -> Iterator[str]:
     """Of a profile the first output's queue is rendered before all of them."""
     if led.output.is_direct or not (led.stands_in or profile.base):
@@ -334,16 +228,8 @@ def _queue_between(led: _Led, profile: Profile) -> Iterator[str]:
     )
 
 
-@warning(
-    "RT256",
-    why="rsyslog runs the actions of an event one after the other in one thread. An action without "
-    "a queue that waits for its target stops all of them, local files too, and in the end the "
-    "inputs.",
-    source="rsyslog issue 4910; seen on 8.2302: with the engine away the file beside stood still",
-    bad={"outputs": [{**_LEADER, "queue": {"type": "Direct"}}, _FILE]},
-    good={"outputs[logs].queue": EXAMPLE_QUEUE},
-)
-@each(_waiting_beside_others, "queue")
+@warning("RT256")
+@for_each(_waiting_beside_others, "queue")
 def _stops_others(found: Around, _: Profile) -> Iterator[str]:
     lost = f", and {listed(found.hasty)} then loses events" if found.hasty else ""
     yield (
@@ -353,13 +239,7 @@ def _stops_others(found: Around, _: Profile) -> Iterator[str]:
     )
 
 
-@error(
-    "RT253",
-    why="Templates, queue and files are named after the output: two of one name would share them.",
-    source="rsyslog-tune's own: docs/profiles.md",
-    bad={"outputs": [_LEADER, {**_FILE, "name": "logs"}]},
-    good={"outputs[1].name": "file"},
-)
+@error("RT253")
 def _same_name(profile: Profile) -> Iterator[Complaint]:
     names: set[str] = set()
     for number, output in enumerate(profile.outputs):
@@ -372,15 +252,7 @@ def _same_name(profile: Profile) -> Iterator[Complaint]:
         names.add(output.name)
 
 
-@error(
-    "RT254",
-    why="One index has one template, with the fields of all outputs that write to it: a field has "
-    "one mapping, and there is one set of settings.",
-    source="Elasticsearch, index templates",
-    bad={"outputs": [_LEADER, {**_LEADER, "name": "copy", "document": "elma"}]},
-    good={"outputs[copy].document": "ecs"},
-    at="outputs[copy].index",
-)
+@error("RT254")
 def _same_index(profile: Profile) -> Iterator[Complaint]:
     writers: dict[str, OmelasticsearchOutput] = {}
     for number, output in profile.enumerated:
@@ -413,15 +285,7 @@ def _mapped(output: OmelasticsearchOutput) -> dict[str, object]:
     return {field.name: mapping_of((field,)) for field in fields_of(output)}
 
 
-@loss(
-    "RT255",
-    why="When a target goes down, the batches in flight are lost: nothing retries them, and the "
-    "failover output gets only what comes later.",
-    source="rsyslog action.c; seen on 8.2302 with omelasticsearch",
-    bad={"outputs": [{**_LEADER, **_GIVES_UP}, _STANDS_IN]},
-    good={"guardrails.tier": "relaxed"},
-    at=f"outputs[file].{_SUSPENDED}",
-)
+@loss("RT255")
 def _lost_at_the_change(profile: Profile) -> Iterator[Complaint]:
     """Seen on 8.2302 with omelasticsearch: when a target goes down, the batches in flight are lost,
     with resumeRetryCount 0 and 1 alike; nothing before or after, and nothing twice."""

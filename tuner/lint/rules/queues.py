@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.each import action_queues, each, every_queue, inputs, outputs, real_queues
+from tuner.lint.sections import action_queues, every_queue, for_each, inputs, outputs, real_queues
 from tuner.modules.input import Input
-from tuner.modules.omfwd import FWD
 from tuner.modules.output import Output
 from tuner.modules.queue import Queue
 from tuner.modules.ratelimit import has_own_limit, named_limits
@@ -22,19 +21,11 @@ from tuner.profile.placement import (
     queue_memory,
     taken,
 )
-from tuner.rule import Changes, Complaint, advice, error, loss, warning
+from tuner.rule import Complaint, advice, error, loss, warning
 from tuner.schema.units import size_bytes
 
 
-@error(
-    "RT235",
-    why="rsyslogd refuses a limit that it does not know, and one that is set in two ways; an "
-    "output's must be in a policy file.",
-    source="rsyslog's manual: rainerscript/configuration_objects/ratelimit",
-    bad={"release.rsyslog": "8.2602", "inputs[0].rateLimit.name": "few"},
-    good={"ratelimits": {"few": {"interval": 0}}},
-    at="inputs[0].rateLimit.name",
-)
+@error("RT235")
 def _no_such_limit(profile: Profile) -> Iterator[Complaint]:
     """Snippets may define others, and a base says its own."""
     if profile.base is not None:
@@ -53,20 +44,8 @@ def _no_such_limit(profile: Profile) -> Iterator[Complaint]:
                 )
 
 
-@loss(
-    "RT236",
-    why="A rate limit drops what exceeds it; rsyslog logs this only once.",
-    source="rsyslog's manual: rainerscript/configuration_objects/ratelimit",
-    bad={
-        "release.rsyslog": "8.2604",
-        "guardrails.tier": "relaxed",
-        "ratelimits": {"few": {"interval": 5, "burst": 1000}},
-        "outputs": [{**FWD, "rateLimit.name": "few"}],
-    },
-    good={"ratelimits": {"few": {"interval": 0}}},
-    at="outputs[up].rateLimit.name",
-)
-@each(outputs)
+@loss("RT236")
+@for_each(outputs)
 def _limited_outputs(output: Output, profile: Profile) -> Iterator[Complaint]:
     """What a policy file says is not known here."""
     for key, name in named_limits(output).items():
@@ -86,15 +65,7 @@ _PER_INPUT_THREAD = 4096
 _WAKES_FIRST = 2608
 
 
-@error(
-    "RT101",
-    why=f"F7: an input hands over up to {HANDED_OVER} messages at once and wakes the workers only "
-    "afterwards. Where 70 % of the queue is less, it sleeps a second for each message; 1000 of "
-    "3000 arrived, and only at shutdown.",
-    source="rsyslog runtime/queue.c, fixed in 8.2608 (commit 143197c3b); seen on 8.2302",
-    bad={"main_queue.size": 1200},
-    good={"main_queue.size": 10_000},
-)
+@error("RT101")
 def _stalls(profile: Profile) -> Iterator[Complaint]:
     if profile.release.rsyslog_number < _WAKES_FIRST:
         for queue in entry_queues(profile):
@@ -134,14 +105,7 @@ def _recommended(queue: PlacedQueue, profile: Profile) -> int:
     return _PER_INPUT_THREAD * max(1, input_threads(profile, queue))
 
 
-@warning(
-    "RT102",
-    why=f"Every input thread can hand over {HANDED_OVER} messages at once: with less than "
-    f"{_PER_INPUT_THREAD} messages of room for each, the threads keep waiting for one another.",
-    source="rsyslog runtime/queue.c, CONF_NUM_MULTISUB",
-    bad={"main_queue.size": 5000, "outputs[logs].queue.workerThreads": 1},
-    good={"main_queue.size": 10_000},
-)
+@warning("RT102")
 def _small_for_threads(profile: Profile) -> Iterator[Complaint]:
     stalling = {complaint.path[:-1] for complaint in _stalls.check(profile)}
     for queue in entry_queues(profile):
@@ -155,15 +119,8 @@ def _small_for_threads(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@error(
-    "RT103",
-    why="rsyslog silently lowers the batch to the size of the queue, so the configured value "
-    "does not apply.",
-    source="rsyslog runtime/queue.c, issue 374",
-    bad={"main_queue.dequeueBatchSize": 200_000},
-    good={"main_queue.dequeueBatchSize": 1024},
-)
-@each(real_queues, "dequeueBatchSize")
+@error("RT103")
+@for_each(real_queues, "dequeueBatchSize")
 def _batch_above_size(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     if queue.batch > queue.size:
         yield (
@@ -172,14 +129,7 @@ def _batch_above_size(queue: PlacedQueue, _: Profile) -> Iterator[str]:
         )
 
 
-@error(
-    "RT108",
-    why="Without a queue behind the inputs every pause of the engine reaches the senders at once, "
-    "and UDP is lost.",
-    source="rsyslog's manual, concepts/queues",
-    bad={"main_queue": {"type": "Direct"}},
-    good={"main_queue.type": "LinkedList"},
-)
+@error("RT108")
 def _direct_main(profile: Profile) -> Iterator[Complaint]:
     for queue in entry_queues(profile):
         if queue.is_direct:
@@ -190,15 +140,8 @@ def _direct_main(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
-    "RT111",
-    why="F12: events in flight count as queued until the engine has answered. A queue of less than"
-    " two batches for each worker is full while it works.",
-    source="rsyslog runtime/queue.c",
-    bad={"outputs[logs].queue.size": 7500},
-    good={"outputs[logs].queue.size": 10_000},
-)
-@each(action_queues, "size")
+@warning("RT111")
+@for_each(action_queues, "size")
 def _small_action_queue(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     least = 2 * queue.workers * queue.batch
     if not queue.is_direct and queue.size < least:
@@ -211,14 +154,7 @@ def _small_action_queue(queue: PlacedQueue, _: Profile) -> Iterator[str]:
 _MINIMUM = "workerThreadMinimumMessages"
 
 
-@advice(
-    "RT112",
-    why="F11: worker k starts only when (k - 1) x workerThreadMinimumMessages events wait. Where "
-    "a queue has less room than that, its further workers never run.",
-    source="rsyslog runtime/queue.c, qqueueAdviseMaxWorkers",
-    bad={"outputs[logs].queue.workerThreadMinimumMessages": 50_000},
-    good={"outputs[logs].queue.workerThreadMinimumMessages": 2000},
-)
+@advice("RT112")
 def _idle_workers(profile: Profile) -> Iterator[Complaint]:
     if _has_simpler_finding(profile):
         return
@@ -262,15 +198,7 @@ def _has_simpler_finding(profile: Profile) -> bool:
     return any(True for rule in simpler for _ in rule.check(profile))
 
 
-@advice(
-    "RT116",
-    why="A message takes about 700 bytes in addition to its text. In an outage, full queues "
-    "would take more memory than rsyslogd may use.",
-    source="seen on 8.2302: 680 to 720 bytes for messages of 244 to 4000",
-    bad={"guardrails.rss_bytes": "100m"},
-    good={"guardrails.rss_bytes": "256m"},
-    at="main_queue.size",
-)
+@advice("RT116")
 def _memory(profile: Profile) -> Iterator[Complaint]:
     limit = profile.guardrails.rss_bytes
     needed = queue_memory(profile)
@@ -291,15 +219,8 @@ OF_FILES = (
 )  # fmt: skip
 
 
-@error(
-    "RT104",
-    why="A worker that waits for more messages than it may take waits out the timeout every "
-    "time. The manual promises an adjustment that the source does not make.",
-    source="rsyslog runtime/queue.c, DequeueConsumableElements (8.2302)",
-    bad={"outputs[logs].queue.minDequeueBatchSize": 5000},
-    good={"outputs[logs].queue.minDequeueBatchSize": 1000},
-)
-@each(real_queues, "minDequeueBatchSize")
+@error("RT104")
+@for_each(real_queues, "minDequeueBatchSize")
 def _minimum_above_batch(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     minimum = queue.resolved.min_dequeue_batch_size or 0
     if minimum > queue.batch:
@@ -309,15 +230,8 @@ def _minimum_above_batch(queue: PlacedQueue, _: Profile) -> Iterator[str]:
         )
 
 
-@error(
-    "RT105",
-    why="rsyslog replaces marks that are out of range by its own percentages, silently before "
-    "8.2602.",
-    source="rsyslog runtime/queue.c, qqueueCorrectParams",
-    bad={"main_queue.highWatermark": 200_000},
-    good={"main_queue.highWatermark": 90_000},
-)
-@each(real_queues)
+@error("RT105")
+@for_each(real_queues)
 def _marks(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     values = {
         "highWatermark": queue.resolved.high_watermark,
@@ -348,14 +262,8 @@ def _marks(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@error(
-    "RT106",
-    why="rsyslogd refuses its whole configuration.",
-    source="rsyslog runtime/queue.c; seen on 8.2302",
-    bad={"main_queue.discardMark": 200_000},
-    good={"main_queue.discardMark": 98_000},
-)
-@each(real_queues, "discardMark")
+@error("RT106")
+@for_each(real_queues, "discardMark")
 def _discard_mark(queue: PlacedQueue, _: Profile) -> Iterator[str]:
     mark = queue.resolved.discard_mark or 0
     if mark > queue.size:
@@ -365,15 +273,8 @@ def _discard_mark(queue: PlacedQueue, _: Profile) -> Iterator[str]:
         )
 
 
-@error(
-    "RT107",
-    why="Direct means no queue: rsyslog ignores its other parameters, and rsyslogd -N1 does not "
-    "say so.",
-    source="rsyslog issue 77, pull request 3966",
-    bad={"outputs[logs].queue": {"type": "Direct", "size": 50_000}},
-    good={"outputs[logs].queue.size": None},
-)
-@each(every_queue)
+@error("RT107")
+@for_each(every_queue)
 def _direct_with_others(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     if not queue.is_direct or queue.written is None:
         return
@@ -386,19 +287,11 @@ def _direct_with_others(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
         )
 
 
-_LOCAL: Changes = {"local.frontendSize": 1024, "local.maxFrontends": 4}
+_LOCAL = ("local.frontendSize", "local.maxFrontends")
 
 
-@error(
-    "RT129",
-    why="rsyslogd does not start with a queue of scope local without the size and number of the "
-    "queues before it, nor with these on any other queue.",
-    source="asked of rsyslogd 8.2610",
-    bad={"release.rsyslog": "8.2610", "main_queue": {"scope": "local"}},
-    good={"main_queue": {"scope": "local", **_LOCAL}},
-    at="main_queue.scope",
-)
-@each(every_queue)
+@error("RT129")
+@for_each(every_queue)
 def _local_in_part(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     section = queue.written or Queue.model_construct()
     written = section.model_dump(by_alias=True, exclude_none=True)
@@ -406,19 +299,12 @@ def _local_in_part(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     if written.get("scope") != "local":
         for key in of_local:
             yield Complaint((key,), f"{key} is for scope local alone: set scope, or remove it")
-    elif not _LOCAL.keys() <= written.keys():
-        missing = " and ".join(key for key in _LOCAL if key not in written)
+    elif missing := " and ".join(key for key in _LOCAL if key not in written):
         yield Complaint(("scope",), f"scope local needs {missing}: add it")
 
 
-@error(
-    "RT122",
-    why="Only a queue with a filename has files, so this has no effect: the queue is not durable.",
-    source="rsyslog runtime/queue.c",
-    bad={"outputs[logs].queue.maxFileSize": "16m"},
-    good={"outputs[logs].queue.maxFileSize": None},
-)
-@each(every_queue)
+@error("RT122")
+@for_each(every_queue)
 def _no_files(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     if queue.written is None or queue.is_direct or queue.resolved.filename is not None:
         return

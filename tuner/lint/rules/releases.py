@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from pydantic import BaseModel
 
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.errors import KeyPath
-from tuner.lint.each import each, engine_outputs, every_queue, inputs, outputs, where_durable
-from tuner.lint.rules.transport import REMOTE, remote_servers
+from tuner.lint.rules.transport import remote_servers
+from tuner.lint.sections import (
+    engine_outputs,
+    every_queue,
+    for_each,
+    inputs,
+    outputs,
+    where_durable,
+)
 from tuner.modules.input import Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
@@ -18,7 +24,6 @@ from tuner.modules.queue import SEGMENTED_SINCE, Queue, QueueType
 from tuner.modules.refused_bulks import (
     TYPE_CAN_GO,
     WAITS_ON_ERRORS,
-    WAITS_WITHOUT_RIGHTS,
     lost_whole,
     refuses_type,
 )
@@ -32,14 +37,7 @@ _HEEDS_INTERVAL_MAX = 2308
 _MAJORS = {Engine.ELASTICSEARCH: range(7, 10), Engine.OPENSEARCH: range(1, 4)}
 
 
-@error(
-    "RT401",
-    why=f"F15: before 8.{TYPE_CAN_GO} rsyslog sends _type with every document, and Elasticsearch "
-    "8 and OpenSearch 2 refuse the whole bulk.",
-    source="rsyslog issue 4884; rsyslog plugins/omelasticsearch",
-    bad={"release.rsyslog": f"8.{TYPE_CAN_GO - 2}"},
-    good={"release.rsyslog": f"8.{TYPE_CAN_GO}"},
-)
+@error("RT401")
 def _old_rsyslog(profile: Profile) -> Iterator[Complaint]:
     release = profile.release
     path = ("release", "rsyslog")
@@ -59,13 +57,7 @@ def _old_rsyslog(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@advice(
-    "RT402",
-    why="rsyslog-tune does not know what newer releases changed; most configurations still work.",
-    source="rsyslog-tune's own: docs/profiles.md",
-    bad={"release.rsyslog": f"8.{NEWEST_READ + 2}"},
-    good={"release.rsyslog": f"8.{NEWEST_READ}"},
-)
+@advice("RT402")
 def _new_rsyslog(profile: Profile) -> Iterator[Complaint]:
     if profile.release.rsyslog_number > NEWEST_READ:
         yield Complaint(
@@ -75,14 +67,7 @@ def _new_rsyslog(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@error(
-    "RT403",
-    why="rsyslog-tune does not know the settings and templates of this version: the engine may "
-    "refuse the rendered files.",
-    source="rsyslog-tune's own: docs/profiles.md",
-    bad={"release.elasticsearch": "7.7"},
-    good={"release.elasticsearch": "7.8"},
-)
+@error("RT403")
 def _engine(profile: Profile) -> Iterator[Complaint]:
     release = profile.release
     majors = _MAJORS[release.engine]
@@ -97,17 +82,7 @@ def _engine(profile: Profile) -> Iterator[Complaint]:
         yield Complaint(path, "composable index templates were introduced in 7.8: use 7.8 or later")
 
 
-@loss(
-    "RT404",
-    why="F1: a bulk that the engine refuses as a whole counts as delivered, whatever the retry "
-    f"settings. rsyslog waits after 401 and 403 since 8.{WAITS_WITHOUT_RIGHTS}, after 429 and "
-    f"5xx since 8.{WAITS_ON_ERRORS}; after 400 every release drops the bulk. For a proxy's "
-    "page of HTML see F2.",
-    source="rsyslog plugins/omelasticsearch, commits 2f29b1ccb and a5c4d2694; seen on 8.2102, "
-    "8.2302, 8.2504 and 8.2610",
-    bad={**REMOTE, "release.rsyslog": f"8.{WAITS_ON_ERRORS - 2}"},
-    good={"release.rsyslog": f"8.{WAITS_ON_ERRORS}"},
-)
+@loss("RT404")
 def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
     release = profile.release
     at_risk = [both for both in where_durable(engine_outputs)(profile) if remote_servers(both[1])]
@@ -129,20 +104,8 @@ def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@loss(
-    "RT405",
-    why="F1: a bulk that the engine answers with 400 or 404 is dropped by every release. "
-    "errorfile holds the request and the reply, but nothing after 413, which the engine sends "
-    "without a body (RT214). For a proxy's page of HTML see F2.",
-    source="rsyslog plugins/omelasticsearch, as of 8.2610; seen on 8.2102 to 8.2610",
-    bad={
-        "release.rsyslog": f"8.{WAITS_ON_ERRORS}",
-        "outputs[logs].servers": ["https://es.example:9200"],
-        "outputs[logs].retryfailures.file": "/var/log/rsyslog/rejected.json",
-    },
-    good={"outputs[logs].errorfile": "/var/log/rsyslog/errors.json"},
-)
-@each(where_durable(engine_outputs), "errorfile")
+@loss("RT405")
+@for_each(where_durable(engine_outputs), "errorfile")
 def _lost_on_refusal(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     rt404_says_it = lost_whole(profile.release.rsyslog_number)
     if not rt404_says_it and remote_servers(output) and output.errorfile is None:
@@ -152,19 +115,8 @@ def _lost_on_refusal(output: OmelasticsearchOutput, profile: Profile) -> Iterato
         )
 
 
-@advice(
-    "RT407",
-    why="The parameter exists since 8.1901, but rsyslog ignores it before "
-    f"8.{_HEEDS_INTERVAL_MAX}.",
-    source="rsyslog action.c",
-    bad={
-        "release.rsyslog": f"8.{_HEEDS_INTERVAL_MAX - 2}",
-        "outputs[logs].action.resumeIntervalMax": 60,
-    },
-    good={"release.rsyslog": f"8.{_HEEDS_INTERVAL_MAX}"},
-    at="outputs[logs].action.resumeIntervalMax",
-)
-@each(outputs, "action.resumeIntervalMax")
+@advice("RT407")
+@for_each(outputs, "action.resumeIntervalMax")
 def _interval_ignored(output: Output, profile: Profile) -> Iterator[str]:
     release, interval = profile.release, output.action_resume_interval_max
     if interval is not None and release.rsyslog_number < _HEEDS_INTERVAL_MAX:
@@ -174,59 +126,26 @@ def _interval_ignored(output: Output, profile: Profile) -> Iterator[str]:
         )
 
 
-_too_new = partial(
-    error,
-    why="An rsyslogd that does not know a parameter refuses its whole configuration.",
-    source="rsyslog's tags: the parameter tables of every release",
-)
-
-
-@_too_new(
-    "RT421",
-    bad={"inputs": [{"type": "imtcp", "port": 10514, "workerThreads": 4}]},
-    good={"release.rsyslog": "8.2504"},
-    at="inputs[0].workerThreads",
-)
-@each(inputs)
+@error("RT421")
+@for_each(inputs)
 def inputs_too_new(source: Input, profile: Profile) -> Iterator[Complaint]:
     """Parameters of inputs that `release.rsyslog` does not know yet."""
     return _unknown_parameters((), source, source.type, profile.release)
 
 
-@_too_new(
-    "RT422",
-    bad={"release.rsyslog": "8.2510", "outputs[logs].apikey": {"env": "ES_KEY"}},
-    good={"release.rsyslog": "8.2512"},
-    at="outputs[logs].apikey",
-)
-@each(outputs)
+@error("RT422")
+@for_each(outputs)
 def _outputs(output: Output, profile: Profile) -> Iterator[Complaint]:
     return _unknown_parameters((), output, output.type, profile.release)
 
 
-@_too_new(
-    "RT424",
-    bad={"global": {"parser.dropTrailingCROnReception": True}},
-    good={"release.rsyslog": "8.2606"},
-    at=("global", "parser.dropTrailingCROnReception"),
-)
+@error("RT424")
 def _global(profile: Profile) -> Iterator[Complaint]:
     return _unknown_parameters(("global",), profile.global_, "global", profile.release)
 
 
-@_too_new(
-    "RT423",
-    bad={
-        "release.rsyslog": "8.2602",
-        "outputs[logs].queue.filename": "logs",
-        "outputs[logs].queue.spoolDirectory": "/var/spool/rsyslog",
-        "outputs[logs].queue.maxDiskSpace": "1g",
-        "outputs[logs].queue.onCorruption": "safe",
-    },
-    good={"release.rsyslog": "8.2604"},
-    at="outputs[logs].queue.onCorruption",
-)
-@each(every_queue)
+@error("RT423")
+@for_each(every_queue)
 def _queues(queue: PlacedQueue, profile: Profile) -> Iterator[Complaint]:
     if queue.written is None:
         return
@@ -241,12 +160,7 @@ def _queues(queue: PlacedQueue, profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@_too_new(
-    "RT425",
-    bad={"parse": {"format": "json", "mode": "find-json"}},
-    good={"release.rsyslog": "8.2510"},
-    at="parse.mode",
-)
+@error("RT425")
 def _others(profile: Profile) -> Iterator[Complaint]:
     """Parsing, steps, rate limits and impstats."""
     release = profile.release

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from tuner.lint.each import Placed, each, engine_outputs, where_durable
-from tuner.lint.rules.settings import SETTINGS
-from tuner.lint.rules.transport import REMOTE, remote_servers
+from tuner.lint.rules.transport import remote_servers
+from tuner.lint.sections import Placed, engine_outputs, for_each, where_durable
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
-from tuner.modules.refused_bulks import WAITS_ON_ERRORS
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import PlacedQueue, action_queue, working_queue
 from tuner.rule import Complaint, Cure, advice, error, loss, warning
@@ -21,15 +19,8 @@ _LARGEST_HEAP = "31g"
 _SHORTEST_REFRESH_S = 0.001
 
 
-@error(
-    "RT301",
-    why="async acknowledges before anything is on disk: a crash of the engine, or a kill, loses "
-    "acknowledged events since the last synchronisation.",
-    source="Elasticsearch, index modules: translog",
-    bad={f"{SETTINGS}.translog.durability": "async"},
-    good={f"{SETTINGS}.translog.durability": "request"},
-)
-@each(engine_outputs, "index", "settings", "translog.durability")
+@error("RT301")
+@for_each(engine_outputs, "index", "settings", "translog.durability")
 def _async_translog(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     durability = output.index.settings.translog_durability
     if durability == "async" and profile.guardrails.tier is Tier.DURABLE:
@@ -39,14 +30,8 @@ def _async_translog(output: OmelasticsearchOutput, profile: Profile) -> Iterator
         )
 
 
-@loss(
-    "RT302",
-    why="A shard without a replica is lost with its disk.",
-    source="Elasticsearch, reliability",
-    bad={**REMOTE, f"{SETTINGS}.number_of_replicas": 0},
-    good={f"{SETTINGS}.number_of_replicas": 1},
-)
-@each(where_durable(engine_outputs), "index", "settings", "number_of_replicas")
+@loss("RT302")
+@for_each(where_durable(engine_outputs), "index", "settings", "number_of_replicas")
 def _no_replicas(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     if output.index.settings.number_of_replicas == 0 and remote_servers(output):
         yield (
@@ -54,15 +39,8 @@ def _no_replicas(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
         )
 
 
-@warning(
-    "RT307",
-    why="A search finds an event only after a refresh, so a long interval breaks the promised "
-    "freshness.",
-    source="Elasticsearch, index.refresh_interval",
-    bad={"guardrails.freshness_p99_s": 45, f"{SETTINGS}.refresh_interval": "60s"},
-    good={f"{SETTINGS}.refresh_interval": "30s"},
-)
-@each(engine_outputs, "index", "settings", "refresh_interval")
+@warning("RT307")
+@for_each(engine_outputs, "index", "settings", "refresh_interval")
 def _refresh_beyond_freshness(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     """Below a millisecond an engine schedules no refresh, as with -1."""
     bound_s, interval = profile.guardrails.freshness_p99_s, output.index.settings.refresh_interval
@@ -79,14 +57,7 @@ def _refresh_beyond_freshness(output: OmelasticsearchOutput, profile: Profile) -
         )
 
 
-@advice(
-    "RT308",
-    why="Near 32 GB Java stops compressing object pointers, and every reference takes 8 bytes "
-    "instead of 4.",
-    source="Elasticsearch, heap size settings",
-    bad={"node.heap": "31745m"},
-    good={"node.heap": _LARGEST_HEAP},
-)
+@advice("RT308")
 def _large_heap(profile: Profile) -> Iterator[Complaint]:
     """Elasticsearch sizes its own heap to 31 GB at most."""
     heap = profile.node.heap
@@ -99,13 +70,7 @@ def _large_heap(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@warning(
-    "RT338",
-    why="No node holds two copies of a shard, so the lab measures with fewer replicas.",
-    source="Elasticsearch, SameShardAllocationDecider",
-    bad={f"{SETTINGS}.number_of_replicas": 2, "lab.nodes": 2},
-    good={"lab.nodes": 3},
-)
+@warning("RT338")
 def _too_few_lab_nodes(profile: Profile) -> Iterator[Complaint]:
     nodes = profile.lab.nodes
     copies = 1 + max((one.index.settings.number_of_replicas for one in profile.indexed), default=0)
@@ -117,13 +82,7 @@ def _too_few_lab_nodes(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@error(
-    "RT334",
-    why="The node does not start.",
-    source="Elasticsearch, thread pools: write has at most the number of processors + 1",
-    bad={"node.node.processors": 4, "node.thread_pool.write.size": 6},
-    good={"node.thread_pool.write.size": 5},
-)
+@error("RT334")
 def _too_many_threads(profile: Profile) -> Iterator[Complaint]:
     node = profile.node
     if node.node_processors is None or node.thread_pool_write_size is None:
@@ -198,15 +157,7 @@ def pressure_bytes(profile: Profile) -> int:
     return engine_bytes(limit) or 0
 
 
-@loss(
-    "RT207",
-    why="F4: if a batch is sent in parts and the connection fails, events are lost, 38 of 100. "
-    "F1: the engine answers 413 to a request above its limit, and rsyslog silently drops it; "
-    "errorfile does not get it.",
-    source="rsyslog plugins/omelasticsearch; seen on 8.2302",
-    bad={"outputs[logs].maxbytes": "500k"},
-    good={"outputs[logs].maxbytes": "2m"},
-)
+@loss("RT207")
 def _split_batches(profile: Profile) -> Iterator[Complaint]:
     most = largest_request_bytes(profile)
     for (number, _), (_, bulk) in zip(profile.enumerated, bulks(profile), strict=True):
@@ -226,24 +177,8 @@ def _split_batches(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@loss(
-    "RT212",
-    why="rsyslog sends a document above maxbytes anyway, after an empty request which the engine "
-    "refuses with 400.",
-    source="rsyslog plugins/omelasticsearch; seen on 8.2302",
-    bad={
-        "workload.message_bytes": {
-            "distribution": "lognormal",
-            "mean": 244,
-            "min": 120,
-            "max": 8000,
-        },
-        "outputs[logs].queue.dequeueBatchSize": 10,
-        "outputs[logs].maxbytes": "8k",
-    },
-    good={"outputs[logs].maxbytes": "32k"},
-)
-@each(engine_outputs, "maxbytes")
+@loss("RT212")
+@for_each(engine_outputs, "maxbytes")
 def _message_above_maxbytes(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     """The empty request goes out only where that document is the first of a batch."""
     longest, limit = _longest_message(profile), size_bytes(output.maxbytes or MAXBYTES)
@@ -266,15 +201,8 @@ def _kib(size: int) -> str:
     return f"{-(-size // 1024)}k"
 
 
-@loss(
-    "RT214",
-    why="F1: the engine answers a request above http.max_content_length with 413 and no body, and "
-    "every release of rsyslog silently drops such a batch; errorfile does not get it.",
-    source="Elasticsearch 8.19, http.max_content_length; seen on rsyslog 8.2102 to 8.2610",
-    bad={"outputs[logs].maxbytes": "200m"},
-    good={"outputs[logs].maxbytes": "100m"},
-)
-@each(engine_outputs)
+@loss("RT214")
+@for_each(engine_outputs)
 def _above_the_engines(output: OmelasticsearchOutput, profile: Profile) -> Iterator[Complaint]:
     most = largest_request_bytes(profile)
     if output.maxbytes is not None and size_bytes(output.maxbytes) > most:
@@ -286,20 +214,8 @@ def _above_the_engines(output: OmelasticsearchOutput, profile: Profile) -> Itera
         )
 
 
-@warning(
-    "RT218",
-    why="F2: by default nginx answers a request of more than 1 MiB with 413 and a page of HTML. "
-    "Every release of rsyslog then sends the batch again, each time with one event more, and the "
-    "output blocks.",
-    source="nginx, client_max_body_size; seen on rsyslog 8.2102 to 8.2610",
-    bad={
-        **REMOTE,
-        "outputs[logs].servers": ["https://es.example:443"],
-        "outputs[logs].queue.dequeueBatchSize": 5000,
-    },
-    good={"outputs[logs].queue.dequeueBatchSize": 2000},
-)
-@each(bulks, "dequeueBatchSize")
+@warning("RT218")
+@for_each(bulks, "dequeueBatchSize")
 def _above_a_proxys(bulk: Requests, _: Profile) -> Iterator[str]:
     """Engines listen on 9200: on the ports of the web something else answers for them."""
     servers = remote_servers(bulk.output)
@@ -313,15 +229,7 @@ def _above_a_proxys(bulk: Requests, _: Profile) -> Iterator[str]:
         )
 
 
-@warning(
-    "RT215",
-    why="Bulks in flight take memory of the node until they are indexed. Above a tenth of the heap"
-    " it answers 429 to whole bulks, which rsyslog before 8.2606 drops (F1).",
-    source="Elasticsearch and OpenSearch, indexing_pressure.memory.limit",
-    bad={"node.indexing_pressure.memory.limit": "2mb"},
-    good={"node.indexing_pressure.memory.limit": "64mb"},
-    at="outputs[logs].queue.dequeueBatchSize",
-)
+@warning("RT215")
 def _under_pressure(profile: Profile) -> Iterator[Complaint]:
     limit = pressure_bytes(profile)
     room = int(limit * _SHARE_OF_PRESSURE)
@@ -347,20 +255,8 @@ def _batch(requests: Requests, what: str, fits: int) -> Complaint:
     )
 
 
-@advice(
-    "RT216",
-    why="F3: a batch that could not be sent is tried again one event at a time: 100 events made "
-    f"101 requests. From 8.{WAITS_ON_ERRORS} that is so after 429 and 5xx too. A large batch "
-    "keeps its worker busy for minutes.",
-    source="rsyslog action.c, actionTryRemoveHardErrorsFromBatch; seen on 8.2302 and 8.2610",
-    bad={
-        **REMOTE,
-        "outputs[logs].queue.dequeueBatchSize": 12_000,
-        "outputs[logs].queue.workerThreadMinimumMessages": 5000,
-    },
-    good={"outputs[logs].queue.dequeueBatchSize": 5000},
-)
-@each(where_durable(bulks), "dequeueBatchSize")
+@advice("RT216")
+@for_each(where_durable(bulks), "dequeueBatchSize")
 def _expensive_failures(bulk: Requests, _: Profile) -> Iterator[str]:
     batch = bulk.queue.batch
     if batch > _LARGEST_BATCH and remote_servers(bulk.output):

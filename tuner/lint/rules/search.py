@@ -23,14 +23,7 @@ if TYPE_CHECKING:
     from tuner.space.knob import Knob
 
 
-@error(
-    "RT603",
-    why="A guarantee to give up must be named exactly, and the tier decides which may be given up.",
-    source="rsyslog-tune's own: docs/profiles.md",
-    bad={"search.allow": ["translog.durability"]},
-    good={"guardrails.tier": "relaxed"},
-    at="search.allow[0]",
-)
+@error("RT603")
 def _names(profile: Profile) -> Iterator[Complaint]:
     """Names of `allow` that open nothing in any profile, or that this one's tier or engine forbids;
     what is merely not there may have been turned off by a search."""
@@ -49,14 +42,7 @@ def _names(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(("search", "allow", number), f"{name} cannot be given up: {reason}")
 
 
-@error(
-    "RT601",
-    why="A search ignores a name that it does not know: a typo would go unnoticed.",
-    source="rsyslog-tune's own: docs/profiles.md",
-    bad={"search.freeze": ["main_queue.sise"]},
-    good={"search.freeze": ["main_queue.size"]},
-    at="search.freeze[0]",
-)
+@error("RT601")
 def _paths(profile: Profile) -> Iterator[Complaint]:
     """Paths that a profile cannot have and, of those that only may vary, those that cannot."""
     search = profile.search
@@ -70,14 +56,7 @@ def _paths(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(("search", "only", number), _no_knob(path, every))
 
 
-@error(
-    "RT602",
-    why="A level is measured only if the schema accepts it and the search varies its setting.",
-    source="rsyslog-tune's own: docs/profiles.md",
-    bad={"search.levels": {"main_queue.size": [50_000, "large"]}},
-    good={"search.levels": {"main_queue.size": [50_000, 200_000]}},
-    at=("search", "levels", "main_queue.size", 1),
-)
+@error("RT602")
 def _levels(profile: Profile) -> Iterator[Complaint]:
     """Levels of settings that no search varies, and levels that a setting cannot have."""
     if not profile.search.levels:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.errors import KeyPath
-from tuner.lint.each import Placed, action_queues, each, inputs, outputs
+from tuner.lint.sections import Placed, action_queues, for_each, inputs, outputs
 from tuner.modules.filter import Filter
 from tuner.modules.input import Input, Listener
 from tuner.modules.mmjsonparse import JsonParse
@@ -17,25 +17,13 @@ from tuner.modules.step import ParseStep, SetStep
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, lane_queue, ports_of
 from tuner.profile.stream import Spread, Stream
-from tuner.rule import Changes, Complaint, advice, error
+from tuner.rule import Complaint, advice, error
 
 _LAST_PORT = 65535
-_LANES = {"lanes": {"count": 2}, "outputs[logs].queue": {"type": "Direct"}}
 
 
-@error(
-    "RT130",
-    why="Lanes by ports need one port for each lane, and one choice of parsers for all.",
-    source="rsyslog's manual: an input's ruleset parses its messages",
-    bad={
-        "global": {"workDirectory": "/var/spool/rsyslog"},
-        "inputs": [{"type": "imfile", "file": "/var/log/app.log", "tag": "app:"}],
-        **_LANES,
-    },
-    good={"lanes.spread": "random"},
-    at="inputs[0].type",
-)
-@each(inputs)
+@error("RT130")
+@for_each(inputs)
 def _without_port(source: Input, profile: Profile) -> Iterator[Complaint]:
     if profile.lanes is None or profile.lanes.spread is not Spread.PORTS:
         return
@@ -52,14 +40,8 @@ def _without_port(source: Input, profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@error(
-    "RT131",
-    why=f"There are {_LAST_PORT} ports.",
-    source="RFC 9293",
-    bad={**_LANES, "inputs[0].port": 65_535},
-    good={"inputs[0].port": 65_534},
-)
-@each(inputs, "port")
+@error("RT131")
+@for_each(inputs, "port")
 def _past_the_last(source: Input, profile: Profile) -> Iterator[str]:
     ports = ports_of(profile, source)
     if ports and ports[-1] > _LAST_PORT:
@@ -69,13 +51,7 @@ def _past_the_last(source: Input, profile: Profile) -> Iterator[str]:
         )
 
 
-@error(
-    "RT132",
-    why="A ruleset without a queue of its own runs in the main queue, so there would be no lanes.",
-    source="rsyslog's manual, concepts/multi_ruleset",
-    bad={**_LANES, "lanes.spread": "random", "lanes.queue": {"type": "Direct"}},
-    good={"lanes.queue.type": "FixedArray"},
-)
+@error("RT132")
 def _no_queue(profile: Profile) -> Iterator[Complaint]:
     queue = lane_queue(profile)
     if queue is not None and queue.is_direct:
@@ -86,15 +62,8 @@ def _no_queue(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@advice(
-    "RT133",
-    why="One queue has one lock and, on disk, one worker: lanes exist to avoid that.",
-    source="Elastic consulting, 2019 (examples/experiments/p5-disk-queues.yaml)",
-    bad={"lanes": {"count": 2}},
-    good={"outputs[logs].queue": {"type": "Direct"}},
-    at="outputs[logs].queue.type",
-)
-@each(action_queues, "type")
+@advice("RT133")
+@for_each(action_queues, "type")
 def _together_again(queue: PlacedQueue, profile: Profile) -> Iterator[str]:
     lanes = profile.lanes
     if lanes is not None and lanes.count > 1 and not queue.is_direct:
@@ -102,10 +71,6 @@ def _together_again(queue: PlacedQueue, profile: Profile) -> Iterator[str]:
             f"all {lanes.count} lanes share this one queue again: set its type to "
             "Direct, so that each lane's workers deliver themselves"
         )
-
-
-_OWN = "rsyslog-tune's own: docs/profiles.md"
-_SET: Changes = {"type": "set", "variable": "owner", "value": [{"property": "hostname"}]}
 
 
 def steps_of(profile: Profile) -> Iterator[tuple[KeyPath, str | None, AnyStep]]:
@@ -140,14 +105,7 @@ def variable_fault(path: str, stream: Stream) -> str | None:
     return f"no step sets the variable {path}: the steps of the stream set {known}"
 
 
-@error(
-    "RT288",
-    why="rsyslogd refuses a lookup in a table that it does not have.",
-    source="rsyslog's manual: configuration/lookup_tables",
-    bad={"steps": [{**_SET, "lookup": "owners"}]},
-    good={"lookup_tables": {"owners": {"file": "/etc/rsyslog.d/owners.json"}}},
-    at="steps[0].lookup",
-)
+@error("RT288")
 def _no_table(profile: Profile) -> Iterator[Complaint]:
     known = ", ".join(profile.lookup_tables) or "none"
     for path, _, step in steps_of(profile):
@@ -158,14 +116,7 @@ def _no_table(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@error(
-    "RT289",
-    why="A place for parsing is of use only where an action parses, and only once.",
-    source=_OWN,
-    bad={"steps": [{"type": "parse"}]},
-    good={"parse": {"format": "json"}},
-    at="steps[0]",
-)
+@error("RT289")
 def _parses_nothing(profile: Profile) -> Iterator[Complaint]:
     met: set[str | None] = set()
     for path, name, step in steps_of(profile):
@@ -183,23 +134,9 @@ def _parses_nothing(profile: Profile) -> Iterator[Complaint]:
 
 
 _BY_MODULE = "parse with format json or normalize"
-# For examples: a stream beside what the small profile has.
-_APPS: Changes = {
-    "streams": {"apps": {}},
-    "inputs": [
-        {"type": "imptcp", "port": 10514},
-        {"type": "imptcp", "port": 10515, "stream": "apps"},
-    ],
-}
 
 
-@error(
-    "RT284",
-    why="What names a stream that is not there belongs to nothing.",
-    source=_OWN,
-    bad={"inputs[0].stream": "apps"},
-    good={"inputs[0].stream": None},
-)
+@error("RT284")
 def _unknown_stream(profile: Profile) -> Iterator[Complaint]:
     known = ", ".join(profile.streams) or "none"
     sections: tuple[Placed[Input | Output], ...] = (*inputs(profile), *outputs(profile))
@@ -217,14 +154,7 @@ def _unknown_stream(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@error(
-    "RT285",
-    why="A stream without outputs drops its events, and outputs without inputs get none.",
-    source=_OWN,
-    bad=_APPS,
-    good={"streams": None, "inputs[1].stream": None},
-    at="streams[apps]",
-)
+@error("RT285")
 def _half_a_stream(profile: Profile) -> Iterator[Complaint]:
     if profile.base is not None:
         return  # It may have outputs that a profile does not know.
@@ -249,15 +179,7 @@ def _half_a_stream(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(path, f"{what} has no input: nothing would reach it")
 
 
-@error(
-    "RT286",
-    why="Only mmjsonparse and mmnormalize say whether they could read an event, and only they and "
-    "steps leave values to compare.",
-    source="rsyslog's manual: rainerscript/property, parsesuccess",
-    bad={"outputs[logs].filter": {"parsesuccess": True}},
-    good={"parse": {"format": "json"}},
-    at="outputs[logs].filter",
-)
+@error("RT286")
 def _nothing_parsed(profile: Profile) -> Iterator[Complaint]:
     for path, name, wanted in _filters(profile):
         stream, matches = profile.stream(name), wanted.match or ()
@@ -285,21 +207,7 @@ def _filters(profile: Profile) -> Iterator[tuple[KeyPath, str | None, Filter]]:
             yield (*place, "filter"), owner, step.filter
 
 
-@error(
-    "RT287",
-    why="What local sources bring comes to rsyslog's default ruleset: nothing there tells one "
-    "source from another.",
-    source="rsyslog plugins/imuxsock, plugins/imklog, plugins/imjournal: no ruleset",
-    bad={
-        "inputs": [{"type": "imklog"}, {"type": "imuxsock", "stream": "apps"}],
-        "streams": {"apps": {}},
-        "outputs": [
-            {"name": "one", "type": "omfile", "file": "/var/log/one"},
-            {"name": "two", "type": "omfile", "file": "/var/log/two", "stream": "apps"},
-        ],
-    },
-    good={"inputs[1].stream": None, "outputs[two].stream": None, "streams": None},
-)
+@error("RT287")
 def _local_apart(profile: Profile) -> Iterator[Complaint]:
     local = [(n, one) for n, one in enumerate(profile.inputs) if not one.has_statement]
     for number, one in local[1:]:

@@ -4,37 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.each import each, inputs, inputs_of, outputs, outputs_of
+from tuner.lint.sections import for_each, inputs, inputs_of, outputs, outputs_of
 from tuner.modules.imrelp import ImrelpInput
 from tuner.modules.imtcp import ImtcpInput
 from tuner.modules.input import Input
-from tuner.modules.omfwd import FWD, OmfwdOutput
-from tuner.modules.omrelp import RELP, OmrelpOutput
+from tuner.modules.omfwd import OmfwdOutput
+from tuner.modules.omrelp import OmrelpOutput
 from tuner.modules.output import Output
 from tuner.profile.model import Profile
 from tuner.rule import Complaint, error, warning
 
 _CHECKS_NAMES = ("x509/name", "x509/fingerprint")
 _CERTIFICATES = ("streamDriver.caFile", "streamDriver.certFile", "streamDriver.keyFile")
-_IMTCP = {
-    "type": "imtcp",
-    "port": 6514,
-    "streamDriver.name": "gtls",
-    "streamDriver.mode": 1,
-    "streamDriver.authMode": "x509/name",
-    "permittedPeer": ["*.example.org"],
-    "streamDriver.caFile": "/etc/ssl/ca.pem",
-    "streamDriver.certFile": "/etc/ssl/me.pem",
-    "streamDriver.keyFile": "/etc/ssl/me.key",
-}
-_OMFWD = {
-    **FWD,
-    "streamDriver": "gtls",
-    "streamDriverMode": 1,
-    "streamDriverAuthMode": "x509/name",
-    "streamDriverPermittedPeers": ["up.example.org"],
-    "streamDriver.caFile": "/etc/ssl/ca.pem",
-}
 
 
 def _half(certificate: tuple[str, str | None], key: tuple[str, str | None]) -> Iterator[Complaint]:
@@ -52,14 +33,8 @@ def _names_missing(mode_of_relp: str | None, takes: str) -> Iterator[Complaint]:
         yield _nobody(mode_of_relp, takes, "tls.permittedPeer")
 
 
-@error(
-    "RT227",
-    why="The input accepts plain TCP although its keys suggest TLS.",
-    source="rsyslog runtime/nsd_gtls.c and nsd_ossl.c: mode 0 is plain TCP",
-    bad={"inputs": [{**_IMTCP, "streamDriver.name": "ptcp"}]},
-    good={"inputs[0].streamDriver.name": "gtls"},
-)
-@each(inputs_of(ImtcpInput))
+@error("RT227")
+@for_each(inputs_of(ImtcpInput))
 def _input_in_the_clear(source: ImtcpInput, _: Profile) -> Iterator[Complaint]:
     driver = source.stream_driver_name or "ptcp"
     if source.is_encrypted and driver == "ptcp":
@@ -80,14 +55,8 @@ def _input_in_the_clear(source: ImtcpInput, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@error(
-    "RT228",
-    why="Without certificate and key no sender gets past the handshake.",
-    source="rsyslog runtime/nsd_gtls.c",
-    bad={"inputs": [_IMTCP], "inputs[0].streamDriver.keyFile": None},
-    good={"inputs[0].streamDriver.keyFile": "/etc/ssl/me.key"},
-)
-@each(inputs)
+@error("RT228")
+@for_each(inputs)
 def _no_certificates(source: Input, _: Profile) -> Iterator[Complaint]:
     if isinstance(source, ImtcpInput) and source.is_encrypted:
         written = source.model_dump(by_alias=True, exclude_none=True)
@@ -103,14 +72,8 @@ def _no_certificates(source: Input, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@error(
-    "RT229",
-    why="Senders are accepted by name, but either no names are listed or names are not checked.",
-    source="rsyslog runtime/nsd_gtls.c; seen on 8.2302",
-    bad={"inputs": [_IMTCP], "inputs[0].permittedPeer": None},
-    good={"inputs[0].permittedPeer": ["*.example.org"]},
-)
-@each(inputs)
+@error("RT229")
+@for_each(inputs)
 def _senders_and_mode(source: Input, _: Profile) -> Iterator[Complaint]:
     """Seen on 8.2302: rsyslogd does not even listen if peers are named and the mode does not check
     names."""
@@ -128,17 +91,8 @@ def _senders_and_mode(source: Input, _: Profile) -> Iterator[Complaint]:
         yield from _names_missing(source.tls_auth_mode, "accepts only")
 
 
-@warning(
-    "RT230",
-    why="Encryption alone keeps nobody out: whoever reaches the port can write into your logs.",
-    source="RFC 5425, section 5",
-    bad={
-        "inputs": [{**_IMTCP, "streamDriver.authMode": "anon"}],
-        "inputs[0].permittedPeer": None,
-    },
-    good={"inputs[0].streamDriver.authMode": "x509/certvalid"},
-)
-@each(inputs)
+@warning("RT230")
+@for_each(inputs)
 def _everybody_may_send(source: Input, _: Profile) -> Iterator[Complaint]:
     key, use = "", ""
     if isinstance(source, ImtcpInput) and source.is_encrypted:
@@ -154,14 +108,8 @@ def _everybody_may_send(source: Input, _: Profile) -> Iterator[Complaint]:
         )
 
 
-@error(
-    "RT280",
-    why="Events are sent unencrypted although the keys suggest TLS.",
-    source="rsyslog runtime/nsd_gtls.c and nsd_ossl.c: mode 0 is plain TCP",
-    bad={"guardrails.tier": "relaxed", "outputs": [{**_OMFWD, "streamDriver": "ptcp"}]},
-    good={"outputs[up].streamDriver": "gtls"},
-)
-@each(outputs_of(OmfwdOutput))
+@error("RT280")
+@for_each(outputs_of(OmfwdOutput))
 def _output_in_the_clear(output: OmfwdOutput, _: Profile) -> Iterator[Complaint]:
     driver = output.stream_driver or "ptcp"
     if output.is_encrypted and driver == "ptcp":
@@ -180,18 +128,8 @@ def _output_in_the_clear(output: OmfwdOutput, _: Profile) -> Iterator[Complaint]
         )
 
 
-@error(
-    "RT281",
-    why="Without a CA certificate the receiver cannot be verified; without both its certificate "
-    "and its key the sender cannot identify itself.",
-    source="rsyslog runtime/nsd_gtls.c; librelp",
-    bad={
-        "guardrails.tier": "relaxed",
-        "outputs": [{**_OMFWD, "streamDriver.certFile": "/etc/ssl/me.pem"}],
-    },
-    good={"outputs[up].streamDriver.keyFile": "/etc/ssl/me.key"},
-)
-@each(outputs)
+@error("RT281")
+@for_each(outputs)
 def _receivers_certificates(output: Output, _: Profile) -> Iterator[Complaint]:
     if isinstance(output, OmfwdOutput):
         checks = output.is_encrypted and output.stream_driver_auth_mode not in {None, "anon"}
@@ -217,18 +155,8 @@ def _no_authority(key: str) -> Complaint:
     )
 
 
-@error(
-    "RT282",
-    why="Receivers are accepted by name, but either no names are listed or names are not checked.",
-    source="rsyslog runtime/nsd_gtls.c; librelp",
-    bad={
-        "guardrails.tier": "relaxed",
-        "outputs": [{**_OMFWD, "streamDriverAuthMode": "x509/certvalid"}],
-    },
-    good={"outputs[up].streamDriverAuthMode": "x509/name"},
-    at="outputs[up].streamDriverPermittedPeers",
-)
-@each(outputs)
+@error("RT282")
+@for_each(outputs)
 def _receivers_and_mode(output: Output, _: Profile) -> Iterator[Complaint]:
     if isinstance(output, OmfwdOutput):
         mode, peers = output.stream_driver_auth_mode, output.stream_driver_permitted_peers
@@ -244,19 +172,8 @@ def _receivers_and_mode(output: Output, _: Profile) -> Iterator[Complaint]:
         yield from _names_missing(output.tls_auth_mode, "sends only to")
 
 
-@warning(
-    "RT283",
-    why="Encryption alone does not identify the receiver: whoever answers at that address gets "
-    "the events.",
-    source="RFC 5425, section 5",
-    bad={"outputs": [{**RELP, "tls": True}]},
-    good={
-        "outputs[up].tls.authMode": "name",
-        "outputs[up].tls.permittedPeer": ["up.example.org"],
-        "outputs[up].tls.caCert": "/etc/ssl/ca.pem",
-    },
-)
-@each(outputs)
+@warning("RT283")
+@for_each(outputs)
 def _to_anyone(output: Output, _: Profile) -> Iterator[Complaint]:
     key, use = "", ""
     if isinstance(output, OmfwdOutput) and output.is_encrypted:

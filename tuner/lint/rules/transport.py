@@ -5,26 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
-from tuner.lint.each import Placed, each, engine_outputs, outputs_of, where_durable
+from tuner.lint.sections import Placed, engine_outputs, for_each, outputs_of, where_durable
 from tuner.lint.waiting import waiting_output
 from tuner.modules.omelasticsearch import ASKS_AT_START, OmelasticsearchOutput
 from tuner.modules.omhttp import OmhttpOutput
 from tuner.profile.around import around_output
 from tuner.profile.model import Profile
-from tuner.rule import Changes, Complaint, Cure, error, loss, warning
+from tuner.rule import Complaint, Cure, error, loss, warning
 from tuner.schema.parameter import since
 from tuner.schema.scalars import is_loopback
 
 _ERRORS = frozenset({"*", "errors"})
 # Two thirds of what systemd allows: rsyslogd has queues to read, too.
 _START_S = 60.0
-# For examples: an engine on another machine, and nothing lost on the way there.
-REMOTE: Changes = {
-    "release.rsyslog": "8.2606",
-    "outputs[logs].servers": ["https://es.example:9200"],
-    "outputs[logs].retryfailures.file": "/var/log/rsyslog/rejected.json",
-    "outputs[logs].errorfile": "/var/log/rsyslog/errors.json",
-}
 
 
 def remote_servers(output: OmelasticsearchOutput) -> list[tuple[int, str]]:
@@ -53,19 +46,8 @@ def _servers(output: OmelasticsearchOutput | OmhttpOutput) -> tuple[str, Sequenc
     return "servers", output.servers
 
 
-@error(
-    "RT204",
-    why="Anyone who can listen on the network reads the password or the key.",
-    source="RFC 7617, section 4",
-    bad={
-        **REMOTE,
-        "outputs[logs].servers": ["http://es.example:9200"],
-        "outputs[logs].auth": {"uid": "shipper", "pwd": {"file": "/etc/rsyslog.d/es.pwd"}},
-    },
-    good={"outputs[logs].servers": ["https://es.example:9200"]},
-    at="outputs[logs].servers[0]",
-)
-@each(_http_outputs)
+@error("RT204")
+@for_each(_http_outputs)
 def _password_in_the_clear(
     output: OmelasticsearchOutput | OmhttpOutput, profile: Profile
 ) -> Iterator[Complaint]:
@@ -81,15 +63,8 @@ def _password_in_the_clear(
             )
 
 
-@warning(
-    "RT217",
-    why="omelasticsearch adds port 9200 to an address without one, whatever its scheme.",
-    source="rsyslog plugins/omelasticsearch, computeBaseUrl",
-    bad={**REMOTE, "outputs[logs].servers": ["https://es.example"]},
-    good={"outputs[logs].servers": ["https://es.example:443"]},
-    at="outputs[logs].servers[0]",
-)
-@each(engine_outputs)
+@warning("RT217")
+@for_each(engine_outputs)
 def _no_port(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
     for i, server in enumerate(output.servers):
         if server.startswith("https:") and urlsplit(server).port is None:
@@ -100,49 +75,24 @@ def _no_port(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
-    "RT205",
-    why="TLS is used with https servers only, so these certificates protect nothing.",
-    source="rsyslog plugins/omelasticsearch",
-    bad={"outputs[logs].tls.cacert": "/etc/ssl/ca.pem"},
-    good={"outputs[logs].servers": ["https://127.0.0.1:9200"]},
-    at="outputs[logs].tls",
-)
-@each(_http_outputs, "tls")
+@warning("RT205")
+@for_each(_http_outputs, "tls")
 def _tls_unused(output: OmelasticsearchOutput | OmhttpOutput, _: Profile) -> Iterator[str]:
     _key, servers = _servers(output)
     if output.tls is not None and all(server.startswith("http:") for server in servers):
         yield "tls has no effect with http servers: write https, or remove tls"
 
 
-@error(
-    "RT206",
-    why="A certificate without its key, or a key without its certificate, makes every connection "
-    "fail.",
-    source="libcurl, CURLOPT_SSLKEY",
-    bad={
-        "outputs[logs].servers": ["https://127.0.0.1:9200"],
-        "outputs[logs].tls.mycert": "/etc/ssl/me.pem",
-    },
-    good={"outputs[logs].tls.myprivkey": "/etc/ssl/me.key"},
-    at="outputs[logs].tls",
-)
-@each(_http_outputs, "tls")
+@error("RT206")
+@for_each(_http_outputs, "tls")
 def _half_a_certificate(output: OmelasticsearchOutput | OmhttpOutput, _: Profile) -> Iterator[str]:
     tls = output.tls
     if tls is not None and (tls.mycert is None) != (tls.myprivkey is None):
         yield "a client certificate needs both tls.mycert and tls.myprivkey"
 
 
-@warning(
-    "RT213",
-    why="indexTimeout is the only limit for a bulk: without it a hung engine that keeps the "
-    "connection open blocks a worker forever.",
-    source="rsyslog plugins/omelasticsearch, CURLOPT_TIMEOUT_MS",
-    bad={"outputs[logs].indexTimeout": 0},
-    good={"outputs[logs].indexTimeout": 60_000},
-)
-@each(engine_outputs, "indexTimeout")
+@warning("RT213")
+@for_each(engine_outputs, "indexTimeout")
 def _waits_for_ever(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     came = since(OmelasticsearchOutput.model_fields["index_timeout"])
     if output.index_timeout == 0 and profile.release.rsyslog_number >= came:
@@ -153,16 +103,7 @@ def _waits_for_ever(output: OmelasticsearchOutput, profile: Profile) -> Iterator
         )
 
 
-@warning(
-    "RT219",
-    why=f"From 8.{ASKS_AT_START} rsyslog asks each server of each action for its version before "
-    "it opens an input, one after the other, and waits healthCheckTimeout for each that does not "
-    "answer. systemd kills what has not started after 90 s, and starts it again.",
-    source="rsyslog plugins/omelasticsearch, commit 31fd3d3ac; systemd, DefaultTimeoutStartSec; "
-    "seen on 8.2610",
-    bad={**REMOTE, "outputs[logs].healthCheckTimeout": 60_000},
-    good={"outputs[logs].healthCheckTimeout": 5000},
-)
+@warning("RT219")
 def _slow_start(profile: Profile) -> Iterator[Complaint]:
     if profile.release.rsyslog_number < ASKS_AT_START or profile.start_checks_s <= _START_S:
         return
@@ -182,15 +123,8 @@ def _without_failover(profile: Profile) -> Iterator[Placed[int]]:
             yield ("outputs", number), number
 
 
-@loss(
-    "RT208",
-    why="F8: rsyslog's default of 0 retries dropped 500 of 500 events within seconds of an "
-    "outage; a queue on disk does not help.",
-    source="rsyslog action.c; seen on 8.2302",
-    bad={"outputs[logs].action.resumeRetryCount": 0},
-    good={"outputs[logs].action.resumeRetryCount": -1},
-)
-@each(_without_failover)
+@loss("RT208")
+@for_each(_without_failover)
 def _gives_up(number: int, profile: Profile) -> Iterator[Complaint]:
     if profile.outputs[number].action_resume_retry_count == 0:
         cure = Cure(-1, "events are lost as soon as the target is down")
@@ -203,15 +137,8 @@ def _gives_up(number: int, profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@loss(
-    "RT209",
-    why="F8: after the last retry a batch is dropped, although the engine may be back a minute "
-    "later.",
-    source="rsyslog action.c",
-    bad={"outputs[logs].action.resumeRetryCount": 10},
-    good={"outputs[logs].action.resumeRetryCount": -1},
-)
-@each(where_durable(_without_failover))
+@loss("RT209")
+@for_each(where_durable(_without_failover))
 def _gives_up_later(number: int, profile: Profile) -> Iterator[Complaint]:
     count = profile.outputs[number].action_resume_retry_count
     if count > 0:
@@ -231,15 +158,8 @@ def of_each_item(output: OmelasticsearchOutput, key: str) -> frozenset[str]:
     return frozenset({"*", "items", "items.*", f"items.*.{key}", *own})
 
 
-@error(
-    "RT210",
-    why="F16: rsyslog looks for errors and items.*.status in each reply, and treats a reply "
-    "without them as a failure.",
-    source="rsyslog plugins/omelasticsearch; seen on 8.2302",
-    bad={"outputs[logs].filter_path": ["errors"]},
-    good={"outputs[logs].filter_path": ["errors", "items.*.status"]},
-)
-@each(engine_outputs)
+@error("RT210")
+@for_each(engine_outputs)
 def _filter_path(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
     kept = set(output.filter_path or ())
     status = of_each_item(output, "status")

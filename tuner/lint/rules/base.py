@@ -1,0 +1,325 @@
+"""Rules about a base: what applies to nothing, what stops others, and what is sent to the engine:
+requests, names of indices, documents, their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tuner.engines.refusals import name_refusal
+from tuner.lint.sections import CheckedBase, Remark, engine_actions, for_each_object, objects_of
+from tuner.modules.omelasticsearch import DEFAULT_INDEX
+from tuner.modules.refused_bulks import refuses_type, sends_type
+from tuner.rule import advice, all_lost, loss
+from tuner.script.never_json import is_for_lines, never_json
+from tuner.script.script import OFF, Call, ScriptObject, ScriptPosition, every
+from tuner.script.template import TemplatePiece, TemplateProperty, template_of
+
+if TYPE_CHECKING:
+    from tuner.script.legacy import WithoutEffect
+    from tuner.script.objects import Base
+
+
+@loss("RT408")
+@for_each_object(engine_actions, "searchType")
+def refused_type(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
+    """Bulks that the engine refuses for their `_type`."""
+    release = base.release
+    engine, (major, _) = release.engine, release.engine_version
+    kind, text = action.get("searchType"), action.text("searchType")
+    is_known = kind is None or text is not None
+    is_refused = refuses_type(engine, major) and is_known
+    if is_refused and sends_type(release.rsyslog_number, text, action.text("esVersion.major")):
+        yield (
+            f"rsyslog {release.rsyslog} sends _type, and {engine.value} {major} refuses every bulk "
+            'with it, so all events are lost: write searchType="", or name the engine that you '
+            "have in release"
+        )
+
+
+@loss("RT409")
+@for_each_object(engine_actions, "bulkmode")
+def single_requests(action: ScriptObject, _: CheckedBase) -> Iterator[str]:
+    """A request for each event."""
+    mode = action.get("bulkmode")
+    if mode is None or (mode.text or "on").lower() in OFF:
+        yield (
+            "without bulkmode every event is a request of its own, a few hundred a second, and "
+            'nothing that is searched makes up for it: write bulkmode="on", here or among changes'
+        )
+
+
+@all_lost("RT410")
+@for_each_object(engine_actions, "searchIndex")
+def refused_name(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
+    """Names that the engine refuses whatever the event."""
+    name = _static_name(action)
+    plainest = name if name is not None else _plainest(_index_pieces(action, base))
+    refusal = None if plainest is None else name_refusal(plainest)
+    if refusal is not None:
+        yield (
+            f"the engine refuses every document (Invalid index name [{plainest}], {refusal}), and "
+            f"rsyslog counts them as delivered: all events are lost; {_way_out(name)}"
+        )
+
+
+@loss("RT419")
+@for_each_object(engine_actions, "searchIndex")
+def literal_name(action: ScriptObject, _: CheckedBase) -> Iterator[str]:
+    """Names that were meant as templates, and are taken as they are."""
+    name = _static_name(action)
+    if name is not None and name.count("%") > 1 and name_refusal(name) is None:
+        yield f"all documents go into one index that is really called {name}: {_way_out(name)}"
+
+
+def _way_out(name: str | None) -> str:
+    if name is not None and "%" in name:
+        return (
+            "searchIndex takes no %properties%: write them in a template, and name that one in "
+            'searchIndex, with dynSearchIndex="on"'
+        )
+    return "use small letters, digits, and . _ - within the name"
+
+
+def _static_name(action: ScriptObject) -> str | None:
+    """The name that is the same for every event; None where a template makes it, or it is known
+    only when rsyslogd starts."""
+    if action.is_on("dynSearchIndex"):
+        return None
+    index = action.get("searchIndex")
+    return DEFAULT_INDEX if index is None else index.text
+
+
+def _index_pieces(action: ScriptObject, base: CheckedBase) -> tuple[TemplatePiece, ...]:
+    """What the name is made of where a template makes it."""
+    return _pieces(action, "searchIndex", base) if action.is_on("dynSearchIndex") else ()
+
+
+def _pieces(action: ScriptObject, parameter: str, base: CheckedBase) -> tuple[TemplatePiece, ...]:
+    """The pieces of the template that a parameter names."""
+    named = base.template(action.text(parameter))
+    template = None if named is None else template_of(named)
+    return () if template is None else template.pieces
+
+
+# What senders choose: words, which may have capitals, and texts, which may have anything.
+_WORDS = frozenset(
+    {"hostname", "source", "fromhost", "programname", "app-name", "msgid", "procid"}
+)  # fmt: skip
+_TEXTS = frozenset({"syslogtag", "msg", "rawmsg", "rawmsg-after-pri"})
+_CLOCKS = frozenset({"timereported", "timestamp", "timegenerated"})
+_DATES = {
+    "rfc3339": "2026-11-28T10:20:30.123456+00:00", "mysql": "20261128102030",
+    "pgsql": "2026-11-28 10:20:30", "unixtimestamp": "1795861230", "year": "2026", "month": "11",
+    "day": "28", "hour": "10", "minute": "20", "second": "30", "wday": "6", "week": "48",
+    "ordinal": "332", "subseconds": "123456", "tzoffshour": "00", "tzoffsmin": "00",
+    "wdayname": "Sat", "utc": "",
+}  # fmt: skip
+_DATE = "Nov 28 10:20:30"
+
+
+def _plainest(pieces: tuple[TemplatePiece, ...]) -> str | None:
+    """The name for an event whose own values an index may be called; None for a template of another
+    kind."""
+    return "".join(map(_plainest_text, pieces)) if pieces else None
+
+
+def _plainest_text(piece: TemplatePiece) -> str:
+    if not isinstance(piece, TemplateProperty):
+        return piece if isinstance(piece, str) else piece.text
+    options, text = piece.options, "1"
+    if piece.lowered in _CLOCKS:
+        text = _DATES.get(options.get("dateformat", "").lower(), _DATE)
+    if any(name.startswith(("regex.", "field.")) or name == "fixedwidth" for name in options):
+        return "1"
+    first, last = options.get("position.from", "1"), options.get("position.to", "0")
+    if first.isdecimal() and last.isdecimal() and "position.relativetoend" not in options:
+        text = text[max(0, int(first) - 1) : int(last) or None]
+    case = options.get("caseconversion", "").lower()
+    return text.lower() if case == "lower" else text.upper() if case == "upper" else text
+
+
+@loss("RT411")
+@for_each_object(engine_actions, "searchIndex")
+def name_of_events(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
+    """Names that some events make such that the engine refuses them."""
+    pieces = _index_pieces(action, base)
+    plainest = _plainest(pieces)
+    words, texts = _unfit(pieces, _WORDS), _unfit(pieces, _TEXTS)
+    if plainest is None or name_refusal(plainest) is not None or not (words or texts):
+        return
+    values = [f"{' or '.join(words)} has capitals"] if words else []
+    if texts:
+        values.append(f"{' or '.join(texts)} has a blank, a colon, a capital or the like")
+    way = 'caseConversion="lower" in the template, or :::lowercase, makes small letters'
+    if texts:
+        way = "take another property, such as programname in small letters"
+    yield (
+        f"an event whose {' or whose '.join(values)} gives a name of an index that the engine "
+        f"refuses, and is lost: {way}"
+    )
+
+
+def _unfit(pieces: tuple[TemplatePiece, ...], names: frozenset[str]) -> list[str]:
+    """The properties of a name among these whose values may not stand in it."""
+    unfit = (
+        piece.lowered
+        for piece in pieces
+        if isinstance(piece, TemplateProperty) and piece.lowered in names
+        if names is _TEXTS or piece.options.get("caseconversion", "").lower() != "lower"
+    )
+    return list(dict.fromkeys(unfit))
+
+
+@all_lost("RT412")
+@for_each_object(engine_actions, "template")
+def no_json(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
+    """Templates of which no event is a JSON object."""
+    name = action.text("template") or ""
+    template = base.template(name)
+    fault = None if template is None else never_json(template)
+    reason = None
+    if template is None and is_for_lines(name):
+        reason = f"{name} writes lines of text"
+    elif fault is not None:
+        reason = f"where each value is 1, it writes {fault[0][:120]}: {fault[1]}"
+    if reason is not None:
+        yield (
+            f"what its template writes is never a JSON object ({reason}), so the engine refuses "
+            "every document, and rsyslog counts them as delivered: all events are lost"
+        )
+
+
+# What many events have alike; several that come at once have the time alike, too.
+_SHARED = frozenset(
+    {
+        "syslogtag", "programname", "app-name", "hostname", "source", "fromhost", "fromhost-ip",
+        "procid", "msgid", "pri", "pri-text", "syslogfacility", "syslogfacility-text",
+        "syslogseverity", "syslogseverity-text", "syslogpriority", "syslogpriority-text",
+        "inputname", *_CLOCKS,
+    }
+)  # fmt: skip
+
+
+@loss("RT414")
+@for_each_object(engine_actions, "bulkid")
+def same_ids(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
+    """Ids that several events share."""
+    bulk_id = action.text("bulkid")
+    if bulk_id is None:
+        return
+    names: list[str] = []
+    who = f"all events have the same id, {bulk_id}"
+    way = 'dynBulkId="on" with the name of a template in bulkid, or no bulkid'
+    if action.is_on("dynBulkId"):
+        names = _shared(_pieces(action, "bulkid", base))
+        who = f"events with the same {' and '.join(names)} have one id"
+        way = "the property uuid in the template for bulkid, or no bulkid"
+        if not names:
+            return
+    last = "first" if (action.text("writeOperation") or "").lower() == "create" else "last"
+    yield (
+        f"{who}, and of each id the engine keeps the {last} document alone: the others are lost; "
+        f"use {way}"
+    )
+
+
+def _shared(pieces: tuple[TemplatePiece, ...]) -> list[str]:
+    """The properties of an id where all of them are such that events share."""
+    names = [piece.lowered for piece in pieces if isinstance(piece, TemplateProperty)]
+    return list(dict.fromkeys(names)) if all(name in _SHARED for name in names) else []
+
+
+@loss("RT413")
+def directives_for_nothing(base: CheckedBase) -> Iterator[Remark]:
+    """`$ActionQueue...` and others before an action()."""
+    by_action: dict[ScriptPosition | None, list[WithoutEffect]] = {}
+    for unused in base.kept.written.without_effect:
+        origin = None if unused.action is None else unused.action.origin
+        by_action.setdefault(origin, []).append(unused)
+    for action, directives in by_action.items():
+        why, way = "no action of the old form follows", "remove them"
+        if action is not None:
+            why = f"the action() in line {action.line} takes no directives, and uses them up"
+            way = f"write {' '.join(unused.instead for unused in directives)} in it"
+        first, others = directives[0].directive, len(directives) - 1
+        what = f"${first.name} and {others} more apply" if others else f"${first.name} applies"
+        yield Remark(first.origin, f"{what} to nothing: {why}: {way}")
+
+
+@loss("RT415")
+@for_each_object(engine_actions, "action.resumeRetryCount")
+def stops_others(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
+    """Engine actions that keep the worker which others need."""
+    is_direct = (action.text("queue.type") or "Direct").lower() == "direct"
+    if action.text("action.resumeRetryCount") != "-1" or not is_direct:
+        return
+    groups = [group for group in _outputs_by_worker(base.kept.changed) if action.origin in group]
+    others = dict.fromkeys(origin for group in groups for origin in group)
+    lines = [str(origin.line) for origin in others if origin != action.origin]
+    if lines:
+        yield (
+            "while the engine is away this action keeps the worker that runs it, and what runs on "
+            f"the same one stops too, the action{'s' * (len(lines) > 1)} in "
+            f"line{'s' * (len(lines) > 1)} {', '.join(lines)}: give it a queue of its own "
+            '(queue.type="LinkedList")'
+        )
+
+
+def _outputs_by_worker(base: Base) -> Iterator[tuple[ScriptPosition, ...]]:
+    """The outputs that run on the workers of each queue before rulesets, but for what only comes
+    back from the engine."""
+    rulesets = {ruleset.key: ruleset for _, ruleset in base.of_kind("ruleset")}
+    outside = tuple(statement for statement in base.block if statement not in rulesets.values())
+    blocks = {"": outside, **{key: ruleset.body or () for key, ruleset in rulesets.items()}}
+    retried = {(action.text("retryRuleset") or "").lower() for _, action in base.of_kind("action")}
+    for start in blocks.keys() - (retried - {""}):
+        waiting, called, outputs = [start], {start}, list[ScriptPosition]()
+        while waiting:
+            for statement in every(blocks[waiting.pop()]):
+                if isinstance(statement, ScriptObject) and statement.type.startswith("om"):
+                    outputs.append(statement.origin)
+                name = str(statement.target).lower() if isinstance(statement, Call) else ""
+                if name in rulesets and name not in called and not rulesets[name].queue:
+                    waiting.append(name)
+                    called.add(name)
+        yield tuple(outputs)
+
+
+@advice("RT416")
+@for_each_object(objects_of("input", "imfile"), "file")
+def cut_in_place(source: ScriptObject, _: CheckedBase) -> Iterator[str]:
+    """imfile without reopenOnTruncate; who rotates the file no configuration of rsyslog says."""
+    reopens = source.get("reopenOnTruncate")
+    if reopens is None or (reopens.text or "on").lower() in OFF:
+        yield (
+            "where logrotate cuts this file in place (copytruncate), lines after that are lost: "
+            'set reopenOnTruncate="on"'
+        )
+
+
+@loss("RT417")
+@for_each_object(objects_of("action", "omhttp"), "httpIgnorableCodes")
+def ignored_refusals(action: ScriptObject, _: CheckedBase) -> Iterator[str]:
+    """Statuses that omhttp takes for a success; 409 says that the event is there already."""
+    ignorable = action.get("httpIgnorableCodes")
+    codes = [code for code in ignorable.texts if code.strip() != "409"] if ignorable else []
+    if codes:
+        yield (
+            f"events that the server answers with {', '.join(codes)} count as delivered: they are "
+            "not sent again, not written to errorfile, and no message says so; take out what the "
+            "server may answer for want of room or rights"
+        )
+
+
+@loss("RT418")
+def unused_template(base: CheckedBase) -> Iterator[Remark]:
+    """A template of the profile that is for none of the indices."""
+    given, names = base.kept.given, base.kept.index_names
+    if given is not None and names is not None and not any(map(given.is_for, names)):
+        patterns, indices = ", ".join(given.patterns), ", ".join(sorted(names))
+        yield Remark(
+            ScriptPosition(given.file, 1, 1),
+            f"the index template is for {patterns}, and none of the indices ({indices}) matches: "
+            "its mappings and settings apply to nothing, so none of them is searched",
+        )
