@@ -28,7 +28,6 @@ ROOT = Path(__file__).parents[2]
 _DECIDES = (
     "tuner/search/strategies/*.py",
     "tuner/search/space.py",
-    "tuner/search/finalists.py",
     "tuner/measure/paired.py",
     "tests/benchmarks/arena_*.py",
     "tests/benchmarks/rival*.py",

@@ -12,8 +12,7 @@ import numpy as np
 from tests.benchmarks.arena_surfaces import Surface, seed_of
 from tests.benchmarks.rivals import strategy
 from tuner.measure.paired import compare
-from tuner.search.finalists import choose, next_replication
-from tuner.search.space import Observation, Point
+from tuner.search.space import Observation, Point, choose, next_replication
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,8 @@ def run(
         seen.append(bench.measure(point, long=True))
         searcher.tell(seen[-1])
     start = surface.space.start
-    winner = choose(searcher.beliefs()) or start
+    best = choose(searcher.beliefs())
+    winner = best.point if best else start
     own_s += time.process_time() - clock
     return _confirmed(surface, bench, (name, seed, own_s), winner, seen, plan)
 

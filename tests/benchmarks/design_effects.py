@@ -26,8 +26,9 @@ from tests.measure.factory import measured
 from tuner.measure.enough import FEWEST_PAIRS
 from tuner.measure.measurement import TrialPlan
 from tuner.schema.path import Path
-from tuner.search.effects import RULED_OUT, designed, effects_of, experiments
+from tuner.search.effects import RULED_OUT, designed, effects_of
 from tuner.search.study import BASELINE, Changes, Phase, Trial
+from tuner.search.verdict import experiments
 from tuner.space.knob import Cost, Knob
 
 NOISES = (0.02, 0.05, 0.1)

@@ -66,7 +66,7 @@ def main() -> None:
     first: float | None = None
     for count in options.machines:
         world = BusyRack(rack(count, overhead_s=OVERHEAD_S).worlds, now_s=START_S)
-        asked = changed(setup(world, name="default"), seconds=options.budget, pace=PACE)
+        asked = changed(setup(world, name="default"), budget_s=options.budget, pace=PACE)
         world.begin()
         trials = [one for one in Search(Runner(asked)).run() if isinstance(one, Trial)]
         per_hour = len(trials) * 3600 / max(one.ended_s for one in trials)

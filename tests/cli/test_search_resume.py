@@ -26,8 +26,7 @@ from tuner.cli.search_session import (
 )
 from tuner.errors import BadUsage, JobFailed, Locked, Refused
 from tuner.lint.load import load_profile, parse_profile
-from tuner.search.journal import ASIDE, NAME, journal, recorded
-from tuner.search.record import Intent
+from tuner.search.journal import ASIDE, NAME, Intent, journal, recorded
 from tuner.search.study import Fingerprint, Header
 
 RUN = CliRunner()

@@ -21,9 +21,9 @@ from tuner.report.result import SUSTAINED, analyse
 from tuner.report.search_report import SECTIONS, report_json, search_report
 from tuner.report.sections import FileDiff
 from tuner.schema.numerals import percent
-from tuner.search.effects import EffectRatio, effects_of, experiments
+from tuner.search.effects import EffectRatio, effects_of
 from tuner.search.study import BASELINE, Ending, Phase, Study, Trial
-from tuner.search.verdict import Claim, judge
+from tuner.search.verdict import Claim, experiments, judge
 from tuner.space.table import REPLY_FILTER
 
 

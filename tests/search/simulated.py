@@ -12,10 +12,12 @@ import os
 import random
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import reduce
 from pathlib import Path
+from typing import Any
 
 from tests.measure.factory import failed, itemised, measured
 from tests.measure.paced import paced
@@ -29,11 +31,10 @@ from tuner.measure.speed import Speed
 from tuner.profile.model import Profile
 from tuner.search.budget import NODE_PACE, trial_seconds
 from tuner.search.farm import Farm, FarmOfOne, Lost
-from tuner.search.journal import NAME, journal, read, recorded, reopened
-from tuner.search.record import Ended, Intent, record_of
+from tuner.search.journal import NAME, Ended, Intent, journal, read, record_of, recorded, reopened
 from tuner.search.runner import Runner
 from tuner.search.search import Search
-from tuner.search.setup import Budget, Candidates, Past, Rules, Setup, TrialListener
+from tuner.search.setup import Candidates, Setup
 from tuner.search.strategies import strategy
 from tuner.search.study import Asked, Axis, Changes, Ending, Note, Phase, Session, Step, Study
 from tuner.space.knob import Level
@@ -266,26 +267,37 @@ def rack(count: int, **kinds: object) -> Rack:
 def setup(world: World | Rack, *, seed: int = 1, name: str = "random") -> Setup:
     """A search of this world without a journal."""
     return Setup(
+        record=record_of(ASKED, ()),
         candidates=Candidates(knobs(PROFILE), lambda _: PROFILE, CHECKER.is_valid),
         farm=world.farm,
         strategy=lambda space, sigma: strategy(name, space, seed, sigma),
         rng=random.Random(seed),
-        budget=Budget(BUDGET_S, lambda: world.now_s, PACE),
-        rules=Rules(ASKED.limits),
+        used_s=lambda: world.now_s,
+        pace=PACE,
     )
+
+
+PLACES = (("candidates",), ("record", "study", "header", "options"))
 
 
 def changed(asked: Setup, **parts: object) -> Setup:
     """A search with other parts, each in that of it which has one of the name."""
     for name, value in parts.items():
-        groups = ("candidates", "budget", "rules", "past", "listener")
-        group = next((one for one in groups if hasattr(getattr(asked, one), name)), None)
-        if group is None:
-            asked = replace(asked, **{name: value})  # type: ignore[arg-type]
-        else:
-            noun = replace(getattr(asked, group), **{name: value})
-            asked = replace(asked, **{group: noun})
+        asked = next(
+            with_part(asked, place[:depth], name, value)
+            for place in PLACES
+            for depth in range(len(place) + 1)
+            if hasattr(reduce(getattr, place[:depth], asked), name)
+        )
     return asked
+
+
+def with_part(noun: Any, place: Sequence[str], name: str, value: object) -> Any:
+    """A copy in which the part at that place has another value of that name."""
+    if not place:
+        return replace(noun, **{name: value})
+    part = with_part(getattr(noun, place[0]), place[1:], name, value)
+    return replace(noun, **{place[0]: part})
 
 
 def unheard(_search: Search, _step: Step) -> None:
@@ -310,10 +322,9 @@ def search(
         lines.write(session)
         asked = replace(
             setup(world, seed=seed + len(known), name=name),
-            past=Past(known, record.lost, record.deadly),
-            listener=TrialListener(
-                lambda asked: lines.write(Intent(asked, world.now_s)), lines.write
-            ),
+            record=record,
+            begins=lambda asked: lines.write(Intent(asked, world.now_s)),
+            ended=lines.write,
         )
         searching = Search(Runner(asked))
         ending = Ending.FAILED

@@ -7,8 +7,7 @@ import pytest
 from tests.search.simulated import TEXT
 from tuner.lint.load import parse_profile
 from tuner.profile.model import Profile
-from tuner.search.budget import NODE_PACE, SINK_PACE
-from tuner.search.guardrails import check_plan, check_rate, checks_s
+from tuner.search.budget import NODE_PACE, SINK_PACE, check_plan, check_rate, checks_s
 from tuner.space.knobs import knobs
 
 

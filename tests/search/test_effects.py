@@ -15,16 +15,9 @@ from tests.measure.factory import failed, measured
 from tests.search.simulated import ASKED
 from tuner.measure.measurement import TrialPlan
 from tuner.schema.path import Path
-from tuner.search.effects import (
-    Design,
-    Effects,
-    blocks_left,
-    designed,
-    effects_of,
-    experiments,
-)
+from tuner.search.effects import Design, Effects, blocks_left, designed, effects_of
 from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
-from tuner.search.verdict import Claim, judge
+from tuner.search.verdict import Claim, experiments, judge
 from tuner.space.knob import Cost, Knob, Level, Need
 
 PLAN = TrialPlan(1.0, 2.0)

@@ -20,9 +20,8 @@ from tuner.measure.measurement import FailureKind
 from tuner.search.effects import complete
 from tuner.search.farm import Lost
 from tuner.search.journal import NAME, recorded
-from tuner.search.pairs import machines_of, pairs_of
 from tuner.search.study import Asked, Ending, Phase, Study
-from tuner.search.verdict import Claim, judge
+from tuner.search.verdict import Claim, judge, machines_of, pairs_of
 
 LABS = 3
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tuner.measure.paired import compare
-from tuner.search.finalists import choose, next_replication, shrunken
-from tuner.search.space import Belief, Observation, Point
+from tuner.search.space import Belief, Observation, Point, choose, next_replication
+from tuner.search.strategies.random_points import shrunken
 
 NOISE = 0.05
 
@@ -22,7 +22,9 @@ def belief(at: int, mean: float, sd: float = 0.05, safe: float = 1.0) -> Belief:
 
 
 def test_the_best_mean_that_keeps_the_guardrails_is_chosen() -> None:
-    assert choose([belief(0, 1.0), belief(1, 1.2), belief(2, 1.5, safe=0.1)]) == (1,)
+    best = choose([belief(0, 1.0), belief(1, 1.2), belief(2, 1.5, safe=0.1)])
+    assert best is not None
+    assert best.point == (1,)
     assert choose([belief(2, 1.5, safe=0.1)]) is None
     assert choose([]) is None
 
@@ -91,7 +93,7 @@ def chosen_after(trials: int, rng: np.random.Generator, adaptive: bool) -> float
         seen.append(Observation(point, truth[point[0]] + NOISE * rng.standard_normal(), NOISE))
     best = choose(shrunken(seen, NOISE))
     assert best is not None
-    return float(np.max(truth) - truth[best[0]])
+    return float(np.max(truth) - truth[best.point[0]])
 
 
 def test_replication_loses_less_than_trusting_the_first_measurements() -> None:

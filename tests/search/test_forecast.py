@@ -171,7 +171,7 @@ def test_a_trial_is_waited_for_as_long_as_one_may_take_and_others_can_wait(
     at_s: float, budget_s: float, labs: int, restart_s: float, waits_s: float
 ) -> None:
     asked = Asked(1, Phase.SEARCH, HEAP if restart_s else BEST, "", PLAN)
-    assert forecast(at_s=at_s, labs=labs, seconds=budget_s).longest_s(asked) == waits_s
+    assert forecast(at_s=at_s, labs=labs, budget_s=budget_s).longest_s(asked) == waits_s
 
 
 def test_what_is_left_is_of_the_budget_and_pairs_may_go_a_little_beyond_it() -> None:

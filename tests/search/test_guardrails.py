@@ -11,7 +11,7 @@ from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
 from tuner.measure.measurement import Failure
 from tuner.profile.model import Guardrails
-from tuner.search.guardrails import Limits
+from tuner.search.study import Limits
 
 MIB = 1024**2
 

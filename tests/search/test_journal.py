@@ -17,9 +17,19 @@ from tests.measure.factory import SPEED, failed, measured
 from tests.measure.paced import paced
 from tuner.errors import JobFailed
 from tuner.measure.measurement import TrialPlan
-from tuner.search.guardrails import Limits
-from tuner.search.journal import ASIDE, NAME, Damaged, journal, read, recorded, reopened, set_aside
-from tuner.search.record import Began, Ended, Intent
+from tuner.search.journal import (
+    ASIDE,
+    NAME,
+    Began,
+    Damaged,
+    Ended,
+    Intent,
+    journal,
+    read,
+    recorded,
+    reopened,
+    set_aside,
+)
 from tuner.search.study import (
     SCHEMA,
     Asked,
@@ -27,6 +37,7 @@ from tuner.search.study import (
     Ending,
     Fingerprint,
     Header,
+    Limits,
     Note,
     Options,
     Phase,

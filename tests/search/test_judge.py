@@ -24,9 +24,19 @@ from tuner.measure.measurement import (
     TrialPlan,
 )
 from tuner.measure.paired import Comparison
-from tuner.search.pairs import compared, gains_of, machines_of, pairs_of
 from tuner.search.study import BASELINE, Axis, Changes, Ending, Phase, Study, Trial
-from tuner.search.verdict import Claim, Verdict, confirmed_runs, earlier_points, judge, losses
+from tuner.search.verdict import (
+    Claim,
+    Verdict,
+    compared,
+    confirmed_runs,
+    earlier_points,
+    gains_of,
+    judge,
+    losses,
+    machines_of,
+    pairs_of,
+)
 from tuner.space.knobs import knobs
 
 WORKERS = "outputs[logs].queue.workerThreads"

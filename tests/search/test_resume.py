@@ -19,11 +19,10 @@ from tuner.measure.measurement import Failure, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.search.climb import Climb
 from tuner.search.journal import NAME, read, recorded
-from tuner.search.pairs import candidate_of, pairs_of
 from tuner.search.runner import Runner
 from tuner.search.search import Ascent
 from tuner.search.study import BASELINE, Asked, Changes, Ending, Phase, Study, Trial
-from tuner.search.verdict import Claim, judge
+from tuner.search.verdict import Claim, candidate_of, judge, pairs_of
 
 POINT: Changes = ((WORKERS, 4),)
 

@@ -33,9 +33,7 @@ from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
 from tuner.search.budget import NODE_PACE, smallest_budget_s
 from tuner.search.farm import FarmOfOne
-from tuner.search.guardrails import Limits
 from tuner.search.notes import bought
-from tuner.search.pairs import is_repaired, pairs_of, recipe_of
 from tuner.search.runner import Runner
 from tuner.search.search import Search
 from tuner.search.study import (
@@ -46,12 +44,13 @@ from tuner.search.study import (
     Changes,
     Earlier,
     Ending,
+    Limits,
     Note,
     Phase,
     Study,
     Trial,
 )
-from tuner.search.verdict import Claim, judge
+from tuner.search.verdict import Claim, is_repaired, judge, pairs_of, recipe_of
 from tuner.space.knobs import knobs
 
 
@@ -83,18 +82,18 @@ def run(
     limits: Limits = LIMITS,
     earlier: tuple[Earlier, ...] = (),
     *,
-    refuse_noise: float = math.inf,
+    refuse_noise: float | None = None,
 ) -> Study:
     checker = Checker(loaded())
     asked = changed(
         setup(world, name=name),
         profile=checker.profile,
         is_valid=checker.is_valid,
-        seconds=budget_s,
+        budget_s=budget_s,
         pace=NODE_PACE,
         effects=effects,
         limits=limits,
-        searches=earlier,
+        earlier=earlier,
         refuse_noise=refuse_noise,
     )
     header = replace(HEADER, profile_text=TEXT, budget_s=budget_s, limits=limits)
@@ -214,7 +213,7 @@ def struck(
     farm = FarmOfOne(Striking(world, strike).measure)
     asked = changed(
         setup(world, name=name), farm=farm,
-        seconds=budget_s, pace=NODE_PACE, limits=LIMITS, effects=effects,
+        budget_s=budget_s, pace=NODE_PACE, limits=LIMITS, effects=effects,
     )  # fmt: skip
     trials = tuple(step for step in Search(Runner(asked)).run() if isinstance(step, Trial))
     header = replace(HEADER, profile_text=TEXT, budget_s=budget_s, limits=LIMITS)
@@ -411,7 +410,7 @@ def repairing(
 
     asked = changed(
         setup(world, name="default"), profile=checker.profile, is_valid=checker.is_valid,
-        farm=FarmOfOne(measure), seconds=900.0, pace=NODE_PACE, limits=LIMITS, repairs=REPAIR,
+        farm=FarmOfOne(measure), budget_s=900.0, pace=NODE_PACE, limits=LIMITS, repairs=REPAIR,
         trials=known,
     )  # fmt: skip
     steps = list(Search(Runner(asked)).run())

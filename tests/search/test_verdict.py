@@ -12,8 +12,7 @@ from tests.measure.factory import measured
 from tuner.measure.measurement import Measurement
 from tuner.measure.paired import Comparison
 from tuner.measure.speed import Speed
-from tuner.search.pairs import Pair, compared
-from tuner.search.verdict import Claim, Verdict
+from tuner.search.verdict import Claim, Pair, Verdict, compared
 
 EPS = Comparison(
     8,

@@ -8,9 +8,8 @@ from tests.measure.factory import measured
 from tests.search.simulated import ASKED, WORKERS
 from tests.search.test_search import calm, loaded, run
 from tuner.measure.measurement import TrialPlan
-from tuner.search.pairs import recipe_of
 from tuner.search.study import BASELINE, RECIPE, Asked, Axis, Changes, Ending, Phase, Study, Trial
-from tuner.search.verdict import earlier_points, judge
+from tuner.search.verdict import earlier_points, judge, recipe_of
 from tuner.space.knobs import knobs
 
 

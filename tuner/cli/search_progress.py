@@ -17,8 +17,8 @@ from tuner.report.figures import Levels, Move, move, pair_text, steps_text
 from tuner.report.result import STEADY, SUSTAINED, Rate, claimed_rate
 from tuner.schema.numerals import eps, percent, seconds
 from tuner.search.climb import Leader
-from tuner.search.pairs import candidate_of, compared, lesser_gain, machines_of, pairs_of
 from tuner.search.study import BASELINE, PAIRED, SCORED, Changes, Phase, Trial
+from tuner.search.verdict import candidate_of, compared, lesser_gain, machines_of, pairs_of
 from tuner.space.knob import Knob, level_text
 
 

@@ -4,7 +4,6 @@ of the session, with its results."""
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import random
 import shlex
@@ -38,13 +37,22 @@ from tuner.schema.numerals import seconds
 from tuner.script.hiding import recordable, recordable_profile
 from tuner.search.budget import Pace
 from tuner.search.farm import AND, MeasuringPlace
-from tuner.search.guardrails import Limits
-from tuner.search.journal import Damaged, Journal, journal, recorded, reopened, set_aside
+from tuner.search.journal import (
+    Began,
+    Damaged,
+    Ended,
+    Intent,
+    Journal,
+    journal,
+    record_of,
+    recorded,
+    reopened,
+    set_aside,
+)
 from tuner.search.notes import bought, in_lab, repairs_made
-from tuner.search.record import Began, Ended, Intent, Record, record_of
 from tuner.search.runner import Runner
 from tuner.search.search import Search
-from tuner.search.setup import Budget, Candidates, Past, Rules, Setup, TrialListener
+from tuner.search.setup import Candidates, Setup
 from tuner.search.strategies import NAMES, strategy
 from tuner.search.study import (
     BASELINE,
@@ -56,8 +64,10 @@ from tuner.search.study import (
     Ending,
     Header,
     LabFacts,
+    Limits,
     Options,
     Phase,
+    Record,
     Session,
     Study,
     Trial,
@@ -254,10 +264,8 @@ def _earlier(job: Job, facts: LabFacts) -> tuple[Earlier, ...]:
     """What the searches to start from ended with; a search that goes on knows that already."""
     if job.record is not None:
         return job.record.study.header.earlier
-    turned = dimensions(job, facts)
-    return tuple(
-        one for run, study in job.warm_starts for one in earlier_points(run, study, turned)
-    )
+    turned, searches = dimensions(job, facts), job.warm_starts
+    return tuple(point for name, study in searches for point in earlier_points(name, study, turned))
 
 
 def warm_start_notes(job: Job, header: Header) -> Iterator[str]:
@@ -431,19 +439,19 @@ class _Work:
 
     def search(self) -> None:
         """Search, or go on with it, to its end."""
-        job, place, record, header = self._job, self._place, self._record, self.study.header
+        job, place = self._job, self._place
         checker = Checker(job.loaded, job.options.allow, job.repairs)
         farm = place.farm(self._show)
         known = self.study.trials
-        session = Session(
-            self._started, os.getpid(), place.run_id, len(known), job.clock(), farm.machines
-        )
+        started, count = self._started, len(known)
+        session = Session(started, os.getpid(), place.run_id, count, job.clock(), farm.machines)
         self._lines.write(session)
         self.study = replace(self.study, sessions=(*self.study.sessions, session))
         for trial in known:
             self._shown.took_over(trial, None, trial.number, job.budget_s - trial.ended_s)
         runner = Runner(
             Setup(
+                record=self._record,
                 candidates=Candidates(
                     dimensions(job, place.facts),
                     job.candidate if job.loaded.profile.base else checker.profile,
@@ -455,13 +463,11 @@ class _Work:
                     job.options.strategy, space, job.seed, sigma
                 ),
                 # The pairs of another session are in an order of their own.
-                rng=random.Random(f"{job.seed} {len(known)}" if known else job.seed),
-                budget=Budget(job.budget_s, job.clock, job.pace),
-                rules=Rules(
-                    header.limits, job.options.effects, job.options.refuse_noise or math.inf
-                ),
-                past=Past(known, record.lost, record.deadly, header.earlier),
-                listener=TrialListener(self._begins, self._lines.write),
+                rng=random.Random(f"{job.seed} {count}" if known else job.seed),
+                used_s=job.clock,
+                pace=job.pace,
+                begins=self._begins,
+                ended=self._lines.write,
             )
         )
         search = Search(runner)
@@ -469,9 +475,8 @@ class _Work:
             if isinstance(step, Trial):
                 self.study = replace(self.study, trials=(*self.study.trials, step))
                 leader, left_s = search.leader(), job.budget_s - job.clock()
-                expected = runner.forecast.trials_expected(
-                    BASELINE if leader is None else leader.changes
-                )
+                best = BASELINE if leader is None else leader.changes
+                expected = runner.forecast.trials_expected(best)
                 self._shown.ended(step, leader, expected, left_s)
                 gauges = of_trials(self._metrics.gauges, runner.trials, expected, left_s)
                 self._metrics.update(gauges)

@@ -39,8 +39,8 @@ from tuner.measure.sustain import (
 from tuner.profile.metric import Metric
 from tuner.report.figures import on
 from tuner.schema.numerals import eps, percent, seconds
+from tuner.search.budget import LEAD_S, check_rate, interval_s
 from tuner.search.farm import MeasuringPlace
-from tuner.search.guardrails import LEAD_S, check_rate, interval_s
 from tuner.search.study import Asked, LabFacts, Phase, Trial
 
 _FIRST_SHARE = 0.9

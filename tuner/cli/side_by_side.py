@@ -16,7 +16,7 @@ from tuner.measure.blocks import Arm, Run, block_order
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.measurement import Failure, TrialPlan
 from tuner.profile.model import Profile
-from tuner.search.budget import Pace, trial_seconds
+from tuner.search.budget import Pace, check_plan, interval_s, trial_seconds
 from tuner.search.farm import (
     DroppedMachine,
     LostTrial,
@@ -25,7 +25,6 @@ from tuner.search.farm import (
     Task,
     Telling,
 )
-from tuner.search.guardrails import check_plan, interval_s
 from tuner.search.notes import dropped
 from tuner.search.study import BASELINE, Asked, Note, Phase, Trial
 

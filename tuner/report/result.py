@@ -25,9 +25,18 @@ from tuner.profile.names import full_name, names_in
 from tuner.profile.paths import get
 from tuner.schema.numerals import eps, significant
 from tuner.search.effects import EffectRatio
-from tuner.search.pairs import Pair, is_repaired, pairs_of
 from tuner.search.study import BASELINE, HERE, Changes, Phase, Study, Trial
-from tuner.search.verdict import Claim, Loss, Verdict, disqualified, judge, losses
+from tuner.search.verdict import (
+    Claim,
+    Loss,
+    Pair,
+    Verdict,
+    disqualified,
+    is_repaired,
+    judge,
+    losses,
+    pairs_of,
+)
 from tuner.space.guarantees import Concession, Guarantee, concessions, opened
 from tuner.space.knob import Knob, Level
 from tuner.space.knobs import knobs

@@ -1,4 +1,5 @@
-"""How a budget of wall-clock time is spent: the confirmation's share is set aside first."""
+"""How a budget of wall-clock time is spent: the confirmation's share is set aside first, then that
+of the runs at a fixed rate that show how fresh a profile keeps what it indexes."""
 
 from __future__ import annotations
 
@@ -9,6 +10,8 @@ from dataclasses import dataclass, replace
 
 from tuner.measure.enough import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.measure.measurement import TrialPlan
+from tuner.profile.model import Profile
+from tuner.schema.units import seconds
 from tuner.space.knob import Knob
 from tuner.space.knobs import without_node
 
@@ -76,6 +79,8 @@ _MOST_CALIBRATING = 6
 FEWEST_SEARCH_TRIALS = 4
 """With fewer points tried there is nothing to choose from."""
 _FEWEST_FINALS, _MOST_FINALS = 1, 16
+MOST_PAIRS = 16
+"""Pairs of a confirmation; on more machines than that, one each."""
 MOST_BLOCKS = 24
 """More tell little that a reader would act on."""
 FEWEST_BLOCKS = 4
@@ -260,11 +265,48 @@ def trial_seconds(plan: TrialPlan, overhead_s: float, pace: Pace) -> float:
     return plan.warm_up_s + plan.window_s + overhead_s + merging_s
 
 
-def _window_s(seconds: float, pace: Pace) -> float:
+def _window_s(length_s: float, pace: Pace) -> float:
     """The window that fits into these seconds with the merges after it."""
     short_s = pace.longest_search_s
-    return seconds if seconds <= short_s else short_s + (seconds - short_s) / (1 + pace.merging)
+    return min(length_s, short_s + max(0.0, length_s - short_s) / (1 + pace.merging))
 
 
 def _between(least: int, count: float, most: int) -> int:
     return max(least, min(most, round(count)))
+
+
+# Freshness is judged where a pipeline should run, not where it is full.
+_CHECK_SHARE = 0.7
+LEAD_S = 2.0
+_SHORTEST_CHECK_S = 10.0
+_REFRESH = "refresh_interval"
+
+
+def check_rate(rates: Sequence[float]) -> float:
+    """The fixed rate, in events per second: well below what either side carries."""
+    return _CHECK_SHARE * min(rates)
+
+
+def check_plan(profile: Profile) -> TrialPlan:
+    """How long a run at a fixed rate lasts: a whole refresh interval at least, because an event
+    waits for the next refresh however fast everything before it is."""
+    return TrialPlan(LEAD_S, max(_SHORTEST_CHECK_S, interval_s(profile)))
+
+
+def checks_s(profile: Profile, knobs: Sequence[Knob], pace: Pace) -> float:
+    """What the runs of the profile as written and of the best found take at most, in seconds; 0
+    where nothing is to be seen of freshness.  The last event waits for one more refresh."""
+    if not pace.checks:
+        return 0.0
+    levels = [level for knob in knobs if knob.path.ends_with(_REFRESH) for level in knob.levels]
+    written_s = interval_s(profile)
+    longest_s = max([written_s, *(seconds(x) or 0.0 for x in levels if isinstance(x, str))])
+    return sum(
+        LEAD_S + max(_SHORTEST_CHECK_S, interval_s) + interval_s + pace.overhead_s
+        for interval_s in (written_s, longest_s)
+    )
+
+
+def interval_s(profile: Profile) -> float:
+    """How long the last event of a run waits to be found, at most, in seconds."""
+    return seconds(profile.measured.index.settings.refresh_interval) or 0.0

@@ -13,12 +13,20 @@ from tuner.measure.speed import Adjustment
 from tuner.search.budget import affordable
 from tuner.search.calibration import Calibration, adjustment_of
 from tuner.search.effects import EffectRatio
-from tuner.search.finalists import choose, next_replication, recommendable
-from tuner.search.guardrails import Limits
 from tuner.search.runner import Runner
-from tuner.search.space import Belief, Dimension, Observation, Point, Space, Strategy
+from tuner.search.space import (
+    Belief,
+    Dimension,
+    Observation,
+    Point,
+    Space,
+    Strategy,
+    choose,
+    next_replication,
+    recommendable,
+)
 from tuner.search.strategies.model import Guard
-from tuner.search.study import BASELINE, PAIRED, RECIPE, SCORED, Changes, Phase, Trial
+from tuner.search.study import BASELINE, PAIRED, RECIPE, SCORED, Changes, Limits, Phase, Trial
 from tuner.search.verdict import disqualified
 from tuner.space.knob import Cost, Knob, Level
 from tuner.space.knobs import most_promising
@@ -87,14 +95,13 @@ def preferred(beliefs: Sequence[Belief], knobs: Knobs, trials: Sequence[Trial]) 
     """The changes to confirm: those with the best rate and, among rates within 1 %, the least CPU
     per event, then the fewest changes.  None where nothing but the profile as written was found.
     """
-    others = [one for one in recommendable(beliefs) if one.point != knobs.start]
+    others = [belief for belief in recommendable(beliefs) if belief.point != knobs.start]
     best = choose(others)
     if best is None:
         return None
-    (top,) = [one.mean for one in others if one.point == best]
-    tied = [knobs.changes(one.point) for one in others if one.mean >= top - _SAME]
+    tied = [knobs.changes(belief.point) for belief in others if belief.mean >= best.mean - _SAME]
     cheapest = min(_cpu_us(trials, changes) for changes in tied)
-    cheap = [one for one in tied if _cpu_us(trials, one) * _CHEAPER <= cheapest]
+    cheap = [changes for changes in tied if _cpu_us(trials, changes) * _CHEAPER <= cheapest]
     return min(cheap, key=len)
 
 
@@ -365,9 +372,9 @@ def kept_knobs(runner: Runner) -> tuple[Knob, ...]:
     """The knobs that the budget is enough for, the most promising ones, and those that recipes,
     earlier searches or trials changed, in their order."""
     setup = runner.setup
-    every = affordable(setup.candidates.knobs, setup.budget.seconds, setup.budget.pace)
+    every = affordable(setup.candidates.knobs, setup.header.budget_s, setup.pace)
     count = runner.forecast.plans.knobs_kept(len(every))
-    changed = [one.changes for one in setup.past.searches] + [one.changes for one in runner.trials]
+    changed = [one.changes for one in setup.header.earlier] + [one.changes for one in runner.trials]
     known = {path for changes in changed for path, _ in changes}
     return most_promising(every, count, known | in_recipes(every))
 
@@ -381,7 +388,7 @@ def begun(runner: Runner, kept: tuple[Knob, ...], calibration: Calibration) -> C
     space = knobs.space(setup.candidates.is_valid, trial_s, move_s, len(runner.machines.names))
     strategy = setup.strategy(space, calibration.sigma)
     recipes = [
-        *((one.changes, f"found by {one.run}") for one in setup.past.searches),
+        *((one.changes, f"found by {one.run}") for one in setup.header.earlier),
         *((changes_of(one, setup.candidates.knobs), f"{RECIPE}{one.name}") for one in RECIPES),
     ]
     known: dict[Changes, str] = {}
@@ -393,6 +400,6 @@ def begun(runner: Runner, kept: tuple[Knob, ...], calibration: Calibration) -> C
     checks = Guard(space, 0, calibration.sigma)
     window_s = runner.forecast.plans.search.window_s
     noise = Noise(calibration.sigma, window_s, calibration.sigma_adjusted)
-    climb = Climb(strategy, knobs, noise, usable, setup.rules.limits, checks)
+    climb = Climb(strategy, knobs, noise, usable, setup.header.limits, checks)
     climb.take_over(runner.trials)
     return climb

@@ -27,7 +27,6 @@ from scipy.special import stdtrit
 
 from tuner.search.budget import FEWEST_BLOCKS
 from tuner.search.calibration import adjustment_of, calibrating, step_squares
-from tuner.search.pairs import candidate_of, confirming
 from tuner.search.space import Floats
 from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial
 from tuner.space.knob import Cost, Knob
@@ -319,14 +318,9 @@ def _is_one_sided(first: Trial, second: Trial) -> bool:
     return any(one.changes == BASELINE and not one.repaired for one in (first, second))
 
 
-def experiments(trials: Sequence[Trial]) -> Iterator[Effects]:
-    """What was found of each winner that was taken apart, the last first."""
-    winners = dict.fromkeys(_winner(*block) for block in _blocks(trials))
-    pairs, left = [both for _, both in confirming(trials)], {*(candidate_of(trials) or BASELINE)}
-    for winner in reversed(winners):
-        found = effects_of(trials, winner, pairs if left <= {*winner} else ())
-        if found is not None:
-            yield found
+def winners(trials: Sequence[Trial]) -> list[Changes]:
+    """The winners that were taken apart, the last first."""
+    return [*dict.fromkeys(_winner(*block) for block in _blocks(trials))][::-1]
 
 
 def blocks_left(design: Design, trials: Sequence[Trial]) -> list[Block]:

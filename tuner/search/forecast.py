@@ -13,7 +13,9 @@ from tuner.measure.measurement import Failure, Measurement, TrialPlan
 from tuner.search.budget import (
     FEWEST_SEARCH_TRIALS,
     MOST_BLOCKS,
+    MOST_PAIRS,
     Spending,
+    checks_s,
     counts,
     fitted,
     grace_s,
@@ -22,11 +24,9 @@ from tuner.search.budget import (
 )
 from tuner.search.effects import complete
 from tuner.search.farm import PATIENCE_S, Machines, longest_s
-from tuner.search.guardrails import checks_s
-from tuner.search.pairs import recipe_of
 from tuner.search.setup import Setup
 from tuner.search.study import BASELINE, Asked, Changes, Phase, Trial
-from tuner.search.verdict import MOST_PAIRS
+from tuner.search.verdict import recipe_of
 
 _RECENT = 5
 _SIDES = 2
@@ -79,23 +79,19 @@ class Forecast:
         began_s = max((one.ended_s for one in first), default=self.machines.now_s())
         warm_up_s = [seconds for one in first if (seconds := self._own_overhead_s(one)) is not None]
         calibrating_s = [each for one, each in self._beside_s if one.phase is Phase.CALIBRATE]
-        fixed_s = checks_s(
-            setup.candidates.profile(BASELINE), setup.candidates.knobs, setup.budget.pace
-        )
-        left_s, machines = setup.budget.seconds - began_s, len(self.machines.names)
+        fixed_s = checks_s(setup.candidates.profile(BASELINE), setup.candidates.knobs, setup.pace)
+        left_s, machines = setup.header.budget_s - began_s, len(self.machines.names)
 
         def by(overheads_s: Sequence[float]) -> Spending:
-            overhead_s = (
-                statistics.fmean(overheads_s) if overheads_s else setup.budget.pace.overhead_s
-            )
-            return spend(left_s, overhead_s, setup.budget.pace, fixed_s, machines)
+            overhead_s = statistics.fmean(overheads_s) if overheads_s else setup.pace.overhead_s
+            return spend(left_s, overhead_s, setup.pace, fixed_s, machines)
 
         plans = by(warm_up_s)
         return replace(by(calibrating_s), search=plans.search) if calibrating_s else plans
 
     def left_s(self) -> float:
         """The seconds that are left of the budget."""
-        return self.setup.budget.seconds - self.machines.now_s()
+        return self.setup.header.budget_s - self.machines.now_s()
 
     def free_s(self, best: Changes) -> float:
         """The seconds that are left before the winner is taken apart, if `best` is the point that
@@ -160,7 +156,7 @@ class Forecast:
             _SPARE * self._pairs_by_each(best, plans.pairs) * self._runs_s(plans.confirm, best)
         )
         beyond_s = self.beyond_s(best, recipe_of(self.trials, best)) if plans.beyond else 0.0
-        aside_s = checks_s + restarts * self.restart_s() + self.setup.budget.pace.end_s + beyond_s
+        aside_s = checks_s + restarts * self.restart_s() + self.setup.pace.end_s + beyond_s
         return self.left_s() - pairs_s - aside_s
 
     def beyond_s(self, winner: Changes, recipe: Trial | None) -> float:
@@ -172,7 +168,7 @@ class Forecast:
 
     def blocks_left(self) -> int:
         """How many blocks that take the winner apart are still planned."""
-        if not self.setup.rules.effects:
+        if not self.setup.header.options.effects:
             return 0
         return max(0, self.plans.blocks - len(self._trials_in(Phase.EFFECTS)) // _SIDES)
 
@@ -186,9 +182,13 @@ class Forecast:
         and of what the climb left; the last may take a little of the time of its pairs."""
         spare_s = self.spare_s(best)
         if self.plans.needs_pairs_for_effects:
-            spare_s = self.left_s() - self.least_pairs_s(best) - self.setup.budget.pace.end_s
+            spare_s = self.left_s() - self.least_pairs_s(best) - self.setup.pace.end_s
         fit = len(self.machines.names) * (spare_s / self.blocks_s(1, best) + _NEARLY)
-        most = MOST_BLOCKS - len(complete(self.trials, best)) if self.setup.rules.effects else 0
+        most = (
+            MOST_BLOCKS - len(complete(self.trials, best))
+            if self.setup.header.options.effects
+            else 0
+        )
         return min(most, max(0, int(fit)))
 
     def has_room_for_block(self, winner: Changes, left: int) -> bool:
@@ -206,8 +206,8 @@ class Forecast:
     def takes_s(self, plan: TrialPlan) -> float:
         """What a trial by this plan takes, in seconds, as trials went lately."""
         recent = [seconds for _, seconds in self._overheads_s()[-_RECENT:]]
-        overhead_s = statistics.fmean(recent) if recent else self.setup.budget.pace.overhead_s
-        return trial_seconds(plan, overhead_s, self.setup.budget.pace)
+        overhead_s = statistics.fmean(recent) if recent else self.setup.pace.overhead_s
+        return trial_seconds(plan, overhead_s, self.setup.pace)
 
     def next_s(self, changes: Changes, plan: TrialPlan, machine: str) -> float:
         """What a trial of a point would take now, in seconds, with the restart that it needs."""
@@ -220,7 +220,7 @@ class Forecast:
         length_s = self.next_s(asked.changes, asked.plan, asked.machine)
         if len(self.machines.names) == 1:
             return longest_s(length_s)
-        budget_s = self.setup.budget.seconds
+        budget_s = self.setup.header.budget_s
         most_s = longest_s(length_s, min(PATIENCE_S, _PATIENCE_SHARE * budget_s))
         return max(longest_s(length_s, 0.0), min(most_s, self.left_s() + grace_s(budget_s)))
 
@@ -233,7 +233,7 @@ class Forecast:
         """The plan of the next of so many pairs, with shorter windows where time has run short."""
         left_s = self.left_s() - self._restarts(winner, pairs) * self.restart_s()
         by_each = self._pairs_by_each(winner, pairs)
-        return fitted(plan, left_s, self._pair_overhead_s(winner), self.setup.budget.pace, by_each)
+        return fitted(plan, left_s, self._pair_overhead_s(winner), self.setup.pace, by_each)
 
     def planned_pairs(self, winner: Changes) -> int:
         """How many pairs are planned for a confirmation: no more than it needs where the engine
@@ -246,7 +246,7 @@ class Forecast:
 
     def least_pairs_s(self, winner: Changes) -> float:
         """What the fewest pairs that can show anything take, with the shortest windows."""
-        shortest = replace(self.plans.confirm, window_s=self.setup.budget.pace.window_s)
+        shortest = replace(self.plans.confirm, window_s=self.setup.pace.window_s)
         by_each = self._pairs_by_each(winner, self.fewest_pairs(winner))
         return by_each * self.pair_s(shortest, winner)
 
@@ -261,12 +261,12 @@ class Forecast:
 
     def leaves_pairs(self, seconds: float, winner: Changes) -> bool:
         """Whether the fewest pairs of a point fit into the budget after so many seconds."""
-        return self.left_s() >= seconds + self.least_pairs_s(winner) + self.setup.budget.pace.end_s
+        return self.left_s() >= seconds + self.least_pairs_s(winner) + self.setup.pace.end_s
 
     def has_time(self, seconds: float) -> bool:
         """Whether so much can still be done without going too far beyond the budget."""
-        ends_s = seconds + self.setup.budget.pace.end_s
-        return self.left_s() + grace_s(self.setup.budget.seconds) >= ends_s
+        ends_s = seconds + self.setup.pace.end_s
+        return self.left_s() + grace_s(self.setup.header.budget_s) >= ends_s
 
     def at_once(self, winner: Changes) -> int:
         """How many machines measure the pairs of a point: one where the engine restarts in each,
@@ -280,7 +280,7 @@ class Forecast:
 
     def _runs_s(self, plan: TrialPlan, best: Changes) -> float:
         """What the runs of a pair take, in seconds."""
-        return _SIDES * trial_seconds(plan, self._pair_overhead_s(best), self.setup.budget.pace)
+        return _SIDES * trial_seconds(plan, self._pair_overhead_s(best), self.setup.pace)
 
     def _pair_overhead_s(self, best: Changes) -> float:
         """What each run of a pair takes beside its warm-up and window: the profile as written may
@@ -294,13 +294,13 @@ class Forecast:
         sides = (written[-_RECENT:], (found or others)[-_RECENT:])
         known = [statistics.fmean(side) for side in sides if side]
         if not known:
-            return self.setup.budget.pace.overhead_s
+            return self.setup.pace.overhead_s
         lately = statistics.fmean(seconds for _, seconds in every[-_SIDES:])
         return max(lately, statistics.fmean(known))
 
     def restart_s(self) -> float:
         """What restarting the engine took in the mean, in seconds, until it was warm again."""
-        pace, restarts_s = self.setup.budget.pace, self._restarts_s
+        pace, restarts_s = self.setup.pace, self._restarts_s
         return statistics.fmean(restarts_s) if restarts_s else pace.start_s + pace.engine_warm_up_s
 
     def _restarts(self, winner: Changes, pairs: int) -> int:
@@ -364,9 +364,7 @@ class Forecast:
             return None
         if trial.plan.loses_below is not None and trial.outcome.window_s < trial.plan.window_s:
             return None
-        return max(
-            0.0, trial.outcome.total_s - trial_seconds(trial.plan, 0.0, self.setup.budget.pace)
-        )
+        return max(0.0, trial.outcome.total_s - trial_seconds(trial.plan, 0.0, self.setup.pace))
 
     def _overheads_s(self) -> list[tuple[Changes, float]]:
         """What trials took beside their warm-up and window, each with its point: that of warm-ups,

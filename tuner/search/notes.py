@@ -16,18 +16,18 @@ from tuner.schema.numerals import seconds
 from tuner.search.budget import (
     Pace,
     affordable,
+    checks_s,
     engine_warm_up,
     spend,
     trial_seconds,
 )
 from tuner.search.calibration import Calibration
 from tuner.search.farm import DroppedMachine, LostTrial
-from tuner.search.guardrails import checks_s
 from tuner.search.study import Changes, Trial
-from tuner.space.conditions import without_uses
 from tuner.space.knob import Cost, Knob, level_text
 from tuner.space.knobs import most_promising
 from tuner.space.recipes import in_recipes
+from tuner.space.table import without_uses
 
 # A noisy machine, a quiet one, and the gain that tells them apart in pairs.
 _NOISY, _QUIET, _GAIN = 0.1, 0.05, 0.1

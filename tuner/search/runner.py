@@ -41,21 +41,21 @@ class Runner:
 
     def __post_init__(self) -> None:
         setup = self.setup
-        self._lost = Counter(setup.past.lost)
+        self._lost = Counter(setup.record.lost)
         self.machines = Machines(
             setup.farm,
-            setup.budget.used_s,
+            setup.used_s,
             self._candidate,
-            setup.listener.begins,
-            setup.listener.ended,
+            setup.begins,
+            setup.ended,
             self._refusal,
             self._longest_s,
         )
         self.forecast = Forecast(setup, self.trials, self.machines)
-        for trial in setup.past.trials:
+        for trial in setup.record.study.trials:
             self.forecast.learn(trial)
         # The first trial after the warm-up of each machine is 0.
-        numbers = [one.number for one in setup.past.trials]
+        numbers = [one.number for one in setup.record.study.trials]
         self._next = max(numbers) + 1 if numbers else -len(self.machines.names)
 
     @property
@@ -184,7 +184,7 @@ class Runner:
     def _refusal(self, asked: Asked) -> Failure | None:
         """Why a point is not measured any more; of one that was measured it is known that it costs
         no machine."""
-        if asked.changes in self.setup.past.deadly:
+        if asked.changes in self.setup.record.deadly:
             return _DEADLY
         if self._lost[asked.changes] < _MOST_LOST or asked.changes == BASELINE:
             return None

@@ -7,7 +7,6 @@ with it, whatever ended it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,24 +16,30 @@ from tuner.errors import Refused
 from tuner.measure.machines import outliers
 from tuner.measure.measurement import Failure, TrialPlan, others_used
 from tuner.search import notes
-from tuner.search.budget import FEWEST_SEARCH_TRIALS, engine_warm_up
+from tuner.search.budget import (
+    FEWEST_SEARCH_TRIALS,
+    MOST_PAIRS,
+    check_plan,
+    check_rate,
+    engine_warm_up,
+)
 from tuner.search.calibration import calibrate, calibrating, repeats_of
 from tuner.search.climb import Climb, Leader, begun, kept_knobs
 from tuner.search.effects import Block, Design, blocks_left, designed, effects_of
 from tuner.search.farm import Task, Work
-from tuner.search.guardrails import check_plan, check_rate
-from tuner.search.pairs import (
+from tuner.search.runner import Runner
+from tuner.search.study import BASELINE, Asked, Changes, Note, Phase, Step, Trial
+from tuner.search.verdict import (
     Pair,
     are_enough,
     candidate_of,
+    disqualified,
     gains_of,
     is_repaired,
     pairs_of,
+    reason_of,
     recipe_of,
 )
-from tuner.search.runner import Runner
-from tuner.search.study import BASELINE, Asked, Changes, Note, Phase, Step, Trial
-from tuner.search.verdict import MOST_PAIRS, disqualified, reason_of
 
 BEST = "the best found"
 """What the winner is called in trials."""
@@ -68,7 +73,8 @@ class Search:
             yield from self._calibrate()
             runner.forecast.fix_plans()
         calibration = calibrate(*repeats_of(runner.trials))
-        if calibration.sigma > (allowed := runner.setup.rules.refuse_noise):
+        allowed = runner.setup.header.options.refuse_noise
+        if allowed is not None and calibration.sigma > allowed:
             raise Refused(notes.too_noisy(calibration, allowed))
         kept = kept_knobs(runner)
         if is_new and len(kept) < len(runner.setup.candidates.knobs):
@@ -84,7 +90,7 @@ class Search:
         """Each machine once."""
         runner, forecast = self.runner, self.runner.forecast
         cold = list(runner.machines.names)
-        plan = engine_warm_up(forecast.left_s(), runner.setup.budget.pace)
+        plan = engine_warm_up(forecast.left_s(), runner.setup.pace)
 
         def next_task(machine: str) -> Task | None:
             if machine not in cold:
@@ -103,7 +109,7 @@ class Search:
         runner, plans = self.runner, forecast.plans
         trial_s = forecast.takes_s(plans.search)
         # Of one run no noise is seen, which nobody must refuse.
-        fewest = 1 if runner.setup.rules.refuse_noise == math.inf else 2
+        fewest = 1 if runner.setup.header.options.refuse_noise is None else 2
 
         def next_task(machine: str) -> Task | None:
             done = sum(trial.machine == machine for trial in calibrating(runner.trials))
@@ -220,7 +226,9 @@ class Ascent:
             self.climb.tell(trial)
 
     def _is_disqualified(self, changes: Changes) -> bool:
-        return disqualified(self.runner.trials, changes, self.runner.setup.rules.limits) is not None
+        return (
+            disqualified(self.runner.trials, changes, self.runner.setup.header.limits) is not None
+        )
 
     def _chosen(self) -> Generator[Step, None, Changes | None]:
         """The point to confirm: the best found, without what gives nothing, that is also fresh at a
@@ -325,7 +333,7 @@ class Ascent:
         if not any(one.changes == winner for one in checks):
             yield from self._check(winner, per_second)
         of_winner = [one for one in runner.of(Phase.CHECK) if one.changes == winner]
-        return reason_of(of_winner[-1], runner.setup.rules.limits) is None
+        return reason_of(of_winner[-1], runner.setup.header.limits) is None
 
     def _check(self, changes: Changes, per_second: float) -> Iterator[Step]:
         """A run at a fixed rate (events a second), made once more after a transient failure."""
@@ -373,7 +381,7 @@ class Ascent:
             )
             pair_s = forecast.pair_s(plan, winner)
             is_enough = complete >= planned and self._recipe_beyond(winner) is not None
-            if is_enough or self._has_enough(winner, pair_s + runner.setup.budget.pace.end_s):
+            if is_enough or self._has_enough(winner, pair_s + runner.setup.pace.end_s):
                 return None
             if not forecast.has_time(pair_s):
                 return None
@@ -399,7 +407,7 @@ class Ascent:
         forecast = self.runner.forecast
         runner, recipe = self.runner, recipe_of(self.runner.trials, winner)
         has_begun = any(one.changes == winner for one in runner.of(Phase.RECIPE))
-        left_s = forecast.left_s() - runner.setup.budget.pace.end_s
+        left_s = forecast.left_s() - runner.setup.pace.end_s
         return recipe if has_begun or 0 < forecast.beyond_s(winner, recipe) <= left_s else None
 
     def _beyond_recipe(self, winner: Changes) -> Iterator[Step]:
@@ -415,7 +423,7 @@ class Ascent:
 
         def next_task(_: str) -> Task | None:
             nonlocal begun
-            needed_s = forecast.pair_s(plan, winner) + runner.setup.budget.pace.end_s
+            needed_s = forecast.pair_s(plan, winner) + runner.setup.pace.end_s
             if is_over or begun == MOST_PAIRS or forecast.left_s() < needed_s:
                 return None
             begun += 1

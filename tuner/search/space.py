@@ -1,6 +1,7 @@
-"""What a search moves in: knobs as level indices, and what was observed where.
+"""What a search moves in: knobs as level indices, what was observed where, and what is believed.
 
-Nothing here knows of rsyslog.  A strategy is asked for points and learns what was observed there.
+Nothing here knows of rsyslog.  A strategy is asked for points and learns what was observed there;
+which of the points it believes in to measure again, and which to choose, is the same for each.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 Point = tuple[int, ...]
 Floats = NDArray[np.float64]
@@ -184,3 +186,46 @@ class Strategy(Protocol):
 
     def beliefs(self) -> Sequence[Belief]:
         """What is believed of every point measured and found feasible, the best first."""
+
+
+# A point that may well break a guardrail is not recommended.
+_SAFE = 0.5
+_LOOK_AHEAD = 2
+
+
+def recommendable(beliefs: Sequence[Belief]) -> list[Belief]:
+    """Those of the points that likely keep the guardrails."""
+    return [belief for belief in beliefs if belief.safe >= _SAFE]
+
+
+def choose(beliefs: Sequence[Belief]) -> Belief | None:
+    """The best mean among the points that likely keep the guardrails; None without any.
+
+    The means are shrunken ones, so a point measured once cannot win by luck alone.
+    """
+    return max(recommendable(beliefs), key=lambda belief: belief.mean, default=None)
+
+
+def next_replication(
+    beliefs: Sequence[Belief], sigma: float, left: int, takes_s: Callable[[Point], float]
+) -> Point | None:
+    """The point whose next measurement is worth most for each second that it takes, by the
+    knowledge gradient.
+
+    What counts is by how much the mean of the point then chosen is expected to rise when this one
+    is measured again, looking ahead at most two measurements, with noise of `sigma` each
+    (reference: Frazier, Powell, Dayanik 2008; looking further than one: Chick, Frazier 2012).
+    None when there is nothing to choose between, or no trial left.
+    """
+    safe = recommendable(beliefs)
+    if left <= 0 or len(safe) < 2:
+        return None
+    runs = min(_LOOK_AHEAD, left)
+    means = np.array([belief.mean for belief in safe])
+    variances = np.array([belief.sd for belief in safe]) ** 2
+    moved = variances / np.sqrt(variances + max(sigma, 1e-9) ** 2 / runs)
+    gaps = np.array([abs(mean - np.delete(means, at).max()) for at, mean in enumerate(means)])
+    scaled = gaps / np.maximum(moved, 1e-12)
+    gains = moved * (np.exp(-(scaled**2) / 2) / math.sqrt(2 * math.pi) - scaled * ndtr(-scaled))
+    seconds = np.array([takes_s(belief.point) for belief in safe])
+    return safe[int(np.argmax(gains / seconds))].point

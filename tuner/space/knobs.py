@@ -14,9 +14,8 @@ from tuner.profile.model import Profile, SearchScope
 from tuner.profile.paths import resolve_path
 from tuner.schema.path import Path
 from tuner.space.guarantees import keeping, opened
-from tuner.space.knob import Cost, Knob, Level, with_levels
+from tuner.space.knob import Cost, Knob, Level, Part, Row, output_path, with_levels
 from tuner.space.queues import file_knobs, queue_knobs
-from tuner.space.row import Part, Row, output_path
 from tuner.space.table import ROWS
 
 _QUEUES = {Part.FIRST, Part.BULK}

@@ -26,8 +26,7 @@ from tuner.profile.placement import (
     working_queue,
 )
 from tuner.schema.path import Path
-from tuner.space.knob import Knob, Level, Need
-from tuner.space.row import Levels, Part, Row, output_path
+from tuner.space.knob import Knob, Level, Levels, Need, Part, Row, output_path
 from tuner.space.table import IN_MEMORY, ROWS
 
 _ATTRIBUTES = {field.alias or name: name for name, field in Queue.model_fields.items()}

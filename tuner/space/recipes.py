@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tuner.space.knob import Bottleneck, Knob, Level, Way, amount_of
-from tuner.space.row import Part
+from tuner.space.knob import Bottleneck, Knob, Level, Part, Way, amount_of
 from tuner.space.table import REPLY_FILTER
 
 # What no search turns, but whoever owns the profile can.

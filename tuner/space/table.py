@@ -1,4 +1,5 @@
-"""The table of knobs: a row for each setting that a search can change.
+"""The table of knobs: a row for each setting that a search can change, and what rows ask of a
+profile: whether a setting has an effect in it, and levels to try.
 
 Rows stand in the order in which a search numbers them, parents before what depends on them.
 Ranges, ranks and what helps are those of elasticsearch.md sections 1, 2 and 7, and of rsyslog.md
@@ -15,14 +16,22 @@ bulkmode.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from tuner.engines.index import MappingStyle
+from tuner.engines.release import Engine
+from tuner.modules.field import Preset
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imptcp import ImptcpInput
+from tuner.modules.imtcp import ImtcpInput
 from tuner.modules.imudp import ImudpInput
-from tuner.modules.queue import DISK_TYPES, QueueType
-from tuner.profile.model import Keep
-from tuner.space import conditions as has
-from tuner.space.knob import Bottleneck, Way
-from tuner.space.row import Part, Row
+from tuner.modules.input import Input
+from tuner.modules.queue import DISK_TYPES, SEGMENTED_SINCE, QueueType
+from tuner.profile.documents import fields_of
+from tuner.profile.model import Keep, Profile
+from tuner.profile.stream import Spread
+from tuner.schema.units import seconds, size_bytes
+from tuner.space.knob import Bottleneck, Level, Part, Row, Way
 
 _UP, _DOWN, _CHOICE = Way.UP, Way.DOWN, Way.CHOICE
 _REJECTIONS, _SENDER, _MERGES = Bottleneck.REJECTIONS, Bottleneck.SENDER, Bottleneck.MERGES
@@ -38,7 +47,7 @@ IN_MEMORY = (QueueType.LINKED_LIST.value, QueueType.FIXED_ARRAY.value)
 _THREADS = (1, 2, 4, 8)
 _FEW_BATCHES = (0, 256, 512, 1024, 2048)
 _COMPRESSION = "smaller files for more CPU; documents come back unchanged"
-_REFRESH = "how long events wait to become searchable; guardrails.freshness_p99_s limits it"
+_OF_FRESHNESS = "how long events wait to become searchable; guardrails.freshness_p99_s limits it"
 _MAPPING = (
     "explicit serves the uses of the document's fields; the dynamic mapping also gave every string "
     "a .keyword field"
@@ -77,23 +86,156 @@ _OF_MAPPING = (
     "indexes what the document's uses need"
 )
 _LAYOUT = {_MAIN: _CHOICE, _ACTION: _CHOICE, _DISK: _CHOICE}
-_DISK_LEVELS = tuple(one.value for one in DISK_TYPES)
+_DISK_LEVELS = tuple(disk_type.value for disk_type in DISK_TYPES)
+_QUEUES_WITH_FILES = (Part.FIRST, Part.BULK)
 _EMPTY = (
     "measured with new files; where a host has files of the other layout, the output does not "
     "start or leaves them: let the queue run empty before the change"
 )
 _PARSER = "messages of RFC 5424, should there be any, would then be parsed wrongly"
 
+_POOLED_IMTCP = 2504
+_REFRESH_INTERVALS = ("1s", "2s", "5s", "10s", "20s", "30s", "60s", "2m")
+
+
+def _single(kind: type[Input]) -> Callable[[Profile], bool]:
+    """A single input, of that kind: parameters of a module are all its inputs'."""
+    return lambda profile: len(profile.inputs) == 1 and isinstance(profile.inputs[0], kind)
+
+
+def _pooled_imtcp(profile: Profile) -> bool:
+    """A single imtcp that has threads of its own."""
+    return _single(ImtcpInput)(profile) and profile.release.rsyslog_number >= _POOLED_IMTCP
+
+
+def _two_layouts(profile: Profile) -> bool:
+    """rsyslog has two layouts of queue files."""
+    return profile.release.rsyslog_number >= SEGMENTED_SINCE
+
+
+def _only_rfc3164(profile: Profile) -> bool:
+    """Every message is of RFC 3164, and no parser is chosen: rsyslog tries its parser of RFC 5424
+    first, which takes time for nothing."""
+    load = profile.workload
+    chosen = any(source.parser is not None for source in profile.inputs)
+    is_plain = load.format == "rfc3164" and load.replay is None
+    own = profile.stream(profile.measured_stream).parser
+    return is_plain and own is None and not chosen
+
+
+def _own_lanes(profile: Profile) -> bool:
+    """Lanes that rsyslog alone can change: senders do not choose theirs by port."""
+    return profile.lanes is not None and profile.lanes.spread is not Spread.PORTS
+
+
+def _elasticsearch(profile: Profile) -> bool:
+    """OpenSearch knows the setting, and does not heed it."""
+    return profile.release.engine is Engine.ELASTICSEARCH
+
+
+def _no_ids(profile: Profile) -> bool:
+    """The output gives its documents no ids."""
+    return not profile.measured.has_ids
+
+
+def _dynamic_mapping(profile: Profile) -> bool:
+    """The engine makes the mapping of what it sees, and the profile says of every field what it
+    must serve, as our own documents do: where it does not, an explicit mapping would make
+    unsearchable what is searched."""
+    is_dynamic = profile.measured.index.mapping is MappingStyle.DYNAMIC
+    return is_dynamic and not without_uses(profile)
+
+
+def without_uses(profile: Profile) -> tuple[str, ...]:
+    """The fields of which the profile does not say what they must serve, though the engine makes
+    their mapping of what it sees."""
+    output = profile.measured
+    if isinstance(output.document, Preset) or output.index.mapping is not MappingStyle.DYNAMIC:
+        return ()
+    fields = fields_of(output)
+    return tuple(field.name for field in fields if "uses" not in field.model_fields_set)
+
+
+def _refresh_intervals(profile: Profile) -> tuple[Level, ...]:
+    """An interval that is not set is no level of its own: shards that nobody searches are then
+    never refreshed, which a measurement would take for speed."""
+    bound_s = profile.guardrails.freshness_p99_s
+    return tuple(text for text in _REFRESH_INTERVALS if (seconds(text) or 0) < bound_s)
+
+
+def _durabilities(profile: Profile) -> tuple[Level, ...]:
+    """The profile's own first."""
+    now = profile.measured.index.settings.translog_durability
+    return (now, "request" if now == "async" else "async")
+
+
+def _fewer_replicas(profile: Profile) -> tuple[Level, ...]:
+    """None, one and so on to as many as there are."""
+    return tuple(range(profile.measured.index.settings.number_of_replicas + 1))
+
+
+def _shard_counts(profile: Profile) -> tuple[Level, ...]:
+    """Up to four; over several nodes of a lab as many as spread evenly."""
+    nodes = profile.lab.nodes
+    return (1, 2, 4) if nodes == 1 else (1, nodes, 2 * nodes)
+
+
+def _source_modes(profile: Profile) -> tuple[Level, ...]:
+    """The profile's own first."""
+    now = profile.measured.index.settings.mapping_source_mode
+    return (now, "stored" if now == "synthetic" else "synthetic")
+
+
+def _buffer_in_bytes(profile: Profile) -> bool:
+    """The profile gives the index buffer in bytes."""
+    return not _buffer_in_percent(profile)
+
+
+def _buffer_in_percent(profile: Profile) -> bool:
+    """The index buffer is a share of the heap."""
+    size = profile.node.indices_memory_index_buffer_size
+    return size is None or size.endswith("%")
+
+
+def _heaps(profile: Profile) -> tuple[Level, ...]:
+    """Half of it, itself, and twice as much; in megabytes, but for the one that is written."""
+    heap = profile.node.heap
+    megabytes = size_bytes(heap) // 1024**2
+    sizes = (megabytes // 2, megabytes, megabytes * 2)
+    return tuple(_heap(size) if size != megabytes else heap for size in sizes)
+
+
+def _heap(megabytes: int) -> str:
+    gigabytes, rest = divmod(megabytes, 1024)
+    return f"{megabytes}m" if rest else f"{gigabytes}g"
+
+
+def _known_processors(profile: Profile) -> bool:
+    """The profile tells how many processors a node has."""
+    return profile.node.node_processors is not None
+
+
+def _processors(profile: Profile) -> Level:
+    """As many threads write where the profile does not say."""
+    return profile.node.node_processors
+
+
+def _pool_sizes(profile: Profile) -> tuple[Level, ...]:
+    """About as many threads as processors."""
+    count = profile.node.node_processors or 1
+    return tuple(size for size in range(count - 1, count + 2) if size > 0)
+
+
 # Closed until a guarantee is opened by name.
 _GUARDED = (
-    Row(Part.SETTINGS, "translog.durability", 50, {_WAITING: _UP, _DISK: _UP}, has.durabilities,
+    Row(Part.SETTINGS, "translog.durability", 50, {_WAITING: _UP, _DISK: _UP}, _durabilities,
         ordered=False, allow="translog.durability"),
     Row(Part.SETTINGS, "translog.sync_interval", 340, {_DISK: _UP},
         ("1s", "5s", "15s", "30s", "60s"), default="5s",
         parent="translog.durability", idle=(None, "request"), allow="translog.sync_interval"),
     Row(Part.SETTINGS, "number_of_replicas", 170, {_ENGINE: _DOWN, _DISK: _DOWN, _WAITING: _DOWN},
-        has.fewer_replicas, allow="number_of_replicas"),
-    Row(Part.SETTINGS, "mapping.source.mode", 410, {_DISK: _CHOICE}, has.source_modes,
+        _fewer_replicas, allow="number_of_replicas"),
+    Row(Part.SETTINGS, "mapping.source.mode", 410, {_DISK: _CHOICE}, _source_modes,
         ordered=False, allow="mapping.source.mode"),
     Row(Part.OUTPUT, "bulkid", 150, {_ENGINE: _UP, _ACTION: _UP}, (None,), ordered=False,
         allow="bulkid"),
@@ -105,43 +247,45 @@ _GUARDED = (
         allow="queue.filename"),
     Row(Part.BULK, "filename", 190, {_ACTION: _UP, _DISK: _UP}, (None,), ordered=False,
         allow="queue.filename"),
-    Row(Part.FIRST, "type", 65, _LAYOUT, _DISK_LEVELS, ordered=False, when=has.two_layouts,
-        parent="filename", idle=(None,), allow="queue.diskQueueType", note=_EMPTY),
-    Row(Part.BULK, "type", 65, _LAYOUT, _DISK_LEVELS, ordered=False, when=has.two_layouts,
-        parent="filename", idle=(None,), allow="queue.diskQueueType", note=_EMPTY),
-    Row(Part.FIRST, "diskQueueType", 66, _LAYOUT, ("disk", "segmentedDisk"), ordered=False,
-        unset="segmentedDisk", when=has.two_layouts,
-        parent="filename", idle=(None,), allow="queue.diskQueueType", note=_EMPTY),
-    Row(Part.BULK, "diskQueueType", 66, _LAYOUT, ("disk", "segmentedDisk"), ordered=False,
-        unset="segmentedDisk", when=has.two_layouts,
-        parent="filename", idle=(None,), allow="queue.diskQueueType", note=_EMPTY),
-    Row(Part.FIRST, "syncQueueFiles", 470, {_DISK: _CHOICE}, (None,), ordered=False,
-        parent="filename", idle=(None,), allow="queue.syncQueueFiles"),
-    Row(Part.BULK, "syncQueueFiles", 470, {_DISK: _CHOICE}, (None,), ordered=False,
-        parent="filename", idle=(None,), allow="queue.syncQueueFiles"),
+    *(
+        Row(part, "type", 65, _LAYOUT, _DISK_LEVELS, ordered=False, when=_two_layouts,
+            parent="filename", idle=(None,), allow="queue.diskQueueType", note=_EMPTY)
+        for part in _QUEUES_WITH_FILES
+    ),
+    *(
+        Row(part, "diskQueueType", 66, _LAYOUT, ("disk", "segmentedDisk"), ordered=False,
+            unset="segmentedDisk", when=_two_layouts,
+            parent="filename", idle=(None,), allow="queue.diskQueueType", note=_EMPTY)
+        for part in _QUEUES_WITH_FILES
+    ),
+    *(
+        Row(part, "syncQueueFiles", 470, {_DISK: _CHOICE}, (None,), ordered=False,
+            parent="filename", idle=(None,), allow="queue.syncQueueFiles")
+        for part in _QUEUES_WITH_FILES
+    ),
 )  # fmt: skip
 
 _INPUTS = (
-    Row(Part.INPUT, "threads", 120, {_INPUT: _UP}, _THREADS, when=has.one(ImptcpInput)),
+    Row(Part.INPUT, "threads", 120, {_INPUT: _UP}, _THREADS, when=_single(ImptcpInput)),
     Row(Part.INPUT, "processOnPoller", 250, {_INPUT: _UP}, (True, False), ordered=False,
-        when=has.one(ImptcpInput)),
+        when=_single(ImptcpInput)),
     Row(Part.INPUT, "workerThreads", 120, {_INPUT: _UP}, _THREADS, default=2,
-        when=has.pooled_imtcp),
+        when=_pooled_imtcp),
     Row(Part.INPUT, "starvationProtection.maxReads", 260, {_INPUT: _UP}, (0, 100, 500, 2000),
-        default=500, when=has.pooled_imtcp),
-    Row(Part.INPUT, "threads", 120, {_INPUT: _UP}, _THREADS, default=1, when=has.one(ImudpInput),
+        default=500, when=_pooled_imtcp),
+    Row(Part.INPUT, "threads", 120, {_INPUT: _UP}, _THREADS, default=1, when=_single(ImudpInput),
         gives_up=(_ORDER,)),
     Row(Part.INPUT, "batchSize", 260, {_INPUT: _UP}, (32, 64, 128, 256, 512), default=32,
-        when=has.one(ImudpInput)),
+        when=_single(ImudpInput)),
     Row(Part.INPUT, "maxSubmitAtOnce", 260, {_INPUT: _UP}, (256, 1024, 4096), default=1024,
-        when=has.one(ImfileInput)),
+        when=_single(ImfileInput)),
     Row(Part.PROFILE, "parser", 240, {_MAIN: _UP, _MACHINE: _UP}, (None, ("rsyslog.rfc3164",)),
-        ordered=False, note=_PARSER, when=has.only_rfc3164),
+        ordered=False, note=_PARSER, when=_only_rfc3164),
 )  # fmt: skip
 
 _QUEUES = (
     Row(Part.LANES, "count", 90, {_MAIN: _UP, _DISK: _UP, _WAITING: _UP}, (1, 2, 4),
-        when=has.own_lanes, gives_up=(_ORDER, _LOSS)),
+        when=_own_lanes, gives_up=(_ORDER, _LOSS)),
     Row(Part.FIRST, "type", 430, {_MAIN: _CHOICE, _MACHINE: _CHOICE}, IN_MEMORY, ordered=False),
     Row(Part.FIRST, "size", 460, {_SENDER: _UP}, (20_000, 50_000, 100_000, 200_000, 500_000),
         gives_up=(_LOSS,)),
@@ -176,10 +320,10 @@ _REQUESTS = (
 
 _INDEX = (
     Row(Part.SETTINGS, "refresh_interval", 60,
-        {_MERGES: _UP, _DISK: _UP, _ENGINE: _UP, _MACHINE: _UP}, has.refresh_intervals,
-        why=_OF_REFRESHES, note=_REFRESH),
+        {_MERGES: _UP, _DISK: _UP, _ENGINE: _UP, _MACHINE: _UP}, _refresh_intervals,
+        why=_OF_REFRESHES, note=_OF_FRESHNESS),
     Row(Part.SETTINGS, "number_of_shards", 200, {_WAITING: _UP, _MERGES: _UP},
-        has.shard_counts),
+        _shard_counts),
     Row(Part.SETTINGS, "codec", 270, {_ENGINE: _CHOICE, _DISK: _CHOICE, _MACHINE: _CHOICE},
         (None, "best_compression"), ordered=False, note=_COMPRESSION),
     Row(Part.SETTINGS, "translog.flush_threshold_size", 210, {_DISK: _UP, _ENGINE: _UP},
@@ -190,7 +334,7 @@ _INDEX = (
     Row(Part.SETTINGS, "merge.scheduler.auto_throttle", 370, {_MERGES: _CHOICE}, (None, False),
         ordered=False),
     Row(Part.SETTINGS, "compound_format", 350, {_ENGINE: _CHOICE, _DISK: _CHOICE}, (None, False),
-        ordered=False, note="more open files", when=has.elasticsearch),
+        ordered=False, note="more open files", when=_elasticsearch),
     Row(Part.SETTINGS, "use_compound_file", 360, {_ENGINE: _CHOICE, _DISK: _CHOICE},
         (None, False), ordered=False, note="more open files"),
     Row(Part.SETTINGS, "check_pending_flush.enabled", 400, {_WAITING: _CHOICE}, (None, False),
@@ -198,23 +342,23 @@ _INDEX = (
     Row(Part.SETTINGS, "merge_on_flush.enabled", 390, {_MERGES: _CHOICE}, (None, False),
         ordered=False),
     Row(Part.SETTINGS, "bloom_filter_for_id_field.enabled", 310, {_ENGINE: _CHOICE},
-        (None, False), ordered=False, note=_BY_ID, when=has.no_ids),
+        (None, False), ordered=False, note=_BY_ID, when=_no_ids),
     Row(Part.SETTINGS, "seq_no.index_options", 320, {_ENGINE: _CHOICE, _DISK: _CHOICE},
         (None, "doc_values_only"), ordered=False),
     Row(Part.INDEX, "mapping", 10, {_ENGINE: _UP, _MACHINE: _UP, _MERGES: _UP},
         ("dynamic", "explicit"), ordered=False, why=_OF_MAPPING, note=_MAPPING,
-        when=has.dynamic_mapping),
+        when=_dynamic_mapping),
 )  # fmt: skip
 
 _NODE = (
     Row(Part.NODE, "indices.memory.index_buffer_size", 130,
         {_MERGES: _UP, _DISK: _UP, _ENGINE: _UP}, (None, "20%", "30%", "40%"), unset="10%",
-        when=has.buffer_in_percent),
+        when=_buffer_in_percent),
     Row(Part.NODE, "indices.memory.index_buffer_size", 130,
-        {_MERGES: _UP, _DISK: _UP, _ENGINE: _UP}, ("512mb", "1gb"), when=has.buffer_in_bytes),
-    Row(Part.NODE, "heap", 480, {_MERGES: _UP, _ENGINE: _UP}, has.heaps),
+        {_MERGES: _UP, _DISK: _UP, _ENGINE: _UP}, ("512mb", "1gb"), when=_buffer_in_bytes),
+    Row(Part.NODE, "heap", 480, {_MERGES: _UP, _ENGINE: _UP}, _heaps),
     Row(Part.NODE, "thread_pool.write.size", 420, {_ENGINE: _CHOICE, _WAITING: _CHOICE},
-        has.pool_sizes, default=has.processors, when=has.known_processors),
+        _pool_sizes, default=_processors, when=_known_processors),
 )  # fmt: skip
 
 ROWS = (*_GUARDED, *_INPUTS, *_QUEUES, *_REQUESTS, *_INDEX, *_NODE)

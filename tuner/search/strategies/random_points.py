@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
 
-from tuner.search.finalists import shrunken
 from tuner.search.space import Belief, Observation, Point, Proposal, Space
 
 _TRIES = 1000
@@ -50,3 +51,30 @@ def draw(space: Space, measured: set[Point], rng: np.random.Generator) -> Point 
         if point not in measured and space.is_valid(point):
             return point
     return None
+
+
+def shrunken(observations: Sequence[Observation], sigma: float) -> list[Belief]:
+    """Means shrunken towards the mean of all points.
+
+    The points are taken as drawn from one normal distribution, whose variance is what is left of
+    the variance of the means without their noise (empirical Bayes: Morris 1983).
+    """
+    runs_at: dict[Point, list[float]] = defaultdict(list)
+    for seen in observations:
+        runs_at[seen.point].append(seen.log_value if seen.feasible else math.nan)
+    values = {point: runs for point, runs in runs_at.items() if not np.isnan(runs).any()}
+    if not values:
+        return []
+    counts = np.array([len(runs) for runs in values.values()])
+    means = np.array([float(np.mean(runs)) for runs in values.values()])
+    centre = float(means.mean())
+    noise = max(sigma, 1e-9) ** 2 / counts
+    spread = max(float(np.var(means) - noise.mean()), 1e-6)
+    shares = spread / (spread + noise)
+    beliefs = [
+        Belief(point, centre + share * (mean - centre), math.sqrt(share * variance), int(count))
+        for point, share, mean, variance, count in zip(
+            values, shares, means, noise, counts, strict=True
+        )
+    ]
+    return sorted(beliefs, key=lambda belief: -belief.mean)
