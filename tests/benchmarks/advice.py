@@ -26,9 +26,9 @@ from tuner.host.usage import cores, memory_bytes
 from tuner.lint.advice import advise
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile
-from tuner.measure.blocks import comparison
 from tuner.measure.measurement import Measurement
 from tuner.measure.paired import Comparison
+from tuner.measure.series import comparison
 from tuner.profile.edit import edit, moved
 from tuner.profile.metric import Metric
 from tuner.profile.source import read

@@ -26,8 +26,8 @@ from tuner.host.programs import CHOSEN_RSYSLOGD
 from tuner.lab.lab import Lab, new_run_id, node_lab, sink_lab
 from tuner.lab.scratch import scratch
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile
-from tuner.measure.blocks import Run, average, comparison
 from tuner.measure.measurement import TrialPlan
+from tuner.measure.series import Run, average, comparison
 from tuner.measure.trial import run_trial
 from tuner.profile.edit import edit
 from tuner.profile.metric import Metric

@@ -15,7 +15,7 @@ from tuner.cli.commands import app
 from tuner.cli.compare import of_searches, under_one_workload
 from tuner.cli.profiles import read_profile
 from tuner.errors import BadUsage, JobFailed, Refused
-from tuner.measure.gate import Decision
+from tuner.measure.machines import Decision
 from tuner.profile.metric import Metric
 from tuner.profile.starter import on_top_of
 from tuner.report.compare import (

@@ -6,8 +6,7 @@ import pytest
 
 from tuner.cli.flood import PacePlan, plan_pace
 from tuner.errors import BadUsage
-from tuner.flood.pace import Runs
-from tuner.flood.schedule import bursts, fixed, ramp, runs
+from tuner.flood.pace import Runs, bursts, fixed, ramp, runs
 
 
 def plan(

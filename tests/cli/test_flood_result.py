@@ -9,7 +9,7 @@ import pytest
 
 from tuner.cli.console import OutputFormat
 from tuner.cli.flood import show
-from tuner.flood.schedule import Timeline, fixed
+from tuner.flood.pace import Timeline, fixed
 from tuner.flood.spec import FloodProgress, Punctuality
 
 QUIET = FloodProgress(1000, 0.01, 0.0, 100.0, 100.999, False, None, 101.0)

@@ -21,11 +21,10 @@ from tuner.cli.files import MetricsFile
 from tuner.cli.series import Measuring, last_known, require_none_failed, unmeasured
 from tuner.cli.side_by_side import Course, SideBySide
 from tuner.errors import GuardrailBreached, Interrupted, Unreachable
-from tuner.measure.blocks import Arm, Run, block_order
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.measurement import Failure, FailureKind, PacedMeasurement, TrialPlan
 from tuner.measure.metrics import Result
-from tuner.measure.series import Series
+from tuner.measure.series import Arm, Run, Series, block_order
 from tuner.measure.trial import Tell
 from tuner.profile.model import Profile
 from tuner.report.metrics import BENCH_PHASES, Gauges

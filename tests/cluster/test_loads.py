@@ -19,9 +19,9 @@ from tests.flood.receiver import Receiver
 from tests.flood.test_transports import numbers, secured, serving
 from tuner.cluster.loads import RemoteLoads
 from tuner.errors import JobFailed, Refused, Unreachable
-from tuner.flood.schedule import fixed
+from tuner.flood.flood import SpreadFlood, SpreadTimeline
+from tuner.flood.pace import fixed
 from tuner.flood.spec import FloodSpec
-from tuner.flood.spread import SpreadFlood, SpreadTimeline
 from tuner.flood.transport import Credentials, Transport, loopback
 from tuner.host.child import Child
 from tuner.host.process import wait_until

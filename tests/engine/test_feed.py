@@ -15,8 +15,7 @@ from tuner.engine.counters import count
 from tuner.engine.delivery import fault_counts
 from tuner.engine.feed import MOST_BULK_BYTES, Bulk, Feed, bulk_path, bulks_of, fault_in
 from tuner.host.process import wait_until
-from tuner.lab.faults import parse_fault
-from tuner.lab.sink import Sink
+from tuner.lab.sink import Sink, parse_fault
 
 SHORT = "/_bulk?filter_path=errors,items.*.status,items.*.error"
 

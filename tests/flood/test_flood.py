@@ -14,8 +14,7 @@ import pytest
 from tests.flood.receiver import Receiver
 from tuner.errors import JobFailed
 from tuner.flood.flood import Flood
-from tuner.flood.pace import Runs
-from tuner.flood.schedule import bursts, fixed, ramp
+from tuner.flood.pace import Runs, bursts, fixed, ramp
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
 from tuner.host.child import Child

@@ -4,8 +4,18 @@ from itertools import pairwise
 
 import pytest
 
-from tuner.flood.pace import BURST_S, CATCH_UP, GRAIN_S, STEP_S, OpenLoop, Runs, SendingPace
-from tuner.flood.schedule import bursts, fixed, ramp
+from tuner.flood.pace import (
+    BURST_S,
+    CATCH_UP,
+    GRAIN_S,
+    STEP_S,
+    OpenLoop,
+    Runs,
+    SendingPace,
+    bursts,
+    fixed,
+    ramp,
+)
 
 
 def run(

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuner.errors import BadUsage
-from tuner.flood.orders import Order, line_of, order_of
-from tuner.flood.pace import Runs
-from tuner.flood.schedule import Leg, Schedule, Timeline, bursts, fixed, ramp, runs, steps
+from tuner.flood.pace import Leg, Runs, Schedule, Timeline, bursts, fixed, ramp, runs, steps
+from tuner.flood.spec import Order, line_of, order_of
 
 RATES = st.floats(0.1, 200_000.0)
 TIMES = st.floats(0.01, 100.0)

@@ -5,10 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuner.errors import BadUsage
-from tuner.flood.pace import Runs
-from tuner.flood.schedule import Schedule, Timeline, bursts, fixed, ramp, runs, steps
-from tuner.flood.spec import FloodProgress, FloodSpec, Punctuality
-from tuner.flood.spread import (
+from tuner.flood.flood import (
     SpreadTimeline,
     granted,
     merged,
@@ -17,6 +14,8 @@ from tuner.flood.spread import (
     runs_of,
     shared,
 )
+from tuner.flood.pace import Runs, Schedule, Timeline, bursts, fixed, ramp, runs, steps
+from tuner.flood.spec import FloodProgress, FloodSpec, Punctuality
 from tuner.flood.transport import Transport
 from tuner.host.clock import ClockOffset
 

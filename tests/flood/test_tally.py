@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tuner.flood.pace import OpenLoop
-from tuner.flood.schedule import fixed
+from tuner.flood.pace import OpenLoop, fixed
 from tuner.flood.sender import Lateness
 
 PACE = OpenLoop(fixed(1000.0), 10**9, first=0, start_s=100.0)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tuner.errors import BadUsage
-from tuner.lab.faults import Fault, FaultKind, parse_fault
+from tuner.lab.sink import Fault, FaultKind, parse_fault
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,14 @@ import pytest
 
 from tuner.engine.client import EngineClient
 from tuner.engine.owned import Owner, create_index, created, indices, put_template
-from tuner.lab.lab import attached_lab
-from tuner.lab.leftovers import alive, remove_left
+from tuner.lab.lab import alive, attached_lab, remove_left
 from tuner.lab.sink import Sink
 
 KILLED, LIVING, ELSEWHERE = "0a1b2c3d", "11111111", "22222222"
 
 KILLS_ITSELF = """
 import os, signal, sys
-from tuner.lab.leftovers import alive
+from tuner.lab.lab import alive
 with alive(sys.argv[1]):
     os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from tests.lab.test_sink_process import wait_gone
 from tuner.lab.lab import new_run_id, sink_lab
-from tuner.lab.probe import Pieces, Probe
-from tuner.lab.probe_work import Work, log_text
+from tuner.lab.probe import Pieces, Probe, Work, log_text
 
 
 def wait_for(probe: Probe, enough: Callable[[Pieces], bool]) -> Pieces:

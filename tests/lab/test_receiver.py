@@ -9,8 +9,7 @@ import pytest
 
 from tuner.host.process import wait_until
 from tuner.lab.ports import free_ports
-from tuner.lab.receiver import RECEIVER_PORTS, Receiver
-from tuner.lab.receiver_server import RelpReader, TcpReader
+from tuner.lab.receiver import RECEIVER_PORTS, Receiver, RelpReader, TcpReader
 
 LINES = b"<13>a line\n<13>another\n"
 FRAMES = b"7 <13>one12 <13>two\nmore4 <1>x"

@@ -4,7 +4,7 @@ import numpy as np
 
 from tuner.engine.delivery import ArrivedRun, DeliveryCheck, Expectation
 from tuner.engine.numbering import SentEvents
-from tuner.lab.sink_delivery import Tally, arrived_run, check_tallies, identities
+from tuner.lab.sink_store import Tally, arrived_run, check_tallies, identities
 
 
 def document(number: int, run: str = "0a1b2c3d") -> bytes:

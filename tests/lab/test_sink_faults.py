@@ -15,8 +15,7 @@ from tuner.engine.client import EngineClient
 from tuner.engine.counters import indexed, unfinished
 from tuner.engine.delivery import DeliveryCheck, FaultCount, arrived, fault_counts
 from tuner.errors import JobFailed
-from tuner.lab.faults import parse_fault
-from tuner.lab.sink import Sink
+from tuner.lab.sink import Sink, parse_fault
 
 
 @contextmanager

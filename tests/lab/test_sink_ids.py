@@ -9,8 +9,7 @@ from tests.lab.test_sink import STAMPED, checked, post
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import DeliveryCheck
 from tuner.engine.numbering import FIELD, first_number
-from tuner.lab.faults import parse_fault
-from tuner.lab.sink import Sink
+from tuner.lab.sink import Sink, parse_fault
 
 
 def body(numbers: Sequence[int], operation: str = "create") -> bytes:

@@ -9,8 +9,7 @@ import pytest
 from tests.lab.test_sink import bulk_body, send
 from tuner.engine.bulk_times import BulkTimes, between, bulk_times, latency_of
 from tuner.engine.client import EngineClient
-from tuner.lab.faults import parse_fault
-from tuner.lab.sink import Sink
+from tuner.lab.sink import Sink, parse_fault
 from tuner.lab.sink_store import ReplyTimes
 
 

@@ -22,8 +22,7 @@ from tuner.engine.client import EngineClient
 from tuner.engines.release import Release
 from tuner.engines.versions import DEFAULT
 from tuner.lab.distribution import fetch
-from tuner.lab.node import NodePlan
-from tuner.lab.nodes import Nodes, nodes_here
+from tuner.lab.nodes import NodePlan, Nodes, nodes_here
 from tuner.lab.scratch import scratch
 from tuner.measure.content import Content
 from tuner.measure.settle import Settled, settle

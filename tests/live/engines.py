@@ -16,8 +16,7 @@ from tuner.errors import ProgramMissing
 from tuner.host.programs import java_for
 from tuner.lab.distribution import fetch
 from tuner.lab.engine import AttachedEngine
-from tuner.lab.node import NodePlan
-from tuner.lab.nodes import Nodes, nodes_here
+from tuner.lab.nodes import NodePlan, Nodes, nodes_here
 from tuner.lab.scratch import scratch
 
 RELEASES = tuple(one.release for one in TESTED)

@@ -23,12 +23,10 @@ from tuner.engines.release import Release
 from tuner.engines.versions import distribution_for
 from tuner.lab.distribution import fetch
 from tuner.lab.engine import SinkEngine
-from tuner.lab.faults import parse_fault
 from tuner.lab.lab import Lab, attached_lab, lab_around, lab_of, new_run_id
-from tuner.lab.node import NodePlan
-from tuner.lab.nodes import Nodes, nodes_here
+from tuner.lab.nodes import NodePlan, Nodes, nodes_here
 from tuner.lab.scratch import scratch
-from tuner.lab.sink import Sink
+from tuner.lab.sink import Sink, parse_fault
 from tuner.lint.load import parse_profile
 from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.measurement import DoubtKind, Measurement, TrialPlan

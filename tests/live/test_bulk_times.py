@@ -25,10 +25,9 @@ from tuner.engines.release import Engine, Release
 from tuner.flood.flood import Flood
 from tuner.flood.workload import flood_spec
 from tuner.lab.engine import SinkEngine
-from tuner.lab.faults import parse_fault
 from tuner.lab.lab import Lab, attached_lab, lab_of, new_run_id
 from tuner.lab.scratch import scratch
-from tuner.lab.sink import Sink
+from tuner.lab.sink import Sink, parse_fault
 from tuner.lint.load import load_profile
 from tuner.measure.pipeline import pipeline
 

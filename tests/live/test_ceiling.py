@@ -19,10 +19,9 @@ from tuner.engine.client import EngineClient, EngineRefused
 from tuner.engine.numbering import FIELD
 from tuner.errors import JobFailed
 from tuner.lab.engine import SinkEngine
-from tuner.lab.faults import parse_fault
 from tuner.lab.lab import Lab, attached_lab, lab_of, new_run_id
 from tuner.lab.scratch import scratch
-from tuner.lab.sink import Sink
+from tuner.lab.sink import Sink, parse_fault
 from tuner.lint.candidate import candidate
 from tuner.lint.load import load_profile
 from tuner.measure.ceiling import CeilingPlan, Combination, capture, ceiling

@@ -14,8 +14,7 @@ import pytest
 from tests.live.outputs import bulks_to, place, rendered_for_it, wait
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
-from tuner.lab.faults import parse_fault
-from tuner.lab.sink import Sink
+from tuner.lab.sink import Sink, parse_fault
 
 pytestmark = [
     pytest.mark.live,

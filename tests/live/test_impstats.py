@@ -20,11 +20,10 @@ from tests.shipped import at_hand, release_at_hand
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
 from tuner.host.programs import rsyslog_version
-from tuner.lab.faults import parse_fault
 from tuner.lab.lab import new_run_id, sink_lab
 from tuner.lab.ports import free_port
 from tuner.lab.scratch import scratch
-from tuner.lab.sink import Sink
+from tuner.lab.sink import Sink, parse_fault
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.trial import run_trial
 from tuner.modules.pstats import Snapshot, last_figures, snapshots

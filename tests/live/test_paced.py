@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tuner.flood.schedule import fixed
+from tuner.flood.pace import fixed
 from tuner.lab.engine import SinkEngine
-from tuner.lab.faults import parse_fault
 from tuner.lab.lab import Lab, lab_of, new_run_id
 from tuner.lab.scratch import scratch
-from tuner.lab.sink import Sink
+from tuner.lab.sink import Sink, parse_fault
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, load_profile
 from tuner.measure.measurement import (

@@ -17,8 +17,7 @@ from tests.live.outputs import bulks_to, lines, place, rendered_for_it, wait
 from tests.shipped import release_at_hand
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import DeliveryCheck, FaultCount, fault_counts
-from tuner.lab.faults import parse_fault
-from tuner.lab.sink import Sink
+from tuner.lab.sink import Sink, parse_fault
 from tuner.modules.refused_bulks import REFUSED_BULKS, Fate, RefusedBulk
 
 pytestmark = [

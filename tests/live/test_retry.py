@@ -25,12 +25,11 @@ from tuner.engines.release import Release
 from tuner.host.process import wait_until
 from tuner.lab.engine import SinkEngine
 from tuner.lab.entrances import TcpPort
-from tuner.lab.faults import parse_fault
 from tuner.lab.lab import attached_lab, lab_of, new_run_id
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
-from tuner.lab.sink import Sink
+from tuner.lab.sink import Sink, parse_fault
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.trial import run_trial
 from tuner.profile.edit import edit

@@ -29,10 +29,9 @@ from tuner.host.usage import memory_kills
 from tuner.lab import engine
 from tuner.lab.distribution import fetch
 from tuner.lab.engine import LabEngine, SinkEngine
-from tuner.lab.faults import Fault, FaultKind
 from tuner.lab.lab import Lab, lab_around, new_run_id, node_lab, sink_lab
 from tuner.lab.scratch import scratch
-from tuner.lab.sink import Sink
+from tuner.lab.sink import Fault, FaultKind, Sink
 from tuner.lint.load import load_profile
 from tuner.measure import watch
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan

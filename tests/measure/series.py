@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tuner.measure.blocks import Run
 from tuner.measure.metrics import Result
-from tuner.measure.series import MeasuredProfile, Series
+from tuner.measure.series import MeasuredProfile, Run, Series
 
 
 def series(runs: Sequence[Run], *names: str, seed: int | None = 1) -> Series:

@@ -12,7 +12,9 @@ import pytest
 
 from tests.measure.factory import SPEED, failed, measured
 from tuner.lint.load import parse_profile
-from tuner.measure.blocks import (
+from tuner.measure.measurement import Spent
+from tuner.measure.paired import Pairs
+from tuner.measure.series import (
     Arm,
     Run,
     average,
@@ -21,8 +23,6 @@ from tuner.measure.blocks import (
     comparison,
     pairs,
 )
-from tuner.measure.measurement import Spent
-from tuner.measure.paired import Pairs
 from tuner.measure.speed import PRIOR
 from tuner.profile.edit import edit
 from tuner.profile.metric import Metric

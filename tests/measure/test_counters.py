@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from tuner.errors import JobFailed
-from tuner.flood.spread import Traffic
+from tuner.flood.flood import Traffic
 from tuner.host.threads import NamedThreads
 from tuner.host.usage import CoreTime, Usage
 from tuner.measure.counters import Counters, counters_now

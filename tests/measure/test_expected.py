@@ -6,7 +6,7 @@ import pytest
 
 from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import SentEvents
-from tuner.measure.expected import ExpectedDocuments
+from tuner.measure.watch import ExpectedDocuments
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tuner.measure.gate import Decision, gate
+from tuner.measure.machines import Decision, gate
 from tuner.measure.paired import Pairs
 
 BAR = 0.95

@@ -20,7 +20,7 @@ from tests.profile.test_base import loaded
 from tuner.engine.client import JSON
 from tuner.errors import JobFailed, Refused
 from tuner.flood.messages import POOL
-from tuner.flood.schedule import fixed
+from tuner.flood.pace import fixed
 from tuner.flood.spec import FloodSpec
 from tuner.lab.lab import Lab
 from tuner.lab.receiver import Received
@@ -241,11 +241,8 @@ class Slow:
             "traffic": self.traffic, "read": self.read, "await_quiet": self.quiet,
         }.items():  # fmt: skip
             self.patch.setattr(f"tuner.measure.learning.{name}", stand_in)
-        self.patch.setattr("tuner.lab.run.Rsyslogd", self.rsyslogd)
-        self.patch.setattr(
-            "tuner.lab.run.receiver_for",
-            lambda copy: self.entered(receiver if copy.forwards else None),
-        )
+        self.patch.setattr("tuner.lab.rsyslogd.Rsyslogd", self.rsyslogd)
+        self.patch.setattr("tuner.lab.rsyslogd.Receiver", lambda _: self.entered(receiver))
         written = loaded(self.folder, conf=self.conf).profile
         lab = self.folder / "lab"
         lab.mkdir()

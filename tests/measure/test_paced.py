@@ -16,7 +16,7 @@ import pytest
 from tests.measure.test_trial import Course
 from tests.measure.test_watch import Engine, counted
 from tests.profile.examples import small
-from tuner.flood.schedule import Timeline, fixed
+from tuner.flood.pace import Timeline, fixed
 from tuner.flood.spec import Punctuality
 from tuner.lab.lab import Lab
 from tuner.measure.measurement import (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import SentEvents
-from tuner.measure.expected import ExpectedDocuments
-from tuner.measure.watch import steer
+from tuner.measure.watch import ExpectedDocuments, steer
 from tuner.measure.window import Poll
 from tuner.profile.placement import BacklogMarks
 

@@ -21,8 +21,8 @@ from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S
 from tuner.engine.sampled import LearntDocuments
 from tuner.errors import JobFailed, Unreachable
+from tuner.flood.flood import Traffic
 from tuner.flood.spec import FloodProgress
-from tuner.flood.spread import Traffic
 from tuner.host.usage import Usage
 from tuner.lab.lab import Lab, Learnt
 from tuner.lab.rsyslogd import Rsyslogd, RsyslogdDied

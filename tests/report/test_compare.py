@@ -16,10 +16,9 @@ from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
 from tests.measure.series import series
 from tests.report.test_bench import CEILING
-from tuner.measure.blocks import Run, comparison
-from tuner.measure.gate import Decision, Gate
+from tuner.measure.machines import Decision, Gate
 from tuner.measure.measurement import Doubt, DoubtKind, Measurement, Spent
-from tuner.measure.series import Series
+from tuner.measure.series import Run, Series, comparison
 from tuner.measure.speed import Speed
 from tuner.profile.metric import Metric
 from tuner.report.compare import A, B, Difference, compare_blocks, compare_json, difference

@@ -15,9 +15,8 @@ from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
 from tests.measure.series import series
 from tuner.lab.written import WrittenFile
-from tuner.measure.blocks import Run
 from tuner.measure.measurement import Measurement, Spent
-from tuner.measure.series import Series
+from tuner.measure.series import Run, Series
 from tuner.report.markdown import blocks_markdown
 from tuner.report.sweep import sweep_blocks, sweep_json, sweep_svg
 from tuner.space.experiment import Experiment

@@ -13,10 +13,9 @@ from tuner.engine import owned
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import arrived
 from tuner.lab.engine import SinkEngine
-from tuner.lab.faults import parse_fault
 from tuner.lab.lab import Lab, lab_of, new_run_id
 from tuner.lab.scratch import scratch
-from tuner.lab.sink import Sink
+from tuner.lab.sink import Sink, parse_fault
 from tuner.measure import pipeline
 from tuner.measure.measurement import Delivery, Failure, Measurement, TrialPlan
 from tuner.measure.trial import run_trial

@@ -17,8 +17,8 @@ from tuner.cli.profiles import load, templates_of
 from tuner.cli.series import measured, require_none_failed
 from tuner.cli.side_by_side import Course
 from tuner.host.programs import choose_rsyslogd
-from tuner.measure.blocks import Arm
 from tuner.measure.measurement import TrialPlan
+from tuner.measure.series import Arm
 from tuner.report.bench import bench_blocks, bench_json
 from tuner.report.metrics import BENCH_PHASES, Gauges
 

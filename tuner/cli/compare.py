@@ -22,12 +22,11 @@ from tuner.cli.series import measured, require_none_failed
 from tuner.cli.side_by_side import Course
 from tuner.errors import BadUsage, BelowTheBar, JobFailed, Refused, Unreachable
 from tuner.host.programs import choose_rsyslogd
-from tuner.measure.blocks import Arm, Run, comparison
 from tuner.measure.enough import fewest_pairs
-from tuner.measure.gate import Decision
+from tuner.measure.machines import Decision
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.metrics import restarted
-from tuner.measure.series import MeasuredProfile, Series
+from tuner.measure.series import Arm, MeasuredProfile, Run, Series, comparison
 from tuner.profile.metric import Metric
 from tuner.profile.model import Profile
 from tuner.report.compare import A, B, compare_blocks, compare_json, gate_of, gate_text

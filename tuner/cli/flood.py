@@ -13,12 +13,11 @@ from typing import Literal
 
 from tuner.cli.console import OutputFormat, print_result, say, working
 from tuner.errors import BadUsage, JobFailed
+from tuner.flood.flood import traffic
 from tuner.flood.heads import STYLES
-from tuner.flood.pace import Runs
+from tuner.flood.pace import Runs, Schedule, Timeline, bursts, fixed, ramp, runs
 from tuner.flood.replayed import replayed_file
-from tuner.flood.schedule import Schedule, Timeline, bursts, fixed, ramp, runs
 from tuner.flood.spec import FloodProgress, FloodSpec
-from tuner.flood.spread import traffic
 from tuner.flood.transport import Credentials, Transport, address_of, loopback
 from tuner.host.allow import require_allowed_host
 from tuner.lab.loads import LoadHost

@@ -19,7 +19,7 @@ from tuner.lab.distribution import fetch
 from tuner.lab.engine import AttachedEngine
 from tuner.lab.lab import lab_of
 from tuner.lab.nodes import Nodes, nodes_here, plan_for
-from tuner.lab.run import start
+from tuner.lab.rsyslogd import start
 from tuner.lab.scratch import subfolder
 from tuner.measure.pipeline import install
 from tuner.profile.model import Profile

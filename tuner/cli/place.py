@@ -25,8 +25,7 @@ from tuner.host.usage import busy_share, cores, cpu_model, describe_machine
 from tuner.lab import standing
 from tuner.lab.bind import require_bindable
 from tuner.lab.distribution import provide
-from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, sink_lab
-from tuner.lab.leftovers import remove_left
+from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, remove_left, sink_lab
 from tuner.lab.scratch import remove_abandoned, scratch
 from tuner.measure.doubts import DISTURBED
 from tuner.measure.learning import learnt

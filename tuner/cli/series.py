@@ -17,7 +17,6 @@ from tuner.cli.side_by_side import Course, SideBySide, run_of
 from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached, Interrupted, JobFailed, Unreachable
 from tuner.lab.engine import stores
-from tuner.measure.blocks import Arm, Run, values
 from tuner.measure.measurement import (
     Failure,
     FailureKind,
@@ -26,7 +25,7 @@ from tuner.measure.measurement import (
     TrialPlan,
 )
 from tuner.measure.metrics import Result
-from tuner.measure.series import MeasuredProfile, Series
+from tuner.measure.series import Arm, MeasuredProfile, Run, Series, values
 from tuner.measure.sustain import (
     LoadTrial,
     Sustained,

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from tuner.cli.console import say
 from tuner.errors import Unreachable
-from tuner.measure.blocks import Arm, Run, block_order
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.measurement import Failure, TrialPlan
+from tuner.measure.series import Arm, Run, block_order
 from tuner.profile.model import Profile
 from tuner.search.budget import Pace, check_plan, interval_s, trial_seconds
 from tuner.search.farm import (

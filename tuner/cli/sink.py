@@ -8,8 +8,7 @@ from tuner.cli.console import OutputFormat, print_result, result, say
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import Arrived, ArrivedRun, FaultCount, arrived, fault_counts
 from tuner.errors import Interrupted, JobFailed
-from tuner.lab.faults import parse_fault
-from tuner.lab.sink import Sink
+from tuner.lab.sink import Sink, parse_fault
 
 _POLL_S = 0.2
 

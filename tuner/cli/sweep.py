@@ -17,9 +17,8 @@ from tuner.cli.series import measured, require_none_failed
 from tuner.cli.side_by_side import Course
 from tuner.host.programs import choose_rsyslogd
 from tuner.lint.load_experiment import LoadedExperiment, load_experiment
-from tuner.measure.blocks import Arm
 from tuner.measure.measurement import TrialPlan
-from tuner.measure.series import Series
+from tuner.measure.series import Arm, Series
 from tuner.report.sections import PlainBlock
 from tuner.report.sweep import sweep_blocks, sweep_json, sweep_svg
 from tuner.schema.numerals import seconds

@@ -18,7 +18,7 @@ from tuner.cluster.certificate import pem_text
 from tuner.cluster.processes import Channels, processes
 from tuner.deploy.inventory import Role
 from tuner.errors import JobFailed, Refused, Unreachable
-from tuner.flood.orders import spec_of
+from tuner.flood.spec import spec_of
 from tuner.host.clock import ClockOffset, ClockSample, PeerClock
 from tuner.host.process import wait_until
 from tuner.lab.loads import MachineCounts

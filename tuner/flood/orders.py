@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tuner.flood.pace import Runs
-from tuner.flood.schedule import Schedule, schedule_of
+from tuner.flood.pace import Runs, Schedule, schedule_of
 from tuner.flood.spec import FloodProgress, FloodSpec, Punctuality
 from tuner.flood.transport import Credentials, Transport
 

@@ -21,15 +21,25 @@ from tuner.errors import TuneError
 from tuner.flood.connection import (
     Connection,
     FileConnection,
+    RelpConnection,
     StreamConnection,
     UdpConnection,
     UnixConnection,
 )
 from tuner.flood.messages import Messages
-from tuner.flood.orders import Order, Orders, Orphaned, SenderStatus, line_of, write_all
 from tuner.flood.pace import Allowance, OpenLoop, Runs, SendingPace
-from tuner.flood.relp import RelpConnection
-from tuner.flood.spec import LATE_S, FloodProgress, FloodSpec, Punctuality
+from tuner.flood.spec import (
+    LATE_S,
+    FloodProgress,
+    FloodSpec,
+    Order,
+    Orders,
+    Orphaned,
+    Punctuality,
+    SenderStatus,
+    line_of,
+    write_all,
+)
 from tuner.flood.stream import Broken, open_stream
 from tuner.flood.transport import Credentials, Transport
 

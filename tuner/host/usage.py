@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import platform
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Self
 
 import psutil
 
@@ -110,12 +112,35 @@ def describe_machine() -> str:
     return f"{cores_text(cores())}, {gib:.1f} GiB, {platform.system()} {platform.release()}"
 
 
+@dataclass(frozen=True)
+class GrowingCounts:
+    """GrowingCounts that only ever grow."""
+
+    def since(self, before: Self) -> Self:
+        """What was added since `before`."""
+        return replace(self, **growth(vars(self), vars(before)))
+
+
+def growth(counts: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """By how much counts grew, by their names: numbers, or counts themselves; None where one of
+    both is not known, and nothing of what was not counted before."""
+    return {name: _grown(count, before[name]) for name, count in counts.items() if name in before}
+
+
+def _grown(count: Any, before: Any) -> Any:
+    if count is None or before is None:
+        return None
+    if isinstance(count, Mapping):
+        return growth(count, before)
+    return count.since(before) if isinstance(count, GrowingCounts) else count - before
+
+
 _WATCHED_S = 0.5
 _STAT = Path("/proc/stat")
 
 
 @dataclass(frozen=True)
-class CoreTime:
+class CoreTime(GrowingCounts):
     """Core-seconds since the machine started, over the cores this process may run on.
 
     `busy_s` is what all in the container used where it has a CPU quota; else it is all that anybody
@@ -128,15 +153,6 @@ class CoreTime:
     idle_s: float
     io_wait_s: float
     stolen_s: float = 0.0
-
-    def since(self, before: CoreTime) -> CoreTime:
-        """What was added since then."""
-        return CoreTime(
-            self.busy_s - before.busy_s,
-            self.idle_s - before.idle_s,
-            self.io_wait_s - before.io_wait_s,
-            self.stolen_s - before.stolen_s,
-        )
 
     def taken_s(self, passed_s: float, allowed: float) -> float:
         """How much of so many seconds of the cores that are allowed we could not have: what of a

@@ -13,7 +13,6 @@ from tuner.engines.given_template import GivenTemplate
 from tuner.errors import Refused
 from tuner.lab.copy import LEFT_OUT, LabCopy, Purpose, copied
 from tuner.lab.site import Site
-from tuner.lint.rules.releases import inputs_too_new
 from tuner.modules.input import Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
@@ -26,6 +25,7 @@ from tuner.profile.stream import Snippets
 from tuner.profile.workload import Workload
 from tuner.render.templates import Templates
 from tuner.render.text import as_text, given_templates
+from tuner.schema.parameter import too_new
 from tuner.script.wanted import wanted_by
 
 _NOTHING = "none"
@@ -242,5 +242,9 @@ def _plain(section: BaseModel) -> dict[str, object]:
 
 def _require_known(bound: Profile) -> None:
     """Raise Refused when the lab's rsyslog is older than a parameter of an input."""
-    for complaint in inputs_too_new.check(bound):
-        raise Refused(f"the lab cannot run this profile: {complaint.message}")
+    for source in bound.inputs:
+        for path, since in too_new(source, bound.release.rsyslog_number):
+            raise Refused(
+                f"the lab cannot run this profile: {source.type} has {'.'.join(path)} since "
+                f"rsyslog 8.{since}, and the rsyslogd here is {bound.release.rsyslog}"
+            )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
 
 from tuner.host.clock import ClockOffset
-from tuner.host.usage import CoreTime, core_time, cores
+from tuner.host.usage import CoreTime, GrowingCounts, core_time, cores
 from tuner.lab.probe import Pieces, Probe
 
 
@@ -36,7 +36,7 @@ class SenderProcess(Protocol):
 
 
 @dataclass(frozen=True)
-class MachineCounts:
+class MachineCounts(GrowingCounts):
     """What a machine counted up to `at_s` of its own clock; times grow only."""
 
     at_s: float
@@ -44,14 +44,9 @@ class MachineCounts:
     machine: CoreTime
     probe: Pieces | None
 
-    def since(self, before: MachineCounts) -> MachineCounts:
+    def since(self, before: Self) -> Self:
         """What it counted since `before`; `at_s` of that is how long it took, in seconds."""
-        return MachineCounts(
-            self.at_s - before.at_s,
-            self.cores,
-            self.machine.since(before.machine),
-            self.probe.since(before.probe) if self.probe and before.probe else None,
-        )
+        return replace(super().since(before), cores=self.cores)
 
 
 def counts_of(probe: Probe | None) -> MachineCounts:
@@ -61,20 +56,12 @@ def counts_of(probe: Probe | None) -> MachineCounts:
 
 
 @dataclass(frozen=True)
-class LoadCounts:
+class LoadCounts(GrowingCounts):
     """What a sender and the machine that it is on have counted."""
 
     host: MachineCounts
     sender_cpu_s: float
     sender_blocked_s: float
-
-    def since(self, before: LoadCounts) -> LoadCounts:
-        """What both counted since `before`; `at_s` of its host is how long it took, in seconds."""
-        return LoadCounts(
-            self.host.since(before.host),
-            self.sender_cpu_s - before.sender_cpu_s,
-            self.sender_blocked_s - before.sender_blocked_s,
-        )
 
 
 class LoadHost(Protocol):

@@ -1,5 +1,9 @@
-"""The handle of the probe: fixed work done all the time beside a measurement, which shows how fast
-the cores are just now.
+"""The probe: fixed work done all the time beside a measurement, which shows how fast the cores are
+just now; its handle, and its process, `python -m tuner.lab.probe`.
+
+That does the same two pieces of work again and again, answers each byte of its input with one line
+of JSON on what they took so far, and ends when its input does.  Pieces that move data see how fast
+the cores are; a hash chain and a pointer chase, both bound by latency, do not.
 
 Neighbours on the same silicon make virtual cores faster or slower by tens of seconds, and the
 hypervisor's counter of stolen time shows little of it.  What the probe shows is a covariate of a
@@ -8,19 +12,28 @@ run, never a score.
 
 from __future__ import annotations
 
+import gc
+import hashlib
 import json
+import os
 import select
+import signal
+import socket
+import sys
+import time
+import zlib
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Self
 
 from tuner.host.child import Child
+from tuner.host.usage import GrowingCounts
 
 _PATIENCE_S = 3.0
 
 
 @dataclass(frozen=True)
-class Pieces:
+class Pieces(GrowingCounts):
     """How often the fixed work was done, and the seconds that its two pieces took in all: of their
     thread's CPU time, and by the clock.
 
@@ -34,23 +47,13 @@ class Pieces:
     zlib_wall_s: float = 0.0
     socket_wall_s: float = 0.0
 
-    def since(self, before: Pieces) -> Pieces:
-        """What was added since `before`."""
-        return Pieces(
-            self.count - before.count,
-            self.zlib_cpu_s - before.zlib_cpu_s,
-            self.socket_cpu_s - before.socket_cpu_s,
-            self.zlib_wall_s - before.zlib_wall_s,
-            self.socket_wall_s - before.socket_wall_s,
-        )
-
 
 class Probe:
     """A probe in a process of its own, so that no work of ours is in its way; for a `with`
     statement.  It takes about 1 % of a core, and ends with the statement and when we die."""
 
     def __init__(self) -> None:
-        self._child = Child("tuner.lab.probe_work")
+        self._child = Child("tuner.lab.probe")
 
     @property
     def pid(self) -> int:
@@ -75,3 +78,86 @@ class Probe:
     def __exit__(self, *error: object) -> None:
         self._child.end()
         self._child.close()
+
+
+EVERY_S = 0.13
+_TEXT_BYTES = 64 * 1024
+_BLOCK_BYTES = 32 * 1024
+_BLOCKS = 12
+_STDIN = 0
+
+
+def log_text() -> bytes:
+    """64 KiB of text like a log's, always the same."""
+    text = "".join(_line(number) for number in range(1000))
+    return text.encode()[:_TEXT_BYTES]
+
+
+def _line(number: int) -> str:
+    """A line with as much chance in it as those of real services."""
+    chance = hashlib.sha256(str(number).encode()).digest()
+    host, port, status, took_ms = chance[0], chance[1] * chance[2], 200 + chance[3], chance[4]
+    what = ("GET", "POST", "Accepted publickey", "session opened", "query")[number % 5]
+    return (
+        f"<{chance[5]}>Nov 22 {number % 24:02}:{number * 7 % 60:02}:{number * 31 % 60:02} "
+        f"host{host % 16} service{host % 7}[{port}]: {what} from 10.{chance[6]}.{chance[7]}."
+        f"{chance[8]} id={chance[9:18].hex()} status={status} took={took_ms} ms\n"
+    )
+
+
+class Work:
+    """The two pieces, and what they took so far; blocks go through a pair of sockets."""
+
+    def __init__(self, here: socket.socket, there: socket.socket) -> None:
+        self.so_far = Pieces()
+        self._text = log_text()
+        self._block = bytes(_BLOCK_BYTES)
+        self._into = memoryview(bytearray(_BLOCK_BYTES))
+        self._here, self._there = here, there
+
+    def once(self) -> None:
+        """Do both pieces once."""
+        begun_s, begun_cpu_s = time.perf_counter(), time.thread_time()
+        zlib.compress(self._text, 1)
+        between_s, between_cpu_s = time.perf_counter(), time.thread_time()
+        for _ in range(_BLOCKS):
+            self._pass_block()
+        ended_s, ended_cpu_s = time.perf_counter(), time.thread_time()
+        before = self.so_far
+        self.so_far = replace(
+            before,
+            count=before.count + 1,
+            zlib_cpu_s=before.zlib_cpu_s + between_cpu_s - begun_cpu_s,
+            socket_cpu_s=before.socket_cpu_s + ended_cpu_s - between_cpu_s,
+            zlib_wall_s=before.zlib_wall_s + between_s - begun_s,
+            socket_wall_s=before.socket_wall_s + ended_s - between_s,
+        )
+
+    def _pass_block(self) -> None:
+        self._here.sendall(self._block)
+        received = 0
+        while received < _BLOCK_BYTES:
+            received += self._there.recv_into(self._into[received:])
+
+
+def main() -> None:
+    """Work and answer until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    work = Work(*socket.socketpair())
+    # A collection in the middle of a piece would be work that is not always the same.
+    gc.disable()
+    due_s = time.monotonic()
+    while True:
+        asked, _, _ = select.select([_STDIN], [], [], max(0.0, due_s - time.monotonic()))
+        if asked:
+            if not os.read(_STDIN, 1):
+                return
+            sys.stdout.write(json.dumps(asdict(work.so_far)) + "\n")
+            sys.stdout.flush()
+        else:
+            work.once()
+            due_s = time.monotonic() + EVERY_S
+
+
+if __name__ == "__main__":
+    main()

@@ -1,18 +1,25 @@
-"""A real rsyslogd, owned by us: its own configuration, work folder, pid file and counters."""
+"""A real rsyslogd, owned by us: its own configuration, work folder, pid file and counters; alone,
+or with the copy of a configuration, as it is measured, learnt from, or left running."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tuner.errors import JobFailed
 from tuner.host.process import Command, Daemon, open_given, own_environment, wait_until
 from tuner.host.programs import rsyslogd
 from tuner.host.usage import Usage, usage_of
-from tuner.lab.entrances import EventSource
+from tuner.lab.bind import Bound
+from tuner.lab.copy import LabCopy
+from tuner.lab.entrances import EventSource, entrances, furnish
+from tuner.lab.receiver import Receiver
 from tuner.modules.pstats import Snapshot, snapshots
+from tuner.script.printing import printed
 from tuner.script.quoting import Emitted, quote
 from tuner.script.tokens import SURROGATES
 
@@ -148,3 +155,41 @@ class Rsyslogd:
         lines = self._daemon.last_lines(50)
         errors = [line for line in lines if "rror" in line]
         return " | ".join((errors or lines)[:3]) or "it printed nothing"
+
+
+@dataclass(frozen=True)
+class LabDaemon:
+    """rsyslogd, which writes its own counters to `stats` once a second, and what takes the messages
+    that it forwards, where it does."""
+
+    rsyslogd: Rsyslogd
+    stats: Path
+    receiver: Receiver | None
+
+
+def start(bound: Bound, config: str, folder: Path, *, dies_with_us: bool = True) -> Rsyslogd:
+    """rsyslogd with a configuration for what is bound, and what its inputs need on disk.  Raises
+    JobFailed."""
+    furnish(bound.profile)
+    return Rsyslogd(
+        config,
+        folder,
+        entrances(bound.profile),
+        own_environment(*bound.text.variables),
+        dies_with_us=dies_with_us,
+        start_checks_s=bound.profile.start_checks_s,
+    )
+
+
+@contextlib.contextmanager
+def running(bound: Bound, copy: LabCopy, folder: Path) -> Iterator[LabDaemon]:
+    """rsyslogd with a copy of what is bound, and a receiver where it forwards; both are gone
+    afterwards.  Raises JobFailed."""
+    stats = folder / "impstats.log"
+    receiving = Receiver(copy.site.receiver_port) if copy.forwards else contextlib.nullcontext()
+    with receiving as receiver:
+        rsyslogd = start(bound, printed(copy.block) + impstats_section(stats), folder)
+        try:
+            yield LabDaemon(rsyslogd, stats, receiver)
+        finally:
+            rsyslogd.stop()

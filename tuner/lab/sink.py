@@ -1,15 +1,17 @@
-"""The handle of the sink: our own `_bulk` endpoint, which counts exactly and stores nothing."""
+"""The handle of the sink: our own `_bulk` endpoint, which counts exactly and stores nothing; and
+the faults that it can be told to have, as a reader would write them: `status=429,after=5`."""
 
 from __future__ import annotations
 
 import json
 import select
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
 from typing import Self
 
-from tuner.errors import JobFailed
+from tuner.errors import BadUsage, JobFailed
 from tuner.host.child import Child
-from tuner.lab.faults import Fault
 
 # At a load of 20 on two cores 15 s were not enough.
 START_TIMEOUT_S = 60.0
@@ -77,3 +79,133 @@ class Sink:
         if line:
             return int(json.loads(line)["port"])
         raise JobFailed(f"the sink did not start: {self._child.complaint()}")
+
+
+DEFAULT_AFTER = 5
+
+
+class FaultKind(Enum):
+    """What goes wrong, and whether the events of the request are stored all the same."""
+
+    STATUS = "status"
+    HTML = "html"
+    EMPTY = "empty"
+    ERRORS = "errors"
+    ITEMS = "items"
+    LIMIT = "limit"
+    TRUNCATE = "truncate"
+    RESET = "reset"
+    RESET_BEFORE = "reset-before"
+    DELAY = "delay"
+    HANG = "hang"
+    DROP_EVENT = "drop-event"
+    DOUBLE_EVENT = "double-event"
+
+    @property
+    def meaning(self) -> str:
+        """What it does, in a few words."""
+        return _MEANINGS[self]
+
+    @property
+    def is_of_an_event(self) -> bool:
+        """Whether it hits one event by its sequence number, not a whole request."""
+        return self in {FaultKind.DROP_EVENT, FaultKind.DOUBLE_EVENT}
+
+
+_MEANINGS = {
+    FaultKind.STATUS: "answer with this HTTP status and an error in JSON, storing nothing",
+    FaultKind.HTML: "answer with this HTTP status and a page of HTML, storing nothing",
+    FaultKind.EMPTY: "answer with this HTTP status and no body, storing nothing",
+    FaultKind.ERRORS: "answer 200, but every third document is refused with 429 or 400",
+    FaultKind.ITEMS: "answer 200, but every document is refused with this status",
+    FaultKind.LIMIT: (
+        "answer a body of more bytes than this with 413 and a page of HTML, as a proxy does"
+    ),
+    FaultKind.TRUNCATE: "store, then answer with half of the JSON",
+    FaultKind.RESET: "store, then reset the connection",
+    FaultKind.RESET_BEFORE: "reset the connection, storing nothing",
+    FaultKind.DELAY: "answer so many seconds late",
+    FaultKind.HANG: "never answer, storing nothing",
+    FaultKind.DROP_EVENT: "answer 201 for the event with this number, but do not count it",
+    FaultKind.DOUBLE_EVENT: "count the event with this number twice",
+}
+_STATUSES = (400.0, 599.0)
+_VALUES = {
+    FaultKind.STATUS: _STATUSES,
+    FaultKind.HTML: _STATUSES,
+    FaultKind.EMPTY: _STATUSES,
+    FaultKind.ITEMS: (400.0, 429.0),
+    FaultKind.LIMIT: (1.0, 999_999_999_999.0),
+    FaultKind.DELAY: (0.001, 3600.0),
+    FaultKind.DROP_EVENT: (0.0, 999_999_999_999.0),
+    FaultKind.DOUBLE_EVENT: (0.0, 999_999_999_999.0),
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault: bulk requests number `after` (from 1) and on have it, `times` of them.
+
+    `value` is the status, the seconds or the event's sequence number.  A fault of an event does
+    not look at `after`: it hits the first `times` arrivals of the event.
+    """
+
+    kind: FaultKind
+    value: float = 0.0
+    after: int = DEFAULT_AFTER
+    times: int = 1
+
+    def __str__(self) -> str:
+        value = f"={self.value:.12g}" if self.kind in _VALUES else ""
+        after = "" if self.kind.is_of_an_event else f",after={self.after}"
+        return f"{self.kind.value}{value}{after},times={self.times}"
+
+    def applies_to(self, request: int) -> bool:
+        """Whether the bulk request with this number has it."""
+        return self.after <= request < self.after + self.times
+
+
+def parse_fault(text: str) -> Fault:
+    """Read a fault such as `status=429,after=5,times=1`; raises BadUsage."""
+    (name, value), *options = (_pair(part) for part in text.split(","))
+    kind = _kind(name, text)
+    counts = {"after": DEFAULT_AFTER, "times": 1}
+    for option, number in options:
+        if option not in counts or (option == "after" and kind.is_of_an_event):
+            raise BadUsage(f"--fault {text}: {kind.value} takes no {option!r}")
+        if not number.isdecimal() or int(number) < 1:
+            raise BadUsage(f"--fault {text}: {option} wants a whole number from 1 on")
+        counts[option] = int(number)
+    return Fault(kind, _value(kind, value, text), counts["after"], counts["times"])
+
+
+def _pair(part: str) -> tuple[str, str]:
+    name, _, value = part.strip().partition("=")
+    return name.strip(), value.strip()
+
+
+def _kind(name: str, text: str) -> FaultKind:
+    try:
+        return FaultKind(name)
+    except ValueError:
+        known = ", ".join(kind.value for kind in FaultKind)
+        raise BadUsage(f"--fault {text}: {name!r} is not a fault: use one of {known}") from None
+
+
+def _value(kind: FaultKind, value: str, text: str) -> float:
+    if kind not in _VALUES:
+        if value:
+            raise BadUsage(f"--fault {text}: {kind.value} takes no value")
+        return 0.0
+    least, most = _VALUES[kind]
+    try:
+        number = float(value)
+    except ValueError:
+        number = least - 1
+    whole = kind is FaultKind.DELAY or number.is_integer()
+    if not (whole and least <= number <= most):
+        unit = "seconds" if kind is FaultKind.DELAY else "a whole number"
+        raise BadUsage(
+            f"--fault {text}: {kind.value} wants {unit} from {least:.12g} to {most:.12g}"
+        )
+    return number

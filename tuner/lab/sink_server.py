@@ -22,7 +22,7 @@ from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import SentEvents
 from tuner.engines.versions import DEFAULT
 from tuner.errors import BadUsage
-from tuner.lab.faults import parse_fault
+from tuner.lab.sink import parse_fault
 from tuner.lab.sink_bulk import BadBulk, Refuse, bulk
 from tuner.lab.sink_http import BadRequest, Conversation, HttpRequest, Reply, json_reply
 from tuner.lab.sink_store import JSON, Exists, Missing, SinkIndex, Store

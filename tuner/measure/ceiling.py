@@ -15,7 +15,7 @@ from tuner.engine.counters import count, indexed, make_durable, node_counters, r
 from tuner.engine.feed import Bulk, Fed, Feed, bulk_path, bulks_of, kept
 from tuner.engine.probe import SILENCE_S
 from tuner.errors import JobFailed, Refused, Unreachable
-from tuner.flood.spread import traffic
+from tuner.flood.flood import traffic
 from tuner.flood.workload import flood_spec
 from tuner.host.usage import core_time, cores
 from tuner.lab.bind import Bound

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from tuner.engine.bulk_times import BulkLatency, BulkTimes, between, bulk_times, latency_of
 from tuner.engine.counters import index_counters, node_counters
 from tuner.errors import JobFailed
-from tuner.flood.spread import Traffic
+from tuner.flood.flood import Traffic
 from tuner.host.threads import Load, NamedThreads, thread_cpu, thread_loads
-from tuner.host.usage import CoreTime, core_time
+from tuner.host.usage import CoreTime, core_time, growth
 from tuner.lab.loads import LoadCounts
 from tuner.lab.probe import Pieces
 from tuner.measure.pipeline import Pipeline
@@ -68,33 +68,14 @@ class Counters(_Counted):
                 f"{self.engine_cpu_s:.1f} s: a node restarted; measure again"
             )
         passed_s = self.at_s - before.at_s
-        bulk = None
-        if before.bulk is not None and self.bulk is not None:
-            bulk = between(before.bulk, self.bulk)
-        probe = None
-        if before.probe is not None and self.probe is not None:
-            probe = self.probe.since(before.probe)
+        apart = {"at_s", "epoch_s", "threads", "bulk"}
+        counts = {name: count for name, count in vars(self).items() if name not in apart}
         return Growth(
             passed_s=passed_s,
             clock_s=self.epoch_s - before.epoch_s,
             loads=thread_loads(before.threads, self.threads, passed_s),
-            machine=self.machine.since(before.machine),
-            shipper_cpu_s=self.shipper_cpu_s - before.shipper_cpu_s,
-            sender_cpu_s=self.sender_cpu_s - before.sender_cpu_s,
-            sender_blocked_s=self.sender_blocked_s - before.sender_blocked_s,
-            engine_cpu_s=self.engine_cpu_s - before.engine_cpu_s,
-            receiver_cpu_s=self.receiver_cpu_s - before.receiver_cpu_s,
-            rejected=self.rejected - before.rejected,
-            index_throttled_ms=self.index_throttled_ms - before.index_throttled_ms,
-            merge_throttled_ms=self.merge_throttled_ms - before.merge_throttled_ms,
-            refreshes=self.refreshes - before.refreshes,
-            bulk=bulk,
-            probe=probe,
-            load_hosts={
-                name: one.since(before.load_hosts[name])
-                for name, one in self.load_hosts.items()
-                if name in before.load_hosts
-            },
+            bulk=between(before.bulk, self.bulk) if before.bulk and self.bulk else None,
+            **growth(counts, vars(before)),
         )
 
 

@@ -23,17 +23,16 @@ from tuner.engine.numbering import FIELD, FIRST_OUTPUT, MICRO_DIGITS
 from tuner.engine.sampled import learnt_documents
 from tuner.engines.refusals import document_refusal, name_refusal
 from tuner.errors import JobFailed, Refused
+from tuner.flood.flood import traffic
 from tuner.flood.messages import pool_size
-from tuner.flood.schedule import fixed
+from tuner.flood.pace import fixed
 from tuner.flood.spec import FloodSpec
-from tuner.flood.spread import traffic
 from tuner.flood.workload import flood_spec
 from tuner.lab.confined import TLS
 from tuner.lab.copy import LabCopy
 from tuner.lab.lab import Lab, Learnt
 from tuner.lab.receiver import Received
-from tuner.lab.rsyslogd import Rsyslogd, await_round, read
-from tuner.lab.run import running
+from tuner.lab.rsyslogd import Rsyslogd, await_round, read, running
 from tuner.lab.scratch import subfolder
 from tuner.lab.sink import Sink
 from tuner.profile.base import KeptBase

@@ -1,10 +1,12 @@
-"""Pairs that several machines measured, each pair on one of them: what they show together; pure."""
+"""Pairs that several machines measured, each pair on one of them: what they show together, and
+whether a ratio keeps a bar; pure."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import TypeVar
 
 import numpy as np
@@ -12,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from tuner.measure.adjusted import Estimate
-from tuner.measure.contrast import SIGNIFICANT, Numbers
-from tuner.measure.paired import Comparison, Speeds, compare
+from tuner.measure.contrast import SIGNIFICANT, Numbers, pairs_to_detect
+from tuner.measure.paired import Comparison, Pairs, Speeds, compare
 
 # Equal machines are believed to gain the same: that is worth one degree of freedom.
 _BELIEVED = 1.0
@@ -125,4 +127,65 @@ def _widened(found: _Found, width: float) -> _Found:
         low=low,
         high=high,
         detectable=None if gain is None else math.expm1(width * math.log1p(gain)),
+    )
+
+
+class Decision(Enum):
+    """What pairs show of a bar."""
+
+    KEPT = "kept"
+    BELOW = "below"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The bar, the decision, and where there is none the pairs that would bring one with 80 %
+    power if the ratio is what it seems to be (None: more than are sensible)."""
+
+    bar: float
+    decision: Decision
+    pairs_wanted: int | None = None
+
+
+def gate(rates: Sequence[Pairs], bar: float) -> Gate:
+    """Compare B with `bar` times A by every rate given, each as the values of A and of B.
+
+    Below: by some rate B is shown to be under the bar.  Kept: by every rate it is shown to be above
+    it.  Shown means that the whole 95 % interval lies on that side and the exact sign-flip test
+    agrees.
+    """
+    against = [compare_across(*one._replace(a=[bar * each for each in one.a])) for one in rates]
+    decisions = [_decision(one) for one in against]
+    if Decision.BELOW in decisions:
+        return Gate(bar, Decision.BELOW)
+    open_ones = [
+        one
+        for one, decision in zip(against, decisions, strict=True)
+        if decision is Decision.INCONCLUSIVE
+    ]
+    if not open_ones:
+        return Gate(bar, Decision.KEPT)
+    pairs_needed = [_pairs_wanted(one) for one in open_ones]
+    known = [one for one in pairs_needed if one is not None]
+    return Gate(bar, Decision.INCONCLUSIVE, max(known) if len(known) == len(pairs_needed) else None)
+
+
+def _decision(against: Comparison) -> Decision:
+    if not against.enough:
+        return Decision.INCONCLUSIVE
+    if against.shows_more:
+        return Decision.KEPT
+    return Decision.BELOW if against.shows_less else Decision.INCONCLUSIVE
+
+
+def _pairs_wanted(against: Comparison) -> int | None:
+    """The fewest that are more than these and can detect a gain as far from the bar."""
+    gain = math.expm1(abs(math.log(against.ratio)))
+    return pairs_to_detect(
+        gain,
+        against.sigma,
+        against.fewest,
+        restarting=against.restarting,
+        known_by=against.pairs - 1,
     )

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from tuner.engine.probe import SILENCE_S
-from tuner.flood.schedule import Schedule, Timeline
+from tuner.flood.flood import traffic
+from tuner.flood.pace import Schedule, Timeline
 from tuner.flood.spec import FloodProgress
-from tuner.flood.spread import traffic
 from tuner.flood.workload import flood_spec
 from tuner.lab.lab import Lab
 from tuner.measure.bottleneck import verdict_of

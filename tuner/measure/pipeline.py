@@ -20,8 +20,7 @@ from tuner.lab.bind import Bound
 from tuner.lab.copy import LabCopy
 from tuner.lab.lab import Lab, Learnt
 from tuner.lab.receiver import Receiver
-from tuner.lab.rsyslogd import Rsyslogd
-from tuner.lab.run import running
+from tuner.lab.rsyslogd import Rsyslogd, running
 from tuner.lab.scratch import subfolder
 from tuner.measure.learning import learnt
 from tuner.profile.model import Profile

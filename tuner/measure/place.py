@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tuner.flood.schedule import fixed
+from tuner.flood.pace import fixed
 from tuner.lab.lab import Lab
 from tuner.measure.ceiling import Ceiling, CeilingPlan, ceiling
 from tuner.measure.measurement import TrialPlan

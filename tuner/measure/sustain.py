@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tuner.flood.schedule import steps
+from tuner.flood.pace import steps
 from tuner.measure.measurement import Failure, PacedMeasurement, TracePoint
 from tuner.measure.paced import Pacing
 from tuner.profile.model import Profile

@@ -16,9 +16,9 @@ from tuner.engine.counters import NodeSilent, node_counters, unfinished
 from tuner.engine.owned import remove
 from tuner.engine.probe import SILENCE_S, answers
 from tuner.errors import JobFailed, Refused, TuneError, Unreachable
-from tuner.flood.schedule import fixed
+from tuner.flood.flood import Traffic, traffic
+from tuner.flood.pace import fixed
 from tuner.flood.spec import FloodProgress
-from tuner.flood.spread import Traffic, traffic
 from tuner.flood.workload import flood_spec
 from tuner.host.process import wait_until
 from tuner.lab.copy import FILES

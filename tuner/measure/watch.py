@@ -1,4 +1,5 @@
-"""Follows one flood through its pipeline, and steers it so that the backlog stays in bounds."""
+"""Follows one flood through its pipeline, and steers it so that the backlog stays in bounds: events
+are counted by the documents that the engine has indexed."""
 
 from __future__ import annotations
 
@@ -9,14 +10,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, NoReturn
 
+import numpy as np
+
 from tuner.engine.counters import indexed, refreshing, unfinished
+from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S, answers
 from tuner.errors import JobFailed
-from tuner.flood.spread import Traffic
+from tuner.flood.flood import Traffic
 from tuner.host.process import wait_until
 from tuner.measure.counters import Counters, counters_now
-from tuner.measure.expected import ExpectedDocuments
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.window import Poll, slope
 from tuner.profile.model import Profile
@@ -230,3 +233,33 @@ def steer(samples: Sequence[Poll], marks: BacklogMarks) -> Steering:
     target = marks.low + 0.75 * room
     correction = (target - latest.backlog) / _CORRECTION_S
     return Steering(limit, max(0.1 * observed, observed + correction))
+
+
+class ExpectedDocuments:
+    """The documents of a pool up to each of its messages; where nothing is expected, what such
+    messages of that output gave in the mean (`unsure`)."""
+
+    def __init__(self, expectation: Expectation, unsure: Sequence[float]) -> None:
+        pool = np.array(expectation.outputs, dtype=np.float64)
+        for output, mean in zip(pool, unsure, strict=True):
+            output[output < 0] = mean
+        self._running = pool.sum(axis=0).cumsum()
+
+    def events(self, documents: int, sent: SentEvents) -> int:
+        """How many of the events that were sent are behind so many documents, which come in the
+        order of the events, alike from each sender.
+
+        Events without a document count as soon as they are sent and those before them are there.
+        """
+        each, odd = divmod(documents, len(sent.counts))
+        shares = (each + (sender < odd) for sender in range(len(sent.counts)))
+        return sum(
+            min(self._reached(share), max(self._reached(share - 1) + 1, count))
+            for share, count in zip(shares, sent.counts, strict=True)
+        )
+
+    def _reached(self, documents: int) -> int:
+        """The most events of one sender that give no more than so many documents."""
+        pools, rest = divmod(documents, self._running[-1])
+        within = int(np.searchsorted(self._running, rest, side="right"))
+        return int(pools) * len(self._running) + within

@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from pydantic import TypeAdapter, ValidationError
 
 from tuner.errors import JobFailed
-from tuner.measure.blocks import Run, by_machine, comparison
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.metrics import Result
 from tuner.measure.paired import Comparison
-from tuner.measure.series import Series
+from tuner.measure.series import Run, Series, by_machine, comparison
 from tuner.profile.metric import Metric
 from tuner.reading import json_of
 from tuner.report.figures import interval, raw_and_adjusted

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Enum
 
-from tuner.measure.blocks import average, comparison, pairs
 from tuner.measure.enough import FEWEST_PAIRS
-from tuner.measure.gate import Decision, Gate, gate
+from tuner.measure.machines import Decision, Gate, gate
 from tuner.measure.paired import Comparison, least, most
-from tuner.measure.series import Series
+from tuner.measure.series import Series, average, comparison, pairs
 from tuner.profile.metric import Metric
 from tuner.report.figures import figure, interval, ratio_text, restart_text
 from tuner.report.phases import phase_blocks

@@ -9,10 +9,18 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pydantic_core import to_jsonable_python
 
-from tuner.measure.blocks import Run, average, by_machine, comparison, pairs, values
 from tuner.measure.machines import outliers
 from tuner.measure.measurement import Doubt, DoubtKind, Failure
-from tuner.measure.series import Series, ceiling_shares
+from tuner.measure.series import (
+    Run,
+    Series,
+    average,
+    by_machine,
+    ceiling_shares,
+    comparison,
+    pairs,
+    values,
+)
 from tuner.profile.metric import Metric
 from tuner.report.figures import figure, on, raw_and_adjusted
 from tuner.report.sections import PlainBlock, Table, bullets

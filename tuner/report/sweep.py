@@ -7,9 +7,8 @@ import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tuner.measure.blocks import average, comparison, values
 from tuner.measure.metrics import restarted
-from tuner.measure.series import Series
+from tuner.measure.series import Series, average, comparison, values
 from tuner.profile.metric import Metric
 from tuner.report.drawing import matplotlib_settings
 from tuner.report.figures import figure, ratio_text

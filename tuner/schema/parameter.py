@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
@@ -55,6 +56,23 @@ def parameter(
     if of_module:
         info.metadata.append(OfModule())
     return info
+
+
+def too_new(
+    section: BaseModel, rsyslog: int, apart: type[BaseModel] | tuple[()] = ()
+) -> Iterator[tuple[tuple[str, ...], int]]:
+    """The parameters that a section sets and a release of rsyslog does not know, by rsyslog's tags:
+    their paths below the section, and the release that brought each.  Sections within it of the
+    type `apart` are left out."""
+    for name, info in type(section).model_fields.items():
+        value = getattr(section, name) if name in section.model_fields_set else None
+        if value is None:
+            continue
+        key = info.alias or name
+        if since(info) > rsyslog:
+            yield (key,), since(info)
+        elif isinstance(value, BaseModel) and not isinstance(value, apart):
+            yield from (((key, *path), number) for path, number in too_new(value, rsyslog, apart))
 
 
 def doc(section: type[BaseModel], attribute: str) -> Doc | None:

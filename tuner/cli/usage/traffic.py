@@ -9,7 +9,7 @@ import typer
 
 from tuner.cli.console import OutputFormat
 from tuner.cli.options import OutputOption
-from tuner.lab.faults import FaultKind
+from tuner.lab.sink import FaultKind
 from tuner.modules.input import Format as MessageFormat
 from tuner.modules.input import TransportKind
 from tuner.profile.workload import LONGEST_MESSAGE_BYTES

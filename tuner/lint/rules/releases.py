@@ -30,7 +30,7 @@ from tuner.modules.refused_bulks import (
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue
 from tuner.rule import Complaint, advice, error, loss
-from tuner.schema.parameter import since
+from tuner.schema.parameter import too_new
 
 _HAS_RATELIMIT = 2602
 _HEEDS_INTERVAL_MAX = 2308
@@ -188,16 +188,10 @@ def _unknown_parameters(
     path: KeyPath, section: BaseModel, owner: str, release: Release
 ) -> Iterator[Complaint]:
     """What `release.rsyslog` does not know yet, by rsyslog's tags; an older rsyslogd refuses it."""
-    for name, info in type(section).model_fields.items():
-        value = getattr(section, name) if name in section.model_fields_set else None
-        if value is None:
-            continue
-        key = info.alias or name
-        if since(info) > release.rsyslog_number:
-            yield Complaint(
-                (*path, key),
-                f"{owner} has {key} since rsyslog 8.{since(info)}, and release.rsyslog is "
-                f"{release.rsyslog}: remove it, or raise the release once every host runs it",
-            )
-        elif isinstance(value, BaseModel) and not isinstance(value, Queue):
-            yield from _unknown_parameters((*path, key), value, f"{key} of {owner}", release)
+    for (*within, key), since in too_new(section, release.rsyslog_number, apart=Queue):
+        yield Complaint(
+            (*path, *within, key),
+            f"{' of '.join((*reversed(within), owner))} has {key} since rsyslog 8.{since}, and "
+            f"release.rsyslog is {release.rsyslog}: remove it, or raise the release once every "
+            "host runs it",
+        )
