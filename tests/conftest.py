@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import atexit
 import difflib
 import os
@@ -62,27 +63,47 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = sorted(
         kept,
         key=lambda item: (
-            _shared_by(item.path) is None,
+            _process_of(item.nodeid) not in {_ENGINE, _HOSTS},
             "tests/safety/" not in item.nodeid,
             item.get_closest_marker("live") is None,
         ),
     )
 
 
+_ENGINE, _HOSTS = "engine", "hosts"
+_ROOT = Path(__file__).parents[1]
+
+
 @cache
-def _shared_by(module: Path) -> str | None:
-    """What tests of that module share with those of others: the Elasticsearch of a test run, or a
-    machine that has room for only one set of hosts at a time."""
-    text = module.read_text(encoding="utf-8")
-    if "tests.live.hosts" in text and "--cluster" in text:
-        return "hosts"
-    return "engine" if "elasticsearch: EngineClient" in text or "each_engine" in text else None
+def _needs_hosts(module: str) -> bool:
+    """Whether tests of a module need a machine that has room for one set of hosts at a time."""
+    text = (_ROOT / module).read_text(encoding="utf-8")
+    return "tests.live.hosts" in text and "--cluster" in text
+
+
+@cache
+def _with_engine(module: str) -> frozenset[str]:
+    """The functions of a module that get the Elasticsearch of a test run, as an argument or by a
+    fixture of the module."""
+    tree = ast.parse((_ROOT / module).read_text(encoding="utf-8"))
+    arguments = {
+        node.name: {argument.arg for argument in node.args.args}
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+    }
+    users = frozenset({"elasticsearch", "each_engine"})
+    while more := {name for name, names in arguments.items() if names & users} - users:
+        users |= more
+    return users
 
 
 def _process_of(nodeid: str) -> str:
-    """What shares a process: a module, or all modules that share something."""
-    module = nodeid.partition("::")[0]
-    return _shared_by(Path(__file__).parents[1] / module) or module
+    """What shares a process: the tests of a module, those that share an Elasticsearch, and those
+    that share hosts."""
+    module, _, test = nodeid.partition("::")
+    if _needs_hosts(module):
+        return _HOSTS
+    return _ENGINE if test.partition("[")[0] in _with_engine(module) else module
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:

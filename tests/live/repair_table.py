@@ -23,7 +23,7 @@ from tuner.lint.repairs import every_change, repairs
 from tuner.space.knob import Cost, Level
 from tuner.space.knobs import knobs
 
-_AT_ONCE = int(os.environ.get("OUTAGES_AT_ONCE", "8"))
+_AT_ONCE = int(os.environ.get("OUTAGES_AT_ONCE", "12"))
 # In flight when a fault begins or rsyslogd ends, of which it is chance how much is kept.
 _CHANCE = 300
 Changes = Sequence[tuple[str, Level]]

@@ -174,7 +174,10 @@ def search(engine: EngineClient, name: str = INDEX) -> list[dict[str, Any]]:
     return hits
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [kind if kind == "json" else pytest.param(kind, marks=pytest.mark.full) for kind in KINDS],
+)
 def test_hostile_events_reach_elasticsearch_as_they_were(
     engine: EngineClient, kind: str, tmp_path: Path
 ) -> None:

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.profile.examples import at_hand
-from tests.shipped import ROOT
-from tests.shipped import at_hand as shipped_at_hand
 from tuner.engine.client import EngineClient
 from tuner.engine.sampled import SAMPLE
 from tuner.lab.lab import Lab, attached_lab, new_run_id, sink_lab
@@ -107,14 +105,6 @@ def test_every_event_is_accounted_for_by_its_number_in_a_real_engine(
         outcome = measured(lab, profile_of(kind))
     assert outcome.delivery.exact, outcome.delivery
     assert contents == [Content(compared=SAMPLE)]
-
-
-@pytest.mark.parametrize("name", ["durable", "edge-udp"])
-def test_a_shipped_profile_that_takes_no_plain_tcp_is_measured(tmp_path: Path, name: str) -> None:
-    profile = shipped_at_hand((ROOT / f"profiles/{name}.yaml").read_text("utf-8"))
-    with scratch(tmp_path) as folder, sink_lab(folder, new_run_id()) as lab:
-        outcome = measured(lab, profile)
-    assert outcome.delivery.exact, outcome.delivery
 
 
 def test_datagrams_that_the_kernel_drops_are_lost_in_the_account(tmp_path: Path) -> None:

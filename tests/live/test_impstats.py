@@ -85,9 +85,9 @@ FORMATS = {"legacy": 0, "json": 0, "json-elasticsearch": 0, "cee": 0, "prometheu
            "zabbix": 2512}  # fmt: skip
 
 
-@pytest.mark.each_rsyslogd("impstats")
-@pytest.mark.parametrize("bracketing", [True, False])
-@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize(
+    ("format_", "bracketing"), [*((one, True) for one in FORMATS), ("json", False)]
+)
 def test_every_format_that_rsyslogd_writes_is_read(
     site: Place, format_: str, bracketing: bool
 ) -> None:
@@ -117,7 +117,7 @@ def test_every_format_that_rsyslogd_writes_is_read(
     assert found[-1].usage.maxrss_kib > 1000
 
 
-@pytest.mark.each_rsyslogd("impstats")
+@pytest.mark.full
 def test_rsyslogds_own_count_of_bulks_is_that_of_the_sink(tmp_path: Path) -> None:
     """The sink delays each answer, and counts and times each request, too."""
     profile = at_hand(SMALL)

@@ -163,7 +163,10 @@ def test_a_release_does_what_the_product_says_of_it(
             assert outcome.in_errorfile == 0
 
 
-@pytest.mark.parametrize("fault", ["html=413,after=3,times=2", "reset,after=3"])
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param("html=413,after=3,times=2", marks=pytest.mark.full), "reset,after=3"],
+)
 def test_an_id_keeps_what_is_sent_again_once(tmp_path: Path, fault: str) -> None:
     outcome = shipped(tmp_path, fault, bulkid="uuid", writeoperation="create")
     assert (outcome.check.lost, outcome.check.duplicated) == (0, 0)

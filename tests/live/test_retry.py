@@ -38,7 +38,6 @@ from tuner.render.artefacts import rsyslog_conf
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.each_rsyslogd("faults"),
     pytest.mark.full,
     pytest.mark.usefixtures("nothing_left_behind"),
 ]

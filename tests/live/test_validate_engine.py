@@ -16,15 +16,11 @@ from tuner.engine.client import JSON, EngineClient
 from tuner.engine.installed import installed_templates
 from tuner.engine.owned import indices
 from tuner.engines.release import Engine, Release
-from tuner.lab.lab import attached_lab, new_run_id
-from tuner.lab.scratch import scratch
-from tuner.lint.load import load_profile, parse_profile
+from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
-from tuner.validate.smoke import smoke_layer
 
 pytestmark = pytest.mark.live
 
-PROFILES = Path(__file__).parents[2] / "profiles"
 INDEX = "outputs[logs].index"
 
 
@@ -223,23 +219,6 @@ def test_shipped_documents_come_through(
         path = written(tmp_path, release, dict(changes))
         done = tune("validate", path, "--elasticsearch", engine.url, "--smoke", folder=tmp_path)
         assert done.code == 0, done.out + done.err
-
-
-@pytest.mark.parametrize("name", ["berserk", "durable", "ecs-datastream", "lanes", "opensearch"])
-def test_shipped_profiles_come_through(
-    running_engine: EngineClient, release: Release, tmp_path: Path, name: str
-) -> None:
-    """Into the one engine that is up: with TLS in, lanes, a data stream or nothing kept."""
-    if release.engine_version != (8, 19):
-        pytest.skip("one engine is enough for all profiles")
-    loaded = load_profile(PROFILES / f"{name}.yaml")
-    with (
-        scratch(tmp_path) as folder,
-        attached_lab(EngineClient(running_engine.url), folder, new_run_id(), "512m") as lab,
-    ):
-        layer = smoke_layer(lab, loaded.profile)
-    assert layer.passed, layer.remark
-    assert indices(running_engine, "rsyslog-tune") == ()
 
 
 @pytest.mark.full

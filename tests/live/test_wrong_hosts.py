@@ -112,7 +112,17 @@ def _taken(site: Site, _: list[str]) -> None:
     site.write({"inputs[0].port": 22})
 
 
-@pytest.mark.parametrize("says", CASES)
+# What is decided before a host is asked has tests in tests/deploy too.
+DECIDED_HERE = {
+    "is not in the inventory", "is of the role engine", "can be written by others",
+    "is not the name or address of a host", "no terminal to ask on",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "says",
+    [pytest.param(one, marks=pytest.mark.full) if one in DECIDED_HERE else one for one in CASES],
+)
 def test_a_wrong_target_is_refused(site: Site, says: str) -> None:
     words = site.words
     CASES[says](site, words)
@@ -138,7 +148,12 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
+QUICK = {"a shell like /bin/true", "no end"}
+
+
+@pytest.mark.parametrize(
+    "kind", [one if one in QUICK else pytest.param(one, marks=pytest.mark.full) for one in HOSTILE]
+)
 def test_a_hostile_host_ends_the_step_with_one_message(site: Site, kind: str) -> None:
     program, code, says = HOSTILE[kind]
     site.host.program("sh", program)

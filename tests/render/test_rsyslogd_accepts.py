@@ -1,4 +1,5 @@
-"""What we render, a real rsyslogd accepts."""
+"""What we render, a real rsyslogd accepts; shipped profiles and examples are in
+tests/live/test_shipped.py."""
 
 from __future__ import annotations
 
@@ -26,9 +27,6 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
 ]
 
-ROOT = Path(__file__).parents[2]
-PROFILES = [ROOT / "profiles/default.yaml", *shipped.EXAMPLES]
-
 
 def verdict(config: Path) -> str:
     """What `rsyslogd -N1` complains about; empty when it accepts the file."""
@@ -39,12 +37,6 @@ def verdict(config: Path) -> str:
 def verdict_on(profile: Profile, folder: Path) -> str:
     write(render(profile), folder)
     return verdict(folder / "rsyslog.conf")
-
-
-@pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
-def test_shipped_profiles_and_examples_are_accepted(path: Path, tmp_path: Path) -> None:
-    profile = shipped.at_hand(path.read_text("utf-8"), path.name)
-    assert verdict_on(profile, tmp_path) == ""
 
 
 def test_every_optional_parameter_is_accepted(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from statistics import median
 
 import pytest
 
-SOAK_S = float(os.environ.get("SOAK_SECONDS", "600"))
+SOAK_S = float(os.environ.get("SOAK_SECONDS", "240"))
 """How long the soak of F26 lasts."""
 
 ROWS = {

@@ -82,10 +82,12 @@ MORE_CASES = (
 
 
 @row("F08")
-@pytest.mark.each_rsyslogd("faults")
 @pytest.mark.parametrize(
     "case",
-    [*CASES, *(pytest.param(case, marks=pytest.mark.full) for case in MORE_CASES)],
+    [
+        *(pytest.param(case, marks=pytest.mark.each_rsyslogd("faults")) for case in CASES),
+        *(pytest.param(case, marks=pytest.mark.full) for case in MORE_CASES),
+    ],
     ids=lambda case: case.fault,
 )
 def test_what_the_sink_does_to_a_batch_is_found_to_the_event(
