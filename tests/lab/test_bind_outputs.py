@@ -8,7 +8,7 @@ from tests.lab.test_bind import SITE
 from tests.profile.examples import small
 from tuner.lab.bind import Bound, bind
 from tuner.script.printing import printed
-from tuner.script.script import ScriptObject, every
+from tuner.script.script import ScriptObject, walk
 
 LOGS = small().measured.model_dump(mode="json", by_alias=True, exclude_none=True)
 AUDIT = {**LOGS, "name": "audit", "index": {"name": "syslog-audit"}}
@@ -82,7 +82,7 @@ def test_what_is_sent_again_keeps_its_number_and_its_index() -> None:
     retry = {"retryfailures": {"file": "/var/log/refused.json"}, "writeoperation": "create"}
     made = bound({**LOGS, **retry, "bulkid": "uuid"}).copy
     assert made.outputs == ("action[logs]",)
-    again = next(one for one in every(made.block) if isinstance(one, ScriptObject)
+    again = next(one for one in walk(made.block) if isinstance(one, ScriptObject)
                  and one.name == "logs.retry")  # fmt: skip
     assert again.text("template") == "logs.retry-document"
     assert 'server=["http://127.0.0.1:9999"]' in printed((again,))

@@ -29,7 +29,7 @@ from tuner.modules.pstats import ActionCounters, ElasticsearchCounters, Resource
 from tuner.profile.base import KeptBase, as_kept
 from tuner.profile.model import Profile
 from tuner.profile.workload import Workload
-from tuner.script.script import ScriptObject, every
+from tuner.script.script import ScriptObject, walk
 
 CONF = f"""\
 input(type="imtcp" port="514")
@@ -43,7 +43,7 @@ if $programname == "billing" then {{
 def said(folder: Path, counted: dict[str, int], changes: str = "") -> list[str]:
     base = loaded(folder, changes, CONF).profile.base
     assert base is not None
-    block = every(fitted(folder, CONF, changes=changes).block)
+    block = walk(fitted(folder, CONF, changes=changes).block)
     actions = [one for one in block if isinstance(one, ScriptObject) and one.kind == "action"]
     return list(unreached(base.kept, actions, counted))
 

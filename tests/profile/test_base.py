@@ -17,7 +17,7 @@ from tuner.profile.edit import moved
 from tuner.profile.source import read
 from tuner.render.artefacts import render
 from tuner.rule import Rank
-from tuner.script.script import every
+from tuner.script.script import walk
 from tuner.space.knobs import knobs
 
 CONF = """\
@@ -452,8 +452,8 @@ def test_the_statements_are_gone_through_equally_often_for_few_inputs_and_for_ma
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each input without a module went through all of them: 4,900 took 44 s."""
-    gone = Mock(wraps=every)
-    monkeypatch.setattr("tuner.script.view.every", gone)
+    gone = Mock(wraps=walk)
+    monkeypatch.setattr("tuner.script.script.walk", gone)
     counts = []
     for number in (3, 30):
         inputs = "".join(f'input(type="imtcp" port="{1000 + one}")\n' for one in range(number))

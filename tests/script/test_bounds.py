@@ -16,6 +16,7 @@ import pytest
 
 from tuner.errors import BadProfile
 from tuner.lint.load import parse_profile
+from tuner.script.conditions import extended
 from tuner.script.configuration import (
     Configuration,
     ConfigurationFiles,
@@ -24,7 +25,6 @@ from tuner.script.configuration import (
 from tuner.script.objects import base_of
 from tuner.script.parser import parse
 from tuner.script.script import If, Operation
-from tuner.script.template import extended
 from tuner.script.tokens import ReadAllowance
 from tuner.script.view import view_of
 from tuner.script.wanted import wanted_by

@@ -30,8 +30,8 @@ from tuner.script.script import (
     Statement,
     Variable,
     Word,
-    every,
     rewritten,
+    walk,
 )
 
 
@@ -133,7 +133,7 @@ def test_statements() -> None:
         foreach ($.i in $!list) do { call_indirect $.i; continue }
         reload_lookup_table("t", "stub")
     """
-    found = [type(one) for one in every(read(text))]
+    found = [type(one) for one in walk(read(text))]
     assert found.count(SetVariable) == 3
     assert found.count(Call) == 2
     assert found.count(Foreach) == 1

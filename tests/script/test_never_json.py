@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.script.never_json import never_json
 from tuner.script.parser import parse
 from tuner.script.script import ScriptObject
+from tuner.script.template import never_json
 
 HOST = 'property(name="hostname" format="jsonf" outname="host")'
 

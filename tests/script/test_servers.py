@@ -7,7 +7,7 @@ import pytest
 
 from tuner.script.parser import parse
 from tuner.script.script import ScriptObject
-from tuner.script.servers import servers_of
+from tuner.script.view import servers_of
 
 
 @pytest.mark.parametrize(

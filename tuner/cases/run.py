@@ -23,8 +23,7 @@ from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
 from tuner.modules.input import LOOPBACK, TransportKind
-from tuner.script.gaps import Gap
-from tuner.script.script import Block
+from tuner.script.script import Block, Gap
 from tuner.validate.rsyslogd import check, packages_to_install
 
 _KEPT = 100_000

@@ -25,7 +25,6 @@ from tuner.modules.omhttp import OmhttpOutput
 from tuner.modules.output import Lines
 from tuner.modules.registry import OUTPUTS, name_of
 from tuner.script.configuration import loading_missing
-from tuner.script.gaps import Gap
 from tuner.script.printing import printed
 from tuner.script.script import (
     HERE,
@@ -33,6 +32,7 @@ from tuner.script.script import (
     BsdBlock,
     Directive,
     FunctionCall,
+    Gap,
     If,
     LegacyAction,
     Operation,
@@ -45,10 +45,10 @@ from tuner.script.script import (
     Statement,
     Variable,
     Word,
-    every,
     loading,
     module_name,
     nothing,
+    objects_in,
     rewritten,
 )
 
@@ -354,9 +354,8 @@ def _place(written: ScriptObject, kind: str) -> str:
 def _labels(block: Block) -> dict[ScriptPosition, str]:
     """What each action is called: its name, or where that is no name of its own, its number among
     the actions, as in an address."""
-    objects = (statement for statement in every(block) if isinstance(statement, ScriptObject))
     # A file that is included twice says the same twice.
-    actions = {action.origin: action for action in objects if action.kind == "action"}
+    actions = {action.origin: action for action in objects_in(block, "action")}
     names = Counter(action.key for action in actions.values())
     return {
         origin: action.name if action.name and names[action.key] == 1 else f"action[{number}]"

@@ -17,7 +17,7 @@ from tuner.profile.model import Profile
 from tuner.profile.placement import real_queues
 from tuner.render.rulesets import counter_names
 from tuner.script.parser import parse
-from tuner.script.script import Block, ScriptObject, every
+from tuner.script.script import Block, ScriptObject, objects_in
 
 # Enough for a set of counters of a large configuration.
 _TAIL_BYTES = 262_144
@@ -124,7 +124,7 @@ def stranded_files(host: RemoteHost, block: Block, rsyslogd: str) -> Iterator[st
     one, FILENAME.qi and FILENAME.00000001 are files of the old one.
     """
     there = HostFiles(host.host)
-    objects = [one for one in every(block) if isinstance(one, ScriptObject)]
+    objects = [*objects_in(block)]
     own = [one.text("workDirectory") for one in objects if one.kind == "global"]
     for one in objects:
         prefix = one.text("queue.filename")

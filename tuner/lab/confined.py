@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from posixpath import basename, normpath
 
-from tuner.script.gaps import Gap
 from tuner.script.script import (
     HERE,
     Block,
     Expression,
     FunctionCall,
+    Gap,
     Parameter,
     ScriptObject,
     ScriptPosition,
     Statement,
-    every,
     expressions_of,
     inside,
     module_name,
     nothing,
+    objects_in,
     rewritten,
 )
 from tuner.script.template import NamedText, TemplateProperty, template_of, with_option
@@ -76,8 +76,8 @@ def confined(block: Block, folder: str, path: str = "") -> Confined:
     work = ScriptObject("global", (Parameter.of("workDirectory", folder, HERE),), HERE)
     objects = [one for one in block if isinstance(one, ScriptObject)]
     templates = {one.key: one for one in reversed(objects) if one.kind == "template"}
-    actions = (one for one in every(block) if isinstance(one, ScriptObject))
-    of_files = frozenset(_key(name) for one in actions if (name := one.text("dynaFile")))
+    names = (item.text("dynaFile") for item in objects_in(block))
+    of_files = frozenset(_key(name) for name in names if name)
     found = _Confining(folder, path, templates, of_files)
     return Confined((work, *rewritten(block, found.statement)), tuple(found.left_out))
 

@@ -6,7 +6,7 @@ nothing of the user's is run but rsyslogd itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -26,25 +26,26 @@ from tuner.lab.stand_in import stand_in
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.modules.refused_bulks import sends_type
-from tuner.script.never_json import never_json
 from tuner.script.printing import printed
 from tuner.script.script import (
+    DEFAULT,
     Block,
     BsdBlock,
-    Call,
     Directive,
     ScriptObject,
     ScriptPosition,
     Statement,
-    every,
     module_name,
     nothing,
+    objects_in,
     rewritten,
 )
+from tuner.script.template import never_json
 
 if TYPE_CHECKING:
+    from tuner.errors import KeyPath
     from tuner.profile.base import KeptBase
-    from tuner.script.view import ProfileKey
+    from tuner.script.objects import Base
 
 # Where an action forwards to, and from which address or device.
 _TOWARDS_RECEIVER = frozenset(
@@ -116,7 +117,7 @@ def copied(
     """The configuration with the inputs as they are bound, those of its view in their order, None
     for what is left out; without any as they stand in it.  Raises Refused where no engine action is
     left."""
-    fitting = _Fitting(kept, inputs, site, purpose, _only_retried(kept.changed.block))
+    fitting = _Fitting(kept, inputs, site, purpose, _only_retried(kept.changed))
     block = rewritten(kept.changed.block, fitting.statement)
     if not fitting.outputs:
         gone = [str(one) for one in fitting.replaced if one.used == LEFT_OUT]
@@ -234,7 +235,7 @@ class _Fitting:
         ends = {"endmsg.regex": _NUMBERED_LINE} if joins else {}
         return one.without(_JOINS).with_values(ends)
 
-    def missed(self, path: ProfileKey | None) -> str:
+    def missed(self, path: KeyPath | None) -> str:
         """Which engine actions get no events without an input that is left out."""
         reached = self.kept.view.reached
         bound = enumerate(self.inputs or ())
@@ -429,28 +430,15 @@ class _Fitting:
         return nothing(one.origin)
 
 
-def _only_retried(block: Block) -> frozenset[ScriptPosition]:
+def _only_retried(base: Base) -> frozenset[ScriptPosition]:
     """The actions that only what is sent again comes to: in rulesets that are named by retryRuleset
     alone, and those that only these call."""
-    objects = [one for one in every(block) if isinstance(one, ScriptObject)]
-    rulesets = {one.key: one.body or () for one in objects if one.kind == "ruleset"}
-    outside = tuple(one for one in block if one not in objects or one.kind != "ruleset")
-    entered, new = set[str](), _called(outside)
-    new |= {(one.text("ruleset") or "").lower() for one in objects if one.kind in _ENTRANCES}
-    while new:
-        entered |= new
-        new = {name for key in new for name in _called(rulesets.get(key, ()))} - entered
-    named = {(one.text("retryRuleset") or "").lower() for one in objects}
-    again, more = set[str](), named - entered
-    while more:
-        again |= more
-        more = {name for key in more for name in _called(rulesets.get(key, ()))} - entered - again
-    return frozenset(one.origin for key in again for one in every(rulesets.get(key, ())))
-
-
-def _called(block: Iterable[Statement]) -> set[str]:
-    calls = (one for one in every(tuple(block)) if isinstance(one, Call))
-    return {one.target.lower() for one in calls if isinstance(one.target, str)}
+    objects = [*objects_in(base.block)]
+    bound = {(item.text("ruleset") or "").lower() for item in objects if item.kind in _ENTRANCES}
+    entered = base.reached({DEFAULT, *bound}, through_queues=True)
+    named = {(item.text("retryRuleset") or "").lower() for item in objects}
+    retried = set(base.reached(named, through_queues=True)).difference(entered)
+    return frozenset(action.origin for key in retried for action in base.actions[key])
 
 
 def _no_room(template: ScriptObject | None) -> str:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from tuner.modules.input import Input
 from tuner.script.configuration import not_loaded
-from tuner.script.gaps import Gap
-from tuner.script.script import HERE, Block, ScriptPosition, loading
+from tuner.script.script import HERE, Block, Gap, ScriptPosition, loading
 
 if TYPE_CHECKING:
     from tuner.profile.base import KeptBase

@@ -27,6 +27,10 @@ from tuner.schema.scalars import (
 )
 from tuner.schema.section import RsyslogSection, Section
 
+FILTER_PATH = "filter_path"
+"""The key of a profile that rides on `timeout`, which is pasted into the URL (F16)."""
+BULK_TIMEOUT = "1m"
+"""Elasticsearch's own timeout of a bulk."""
 ASKS_AT_START = 2510
 """The first rsyslog that asks each server for its version when it starts (F14)."""
 
@@ -233,6 +237,13 @@ class OmelasticsearchOutput(Output):
         "After this many bulks the connection is opened again, for load balancers; -1 means never.",
         "Small values leave many closed connections behind.",
     )
+
+    @property
+    def url_timeout(self) -> str | None:
+        """The parameter `timeout`, with the filter of replies behind it."""
+        if self.filter_path is None:
+            return self.timeout
+        return f"{self.timeout or BULK_TIMEOUT}&{FILTER_PATH}={','.join(self.filter_path)}"
 
     @property
     def creates(self) -> bool:

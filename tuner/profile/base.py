@@ -20,18 +20,18 @@ from tuner.profile.source import Position, Source, Spot, at, problem_at
 from tuner.profile.uses import fields_in, with_own
 from tuner.reading import WAY_TO_READ, why
 from tuner.script.around import around
-from tuner.script.backticks import variables_in
 from tuner.script.configuration import (
     Configuration,
     ConfigurationFiles,
     Denied,
     LocalFiles,
     configuration,
+    variables_in,
 )
-from tuner.script.gaps import Gap
 from tuner.script.in_place import Changes, edited, unheeded
 from tuner.script.objects import Base, base_of
 from tuner.script.quoting import unquotable_in
+from tuner.script.script import Gap
 from tuner.script.tokens import SURROGATES
 from tuner.script.view import TEMPLATE, View, view_of, wrong_setting
 

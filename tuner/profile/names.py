@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tuner.modules.omelasticsearch import FILTER_PATH
 from tuner.profile.model import Profile
 from tuner.profile.paths import resolve_path
 from tuner.schema.path import short_names
-from tuner.script.view import FILTER_PATH
 
 
 def full_name(profile: Profile, path: str) -> str:

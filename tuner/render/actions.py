@@ -19,8 +19,6 @@ from tuner.script.quoting import Emitted
 DIRECT = Queue(type=QueueType.DIRECT)
 
 _HAS_INDEX_TIMEOUT = 2204
-# Elasticsearch's own bulk timeout; filter_path rides on this parameter, pasted into the URL.
-_BULK_TIMEOUT = "1m"
 
 
 class BulkAction(NamedTuple):
@@ -105,7 +103,7 @@ def bulk(
         retry_ruleset=retry_ruleset,
         search_type=search_type,
         write_operation="create" if output.creates else output.writeoperation,
-        timeout=_timeout(output),
+        timeout=output.url_timeout,
         index_timeout=output.index_timeout if release >= _HAS_INDEX_TIMEOUT else None,
         queue=queue,
         stands_in=output.exec_only_when_previous_is_suspended,
@@ -139,9 +137,3 @@ def _format(output: Lines) -> str:
     if output.line is not None:
         return f"{output.name}-line"
     return output.format if output.document is None else f"{output.name}-document"
-
-
-def _timeout(output: OmelasticsearchOutput) -> str | None:
-    if output.filter_path is None:
-        return output.timeout
-    return f"{output.timeout or _BULK_TIMEOUT}&filter_path={','.join(output.filter_path)}"

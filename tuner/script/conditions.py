@@ -1,24 +1,27 @@
-"""What a comparison of RainerScript asks of a message."""
+"""What selectors, property filters and comparisons ask of a message."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import get_args
 
 from tuner.modules.filter import OPERATIONS
 from tuner.modules.text_source import PropertyName
+from tuner.schema.scalars import FACILITIES, SEVERITIES
 from tuner.script.script import (
     Array,
     Expression,
     FunctionCall,
     Operation,
+    PropertyFilter,
     Quoted,
     ScriptNumber,
+    SelectorFilter,
     Variable,
 )
-from tuner.script.selectors import EVERY, Priorities, selected
 
 _PROPERTIES = frozenset(get_args(PropertyName))
 # rsyslog's other names of the same (runtime/msg.c, propNameToID).
@@ -46,6 +49,9 @@ class TextTest:
     texts: tuple[str, ...]
     negate: bool = False
 
+
+Priorities = frozenset[tuple[int, int]]
+"""Pairs of a facility's and a severity's code."""
 
 Test = TextTest | Priorities | bool
 """What an event must have; a bool is whether it must be parsed."""
@@ -124,3 +130,128 @@ def _compared(left: Variable, word: str, code: int) -> Priorities | None:
         return None
     place = 1 if _property_name(left.name) == "syslogseverity" else 0
     return frozenset(pair for pair in EVERY if _COMPARES[word](pair[place], code))
+
+
+EVERY: Priorities = frozenset(
+    (facility, severity)
+    for facility in range(len(FACILITIES))
+    for severity in range(len(SEVERITIES))
+)
+OLD_SEVERITIES = {"error": "err", "warn": "warning", "panic": "emerg"}
+
+
+# Facilities have commas between them; after a severity a comma is as good as a semicolon.
+_PART = re.compile(r"[^,;.\s][^.;]*\.[^,;\s]*|[^,;\s]+")
+
+
+def selected(text: str) -> Priorities | None:
+    """The priorities that a selector takes; each part changes what those before it say
+    (DecodePRIFilter in rsyslog's parse.c).  None where rsyslogd reads none."""
+    taken: set[tuple[int, int]] = set()
+    for part in _PART.findall(text):
+        names, dot, level = part.partition(".")
+        severities, facilities = _severities(level.lower()), _facilities(names.lower())
+        if not dot or severities is None or facilities is None:
+            return None
+        for facility in facilities:
+            pairs = {(facility, severity) for severity in severities}
+            if level.startswith("!"):
+                taken -= pairs
+            elif level.lower() == "none":
+                taken -= {(facility, severity) for severity in range(len(SEVERITIES))}
+            else:
+                taken |= pairs
+    return frozenset(taken)
+
+
+def _facilities(names: str) -> list[int] | None:
+    codes: list[int] = []
+    for name in names.split(","):
+        word = "auth" if name.strip() == "security" else name.strip()
+        if word == "*":
+            codes.extend(range(len(FACILITIES)))
+        elif word in FACILITIES:
+            codes.append(FACILITIES.index(word))
+        elif word != "mark":
+            return None
+    return codes
+
+
+def _severities(level: str) -> range | None:
+    """`info` and everything more urgent, `=info` alone."""
+    word = level.removeprefix("!")
+    exact = word.startswith("=")
+    word = OLD_SEVERITIES.get(word.removeprefix("="), word.removeprefix("="))
+    if word in {"*", "none"}:
+        return range(len(SEVERITIES))
+    if word not in SEVERITIES:
+        return None
+    code = SEVERITIES.index(word)
+    return range(code, code + 1) if exact else range(code + 1)
+
+
+# What the properties of a priority are equal to.
+_NAMES: dict[str, Collection[str]] = {
+    "syslogfacility-text": FACILITIES,
+    "syslogseverity-text": SEVERITIES,
+    "syslogpriority-text": SEVERITIES,
+    "syslogfacility": [str(number) for number in range(len(FACILITIES))],
+    "syslogseverity": [str(number) for number in range(len(SEVERITIES))],
+    "syslogpriority": [str(number) for number in range(len(SEVERITIES))],
+}
+
+
+def condition_of(one: SelectorFilter | PropertyFilter) -> Expression:
+    """The condition that stands for it."""
+    if isinstance(one, SelectorFilter):
+        return FunctionCall("prifilt", (Quoted(one.text, one.origin),), one.origin)
+    name, operation, text = (part.strip() for part in one.text.removeprefix(":").split(",", 2))
+    negate, operation = operation.startswith("!"), operation.removeprefix("!").strip().lower()
+    variable = Variable(f"${name.removeprefix('$')}", one.origin)
+    # Only quotes and backslashes are escaped here (runtime/stringbuf.c, parsQuotedCStr).
+    wanted = text[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+    value = Quoted(extended(wanted) if operation == "regex" else wanted, one.origin)
+    condition: Expression
+    names = _NAMES.get(name.lower())
+    never = operation == "isempty" or (operation == "isequal" and wanted not in (names or ()))
+    if names is not None and never:
+        # It compares texts alone, where == takes other names too, and refuses those that are none.
+        condition = FunctionCall("prifilt", (Quoted("*.none", one.origin),), one.origin)
+    elif operation == "isempty":
+        condition = Operation("==", (variable, Quoted("", one.origin)), one.origin)
+    elif operation in {"regex", "ereregex"}:
+        condition = FunctionCall("re_match", (variable, value), one.origin)
+    else:
+        operator = "==" if operation == "isequal" else operation
+        condition = Operation(operator, (variable, value), one.origin)
+    return Operation("not", (condition,), one.origin) if negate else condition
+
+
+# A bracket expression, an escaped character, or any other one.
+_PARTS = re.compile(r"\[\^?\]?(?:\[[:.=].{0,40}?[:.=]\]|[^\]])*\]|\\.|.", re.DOTALL)
+_PLAIN_PARTS = re.compile(r"\\.|.", re.DOTALL)
+# What an escape makes special in a basic expression, and what is special without one in an
+# extended one (regex(7); + ? | are GNU's).
+_SWAPPED = frozenset("(){}+?|")
+
+
+def extended(basic: str) -> str:
+    """The extended expression that finds the same."""
+    made: list[str] = []
+    # Without a closing one behind it a bracket stands for itself.
+    end = basic.rfind("]") + 1
+    parts = [*_PARTS.findall(basic[:end]), *_PLAIN_PARTS.findall(basic[end:])]
+    for number, part in enumerate(parts):
+        at_start = number == 0 or parts[number - 1] in {"\\(", "\\|"}
+        at_end = number == len(parts) - 1 or parts[number + 1] in {"\\)", "\\|"}
+        is_literal = (
+            part in _SWAPPED
+            or (part == "^" and not at_start)
+            or (part == "$" and not at_end)
+            or (part == "*" and (at_start or (number == 1 and parts[0] == "^")))
+        )
+        if is_literal:
+            made.append(f"\\{part}")
+        else:
+            made.append(part[1:] if part[:1] == "\\" and part[1:] in _SWAPPED else part)
+    return "".join(made)

@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from posixpath import basename, dirname, join, normpath
-from typing import Protocol, TypeGuard, TypeVar
+from typing import Protocol, TypeVar
 
 from tuner.errors import NotReadable
 from tuner.reading import WAY_TO_READ, content, why
-from tuner.script.backticks import read_at_start, unset_in
-from tuner.script.enabled import ENABLED, is_enabled
-from tuner.script.gaps import Gap
 from tuner.script.native_yaml import begins_as_yaml, is_native_yaml, said_of_yaml
 from tuner.script.parser import parse
 from tuner.script.script import (
     BUILT_IN,
+    ENABLED,
     HERE,
+    Array,
     Block,
+    Gap,
     Include,
     Parameter,
+    Quoted,
     ScriptObject,
     ScriptPosition,
     Statement,
-    every,
+    Value,
+    is_enabled,
     loading,
     module_name,
+    objects_in,
     with_inner,
 )
 from tuner.script.secrets import is_secret_name
@@ -330,20 +334,75 @@ _UNSET = (
 _Object = TypeVar("_Object", ScriptObject, Include)
 
 
-def is_module(one: Statement) -> TypeGuard[ScriptObject]:
-    """Whether a statement loads a module."""
-    return isinstance(one, ScriptObject) and one.kind == "module"
-
-
 def not_loaded(block: Block) -> tuple[str, ...]:
     """The modules that inputs and actions are of, and that nothing loads: the file that includes a
     drop-in does."""
-    objects = [one for one in every(block) if isinstance(one, ScriptObject)]
-    loaded = {module_name(one) for one in objects if one.kind == "module"} | BUILT_IN
-    used = (one.type for one in objects if one.kind in {"input", "action"})
-    return tuple(dict.fromkeys(one for one in used if one.removeprefix("builtin:") not in loaded))
+    loaded = {module_name(module) for module in objects_in(block, "module")} | BUILT_IN
+    used = (item.type for item in objects_in(block) if item.kind in {"input", "action"})
+    return tuple(
+        dict.fromkeys(name for name in used if name.removeprefix("builtin:") not in loaded)
+    )
 
 
 def loading_missing(block: Block) -> Block:
     """What a drop-in needs before it to be whole: statements of ours that load its modules."""
     return tuple(loading(name, HERE) for name in not_loaded(block))
+
+
+_ECHO, _CAT = "echo ", "cat "
+# A name that ends here on every release: before white space, a slash or the end (8.2302 to 8.2502
+# take all else into it), and without braces, which newer ones know (expand_backticks_echo() of
+# lexer.l).
+_VARIABLE = re.compile(r"\$([A-Za-z0-9_]+)(?=[\s/]|$)")
+_NAMED = re.compile(r"`echo [^`\n]*`")
+_NAME = re.compile(r"\$\{?([A-Za-z0-9_]+)")
+# What would change how rsyslogd itself runs, not what it reads.
+_OF_PROGRAMS = re.compile(r"(?i)ld_|.*_proxy$|rsyslog|malloc_|glibc_")
+
+Read = Callable[[str], str | None]
+"""The content of a file by its path; None where it cannot be read."""
+
+
+def variables_in(text: str) -> tuple[str, ...]:
+    """The variables that stand in backticks of a configuration."""
+    found = (name for one in _NAMED.findall(text) for name in _NAME.findall(one))
+    return tuple(dict.fromkeys(name for name in found if not _OF_PROGRAMS.match(name)))
+
+
+def unset_in(value: Value, environment: Mapping[str, str]) -> Iterator[tuple[ScriptPosition, str]]:
+    """The variables of a value that are not set, each with its place."""
+    for one in (value,) if isinstance(value, Quoted) else value.items:
+        if one.backtick and one.text.startswith(_ECHO):
+            names = _NAME.findall(one.text)
+            yield from ((one.origin, name) for name in names if name not in environment)
+
+
+def read_at_start(
+    parameter: Parameter, environment: Mapping[str, str], read: Read | None = None
+) -> Parameter:
+    """A parameter with the texts in backticks that rsyslogd reads in this environment, as far as
+    every release reads the same; files only where there is a `read`."""
+
+    def known(one: Quoted) -> Quoted:
+        text = _read_text(one.text, environment, read) if one.backtick else None
+        return one if text is None else Quoted(text, one.origin)
+
+    value = parameter.value
+    items = value.items if isinstance(value, Array) else (value,)
+    if not any(one.backtick for one in items):
+        return parameter
+    if isinstance(value, Array):
+        return replace(parameter, value=Array(tuple(map(known, items)), value.origin))
+    return replace(parameter, value=known(value))
+
+
+def _read_text(command: str, environment: Mapping[str, str], read: Read | None) -> str | None:
+    if command.startswith(_ECHO):
+        words = command.removeprefix(_ECHO)
+        known = _VARIABLE.sub("", words)
+        return (
+            None if "$" in known else _VARIABLE.sub(lambda one: environment.get(one[1], ""), words)
+        )
+    if command.startswith(_CAT) and read is not None:
+        return read(command.removeprefix(_CAT))
+    return None

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from tuner.script.enabled import is_enabled
 from tuner.script.script import (
     BUILT_IN,
     Block,
@@ -14,7 +13,9 @@ from tuner.script.script import (
     ScriptObject,
     ScriptPosition,
     Statement,
-    every,
+    is_enabled,
+    objects_in,
+    walk,
 )
 
 MAIN = "main Q"
@@ -59,14 +60,16 @@ def counted_actions(block: Block, modern: Block) -> Mapping[ScriptPosition, Coun
     before: dict[ScriptPosition, int] = {}
     since: dict[ScriptPosition, int] = {}
     live = 0
-    for number, one in enumerate(filter(_is_action, every(block))):
+    for number, one in enumerate(filter(_is_action, walk(block))):
         before.setdefault(one.origin, number)
         since.setdefault(one.origin, live)
         live += not isinstance(one, ScriptObject) or is_enabled(one) is not False
     return {
-        one.origin: CountedAction(*(_called(one, each[one.origin]) for each in (before, since)))
-        for one in every(modern)
-        if isinstance(one, ScriptObject) and one.kind == "action" and one.origin in before
+        action.origin: CountedAction(
+            *(_called(action, numbers[action.origin]) for numbers in (before, since))
+        )
+        for action in objects_in(modern, "action")
+        if action.origin in before
     }
 
 

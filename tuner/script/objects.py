@@ -1,4 +1,5 @@
-"""The objects of a configuration by their addresses, each where it stands in the user's files.
+"""The objects of a configuration by their addresses, each where it stands in the user's files, and
+the rulesets that events take.
 
 An address is `main_queue`, `global`, or a kind with the object's name, such as `action[es]` or
 `module[imudp]`; an object without a name of its own has its number among those of its kind, from 1
@@ -8,7 +9,7 @@ in rsyslogd's order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -20,16 +21,19 @@ from tuner.script.counted import (
     counted_actions,
     told_apart,
 )
-from tuner.script.enabled import enabled
 from tuner.script.legacy import WithoutEffect, modernised
 from tuner.script.script import (
+    DEFAULT,
     Block,
+    Call,
     Parameter,
     ScriptObject,
     ScriptPosition,
     Statement,
-    every,
+    enabled,
     module_name,
+    objects_in,
+    walk,
 )
 from tuner.script.tokens import SURROGATES
 
@@ -48,15 +52,15 @@ class SourceFile:
     @property
     def line_end(self) -> str:
         """What ends its first line."""
-        head, found, _ = self.text.partition("\n")
-        return "\r\n" if found and head.endswith("\r") else "\n"
+        head, line_end, _ = self.text.partition("\n")
+        return "\r\n" if line_end and head.endswith("\r") else "\n"
 
-    def offset(self, at: ScriptPosition) -> int:
+    def offset(self, position: ScriptPosition) -> int:
         """Where a place is in the text."""
         start = 0
-        for _ in range(at.line - 1):
+        for _ in range(position.line - 1):
             start = self.text.index("\n", start) + 1
-        return start + at.column - 1
+        return start + position.column - 1
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,8 @@ class Base:
 
     @property
     def text(self) -> tuple[tuple[str, str], ...]:
-        """Everything that is written, by file."""
-        return tuple((one.path, one.text) for one in self.files.values())
+        """The path and the text of each file."""
+        return tuple((file.path, file.text) for file in self.files.values())
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -85,35 +89,47 @@ class Base:
     @cached_property
     def shared(self) -> tuple[Parameter, ...]:
         """The parameters of global(), which may stand several times."""
-        found = [one for one in every(self.block) if isinstance(one, ScriptObject)]
-        return tuple(each for one in found if one.kind == GLOBAL for each in one.parameters)
+        globals_ = objects_in(self.block, GLOBAL)
+        return tuple(parameter for part in globals_ for parameter in part.parameters)
+
+    @cached_property
+    def module_parameters(self) -> Mapping[str, tuple[Parameter, ...]]:
+        """What each module says for all of its inputs; rsyslogd takes the first of a name."""
+        parameters: dict[str, tuple[Parameter, ...]] = {}
+        for module in objects_in(self.block, "module"):
+            parameters.setdefault(module_name(module), module.parameters)
+        return parameters
 
     @cached_property
     def told_apart(self) -> Mapping[ScriptPosition, str]:
         """What a lab calls each action, by its place; counters and threads tell it apart."""
-        actions = {one.origin: self.counted[one.origin].before for one in self._live}
-        return told_apart(actions, (MAIN, *(one.name for _, one in self.of_kind("ruleset"))))
+        actions = {origin: self.counted[origin].before for origin in self.address_by_origin}
+        rulesets = (ruleset.name for _, ruleset in self.of_kind("ruleset"))
+        return told_apart(actions, (MAIN, *rulesets))
 
     def counter_names(self, action: ScriptObject, release: int | None) -> tuple[str, ...]:
         """What counters may call an action where rsyslogd is of this release or newer, without
         names that may be another's."""
-        mine = self.counted[action.origin]
+        names = self.counted[action.origin]
         if release is not None and release >= UNCOUNTED_SINCE:
-            return (mine.since,)
-        return tuple(name for name in dict.fromkeys(mine) if self._uses[name] == 1)
+            return (names.since,)
+        return tuple(name for name in dict.fromkeys(names) if self._uses[name] == 1)
 
     @cached_property
     def _uses(self) -> Counter[str]:
         """How many actions may be called so."""
-        return Counter(name for one in self._live for name in set(self.counted[one.origin]))
+        return Counter(
+            name for origin in self.address_by_origin for name in set(self.counted[origin])
+        )
 
     @cached_property
-    def _live(self) -> tuple[ScriptObject, ...]:
-        return tuple(one for _, one in self.of_kind("action"))
+    def address_by_origin(self) -> Mapping[ScriptPosition, str]:
+        """The address of each action by its place."""
+        return {action.origin: address for address, action in self.of_kind("action")}
 
     def of_kind(self, kind: str) -> tuple[tuple[str, ScriptObject], ...]:
         """The objects of a kind, each with its address."""
-        return tuple((at, one) for at, one in self.objects.items() if one.kind == kind)
+        return tuple(pair for pair in self.objects.items() if pair[1].kind == kind)
 
     def place_of(self, key: str) -> tuple[str, str] | None:
         """The address and the parameter that a key such as `action[es].queue.size` names; None
@@ -124,10 +140,11 @@ class Base:
                 return address, f"queue.{name}" if address == MAIN_QUEUE else name
         return None
 
-    def address_of(self, one: ScriptObject) -> str | None:
+    def address_of(self, searched: ScriptObject) -> str | None:
         """The address of an object."""
-        mine = (at for at, each in self.objects.items() if each.origin == one.origin)
-        return next((at for at in mine if self.objects[at].kind == one.kind), None)
+        place = (searched.kind, searched.origin)
+        addresses = (at for at, item in self.objects.items() if (item.kind, item.origin) == place)
+        return next(addresses, None)
 
     def template(self, name: str) -> ScriptObject | None:
         """The template of that name; rsyslogd takes the first where it is written twice."""
@@ -135,8 +152,8 @@ class Base:
 
     @cached_property
     def _templates(self) -> Mapping[str, ScriptObject]:
-        found = [one for one in every(self.block) if isinstance(one, ScriptObject)]
-        return {one.key: one for one in reversed(found) if one.kind == "template"}
+        templates = [*objects_in(self.block, "template")]
+        return {template.key: template for template in reversed(templates)}
 
     def key_of(self, address: str, name: str) -> str:
         """The key that names a parameter."""
@@ -145,16 +162,80 @@ class Base:
     @property
     def engine_actions(self) -> tuple[tuple[str, ScriptObject], ...]:
         """The actions into an engine, each with its address."""
-        every = self.of_kind("action")
-        return tuple((at, one) for at, one in every if one.type == "omelasticsearch")
+        return tuple(pair for pair in self.of_kind("action") if pair[1].type == "omelasticsearch")
 
     def parameter(self, address: str, name: str) -> Parameter | None:
         """A parameter of an object as it is written, of global() the last; None where rsyslog's
         default applies."""
-        found = self.objects.get(address)
         if address == GLOBAL:
-            return next((one for one in reversed(self.shared) if one.key == name.lower()), None)
-        return None if found is None else found.get(name)
+            shared = reversed(self.shared)
+            return next((one for one in shared if one.key == name.lower()), None)
+        owner = self.objects.get(address)
+        return None if owner is None else owner.get(name)
+
+    @cached_property
+    def bodies(self) -> Mapping[str, Block]:
+        """The statements of each ruleset by its name in lower case."""
+        outside = tuple(
+            statement
+            for statement in self.block
+            if not (isinstance(statement, ScriptObject) and statement.kind == "ruleset")
+        )
+        rulesets = self.of_kind("ruleset")
+        return {DEFAULT: outside, **{ruleset.key: ruleset.body or () for _, ruleset in rulesets}}
+
+    @cached_property
+    def queued(self) -> frozenset[str]:
+        """The rulesets with a queue, and so a thread, of their own."""
+        rulesets = (ruleset for _, ruleset in self.of_kind("ruleset") if ruleset.queue)
+        return frozenset(
+            ruleset.key
+            for ruleset in rulesets
+            if (ruleset.text("queue.type") or "").lower() != "direct"
+        )
+
+    @cached_property
+    def actions(self) -> Mapping[str, tuple[ScriptObject, ...]]:
+        """The actions that stand in each ruleset itself."""
+        return {key: tuple(objects_in(body, "action")) for key, body in self.bodies.items()}
+
+    @cached_property
+    def calls(self) -> Mapping[str, tuple[str, ...]]:
+        """The rulesets that each ruleset itself calls."""
+        return {
+            key: tuple(
+                target
+                for statement in walk(body)
+                if isinstance(statement, Call)
+                for target in self.targets(statement)
+            )
+            for key, body in self.bodies.items()
+        }
+
+    def targets(self, call: Call) -> tuple[str, ...]:
+        """The rulesets that a call may lead to: any, where an expression names it."""
+        if isinstance(call.target, str):
+            return (call.target.lower(),)
+        return tuple(key for key in self.bodies if key != DEFAULT)
+
+    def reached(self, rulesets: Iterable[str], *, through_queues: bool) -> tuple[str, ...]:
+        """These rulesets and all that they call, or those of them that the same thread runs."""
+        waiting, reached = list(rulesets), dict[str, None]()
+        while waiting:
+            key = waiting.pop()
+            if key in self.bodies and key not in reached:
+                reached[key] = None
+                calls = self.calls[key]
+                waiting += (name for name in calls if through_queues or name not in self.queued)
+        return tuple(reached)
+
+    def ruleset_of(self, source: ScriptObject) -> str:
+        """The ruleset that the events of an input go to, the default one where there is none of the
+        name; the module of imrelp alone may say it for all of its inputs (imrelp.c, checkCnf)."""
+        shared = self.module_parameters.get(source.type, ()) if source.type == "imrelp" else ()
+        names = (parameter.text for parameter in shared if parameter.key == "ruleset")
+        key = (source.text("ruleset") or next(names, None) or DEFAULT).lower()
+        return key if key in self.bodies else DEFAULT
 
 
 def base_of(read: Configuration) -> Base:
@@ -170,29 +251,30 @@ def base_of(read: Configuration) -> Base:
 
 
 def _addressed(block: Block) -> Iterator[tuple[str, ScriptObject]]:
-    found = [one for one in every(block) if isinstance(one, ScriptObject)]
     # A file that is included twice says the same twice.
-    objects = list({(one.kind, one.origin): one for one in found}.values())
+    objects = list({(item.kind, item.origin): item for item in objects_in(block)}.values())
     for kind in _ALONE:
-        yield from ((kind, one) for one in objects if one.kind == kind)
+        yield from ((kind, item) for item in objects if item.kind == kind)
     for kind in _KINDS:
-        mine = [one for one in objects if one.kind == kind]
-        names = Counter(one.key for one in mine)
-        for number, one in enumerate(mine, 1):
-            is_own = one.name and names[one.key] == 1
-            yield f"{kind}[{one.name if is_own else number}]", one
-    modules = [one for one in objects if one.kind == "module" and not is_directive(one)]
-    yield from {module_address(module_name(one)): one for one in reversed(modules)}.items()
+        of_kind = [item for item in objects if item.kind == kind]
+        names = Counter(item.key for item in of_kind)
+        for number, item in enumerate(of_kind, 1):
+            is_unique = item.name and names[item.key] == 1
+            yield f"{kind}[{item.name if is_unique else number}]", item
+    modules = [item for item in objects if item.kind == "module" and not is_directive(item)]
+    yield from {module_address(module_name(item)): item for item in reversed(modules)}.items()
 
 
 def _taken(block: Block) -> Iterator[Statement]:
     """Without what rsyslogd refuses: it keeps the first main_queue(), and the first ruleset() of a
     name with what is inside of it."""
     seen = set[tuple[str, str]]()
-    for one in block:
-        named = (one.kind, one.key) if isinstance(one, ScriptObject) else ("", "")
+    for statement in block:
+        named = ("", "")
+        if isinstance(statement, ScriptObject):
+            named = (statement.kind, statement.key)
         if named not in seen:
-            yield one
+            yield statement
         if named[0] in {MAIN_QUEUE, "ruleset"}:
             seen.add(named)
 
@@ -202,7 +284,7 @@ def module_address(name: str) -> str:
     return f"module[{name}]"
 
 
-def is_directive(one: ScriptObject) -> bool:
+def is_directive(module: ScriptObject) -> bool:
     """Whether a module is loaded by a directive of the old form, which takes no parameters."""
-    load = one.get("load")
-    return load is not None and load.origin == one.origin
+    load = module.get("load")
+    return load is not None and load.origin == module.origin

@@ -16,15 +16,15 @@ from tuner.modules.queue import Queue
 from tuner.modules.registry import INPUTS, name_of
 from tuner.modules.secrets import SecretRef
 from tuner.schema.scalars import SEVERITIES
+from tuner.script.conditions import OLD_SEVERITIES
 from tuner.script.script import OFF, ON, QUEUE, Array, Parameter, ScriptObject
-from tuner.script.selectors import OLD_SEVERITIES
 
 # rsyslog's sizes: small letters are powers of 1024, capitals of 1000 (grammar/rainerscript.c).
 _UNITS = {"k": 1024, "m": 1024**2, "g": 1024**3, "K": 1000, "M": 1000**2, "G": 1000**3}
 _CODES = {name: code for code, name in enumerate(SEVERITIES)}
 _CODES |= {old: _CODES[name] for old, name in OLD_SEVERITIES.items()}
 _SEVERITY_NAMES = {str(code): name for code, name in enumerate(SEVERITIES)}
-INPUT_MODELS: dict[str, type[Input]] = {name_of(one): one for one in INPUTS}
+INPUT_MODELS: dict[str, type[Input]] = {name_of(model): model for model in INPUTS}
 _TLS_MODES = frozenset({"streamdriver.mode", "streamdrivermode"})
 _TLS_SHARED = {
     "defaultnetstreamdriver": ("streamDriver.name", "streamDriver"),
@@ -34,32 +34,26 @@ _TLS_SHARED = {
 }
 
 
-def known(model: type[BaseModel], parameters: Iterable[Parameter]) -> dict[str, object]:
+def readable(model: type[BaseModel], parameters: Iterable[Parameter]) -> dict[str, object]:
     """The keys of `model` that the parameters set, with values that it takes."""
     keys = keys_of_model(model)
     data: dict[str, object] = {}
-    for one in parameters:
-        alias = keys.get(one.key)
-        if alias is not None and one.texts:
-            found, value = read_value(model, alias, one)
-            if found and _is_text(value):
+    for parameter in parameters:
+        alias = keys.get(parameter.key)
+        if alias is not None and parameter.texts:
+            is_value, value = read_value(model, alias, parameter)
+            if is_value and _is_text(value):
                 data[alias] = value
     return data
 
 
-def queue_of(one: ScriptObject) -> dict[str, object]:
+def queue_of(item: ScriptObject) -> dict[str, object]:
     """The queue of an object; rsyslog ignores saveOnShutdown without files."""
-    queue = known(Queue, [replace(each, name=each.name[len(QUEUE) :]) for each in one.queue])
+    short = [replace(given, name=given.name[len(QUEUE) :]) for given in item.queue]
+    queue = readable(Queue, short)
     if "filename" not in queue:
         queue.pop("saveOnShutdown", None)
     return queue
-
-
-def ruleset_of(one: ScriptObject, shared: Iterable[Parameter]) -> str:
-    """The name of the ruleset that the events of an input go to, which the module of imrelp alone
-    may say for all of its inputs (imrelp.c, checkCnf); "" for the default one."""
-    of_all = (each.text for each in shared if each.key == "ruleset" and one.type == "imrelp")
-    return one.text("ruleset") or next(of_all, None) or ""
 
 
 def certificates(
@@ -72,12 +66,12 @@ def certificates(
         return {}
     keys = keys_of_model(model)
     named = [
-        replace(one, name=keys[name.lower()])
-        for one in shared
-        for name in _TLS_SHARED.get(one.key, ())
+        replace(parameter, name=keys[name.lower()])
+        for parameter in shared
+        for name in _TLS_SHARED.get(parameter.key, ())
         if name.lower() in keys
     ]
-    return known(model, (one for one in named if one.name not in data))
+    return readable(model, (parameter for parameter in named if parameter.name not in data))
 
 
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
@@ -121,10 +115,10 @@ def _holds_section(annotation: object) -> bool:
     return any(_holds_section(part) for part in get_args(annotation))
 
 
-def read_value(model: type[BaseModel], alias: str, one: Parameter) -> tuple[bool, object]:
+def read_value(model: type[BaseModel], alias: str, parameter: Parameter) -> tuple[bool, object]:
     """Whether the value of a parameter is one that the key takes, and that value."""
     adapter, choices = _reader(model, alias)
-    for candidate in _candidates(one, choices):
+    for candidate in _candidates(parameter, choices):
         try:
             adapter.validate_python(candidate)
         except ValidationError:
@@ -152,13 +146,13 @@ def _choices(annotation: object) -> Iterator[object]:
             yield from _choices(part)
 
 
-def _candidates(one: Parameter, choices: dict[str, object]) -> Iterator[object]:
+def _candidates(parameter: Parameter, choices: dict[str, object]) -> Iterator[object]:
     """What the text of a parameter may mean, the likeliest first."""
-    if isinstance(one.value, Array):
-        yield list(one.texts)
-        if len(one.texts) != 1:
+    if isinstance(parameter.value, Array):
+        yield list(parameter.texts)
+        if len(parameter.texts) != 1:
             return
-    text = one.texts[0]
+    text = parameter.texts[0]
     if text.lower() in choices:
         yield choices[text.lower()]
     if text.lower() in ON or text.lower() in OFF:

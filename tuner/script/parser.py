@@ -14,7 +14,6 @@ from lark import Lark, Token, Transformer, UnexpectedToken, v_args
 from lark.lexer import Lexer
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from tuner.script.gaps import Gap
 from tuner.script.script import (
     Array,
     Block,
@@ -24,6 +23,7 @@ from tuner.script.script import (
     Expression,
     Foreach,
     FunctionCall,
+    Gap,
     If,
     Include,
     LegacyAction,

@@ -10,6 +10,9 @@ ON = frozenset({"on", "yes", "true", "1"})
 OFF = frozenset({"off", "no", "false", "0"})
 QUEUE = "queue."
 """How the parameters of a queue begin."""
+DEFAULT = ""
+"""Stands for the default ruleset, which has all statements outside of others, and for the thread of
+the main queue."""
 
 
 @dataclass(frozen=True, order=True)
@@ -318,7 +321,7 @@ Statement = (
 Block = tuple[Statement, ...]
 
 
-def every(block: Block) -> Iterator[Statement]:
+def walk(block: Block) -> Iterator[Statement]:
     """All statements of a block and inside of them, in the order of the text."""
     waiting = list(reversed(block))
     while waiting:
@@ -326,6 +329,13 @@ def every(block: Block) -> Iterator[Statement]:
         yield statement
         for inner in reversed(inner_blocks(statement)):
             waiting.extend(reversed(inner))
+
+
+def objects_in(block: Block, kind: str | None = None) -> Iterator[ScriptObject]:
+    """All objects of a block and inside of it, or those of a kind, in the order of the text."""
+    for statement in walk(block):
+        if isinstance(statement, ScriptObject) and kind in {None, statement.kind}:
+            yield statement
 
 
 def inner_blocks(statement: Statement) -> tuple[Block, ...]:
@@ -390,7 +400,7 @@ def rewritten(block: Block, change: Callable[[Statement], Iterable[Statement]]) 
     """The block with what `change` makes of each of its statements, of those inside first."""
 
     def inner(block: Block) -> Block:
-        return tuple(made for one in block for made in change(with_inner(one, inner)))
+        return tuple(made for statement in block for made in change(with_inner(statement, inner)))
 
     return inner(block)
 
@@ -415,3 +425,40 @@ def nothing(origin: ScriptPosition) -> Statement:
     of an `if` that has nothing else 8.2302 frees the memory, and a `call` of its ruleset uses it.
     """
     return SetVariable("unset", "$.rsyslogtunenothing", None, origin)
+
+
+ENABLED = "config.enabled"
+
+
+def is_enabled(one: ScriptObject | Include) -> bool | None:
+    """Whether rsyslogd takes an object, which any text but "on" forbids (nvlstChkDisabled() of
+    grammar/rainerscript.c); None where that is known only when it starts."""
+    given = [each for each in one.parameters if each.key == ENABLED]
+    if not given:
+        return True
+    return None if given[-1].text is None else given[-1].text == "on"
+
+
+def enabled(block: Block) -> Block:
+    """The block without the objects that are switched off."""
+    return rewritten(block, _if_enabled)
+
+
+def _if_enabled(one: Statement) -> Block:
+    is_off = isinstance(one, ScriptObject) and is_enabled(one) is False
+    return () if is_off else (one,)
+
+
+@dataclass(frozen=True, order=True)
+class Gap:
+    """One thing at one place, and why; bytes that are no UTF-8 as escapes."""
+
+    origin: ScriptPosition
+    message: str
+
+    def __post_init__(self) -> None:
+        shown = self.message.encode("utf-8", "backslashreplace").decode()
+        object.__setattr__(self, "message", shown)
+
+    def __str__(self) -> str:
+        return f"{self.origin}: {self.message}"

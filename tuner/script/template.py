@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice, product
 
-from tuner.script.script import ScriptObject, ScriptPosition
+from tuner.engines.refusals import document_refusal
+from tuner.script.script import Directive, Parameter, ScriptObject, ScriptPosition
 from tuner.script.tokens import byte, with_characters
 
 # The options of %property:::...% by the parameters of property() that they stand for.
@@ -215,31 +217,134 @@ def _character(found: re.Match[str]) -> str:
     return byte(int(word[1:], 16)) if word[0] == "x" else _ESCAPES.get(word, word)
 
 
-# A bracket expression, an escaped character, or any other one.
-_PARTS = re.compile(r"\[\^?\]?(?:\[[:.=].{0,40}?[:.=]\]|[^\]])*\]|\\.|.", re.DOTALL)
-_PLAIN_PARTS = re.compile(r"\\.|.", re.DOTALL)
-# What an escape makes special in a basic expression, and what is special without one in an
-# extended one (regex(7); + ? | are GNU's).
-_SWAPPED = frozenset("(){}+?|")
+# A text between properties; a number in an escape is decimal (template.c, do_Constant).
+_LEGACY_TEXT = re.compile(r'(?:[^%"\\]|\\[0-9]{1,9}+|\\.|\\\Z)++', re.DOTALL)
+_LEGACY_ESCAPE = re.compile(r"\\([0-9]{1,9}+|.|\Z)", re.DOTALL)
+_LEGACY_ESCAPED = {"n": "\n", "r": "\r"}
 
 
-def extended(basic: str) -> str:
-    """The extended expression that finds the same."""
-    made: list[str] = []
-    # Without a closing one behind it a bracket stands for itself.
-    end = basic.rfind("]") + 1
-    parts = [*_PARTS.findall(basic[:end]), *_PLAIN_PARTS.findall(basic[end:])]
-    for number, part in enumerate(parts):
-        at_start = number == 0 or parts[number - 1] in {"\\(", "\\|"}
-        at_end = number == len(parts) - 1 or parts[number + 1] in {"\\)", "\\|"}
-        is_literal = (
-            part in _SWAPPED
-            or (part == "^" and not at_start)
-            or (part == "$" and not at_end)
-            or (part == "*" and (at_start or (number == 1 and parts[0] == "^")))
-        )
-        if is_literal:
-            made.append(f"\\{part}")
-        else:
-            made.append(part[1:] if part[:1] == "\\" and part[1:] in _SWAPPED else part)
-    return "".join(made)
+def template_object(one: Directive) -> ScriptObject | Directive:
+    """The object that writes the same; of a percent sign as such only a list of parts can, and of
+    NUL none."""
+    name, _, rest = one.text.partition(",")
+    rest = rest.lstrip()
+    named = {"name": name.strip()}
+    if not rest.startswith('"'):
+        plugin = {"type": "plugin", "plugin": rest.removeprefix("=")}
+        return _object("template", named | plugin, one.origin)
+    pieces = tuple(_quoted_pieces(rest))
+    if any("\0" in text for _, text in pieces if text is not None):
+        return one
+    after = rest[1 + sum(len(raw) for raw, _ in pieces) + 1 :].partition("#")[0]
+    words = (word.strip().lower() for word in after.split(","))
+    options = {f"option.{word}": "on" for word in words if word}
+    if any("%" in text for _, text in pieces if text is not None):
+        made = _object("template", named | {"type": "list"} | options, one.origin)
+        return replace(made, parts=tuple(_list_part(raw, text, one.origin) for raw, text in pieces))
+    whole = "".join(raw if text is None else text for raw, text in pieces)
+    return _object("template", named | {"type": "string", "string": whole} | options, one.origin)
+
+
+def _quoted_pieces(rest: str) -> Iterator[tuple[str, str | None]]:
+    """What stands in the quotes, piece by piece: as it is written, and as a text; None where it is
+    a property, in which nothing is escaped."""
+    here = 1
+    while here < len(rest) and rest[here] != '"':
+        found = _LEGACY_TEXT.match(rest, here)
+        if found is not None:
+            yield found[0], with_characters(_LEGACY_ESCAPE.sub(_legacy_character, found[0]))
+            here = found.end()
+            continue
+        end = end_of_property(rest, here + 1)
+        stop = len(rest) if end < 0 else end + 1
+        yield rest[here:stop], None
+        here = stop
+
+
+def _legacy_character(found: re.Match[str]) -> str:
+    word = found[1]
+    is_number = word.isascii() and word.isdecimal()
+    return byte(int(word) % 256) if is_number else _LEGACY_ESCAPED.get(word, word)
+
+
+def _list_part(raw: str, text: str | None, origin: ScriptPosition) -> ScriptObject:
+    """A piece as a part of a list, in which rsyslogd unescapes a constant once more."""
+    if text is not None:
+        return _object("constant", {"value": text.replace("\\", "\\\\")}, origin)
+    found = property_of(raw.removeprefix("%").removesuffix("%"), origin)
+    return _object("property", {"name": found.name, **found.options}, origin)
+
+
+def _object(kind: str, values: Mapping[str, str], origin: ScriptPosition) -> ScriptObject:
+    made = (Parameter.of(name, value, origin) for name, value in values.items())
+    return ScriptObject(kind, tuple(made), origin)
+
+
+# What a variable or a message may hold: a number, an object, members of one, the end of one, and
+# nothing.  A number stands well in quotes, too.
+_ANYTHING = ("1", "{}", '"a":1', '"a":1}', ',"a":1', ',"a":1}', "{", "}", "")
+_MOST_TRIALS = 5_000
+_WHOLE = frozenset({"msg", "rawmsg", "rawmsg-after-pri", "jsonmesg", "structured-data"})
+# What rsyslogd's own templates write is text for people, but for StdJSONFmt.
+_LINES = frozenset(
+    f"rsyslog_{name}"
+    for name in (
+        "traditionalfileformat", "fileformat", "traditionalforwardformat", "forwardformat",
+        "syslogprotocol23format", "syslogrfc5424format", "debugformat", "stdusrmsgfmt", "wallfmt",
+    )
+)  # fmt: skip
+
+
+def is_for_lines(name: str) -> bool:
+    """Whether a template of rsyslogd's own, by its name, writes lines of text."""
+    return name.strip().lower() in _LINES
+
+
+def never_json(template: ScriptObject) -> tuple[str, str] | None:
+    """What the template writes where each property is 1, and why no engine can parse it; None where
+    some events may give a JSON object, or that cannot be told."""
+    read = template_of(template)
+    if read is None or read.subtree is not None or "jsonftree" in read.options:
+        return None
+    is_made = "jsonf" in read.options
+    choices = [tuple(_texts(one, is_made)) for one in read.pieces]
+    trials = 1
+    for one in choices:
+        trials *= len(one)
+    if trials > _MOST_TRIALS:
+        return None
+    first: tuple[str, str] | None = None
+    for parts in islice(product(*choices), _MOST_TRIALS):
+        text = f"{{{', '.join(parts)}}}" if is_made else "".join(parts)
+        for written in dict.fromkeys((text, text.replace("\\n", "\n"))):
+            refusal = document_refusal(written)
+            if refusal is None:
+                return None
+            first = first or (written.strip(), refusal)
+    return first
+
+
+def _texts(piece: TemplatePiece, is_made: bool) -> Iterator[str]:
+    """What a piece may write."""
+    match piece:
+        case NamedText():
+            yield f'"{piece.name}": "1"' if is_made else piece.text
+        case TemplateProperty():
+            yield from _of_property(piece)
+        case _:
+            yield piece
+
+
+def _of_property(piece: TemplateProperty) -> Iterator[str]:
+    form = piece.options.get("format", "").lower()
+    is_variable = piece.name.startswith("$") and piece.name[1:2] in "!./"
+    if form in {"jsonf", "jsonfr"}:
+        yield f'"{piece.options.get("outname", piece.name.lstrip("$!./"))}":"1"'
+        if is_variable or piece.options.get("onempty") or "omitifzero" in piece.options:
+            yield ""
+    elif form == "csv":
+        yield '"1"'
+    elif is_variable or piece.lowered in _WHOLE:
+        yield from _ANYTHING
+    else:
+        yield "1"

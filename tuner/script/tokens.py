@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from tuner.script.gaps import Gap
-from tuner.script.script import ScriptPosition
+from tuner.script.script import Gap, ScriptPosition
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 
 from tuner.schema.scalars import FACILITIES, SEVERITIES, priority_name
-from tuner.script.conditions import TextTest, test_of
+from tuner.script.conditions import EVERY, Priorities, TextTest, test_of
 from tuner.script.objects import Base
 from tuner.script.script import (
     Block,
@@ -20,10 +20,8 @@ from tuner.script.script import (
     If,
     Operation,
     ScriptObject,
-    Statement,
-    every,
+    objects_in,
 )
-from tuner.script.selectors import EVERY, Priorities
 from tuner.script.template import ends_with_message, whole_document
 from tuner.traffic.sample import Blank, MessageTemplate, Part, TrafficSample, written
 
@@ -124,17 +122,11 @@ def _names(priorities: Priorities) -> dict[str, int] | None:
 
 
 def _ways_of(base: Base) -> Iterator[_Demand | None]:
-    rulesets = {of.key: of.body or () for _, of in reversed(base.of_kind("ruleset"))}
-    outside = tuple(one for one in base.block if not _is_ruleset(one))
-    for block in (outside, *rulesets.values()):
-        yield from _ways(block, rulesets)
+    for block in base.bodies.values():
+        yield from _ways(block, base.bodies)
 
 
-def _is_ruleset(one: Statement) -> bool:
-    return isinstance(one, ScriptObject) and one.kind == "ruleset"
-
-
-def _ways(block: Block, rulesets: dict[str, Block]) -> Iterator[_Demand | None]:
+def _ways(block: Block, rulesets: Mapping[str, Block]) -> Iterator[_Demand | None]:
     """What messages must be like to reach each engine action of a block; None for each statement
     on the way, so that whoever asks can stop.  Calls in a row take no stack."""
     waiting = [(iter(block), _ANY, frozenset[str]())]
@@ -238,9 +230,9 @@ def _members(base: Base) -> tuple[str, ...]:
 
 def _cookie(base: Base) -> str | None:
     """What stands before JSON that is parsed; None where none is."""
-    for one in every(base.block):
-        if isinstance(one, ScriptObject) and one.type == "mmjsonparse":
-            cookie = one.text("cookie")
+    for item in objects_in(base.block):
+        if item.type == "mmjsonparse":
+            cookie = item.text("cookie")
             return "@cee:" if cookie is None else cookie
     return None
 

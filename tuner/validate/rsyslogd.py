@@ -28,8 +28,7 @@ from tuner.host.process import (
 from tuner.host.programs import rsyslog_version, rsyslogd, to_install
 from tuner.modules.registry import UNPACKAGED, every_package, packaged_since
 from tuner.reading import content
-from tuner.script.backticks import variables_in
-from tuner.script.configuration import not_loaded
+from tuner.script.configuration import not_loaded, variables_in
 from tuner.script.hiding import hidden
 from tuner.script.printing import printed
 from tuner.script.quoting import quote

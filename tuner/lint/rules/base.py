@@ -11,9 +11,14 @@ from tuner.lint.sections import CheckedBase, Remark, engine_actions, for_each_ob
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.modules.refused_bulks import refuses_type, sends_type
 from tuner.rule import advice, all_lost, loss
-from tuner.script.never_json import is_for_lines, never_json
-from tuner.script.script import OFF, Call, ScriptObject, ScriptPosition, every
-from tuner.script.template import TemplatePiece, TemplateProperty, template_of
+from tuner.script.script import DEFAULT, OFF, ScriptObject, ScriptPosition
+from tuner.script.template import (
+    TemplatePiece,
+    TemplateProperty,
+    is_for_lines,
+    never_json,
+    template_of,
+)
 
 if TYPE_CHECKING:
     from tuner.script.legacy import WithoutEffect
@@ -269,21 +274,11 @@ def stops_others(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
 def _outputs_by_worker(base: Base) -> Iterator[tuple[ScriptPosition, ...]]:
     """The outputs that run on the workers of each queue before rulesets, but for what only comes
     back from the engine."""
-    rulesets = {ruleset.key: ruleset for _, ruleset in base.of_kind("ruleset")}
-    outside = tuple(statement for statement in base.block if statement not in rulesets.values())
-    blocks = {"": outside, **{key: ruleset.body or () for key, ruleset in rulesets.items()}}
     retried = {(action.text("retryRuleset") or "").lower() for _, action in base.of_kind("action")}
-    for start in blocks.keys() - (retried - {""}):
-        waiting, called, outputs = [start], {start}, list[ScriptPosition]()
-        while waiting:
-            for statement in every(blocks[waiting.pop()]):
-                if isinstance(statement, ScriptObject) and statement.type.startswith("om"):
-                    outputs.append(statement.origin)
-                name = str(statement.target).lower() if isinstance(statement, Call) else ""
-                if name in rulesets and name not in called and not rulesets[name].queue:
-                    waiting.append(name)
-                    called.add(name)
-        yield tuple(outputs)
+    for start in base.bodies.keys() - (retried - {DEFAULT}):
+        rulesets = base.reached([start], through_queues=False)
+        actions = (action for key in rulesets for action in base.actions[key])
+        yield tuple(action.origin for action in actions if action.type.startswith("om"))
 
 
 @advice("RT416")
