@@ -51,11 +51,11 @@ def test_one_change_to_an_implicit_main_queue_keeps_its_other_values() -> None:
     turned = candidate(written, [("main_queue.dequeueBatchSize", 1024)])
     after = main_queue(turned.profile).resolved
     assert after == before.model_copy(update={"dequeue_batch_size": 1024})
-    said = with_main_queue(written, {"main_queue.dequeueBatchSize": 1024})
+    said = with_main_queue(written.profile, {"main_queue.dequeueBatchSize": 1024})
     assert said.startswith("main_queue() has other defaults than a configuration without one")
     assert "size 100000" in said
     assert "dequeueBatchSize" not in said
-    assert with_main_queue(turned, {"main_queue.dequeueBatchSize": 4096}) == ""
+    assert with_main_queue(turned.profile, {"main_queue.dequeueBatchSize": 4096}) == ""
 
 
 def test_an_action_that_becomes_direct_loses_its_other_queue_parameters() -> None:

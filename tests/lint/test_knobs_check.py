@@ -11,8 +11,7 @@ import pytest
 
 from tests.profile.examples import SMALL
 from tuner.errors import BadProfile
-from tuner.lint.candidate import candidate
-from tuner.lint.knobs_check import Checker
+from tuner.lint.candidate import Checker, candidate
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile
 from tuner.profile.edit import edit
 from tuner.search.climb import Knobs

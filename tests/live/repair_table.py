@@ -16,8 +16,7 @@ from tests.live.shapes import configuration
 from tuner.cli.profiles import read_profile
 from tuner.errors import BadProfile, BadUsage
 from tuner.lint.advice import advise
-from tuner.lint.candidate import candidate
-from tuner.lint.knobs_check import Checker
+from tuner.lint.candidate import Checker, candidate
 from tuner.lint.load import LoadedProfile
 from tuner.lint.repairs import every_change, repairs
 from tuner.space.knob import Cost, Level

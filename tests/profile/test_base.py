@@ -9,8 +9,7 @@ from unittest.mock import Mock
 import pytest
 
 from tuner.errors import BadProfile
-from tuner.lint.candidate import candidate
-from tuner.lint.knobs_check import Checker
+from tuner.lint.candidate import Checker, candidate
 from tuner.lint.lint import summary
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile
 from tuner.profile.edit import moved

@@ -26,7 +26,7 @@ from tuner.lab.lab import Lab, lab_of, new_run_id
 from tuner.lab.rsyslogd import Rsyslogd, RsyslogdDied
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
-from tuner.lint.knobs_check import Checker
+from tuner.lint.candidate import Checker
 from tuner.lint.load import load_profile
 from tuner.render.artefacts import rsyslog_conf
 from tuner.script import quoting

@@ -23,7 +23,7 @@ from tests.measure.factory import failed, itemised, measured
 from tests.measure.paced import paced
 from tests.search.test_journal import HEADER
 from tuner.errors import Interrupted
-from tuner.lint.knobs_check import Checker
+from tuner.lint.candidate import Checker
 from tuner.lint.load import parse_profile
 from tuner.measure.measurement import FailureKind, Measurement
 from tuner.measure.metrics import Result

@@ -26,7 +26,7 @@ from tests.search.simulated import (
 from tests.search.test_journal import HEADER
 from tests.shipped import ROOT
 from tuner.errors import GuardrailBreached, JobFailed, Refused
-from tuner.lint.knobs_check import Checker
+from tuner.lint.candidate import Checker
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.measure.measurement import Failure, FailureKind
 from tuner.measure.metrics import Result

@@ -6,8 +6,7 @@ import pytest
 
 from tests.profile.examples import SMALL, small
 from tuner.errors import BadProfile, BadUsage
-from tuner.lint.candidate import candidate
-from tuner.lint.knobs_check import Checker
+from tuner.lint.candidate import Checker, candidate
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
 from tuner.profile.placement import main_queue

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.lint.knobs_check import Checker
+from tuner.lint.candidate import Checker
 from tuner.lint.load import load_profile, parse_profile
 from tuner.profile.edit import edit
 from tuner.search.climb import Knobs

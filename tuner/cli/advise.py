@@ -154,7 +154,7 @@ def _in_base(written: LoadedProfile, advice: Advice) -> Iterator[str]:
         for key, value in after.items() if isinstance(after, dict) else ():
             if key not in known or known[key] != value:
                 yield f"  {key}: {'not set' if value is None else flow(value)}"
-    if kept := with_main_queue(written, dict(advice.settings)):
+    if kept := with_main_queue(written.profile, dict(advice.settings)):
         yield from ("", wrapped(kept, ""))
 
 

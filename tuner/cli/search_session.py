@@ -25,8 +25,7 @@ from tuner.cli.search_progress import Progress, Running
 from tuner.cli.search_screen import Screen, screen
 from tuner.errors import BadUsage, Interrupted, JobFailed, Refused, TuneError, of_the_system
 from tuner.host.signals import finish_first
-from tuner.lint.candidate import candidate
-from tuner.lint.knobs_check import Checker
+from tuner.lint.candidate import Checker, candidate
 from tuner.lint.load import LoadedProfile, parse_profile, with_secrets
 from tuner.lint.repairs import every_change, repairs
 from tuner.profile.model import Profile

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tuner.lint.knobs_check import Checker
+from tuner.lint.candidate import Checker
 from tuner.lint.lint import SINGLE_REQUESTS
 from tuner.lint.load import LoadedProfile
 from tuner.lint.repairs import Repair, every_change, repairs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,72 +39,78 @@ RecordedFiles = Sequence[tuple[str, str]] | None
 
 NOT_NEEDED = "RT023"
 _REPAIRS = "rsyslog-tune validate --fix writes that"
+_START = Position(1, 1)
 
 
 @dataclass(frozen=True)
-class LoadedProfile:
-    """A valid profile with the text it came from; `warnings` are lint's, in file order, but for
-    those that it has `accepted`.
+class Draft:
+    """A profile that follows the schema, and that lint may still refuse.
 
-    `text` is the file named; `below` holds the layers that it extends, nearest first, and
-    `source` what all of them say together.
+    `leaf` is the file named; `below` holds the layers that it extends, nearest first, and `source`
+    what all of them say together.
     """
 
     profile: Profile
-    text: str
-    path: Path
+    leaf: Source
+    below: tuple[Source, ...]
     source: Source
-    below: tuple[Source, ...] = ()
-    warnings: tuple[Problem, ...] = ()
-    accepted: tuple[Problem, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The text of the file named."""
+        return self.leaf.text
+
+    @property
+    def path(self) -> Path:
+        """The file named."""
+        return Path(self.leaf.name)
 
     @property
     def data(self) -> object:
         """The profile as plain data, only what is written, for paths.get and edit."""
         return self.source.data
 
+    def position(self, path: KeyPath) -> Position:
+        """Where `path` stands in the file; its section, if it is not written."""
+        return self.source.position(path)
+
     @property
     def layers(self) -> tuple[tuple[str, str], ...]:
         """The name and text of each layer below, nearest first, to be parsed again later."""
         return tuple((layer.name, layer.text) for layer in self.below)
 
-    def position(self, path: KeyPath) -> Position:
-        """Where `path` stands in the file; its section, if it is not written."""
-        return self.source.position(path)
+
+@dataclass(frozen=True)
+class LoadedProfile(Draft):
+    """A valid profile with the text it came from; `warnings` are lint's, in file order, but for
+    those that it has `accepted`."""
+
+    warnings: tuple[Problem, ...] = ()
+    accepted: tuple[Problem, ...] = ()
 
     @property
     def beside(self) -> tuple[tuple[str, str], ...] | None:
         """The files of the base without changes, as in a `SourceFile`, its index template and
         the sample, by their whole paths, to be read again later from any folder; None without."""
         base, learnt = self.profile.base, self.profile.workload.learnt
-        found = [] if base is None else [*base.kept.sources.items()]
-        found += [] if learnt is None else [(learnt.path, learnt.text)]
-        return tuple(found) or None
+        files = [] if base is None else [*base.kept.sources.items()]
+        files += [] if learnt is None else [(learnt.path, learnt.text)]
+        return tuple(files) or None
 
     @property
     def beside_without_secrets(self) -> tuple[tuple[str, str], ...] | None:
-        """The same for a file that everybody may read, to be given to `with_secrets`."""
+        """Those files as everybody may read them, to be given to `with_secrets`."""
         base = self.profile.base
-        own = {} if base is None else base.kept.sources
+        files_of_base = {} if base is None else base.kept.sources
         return self.beside and tuple(
-            (path, recordable(text) if path in own else text) for path, text in self.beside
+            (path, recordable(text) if path in files_of_base else text)
+            for path, text in self.beside
         )
 
     def with_text(self, text: str) -> LoadedProfile:
         """The profile with another text of its own on the same layers and base; raises
         BadProfile."""
-        return _parsed(read(text, str(self.path)), self.below, self.beside)
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A profile that follows the schema, and that lint may still refuse: its own text, the layers
-    below it, and what all of them say together."""
-
-    profile: Profile
-    leaf: Source
-    below: tuple[Source, ...]
-    source: Source
+        return _parsed(read(text, self.leaf.name), self.below, self.beside)
 
 
 def with_secrets(
@@ -135,7 +141,7 @@ def draft_of(path: Path) -> Draft:
     """The profile in the file at `path`, whatever lint says of it; raises BadProfile with every
     problem that reading it shows."""
     leaf = read(text_of(path), str(path))
-    draft = _drafted(leaf, layers_below(leaf, _read_text))
+    draft = _draft(leaf, layers_below(leaf, _read_text))
     if draft.source.problems:
         raise BadProfile(draft.source.problems)
     return draft
@@ -146,7 +152,7 @@ def text_of(path: Path) -> str:
     try:
         return _read_text(path)
     except OSError as bad:
-        raise _unreadable(path, f"cannot be read: {why(bad)}", Position(1, 1)) from None
+        raise _bad_profile(str(path), f"cannot be read: {why(bad)}") from None
 
 
 def _read_text(path: Path) -> str:
@@ -156,13 +162,14 @@ def _read_text(path: Path) -> str:
     raw = sys.stdin.buffer.read(most) if path == STDIN else content(path, most)
     if len(raw) > MAX_BYTES:
         message = f"is larger than {MAX_BYTES} bytes: this cannot be a profile"
-        raise _unreadable(path, message, Position(1, 1), TOO_MUCH)
+        raise _bad_profile(str(path), message, code=TOO_MUCH)
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as bad:
         before = raw[: bad.start]
         where = Position(before.count(b"\n") + 1, len(before) - before.rfind(b"\n"))
-        raise _unreadable(path, "is not UTF-8 text here: save it as UTF-8", where) from None
+        message = "is not UTF-8 text here: save it as UTF-8"
+        raise _bad_profile(str(path), message, where) from None
 
 
 def snippets_of(loaded: LoadedProfile) -> dict[str, str]:
@@ -202,17 +209,14 @@ def parse_profile(
     return _parsed(leaf, tuple(read(text, name) for name, text in layers), beside)
 
 
-def _drafted(
+def _draft(
     leaf: Source,
     below: tuple[Source, ...],
     beside: RecordedFiles = None,
     base: Configuration | None = None,
 ) -> Draft:
     if isinstance(leaf.data, Mapping) and is_native(leaf.data):
-        where = Position(1, 1)
-        raise BadProfile(
-            (problem_at(leaf.name, where, f"{leaf.name} {said_of_yaml(leaf.name)}", UNREADABLE),)
-        )
+        raise _bad_profile(leaf.name, f"{leaf.name} {said_of_yaml(leaf.name)}")
     source, kept = layered(leaf, below), None
     if at(source.data, (BASE,)) is not None:
         # What reads a configuration is imported for that alone.
@@ -222,15 +226,21 @@ def _drafted(
     try:
         profile = Profile.model_validate(source.data, by_alias=True, by_name=False)
     except ValidationError as error:
-        problems = source.problems + _schema_problems(error, source)
-        raise BadProfile(_in_order(problems, leaf, below)) from None
+        # Reading the text reported some of them already.
+        known = {(problem.file, problem.line, problem.column) for problem in source.problems}
+        new = tuple(
+            problem
+            for problem in problems_of(error, source)
+            if (problem.file, problem.line, problem.column) not in known
+        )
+        raise BadProfile(_in_order(source.problems + new, leaf, below)) from None
     if profile.base is not None and kept is not None:
         profile.base.hold(kept)
     if profile.workload.sample is not None:
         # What reads a log is imported for that alone.
         from tuner.profile.sample import sample_of
 
-        texts = [] if kept is None else [one.text for one in kept.written.files.values()]
+        texts = [] if kept is None else [file.text for file in kept.written.files.values()]
         profile.workload.hold(sample_of(source, [source.text, *texts], beside))
     return Draft(profile, leaf, below, source)
 
@@ -241,25 +251,23 @@ def _parsed(
     beside: RecordedFiles = None,
     base: Configuration | None = None,
 ) -> LoadedProfile:
-    draft = _drafted(leaf, below, beside, base)
+    draft = _draft(leaf, below, beside, base)
     profile, source = draft.profile, draft.source
-    findings = tuple(_problem(finding, source) for finding in lint(profile))
-    errors: tuple[Problem, ...] = ()
-    if profile.base is None:
-        errors = tuple(problem for problem in findings if problem.severity is Severity.ERROR)
-    else:
+    problems = tuple(_problem(finding, source) for finding in lint(profile))
+    errors = tuple(problem for problem in problems if problem.severity is Severity.ERROR)
+    if profile.base is not None:
         # What runs so is no fault of the profile's: rsyslogd takes it.
-        findings = tuple(replace(one, severity=Severity.WARNING) for one in findings)
+        problems, errors = tuple(replace(one, severity=Severity.WARNING) for one in problems), ()
         kept = profile.base.kept
-        findings += (*kept.unset, *warnings_of(kept, profile.release))
+        problems += (*kept.unset, *warnings_of(kept, profile.release))
     if source.problems or errors:
         raise BadProfile(_in_order(source.problems + errors, leaf, below))
     accept = profile.lint.accept
-    accepted = tuple(one for one in findings if one.code in accept)
-    findings = tuple(one for one in findings if one.code not in accept)
-    findings += tuple(_idle_acceptances(profile, source, {one.code for one in accepted}))
-    warnings = _in_order(findings, leaf, below)
-    return LoadedProfile(profile, leaf.text, Path(leaf.name), source, below, warnings, accepted)
+    accepted = tuple(problem for problem in problems if problem.code in accept)
+    warnings = [problem for problem in problems if problem.code not in accept]
+    warnings += _idle_acceptances(profile, source, {problem.code for problem in accepted})
+    in_order = _in_order(warnings, leaf, below)
+    return LoadedProfile(profile, leaf, below, source, in_order, accepted)
 
 
 def _idle_acceptances(profile: Profile, source: Source, warned: Set[str]) -> Iterator[Problem]:
@@ -269,19 +277,9 @@ def _idle_acceptances(profile: Profile, source: Source, warned: Set[str]) -> Ite
     if idle:
         path: KeyPath = ("lint", "accept", idle[0])
         verb = "warns" if len(idle) == 1 else "warn"
-        what = f"{', '.join(idle)} {verb} of nothing here: remove it from lint.accept"
-        said = problem_at(source.file_of(path), source.key_position(path), what, NOT_NEEDED)
-        yield replace(said, severity=Severity.WARNING)
-
-
-def _schema_problems(error: ValidationError, source: Source) -> tuple[Problem, ...]:
-    """The schema's problems that reading the text did not already report."""
-    known = {(problem.file, problem.line, problem.column) for problem in source.problems}
-    return tuple(
-        problem
-        for problem in problems_of(error, source)
-        if (problem.file, problem.line, problem.column) not in known
-    )
+        message = f"{', '.join(idle)} {verb} of nothing here: remove it from lint.accept"
+        where, file = source.key_position(path), source.file_of(path)
+        yield Problem(file, where.line, where.column, message, NOT_NEEDED, Severity.WARNING)
 
 
 def _problem(finding: Finding, source: Source) -> Problem:
@@ -291,18 +289,20 @@ def _problem(finding: Finding, source: Source) -> Problem:
     return Problem(file, where.line, where.column, message, finding.code, finding.severity)
 
 
-def _unreadable(path: Path, message: str, where: Position, code: str = UNREADABLE) -> BadProfile:
-    return BadProfile((problem_at(str(path), where, message, code),))
+def _bad_profile(
+    name: str, message: str, where: Position = _START, code: str = UNREADABLE
+) -> BadProfile:
+    return BadProfile((problem_at(name, where, message, code),))
 
 
 def _in_order(
-    problems: tuple[Problem, ...], leaf: Source, below: tuple[Source, ...]
+    problems: Iterable[Problem], leaf: Source, below: tuple[Source, ...]
 ) -> tuple[Problem, ...]:
     """The file named first, then what it stands on; each from top to bottom."""
     files = {layer.name: number for number, layer in enumerate((leaf, *below))}
-    last = len(files)
-    return tuple(
-        sorted(
-            problems, key=lambda one: (files.get(one.file, last), one.file, one.line, one.column)
-        )
-    )
+
+    def place(problem: Problem) -> tuple[int, str, int, int]:
+        number = files.get(problem.file, len(files))
+        return number, problem.file, problem.line, problem.column
+
+    return tuple(sorted(problems, key=place))

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from tuner.errors import BadProfile, BadUsage, KeyPath
-from tuner.lint.candidate import in_base
+from tuner.lint.candidate import edited_text
 from tuner.lint.lint import Finding, lint
 from tuner.lint.load import LoadedProfile, draft_of
-from tuner.profile.edit import changed, edit_leaf
+from tuner.profile.edit import changed
 from tuner.profile.model import Profile
 from tuner.profile.names import full_name
 from tuner.profile.paths import get, resolve_path
-from tuner.profile.source import read
 from tuner.profile.values import spelled
 from tuner.schema.path import Path
 from tuner.space.knob import Level, level_text
@@ -54,23 +53,25 @@ def repairs(profile: Profile) -> tuple[Repair, ...]:
     so is that of a loss that the profile accepts.
     """
     reported = lint(profile)
-    before = {(one.code, one.path) for one in reported}
+    before = {(finding.code, finding.path) for finding in reported}
     data = profile.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    curable = [
+        finding
+        for finding in reported
+        if finding.cure is not None and finding.code not in profile.lint.accept
+    ]
     return tuple(
         Repair(
-            ((_path_of(profile, one.path), one.cure.value),),
-            one.cure.loss,
-            one.code,
-            one.cure.stops,
+            ((_path_of(profile, finding.path), cure.value),), cure.loss, finding.code, cure.stops
         )
-        for one in _sound(profile, data, _curable(profile, reported), before)
-        if one.cure is not None
+        for finding in _sound(profile, data, curable, before)
+        if (cure := finding.cure)
     )
 
 
-def every_change(several: Iterable[Repair]) -> tuple[tuple[str, Level], ...]:
+def every_change(repairs: Iterable[Repair]) -> tuple[tuple[str, Level], ...]:
     """All changes of several repairs, sorted by path."""
-    return tuple(sorted({path: level for one in several for path, level in one.changes}.items()))
+    return tuple(sorted(dict(change for repair in repairs for change in repair.changes).items()))
 
 
 @dataclass(frozen=True)
@@ -95,20 +96,14 @@ def mended(path: pathlib.Path) -> tuple[str, tuple[Mend, ...]]:
     text cannot be edited in place, BadUsage."""
     draft = draft_of(path)
     mends = tuple(
-        Mend(setting, get(draft.source.data, setting), level, repair.why, repair.code)
+        Mend(path, get(draft.data, path), level, repair.why, repair.code)
         for repair in repairs(draft.profile)
-        for setting, level in repair.changes
+        for path, level in repair.changes
     )
     try:
-        edits = {one.path: one.after for one in mends}
-        base = draft.profile.base
-        if base is None:
-            text = edit_leaf(draft.leaf, draft.below, edits)
-        else:
-            text = in_base(draft.leaf, draft.below, base.kept, edits)
+        return edited_text(draft, {mend.path: mend.after for mend in mends}), mends
     except BadUsage as reason:
         raise BadUsage(f"nothing was repaired: {reason}") from None
-    return text, mends
 
 
 def mended_files(loaded: LoadedProfile) -> tuple[dict[str, str], tuple[Mend, ...]]:
@@ -119,49 +114,49 @@ def mended_files(loaded: LoadedProfile) -> tuple[dict[str, str], tuple[Mend, ...
     if base is None:
         return {}, ()
     kept, changed, mends = base.kept, base.kept.written, list[Mend]()
-    leaf = read(loaded.text, str(loaded.path))
-    for repair in repairs(loaded.profile):
-        for setting, level in repair.changes:
-            place = kept.view.place(resolve_path(kept.view.data, setting))
-            if place is None:
-                continue
-            asked = {**edits, setting: level}
-            try:
-                tried = loaded.with_text(in_base(leaf, loaded.below, kept, asked)).profile.base
-            except (BadProfile, BadUsage):
-                continue
-            if tried is not None:
-                edits, changed = asked, tried.kept.changed
-                before = kept.written.parameter(*place)
-                written = None if before is None else before.text
-                key = kept.written.key_of(*place)
-                mends.append(Mend(key, written, level, repair.why, repair.code))
+    wanted = (
+        (path, level, repair)
+        for repair in repairs(loaded.profile)
+        for path, level in repair.changes
+    )
+    for path, level, repair in wanted:
+        place = kept.view.place(resolve_path(kept.view.data, path))
+        if place is None:
+            continue
+        asked = {**edits, path: level}
+        try:
+            tried = loaded.with_text(edited_text(loaded, asked)).profile.base
+        except (BadProfile, BadUsage):
+            continue
+        if tried is not None:
+            edits, changed = asked, tried.kept.changed
+            before = kept.written.parameter(*place)
+            text = None if before is None else before.text
+            key = kept.written.key_of(*place)
+            mends.append(Mend(key, text, level, repair.why, repair.code))
     files = {
-        path: file.text
-        for path, file in changed.files.items()
-        if file.text != kept.written.files[path].text
+        name: file.text
+        for name, file in changed.files.items()
+        if file.text != kept.written.files[name].text
     }
     return files, tuple(mends)
 
 
-def _curable(profile: Profile, findings: Iterable[Finding]) -> list[Finding]:
-    """Those that have a cure, and that the profile does not accept as they are."""
-    return [one for one in findings if one.cure and one.code not in profile.lint.accept]
-
-
 def _sound(
     profile: Profile, data: object, findings: Sequence[Finding], before: set[tuple[str, KeyPath]]
-) -> list[Finding]:
+) -> Sequence[Finding]:
     """The findings whose cures bring nothing new.  All are tried at once, and halves of them only
     where that fails: one by one takes time that grows with the square of a configuration."""
-    cured = data
-    for one in findings:
-        cured = cured if one.cure is None else changed(cured, one.path, one.cure.value)
-    if _is_sound(profile, cured, before):
-        return list(findings)
+    repaired = data
+    for finding in findings:
+        if finding.cure is not None:
+            repaired = changed(repaired, finding.path, finding.cure.value)
+    if _is_sound(profile, repaired, before):
+        return findings
     if len(findings) < 2:
-        return []
-    first, second = findings[: len(findings) // 2], findings[len(findings) // 2 :]
+        return ()
+    half = len(findings) // 2
+    first, second = findings[:half], findings[half:]
     return [*_sound(profile, data, first, before), *_sound(profile, data, second, before)]
 
 
@@ -172,7 +167,7 @@ def _is_sound(profile: Profile, data: object, before: set[tuple[str, KeyPath]]) 
     except ValidationError:
         return False
     repaired.on_base_of(profile)
-    return {(one.code, one.path) for one in lint(repaired)} <= before
+    return {(finding.code, finding.path) for finding in lint(repaired)} <= before
 
 
 def _path_of(profile: Profile, path: KeyPath) -> Path:

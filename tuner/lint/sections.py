@@ -129,6 +129,11 @@ class CheckedBase:
     kept: KeptBase
     release: Release
 
+    def remark(self, address: str, parameter: str, message: str) -> Remark:
+        """A breach at the place where a parameter is written, else at its object."""
+        written = self.kept.written.objects[address]
+        return Remark((written.get(parameter) or written).origin, f"{address}: {message}")
+
     def template(self, name: str | None) -> ScriptObject | None:
         """The template of that name."""
         return None if name is None else self.kept.changed.template(name)
@@ -158,18 +163,15 @@ def for_each_object(
     [Callable[[ScriptObject, CheckedBase], Iterable[str]]],
     Callable[[CheckedBase], Iterator[Remark]],
 ]:
-    """Makes a check of one object a check of all in a base.  Its messages are about a parameter,
-    and stand where that is written, else at the object."""
+    """Makes a check of one object a check of all in a base; its messages are about a parameter."""
 
     def of_object(
         check: Callable[[ScriptObject, CheckedBase], Iterable[str]],
     ) -> Callable[[CheckedBase], Iterator[Remark]]:
         def of_base(base: CheckedBase) -> Iterator[Remark]:
             for address, script in objects(base):
-                written = base.kept.written.objects[address]
-                origin = (written.get(parameter) or written).origin
                 for message in check(script, base):
-                    yield Remark(origin, f"{address}: {message}")
+                    yield base.remark(address, parameter, message)
 
         return of_base
 

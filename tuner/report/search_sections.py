@@ -40,7 +40,7 @@ def _changes(result: StudyResult) -> Iterator[Block]:
         yield Table("What to change", _HEADER, tuple(_row(one, result) for one in groups))
         yield Paragraph(how_effects_are_known(result))
         yield from bullets(_together(result))
-        if kept := with_main_queue(result.written, dict(result.verdict.changes)):
+        if kept := with_main_queue(result.written.profile, dict(result.verdict.changes)):
             yield Paragraph(kept)
     elif not result.repaired and result.verdict.claim is not Claim.UNFINISHED:
         yield Paragraph("Nothing: `best.yaml` is the profile as written.")

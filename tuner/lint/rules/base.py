@@ -43,15 +43,18 @@ def refused_type(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
 
 
 @loss("RT409")
-@for_each_object(engine_actions, "bulkmode")
-def single_requests(action: ScriptObject, _: CheckedBase) -> Iterator[str]:
+def single_requests(base: CheckedBase) -> Iterator[Remark]:
     """A request for each event."""
-    mode = action.get("bulkmode")
-    if mode is None or (mode.text or "on").lower() in OFF:
-        yield (
-            "without bulkmode every event is a request of its own, a few hundred a second, and "
-            'nothing that is searched makes up for it: write bulkmode="on", here or among changes'
-        )
+    for address, action in engine_actions(base):
+        mode = action.get("bulkmode")
+        if mode is None or (mode.text or "on").lower() in OFF:
+            yield base.remark(
+                address,
+                "bulkmode",
+                "without bulkmode every event is a request of its own, a few hundred a second, and "
+                'nothing that is searched makes up for it: write bulkmode="on", or changes: '
+                f'{{{address}.bulkmode: "on"}}',
+            )
 
 
 @all_lost("RT410")
