@@ -10,9 +10,9 @@ import pytest
 from tests.lab.test_bind import SITE as BOUND_SITE
 from tests.profile.test_base import CONF, TEMPLATE, loaded, with_template
 from tuner.errors import Refused
+from tuner.lab.bind import bind_inputs
 from tuner.lab.copy import LabCopy, Purpose, copied
 from tuner.lab.site import Site
-from tuner.profile.bind_inputs import bind_inputs
 from tuner.script.printing import printed
 
 SITE = replace(BOUND_SITE, index_prefix="rsyslog-tune-x-", folder="/scratch",

@@ -9,10 +9,10 @@ import pytest
 from tests.lab.test_copy import ES, fitted
 from tests.profile.test_base import loaded
 from tuner.flood.workload import flood_spec, transports_for
+from tuner.lab.bind import bind_inputs
 from tuner.lab.copy import LEFT_OUT
 from tuner.lab.entrances import furnish
 from tuner.modules.input import LOOPBACK
-from tuner.profile.bind_inputs import bind_inputs, flooded
 from tuner.script.printing import printed
 
 MORE = ES.replace('"es"', '"more"')
@@ -85,7 +85,7 @@ def test_of_several_inputs_that_is_flooded_which_leads_to_most_engine_actions(
         f'ruleset(name="rest" queue.type="LinkedList") {{\n  {MORE})\n}}\n'
     )
     profile = loaded(tmp_path, conf=conf).profile
-    assert flooded(profile) == (profile.inputs[2],)
+    assert profile.flooded == (profile.inputs[2],)
     assert 'ruleset="all"' in input_of(tmp_path, conf)
 
 
@@ -93,14 +93,14 @@ def test_lines_of_files_that_are_taken_apart_come_by_an_input_of_the_lab(tmp_pat
     source = 'input(type="imfile" file="/var/log/x" tag="x")'
     conf = f'{source}\naction(type="mmnormalize")\n*.* {ES})\n'
     profile = loaded(tmp_path, conf=conf).profile
-    assert [one.type for one in flooded(profile)] == ["imtcp"]
+    assert [one.type for one in profile.flooded] == ["imtcp"]
     assert 'type="imtcp"' in input_of(tmp_path, conf)
 
 
 def test_of_equals_that_is_flooded_which_loses_nothing(tmp_path: Path) -> None:
     conf = f'input(type="imudp" port="1")\ninput(type="imtcp" port="2")\n*.* {ES})\n'
     profile = loaded(tmp_path, conf=conf).profile
-    assert [one.type for one in flooded(profile)] == ["imtcp"]
+    assert [one.type for one in profile.flooded] == ["imtcp"]
 
 
 SEVERAL = (
@@ -116,7 +116,7 @@ def test_as_many_inputs_are_flooded_as_lead_to_all_engine_actions(tmp_path: Path
     conf = SEVERAL + 'ruleset(name="both") { action(type="omfile" file="/var/log/x") }\n'
     profile = loaded(tmp_path, conf=conf).profile
     assert profile.flooded_numbers == (1, 2)
-    assert [one.type for one in flooded(profile)] == ["imtcp", "imrelp"]
+    assert [one.type for one in profile.flooded] == ["imtcp", "imrelp"]
     text = printed(fitted(tmp_path, conf).block)
     assert [one for one in range(20_000, 20_004) if str(one) in text] == [20_001, 20_002]
 

@@ -25,7 +25,7 @@ from tuner.lint.load import LoadedProfile
 from tuner.profile.edit import is_outside, moved, snippet_paths
 from tuner.profile.edit.splice import flow
 from tuner.profile.layers import CHANGES
-from tuner.profile.names import full_name
+from tuner.profile.paths import full_name
 from tuner.profile.source import at, read
 from tuner.reading import resolved
 from tuner.rule import Rank

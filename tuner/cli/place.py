@@ -32,11 +32,9 @@ from tuner.measure.learning import learnt
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.place import LabTrials
 from tuner.measure.trial import Tell
-from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
 from tuner.render.artefacts import render
-from tuner.render.fingerprint import fingerprint
-from tuner.render.templates import Templates
+from tuner.render.templates import Templates, fingerprint
 from tuner.search.budget import NODE_PACE, SINK_PACE, Pace
 from tuner.search.farm import Farm, FarmOfOne, MeasuringPlace, Telling
 from tuner.search.study import Axis, Fingerprint, LabFacts
@@ -146,7 +144,7 @@ def open_lab(wanted: Wanted, profile: Profile, parent: Path, tell: Tell) -> Iter
     with measuring("rsyslog-tune"):
         for left in remove_abandoned():
             tell(f"removed {left}, left by a killed run")
-        sockets = any(one.transport == "unix" for one in flooded(profile))
+        sockets = any(one.transport == "unix" for one in profile.flooded)
         with (
             scratch(parent, holds_sockets=sockets) as folder,
             _lab(wanted, profile, folder, tell) as lab,

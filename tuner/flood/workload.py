@@ -10,8 +10,7 @@ from tuner.flood.heads import STYLES
 from tuner.flood.replayed import replayed_file
 from tuner.flood.spec import RUN_S, FloodSpec
 from tuner.flood.transport import Credentials, Transport
-from tuner.modules.input import LOOPBACK, Format, Input, Listener
-from tuner.profile.bind_inputs import flooded
+from tuner.modules.input import LOOPBACK, Input, Listener
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
 
@@ -31,7 +30,7 @@ def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSp
         seed=load.seed,
         run_id=run_id,
         count=count,
-        format=format_for(bound),
+        format=bound.flooded_format,
         framing=load.framing if load.framing in fitting else fitting[0],
         distribution=sizes.distribution,
         min_bytes=sizes.min,
@@ -46,7 +45,7 @@ def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSp
 
 def transports_for(bound: Profile) -> tuple[Transport, ...]:
     """How to reach each input of a bound profile that is flooded."""
-    return tuple(_transport(bound, source) for source in flooded(bound))
+    return tuple(_transport(bound, source) for source in bound.flooded)
 
 
 def _transport(bound: Profile, source: Input) -> Transport:
@@ -77,11 +76,6 @@ def _tells_senders_apart(bound: Profile) -> bool:
     return base is not None and any(_WITHOUT_OWN.search(text) for _, text in base.kept.written.text)
 
 
-def format_for(bound: Profile) -> Format:
-    """How messages are written so that inputs find the text of each where they look."""
-    return flooded(bound)[0].format_for(bound.workload.format)
-
-
 def _credentials(source: Input) -> Credentials | None:
     certificates = source.certificates
     if certificates is None:
@@ -107,5 +101,5 @@ def remarks_on(profile: Profile) -> Iterator[str]:
     if base is not None:
         actions = base.kept.changed.of_kind("action")
         repairs = any(one.type == "mmutf8fix" for _, one in actions)
-    style, longest_bytes = STYLES[format_for(profile)], profile.longest_message_bytes
+    style, longest_bytes = STYLES[profile.flooded_format], profile.longest_message_bytes
     yield from replayed_file(load.replay).remarks(style, longest_bytes, repairs_utf8=repairs)

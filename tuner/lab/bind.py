@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 
 from pydantic import BaseModel
 
-from tuner.engines.given_template import GivenTemplate
+from tuner.engines.given_template import GivenTemplate, given_template
 from tuner.errors import Refused
 from tuner.lab.copy import LEFT_OUT, LabCopy, Purpose, copied
 from tuner.lab.site import Site
-from tuner.modules.input import Input
+from tuner.modules.input import LOOPBACK, Input, Listener
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
-from tuner.profile.base import KeptBase
-from tuner.profile.bind_inputs import bind_inputs, is_headless
-from tuner.profile.model import Profile
+from tuner.profile.base import KeptBase, as_kept
+from tuner.profile.model import Profile, Snippets
 from tuner.profile.placement import ports_of
 from tuner.profile.sample import SampleFile
-from tuner.profile.stream import Snippets
 from tuner.profile.workload import Workload
+from tuner.render.artefacts import RSYSLOG, rsyslog_conf
+from tuner.render.engine_files import INDEX_TEMPLATE, index_patterns, index_template
 from tuner.render.templates import Templates
-from tuner.render.text import as_text, given_templates
 from tuner.schema.parameter import too_new
 from tuner.script.wanted import wanted_by
 
@@ -128,7 +128,7 @@ class Bound:
 
     def copy_for(self, site: Site, *, numbers: bool = True) -> LabCopy:
         """What rsyslogd runs at another site, or without numbers."""
-        purpose = Purpose(numbers, is_headless(self.profile))
+        purpose = Purpose(numbers, self.profile.flooded_format == "bare")
         return copied(self.text, self.inputs, site, purpose)
 
 
@@ -177,6 +177,64 @@ def bind(
         site=site,
         replaced=tuple(substitutions(_plain(profile), used)),
     )
+
+
+def bind_inputs(
+    profile: Profile, ports: tuple[int, ...], spool: str, address: str
+) -> tuple[Input | None, ...]:
+    """The inputs that are flooded, at `address`, and, but of a base, those others of the stream
+    that take plain TCP, on loopback or in the folder `spool`, each on its port of `ports`, which
+    has one for each input.
+
+    The others are left out, None here: what they bring would be measured as if it had been flooded.
+    Raises Refused where other machines are to flood an input that takes nothing from them.
+    """
+    flooded, numbers = profile.flooded, profile.flooded_numbers
+    for number, source in zip(numbers, flooded, strict=True):
+        if address != LOOPBACK and not isinstance(source, Listener):
+            raise Refused(
+                f"inputs[{number}] takes no events from other machines: measure it on one"
+            )
+
+    def is_bound(number: int, source: Input) -> bool:
+        is_beside = profile.base is None and source.transport == "tcp"
+        return number in numbers or (is_beside and source.stream == flooded[0].stream)
+
+    def bound(number: int, source: Input, port: int) -> Input:
+        done = source.in_lab(port, spool)
+        is_reached = number in numbers and address != LOOPBACK
+        return done.model_copy(update={"address": address}) if is_reached else done
+
+    return tuple(
+        bound(number, source, port) if is_bound(number, source) else None
+        for number, (source, port) in enumerate(zip(profile.inputs, ports, strict=True))
+    )
+
+
+def as_text(profile: Profile, templates: Templates | None = None) -> KeptBase:
+    """The configuration of a profile as text that was read: its base, else what is rendered."""
+    if profile.base is not None:
+        return profile.base.kept
+    return as_kept(RSYSLOG, rsyslog_conf(profile, templates=templates))
+
+
+def given_templates(
+    profile: Profile, templates: Templates | None = None
+) -> tuple[GivenTemplate, ...]:
+    """The index templates of the indices of a profile: that of its base, if it names one, else
+    those that are rendered."""
+    if profile.base is not None:
+        return () if profile.base.kept.template is None else (profile.base.kept.template,)
+    return tuple(_given_template(profile, output, templates) for output in profile.indexed)
+
+
+def _given_template(
+    profile: Profile, output: OmelasticsearchOutput, templates: Templates | None
+) -> GivenTemplate:
+    """For the one index that an output writes to, or for all that its name varies to."""
+    text = json.dumps(index_template(profile, output, templates))
+    names = dict.fromkeys((output.index.target, *index_patterns(output.index)))
+    return replace(given_template(INDEX_TEMPLATE, text), patterns=tuple(names))
 
 
 def wanted(load: Workload, text: KeptBase) -> Workload:

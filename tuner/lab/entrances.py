@@ -15,7 +15,6 @@ from tuner.lab.ports import is_bound, is_listening, require_free
 from tuner.lab.scratch import LONGEST_SOCKET
 from tuner.modules.input import TRANSPORTS, Input
 from tuner.modules.tls import COLLECTOR_NAME, SENDER_NAME, Certificates
-from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
 
@@ -122,7 +121,7 @@ class ReadFile:
 
 def entrances(bound: Profile) -> tuple[EventSource, ...]:
     """Where the flood of a bound profile enters."""
-    return tuple(one for source in flooded(bound) for one in _entrances(bound, source))
+    return tuple(one for source in bound.flooded for one in _entrances(bound, source))
 
 
 def _entrances(bound: Profile, source: Input) -> tuple[EventSource, ...]:
@@ -141,7 +140,7 @@ def _entrances(bound: Profile, source: Input) -> tuple[EventSource, ...]:
 def furnish(bound: Profile) -> None:
     """Make what the flooded inputs need on disk, before rsyslogd starts: certificates, and empty
     files to be read."""
-    sources = flooded(bound)
+    sources = bound.flooded
     for files in {one.certificates for one in sources if one.certificates is not None}:
         make_certificates(files)
     for source in sources:

@@ -13,7 +13,6 @@ from tuner.errors import BadProfile, BadUsage, KeyPath, Problem, Refused
 from tuner.lint.candidate import candidate
 from tuner.lint.lint import errors_of
 from tuner.lint.load import LoadedProfile, load_profile, text_of
-from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
 from tuner.profile.source import Source, problem_at, read
 from tuner.profile.wording import problems_of
@@ -122,7 +121,7 @@ def _variants(
 
 def _require_measurable(profile: Profile) -> None:
     """Raise BadUsage if a lab has nothing to flood or to count, or the workload does not fit."""
-    flooded(profile)
+    _ = profile.flooded
     if not profile.indexed:
         raise BadUsage("none of the outputs goes into the engine, where events are counted")
     errors = errors_of(profile)

@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tuner.modules.output import Around
-from tuner.profile.around import around_output, around_queue
 from tuner.profile.model import Profile
-from tuner.profile.placement import PlacedQueue, action_queue
+from tuner.profile.placement import PlacedQueue, action_queue, around_output, around_queue
 from tuner.rule import Cure
 
 _MOST_NAMED = 3

@@ -5,33 +5,97 @@ documentation; aliases spell them as rsyslog and Elasticsearch do.
 """
 
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, model_validator
 
 from tuner.engines.node import Node as Node
 from tuner.engines.release import Release
 from tuner.engines.versions import DEFAULT
 from tuner.errors import Refused
+from tuner.modules.filter import Filter
 from tuner.modules.global_object import Global as Global
 from tuner.modules.impstats import Impstats
-from tuner.modules.input import Parsers
+from tuner.modules.input import Format, Parsers
 from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
 from tuner.modules.ratelimit import RateLimitName, RateLimitPolicy
 from tuner.modules.registry import AnyInput, AnyOutput, AnyStep, Parse
 from tuner.modules.secrets import SecretRef
-from tuner.profile.stream import Lanes, LookupTable, Snippets, Stream
+from tuner.modules.text_source import PropertyName
 from tuner.profile.workload import LONGEST_MESSAGE_BYTES, LONGEST_SENT_BYTES
 from tuner.profile.workload import Workload as Workload
-from tuner.schema.scalars import Name, ProfilePath, Switch
+from tuner.schema.scalars import AbsolutePath, ModuleName, Name, ProfilePath, Switch
 from tuner.schema.section import Section
 from tuner.schema.units import size_bytes
 
 # A configuration is read for a profile that has one alone: its grammar takes 50 ms to import.
 if TYPE_CHECKING:
     from tuner.profile.base import KeptBase
+
+
+class Spread(Enum):
+    """How events find their lane.
+
+    With `ports` each lane listens on a port of its own, and senders choose.  With `hash` what has
+    the same value of a property stays in one lane, and so in order; `random` spreads evenly.
+    """
+
+    PORTS = "ports"
+    HASH = "hash"
+    RANDOM = "random"
+
+
+class Lanes(Section):
+    """`count` rulesets, each with a queue of its own between the inputs and the outputs.
+
+    With `ports`, an input that listens on port P does so on P to P + count - 1 and hands events
+    straight to the lanes; otherwise the main queue's workers hand them out.
+    """
+
+    count: Annotated[int, Field(ge=1, le=64, strict=True)]
+    spread: Spread = Spread.PORTS
+    property: PropertyName | None = None
+    queue: Queue = Queue.model_construct()
+
+    @model_validator(mode="after")
+    def _hashes_a_property(self) -> Self:
+        if (self.spread is Spread.HASH) != (self.property is not None):
+            raise ValueError("spread: hash and property belong together: events are spread by it")
+        return self
+
+
+class LookupTable(Section):
+    """A table in rsyslog's own JSON format, which a HUP reads again."""
+
+    file: AbsolutePath
+
+
+class Snippets(Section):
+    """Files of RainerScript of the user's own, by their paths beside the profile: at the start of
+    the configuration, before the outputs of what belongs to no stream, and at the end; `modules`
+    are those that they need."""
+
+    start: tuple[ProfilePath, ...] = ()
+    outputs: tuple[ProfilePath, ...] = ()
+    end: tuple[ProfilePath, ...] = ()
+    modules: tuple[ModuleName, ...] = ()
+
+
+class Stream(Section):
+    """One ruleset: the inputs and outputs that name the stream belong to it, those that name none
+    to the profile's own.
+
+    With a `queue` the inputs hand their events straight to it, past the main queue.
+    """
+
+    parser: Parsers | None = None
+    parse: Parse | None = None
+    steps: tuple[AnyStep, ...] = ()
+    filter: Filter | None = None
+    queue: Queue | None = None
+    snippets: tuple[ProfilePath, ...] = ()
 
 
 class Tier(Enum):
@@ -241,6 +305,30 @@ class Profile(Section):
         mine = [n for n, one in enumerate(self.inputs) if one.stream == stream]
         able = [number for number in mine if self.inputs[number].unmeasured is None]
         return (next(iter(able or mine), 0),)
+
+    @property
+    def flooded(self) -> tuple[AnyInput, ...]:
+        """The inputs that measurements flood: the first of the measured stream; of a base, which
+        may call rulesets with queues of their own, as many as its engine actions need.  Raises
+        Refused when they cannot."""
+        numbers = self.flooded_numbers
+        source = self.inputs[numbers[0]]
+        if self.base is None and source.stream != self.measured_stream:
+            raise Refused(
+                f"{self.measured.name}, the first output into the engine, takes the events of "
+                f"stream {self.measured_stream}, which has no input: put the output to be measured "
+                "before it"
+            )
+        if source.unmeasured is not None:
+            raise Refused(
+                f"inputs[{numbers[0]}].{source.unmeasured}: let an imptcp stand beside it"
+            )
+        return tuple(self.inputs[number] for number in numbers)
+
+    @property
+    def flooded_format(self) -> Format:
+        """How messages are written so that those inputs find the text of each where they look."""
+        return self.flooded[0].format_for(self.workload.format)
 
     def stream(self, name: str | None) -> Stream:
         """A stream by its name; for None what the profile says itself.  One that is not there is

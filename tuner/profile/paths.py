@@ -1,4 +1,4 @@
-"""Paths into a profile, such as `outputs[logs].queue.workerThreads`.
+"""Paths into a profile, such as `outputs[logs].queue.workerThreads`, and the names of settings.
 
 A list item is named by its `name` or by its number, from 0.  Keys may hold dots
 (`translog.flush_threshold_size`): the longest key that the profile knows is taken.
@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 
 from tuner.errors import BadUsage, KeyPath
+from tuner.modules.omelasticsearch import FILTER_PATH
+from tuner.profile.model import Profile
 from tuner.profile.schema import keys_of, models_at
 from tuner.profile.source import at
-from tuner.schema.path import Path
+from tuner.schema.path import Path, short_names
 
 
 def resolve_path(data: object, path: str) -> KeyPath:
@@ -61,3 +63,26 @@ def _index(data: object, here: KeyPath, item: str, path: str) -> int | str:
     if item.isascii() and item.isdigit() and int(item) < len(items):
         return int(item)
     raise BadUsage(f"{path}: the profile has no [{item}] there")
+
+
+def full_name(profile: Profile, path: str) -> str:
+    """The name of a setting: of a base that of its parameter, such as
+    `action[es].queue.workerThreads`, else its path."""
+    if profile.base is None or not profile.base.is_read:
+        return path
+    kept = profile.base.kept
+    steps = resolve_path(kept.view.data, path)
+    place = kept.view.place(steps)
+    if place is None:
+        return path
+    address, parameter = place
+    # It stands in the value of `timeout`, which is another setting.
+    is_part = steps[-1] == FILTER_PATH
+    return kept.written.key_of(address, FILTER_PATH if is_part else parameter)
+
+
+def names_in(profile: Profile, paths: Sequence[str]) -> dict[str, str]:
+    """The shortest end of each name that no other setting has, by path."""
+    names = {path: full_name(profile, path) for path in paths}
+    short = short_names(list(names.values()))
+    return {path: short[name] for path, name in names.items()}

@@ -27,10 +27,9 @@ from tuner.render.engine_files import (
     policy,
     rendered_templates,
 )
-from tuner.render.fingerprint import fingerprint
 from tuner.render.form import WHOLE, Form
 from tuner.render.script import script
-from tuner.render.templates import Templates, shipped_templates
+from tuner.render.templates import Templates, fingerprint, shipped_templates
 from tuner.script.hiding import hidden
 from tuner.script.quoting import fold
 

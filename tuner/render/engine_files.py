@@ -13,8 +13,7 @@ from tuner.modules.field import DocumentField
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import Profile
-from tuner.render.fingerprint import fingerprint
-from tuner.render.templates import Templates, shipped_templates
+from tuner.render.templates import Templates, fingerprint, shipped_templates
 
 OURS = "rsyslog-tune"
 INDEX_TEMPLATE = "index-template.json"

@@ -12,10 +12,9 @@ from tuner.profile.model import BaseFiles, Profile
 from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import RSYSLOG, Artefact, base_files, base_places, fragment_path
 from tuner.render.engine_files import marked, place_of
-from tuner.render.fingerprint import fingerprint
 from tuner.render.form import WHOLE, Form, Format
 from tuner.render.modules import packages_of
-from tuner.render.templates import Templates, shipped_templates
+from tuner.render.templates import Templates, fingerprint, shipped_templates
 
 _SWAP = "swap"
 _CONFIG = f"/etc/{RSYSLOG}"

@@ -14,8 +14,7 @@ from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.output import Output
 from tuner.modules.registry import OUTPUTS, every_package, name_of
 from tuner.modules.secrets import SecretRef
-from tuner.profile.model import Profile
-from tuner.profile.stream import Spread
+from tuner.profile.model import Profile, Spread
 from tuner.render.form import Form
 from tuner.schema.parameter import elsewhere, of_module
 from tuner.schema.section import RsyslogSection

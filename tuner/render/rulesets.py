@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tuner.modules.input import Parsers
-from tuner.profile.model import Profile
+from tuner.profile.model import Profile, Spread
 from tuner.profile.placement import PlacedQueue
-from tuner.profile.stream import Spread
 from tuner.script.counted import MAIN, queue_of_action
 
 

@@ -17,7 +17,7 @@ from tuner.modules.queue import Queue
 from tuner.modules.registry import AnyOutput, Parse
 from tuner.modules.text_source import TextSource
 from tuner.profile.documents import fields_of
-from tuner.profile.model import Global, Profile
+from tuner.profile.model import Global, LookupTable, Profile, Spread
 from tuner.profile.placement import (
     file_names,
     lane_queue,
@@ -26,7 +26,6 @@ from tuner.profile.placement import (
     ports_of,
     stream_queue,
 )
-from tuner.profile.stream import LookupTable, Spread
 from tuner.render.actions import ActionGroup, deliveries
 from tuner.render.document import (
     Piece,

@@ -11,7 +11,7 @@ from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.registry import AnyStep
 from tuner.modules.step import ParseStep, SetStep, UnsetStep
 from tuner.modules.text_source import EVERYTHING, TextSource
-from tuner.profile.stream import Stream
+from tuner.profile.model import Stream
 from tuner.render.document import EVERYTHING_FOUND, Piece, Steps, TextStep, texts_in_whole
 from tuner.render.field_text import json_name, variable_name
 from tuner.render.modules import Parameters, own_parameters

@@ -6,6 +6,7 @@ with the filters of this module alone: any other could write a text that nobody 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterator, MutableMapping
@@ -272,3 +273,12 @@ def _last_place(step: TracebackType | None) -> str | None:
             place = f"{file}:{step.tb_lineno}"
         step = step.tb_next
     return place
+
+
+_DIGITS = 16
+
+
+def fingerprint(sections: object) -> str:
+    """The first 64 bits of the SHA-256 of plain data, in hexadecimal."""
+    canonical = json.dumps(sections, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()[:_DIGITS]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tuner.lab.copy import LEFT_OUT, Replaced
 from tuner.profile.base import KeptBase
 from tuner.profile.model import Profile
-from tuner.profile.names import full_name
+from tuner.profile.paths import full_name
 from tuner.space.knobs import knobs
 
 _MOST_LINES = 15

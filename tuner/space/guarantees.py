@@ -19,9 +19,8 @@ from tuner.engines.index_settings import INDEX_SETTINGS
 from tuner.engines.settings import unknown_to
 from tuner.errors import BadUsage
 from tuner.modules.queue import SEGMENTED_SINCE, QueueType
-from tuner.profile.around import in_flight
 from tuner.profile.model import Keep, Profile, Tier
-from tuner.profile.placement import measured_path
+from tuner.profile.placement import in_flight, measured_path
 from tuner.schema.path import Path
 from tuner.space.knob import Knob, Level, amount_of, level_text
 from tuner.space.queues import IN_FLIGHT, has_files, leads, path_of

@@ -15,10 +15,10 @@ from tuner.modules.queue import (
     in_memory,
     resolve,
 )
-from tuner.profile.around import around_output
 from tuner.profile.model import Keep, Profile
 from tuner.profile.placement import (
     PlacedQueue,
+    around_output,
     entry_queue,
     measured_path,
     measured_queue,

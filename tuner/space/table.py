@@ -28,8 +28,7 @@ from tuner.modules.imudp import ImudpInput
 from tuner.modules.input import Input
 from tuner.modules.queue import DISK_TYPES, SEGMENTED_SINCE, QueueType
 from tuner.profile.documents import fields_of
-from tuner.profile.model import Keep, Profile
-from tuner.profile.stream import Spread
+from tuner.profile.model import Keep, Profile, Spread
 from tuner.schema.units import seconds, size_bytes
 from tuner.space.knob import Bottleneck, Level, Part, Row, Way
 

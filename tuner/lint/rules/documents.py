@@ -18,8 +18,7 @@ from tuner.modules.registry import Parse
 from tuner.modules.step import SetStep
 from tuner.modules.text_source import EVERYTHING, TIMES, TextSource
 from tuner.profile.documents import fields_of
-from tuner.profile.model import Profile
-from tuner.profile.stream import Stream
+from tuner.profile.model import Profile, Stream
 from tuner.rule import Complaint, error, warning
 
 # The first release in which position.to may be negative.

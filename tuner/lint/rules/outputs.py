@@ -14,9 +14,9 @@ from tuner.modules.imfile import ImfileInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import DYNA_FILES, OmfileOutput, file_pattern
 from tuner.modules.output import Around, Output
-from tuner.profile.around import around_output, in_flight
 from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import Profile
+from tuner.profile.placement import around_output, in_flight
 from tuner.rule import Complaint, Cure, advice, error, loss, warning
 from tuner.schema.units import size_bytes
 

@@ -14,9 +14,8 @@ from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.output import Output
 from tuner.modules.registry import AnyStep
 from tuner.modules.step import ParseStep, SetStep
-from tuner.profile.model import Profile
+from tuner.profile.model import Profile, Spread, Stream
 from tuner.profile.placement import PlacedQueue, lane_queue, ports_of
-from tuner.profile.stream import Spread, Stream
 from tuner.rule import Complaint, advice, error
 
 _LAST_PORT = 65535

@@ -9,8 +9,8 @@ from tuner.lint.sections import Placed, engine_outputs, for_each, outputs_of, wh
 from tuner.lint.waiting import waiting_output
 from tuner.modules.omelasticsearch import ASKS_AT_START, OmelasticsearchOutput
 from tuner.modules.omhttp import OmhttpOutput
-from tuner.profile.around import around_output
 from tuner.profile.model import Profile
+from tuner.profile.placement import around_output
 from tuner.rule import Complaint, Cure, error, loss, warning
 from tuner.schema.parameter import since
 from tuner.schema.scalars import is_loopback
