@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.cases.entry import Entry
 from tuner.cases.run import Surface, surface
 from tuner.cases.script import CaseScript
+from tuner.lab.entrances import ReadFile, TcpPort, UnixSocket
 from tuner.script.legacy import modernised
 from tuner.script.parser import parse
 
@@ -113,11 +113,13 @@ def test_documents_and_files_are_named_for_case_and_output() -> None:
 
 def test_messages_enter_where_the_input_is_in_the_lab() -> None:
     script, text = fitted(TEXT)
-    assert script.entries["imuxsock"] == Entry("unix", path="/lab/socket0")
+    assert script.entrances["imuxsock"] == UnixSocket("/lab/socket0")
     path = "/lab/read/var/log/apps/x.log"
-    assert script.entries["imfile:/var/log/apps/*.log"] == Entry("file", path=path)
+    assert script.entrances["imfile:/var/log/apps/*.log"] == ReadFile(path)
     assert f'File="{path}"' in text
-    port = script.entries["imrelp:603"].port
+    tcp = script.entrances["imrelp:603"]
+    assert isinstance(tcp, TcpPort)
+    port = tcp.port
     assert f'input(ruleset="in" type="imptcp" address="127.0.0.1" port="{port}")' in text
 
 

@@ -20,7 +20,7 @@ from tuner.lab.ports import free_port
 from tuner.script.configuration import configuration
 from tuner.script.objects import Base, base_of
 from tuner.script.printing import printed
-from tuner.validate.complaints import told_apart
+from tuner.validate.complaints import classified
 from tuner.validate.rsyslogd import check_own, require_taken
 
 INPUT = 'module(load="imtcp")\ninput(type="imtcp" port="{port}" address="127.0.0.1")\n'
@@ -207,7 +207,7 @@ def test_a_module_that_is_not_here_is_named_with_what_follows_from_it(tmp_path: 
 def test_a_complaint_is_of_the_machine_only_by_its_own_words() -> None:
     """What follows from a file that is missing names it, or stands at the same place."""
     place = "error during parsing file /etc/r.conf, on or before line {}: "
-    said = told_apart(
+    said = classified(
         [
             f"rsyslogd: {place.format(3)}file could not be accessed for `cat /gone` [v8.2302.0 x ]",
             f"rsyslogd: {place.format(3)}parameter 'template' contains whitespace",

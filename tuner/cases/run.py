@@ -6,28 +6,30 @@ from __future__ import annotations
 
 import secrets
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from tuner.cases.arrival import Came, documents, lines
-from tuner.cases.entry import enter, opened
-from tuner.cases.script import CaseScript
+from tuner.cases.script import CaseScript, Entrance
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
 from tuner.errors import JobFailed, ProgramMissing
+from tuner.flood.verbatim import send, send_local
 from tuner.host.process import own_environment, wait_until
+from tuner.lab.entrances import ReadFile, TcpPort, UdpPort, UnixSocket
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
-from tuner.modules.input import LOOPBACK, TransportKind
+from tuner.modules.input import LOOPBACK, TRANSPORTS, TransportKind
 from tuner.script.script import Block, Gap
-from tuner.validate.rsyslogd import check, packages_to_install
+from tuner.validate.complaints import packages_to_install
+from tuner.validate.rsyslogd import check
 
 _KEPT = 100_000
-_PATIENCE_S = 20.0
+_PATIENCE_S, _READ_S = 20.0, 60.0
 _QUIET_S = 0.15
 _FINISH_S = 10.0
 
@@ -51,14 +53,19 @@ class Surface:
     gaps: tuple[Gap, ...]
 
 
+_TRANSPORTS: Mapping[type, TransportKind] = {
+    TcpPort: "tcp", UdpPort: "udp", ReadFile: "file", UnixSocket: "unix",
+}  # fmt: skip
+
+
 def surface(block: Block) -> Surface:
     """What tests of a configuration can name."""
     script = CaseScript("http://127.0.0.1:9", "/lab", mark="-")
     script.text(block)
+    transports = {name: _TRANSPORTS[type(one)] for name, one in script.entrances.items()}
     # Messages come from other machines where they can.
-    entries = sorted(script.entries.items(), key=lambda named: not named[1].is_remote)
-    inputs = {name: entry.transport for name, entry in entries}
-    return Surface(inputs, tuple(script.outputs), tuple(script.gaps))
+    inputs = sorted(transports.items(), key=lambda named: TRANSPORTS[named[1]].has_path)
+    return Surface(dict(inputs), tuple(script.outputs), tuple(script.gaps))
 
 
 def run(
@@ -76,10 +83,10 @@ def run(
         script = CaseScript(sink.url, str(here), mark=f"#{secrets.token_hex(8)}#")
         text = script.text(block)
         _require_accepted(text)
-        entries = script.entries.values()
-        files = stack.enter_context(opened(entries))
+        entrances = [*script.entrances.values()]
+        files = stack.enter_context(_opened(entrances))
         environment = own_environment() | ({} if time_zone is None else {"TZ": time_zone})
-        rsyslogd = Rsyslogd(text, here, [entry.source for entry in entries], environment)
+        rsyslogd = Rsyslogd(text, here, entrances, environment)
         with closing(EngineClient(sink.url)) as client:
             try:
                 for number, sent in enumerate(messages):
@@ -98,6 +105,19 @@ def run(
         if case.isdecimal() and output in names:
             found[int(case)].append(Came(names[output], arrival.outside(script.read)))
     return tuple(map(tuple, found))
+
+
+@contextmanager
+def _opened(entrances: Iterable[Entrance]) -> Iterator[dict[str, BinaryIO]]:
+    """The files to be read by their paths, open before the folder is given away."""
+    with ExitStack() as stack:
+        files: dict[str, BinaryIO] = {}
+        for entrance in entrances:
+            if isinstance(entrance, ReadFile) and entrance.path not in files:
+                path = Path(entrance.path)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                files[entrance.path] = stack.enter_context(path.open("xb"))
+        yield files
 
 
 def _is_same(state: Callable[[], object]) -> Callable[[], bool]:
@@ -119,8 +139,8 @@ def _bytes_below(folder: Path) -> int:
 
 def _require_accepted(text: str) -> None:
     verdict = check(text)
-    missing = packages_to_install(verdict.complaints)
-    if missing or verdict.lacks_module:
+    if verdict.modules:
+        missing = packages_to_install(verdict.modules)
         raise ProgramMissing("; ".join(missing or verdict.complaints))
     if not verdict.accepted:
         raise JobFailed("rsyslogd rejects the configuration: " + "; ".join(verdict.complaints))
@@ -137,7 +157,7 @@ def _send(
     after = f"{number}-"
     messages = (*script.message(str(number)), sent.message, *script.message(after))
     try:
-        enter(script.entries[sent.input], files, messages, rsyslogd, sent.sender)
+        _enter(script.entrances[sent.input], files, messages, rsyslogd, sent.sender)
     except OSError as error:
         rsyslogd.check()
         raise JobFailed(f"{sent.input} takes no message: {error.strerror or error}") from None
@@ -152,3 +172,24 @@ def _send(
             f"{sent.input} took a message, and within {_PATIENCE_S:g} s none came to its ruleset: "
             "parameters of the input, such as a rate limit, may drop it"
         )
+
+
+def _enter(
+    entrance: Entrance,
+    files: Mapping[str, BinaryIO],
+    messages: Sequence[bytes],
+    rsyslogd: Rsyslogd,
+    sender: str,
+) -> None:
+    """Send each message once, as a line of one of the open files, which rsyslogd then has read, or
+    to a port from the address `sender` of this machine."""
+    match entrance:
+        case UnixSocket(path):
+            send_local(path, messages)
+        case ReadFile(path):
+            file = files[path]
+            file.write(b"".join(message + b"\n" for message in messages))
+            file.flush()
+            wait_until(lambda: (entrance.position(rsyslogd.pid) or 0) >= file.tell(), _READ_S)
+        case TcpPort(port) | UdpPort(port):
+            send("udp" if isinstance(entrance, UdpPort) else "tcp", port, messages, sender)

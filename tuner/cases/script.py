@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from posixpath import normpath
 
-from tuner.cases.entry import ENTERED, Entry
 from tuner.lab.confined import HOST_MODULES, TLS, TOWARDS_ENGINE, confined, without_host
+from tuner.lab.entrances import ReadFile, TcpPort, UdpPort, UnixSocket
 from tuner.lab.numbered import OWN, constant
 from tuner.lab.ports import free_port
 from tuner.modules.input import LOOPBACK
@@ -52,6 +52,9 @@ from tuner.script.script import (
     rewritten,
 )
 
+Entrance = TcpPort | UdpPort | ReadFile | UnixSocket
+"""Where messages of cases enter: what a lab can send to."""
+_ENTERED = frozenset({"imtcp", "imptcp", "imudp", "imfile", "imuxsock"})
 _CASE, _FENCE, _INDEX = "$.rsyslogtunecase", "$.rsyslogtunefence", "$.rsyslogtuneindex"
 _PATH, _LINE = "$.rsyslogtunepath", "$.rsyslogtuneline"
 _CURRENT = "$/rsyslogtunecase"
@@ -89,14 +92,14 @@ _FORWARDED = {"protocol": "udp", "port": "514"}
 class CaseScript:
     """A configuration with a sink and a folder of the lab's, in which `mark` names our messages.
 
-    `entries` are where messages enter, by the input as it is written, and `outputs` the names of
+    `entrances` are where messages enter, by the input as it is written, and `outputs` the names of
     its actions; what of both is not tested is in `gaps`.
     """
 
     sink_url: str
     folder: str
     mark: str
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entrances: dict[str, Entrance] = field(default_factory=dict)
     outputs: dict[str, str] = field(default_factory=dict)
     gaps: list[Gap] = field(default_factory=list)
     templates: list[ScriptObject] = field(default_factory=list)
@@ -141,7 +144,7 @@ class CaseScript:
 
     def stand_in(self) -> Iterator[Statement]:
         """A socket for imjournal, and where no input takes messages that a lab can send."""
-        if self.has_journal or not self.entries:
+        if self.has_journal or not self.entrances:
             if not self.has_sockets:
                 yield loading("imuxsock", HERE).with_values({"sysSock.use": False})
             path = self.socket("imjournal" if self.has_journal else "imuxsock")
@@ -234,7 +237,7 @@ class CaseScript:
             kept = (p for p in written.parameters if p.key in {"name", "ruleset"})
             written = replace(written, parameters=tuple(kept)).with_values({"type": "imptcp"})
             self.note(written, f"{label}: an imptcp stands for it")
-        is_sent_to = written.type in ENTERED and label not in self.entries
+        is_sent_to = written.type in _ENTERED and label not in self.entrances
         if not is_sent_to or any(map(written.get, _JOINS_LINES)):
             self.note(written, f"input {label}: no test sends to it")
         elif written.type == "imfile":
@@ -245,20 +248,23 @@ class CaseScript:
             yield written.without_beginning(_LIMITS).with_values({"Socket": path})
         else:
             port = free_port()
-            self.entries[label] = Entry(ENTERED[written.type], port)
+            self.entrances[label] = (UdpPort if written.type == "imudp" else TcpPort)(port)
             made = written.without_beginning(TLS).without(_OF_LISTENER)
             yield made.with_values({"address": LOOPBACK, "port": port})
 
     def file(self, label: str, path: str) -> str:
         """The lab's file in place of one that is read."""
         here = f"{self.read}{normpath('/' + _WILDCARDS.sub('x', path).lstrip('/'))}"
-        self.entries[label] = Entry("file", path=here)
+        self.entrances[label] = ReadFile(here)
         return here
 
     def socket(self, label: str) -> str:
         """A socket of the lab's in place of another."""
-        here = Entry("unix", path=f"{self.folder}/socket{len(self.entries)}")
-        return self.entries.setdefault(label, here).path
+        socket = self.entrances.get(label)
+        if not isinstance(socket, UnixSocket):
+            socket = UnixSocket(f"{self.folder}/socket{len(self.entrances)}")
+            self.entrances[label] = socket
+        return socket.path
 
     def action(self, written: ScriptObject) -> Iterator[Statement]:
         """An action in the lab, which says of which case and output its documents and lines are."""

@@ -12,6 +12,9 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from tuner.host.programs import to_install
+from tuner.modules.registry import UNPACKAGED, every_package, packaged_since
+
 PARSING = "error during parsing file"
 """What rsyslogd begins a complaint with that has a file and a line."""
 NOT_LOADED = "could not load module"
@@ -53,6 +56,7 @@ _FOLLOWS = re.compile(
     r"^resort, you may want|^to permit a startup"
 )
 _ONLY_WARNS = "warnings occurred in file '"
+_MOST_SHOWN = 3
 
 
 class Sort(Enum):
@@ -65,15 +69,48 @@ class Sort(Enum):
 
 
 @dataclass(frozen=True)
-class Complaints:
-    """rsyslogd's words by whose matter they are; `modules` are about modules that are not here, and
-    `is_without` says that for want of something here a part of the configuration is left out."""
+class Check:
+    """What rsyslogd said of a configuration, by whose matter it is.
 
-    faults: tuple[str, ...]
+    `modules` are complaints about modules that are not installed here; `is_without` says that for
+    want of something here a part of the configuration is left out, and `expected` are warnings, by
+    name, that are no reason to change anything.
+    """
+
+    faults: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     here: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     is_without: bool = False
+    expected: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it takes the configuration as it is written."""
+        return not self.faults and not self.modules
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every part of the configuration has its effect here."""
+        return not self.faults and not self.is_without
+
+    @property
+    def complaints(self) -> tuple[str, ...]:
+        """Why it does not take the configuration, what to install first."""
+        return (*packages_to_install(self.modules), *self.modules, *self.faults)
+
+    @property
+    def why_not(self) -> str:
+        """Its first complaints."""
+        return shortened(self.complaints)
+
+    @property
+    def remarks(self) -> Iterator[str]:
+        """A sentence on what rsyslogd says of what it accepts."""
+        if self.runs:
+            yield f"rsyslogd says, and runs all the same: {shortened(self.runs)}"
+        if self.here:
+            yield f"rsyslogd complains of this machine, not of the files: {shortened(self.here)}"
 
     @property
     def owners(self) -> dict[str, str]:
@@ -82,35 +119,51 @@ class Complaints:
         return {name: line for line in self.here for name in _UNKNOWN_OWNER.findall(line)}
 
 
+def packages_to_install(complaints: Sequence[str]) -> tuple[str, ...]:
+    """What to install for the modules that rsyslogd could not load, one sentence for each."""
+    ways = {module: to_install(package) for module, package in every_package().items()}
+    for module, release in packaged_since().items():
+        ways[module] += f", which Debian has since rsyslog 8.{release}"
+    ways[UNPACKAGED] = "Debian has no package of it, rsyslog's repositories have"
+    return tuple(
+        f"{module} is not installed: {way}"
+        for module, way in ways.items()
+        if any(f"{NOT_LOADED} '{module}'" in line for line in complaints)
+    )
+
+
+def shortened(complaints: Sequence[str]) -> str:
+    """The first complaints, each with its place as FILE:LINE, and how many more there are."""
+    first = [_PLACE.sub(r"\g<file>:\g<line>: ", line) for line in complaints[:_MOST_SHOWN]]
+    more = len(complaints) - _MOST_SHOWN
+    return "; ".join((*first, *([f"and {more} more"] if more > 0 else ())))
+
+
 def place_in(complaint: str) -> tuple[str, int] | None:
     """The file and the line that a complaint names, None where it names none."""
-    found = _PLACE.search(complaint)
-    return None if found is None else (found["file"], int(found["line"]))
-
-
-def brief(complaint: str) -> str:
-    """A complaint with its place as FILE:LINE."""
-    return _PLACE.sub(r"\g<file>:\g<line>: ", complaint)
+    place = _PLACE.search(complaint)
+    return None if place is None else (place["file"], int(place["line"]))
 
 
 def owned_by_root(text: str, names: Container[str]) -> str:
     """A configuration in which root stands for users and groups of these names; lines stay."""
-    return _OWNER.sub(lambda one: f"{one[1]}root" if one[2] in names else one[0], text)
+    return _OWNER.sub(lambda owner: f"{owner[1]}root" if owner[2] in names else owner[0], text)
 
 
-def told_apart(lines: Sequence[str]) -> Complaints:
-    """rsyslogd's lines, each once and without what stands around its words."""
-    said = list(dict.fromkeys(_FRAME.sub("", line).strip() for line in lines))
-    sorts = dict(_sorted(said))
-    found: dict[Sort, list[str]] = {sort: [] for sort in Sort}
+def classified(lines: Sequence[str]) -> Check:
+    """rsyslogd's lines by whose matter they are, each once and without what stands around its
+    words."""
+    words = list(dict.fromkeys(_FRAME.sub("", line).strip() for line in lines))
+    sorts = dict(_sorted(words))
+    by_sort: dict[Sort, list[str]] = {sort: [] for sort in Sort}
     for line, sort in sorts.items():
-        if not (_FOLLOWS.search(line) and found[sort]):
-            found[sort].append(line)
-    return Complaints(
-        tuple(found[Sort.FAULT]), tuple(found[Sort.RUNS]), tuple(found[Sort.HERE]),
-        tuple(found[Sort.MODULE]),
-        any(PARSING in line for line, sort in sorts.items() if sort in {Sort.HERE, Sort.MODULE}),
-    )  # fmt: skip
+        if not (_FOLLOWS.search(line) and by_sort[sort]):
+            by_sort[sort].append(line)
+    faults, runs, here, modules = (tuple(by_sort[sort]) for sort in Sort)
+    is_without = any(
+        PARSING in line for line, sort in sorts.items() if sort in {Sort.HERE, Sort.MODULE}
+    )
+    return Check(faults, runs, here, modules, is_without)
 
 
 def _sorted(lines: Sequence[str]) -> Iterator[tuple[str, Sort]]:
@@ -144,6 +197,6 @@ def _sort(line: str, modules: set[str], missing: set[str]) -> Sort:
     if any(words in line for words in _RUNS):
         return Sort.RUNS
     words = _PLACE.sub("", line)
-    if _INCLUDED not in line and (_HERE.search(line) or any(one in words for one in missing)):
+    if _INCLUDED not in line and (_HERE.search(line) or any(name in words for name in missing)):
         return Sort.HERE
     return Sort.FAULT

@@ -99,9 +99,9 @@ def compare(
         return (_given_template(profile.name, profile.base.kept, client),)
     installed = installed_templates(client)
     return tuple(
-        one
+        cluster_object
         for output in profile.indexed
-        for one in _Comparison(profile, output, client, site).objects(installed)
+        for cluster_object in _objects(profile, output, client, site, installed)
     )
 
 
@@ -143,87 +143,78 @@ def _given_template(profile: str, kept: KeptBase, client: EngineClient) -> Clust
     kind, installed = "index template", installed_templates
     if not given.is_composable:
         kind, installed = "old index template", old_templates
-    every, there = installed(client), None
+    templates, ours = installed(client), None
     if given.name is None:
-        there = same_template(every, "", given.patterns)
-    there = there or same_template(every, given.name or profile, ())
-    path = f"/{place_of(given, profile if there is None else there.name)}"
-    (body, _), before = marked(given), None if there is None else there.body
+        ours = same_template(templates, "", given.patterns)
+    ours = ours or same_template(templates, given.name or profile, ())
+    path = f"/{place_of(given, profile if ours is None else ours.name)}"
+    (body, _), before = marked(given), None if ours is None else ours.body
     name = f"{kind} {path.rpartition('/')[2]}"
-    one = _compared(name, path, body, before, normal.template)
-    return replace(one, is_basis=_is_basis(one, kept.changed_settings))
+    template = _compared(name, path, body, before, normal.template)
+    return replace(template, is_basis=_is_basis(template, kept.changed_settings))
 
 
-def _is_basis(one: ClusterObject, changed: Collection[str]) -> bool:
+def _is_basis(template: ClusterObject, changed: Collection[str]) -> bool:
     """Whether nothing differs but values of these settings."""
 
-    def rest(body: JSON) -> JSON:
+    def unchanged(body: JSON) -> JSON:
         flat = object_at(body, "settings")
         return body | {"settings": {name: flat[name] for name in flat if name not in changed}}
 
-    return one.found is not None and rest(one.found) == rest(one.wanted)
+    found = template.found
+    return found is not None and unchanged(found) == unchanged(template.wanted)
 
 
-@dataclass(frozen=True)
-class _Comparison:
-    """One output's objects."""
+def _objects(
+    profile: Profile,
+    output: OmelasticsearchOutput,
+    client: EngineClient,
+    site: Templates | None,
+    installed: Sequence[InstalledTemplate],
+) -> Iterator[ClusterObject]:
+    """The objects of one output."""
+    index, engine, target = output.index, profile.release.engine, output.index.target
+    body, components = rendered_templates(profile, output, site)
+    for part, component in components.items():
+        name = f"{target}-{part}"
+        before, path = component_template(client, name), f"/_component_template/{name}"
+        yield _compared(f"component template {name}", path, component, before, normal.template)
+    ours = same_template(installed, target, index_patterns(index))
+    name, before = (target, None) if ours is None else (ours.name, ours.body)
+    path = f"/_index_template/{name}"
+    yield _compared(f"index template {name}", path, body, before, normal.template)
+    lifecycle = policy(engine, index, site)
+    if lifecycle is not None:
+        folder = "_plugins/_ism/policies" if engine is Engine.OPENSEARCH else "_ilm/policy"
+        before = lifecycle_policy(client, engine, target)
+        name, path = f"lifecycle policy {target}", f"/{folder}/{target}"
+        yield _compared(name, path, lifecycle, before, normal.policy)
+    if index.rotate is Rotate.ROLLOVER:
+        writes = alias_writes(client, target)
+        found: JSON | None = None if writes is None else {"is_write_index": writes}
+        name, path = f"alias {target}", f"/{target}-000001"
+        yield ClusterObject(name, found, {"is_write_index": True}, path, first_index(index), None)
+    yield from _open_indices(output, client, site)
 
-    profile: Profile
-    output: OmelasticsearchOutput
-    client: EngineClient
-    site: Templates | None
 
-    def objects(self, installed: Sequence[InstalledTemplate]) -> Iterator[ClusterObject]:
-        yield from self.templates(installed)
-        yield from self.policy()
-        yield from self.alias()
-        yield from self.live()
-
-    def templates(self, installed: Sequence[InstalledTemplate]) -> Iterator[ClusterObject]:
-        target = self.output.index.target
-        body, parts = rendered_templates(self.profile, self.output, self.site)
-        for part, wanted in parts.items():
-            name = f"{target}-{part}"
-            there, path = component_template(self.client, name), f"/_component_template/{name}"
-            yield _compared(f"component template {name}", path, wanted, there, normal.template)
-        ours = same_template(installed, target, index_patterns(self.output.index))
-        name, found = (target, None) if ours is None else (ours.name, ours.body)
-        path = f"/_index_template/{name}"
-        yield _compared(f"index template {name}", path, body, found, normal.template)
-
-    def policy(self) -> Iterator[ClusterObject]:
-        target, engine = self.output.index.target, self.profile.release.engine
-        rendered = policy(engine, self.output.index, self.site)
-        if rendered is not None:
-            there = lifecycle_policy(self.client, engine, target)
-            folder = "_plugins/_ism/policies" if engine is Engine.OPENSEARCH else "_ilm/policy"
-            path, name = f"/{folder}/{target}", f"lifecycle policy {target}"
-            yield _compared(name, path, rendered, there, normal.policy)
-
-    def alias(self) -> Iterator[ClusterObject]:
-        index = self.output.index
-        if index.rotate is Rotate.ROLLOVER:
-            writes = alias_writes(self.client, index.target)
-            found: JSON | None = None if writes is None else {"is_write_index": writes}
-            wanted: JSON = {"is_write_index": True}
-            name, path = f"alias {index.target}", f"/{index.target}-000001"
-            yield ClusterObject(name, found, wanted, path, first_index(index), None)
-
-    def live(self) -> Iterator[ClusterObject]:
-        body = live_settings(self.output, self.site)
-        wanted = normal.settings(body)
-        for pattern in index_patterns(self.output.index):
-            for index in open_indices(self.client, pattern):
-                found = normal.respelled(_live_of(index, wanted), wanted)
-                given = normal.settings(index.settings)
-                yield ClusterObject(
-                    name=f"index {index.name}",
-                    found=found if isinstance(found, dict) else {},
-                    wanted=wanted,
-                    path=f"/{index.name}/_settings",
-                    body=body,
-                    before={name: given.get(name) for name in wanted},
-                )
+def _open_indices(
+    output: OmelasticsearchOutput, client: EngineClient, site: Templates | None
+) -> Iterator[ClusterObject]:
+    """The live settings of each open index."""
+    body = live_settings(output, site)
+    wanted = normal.settings(body)
+    for pattern in index_patterns(output.index):
+        for index in open_indices(client, pattern):
+            found = normal.respelled(_live_of(index, wanted), wanted)
+            given = normal.settings(index.settings)
+            yield ClusterObject(
+                name=f"index {index.name}",
+                found=found if isinstance(found, dict) else {},
+                wanted=wanted,
+                path=f"/{index.name}/_settings",
+                body=body,
+                before={name: given.get(name) for name in wanted},
+            )
 
 
 def _live_of(index: OpenIndex, wanted: JSON) -> JSON:

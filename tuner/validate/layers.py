@@ -23,15 +23,8 @@ from tuner.render.templates import Templates
 from tuner.schema.numerals import counted
 from tuner.script.hiding import hidden
 from tuner.script.quoting import quote, secret
-from tuner.validate.complaints import place_in
-from tuner.validate.rsyslogd import (
-    Check,
-    check,
-    check_fragment,
-    check_own,
-    runs_code,
-    text_of_base,
-)
+from tuner.validate.complaints import Check, place_in
+from tuner.validate.rsyslogd import check, check_fragment, check_own, runs_code, text_of_base
 
 RSYSLOGD = "rsyslogd -N1"
 DOCUMENTS = "documents"
@@ -237,10 +230,10 @@ def _judged(loaded: LoadedProfile, verdict: Check, remarks: Sequence[str] = ()) 
     return Layer(
         RSYSLOGD,
         verdict.accepted,
-        "; ".join((*([verdict.why_not] if verdict.complaints else ()), *remarks)),
+        "; ".join((*([] if verdict.accepted else [verdict.why_not]), *remarks)),
         notes=(*map(hidden, verdict.remarks), *(warned if verdict.expected else ())),
-        missing=not verdict.accepted and verdict.lacks_module,
-        rejections=() if verdict.accepted else tuple(_rejections(loaded, verdict.complaints)),
+        missing=bool(verdict.modules),
+        rejections=tuple(_rejections(loaded, verdict.complaints)),
     )
 
 

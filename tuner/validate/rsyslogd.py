@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,15 +25,21 @@ from tuner.host.process import (
     run,
     run_as_daemon,
 )
-from tuner.host.programs import rsyslog_version, rsyslogd, to_install
-from tuner.modules.registry import UNPACKAGED, every_package, packaged_since
+from tuner.host.programs import rsyslog_version, rsyslogd
 from tuner.reading import content
 from tuner.script.configuration import not_loaded, variables_in
 from tuner.script.hiding import hidden
 from tuner.script.printing import printed
 from tuner.script.quoting import quote
 from tuner.script.tokens import SURROGATES, joined
-from tuner.validate.complaints import LOADED_TWICE, NOT_LOADED, brief, owned_by_root, told_apart
+from tuner.validate.complaints import (
+    LOADED_TWICE,
+    Check,
+    classified,
+    owned_by_root,
+    packages_to_install,
+    shortened,
+)
 
 if TYPE_CHECKING:
     from tuner.profile.model import Profile
@@ -43,7 +49,6 @@ _TIMEOUT_S = 20.0
 # Since 8.2510 it asks servers, one after the other; how many a file names is not known beforehand.
 _TRANSLATION_S = 60.0
 _TRANSLATES = 2604
-_MOST_SAID = 3
 _MOST_OWNERS = 20
 # How it ends where global(abortOnUncleanConfig="on") forbids what it could run with.
 _UNCLEAN = 2
@@ -73,45 +78,6 @@ _EXPECTED = {
 }
 
 
-@dataclass(frozen=True)
-class Check:
-    """What rsyslogd said: whether it takes the configuration as it is written, and why not; by name
-    the warnings that are no reason to change anything; what it runs with all the same, and what
-    this machine lacks, for want of which a part may be left out here."""
-
-    accepted: bool
-    complaints: tuple[str, ...]
-    expected: tuple[str, ...] = ()
-    runs: tuple[str, ...] = ()
-    here: tuple[str, ...] = ()
-    faults: tuple[str, ...] = ()
-    is_whole: bool = True
-
-    @property
-    def lacks_module(self) -> bool:
-        """Whether a module that it loads is not installed."""
-        return any(NOT_LOADED in one for one in self.complaints)
-
-    @property
-    def remarks(self) -> Iterator[str]:
-        """A sentence on what rsyslogd says of what it accepts."""
-        if self.runs:
-            yield f"rsyslogd says, and runs all the same: {_short(self.runs)}"
-        if self.here:
-            yield f"rsyslogd complains of this machine, not of the files: {_short(self.here)}"
-
-    @property
-    def why_not(self) -> str:
-        """Its first complaints."""
-        return _short(self.complaints)
-
-
-def _short(said: Sequence[str]) -> str:
-    more = len(said) - _MOST_SAID
-    first = map(brief, said[:_MOST_SAID])
-    return "; ".join((*first, *([f"and {more} more"] if more > 0 else ())))
-
-
 def check_fragment(
     name: str,
     text: str,
@@ -132,10 +98,10 @@ def check_fragment(
         raise Refused(f"{bad.filename} cannot be read: {bad.strerror}") from bad
     if f"{folder}/" not in config:
         raise Refused(f"{main} includes nothing of {folder}: a fragment there has no effect")
-    said = check(config, inherits, start_checks_s, {**others, name: text}, f"{folder}/")
+    verdict = check(config, inherits, start_checks_s, {**others, name: text}, f"{folder}/")
     # What the fragment says of such a module would have no effect.
-    twice = tuple(line for line in said.runs if LOADED_TWICE in line)
-    return replace(said, accepted=False, complaints=(*said.complaints, *twice)) if twice else said
+    twice = tuple(line for line in verdict.runs if LOADED_TWICE in line)
+    return replace(verdict, faults=(*verdict.faults, *twice))
 
 
 def check(
@@ -164,7 +130,8 @@ def check(
                 file.write_text(text, encoding="utf-8", errors="surrogateescape")
             printed_there, code = _asked(str(path), own_environment(*inherits), start_checks_s)
             said = printed_there.replace(str(path), called).replace(f"{folder}/", "")
-            verdict, unknown = _verdict(said, code)
+            verdict = _verdict(said, code)
+            unknown = verdict.owners
             if unknown.keys() <= owners.keys() or len(owners) >= _MOST_OWNERS:
                 here_too = dict.fromkeys((*owners.values(), *verdict.here))
                 return replace(verdict, here=tuple(here_too))
@@ -197,30 +164,25 @@ def _asked(
     return result.stderr, result.returncode
 
 
-def _verdict(text: str, code: int) -> tuple[Check, dict[str, str]]:
-    """What rsyslogd said with this text and this exit code, and the users and groups that it does
-    not know."""
-    said = _complaints(text.splitlines())
-    told = told_apart([line for line in said if _expected(line) is None])
+def _verdict(text: str, code: int) -> Check:
+    """What rsyslogd said with this text and this exit code."""
+    lines = _complaints(text.splitlines())
+    verdict = classified([line for line in lines if _expected(line) is None])
     # Another code is that of a signal, or of abortOnUncleanConfig, with which it does not start.
-    is_unclean = code not in {0, 1} and not (told.here or told.modules)
-    faults = (*told.faults, *(told.runs if is_unclean else ()))
+    is_unclean = code not in {0, 1} and not (verdict.here or verdict.modules)
+    faults = (*verdict.faults, *(verdict.runs if is_unclean else ()))
     if is_unclean and code == _UNCLEAN:
         faults = (*faults, _NO_START)
     if code < 0:
         faults = (*faults, f"rsyslogd crashed on it with {describe_exit(code)}")
-    elif code and not any((faults, told.runs, told.here, told.modules)):
+    elif code and not any((faults, verdict.runs, verdict.here, verdict.modules)):
         faults = (f"rsyslogd ends with {describe_exit(code)}",)
-    verdict = Check(
-        not faults and not told.modules,
-        (*packages_to_install(told.modules), *told.modules, *faults),
-        tuple(dict.fromkeys(filter(None, map(_expected, said)))),
-        () if is_unclean else told.runs,
-        told.here,
-        faults,
-        not faults and not told.is_without,
+    return replace(
+        verdict,
+        faults=faults,
+        runs=() if is_unclean else verdict.runs,
+        expected=tuple(dict.fromkeys(filter(None, map(_expected, lines)))),
     )
-    return verdict, told.owners
 
 
 def _expected(line: str) -> str | None:
@@ -257,10 +219,10 @@ def check_own(base: Base, *, is_copy: bool = False) -> Check | None:
             Path(around.name).chmod(0o644)
             around.write(loading_first(modules) + _including(paths[0]))
             around.flush()
-            verdict, owners = _verdict(*_asked(around.name, environment, by_daemon=by_daemon))
+            verdict = _verdict(*_asked(around.name, environment, by_daemon=by_daemon))
     else:
-        verdict, owners = _verdict(*_asked(paths[0], environment, by_daemon=by_daemon))
-    return check(text_of_base(base), variables, called=paths[0]) if owners else verdict
+        verdict = _verdict(*_asked(paths[0], environment, by_daemon=by_daemon))
+    return check(text_of_base(base), variables, called=paths[0]) if verdict.owners else verdict
 
 
 def variables_of(base: Base) -> tuple[str, ...]:
@@ -282,15 +244,17 @@ def require_taken(
     """Raise JobFailed where rsyslogd does not run with the user's files as they are; where they
     are to run here also, and ProgramMissing for a module, where a part has no effect on this
     machine, or, where that is to be with all modules, one is not installed."""
-    said = check_own(base, is_copy=is_copy)
-    if said is None or not (
-        said.faults or (runs_here and not said.is_whole) or (with_all and not said.accepted)
+    verdict = check_own(base, is_copy=is_copy)
+    if verdict is None or not (
+        verdict.faults
+        or (runs_here and not verdict.is_whole)
+        or (with_all and not verdict.accepted)
     ):
         return
     path = next(iter(base.files), "the configuration")
-    why = said.why_not or _short(said.here)
-    what = "rejects" if said.complaints else "leaves out a part of"
-    kind = JobFailed if said.faults or not said.lacks_module else ProgramMissing
+    why = verdict.why_not or shortened(verdict.here)
+    what = "leaves out a part of" if verdict.accepted else "rejects"
+    kind = JobFailed if verdict.faults or not verdict.modules else ProgramMissing
     raise kind(f"rsyslogd {what} {path} as it is: {hidden(why)}")
 
 
@@ -334,8 +298,8 @@ def translated(path: str) -> str:
         result = run(arguments, _TRANSLATION_S)
         if script.is_file():
             return script.read_text(encoding="utf-8", errors=SURROGATES)
-    said = "; ".join(_complaints(result.stderr.splitlines())[:_MOST_SAID])
-    raise JobFailed(f"rsyslogd does not translate {path}: {said or 'it says nothing'}")
+    why = shortened(_complaints(result.stderr.splitlines())) or "it says nothing"
+    raise JobFailed(f"rsyslogd does not translate {path}: {why}")
 
 
 def _loading(modules: Iterable[str]) -> Check:
@@ -355,17 +319,4 @@ def require_omelasticsearch() -> None:
 
 def missing_modules(modules: Iterable[str]) -> tuple[str, ...]:
     """A sentence for each of these that rsyslogd does not load, with what to install for it."""
-    return packages_to_install(_loading(modules).complaints)
-
-
-def packages_to_install(complaints: Sequence[str]) -> tuple[str, ...]:
-    """What to install for the modules that rsyslogd could not load, one sentence for each."""
-    ways = {module: to_install(package) for module, package in every_package().items()}
-    for module, release in packaged_since().items():
-        ways[module] += f", which Debian has since rsyslog 8.{release}"
-    ways[UNPACKAGED] = "Debian has no package of it, rsyslog's repositories have"
-    return tuple(
-        f"{module} is not installed: {way}"
-        for module, way in ways.items()
-        if any(f"{NOT_LOADED} '{module}'" in line for line in complaints)
-    )
+    return packages_to_install(_loading(modules).modules)
