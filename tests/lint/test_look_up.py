@@ -6,7 +6,7 @@ import pytest
 
 from tests.house.pages import PAGES
 from tuner.errors import BadUsage
-from tuner.lint.look_up import TOPICS, Found, look_up
+from tuner.lint.explain import TOPICS, Found, look_up
 
 DOCS = {page.name: page.read_text("utf-8") for page in PAGES if page.parent.name == "docs"}
 

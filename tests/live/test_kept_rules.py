@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lint.test_kept_rules import MAIN, codes, kept
+from tests.lint.test_base_rules import MAIN, codes, kept
 from tests.live.outputs import Place, daemon, lines, place
 from tuner.cli.profiles import read_profile
 from tuner.errors import TuneError

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tuner.cli.console import OutputFormat, labelled, print_result, result_json, wrapped
 from tuner.lint.codes import CodeExplanation, explain_code, is_code
-from tuner.lint.explain import Explanation
-from tuner.lint.look_up import Found, Mention, look_up
+from tuner.lint.explain import Explanation, Found, Mention, look_up
 from tuner.profile.schema import every_key, fact_of, json_schema
 from tuner.render.assets import asset_texts
 

@@ -15,9 +15,8 @@ from tuner.diagnose.finding import (
 )
 from tuner.diagnose.queues import STEPS, QueueCourse, lasting, standing_steps
 from tuner.diagnose.settings import Settings
-from tuner.lint.waiting import listed
 from tuner.modules.queue import QueueType
-from tuner.schema.numerals import counted
+from tuner.schema.numerals import counted, listed
 from tuner.script.counted import queue_of_action
 
 # Nothing leaves for so long: a large batch may take some seconds.

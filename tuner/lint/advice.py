@@ -16,8 +16,8 @@ from tuner.lint.candidate import Checker
 from tuner.lint.lint import SINGLE_REQUESTS
 from tuner.lint.load import LoadedProfile
 from tuner.lint.repairs import Repair, every_change, repairs
+from tuner.lint.rules.connections import remote_servers
 from tuner.lint.rules.requests import bulks
-from tuner.lint.rules.transport import remote_servers
 from tuner.modules.field import Preset
 from tuner.modules.queue import Place
 from tuner.profile.model import Keep, Profile

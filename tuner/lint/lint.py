@@ -14,11 +14,11 @@ from tuner.errors import KeyPath, Problem, Severity
 from tuner.lint import sections
 from tuner.lint.rules import (
     base,
+    connections,
     delivery,
     disk,
     documents,
     forwarding,
-    http,
     index,
     inputs,
     outputs,
@@ -26,10 +26,7 @@ from tuner.lint.rules import (
     releases,
     requests,
     search,
-    settings,
     streams,
-    tls,
-    transport,
 )
 from tuner.lint.rules.streams import steps_of
 from tuner.lint.sections import CheckedBase, Remark, for_each
@@ -48,8 +45,8 @@ BaseRule = Rule[CheckedBase, Remark]
 # Each topic is a module with rules; they are reported in this order, and from top to bottom,
 # those in the files of rsyslog modules last.
 _TOPICS = (
-    queues, streams, disk, outputs, forwarding, http, inputs, tls, transport, requests, delivery,
-    index, settings, documents, releases, search,
+    queues, streams, disk, outputs, forwarding, inputs, connections, requests, delivery, index,
+    documents, releases, search,
 )  # fmt: skip
 
 

@@ -1,11 +1,14 @@
-"""Numbers as readers write them."""
+"""Numbers and lists as readers write them."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _DECIMAL = ("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s")
+
+_MOST_NAMED = 3
 
 
 def eps(value: float) -> str:
@@ -81,3 +84,10 @@ def mebibytes(value: int) -> str:
 def p_value(p: float) -> str:
     """A p with its sign, to follow the letter: `= 0.031`; no p is written as zero."""
     return "< 0.001" if p < 0.0005 else f"= {p:.3f}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence, the first of many."""
+    more = len(names) - _MOST_NAMED
+    shown = ", ".join(names[:_MOST_NAMED])
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from tuner.lint.rules.inputs import disagreements
 from tuner.lint.sections import Placed, for_each, outputs, outputs_of, where_durable
-from tuner.lint.waiting import listed
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import DYNA_FILES, OmfileOutput, file_pattern
@@ -18,6 +17,7 @@ from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import Profile
 from tuner.profile.placement import around_output, in_flight
 from tuner.rule import Complaint, Cure, advice, error, loss, warning
+from tuner.schema.numerals import listed
 from tuner.schema.units import size_bytes
 
 # The properties with a fixed number of values.

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.errors import KeyPath
-from tuner.lint.rules.transport import remote_servers
+from tuner.lint.rules.connections import remote_servers
 from tuner.lint.sections import (
     engine_outputs,
     every_queue,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from tuner.lint.rules.transport import remote_servers
+from tuner.lint.rules.connections import remote_servers
 from tuner.lint.sections import Placed, engine_outputs, for_each, where_durable
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile, Tier
@@ -263,4 +263,16 @@ def _expensive_failures(bulk: Requests, _: Profile) -> Iterator[str]:
         yield (
             f"when the connection fails, rsyslog sends the batch again as {batch} requests of one "
             f"event each: use at most {_LARGEST_BATCH}"
+        )
+
+
+@error("RT342")
+def _above_max_message_size(profile: Profile) -> Iterator[Complaint]:
+    longest, most = profile.workload.message_bytes.sizes.longest, profile.longest_message_bytes
+    accepts = profile.global_.oversizemsg_input_mode == "accept"
+    if profile.workload.mean_message_bytes is not None and longest > most and not accepts:
+        yield Complaint(
+            ("workload", "message_bytes"),
+            f"messages of up to {longest} bytes are longer than the {most} that rsyslog takes: "
+            "make them shorter, or raise global.maxMessageSize",
         )

@@ -1,18 +1,31 @@
-"""Lint for encryption that is not what it looks like: of inputs, and towards syslog servers."""
+"""Lint for connections: credentials, replies, and encryption that is not what it seems to be."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from urllib.parse import urlsplit
 
-from tuner.lint.sections import for_each, inputs, inputs_of, outputs, outputs_of
+from tuner.lint.sections import (
+    Placed,
+    engine_outputs,
+    for_each,
+    inputs,
+    inputs_of,
+    outputs,
+    outputs_of,
+)
 from tuner.modules.imrelp import ImrelpInput
 from tuner.modules.imtcp import ImtcpInput
 from tuner.modules.input import Input
+from tuner.modules.omelasticsearch import ASKS_AT_START, OmelasticsearchOutput
 from tuner.modules.omfwd import OmfwdOutput
+from tuner.modules.omhttp import OmhttpOutput
 from tuner.modules.omrelp import OmrelpOutput
 from tuner.modules.output import Output
 from tuner.profile.model import Profile
 from tuner.rule import Complaint, error, warning
+from tuner.schema.parameter import since
+from tuner.schema.scalars import is_loopback
 
 _CHECKS_NAMES = ("x509/name", "x509/fingerprint")
 _CERTIFICATES = ("streamDriver.caFile", "streamDriver.certFile", "streamDriver.keyFile")
@@ -187,3 +200,134 @@ def _to_anyone(output: Output, _: Profile) -> Iterator[Complaint]:
             "the connection is encrypted, but whoever answers at that address gets the events: "
             f"use {use}",
         )
+
+
+_ERRORS = frozenset({"*", "errors"})
+# Two thirds of what systemd allows: rsyslogd has queues to read, too.
+_START_S = 60.0
+
+
+def remote_servers(output: OmelasticsearchOutput) -> list[tuple[int, str]]:
+    """The servers of an output that are on other machines, with their numbers."""
+    return _remote(output.servers)
+
+
+def _remote(servers: Sequence[str]) -> list[tuple[int, str]]:
+    return [
+        (i, server)
+        for i, server in enumerate(servers)
+        if not is_loopback(urlsplit(server).hostname or "")
+    ]
+
+
+def _http_outputs(profile: Profile) -> Iterator[Placed[OmelasticsearchOutput | OmhttpOutput]]:
+    """The outputs that speak HTTP."""
+    yield from outputs_of(OmelasticsearchOutput)(profile)
+    yield from outputs_of(OmhttpOutput)(profile)
+
+
+def _servers(output: OmelasticsearchOutput | OmhttpOutput) -> tuple[str, Sequence[str]]:
+    """The key of an output's servers, and the servers."""
+    if isinstance(output, OmhttpOutput):
+        return "server", output.addresses
+    return "servers", output.servers
+
+
+@error("RT204")
+@for_each(_http_outputs)
+def _password_in_the_clear(
+    output: OmelasticsearchOutput | OmhttpOutput, profile: Profile
+) -> Iterator[Complaint]:
+    if profile.guardrails.secrets_in_clear or not output.secrets:
+        return
+    key, servers = _servers(output)
+    for i, server in _remote(servers):
+        if server.startswith("http:"):
+            yield Complaint(
+                (key, i),
+                "the secret would cross the network in the clear: use https, with tls.cacert; "
+                "where something else encrypts the way, set guardrails.secrets_in_clear: on",
+            )
+
+
+@warning("RT217")
+@for_each(engine_outputs)
+def _no_port(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
+    for i, server in enumerate(output.servers):
+        if server.startswith("https:") and urlsplit(server).port is None:
+            yield Complaint(
+                ("servers", i),
+                "rsyslog goes to port 9200 here, not to 443, the usual port of https: write the "
+                f"port that is meant, {server.rstrip('/')}:443 or {server.rstrip('/')}:9200",
+            )
+
+
+@warning("RT205")
+@for_each(_http_outputs, "tls")
+def _tls_unused(output: OmelasticsearchOutput | OmhttpOutput, _: Profile) -> Iterator[str]:
+    _key, servers = _servers(output)
+    if output.tls is not None and all(server.startswith("http:") for server in servers):
+        yield "tls has no effect with http servers: write https, or remove tls"
+
+
+@error("RT206")
+@for_each(_http_outputs, "tls")
+def _half_a_certificate(output: OmelasticsearchOutput | OmhttpOutput, _: Profile) -> Iterator[str]:
+    tls = output.tls
+    if tls is not None and (tls.mycert is None) != (tls.myprivkey is None):
+        yield "a client certificate needs both tls.mycert and tls.myprivkey"
+
+
+@warning("RT213")
+@for_each(engine_outputs, "indexTimeout")
+def _waits_for_ever(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
+    came = since(OmelasticsearchOutput.model_fields["index_timeout"])
+    if output.index_timeout == 0 and profile.release.rsyslog_number >= came:
+        yield (
+            "indexTimeout 0, rsyslog's default, means no timeout: a hung engine blocks the worker "
+            "forever; use 60000, well above the longest time that a bulk takes (a limit that "
+            "is too low repeats batches that were indexed)"
+        )
+
+
+@warning("RT219")
+def _slow_start(profile: Profile) -> Iterator[Complaint]:
+    if profile.release.rsyslog_number < ASKS_AT_START or profile.start_checks_s <= _START_S:
+        return
+    number, output = max(profile.enumerated, key=lambda one: one[1].start_checks_s)
+    yield Complaint(
+        ("outputs", number, "healthCheckTimeout"),
+        f"when no server answers, rsyslogd takes {profile.start_checks_s:g} s to start, asking one "
+        "server after the other, and receives nothing; systemd gives up after 90 s: use a "
+        f"shorter time than {output.health_check_timeout} ms, or fewer servers",
+    )
+
+
+def of_each_item(output: OmelasticsearchOutput, key: str) -> frozenset[str]:
+    """The entries of filter_path that keep a key of every item of a reply."""
+    operation = "create" if output.creates else output.writeoperation or "index"
+    own = (f"items.{operation}", f"items.{operation}.*", f"items.{operation}.{key}")
+    return frozenset({"*", "items", "items.*", f"items.*.{key}", *own})
+
+
+@error("RT210")
+@for_each(engine_outputs)
+def _filter_path(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
+    kept = set(output.filter_path or ())
+    status = of_each_item(output, "status")
+    if not kept:
+        return
+    path = ("filter_path",)
+    missing = [
+        name
+        for name, covering in (("errors", _ERRORS), ("items.*.status", status))
+        if not kept & covering
+    ]
+    if missing:
+        yield Complaint(
+            path,
+            f"omelasticsearch reads {' and '.join(missing)} of each reply and would treat "
+            "every batch as failed: add what is missing",
+        )
+    if any(part.startswith("-") for part in kept):
+        yield Complaint(path, "name what to keep; exclusions with - are not supported")
