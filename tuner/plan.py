@@ -172,8 +172,8 @@ def _medians(runs: Sequence[Measurement], stored: bool) -> dict[str, float]:
     merged = [run for run in runs if run.eps_merged is not None] or runs
     medians = {}
     for name, read in _READINGS.items():
-        known = [read(run) for run in (merged if name == "store_bytes" else runs)]
-        values = [value for value in known if value is not None]
+        readings = [read(run) for run in (merged if name == "store_bytes" else runs)]
+        values = [value for value in readings if value is not None]
         if values and (stored or name not in _ENGINE_READINGS):
             medians[name] = statistics.median(values)
     return medians
@@ -215,20 +215,20 @@ def measured_by_search(study: Study, name: str) -> Measured:
     header = study.header
     wins = judge(study).claim is Claim.IMPROVED
     trials = [trial for trial in study.of(Phase.CONFIRM) if (trial.changes != BASELINE) is wins]
-    which = "confirming runs of the best found" if wins else "confirming runs as written"
+    basis = "confirming runs of the best found" if wins else "confirming runs as written"
     if not any(trial.measurement for trial in trials):
         if study.ending is Ending.FAILED:
             why = f" ({study.reason})" if study.reason else ""
             raise JobFailed(f"{name}: the search failed{why}: measure again to plan from it")
         trials = list(study.of(Phase.CALIBRATE))
-        which = "calibration as written"
+        basis = "calibration as written"
     runs = [(trial.machine, run) for trial in trials if (run := trial.measurement)]
     text, path, layers = header.profile_text, header.profile_path, header.profile_layers
     profile = parse_profile(text, path, layers, header.profile_base).profile
     return measured_of(
         [run for _, run in runs],
         name,
-        f"{which}; {header.engine}, {header.machine}",
+        f"{basis}; {header.engine}, {header.machine}",
         profile.workload.mean_message_bytes,
         stored=header.stores,
         machines=[machine for machine, _ in runs],
@@ -331,20 +331,20 @@ class Collectors:
 def _collectors(inputs: Inputs, peak_eps: float) -> Collectors:
     spare, carried = inputs.headroom.value, inputs.collector_eps.value
     needed = _whole(peak_eps / (carried * (1 - spare)))
-    each = peak_eps / needed
+    each_eps = peak_eps / needed
     outage_s, file_bytes = inputs.outage_s.value, inputs.queue_file_bytes.value
     return Collectors(
         needed=needed,
         count=needed + _SPARE,
-        eps_each=each,
-        utilisation=each / carried,
-        connections_each=_whole(each * inputs.connection_us.value / 1e6),
-        bits_in_each=each * (inputs.message_bytes.value + _FRAMING_BYTES) * 8,
-        bits_out_each=each * inputs.bulk_bytes.value * 8,
-        queued_events=each * outage_s,
-        memory_bytes=each * outage_s * inputs.queue_memory_bytes.value,
-        file_bytes=each * outage_s * file_bytes,
-        file_bytes_per_second=each * file_bytes,
+        eps_each=each_eps,
+        utilisation=each_eps / carried,
+        connections_each=_whole(each_eps * inputs.connection_us.value / 1e6),
+        bits_in_each=each_eps * (inputs.message_bytes.value + _FRAMING_BYTES) * 8,
+        bits_out_each=each_eps * inputs.bulk_bytes.value * 8,
+        queued_events=each_eps * outage_s,
+        memory_bytes=each_eps * outage_s * inputs.queue_memory_bytes.value,
+        file_bytes=each_eps * outage_s * file_bytes,
+        file_bytes_per_second=each_eps * file_bytes,
         catch_up_s=outage_s * (1 - spare) / spare,
     )
 
@@ -397,13 +397,13 @@ def _engine(inputs: Inputs, mean_eps: float, peak_eps: float) -> DataNodes:
     primaries = max(_whole(nodes / copies), _whole(mean_eps * min(_LEAST_S, longest_s) / full))
     filled_s = primaries * full / mean_eps
     rollover_s = min(filled_s, longest_s)
-    kept = int(_whole((retention_s + rollover_s) / rollover_s) * primaries * copies)
+    shards = int(_whole((retention_s + rollover_s) / rollover_s) * primaries * copies)
     # An index is deleted whole, so the last one is kept beyond the retention.
     stored = mean_eps * (retention_s + rollover_s) * store_bytes * copies
     needs = {
         "processing": nodes,
         "disk": _whole(stored * (1 + DISK_ROOM) / inputs.node_disk_bytes.value),
-        "shards": _whole(kept / _SHARDS_PER_NODE),
+        "shards": _whole(shards / _SHARDS_PER_NODE),
         "replicas": int(copies),
     }
     decides = max(needs, key=lambda name: needs[name])
@@ -422,7 +422,7 @@ def _engine(inputs: Inputs, mean_eps: float, peak_eps: float) -> DataNodes:
         shard_bytes_each=documents * store_bytes,
         limit=limit if filled_s <= longest_s else "age",
         rollover_s=rollover_s,
-        shards_kept=kept,
+        shards_kept=shards,
         bits_in_each=bits,
     )
 

@@ -34,52 +34,57 @@ class JudgedCase:
 
 def judged(loaded: LoadedCases, came: Sequence[Sequence[Came]]) -> tuple[JudgedCase, ...]:
     """Each case with what came of its message, differences at their places in the file."""
-    found = []
-    for number, (case, mine) in enumerate(zip(loaded.cases.cases, came, strict=True)):
+    judged_cases = []
+    for number, (case, arrivals) in enumerate(zip(loaded.cases.cases, came, strict=True)):
         problems = tuple(
             loaded.problem(("cases", number, *path), f"{case.name}: {text}", NOT_AS_EXPECTED)
-            for path, text in _differences(case, mine)
+            for path, text in _differences(case, arrivals)
         )
-        found.append(JudgedCase(case.name, problems, tuple(mine)))
-    return tuple(found)
+        judged_cases.append(JudgedCase(case.name, problems, tuple(arrivals)))
+    return tuple(judged_cases)
 
 
 def _differences(case: Case, came: Sequence[Came]) -> Iterator[tuple[KeyPath, str]]:
     """In what a case and what came of its message differ, with the keys that say otherwise."""
     fitted = _fitted(case.expect, came)
-    left = [each for place, each in enumerate(came) if place not in fitted]
+    unexpected = [arrival for place, arrival in enumerate(came) if place not in fitted]
     expected = {came[place].output for place in fitted}
-    for number, one in enumerate(case.expect):
-        here: KeyPath = ("expect", number)
-        if one.output is not None:
-            expected.add(one.output)
+    for number, expectation in enumerate(case.expect):
+        keys: KeyPath = ("expect", number)
+        if expectation.output is not None:
+            expected.add(expectation.output)
         if number in fitted.values():
             continue
-        fitting = [each for each in left if _may_be(one, each)]
+        fitting = [arrival for arrival in unexpected if _may_be(expectation, arrival)]
         if not fitting:
-            what = "line" if one.is_line else "document"
-            by = "" if one.output is None else f" by {one.output}"
-            yield here, f"no {what} came{by}; {_counted(left)}"
+            noun = "line" if expectation.is_line else "document"
+            by = "" if expectation.output is None else f" by {expectation.output}"
+            yield keys, f"no {noun} came{by}; {_came_by(unexpected)}"
             continue
-        best = min(fitting, key=lambda each: len(tuple(_misfits(one, each))))
-        left.remove(best)
+        best = min(fitting, key=lambda arrival: len(tuple(_misfits(expectation, arrival))))
+        unexpected.remove(best)
         expected.add(best.output)
-        for path, text in _misfits(one, best):
-            yield (*here, *path), f"{best.output}: {text}"
-    for each in left:
-        if each.output in expected:
-            yield ("expect",), f"{each.output}: one more came: {_shown(each)}"
-    reached = {one.output for one in came}
+        for path, text in _misfits(expectation, best):
+            yield (*keys, *path), f"{best.output}: {text}"
+    for arrival in unexpected:
+        if arrival.output in expected:
+            yield ("expect",), f"{arrival.output}: one more came: {_shown(arrival)}"
+    reached = {arrival.output for arrival in came}
     if case.outputs is not None and reached != set(case.outputs):
-        should, does = (", ".join(sorted(one)) or "no output" for one in (case.outputs, reached))
-        yield ("outputs",), f"it should reach {should}, and reaches {does}"
+        should, does = (", ".join(sorted(names)) for names in (case.outputs, reached))
+        text = f"it should reach {should or 'no output'}, and reaches {does or 'no output'}"
+        yield ("outputs",), text
 
 
 def _fitted(expect: Sequence[ExpectedArrival], came: Sequence[Came]) -> dict[int, int]:
     """By the number of what came, that of the expectation which it fits: as many as can be."""
     fits = [
-        [n for n, each in enumerate(came) if _may_be(one, each) and not [*_misfits(one, each)]]
-        for one in expect
+        [
+            place
+            for place, arrival in enumerate(came)
+            if _may_be(expectation, arrival) and not [*_misfits(expectation, arrival)]
+        ]
+        for expectation in expect
     ]
     taken = dict[int, int]()
 
@@ -98,75 +103,75 @@ def _fitted(expect: Sequence[ExpectedArrival], came: Sequence[Came]) -> dict[int
     return taken
 
 
-def _may_be(one: ExpectedArrival, came: Came) -> bool:
-    is_mine = one.output in {None, came.output}
-    return is_mine and one.is_line == bool(came.arrival.place)
+def _may_be(expectation: ExpectedArrival, came: Came) -> bool:
+    is_mine = expectation.output in {None, came.output}
+    return is_mine and expectation.is_line == bool(came.arrival.place)
 
 
-def _misfits(one: ExpectedArrival, came: Came) -> Iterator[tuple[KeyPath, str]]:
-    """In what an arrival is not as expected."""
+def _misfits(expectation: ExpectedArrival, came: Came) -> Iterator[tuple[KeyPath, str]]:
+    """The keys in which an arrival is not as expected, and how."""
     arrival = came.arrival
     texts: dict[str, tuple[TextValue | None, str | None]] = {
-        "index": (one.index, arrival.index),
-        "id": (one.id, arrival.document_id),
-        "pipeline": (one.pipeline, arrival.pipeline),
-        "file": (one.file, arrival.place),
-        "line": (one.line, arrival.text),
+        "index": (expectation.index, arrival.index),
+        "id": (expectation.id, arrival.document_id),
+        "pipeline": (expectation.pipeline, arrival.pipeline),
+        "file": (expectation.file, arrival.place),
+        "line": (expectation.line, arrival.text),
     }
-    for key, (rule, given) in texts.items():
-        wanted = _unlike(rule, given) if key in one.model_fields_set else None
-        if wanted is not None:
-            yield (key,), f"{key} {wanted}"
-    if one.is_line:
+    for key, (rule, actual) in texts.items():
+        difference = _unlike(rule, actual) if key in expectation.model_fields_set else None
+        if difference is not None:
+            yield (key,), f"{key} {difference}"
+    if expectation.is_line:
         return
     fields = arrival.fields
     if fields is None:
-        path: KeyPath = ("fields",) if one.fields else ()
+        path: KeyPath = ("fields",) if expectation.fields else ()
         shown = hidden_members(arrival.text)[:_LONGEST]
         yield path, f"it is no JSON object with each key once: {shown}"
         return
-    for name, value in one.fields.items():
-        wanted = _unlike_field(name, value, fields)
-        if wanted is not None:
-            yield ("fields", name), f"{name} {wanted}"
+    for name, value in expectation.fields.items():
+        difference = _unlike_field(name, value, fields)
+        if difference is not None:
+            yield ("fields", name), f"{name} {difference}"
 
 
-def _unlike(rule: TextValue | None, given: str | None) -> str | None:
+def _unlike(rule: TextValue | None, actual: str | None) -> str | None:
     """What a text should be and is not."""
     if isinstance(rule, TextRule):
-        return None if _fits(rule.pattern, given) else _said(f"match {rule.pattern}", given)
-    return None if rule == given else _said(f"be {_json(rule)}", given)
+        return None if _fits(rule.pattern, actual) else _difference(f"match {rule.pattern}", actual)
+    return None if rule == actual else _difference(f"be {_json(rule)}", actual)
 
 
 def _unlike_field(name: str, value: FieldValue, fields: Mapping[str, object]) -> str | None:
     """What a field should be and is not."""
-    inner = {key: one for key, one in fields.items() if key.startswith(f"{name}.")}
+    inner = {key: member for key, member in fields.items() if key.startswith(f"{name}.")}
     is_there = name in fields or bool(inner)
-    given = fields.get(name, inner)
-    shown = "***" if names_secret(name) else _json(given)
+    actual = fields.get(name, inner)
+    shown = "***" if names_secret(name) else _json(actual)
     if isinstance(value, FieldRule) and value.pattern is None:
         return f"should be absent, is {shown}" if is_there else None
     if isinstance(value, FieldRule):
-        wanted, fits = f"match {value.pattern}", is_there and _fits(str(value.pattern), given)
+        should, fits = f"match {value.pattern}", is_there and _fits(str(value.pattern), actual)
     else:
-        wanted, fits = f"be {_json(value)}", is_there and _same(value, given)
-    return None if fits else f"should {wanted}, {f'is {shown}' if is_there else 'is not there'}"
+        should, fits = f"be {_json(value)}", is_there and _same(value, actual)
+    return None if fits else f"should {should}, {f'is {shown}' if is_there else 'is not there'}"
 
 
-def _same(value: object, given: object) -> bool:
+def _same(value: object, actual: object) -> bool:
     """Equal, and a switch only where the other is one."""
-    if isinstance(value, list) and isinstance(given, list):
-        return len(value) == len(given) and all(map(_same, value, given))
-    return value == given and isinstance(value, bool) == isinstance(given, bool)
+    if isinstance(value, list) and isinstance(actual, list):
+        return len(value) == len(actual) and all(map(_same, value, actual))
+    return value == actual and isinstance(value, bool) == isinstance(actual, bool)
 
 
-def _fits(pattern: str, given: object) -> bool:
-    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-    return given is not None and re.fullmatch(pattern, text, re.DOTALL) is not None
+def _fits(pattern: str, actual: object) -> bool:
+    text = actual if isinstance(actual, str) else json.dumps(actual, ensure_ascii=False)
+    return actual is not None and re.fullmatch(pattern, text, re.DOTALL) is not None
 
 
-def _said(wanted: str, given: str | None) -> str:
-    return f"should {wanted}, is {_json(given)}"
+def _difference(should: str, actual: str | None) -> str:
+    return f"should {should}, is {_json(actual)}"
 
 
 def _json(value: object) -> str:
@@ -174,8 +179,8 @@ def _json(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
-def _counted(left: Sequence[Came]) -> str:
-    names = dict.fromkeys(one.output for one in left)
+def _came_by(arrivals: Sequence[Came]) -> str:
+    names = dict.fromkeys(arrival.output for arrival in arrivals)
     return f"what came, came by {', '.join(names)}" if names else "nothing else came"
 
 

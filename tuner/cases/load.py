@@ -63,15 +63,15 @@ def load_cases(path: Path) -> LoadedCases:
 
 def _twice(loaded: LoadedCases) -> Iterator[Problem]:
     """What a file says twice."""
-    source, seen = loaded.source, set[str]()
+    source, names = loaded.source, set[str]()
     if loaded.cases.profile is not None and loaded.cases.conf is not None:
-        where, text = source.key_position(("conf",)), "write profile or conf, not both"
-        yield problem_at(source.name, where, text, WRONG_VALUE)
-    for number, name in enumerate(one.name for one in loaded.cases.cases):
-        if name in seen:
+        position, text = source.key_position(("conf",)), "write profile or conf, not both"
+        yield problem_at(source.name, position, text, WRONG_VALUE)
+    for number, name in enumerate(case.name for case in loaded.cases.cases):
+        if name in names:
             text = f"two cases are called {name}: give each a name of its own"
             yield loaded.problem(("cases", number, "name"), text, WRONG_VALUE)
-        seen.add(name)
+        names.add(name)
 
 
 def messages(loaded: LoadedCases, surface: Surface) -> tuple[Sent, ...]:
@@ -82,9 +82,9 @@ def messages(loaded: LoadedCases, surface: Surface) -> tuple[Sent, ...]:
         raise BadProfile(tuple(problems))
     now = datetime.now(loaded.time_zone).astimezone(loaded.time_zone)
     return tuple(
-        Sent(name, message_of(one, surface.inputs[name], now), one.sender)
-        for one in loaded.cases.cases
-        for name in inputs_called(one.input, surface)[:1]
+        Sent(name, message_of(case, surface.inputs[name], now), case.sender)
+        for case in loaded.cases.cases
+        for name in inputs_called(case.input, surface)[:1]
     )
 
 
@@ -92,59 +92,63 @@ def inputs_called(name: str | None, surface: Surface) -> tuple[str, ...]:
     """The inputs of that name, or type; without one the first."""
     if name is None:
         return tuple(surface.inputs)[:1]
-    found = [one for one in surface.inputs if name == one]
-    return tuple(found or (one for one in surface.inputs if name == one.partition(":")[0]))
+    if name in surface.inputs:
+        return (name,)
+    return tuple(label for label in surface.inputs if name == label.partition(":")[0])
 
 
 def _problems(loaded: LoadedCases, surface: Surface) -> Iterator[Problem]:
-    for number, one in enumerate(loaded.cases.cases):
-        here: KeyPath = ("cases", number)
-        yield from _of_input(loaded, one, here, surface)
-        for place, name in _outputs(one, here):
+    for number, case in enumerate(loaded.cases.cases):
+        keys: KeyPath = ("cases", number)
+        yield from _input_problems(loaded, case, keys, surface)
+        for place, name in _named_outputs(case, keys):
             if name not in surface.outputs:
                 text = f"no output {name} is tested: {_instead(name, tuple(surface.outputs))}"
                 yield loaded.problem(place, text, NO_SUCH_NAME)
-        if one.outputs is None:
+        if case.outputs is None:
             continue
-        for at, expected in enumerate(one.expect):
-            if not one.outputs or expected.output not in (None, *one.outputs):
+        for index, expected in enumerate(case.expect):
+            if not case.outputs or expected.output not in (None, *case.outputs):
                 text = "this comes by no output that `outputs` lists: add that there, or remove it"
-                yield loaded.problem((*here, "expect", at), text, NO_SUCH_NAME)
+                yield loaded.problem((*keys, "expect", index), text, NO_SUCH_NAME)
 
 
-def _of_input(loaded: LoadedCases, one: Case, here: KeyPath, surface: Surface) -> Iterator[Problem]:
-    found = inputs_called(one.input, surface)
-    if not found:
-        text = f"no input {one.input} is tested: {_instead(one.input or '', tuple(surface.inputs))}"
-        yield loaded.problem((*here, "input"), text, NO_SUCH_NAME)
-    elif len(found) > 1:
-        text = f"several inputs are {one.input}: write {' or '.join(found)}"
-        yield loaded.problem((*here, "input"), text, NO_SUCH_NAME)
-    elif TRANSPORTS[surface.inputs[found[0]]].has_path and "sender" in one.model_fields_set:
-        text = f"{found[0]} takes nothing from other machines: remove sender"
-        yield loaded.problem((*here, "sender"), text, NO_SUCH_NAME)
-    elif not has_address(one.sender):
+def _input_problems(
+    loaded: LoadedCases, case: Case, keys: KeyPath, surface: Surface
+) -> Iterator[Problem]:
+    names = inputs_called(case.input, surface)
+    if not names:
+        instead = _instead(case.input or "", tuple(surface.inputs))
+        text = f"no input {case.input} is tested: {instead}"
+        yield loaded.problem((*keys, "input"), text, NO_SUCH_NAME)
+    elif len(names) > 1:
+        text = f"several inputs are {case.input}: write {' or '.join(names)}"
+        yield loaded.problem((*keys, "input"), text, NO_SUCH_NAME)
+    elif TRANSPORTS[surface.inputs[names[0]]].has_path and "sender" in case.model_fields_set:
+        text = f"{names[0]} takes nothing from other machines: remove sender"
+        yield loaded.problem((*keys, "sender"), text, NO_SUCH_NAME)
+    elif not has_address(case.sender):
         text = (
-            f"this machine has no address {one.sender} to send from: use one of 127.0.0.0/8, or "
-            f"give it one first (ip address add {one.sender}/32 dev lo)"
+            f"this machine has no address {case.sender} to send from: use one of 127.0.0.0/8, or "
+            f"give it one first (ip address add {case.sender}/32 dev lo)"
         )
-        yield loaded.problem((*here, "sender"), text, NO_SUCH_NAME)
+        yield loaded.problem((*keys, "sender"), text, NO_SUCH_NAME)
 
 
-def _outputs(one: Case, here: KeyPath) -> Iterator[tuple[KeyPath, str]]:
+def _named_outputs(case: Case, keys: KeyPath) -> Iterator[tuple[KeyPath, str]]:
     """The outputs that a case names, and where."""
-    for number, name in enumerate(one.outputs or ()):
-        yield (*here, "outputs", number), name
-    for number, expected in enumerate(one.expect):
+    for number, name in enumerate(case.outputs or ()):
+        yield (*keys, "outputs", number), name
+    for number, expected in enumerate(case.expect):
         if expected.output is not None:
-            yield (*here, "expect", number, "output"), expected.output
+            yield (*keys, "expect", number, "output"), expected.output
 
 
-def _instead(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, 1)
+def _instead(name: str, names: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, names, 1)
     if near:
         return f"did you mean {near[0]}?"
-    return f"there are {', '.join(known)}" if known else "the configuration has none"
+    return f"there are {', '.join(names)}" if names else "the configuration has none"
 
 
 _PROGRAM = re.compile(r"(.*?)(?:\[(.*)\])?")
@@ -170,8 +174,8 @@ def _head(case: Case, written: Format, time: datetime) -> str:
         case "local":
             return f"{old} {case.program}: "
         case "rfc5424":
-            found = _PROGRAM.fullmatch(case.program)
-            program, process = found.groups() if found else (case.program, None)
+            parts = _PROGRAM.fullmatch(case.program)
+            program, process = parts.groups() if parts else (case.program, None)
             return f"<{priority}>1 {time.isoformat()} {case.host} {program} {process or '-'} - - "
         case "bare":
             return ""

@@ -44,7 +44,7 @@ def recorded(
     lines: Sequence[str],
     came: Sequence[Sequence[Came]],
     now: datetime,
-    way: str | None = None,
+    input_name: str | None = None,
 ) -> str:
     """The text of a file of cases `about` a profile or a configuration; of each line `came` has
     what it became, twice, by the input `way` where one was chosen.  Raises JobFailed where that is
@@ -52,35 +52,39 @@ def recorded(
     head = [f"{flow(key)}: {flow(value)}" for key, value in about.items()]
     cases = [
         _case(name, line, came[2 * number], came[2 * number + 1], now)
-        | ({} if way is None else {"input": way})
+        | ({} if input_name is None else {"input": input_name})
         for number, (name, line) in enumerate(zip(_names(lines), lines, strict=True))
     ]
-    listed = [each for one in cases for each in _item_lines(one, "  ")]
+    listed = [line for case in cases for line in _item_lines(case, "  ")]
     return "\n".join([*head, f"timezone: {TIME_ZONE}", "cases:", *listed]) + "\n"
 
 
 def _names(lines: Sequence[str]) -> Iterator[str]:
     """The beginning of each line, with a number where several begin so."""
-    seen = Counter[str]()
+    names = Counter[str]()
     for line in lines:
-        shown = "".join(one if one.isprintable() else "?" for one in line).strip()
-        name = shown[:_LONGEST_NAME] or "an empty line"
-        seen[name] += 1
-        yield name if seen[name] == 1 else f"{name} ({seen[name]})"
+        printable = "".join(char if char.isprintable() else "?" for char in line).strip()
+        name = printable[:_LONGEST_NAME] or "an empty line"
+        names[name] += 1
+        yield name if names[name] == 1 else f"{name} ({names[name]})"
 
 
 def _case(
-    name: str, line: str, first: Sequence[Came], again: Sequence[Came], now: datetime
+    name: str, line: str, first: Sequence[Came], second: Sequence[Came], now: datetime
 ) -> dict[str, object]:
-    pairs = zip(first, again, strict=False)
-    known = _Known(line, now)
-    expect = [_arrival(one, other, known) for one, other in pairs if one.output == other.output]
-    outputs = list(dict.fromkeys(one.output for one in first))
+    pairs = zip(first, second, strict=False)
+    sending = _Sending(line, now)
+    expect = [
+        _arrival(came, repeated, sending)
+        for came, repeated in pairs
+        if came.output == repeated.output
+    ]
+    outputs = list(dict.fromkeys(came.output for came in first))
     return {"name": name, "line": line, "outputs": outputs} | ({"expect": expect} if expect else {})
 
 
 @dataclass(frozen=True)
-class _Known:
+class _Sending:
     """The line that was sent, and when."""
 
     line: str
@@ -94,57 +98,59 @@ class _Known:
         return is_today and not (":" in text and text in self.line)
 
 
-def _arrival(came: Came, again: Came, known: _Known) -> dict[str, object]:
-    one, other = came.arrival, again.arrival
-    found: dict[str, object] = {"output": came.output}
-    if one.place:
-        found["file"] = _text(one.place, other.place, known)
-        found["line"] = _text(one.text, other.text, known)
-        return found
-    refusal = document_refusal(one.text)
+def _arrival(came: Came, repeated: Came, sending: _Sending) -> dict[str, object]:
+    arrival, second = came.arrival, repeated.arrival
+    expectation: dict[str, object] = {"output": came.output}
+    if arrival.place:
+        expectation["file"] = _text(arrival.place, second.place, sending)
+        expectation["line"] = _text(arrival.text, second.text, sending)
+        return expectation
+    refusal = document_refusal(arrival.text)
     if refusal is not None:
         raise JobFailed(
-            f"{came.output} writes no JSON object for the line {known.line!r} ({refusal}), which "
+            f"{came.output} writes no JSON object for the line {sending.line!r} ({refusal}), which "
             "an engine refuses: nothing is recorded"
         )
-    found["index"] = _text(one.index, other.index, known)
-    if one.document_id is not None:
-        is_made = one.document_id != other.document_id
-        found["id"] = {"pattern": _UUID} if is_made else one.document_id
-    fields, others = one.fields or {}, other.fields or {}
-    told = {
-        name: {"pattern": _ANY} if names_secret(name) else _value(value, others.get(name), known)
+    expectation["index"] = _text(arrival.index, second.index, sending)
+    if arrival.document_id is not None:
+        is_made = arrival.document_id != second.document_id
+        expectation["id"] = {"pattern": _UUID} if is_made else arrival.document_id
+    fields, repeated_fields = arrival.fields or {}, second.fields or {}
+    patterns = {
+        name: {"pattern": _ANY}
+        if names_secret(name)
+        else _value(value, repeated_fields.get(name), sending)
         for name, value in fields.items()
     }
     # An object without members is no value that a case can name.
-    found["fields"] = {name: value for name, value in told.items() if value != {}}
-    return found
+    expectation["fields"] = {name: value for name, value in patterns.items() if value != {}}
+    return expectation
 
 
-def _value(value: object, again: object, known: _Known) -> object:
+def _value(value: object, repeated: object, sending: _Sending) -> object:
     if isinstance(value, str):
-        return _text(value, again if isinstance(again, str) else "", known)
-    is_time = isinstance(value, int | float) and _is_unix_now(value, known.now)
-    return value if value == again and not is_time else {"pattern": _ANY}
+        return _text(value, repeated if isinstance(repeated, str) else "", sending)
+    is_time = isinstance(value, int | float) and _is_unix_now(value, sending.now)
+    return value if value == repeated and not is_time else {"pattern": _ANY}
 
 
-def _text(text: str, again: str, known: _Known) -> object:
+def _text(text: str, repeated: str, sending: _Sending) -> object:
     """A text that is the same each time, or the pattern of one that is not."""
-    year = str(known.now.year)
+    year = str(sending.now.year)
     pattern, end = "", 0
-    for found in re.finditer(rf"(?:{_TIME})|(?<!\d){year}{_DATE}", text):
-        pattern += _escaped(text[end : found.start()])
-        end = found.end()
-        if is_now(found[0], known.now) or known.is_of_now(found[0]):
-            pattern += _like(found[0])
-        elif found[0].startswith(year) and year not in known.line:
-            pattern += _YEAR + _escaped(found[0].removeprefix(year))
+    for match in re.finditer(rf"(?:{_TIME})|(?<!\d){year}{_DATE}", text):
+        pattern += _escaped(text[end : match.start()])
+        end = match.end()
+        if is_now(match[0], sending.now) or sending.is_of_now(match[0]):
+            pattern += _like(match[0])
+        elif match[0].startswith(year) and year not in sending.line:
+            pattern += _YEAR + _escaped(match[0].removeprefix(year))
         else:
-            pattern += _escaped(found[0])
+            pattern += _escaped(match[0])
     pattern += _escaped(text[end:])
-    if pattern == _escaped(text) and text == again:
+    if pattern == _escaped(text) and text == repeated:
         return text
-    fits = re.fullmatch(pattern, again, re.DOTALL) is not None
+    fits = re.fullmatch(pattern, repeated, re.DOTALL) is not None
     return {"pattern": pattern if fits else _ANY}
 
 

@@ -62,7 +62,7 @@ def surface(block: Block) -> Surface:
     """What tests of a configuration can name."""
     script = CaseScript("http://127.0.0.1:9", "/lab", mark="-")
     script.text(block)
-    transports = {name: _TRANSPORTS[type(one)] for name, one in script.entrances.items()}
+    transports = {name: _TRANSPORTS[type(entrance)] for name, entrance in script.entrances.items()}
     # Messages come from other machines where they can.
     inputs = sorted(transports.items(), key=lambda named: TRANSPORTS[named[1]].has_path)
     return Surface(dict(inputs), tuple(script.outputs), tuple(script.gaps))
@@ -79,14 +79,14 @@ def run(
         Sink(keep=_KEPT) as sink,
         ExitStack() as stack,
     ):
-        here = subfolder(folder, "rsyslogd")
-        script = CaseScript(sink.url, str(here), mark=f"#{secrets.token_hex(8)}#")
+        home = subfolder(folder, "rsyslogd")
+        script = CaseScript(sink.url, str(home), mark=f"#{secrets.token_hex(8)}#")
         text = script.text(block)
         _require_accepted(text)
         entrances = [*script.entrances.values()]
         files = stack.enter_context(_opened(entrances))
         environment = own_environment() | ({} if time_zone is None else {"TZ": time_zone})
-        rsyslogd = Rsyslogd(text, here, entrances, environment)
+        rsyslogd = Rsyslogd(text, home, entrances, environment)
         with closing(EngineClient(sink.url)) as client:
             try:
                 for number, sent in enumerate(messages):
@@ -100,11 +100,11 @@ def run(
             finally:
                 rsyslogd.stop()
     names = {number: name for name, number in script.outputs.items()}
-    found: list[list[Came]] = [[] for _ in messages]
+    arrivals: list[list[Came]] = [[] for _ in messages]
     for case, output, arrival in came:
         if case.isdecimal() and output in names:
-            found[int(case)].append(Came(names[output], arrival.outside(script.read)))
-    return tuple(map(tuple, found))
+            arrivals[int(case)].append(Came(names[output], arrival.outside(script.read)))
+    return tuple(map(tuple, arrivals))
 
 
 @contextmanager
@@ -122,12 +122,12 @@ def _opened(entrances: Iterable[Entrance]) -> Iterator[dict[str, BinaryIO]]:
 
 def _is_same(state: Callable[[], object]) -> Callable[[], bool]:
     """Whether a state is what it was when this was asked last."""
-    seen: object = None
+    last: object = None
 
     def is_same() -> bool:
-        nonlocal seen
-        before, seen = seen, state()
-        return seen == before
+        nonlocal last
+        before, last = last, state()
+        return last == before
 
     return is_same
 

@@ -133,12 +133,13 @@ class CaseScript:
         """The configuration for the lab; `block` has the form of today, and no includes."""
         self.labels = _labels(block)
         self.passed = self.template(Variable(_FENCE, HERE), Quoted("\n", HERE))
-        made = rewritten((*loading_missing(block), *block), self.statement)
-        made = tuple(_once((*made, *self.stand_in())))
-        first = next((n for n, statement in enumerate(made) if _is_rule(statement)), len(made))
-        made = (*made[:first], *self.entrance(), *made[first:])
+        statements = rewritten((*loading_missing(block), *block), self.statement)
+        statements = tuple(_once((*statements, *self.stand_in())))
+        rules = (place for place, statement in enumerate(statements) if _is_rule(statement))
+        first = next(rules, len(statements))
+        statements = (*statements[:first], *self.entrance(), *statements[first:])
         queue = ScriptObject("main_queue", (), HERE).with_values(_QUEUE)
-        safe = confined((queue, *self.templates, *made), self.folder, _PATH)
+        safe = confined((queue, *self.templates, *statements), self.folder, _PATH)
         self.gaps += safe.left_out
         return printed(safe.block)
 
@@ -155,11 +156,11 @@ class CaseScript:
         its case along."""
         raw, mark = Variable("$rawmsg", HERE), Quoted(self.mark, HERE)
         number = FunctionCall("field", (raw, mark, ScriptNumber(2, HERE)), HERE)
-        seen = {"type": "omfile", "file": self.fence, "template": self.passed}
+        record = {"type": "omfile", "file": self.fence, "template": self.passed}
         ours: Block = (
             SetVariable("set", _FENCE, number, HERE),
             SetVariable("set", _CURRENT, Variable(_FENCE, HERE), HERE),
-            ScriptObject("action", (), HERE).with_values(seen),
+            ScriptObject("action", (), HERE).with_values(record),
             Word("stop", HERE),
         )
         yield If(Operation("contains", (raw, mark), HERE), ours, (), HERE)
@@ -211,10 +212,10 @@ class CaseScript:
         match module_name(written):
             case "imuxsock":
                 self.has_sockets = True
-                given, made = written.get("sysSock.use"), written.without_beginning(_LIMITS)
-                if given is None or given.is_on:
-                    made = made.with_values({"sysSock.name": self.socket("imuxsock")})
-                yield made
+                use, module = written.get("sysSock.use"), written.without_beginning(_LIMITS)
+                if use is None or use.is_on:
+                    module = module.with_values({"sysSock.name": self.socket("imuxsock")})
+                yield module
             case "imjournal":
                 self.has_journal = True
                 self.note(written, "imjournal: a socket of the lab's stands for it")
@@ -223,8 +224,8 @@ class CaseScript:
             case "imfile":
                 yield written.without(_OF_FILES)
             case "omfile":
-                kept = (p for p in written.parameters if p.key in {"load", "template"})
-                yield replace(written, parameters=tuple(kept))
+                parameters = (p for p in written.parameters if p.key in {"load", "template"})
+                yield replace(written, parameters=tuple(parameters))
             case name if name in HOST_MODULES or (name.startswith("om") and name != _INDEXES):
                 return
             case _:
@@ -234,8 +235,8 @@ class CaseScript:
         """An input of the lab's; none where no test sends to it."""
         label = _label_of_input(written)
         if written.type == "imrelp":
-            kept = (p for p in written.parameters if p.key in {"name", "ruleset"})
-            written = replace(written, parameters=tuple(kept)).with_values({"type": "imptcp"})
+            parameters = (p for p in written.parameters if p.key in {"name", "ruleset"})
+            written = replace(written, parameters=tuple(parameters)).with_values({"type": "imptcp"})
             self.note(written, f"{label}: an imptcp stands for it")
         is_sent_to = written.type in _ENTERED and label not in self.entrances
         if not is_sent_to or any(map(written.get, _JOINS_LINES)):
@@ -249,14 +250,14 @@ class CaseScript:
         else:
             port = free_port()
             self.entrances[label] = (UdpPort if written.type == "imudp" else TcpPort)(port)
-            made = written.without_beginning(TLS).without(_OF_LISTENER)
-            yield made.with_values({"address": LOOPBACK, "port": port})
+            bound = written.without_beginning(TLS).without(_OF_LISTENER)
+            yield bound.with_values({"address": LOOPBACK, "port": port})
 
     def file(self, label: str, path: str) -> str:
         """The lab's file in place of one that is read."""
-        here = f"{self.read}{normpath('/' + _WILDCARDS.sub('x', path).lstrip('/'))}"
-        self.entrances[label] = ReadFile(here)
-        return here
+        lab_path = f"{self.read}{normpath('/' + _WILDCARDS.sub('x', path).lstrip('/'))}"
+        self.entrances[label] = ReadFile(lab_path)
+        return lab_path
 
     def socket(self, label: str) -> str:
         """A socket of the lab's in place of another."""
@@ -306,10 +307,10 @@ class CaseScript:
             yield SetVariable("set", _PATH, FunctionCall("replace", above, HERE), HERE)
             place = [Quoted("files/" if kind == "omfile" else f"sent/{kind}:", HERE)]
             place.append(Variable(_PATH, HERE))
-        kept = (p for p in written.parameters if p.key.startswith("action."))
+        parameters = (p for p in written.parameters if p.key.startswith("action."))
         into = {"type": "omfile", "dynaFile": self.of_case(f"{self.written}/", *place)}
         into |= {"template": template} if template else {}
-        yield replace(written, parameters=tuple(kept)).with_values(into)
+        yield replace(written, parameters=tuple(parameters)).with_values(into)
 
     def note(self, written: Directive | BsdBlock | LegacyAction | ScriptObject, what: str) -> None:
         """Note what is not tested."""
@@ -323,14 +324,14 @@ class CaseScript:
     def template(self, *parts: Quoted | Variable) -> str:
         """The name of a template of texts and variables."""
         name = f"{OWN}{len(self.templates)}"
-        made = tuple(
+        pieces = tuple(
             constant(part.text)
             if isinstance(part, Quoted)
             else ScriptObject("property", (Parameter.of("name", part.name, HERE),), HERE)
             for part in parts
         )
         head = ScriptObject("template", (), HERE).with_values({"name": name, "type": "list"})
-        self.templates.append(replace(head, parts=made))
+        self.templates.append(replace(head, parts=pieces))
         return name
 
 
@@ -352,8 +353,8 @@ def _place(written: ScriptObject, kind: str) -> str:
     if kind == "omfile":
         return f"files/{(written.text('file') or 'none').lstrip('/')}"
     default = _FORWARDED if kind == "omfwd" else {}
-    given = ((key, written.get(key)) for key in _PLACE)
-    texts = (",".join(p.texts) if p and any(p.texts) else default.get(key) for key, p in given)
+    parameters = ((key, written.get(key)) for key in _PLACE)
+    texts = (",".join(p.texts) if p and any(p.texts) else default.get(key) for key, p in parameters)
     return f"sent/{':'.join([kind, *filter(None, texts)]).lower().replace('/', '|')}"
 
 

@@ -16,33 +16,36 @@ NEVER_TAKEN, SOMETIMES = "RT511", "RT512"
 _SAID = frozenset({"RT410", "RT411", "RT412"})
 
 
-def documents_layer(lab: Lab, profile: Profile, base: BaseFiles, known: Iterable[Problem]) -> Layer:
-    """Send messages through the base into our sink, and judge what comes as an engine does; what
-    lint has said of an action already is not said again."""
+def documents_layer(
+    lab: Lab, profile: Profile, base: BaseFiles, warnings: Iterable[Problem]
+) -> Layer:
+    """Send messages through the base into our sink, and judge what comes as an engine does; what a
+    warning of lint says of an action already is not said again."""
     try:
-        found = seen(lab, profile)
+        learnt_pass = seen(lab, profile)
     except (JobFailed, Refused) as cannot:
         return Layer(DOCUMENTS, None, str(cannot))
-    every = found.lines.count(b"\n") // 2
-    taken = every - sum(one.documents for one in found.refused)
-    said = [one.message for one in known if one.code in _SAID]
+    made = learnt_pass.lines.count(b"\n") // 2
+    taken = made - sum(refusal.documents for refusal in learnt_pass.refused)
+    messages = [warning.message for warning in warnings if warning.code in _SAID]
     problems = [
-        _problem(address, one)
-        for one in found.refused
-        if (address := base.kept.written.address_of(one.action) or "")
-        and not any(message.startswith(f"{address}: ") for message in said)
+        _problem(address, refusal)
+        for refusal in learnt_pass.refused
+        if (address := base.kept.written.address_of(refusal.action) or "")
+        and not any(message.startswith(f"{address}: ") for message in messages)
     ]
-    remark = f"an engine takes {taken:,} of the {every:,} that rsyslogd made"
-    told, accepted = accepted_apart(profile, problems)
-    return Layer(DOCUMENTS, True, remark, told, tuple(acceptances(profile, accepted)))
+    remark = f"an engine takes {taken:,} of the {made:,} that rsyslogd made"
+    unaccepted, accepted = accepted_apart(profile, problems)
+    return Layer(DOCUMENTS, True, remark, unaccepted, tuple(acceptances(profile, accepted)))
 
 
-def _problem(address: str, one: RefusedDocuments) -> Problem:
+def _problem(address: str, refusal: RefusedDocuments) -> Problem:
     """One action of which an engine refuses documents."""
-    which = "every document" if one.is_all else f"{one.documents:,} of {one.of:,} documents"
+    some = f"{refusal.documents:,} of {refusal.of:,} documents"
+    share = "every document" if refusal.is_all else some
     message = (
-        f"{address}: sent through rsyslogd, {which} would be refused by the engine "
-        f"({one.reason}), and rsyslog counts them as delivered: their events are lost"
+        f"{address}: sent through rsyslogd, {share} would be refused by the engine "
+        f"({refusal.reason}), and rsyslog counts them as delivered: their events are lost"
     )
-    at, code = one.action.origin, NEVER_TAKEN if one.is_all else SOMETIMES
-    return Problem(at.file, at.line, at.column, message, code, Severity.WARNING)
+    place, code = refusal.action.origin, NEVER_TAKEN if refusal.is_all else SOMETIMES
+    return Problem(place.file, place.line, place.column, message, code, Severity.WARNING)

@@ -94,8 +94,8 @@ def engine_layer(
     outputs = loaded.profile.enumerated
     if not outputs:
         return Layer(NAME, None, "no output goes into an engine")
-    found = facts(client)
-    trial = _Trial(loaded, client, found, installed_templates(client), templates)
+    engine = facts(client)
+    trial = _Trial(loaded, client, engine, installed_templates(client), templates)
     problems = (*trial.release(), *trial.outputs(), *request_problems(loaded, limits(client)))
     untried = tuple(
         f"the lifecycle policy {output.index.target} was not tried: engines try none without "
@@ -103,15 +103,15 @@ def engine_layer(
         for _, output in outputs
         if output.index.lifecycle is not None
     )
-    layer = Layer(NAME, True, f"{_title(found)} accepts it", problems, untried)
+    layer = Layer(NAME, True, f"{_title(engine)} accepts it", problems, untried)
     if not layer.errors:
         return layer
-    what = "one problem" if len(layer.errors) == 1 else f"{len(layer.errors)} problems"
-    return replace(layer, passed=False, remark=f"{_title(found)} rejects it: {what}")
+    count = "one problem" if len(layer.errors) == 1 else f"{len(layer.errors)} problems"
+    return replace(layer, passed=False, remark=f"{_title(engine)} rejects it: {count}")
 
 
-def _title(found: EngineFacts) -> str:
-    return f"{_NAMES.get(found.distribution, found.distribution)} {found.version}"
+def _title(engine: EngineFacts) -> str:
+    return f"{_NAMES.get(engine.distribution, engine.distribution)} {engine.version}"
 
 
 @dataclass(frozen=True)
@@ -120,22 +120,22 @@ class _Trial:
 
     loaded: LoadedProfile
     client: EngineClient
-    found: EngineFacts
+    engine: EngineFacts
     installed: tuple[InstalledTemplate, ...]
     templates: Templates | None
 
     def release(self) -> Iterator[Problem]:
         """Whether the profile is for this version."""
         release = self.loaded.profile.release
-        major, minor = self.found.version.split(".")[:2]
-        theirs = (self.found.distribution, (int(major), int(minor)))
-        if theirs != (release.engine.value, release.engine_version):
+        major, minor = self.engine.version.split(".")[:2]
+        running = (self.engine.distribution, (int(major), int(minor)))
+        if running != (release.engine.value, release.engine_version):
             written = ".".join(map(str, release.engine_version))
             yield self._wrong(
                 ("release", release.engine.value),
                 RELEASE,
                 f"the profile is for {_NAMES[release.engine.value]} {written}, and the engine is "
-                f'{_title(self.found)}: write {self.found.distribution}: "{major}.{minor}"',
+                f'{_title(self.engine)}: write {self.engine.distribution}: "{major}.{minor}"',
             )
 
     def outputs(self) -> Iterator[Problem]:
@@ -149,10 +149,10 @@ class _Trial:
         return problem(self.loaded, path, message, code)
 
     def _lifecycle(self, number: int, index: Index) -> Iterator[Problem]:
-        path, what = _POLICIES[self.loaded.profile.release.engine]
+        path, feature = _POLICIES[self.loaded.profile.release.engine]
         if index.lifecycle is not None and not has(self.client, path):
-            there = f"{_title(self.found)} at {self.client.url}"
-            message = f"{there} has no {what}: remove lifecycle, or install it"
+            cluster = f"{_title(self.engine)} at {self.client.url}"
+            message = f"{cluster} has no {feature}: remove lifecycle, or install it"
             yield self._wrong(("outputs", number, "index", "lifecycle"), NO_POLICIES, message)
 
     def _template(self, number: int, output: OmelasticsearchOutput) -> Iterator[Problem]:
@@ -167,7 +167,7 @@ class _Trial:
             for reason in reasons(refused.reason):
                 # That there are no policies has been said.
                 if reason.setting is None or not reason.setting.startswith(_LIFECYCLE):
-                    message = f"{_title(self.found)} refuses the index template: {reason.text}"
+                    message = f"{_title(self.engine)} refuses the index template: {reason.text}"
                     yield self._wrong(_place(number, output, reason), REFUSED, message)
         priority = priority_of(index)
         for other in stronger_than(self.installed, name, priority):
@@ -209,10 +209,10 @@ def _first_name(index: Index) -> str:
 
 def _place(number: int, output: OmelasticsearchOutput, reason: Reason) -> KeyPath:
     """Where the profile writes what the engine complains about."""
-    here: KeyPath = ("outputs", number)
+    keys: KeyPath = ("outputs", number)
     if reason.setting is not None:
-        return (*here, "index", "settings", reason.setting)
+        return (*keys, "index", "settings", reason.setting)
     for place, field in enumerate(fields_of(output)):
         if reason.field and field.name and f".{field.name}".endswith(f".{reason.field}"):
-            return (*here, "document", place, "name")
-    return (*here, "index")
+            return (*keys, "document", place, "name")
+    return (*keys, "index")

@@ -53,7 +53,7 @@ class Layer:
     @property
     def errors(self) -> tuple[Problem, ...]:
         """The problems for which it did not pass."""
-        return tuple(one for one in self.problems if one.severity is Severity.ERROR)
+        return tuple(error for error in self.problems if error.severity is Severity.ERROR)
 
 
 def problem(
@@ -64,8 +64,8 @@ def problem(
     severity: Severity = Severity.ERROR,
 ) -> Problem:
     """A problem where the profile writes the value at `path`, or its section."""
-    where, file = loaded.position(path), loaded.source.file_of(path)
-    return Problem(file, where.line, where.column, message, code, severity)
+    position, file = loaded.position(path), loaded.source.file_of(path)
+    return Problem(file, position.line, position.column, message, code, severity)
 
 
 def memory_problems(loaded: LoadedProfile, memory_bytes: int) -> tuple[Problem, ...]:
@@ -115,14 +115,14 @@ def layers(
     rsyslogd's verdict depends on this machine too: on the files and folders that the configuration
     names, which the target may have and this machine may not.
     """
-    found = (*memory_problems(loaded, memory_bytes()), *_replay_problems(loaded))
-    here, accepted = accepted_apart(loaded.profile, found)
-    every = (*loaded.warnings, *here)
-    errors = sum(one.severity is Severity.ERROR for one in every)
-    said = ((errors, "error"), (len(every) - errors, "warning"))
-    remark = ", ".join(counted(number, noun) for number, noun in said if number)
+    problems = (*memory_problems(loaded, memory_bytes()), *_replay_problems(loaded))
+    unaccepted, accepted = accepted_apart(loaded.profile, problems)
+    shown = (*loaded.warnings, *unaccepted)
+    errors = sum(warning.severity is Severity.ERROR for warning in shown)
+    counts = ((errors, "error"), (len(shown) - errors, "warning"))
+    remark = ", ".join(counted(number, noun) for number, noun in counts if number)
     notes = (*_notes(loaded, form), *acceptances(loaded.profile, (*loaded.accepted, *accepted)))
-    lint = Layer("lint", not errors, remark, here, notes)
+    lint = Layer("lint", not errors, remark, unaccepted, notes)
     if offline:
         return (Layer("schema", True), lint, Layer(RSYSLOGD, None, "--offline"))
     return (Layer("schema", True), lint, rsyslogd_layer(loaded, templates, form))
@@ -133,17 +133,17 @@ def accepted_apart(
 ) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
     """The problems without the warnings that the profile accepts, and those."""
     accepted = tuple(
-        one
-        for one in problems
-        if one.severity is Severity.WARNING and one.code in profile.lint.accept
+        warning
+        for warning in problems
+        if warning.severity is Severity.WARNING and warning.code in profile.lint.accept
     )
-    return tuple(one for one in problems if one not in accepted), accepted
+    return tuple(warning for warning in problems if warning not in accepted), accepted
 
 
 def acceptances(profile: Profile, accepted: Sequence[Problem]) -> Iterator[str]:
     """A line for each code that the profile accepts among these warnings, with why."""
     for code, why in profile.lint.accept.items():
-        if count := sum(one.code == code for one in accepted):
+        if count := sum(warning.code == code for warning in accepted):
             yield f"accepted: {code}{f', {count} times' if count > 1 else ''} ({why})"
 
 
@@ -161,15 +161,15 @@ def _notes(loaded: LoadedProfile, form: Form) -> Iterator[str]:
 
 
 def _secret_files(loaded: LoadedProfile) -> list[Path]:
-    return [Path(one.file) for one in loaded.profile.secrets if one.file is not None]
+    return [Path(ref.file) for ref in loaded.profile.secrets if ref.file is not None]
 
 
 def _why_not(loaded: LoadedProfile) -> tuple[bool | None, str] | None:
     """Why rsyslogd need not be asked: a file that this machine lacks, whatever refers to which it
     rejects; or a secret's file with white space, which it takes for a part of the password."""
-    for path, what in loaded.profile.files_beside.items():
+    for path, role in loaded.profile.files_beside.items():
         if not Path(path).is_file():
-            return None, f"{path}, the {what}, is not on this machine"
+            return None, f"{path}, the {role}, is not on this machine"
     for secret_file in _secret_files(loaded):
         if not os.access(secret_file, os.R_OK):
             continue
@@ -204,9 +204,9 @@ def _asked(loaded: LoadedProfile, templates: Templates | None, form: Form) -> La
     if profile.base is None:
         config = rsyslog_conf(profile, templates=templates, form=form)
     else:
-        own = check_own(profile.base.kept.written, is_copy=bool(profile.base.kept.root))
-        if own is not None and not (own.accepted and profile.base.kept.changes):
-            return _judged(loaded, own)
+        verdict = check_own(profile.base.kept.written, is_copy=bool(profile.base.kept.root))
+        if verdict is not None and not (verdict.accepted and profile.base.kept.changes):
+            return _judged(loaded, verdict)
         if runs_code(profile.base.kept.changed):
             why = "the base loads modules by their paths, or sets what rsyslogd obeys as it reads"
             return Layer(RSYSLOGD, None, why)
@@ -240,13 +240,13 @@ def _judged(loaded: LoadedProfile, verdict: Check, remarks: Sequence[str] = ()) 
 def _rejections(loaded: LoadedProfile, complaints: Sequence[str]) -> Iterator[Problem]:
     """Each complaint, at its line of the user's own file, else where the profile begins."""
     base = loaded.profile.base
-    own = {} if base is None else {abspath(path): path for path in base.kept.written.files}
+    files = {} if base is None else {abspath(path): path for path in base.kept.written.files}
     for complaint in complaints:
         file, line = place_in(complaint) or ("", 1)
-        known = own.get(file)
+        written = files.get(file)
         yield Problem(
-            str(loaded.path) if known is None else known,
-            1 if known is None else line,
+            str(loaded.path) if written is None else written,
+            1 if written is None else line,
             1,
             complaint,
             REJECTED,

@@ -120,8 +120,8 @@ def check(
         below = Path(folder) / "rsyslog.d"
         below.mkdir()
         path = Path(folder) / "rsyslog.conf"
-        here = config.replace(includes, f"{below}/") if includes else config
-        texts = {path: here, **{below / one: text for one, text in (fragments or {}).items()}}
+        main = config.replace(includes, f"{below}/") if includes else config
+        texts = {path: main, **{below / name: text for name, text in (fragments or {}).items()}}
         for file in texts:
             file.touch(mode=0o600)
         owners: dict[str, str] = {}
@@ -129,19 +129,19 @@ def check(
             for file, text in texts.items():
                 file.write_text(text, encoding="utf-8", errors="surrogateescape")
             printed_there, code = _asked(str(path), own_environment(*inherits), start_checks_s)
-            said = printed_there.replace(str(path), called).replace(f"{folder}/", "")
-            verdict = _verdict(said, code)
+            output = printed_there.replace(str(path), called).replace(f"{folder}/", "")
+            verdict = _verdict(output, code)
             unknown = verdict.owners
             if unknown.keys() <= owners.keys() or len(owners) >= _MOST_OWNERS:
-                here_too = dict.fromkeys((*owners.values(), *verdict.here))
-                return replace(verdict, here=tuple(here_too))
+                lacking = dict.fromkeys((*owners.values(), *verdict.here))
+                return replace(verdict, here=tuple(lacking))
             owners |= unknown
             texts = {file: owned_by_root(text, unknown) for file, text in texts.items()}
 
 
 def loading_first(modules: Sequence[str]) -> str:
     """What stands before a drop-in: statements that load these modules."""
-    return "".join(f"module(load={quote(one)})\n" for one in modules)
+    return "".join(f"module(load={quote(module)})\n" for module in modules)
 
 
 def _including(path: str) -> str:
@@ -187,14 +187,13 @@ def _verdict(text: str, code: int) -> Check:
 
 def _expected(line: str) -> str | None:
     """What a warning is about that is no reason to change anything; None of any other line."""
-    return next((what for words, what in _EXPECTED.items() if words in line), None)
+    return next((subject for words, subject in _EXPECTED.items() if words in line), None)
 
 
 def _complaints(lines: Sequence[str]) -> list[str]:
     """What rsyslogd says beside that it begins and ends; it quotes lines."""
-    own = ("version 8.", "End of config")
-    said = (line for line in lines if line.strip() and not any(word in line for word in own))
-    return list(map(hidden, said))
+    frame = re.compile(r"version 8\.|End of config|^\s*$")
+    return [hidden(line) for line in lines if not frame.search(line)]
 
 
 def check_own(base: Base, *, is_copy: bool = False) -> Check | None:
@@ -210,7 +209,7 @@ def check_own(base: Base, *, is_copy: bool = False) -> Check | None:
     paths = [str(Path(path).absolute()) for path in base.files]
     modules = not_loaded(base.block)
     variables = variables_of(base)
-    if is_copy or not paths or not all(Path(one).is_file() for one in paths):
+    if is_copy or not paths or not all(Path(path).is_file() for path in paths):
         return check(text_of_base(base), variables)
     by_daemon = all(map(daemons_can_read, paths))
     environment = own_environment(*variables) | _without_servers()
@@ -227,12 +226,12 @@ def check_own(base: Base, *, is_copy: bool = False) -> Check | None:
 
 def variables_of(base: Base) -> tuple[str, ...]:
     """The variables of our environment that rsyslogd reads for a configuration."""
-    return variables_in("\n".join(one.text for one in base.files.values()))
+    return variables_in("\n".join(file.text for file in base.files.values()))
 
 
 def text_of_base(base: Base) -> str:
     """A configuration as one text: its own bytes, where no other file takes part."""
-    texts = [one.text for one in base.files.values()]
+    texts = [file.text for file in base.files.values()]
     is_alone = len(texts) == 1 and "include" not in texts[0].lower()
     modules = loading_first(not_loaded(base.block))
     return modules + (texts[0] if is_alone else printed(base.block))
@@ -253,9 +252,9 @@ def require_taken(
         return
     path = next(iter(base.files), "the configuration")
     why = verdict.why_not or shortened(verdict.here)
-    what = "leaves out a part of" if verdict.accepted else "rejects"
+    verb = "leaves out a part of" if verdict.accepted else "rejects"
     kind = JobFailed if verdict.faults or not verdict.modules else ProgramMissing
-    raise kind(f"rsyslogd {what} {path} as it is: {hidden(why)}")
+    raise kind(f"rsyslogd {verb} {path} as it is: {hidden(why)}")
 
 
 def require_bases_taken(profiles: Sequence[Profile], *, runs_here: bool = True) -> None:
@@ -263,7 +262,7 @@ def require_bases_taken(profiles: Sequence[Profile], *, runs_here: bool = True) 
     stands on; what does not run here is only held against it where an rsyslogd is installed."""
     bases = [profile.base.kept for profile in profiles if profile.base is not None]
     with nullcontext() if runs_here else suppress(ProgramMissing):
-        for base in {one.written.text: one for one in bases}.values():
+        for base in {kept.written.text: kept for kept in bases}.values():
             rsyslog_version()
             require_taken(base.written, is_copy=bool(base.root), runs_here=runs_here)
 
@@ -304,7 +303,7 @@ def translated(path: str) -> str:
 
 def _loading(modules: Iterable[str]) -> Check:
     """What rsyslogd says of a configuration that loads these; without an action it refuses one."""
-    loads = [f'module(load="{one}")' for one in modules]
+    loads = [f'module(load="{module}")' for module in modules]
     return check("\n".join([*loads, 'action(type="omfile" file="/dev/null")']))
 
 

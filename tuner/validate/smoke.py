@@ -31,12 +31,12 @@ def mapping_differences(
 
     With a mapping that the engine guessed, texts may be of any type.
     """
-    wanted, wrong = mapping_of(fields), list[str]()
+    described, wrong = mapping_of(fields), list[str]()
     for field in fields:
         if merges(field):
             continue
         place = ("properties", *field.name.replace(".", ".properties.").split("."), "type")
-        ours, theirs = at(wanted, *place), at(mapping, *place)
+        ours, theirs = at(described, *place), at(mapping, *place)
         guessed = {"double": {"float", "long"}}.get(str(ours), set())
         loose = not is_explicit and (field.type is FieldType.STRING or theirs in {None, *guessed})
         if ours != theirs and not loose:
@@ -60,7 +60,8 @@ def smoke_layer(lab: Lab, profile: Profile) -> Layer:
     """
     load = profile.workload.model_copy(update={"connections": 1})
     alone = profile.model_copy(update={"workload": load})
-    notes = tuple(f"changed for the lab: {one}" for one in lab.bind(alone, NAME).substitutions)
+    substitutions = lab.bind(alone, NAME).substitutions
+    notes = tuple(f"changed for the lab: {change}" for change in substitutions)
     lab.check()
     try:
         with pipeline(lab, alone, NAME) as pipe:
@@ -92,12 +93,14 @@ def _compared(pipe: Pipeline) -> tuple[int, list[str]]:
             continue
         span = EventTime(before - _ROUGH, datetime.now(UTC) + _ROUGH)
         fields = fields_of(output)
-        said = [*differences(fields, event, document if isinstance(document, dict) else {}, span)]
-        for one in pipe.client.get(f"/{output.index.pattern}/_mapping").values():
+        mistakes = [
+            *differences(fields, event, document if isinstance(document, dict) else {}, span)
+        ]
+        for index in pipe.client.get(f"/{output.index.pattern}/_mapping").values():
             is_explicit = mapping is MappingStyle.EXPLICIT
-            said += mapping_differences(fields, at(one, "mappings"), is_explicit)
+            mistakes += mapping_differences(fields, at(index, "mappings"), is_explicit)
         count += len(fields)
-        wrong += [f"outputs[{output.name}]: {text}" for text in said]
+        wrong += [f"outputs[{output.name}]: {text}" for text in mistakes]
     return count, wrong
 
 
