@@ -52,6 +52,7 @@ from tuner.script.script import (
     Word,
     loading,
     module_name,
+    objects_in,
     with_inner,
 )
 from tuner.script.template import template_object
@@ -102,13 +103,14 @@ class _Modernised:
     def whole(self, block: Block) -> Block:
         """Everything, with the queues and rulesets that directives described along the way."""
         written = tuple(map(self.with_directives, self.block(block)))
-        done = _with_rulesets(written, self.of_directives())
+        whole = _with_rulesets(written, self.of_directives())
         if self.default is not None:
-            done = self.with_default(done, self.default)
-        is_object = any(isinstance(one, ScriptObject) and one.kind == "main_queue" for one in done)
-        if self.first_main is not None and not is_object:
-            done += (ScriptObject("main_queue", self.main_queue(self.first_main), self.first_main),)
-        return done
+            whole = self.with_default(whole, self.default)
+        if self.first_main is not None and not any(objects_in(whole, "main_queue")):
+            whole += (
+                ScriptObject("main_queue", self.main_queue(self.first_main), self.first_main),
+            )
+        return whole
 
     def main_queue(self, origin: ScriptPosition) -> tuple[Parameter, ...]:
         """A queue as the directives so far have set the main one."""
@@ -118,37 +120,38 @@ class _Modernised:
     def of_directives(self) -> Iterator[ScriptObject]:
         """The rulesets that directives began, as objects."""
         for name, body in self.rulesets.items():
-            given = self.given.get(name, {})
-            origin = next((one.origin for one in (*body, *given.values())), HERE)
-            named = Parameter.of("name", name, origin)
-            yield ScriptObject("ruleset", (named, *given.values()), origin, body=tuple(body))
+            parameters = self.given.get(name, {})
+            origin = next((part.origin for part in (*body, *parameters.values())), HERE)
+            ruleset = ScriptObject.of("ruleset", {"name": name}, origin)
+            given = (*ruleset.parameters, *parameters.values())
+            yield replace(ruleset, parameters=given, body=tuple(body))
 
-    def with_directives(self, one: Statement) -> Statement:
+    def with_directives(self, statement: Statement) -> Statement:
         """A module with what directives say of it."""
-        if not isinstance(one, ScriptObject) or one.kind != "module":
-            return one
-        given = self.of_modules.get(module_name(one), {})
-        return replace(one, parameters=(*one.parameters, *given.values()))
+        if not isinstance(statement, ScriptObject) or statement.kind != "module":
+            return statement
+        given = self.of_modules.get(module_name(statement), {})
+        return replace(statement, parameters=(*statement.parameters, *given.values()))
 
     def with_default(self, block: Block, default: Call) -> Block:
         """With another default ruleset: events of inputs that name none go there, and the rules
         outside of rulesets are those of one that no event comes to."""
-        rules, others = list[Statement](), list[Statement]()
-        for one in block:
-            is_outside = _is_rule(one) and not isinstance(one, Directive)
-            (rules if is_outside else others).append(one)
-        named = Parameter.of("name", _NOT_USED, default.origin)
-        unused = ScriptObject("ruleset", (named,), default.origin, body=tuple(rules))
-        return (*others, *((unused,) if rules else ()), default)
+        rules, statements = list[Statement](), list[Statement]()
+        for statement in block:
+            is_outside = _is_rule(statement) and not isinstance(statement, Directive)
+            (rules if is_outside else statements).append(statement)
+        unused = ScriptObject.of("ruleset", {"name": _NOT_USED}, default.origin)
+        outside = (replace(unused, body=tuple(rules)),) if rules else ()
+        return (*statements, *outside, default)
 
     def block(self, block: Block) -> Block:
         """One block; at the outermost level what belongs to a `$RuleSet` goes there."""
-        kept: list[Statement] = []
+        statements: list[Statement] = []
         for statement in block:
             for made in self.statement(statement):
                 inside = self.current != DEFAULT_RULESET and _is_rule(made)
-                (self.rulesets[self.current] if inside else kept).append(made)
-        return tuple(kept)
+                (self.rulesets[self.current] if inside else statements).append(made)
+        return tuple(statements)
 
     def inner(self, block: Block) -> Block:
         """A block inside of a statement, which stays whole."""
@@ -172,35 +175,35 @@ class _Modernised:
                 body = self.inner(statement.body)
                 yield If(condition_of(statement), body, (), statement.origin)
             case Include():
-                for one in chain(*statement.files):
-                    yield from self.statement(one)
+                for included in chain(*statement.files):
+                    yield from self.statement(included)
             case _:
                 yield with_inner(statement, self.inner)
 
-    def directive(self, one: Directive) -> Iterator[Statement]:
+    def directive(self, directive: Directive) -> Iterator[Statement]:
         """Note what a directive sets; an object where it makes one."""
-        key, text = one.key, _word(one.text)
+        key, text = directive.key, _word(directive.text)
         if self.is_refused(key):
-            yield one
+            yield directive
         elif key in ONCE or key.startswith(ACTION_QUEUE):
-            self.waiting += [] if key == NAME else [one]
-            _set(self.once, _once(key), text, one)
+            self.waiting += [] if key == NAME else [directive]
+            _set(self.once, _once(key), text, directive)
         elif key.startswith("mainmsgqueue"):
-            self.first_main = self.first_main or one.origin
-            _set(self.main, _queue_name(key[12:]), text, one)
+            self.first_main = self.first_main or directive.origin
+            _set(self.main, _queue_name(key[12:]), text, directive)
         elif key in LASTING or key in OF_MODULES:
-            self.hold(one, text)
+            self.hold(directive, text)
         elif key == "outchannel":
-            name, _, rest = one.text.partition(",")
-            self.channels.setdefault(name.strip(), channel_of(rest))
+            name, _, file = directive.text.partition(",")
+            self.channels.setdefault(name.strip(), channel_of(file))
         elif key in RUNS:
-            yield self.input(one, text)
+            yield self.input(directive, text)
         elif key in GLOBALS:
             name = GLOBALS[key]
             if name:
-                yield ScriptObject("global", (Parameter.of(name, text, one.origin),), one.origin)
+                yield ScriptObject.of("global", {name: text}, directive.origin)
         else:
-            yield from self.other(one, text)
+            yield from self.scope(directive, text)
 
     def is_refused(self, key: str) -> bool:
         """Whether rsyslogd refuses a directive for the module that module() has loaded."""
@@ -208,161 +211,164 @@ class _Modernised:
         is_its = key in OF_MODULES or (kind == "imtcp" and key not in WITH_OBJECTS)
         return is_its and kind != "imjournal" and self.by_object.get(kind, False)
 
-    def hold(self, one: Directive, text: str) -> None:
+    def hold(self, directive: Directive, text: str) -> None:
         """Note what holds for later actions or inputs, or for a module; permitted peers are added
         to the others."""
-        if one.key in LASTING:
-            kind, name = LASTING[one.key]
+        if directive.key in LASTING:
+            kind, name = LASTING[directive.key]
             given = self.lasting.setdefault(kind, {})
             before = given[name].texts if name == PEERS and name in given else ()
-            _set(given, name, ",".join((*before, text)), one)
-        if one.key not in OF_MODULES:
+            _set(given, name, ",".join((*before, text)), directive)
+        if directive.key not in OF_MODULES:
             return
-        kind, name = OF_MODULES[one.key]
+        kind, name = OF_MODULES[directive.key]
         given = self.of_modules.setdefault(kind, {})
         if name == "permittedPeer":
             before = given[name].texts if name in given else ()
-            peers = tuple(Quoted(each, one.origin) for each in (*before, text))
-            given[name] = Parameter(name, Array(peers, one.origin), one.origin)
-        elif one.key == "omitlocallogging":
-            _set(given, name, "off" if text.lower() in ON else "on", one)
+            peers = tuple(Quoted(peer, directive.origin) for peer in (*before, text))
+            given[name] = Parameter(name, Array(peers, directive.origin), directive.origin)
+        elif directive.key == "omitlocallogging":
+            _set(given, name, "off" if text.lower() in ON else "on", directive)
         else:
-            _set(given, name, text, one)
+            _set(given, name, text, directive)
 
-    def other(self, one: Directive, text: str) -> Iterator[Statement]:
+    def scope(self, directive: Directive, text: str) -> Iterator[Statement]:
         """Modules, templates and rulesets."""
-        match one.key:
+        match directive.key:
             case "modload":
                 kind = text.rpartition("/")[2].removesuffix(".so")
                 self.by_object.setdefault(kind, False)
-                yield loading(kind, one.origin).with_values(OLD_MODULES.get(kind, {}))
+                yield loading(kind, directive.origin).with_values(OLD_MODULES.get(kind, {}))
             case "template":
-                yield template_object(one)
+                yield template_object(directive)
             case "ruleset":
-                own = (DEFAULT_RULESET, *self.rulesets)
-                self.current = next((one for one in own if one.lower() == text.lower()), text)
+                names = (DEFAULT_RULESET, *self.rulesets)
+                self.current = next((name for name in names if name.lower() == text.lower()), text)
                 if self.current != DEFAULT_RULESET:
                     self.rulesets.setdefault(self.current, [])
             case "defaultruleset":
-                is_own = text == DEFAULT_RULESET
-                self.default = None if is_own else Call(text, one.origin)
+                is_usual = text == DEFAULT_RULESET
+                self.default = None if is_usual else Call(text, directive.origin)
             case "rulesetparser":
-                _set(self.given.setdefault(self.current, {}), "parser", text, one)
+                _set(self.given.setdefault(self.current, {}), "parser", text, directive)
             case "rulesetcreatemainqueue":
                 if text.lower() in ON:
-                    queue = {each.name: each for each in self.main_queue(one.origin)}
+                    queue = {
+                        parameter.name: parameter for parameter in self.main_queue(directive.origin)
+                    }
                     self.given.setdefault(self.current, {}).update(queue)
             case "repeatedmsgreduction" if text.lower() == "off":
                 return
             case _:
-                yield one
+                yield directive
 
     def is_ruleset(self, name: str) -> bool:
         """Whether a directive has begun a ruleset of that name."""
         return name.lower() in map(str.lower, self.rulesets)
 
-    def input(self, one: Directive, text: str) -> ScriptObject:
+    def input(self, directive: Directive, text: str) -> ScriptObject:
         """The input that a directive starts, with all that waited for it."""
-        kind, name, used = RUNS[one.key]
-        given = {"type": kind, **OLD_INPUTS.get(kind, {})}
-        parameters = {key: Parameter.of(key, value, one.origin) for key, value in given.items()}
-        if name:
-            parameters[name] = Parameter.of(name, text, one.origin)
+        kind, name, used = RUNS[directive.key]
+        values = {"type": kind, **OLD_INPUTS.get(kind, {})} | ({name: text} if name else {})
+        started = ScriptObject.of("input", values, directive.origin)
         waiting = self.lasting.get(kind, {})
-        parameters |= waiting
+        parameters = {given.name: given for given in started.parameters} | waiting
         for key in used:
             waiting.pop(key, None)
-        return ScriptObject("input", tuple(parameters.values()), one.origin)
+        return replace(started, parameters=tuple(parameters.values()))
 
-    def new_action(self, one: ScriptObject) -> ScriptObject:
+    def new_action(self, action: ScriptObject) -> ScriptObject:
         """An action of the new form with the template that a directive before it names: of all that
         directives say only this holds for it (getDfltTpl() of omfile.c and omfwd.c).  What waits
         for the next action is gone, but for a name."""
-        self.without_effect += self.unused(one)
+        self.without_effect += self.unused(action)
         self.once = {key: value for key, value in self.once.items() if key == ONCE[NAME]}
-        named = self.lasting.get(one.type.removeprefix("builtin:"), {}).get("template")
-        if named is None or one.get("template") is not None:
-            return one
-        return replace(one, parameters=(*one.parameters, named))
+        named = self.lasting.get(action.type.removeprefix("builtin:"), {}).get("template")
+        if named is None or action.get("template") is not None:
+            return action
+        return replace(action, parameters=(*action.parameters, named))
 
     def unused(self, action: ScriptObject | None) -> list[WithoutEffect]:
         """The directives that waited for an action of the old form, which this is not."""
         waited, self.waiting = self.waiting, []
-        return [WithoutEffect(one, action) for one in waited]
+        return [WithoutEffect(directive, action) for directive in waited]
 
-    def held_for(self, made: ScriptObject) -> dict[str, Parameter]:
+    def held_for(self, action: ScriptObject) -> dict[str, Parameter]:
         """What holds for an action of the old form until it is set otherwise."""
-        kind = f"{made.type}/{made.text('protocol')}"
-        found = [self.lasting.get(one, {}) for one in ("", made.type, kind)]
-        held = {name: one for given in found for name, one in given.items()}
+        kind = f"{action.type}/{action.text('protocol')}"
+        held = {
+            name: parameter
+            for key in ("", action.type, kind)
+            for name, parameter in self.lasting.get(key, {}).items()
+        }
         self.lasting.get(kind, {}).pop(PEERS, None)
         return held
 
-    def action(self, one: LegacyAction) -> Statement:
+    def action(self, line: LegacyAction) -> Statement:
         """The action of an old line, with all that waited for it."""
-        made = action_of(one)
-        if not isinstance(made, ScriptObject):
-            return made
-        channel = made.text(CHANNEL)
+        action = action_of(line)
+        if not isinstance(action, ScriptObject):
+            return action
+        channel = action.text(CHANNEL)
         if channel is not None and channel not in self.channels:
-            return one
+            return line
         if channel is not None:
-            made = made.without({CHANNEL}).with_values(self.channels[channel])
-        lasting = self.held_for(made)
-        if one.text.startswith(("-", ":omfile:-")):
+            action = action.without({CHANNEL}).with_values(self.channels[channel])
+        lasting = self.held_for(action)
+        if line.text.startswith(("-", ":omfile:-")):
             lasting.pop("sync", None)
         waiting, self.once, self.waiting = self.once, {}, []
         queue_type = waiting.get("queue.type")
         if queue_type is not None and (queue_type.text or "").lower() != "direct":
             defaults = {f"queue.{key}": value for key, value in OLD_ACTION_QUEUE.items()}
-            waiting = {key.key: key for key in _completed(waiting, defaults, one.origin)}
-        own = {parameter.name: parameter for parameter in made.parameters}
-        return replace(made, parameters=tuple((lasting | waiting | own).values()))
+            waiting = {added.key: added for added in _completed(waiting, defaults, line.origin)}
+        written = {parameter.name: parameter for parameter in action.parameters}
+        return replace(action, parameters=tuple((lasting | waiting | written).values()))
 
 
-def _with_rulesets(block: Block, made: Iterable[ScriptObject]) -> Block:
+def _with_rulesets(block: Block, rulesets: Iterable[ScriptObject]) -> Block:
     """With the rulesets of directives, or with their rules in the objects of the same names."""
-    done = list(block)
+    statements = list(block)
     places: dict[str, int] = {}
-    for at, one in enumerate(done):
-        if isinstance(one, ScriptObject) and one.kind == "ruleset":
-            places.setdefault(one.key, at)
-    for more in made:
-        place = places.get(more.key)
-        known = None if place is None else done[place]
-        if place is None or not isinstance(known, ScriptObject):
-            done.append(more)
+    for number, statement in enumerate(statements):
+        if isinstance(statement, ScriptObject) and statement.kind == "ruleset":
+            places.setdefault(statement.key, number)
+    for ruleset in rulesets:
+        place = places.get(ruleset.key)
+        written = None if place is None else statements[place]
+        if place is None or not isinstance(written, ScriptObject):
+            statements.append(ruleset)
         else:
-            done[place] = _joined(known, more)
-    return tuple(done)
+            statements[place] = _joined(written, ruleset)
+    return tuple(statements)
 
 
-def _joined(one: ScriptObject, more: ScriptObject) -> ScriptObject:
+def _joined(written: ScriptObject, added: ScriptObject) -> ScriptObject:
     """The object of a ruleset with what directives add to it."""
-    has_queue, keys = bool(one.queue), {each.key for each in one.parameters}
-    added = (
-        each
-        for each in more.parameters
-        if each.key not in keys and not (has_queue and each.key.startswith(QUEUE))
+    has_queue, keys = bool(written.queue), {parameter.key for parameter in written.parameters}
+    missing = (
+        parameter
+        for parameter in added.parameters
+        if parameter.key not in keys and not (has_queue and parameter.key.startswith(QUEUE))
     )
-    body = (*(one.body or ()), *(more.body or ()))
-    return replace(one, parameters=(*one.parameters, *added), body=body)
+    body = (*(written.body or ()), *(added.body or ()))
+    return replace(written, parameters=(*written.parameters, *missing), body=body)
 
 
-def _is_rule(one: Statement) -> bool:
-    return not isinstance(one, ScriptObject) or one.kind == "action"
+def _is_rule(statement: Statement) -> bool:
+    return not isinstance(statement, ScriptObject) or statement.kind == "action"
 
 
-def _set(given: dict[str, Parameter], name: str, text: str, one: Directive) -> None:
-    given[name] = Parameter.of(name, text, one.origin)
+def _set(parameters: dict[str, Parameter], name: str, text: str, directive: Directive) -> None:
+    parameters[name] = Parameter.of(name, text, directive.origin)
 
 
 def _completed(
-    given: dict[str, Parameter], defaults: dict[str, str], origin: ScriptPosition
+    parameters: dict[str, Parameter], defaults: dict[str, str], origin: ScriptPosition
 ) -> tuple[Parameter, ...]:
-    written = {one.key for one in given.values()}
+    written = {parameter.key for parameter in parameters.values()}
     missing = (key for key in defaults if key.lower() not in written)
-    return (*given.values(), *(Parameter.of(key, defaults[key], origin) for key in missing))
+    return (*parameters.values(), *(Parameter.of(key, defaults[key], origin) for key in missing))
 
 
 def _once(key: str) -> str:
@@ -394,11 +400,11 @@ _BY_SIGN = {
 _PARTS = re.compile(r"(-?\s*+[^\s;]*+)\s*+(?:;\s*+([^\s#]*+))?")
 
 
-def action_of(one: LegacyAction) -> ScriptObject | Word:
+def action_of(line: LegacyAction) -> ScriptObject | Word:
     """`/file`, `@host`, `:module:text` and the like as `action(...)`; `~` as `stop`."""
-    text = one.text
+    text = line.text
     if text[:1] == "~":
-        return Word("stop", one.origin)
+        return Word("stop", line.origin)
     parts = _PARTS.match(text)
     target, template = parts.groups() if parts is not None else (text, None)
     # A password may have blanks (getSubString() of ommysql.c).
@@ -406,8 +412,7 @@ def action_of(one: LegacyAction) -> ScriptObject | Word:
     # `:omusrmsg:*` and user names need none.
     if template and parameters["type"] != "omusrmsg":
         parameters["template"] = template
-    made = tuple(Parameter.of(*pair, one.origin) for pair in parameters.items())
-    return ScriptObject("action", made, one.origin)
+    return ScriptObject.of("action", parameters, line.origin)
 
 
 def _parameters(target: str) -> dict[str, str]:
@@ -427,16 +432,16 @@ def _parameters(target: str) -> dict[str, str]:
 
 def _named(text: str) -> dict[str, str]:
     """`:omrelp:host:port` and other actions that name their module."""
-    _, module, rest = [*text.split(":", 2), "", ""][:3]
+    _, module, argument = [*text.split(":", 2), "", ""][:3]
     if module == "omrelp":
-        host, port = _host_and_port(rest)
+        host, port = _host_and_port(argument)
         return {"type": module, "target": host, "port": port}
-    if module == "omfile" and rest.removeprefix("-")[:1] == "$":
-        return {"type": module, CHANNEL: rest.partition("$")[2]}
+    if module == "omfile" and argument.removeprefix("-")[:1] == "$":
+        return {"type": module, CHANNEL: argument.partition("$")[2]}
     if module == "omfile":
-        return _parameters(rest)
+        return _parameters(argument)
     made = {"type": module}
-    return made | ({"users" if module == "omusrmsg" else "legacy": rest} if rest else {})
+    return made | ({"users" if module == "omusrmsg" else "legacy": argument} if argument else {})
 
 
 def _forwarding(text: str) -> dict[str, str]:
@@ -457,14 +462,14 @@ def _forwarding(text: str) -> dict[str, str]:
 
 def _host_and_port(text: str) -> tuple[str, str]:
     if text.startswith("["):
-        host, _, rest = text[1:].partition("]")
-        return host, rest.removeprefix(":") or _PORT
+        host, _, behind = text[1:].partition("]")
+        return host, behind.removeprefix(":") or _PORT
     host, _, port = text.partition(":")
     return host, port or _PORT
 
 
 def channel_of(text: str) -> dict[str, str]:
     """What `$outchannel NAME,FILE,SIZE,COMMAND` says of a file (outchannel.c)."""
-    file, size, command = [*(one.strip() for one in text.split(",", 2)), "", ""][:3]
-    given = {"file": file, "rotation.sizeLimit": size, "rotation.sizeLimitCommand": command}
-    return {name: value for name, value in given.items() if value and value != "0"}
+    file, size, command = [*(part.strip() for part in text.split(",", 2)), "", ""][:3]
+    settings = {"file": file, "rotation.sizeLimit": size, "rotation.sizeLimitCommand": command}
+    return {name: value for name, value in settings.items() if value and value != "0"}

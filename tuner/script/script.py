@@ -134,6 +134,13 @@ class ScriptObject:
     parts: tuple[ScriptObject, ...] = ()
     body: Block | None = None
 
+    @classmethod
+    def of(
+        cls, kind: str, values: Mapping[str, object], origin: ScriptPosition = HERE
+    ) -> ScriptObject:
+        """One with these parameters: texts, numbers, switches and lists of them."""
+        return cls(kind, (), origin).with_values(values)
+
     @property
     def name(self) -> str:
         """Its own name; "" without one."""
@@ -417,7 +424,7 @@ def module_name(one: ScriptObject) -> str:
 
 def loading(module: str, origin: ScriptPosition) -> ScriptObject:
     """The statement that loads a module."""
-    return ScriptObject("module", (Parameter.of("load", module, origin),), origin)
+    return ScriptObject.of("module", {"load": module}, origin)
 
 
 def nothing(origin: ScriptPosition) -> Statement:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
 from tuner.engines.refusals import document_refusal
-from tuner.script.script import Directive, Parameter, ScriptObject, ScriptPosition
+from tuner.script.script import Directive, ScriptObject, ScriptPosition
 from tuner.script.tokens import byte, with_characters
 
 # The options of %property:::...% by the parameters of property() that they stand for.
@@ -63,20 +63,20 @@ class Template:
     options: frozenset[str] = frozenset()
 
 
-def template_of(one: ScriptObject) -> Template | None:
+def template_of(template: ScriptObject) -> Template | None:
     """What a template() says; None where another module makes it, or a % has no second one."""
-    kind = (one.text("type") or "string").lower()
+    kind = (template.text("type") or "string").lower()
     options = frozenset(
-        each.key.removeprefix("option.")
-        for each in one.parameters
-        if each.key.startswith("option.") and each.is_on
+        parameter.key.removeprefix("option.")
+        for parameter in template.parameters
+        if parameter.key.startswith("option.") and parameter.is_on
     )
     if kind == "list":
-        return Template(tuple(map(_part, one.parts)), options=options)
+        return Template(tuple(map(_part, template.parts)), options=options)
     if kind == "string":
-        pieces = _pieces(one.text("string") or "", one.origin)
+        pieces = _pieces(template.text("string") or "", template.origin)
         return None if pieces is None else Template(pieces, options=options)
-    return Template((), one.text("subtree"), options) if kind == "subtree" else None
+    return Template((), template.text("subtree"), options) if kind == "subtree" else None
 
 
 _MESSAGE = "msg"
@@ -84,28 +84,28 @@ _MESSAGE = "msg"
 _AT_ITS_ENDS = frozenset({"position.from", "spifno1stsp", "droplastlf"})
 
 
-def whole_document(one: ScriptObject) -> str | None:
+def whole_document(template: ScriptObject) -> str | None:
     """The variable, or `msg`, that is all that a template writes, but for blanks around it; None
     where it writes anything else."""
-    read = template_of(one)
-    if read is None or read.subtree is not None:
-        return None if read is None else read.subtree
-    pieces = [piece for piece in read.pieces if not isinstance(piece, str) or piece.strip()]
-    only = pieces[0] if len(pieces) == 1 and not read.options else None
-    if not isinstance(only, TemplateProperty):
+    content = template_of(template)
+    if content is None or content.subtree is not None:
+        return None if content is None else content.subtree
+    pieces = [piece for piece in content.pieces if not isinstance(piece, str) or piece.strip()]
+    piece = pieces[0] if len(pieces) == 1 and not content.options else None
+    if not isinstance(piece, TemplateProperty):
         return None
-    name, options = only.lowered, only.options.keys()
+    name, options = piece.lowered, piece.options.keys()
     if name == _MESSAGE:
         return name if options <= _AT_ITS_ENDS else None
     return name if name.startswith(("$!", "$.")) and not options else None
 
 
-def ends_with_message(one: ScriptObject) -> bool:
+def ends_with_message(template: ScriptObject) -> bool:
     """Whether the last members of an object that a template writes are those of the message, which
     then is JSON."""
-    read = template_of(one)
-    pieces = () if read is None else read.pieces
-    written = [one for one in pieces if not isinstance(one, str) or one.strip()]
+    content = template_of(template)
+    pieces = () if content is None else content.pieces
+    written = [piece for piece in pieces if not isinstance(piece, str) or piece.strip()]
     before, last = written[-2:] if len(written) > 1 else (None, None)
     is_message = isinstance(last, TemplateProperty) and last.lowered == _MESSAGE
     return is_message and isinstance(before, str) and before.rstrip().endswith(("{", ","))
@@ -116,42 +116,42 @@ def _part(part: ScriptObject) -> TemplatePiece:
         text = _unescaped(part.text("value") or "")
         name = part.text("outname")
         return text if name is None else NamedText(name, text)
-    options = {one.key: one.text or "" for one in part.parameters if one.key != "name"}
+    options = {option.key: option.text or "" for option in part.parameters if option.key != "name"}
     return TemplateProperty(part.name, options, part.origin)
 
 
 def _pieces(text: str, origin: ScriptPosition) -> tuple[TemplatePiece, ...] | None:
     """The pieces of a text with %properties%; None where one has no end."""
     pieces: list[TemplatePiece] = []
-    here = 0
-    while here < len(text):
-        plain = _PLAIN.match(text, here)
+    start = 0
+    while start < len(text):
+        plain = _PLAIN.match(text, start)
         if plain is not None:
             pieces.append(plain[0])
-            here = plain.end()
+            start = plain.end()
             continue
-        end = end_of_property(text, here + 1)
+        end = end_of_property(text, start + 1)
         if end < 0:
             return None
-        pieces.append(property_of(text[here + 1 : end], origin))
-        here = end + 1
+        pieces.append(property_of(text[start + 1 : end], origin))
+        start = end + 1
     return tuple(pieces)
 
 
-def end_of_property(text: str, here: int) -> int:
+def end_of_property(text: str, start: int) -> int:
     """Where the % is that ends a property, -1 without one; a regular expression, up to --end, may
     hold some."""
-    colon = text.find(":", here)
-    first = text.find("%", here)
+    colon = text.find(":", start)
+    first = text.find("%", start)
     if 0 <= colon < first and text[colon + 1 : colon + 3].upper().startswith("R"):
-        return text.find("%", max(text.find("--end", colon), here))
+        return text.find("%", max(text.find("--end", colon), start))
     return first
 
 
 def with_option(text: str, word: str) -> str:
     """The text of a template with one more option for each property."""
-    made, here = "", 0
-    while (begin := text.find("%", here) + 1) and (end := end_of_property(text, begin)) >= 0:
+    text_so_far, start = "", 0
+    while (begin := text.find("%", start) + 1) and (end := end_of_property(text, begin)) >= 0:
         head, is_regex, options = text[begin:end].partition("--end")
         if is_regex:
             options = options.removeprefix(":")
@@ -161,28 +161,28 @@ def with_option(text: str, word: str) -> str:
         # What follows the options is a name, whatever it holds (do_Parameter() of template.c).
         options, colon, name = options.partition(":")
         options = ",".join(filter(None, (options, word)))
-        made += f"{text[here:begin]}{head}{is_regex}:{options}{colon}{name}%"
-        here = end + 1
-    return made + text[here:]
+        text_so_far += f"{text[start:begin]}{head}{is_regex}:{options}{colon}{name}%"
+        start = end + 1
+    return text_so_far + text[start:]
 
 
 def property_of(text: str, origin: ScriptPosition) -> TemplateProperty:
     """`NAME:FROM:TO:OPTIONS:OUTNAME`."""
-    name, _, rest = text.partition(":")
+    name, _, remainder = text.partition(":")
     options: dict[str, str] = {}
-    if rest[:1].upper() == "R":
-        words, _, rest = rest.partition(":")
+    if remainder[:1].upper() == "R":
+        words, _, remainder = remainder.partition(":")
         kind, group, missing, match = [*words.split(",")[1:], "", "", "", ""][:4]
-        expression, _, rest = rest.partition("--end")
+        expression, _, remainder = remainder.partition("--end")
         options |= {"regex.expression": expression, "regex.type": kind or "BRE"}
         options |= {"regex.submatch": group or "0", "regex.nomatchmode": missing or "DFLT"}
         options |= {} if match in {"", "0"} else {"regex.match": match}
-        rest = rest.removeprefix(":")
+        remainder = remainder.removeprefix(":")
     else:
-        first, _, rest = rest.partition(":")
-        last, _, rest = rest.partition(":")
+        first, _, remainder = remainder.partition(":")
+        last, _, remainder = remainder.partition(":")
         options |= _positions(first, last)
-    words, _, outname = rest.partition(":")
+    words, _, outname = remainder.partition(":")
     options |= {"outname": outname} if outname else {}
     for word in filter(None, (part.strip().lower() for part in words.split(","))):
         if word.startswith("date-") and word not in _WORDS:
@@ -212,8 +212,8 @@ def _unescaped(text: str) -> str:
     return with_characters(_ESCAPED.sub(_character, text))
 
 
-def _character(found: re.Match[str]) -> str:
-    word = found[1]
+def _character(escape: re.Match[str]) -> str:
+    word = escape[1]
     return byte(int(word[1:], 16)) if word[0] == "x" else _ESCAPES.get(word, word)
 
 
@@ -223,46 +223,48 @@ _LEGACY_ESCAPE = re.compile(r"\\([0-9]{1,9}+|.|\Z)", re.DOTALL)
 _LEGACY_ESCAPED = {"n": "\n", "r": "\r"}
 
 
-def template_object(one: Directive) -> ScriptObject | Directive:
+def template_object(directive: Directive) -> ScriptObject | Directive:
     """The object that writes the same; of a percent sign as such only a list of parts can, and of
     NUL none."""
-    name, _, rest = one.text.partition(",")
-    rest = rest.lstrip()
-    named = {"name": name.strip()}
-    if not rest.startswith('"'):
-        plugin = {"type": "plugin", "plugin": rest.removeprefix("=")}
-        return _object("template", named | plugin, one.origin)
-    pieces = tuple(_quoted_pieces(rest))
-    if any("\0" in text for _, text in pieces if text is not None):
-        return one
-    after = rest[1 + sum(len(raw) for raw, _ in pieces) + 1 :].partition("#")[0]
-    words = (word.strip().lower() for word in after.split(","))
+    name, _, content = directive.text.partition(",")
+    content, origin = content.lstrip(), directive.origin
+    values = {"name": name.strip()}
+    if not content.startswith('"'):
+        values |= {"type": "plugin", "plugin": content.removeprefix("=")}
+        return ScriptObject.of("template", values, origin)
+    pieces = tuple(_quoted_pieces(content))
+    texts = [text for _, text in pieces if text is not None]
+    if any("\0" in text for text in texts):
+        return directive
+    behind = content[1 + sum(len(raw) for raw, _ in pieces) + 1 :].partition("#")[0]
+    words = (word.strip().lower() for word in behind.split(","))
     options = {f"option.{word}": "on" for word in words if word}
-    if any("%" in text for _, text in pieces if text is not None):
-        made = _object("template", named | {"type": "list"} | options, one.origin)
-        return replace(made, parts=tuple(_list_part(raw, text, one.origin) for raw, text in pieces))
+    if any("%" in text for text in texts):
+        template = ScriptObject.of("template", values | {"type": "list"} | options, origin)
+        return replace(template, parts=tuple(_list_part(*piece, origin) for piece in pieces))
     whole = "".join(raw if text is None else text for raw, text in pieces)
-    return _object("template", named | {"type": "string", "string": whole} | options, one.origin)
+    values |= {"type": "string", "string": whole}
+    return ScriptObject.of("template", values | options, origin)
 
 
-def _quoted_pieces(rest: str) -> Iterator[tuple[str, str | None]]:
+def _quoted_pieces(content: str) -> Iterator[tuple[str, str | None]]:
     """What stands in the quotes, piece by piece: as it is written, and as a text; None where it is
     a property, in which nothing is escaped."""
-    here = 1
-    while here < len(rest) and rest[here] != '"':
-        found = _LEGACY_TEXT.match(rest, here)
-        if found is not None:
-            yield found[0], with_characters(_LEGACY_ESCAPE.sub(_legacy_character, found[0]))
-            here = found.end()
+    start = 1
+    while start < len(content) and content[start] != '"':
+        plain = _LEGACY_TEXT.match(content, start)
+        if plain is not None:
+            yield plain[0], with_characters(_LEGACY_ESCAPE.sub(_legacy_character, plain[0]))
+            start = plain.end()
             continue
-        end = end_of_property(rest, here + 1)
-        stop = len(rest) if end < 0 else end + 1
-        yield rest[here:stop], None
-        here = stop
+        end = end_of_property(content, start + 1)
+        stop = len(content) if end < 0 else end + 1
+        yield content[start:stop], None
+        start = stop
 
 
-def _legacy_character(found: re.Match[str]) -> str:
-    word = found[1]
+def _legacy_character(escape: re.Match[str]) -> str:
+    word = escape[1]
     is_number = word.isascii() and word.isdecimal()
     return byte(int(word) % 256) if is_number else _LEGACY_ESCAPED.get(word, word)
 
@@ -270,14 +272,9 @@ def _legacy_character(found: re.Match[str]) -> str:
 def _list_part(raw: str, text: str | None, origin: ScriptPosition) -> ScriptObject:
     """A piece as a part of a list, in which rsyslogd unescapes a constant once more."""
     if text is not None:
-        return _object("constant", {"value": text.replace("\\", "\\\\")}, origin)
-    found = property_of(raw.removeprefix("%").removesuffix("%"), origin)
-    return _object("property", {"name": found.name, **found.options}, origin)
-
-
-def _object(kind: str, values: Mapping[str, str], origin: ScriptPosition) -> ScriptObject:
-    made = (Parameter.of(name, value, origin) for name, value in values.items())
-    return ScriptObject(kind, tuple(made), origin)
+        return ScriptObject.of("constant", {"value": text.replace("\\", "\\\\")}, origin)
+    named = property_of(raw.removeprefix("%").removesuffix("%"), origin)
+    return ScriptObject.of("property", {"name": named.name, **named.options}, origin)
 
 
 # What a variable or a message may hold: a number, an object, members of one, the end of one, and
@@ -303,19 +300,19 @@ def is_for_lines(name: str) -> bool:
 def never_json(template: ScriptObject) -> tuple[str, str] | None:
     """What the template writes where each property is 1, and why no engine can parse it; None where
     some events may give a JSON object, or that cannot be told."""
-    read = template_of(template)
-    if read is None or read.subtree is not None or "jsonftree" in read.options:
+    content = template_of(template)
+    if content is None or content.subtree is not None or "jsonftree" in content.options:
         return None
-    is_made = "jsonf" in read.options
-    choices = [tuple(_texts(one, is_made)) for one in read.pieces]
+    by_name = "jsonf" in content.options
+    choices = [tuple(_texts(texts, by_name)) for texts in content.pieces]
     trials = 1
-    for one in choices:
-        trials *= len(one)
+    for texts in choices:
+        trials *= len(texts)
     if trials > _MOST_TRIALS:
         return None
     first: tuple[str, str] | None = None
     for parts in islice(product(*choices), _MOST_TRIALS):
-        text = f"{{{', '.join(parts)}}}" if is_made else "".join(parts)
+        text = f"{{{', '.join(parts)}}}" if by_name else "".join(parts)
         for written in dict.fromkeys((text, text.replace("\\n", "\n"))):
             refusal = document_refusal(written)
             if refusal is None:
@@ -324,11 +321,11 @@ def never_json(template: ScriptObject) -> tuple[str, str] | None:
     return first
 
 
-def _texts(piece: TemplatePiece, is_made: bool) -> Iterator[str]:
+def _texts(piece: TemplatePiece, by_name: bool) -> Iterator[str]:
     """What a piece may write."""
     match piece:
         case NamedText():
-            yield f'"{piece.name}": "1"' if is_made else piece.text
+            yield f'"{piece.name}": "1"' if by_name else piece.text
         case TemplateProperty():
             yield from _of_property(piece)
         case _:

@@ -29,7 +29,7 @@ from tuner.script.parameters import (
     read_value,
     readable,
 )
-from tuner.script.script import DEFAULT, HERE, QUEUE, Parameter, ScriptObject, ScriptPosition, walk
+from tuner.script.script import DEFAULT, HERE, QUEUE, ScriptObject, ScriptPosition, walk
 
 # The only parameter that two keys of a profile share (F16).
 _TIMEOUT = "timeout"
@@ -166,11 +166,8 @@ def wrong_setting(setting: str, value: object) -> str | None:
 
 def _readable_settings(settings: Mapping[str, object]) -> dict[str, object]:
     """Those that a profile knows; a value of JSON is read as a parameter is written."""
-    spelled = {
-        name.removeprefix("index."): ("off", "on")[value] if isinstance(value, bool) else str(value)
-        for name, value in settings.items()
-    }
-    return readable(IndexSettings, [Parameter.of(*pair, HERE) for pair in spelled.items()])
+    short = {name.removeprefix("index."): value for name, value in settings.items()}
+    return readable(IndexSettings, ScriptObject.of("template", short).parameters)
 
 
 @dataclass
@@ -268,8 +265,7 @@ class _ViewBuilder:
         best = _best(reached, first, [1] * len(names))
         parameters = {"type": kind, "address": LOOPBACK, "port": str(_STAND_IN_PORT)}
         parameters |= {"ruleset": names[best]} if names[best] else {}
-        given = (Parameter.of(*pair, HERE) for pair in parameters.items())
-        return ScriptObject("input", tuple(given), HERE)
+        return ScriptObject.of("input", parameters)
 
     def _engine_actions(self, ruleset: str) -> frozenset[str]:
         """The addresses of the engine actions of a ruleset and of those that it calls; what has no
