@@ -410,7 +410,7 @@ def test_an_action_that_sends_each_event_by_itself_is_told(
     made = loaded(tmp_path, conf=CONF.replace('bulkmode="on"', parameter))
     found = [one for one in made.warnings if one.code == "RT409"]
     assert [one.line for one in found] == said
-    assert all('write bulkmode="on", here or among changes' in one.message for one in found)
+    assert all('changes: {action[es].bulkmode: "on"}' in one.message for one in found)
     changed = 'changes: {"action[es].bulkmode": "on"}\n'
     after = loaded(tmp_path, changed, CONF.replace('bulkmode="on"', parameter))
     assert not [one for one in after.warnings if one.code == "RT409"]

@@ -28,7 +28,7 @@ from tuner.profile.source import (
 from tuner.profile.wording import problems_of
 from tuner.reading import content, why
 from tuner.script.hiding import recordable
-from tuner.script.native_yaml import is_native, said_of_yaml
+from tuner.script.native_yaml import is_native, yaml_advice
 
 if TYPE_CHECKING:
     from tuner.script.configuration import Configuration
@@ -216,7 +216,7 @@ def _draft(
     base: Configuration | None = None,
 ) -> Draft:
     if isinstance(leaf.data, Mapping) and is_native(leaf.data):
-        raise _bad_profile(leaf.name, f"{leaf.name} {said_of_yaml(leaf.name)}")
+        raise _bad_profile(leaf.name, f"{leaf.name} {yaml_advice(leaf.name)}")
     source, kept = layered(leaf, below), None
     if at(source.data, (BASE,)) is not None:
         # What reads a configuration is imported for that alone.

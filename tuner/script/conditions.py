@@ -53,8 +53,8 @@ class TextTest:
 Priorities = frozenset[tuple[int, int]]
 """Pairs of a facility's and a severity's code."""
 
-Test = TextTest | Priorities | bool
-"""What an event must have; a bool is whether it must be parsed."""
+Test = TextTest | Priorities
+"""What an event must have."""
 
 
 def _property_name(name: str) -> str | None:
@@ -69,33 +69,18 @@ def _property_name(name: str) -> str | None:
 def test_of(condition: Expression) -> Test | None:
     """What a comparison that stands for itself asks; None where that cannot be said."""
     match condition:
-        case FunctionCall():
-            return _function(condition)
-        case Operation(operator=word, operands=(Variable() as left, right)):
-            number = _code(left, right)
-            return _text(left, word, right) if number is None else _compared(left, word, number)
-        case _:
-            return None
-
-
-def _function(call: FunctionCall) -> Test | None:
-    match call.name.lower(), call.operands:
-        case "prifilt", (Quoted(text=text),):
+        case FunctionCall(name=name, operands=(Quoted(text=text),)) if name.lower() == "prifilt":
             return selected(text)
-        case "re_match", (Variable() as variable, Quoted(text=text)):
-            known = _property_name(variable.name)
-            return None if known is None else TextTest(known, "ereregex", (text,))
+        case Operation(operator=word, operands=(Variable() as variable, right)):
+            code = _code(variable, right)
+            return _text(variable, word, right) if code is None else _compared(variable, word, code)
         case _:
             return None
 
 
-def _text(left: Variable, word: str, right: Expression) -> Test | None:
+def _text(variable: Variable, word: str, right: Expression) -> Test | None:
     is_equality = word in {"==", *_NEGATIVE}
-    if left.name.lower() == "$parsesuccess" and is_equality:
-        state = next(_texts(right), "").upper()
-        if state in {"OK", "FAIL"}:
-            return (state == "OK") is (word == "==")
-    name, operation = _property_name(left.name), "isequal" if is_equality else word
+    name, operation = _property_name(variable.name), "isequal" if is_equality else word
     texts = tuple(_texts(right))
     # rainerscript.c, str2num(): nothing is 0, and 007 is 7.
     is_number = is_equality and isinstance(right, ScriptNumber)
@@ -116,19 +101,19 @@ def _texts(value: Expression) -> Iterator[str]:
             return
 
 
-def _code(left: Variable, right: Expression) -> int | None:
+def _code(variable: Variable, right: Expression) -> int | None:
     """The number of a severity or facility that a comparison names."""
-    if _property_name(left.name) not in _PRIORITY:
+    if _property_name(variable.name) not in _PRIORITY:
         return None
     text = next(_texts(right), "")
     is_code = text.isdecimal() and len(text) < 10 and not isinstance(right, Array)
     return int(text) if is_code else None
 
 
-def _compared(left: Variable, word: str, code: int) -> Priorities | None:
+def _compared(variable: Variable, word: str, code: int) -> Priorities | None:
     if word not in _COMPARES:
         return None
-    place = 1 if _property_name(left.name) == "syslogseverity" else 0
+    place = 1 if _property_name(variable.name) == "syslogseverity" else 0
     return frozenset(pair for pair in EVERY if _COMPARES[word](pair[place], code))
 
 
@@ -201,30 +186,30 @@ _NAMES: dict[str, Collection[str]] = {
 }
 
 
-def condition_of(one: SelectorFilter | PropertyFilter) -> Expression:
+def condition_of(filter_: SelectorFilter | PropertyFilter) -> Expression:
     """The condition that stands for it."""
-    if isinstance(one, SelectorFilter):
-        return FunctionCall("prifilt", (Quoted(one.text, one.origin),), one.origin)
-    name, operation, text = (part.strip() for part in one.text.removeprefix(":").split(",", 2))
+    if isinstance(filter_, SelectorFilter):
+        return FunctionCall("prifilt", (Quoted(filter_.text, filter_.origin),), filter_.origin)
+    name, operation, text = (part.strip() for part in filter_.text.removeprefix(":").split(",", 2))
     negate, operation = operation.startswith("!"), operation.removeprefix("!").strip().lower()
-    variable = Variable(f"${name.removeprefix('$')}", one.origin)
+    variable = Variable(f"${name.removeprefix('$')}", filter_.origin)
     # Only quotes and backslashes are escaped here (runtime/stringbuf.c, parsQuotedCStr).
     wanted = text[1:-1].replace('\\"', '"').replace("\\\\", "\\")
-    value = Quoted(extended(wanted) if operation == "regex" else wanted, one.origin)
+    value = Quoted(extended(wanted) if operation == "regex" else wanted, filter_.origin)
     condition: Expression
     names = _NAMES.get(name.lower())
     never = operation == "isempty" or (operation == "isequal" and wanted not in (names or ()))
     if names is not None and never:
         # It compares texts alone, where == takes other names too, and refuses those that are none.
-        condition = FunctionCall("prifilt", (Quoted("*.none", one.origin),), one.origin)
+        condition = FunctionCall("prifilt", (Quoted("*.none", filter_.origin),), filter_.origin)
     elif operation == "isempty":
-        condition = Operation("==", (variable, Quoted("", one.origin)), one.origin)
+        condition = Operation("==", (variable, Quoted("", filter_.origin)), filter_.origin)
     elif operation in {"regex", "ereregex"}:
-        condition = FunctionCall("re_match", (variable, value), one.origin)
+        condition = FunctionCall("re_match", (variable, value), filter_.origin)
     else:
-        operator = "==" if operation == "isequal" else operation
-        condition = Operation(operator, (variable, value), one.origin)
-    return Operation("not", (condition,), one.origin) if negate else condition
+        symbol = "==" if operation == "isequal" else operation
+        condition = Operation(symbol, (variable, value), filter_.origin)
+    return Operation("not", (condition,), filter_.origin) if negate else condition
 
 
 # A bracket expression, an escaped character, or any other one.
@@ -237,7 +222,7 @@ _SWAPPED = frozenset("(){}+?|")
 
 def extended(basic: str) -> str:
     """The extended expression that finds the same."""
-    made: list[str] = []
+    pieces: list[str] = []
     # Without a closing one behind it a bracket stands for itself.
     end = basic.rfind("]") + 1
     parts = [*_PARTS.findall(basic[:end]), *_PLAIN_PARTS.findall(basic[end:])]
@@ -251,7 +236,7 @@ def extended(basic: str) -> str:
             or (part == "*" and (at_start or (number == 1 and parts[0] == "^")))
         )
         if is_literal:
-            made.append(f"\\{part}")
+            pieces.append(f"\\{part}")
         else:
-            made.append(part[1:] if part[:1] == "\\" and part[1:] in _SWAPPED else part)
-    return "".join(made)
+            pieces.append(part[1:] if part[:1] == "\\" and part[1:] in _SWAPPED else part)
+    return "".join(pieces)

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 
 from tuner.errors import NotReadable
 from tuner.reading import WAY_TO_READ, content, why
-from tuner.script.native_yaml import begins_as_yaml, is_native_yaml, said_of_yaml
+from tuner.script.native_yaml import begins_as_yaml, is_native_yaml, yaml_advice
 from tuner.script.parser import parse
 from tuner.script.script import (
     BUILT_IN,
@@ -29,7 +29,6 @@ from tuner.script.script import (
     ScriptObject,
     ScriptPosition,
     Statement,
-    Value,
     is_enabled,
     loading,
     module_name,
@@ -90,7 +89,7 @@ class LocalFiles:
         """The names in a folder, and whether each is a file or the like; empty where it cannot be
         listed."""
         try:
-            return {one.name: not one.is_dir() for one in Path(folder).iterdir()}
+            return {entry.name: not entry.is_dir() for entry in Path(folder).iterdir()}
         except PermissionError:
             raise
         except OSError:
@@ -125,7 +124,7 @@ def configuration(
 def require_read(read: Configuration) -> None:
     """Raise NotReadable where nothing was read of what was named."""
     if not read.sources:
-        raise NotReadable("; ".join(one.message for one in read.refused))
+        raise NotReadable("; ".join(gap.message for gap in read.refused))
 
 
 @dataclass
@@ -158,7 +157,7 @@ class _Files:
         except OSError as bad:
             return self._refuse(asked, f"{path} cannot be read: {why(bad)}")
         if is_native_yaml(path) or begins_as_yaml(text):
-            return self._refuse(asked, f"{path} {said_of_yaml(path)}")
+            return self._refuse(asked, f"{path} {yaml_advice(path)}")
         self.sources[path] = raw
         self.files_read += 1
         block, refused = parse(text, path, self.allowance)
@@ -175,8 +174,8 @@ class _Files:
     def _text(self, raw: bytes) -> str:
         """The text of a file, with surrogates for bytes that are no UTF-8.  Raises OSError."""
         if len(raw) > self.bytes_left:
-            what = "it is" if self.bytes_left == MAX_BYTES else "all files together are"
-            raise OSError(f"{what} larger than {MAX_BYTES >> 20} MiB")
+            files = "it is" if self.bytes_left == MAX_BYTES else "all files together are"
+            raise OSError(f"{files} larger than {MAX_BYTES >> 20} MiB")
         if b"\0" in raw:
             raise OSError("it is a binary file")
         self.bytes_left -= len(raw)
@@ -185,15 +184,15 @@ class _Files:
     def _block(self, block: Block) -> Block:
         """The statements with those of included files in their places, as far as they are read."""
         if block and self.depth >= DEEPEST_STATEMENT:
-            what = f"statements more than {DEEPEST_STATEMENT} levels deep in one another"
-            return self._refuse(block[0].origin, f"{what}: these are not read")
-        left = self.statements_left
+            nested = f"statements more than {DEEPEST_STATEMENT} levels deep in one another"
+            return self._refuse(block[0].origin, f"{nested}: these are not read")
+        allowed = self.statements_left
         self.statements_left -= len(block)
-        if self.statements_left < 0 <= left:
-            what = f"more than {MOST_STATEMENTS:,} statements: nothing is read from here on"
-            self._refuse(block[left].origin, what)
+        if self.statements_left < 0 <= allowed:
+            message = f"more than {MOST_STATEMENTS:,} statements: nothing is read from here on"
+            self._refuse(block[allowed].origin, message)
         self.depth += 1
-        read = tuple(map(self._statement, block[: max(0, left)]))
+        read = tuple(map(self._statement, block[: max(0, allowed)]))
         self.depth -= 1
         return read
 
@@ -207,22 +206,22 @@ class _Files:
             self._is_enabled(statement, statement.kind)
         return with_inner(statement, self._block)
 
-    def _started(self, one: _Object, owner: str | None) -> _Object:
+    def _started(self, item: _Object, owner: str | None) -> _Object:
         """An object of a module, or an include, with what rsyslogd reads as it starts: secrets and,
         but for what is included, files apart."""
         environment = None if self.root else self.store.environment
         if environment is None:
-            return one
+            return item
 
-        def started(each: Parameter) -> Parameter:
-            is_read = owner is None or each.key == ENABLED
-            if not is_read and is_secret_name(owner or "", each.key):
-                return each
-            for origin, name in unset_in(each.value, environment):
-                self.unset.append(Gap(origin, f"${name} {_UNSET.format(each.name)}"))
-            return read_at_start(each, environment, self._content if is_read else None)
+        def started(parameter: Parameter) -> Parameter:
+            is_read = owner is None or parameter.key == ENABLED
+            if not is_read and is_secret_name(owner or "", parameter.key):
+                return parameter
+            for origin, name in unset_in(parameter, environment):
+                self.unset.append(Gap(origin, f"${name} {_UNSET.format(parameter.name)}"))
+            return read_at_start(parameter, environment, self._content if is_read else None)
 
-        return replace(one, parameters=tuple(map(started, one.parameters)))
+        return replace(item, parameters=tuple(map(started, item.parameters)))
 
     def _content(self, path: str) -> str | None:
         """A file that rsyslogd reads in place of its name, which is one in its own folder where it
@@ -232,16 +231,16 @@ class _Files:
         except OSError:
             return None
 
-    def _is_enabled(self, one: ScriptObject | Include, kind: str) -> bool:
+    def _is_enabled(self, item: ScriptObject | Include, kind: str) -> bool:
         """Whether an object is surely not switched off; note where that cannot be known."""
-        is_on = is_enabled(one)
+        is_on = is_enabled(item)
         if is_on is None:
-            what = f"{ENABLED} of {kind}() is known only when rsyslogd starts"
-            self._refuse(one.origin, f"{what}: write on or off")
+            unknown = f"{ENABLED} of {kind}() is known only when rsyslogd starts"
+            self._refuse(item.origin, f"{unknown}: write on or off")
         return is_on is True
 
     def _included(self, include: Include) -> tuple[Block, ...]:
-        given = {one.key: one for one in include.parameters}
+        given = {parameter.key: parameter for parameter in include.parameters}
         if "file" in given:
             path, origin = given["file"].text, given["file"].value.origin
             if path is not None:
@@ -255,7 +254,7 @@ class _Files:
         # Its lines are not those of the file that includes it.
         name = f"the text that {place} includes"
         block, refused = parse(given["text"].texts[0], name, self.allowance)
-        self.refused.extend(replace(one, origin=place) for one in refused)
+        self.refused.extend(replace(parameter, origin=place) for parameter in refused)
         return (self._block(block),)
 
     def _included_files(
@@ -268,18 +267,18 @@ class _Files:
             within = normpath(f"/{whole[len(self.root) :].lstrip('/')}")
             whole = f"{self.root}{within}{'/' if path.endswith('/') else ''}"
         try:
-            found = list(self._matching(whole))
-            self._require_few(path, "files", self.files_read + len(found))
+            files = list(self._matching(whole))
+            self._require_few(path, "files", self.files_read + len(files))
         except PermissionError as bad:
             self.denied.append(Gap(origin, f"{bad.filename} cannot be read: {bad.strerror}"))
             return ()
         except OSError as bad:
             return (self._refuse(origin, why(bad)),)
-        modes = ((one.text or "").lower() for one in include.parameters if one.key == "mode")
-        is_optional = "optional" in modes
-        if not (found or is_optional or glob.has_magic(path) or path.endswith("/")):
+        modes = [parameter.text for parameter in include.parameters if parameter.key == "mode"]
+        is_optional = "optional" in (mode.lower() for mode in modes if mode)
+        if not (files or is_optional or glob.has_magic(path) or path.endswith("/")):
             self._refuse(origin, f"there is no file {path} to include")
-        return tuple(self.file(one, origin) for one in found)
+        return tuple(self.file(file, origin) for file in files)
 
     def _matching(self, pattern: str) -> Iterator[str]:
         """The files that a pattern names, which may be a folder."""
@@ -294,11 +293,11 @@ class _Files:
                 yield from (join(path, name) for name in sorted(names) if name[0] != ".")
 
     @staticmethod
-    def _require_few(path: str, what: str, number: int) -> None:
+    def _require_few(path: str, kind: str, number: int) -> None:
         """Raise OSError, before any is read, where a path leads to more than anybody has."""
         if number > _MOST_FILES:
-            most = f"more than {_MOST_FILES} {what} are not read"
-            raise OSError(f"{path} leads to {number:,} {what}: {most}")
+            most = f"more than {_MOST_FILES} {kind} are not read"
+            raise OSError(f"{path} leads to {number:,} {kind}: {most}")
 
     def _listed(self, folder: str) -> Mapping[str, bool]:
         """The names in a folder, read once: every file that a pattern names asks for them."""
@@ -314,11 +313,11 @@ class _Files:
         folders = self._spelled_out(folder) if folder not in {"", "/"} else [folder]
         self._require_few(pattern, "folders", len(folders))
         if not glob.has_magic(last):
-            return [join(one, last) for one in folders]
+            return [join(parent, last) for parent in folders]
         return [
-            join(one, name)
-            for one in folders
-            for name in sorted(self._listed(one or "."))
+            join(parent, name)
+            for parent in folders
+            for name in sorted(self._listed(parent or "."))
             if fnmatchcase(name, last) and (last[0] == "." or name[0] != ".")
         ]
 
@@ -365,16 +364,18 @@ Read = Callable[[str], str | None]
 
 def variables_in(text: str) -> tuple[str, ...]:
     """The variables that stand in backticks of a configuration."""
-    found = (name for one in _NAMED.findall(text) for name in _NAME.findall(one))
-    return tuple(dict.fromkeys(name for name in found if not _OF_PROGRAMS.match(name)))
+    names = (name for command in _NAMED.findall(text) for name in _NAME.findall(command))
+    return tuple(dict.fromkeys(name for name in names if not _OF_PROGRAMS.match(name)))
 
 
-def unset_in(value: Value, environment: Mapping[str, str]) -> Iterator[tuple[ScriptPosition, str]]:
-    """The variables of a value that are not set, each with its place."""
-    for one in (value,) if isinstance(value, Quoted) else value.items:
-        if one.backtick and one.text.startswith(_ECHO):
-            names = _NAME.findall(one.text)
-            yield from ((one.origin, name) for name in names if name not in environment)
+def unset_in(
+    parameter: Parameter, environment: Mapping[str, str]
+) -> Iterator[tuple[ScriptPosition, str]]:
+    """The variables of a parameter that are not set, each with its place."""
+    for item in parameter.items:
+        if item.backtick and item.text.startswith(_ECHO):
+            names = _NAME.findall(item.text)
+            yield from ((item.origin, name) for name in names if name not in environment)
 
 
 def read_at_start(
@@ -383,26 +384,22 @@ def read_at_start(
     """A parameter with the texts in backticks that rsyslogd reads in this environment, as far as
     every release reads the same; files only where there is a `read`."""
 
-    def known(one: Quoted) -> Quoted:
-        text = _read_text(one.text, environment, read) if one.backtick else None
-        return one if text is None else Quoted(text, one.origin)
+    def as_read(item: Quoted) -> Quoted:
+        text = _output(item.text, environment, read) if item.backtick else None
+        return item if text is None else Quoted(text, item.origin)
 
     value = parameter.value
-    items = value.items if isinstance(value, Array) else (value,)
-    if not any(one.backtick for one in items):
-        return parameter
     if isinstance(value, Array):
-        return replace(parameter, value=Array(tuple(map(known, items)), value.origin))
-    return replace(parameter, value=known(value))
+        return replace(parameter, value=replace(value, items=tuple(map(as_read, value.items))))
+    return replace(parameter, value=as_read(value))
 
 
-def _read_text(command: str, environment: Mapping[str, str], read: Read | None) -> str | None:
+def _output(command: str, environment: Mapping[str, str], read: Read | None) -> str | None:
+    """What rsyslogd takes for a command in backticks; None where that is not known."""
     if command.startswith(_ECHO):
         words = command.removeprefix(_ECHO)
-        known = _VARIABLE.sub("", words)
-        return (
-            None if "$" in known else _VARIABLE.sub(lambda one: environment.get(one[1], ""), words)
-        )
+        is_known = "$" not in _VARIABLE.sub("", words)
+        return _VARIABLE.sub(lambda name: environment.get(name[1], ""), words) if is_known else None
     if command.startswith(_CAT) and read is not None:
         return read(command.removeprefix(_CAT))
     return None

@@ -60,10 +60,10 @@ def counted_actions(block: Block, modern: Block) -> Mapping[ScriptPosition, Coun
     before: dict[ScriptPosition, int] = {}
     since: dict[ScriptPosition, int] = {}
     live = 0
-    for number, one in enumerate(filter(_is_action, walk(block))):
-        before.setdefault(one.origin, number)
-        since.setdefault(one.origin, live)
-        live += not isinstance(one, ScriptObject) or is_enabled(one) is not False
+    for number, action in enumerate(filter(_is_action, walk(block))):
+        before.setdefault(action.origin, number)
+        since.setdefault(action.origin, live)
+        live += not isinstance(action, ScriptObject) or is_enabled(action) is not False
     return {
         action.origin: CountedAction(
             *(_called(action, numbers[action.origin]) for numbers in (before, since))
@@ -73,9 +73,9 @@ def counted_actions(block: Block, modern: Block) -> Mapping[ScriptPosition, Coun
     }
 
 
-def _is_action(one: Statement) -> bool:
-    is_object = isinstance(one, ScriptObject) and one.kind == "action"
-    return is_object or isinstance(one, LegacyAction)
+def _is_action(statement: Statement) -> bool:
+    is_object = isinstance(statement, ScriptObject) and statement.kind == "action"
+    return is_object or isinstance(statement, LegacyAction)
 
 
 def _called(action: ScriptObject, number: int) -> str:

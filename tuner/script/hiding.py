@@ -20,7 +20,7 @@ def hidden(text: str) -> str:
 def hidden_members(document: str) -> str:
     """A document without the values of members that are called like a secret."""
     return _MEMBER.sub(
-        lambda found: f'{found[1]}"***"' if names_secret(found[2]) else found[0], document
+        lambda member: f'{member[1]}"***"' if names_secret(member[2]) else member[0], document
     )
 
 
@@ -51,11 +51,11 @@ _COMMENT = re.compile(r"((?:^[ +-]?|[ \t])#+)[^\n]*|/\*(?:[^*]++|\*(?!/))*+\*/",
 _WORDS_OF_LINES = re.compile(r"[^\n]+")
 
 
-def _comment(found: re.Match[str]) -> str:
-    if not tells_secret(found[0]):
-        return found[0]
-    start = next(filter(None, found.groups()), None)
-    return f"{start} ***" if start else _WORDS_OF_LINES.sub("***", found[0])
+def _comment(comment: re.Match[str]) -> str:
+    if not tells_secret(comment[0]):
+        return comment[0]
+    start = next(filter(None, comment.groups()), None)
+    return f"{start} ***" if start else _WORDS_OF_LINES.sub("***", comment[0])
 
 
 class _Masks:
@@ -67,7 +67,7 @@ class _Masks:
 
     def all(self, text: str) -> str:
         """Every kind, those first whose texts go over quotes and line ends."""
-        text = _PEM.sub(lambda found: self._marked(found[0]), text)
+        text = _PEM.sub(lambda match: self._marked(match[0]), text)
         text = _LOGIN_LINE.sub(self._behind, text)
         for pattern in (_DIRECTIVE, _ASSIGNED_WORD, _CONSTANT):
             text = pattern.sub(self.named, text)
@@ -87,35 +87,35 @@ class _Masks:
     def _marked(self, value: str) -> str:
         return _WORDS_OF_LINES.sub(self._mark, value)
 
-    def _behind(self, found: re.Match[str]) -> str:
-        return f"{found[1]}{self._marked(found[2])}"
+    def _behind(self, match: re.Match[str]) -> str:
+        return f"{match[1]}{self._marked(match[2])}"
 
-    def _before(self, found: re.Match[str]) -> str:
-        start, value, between, name = found.groups()
-        return f"{start}{self._marked(value)}{between}{name}" if names_secret(name) else found[0]
+    def _before(self, match: re.Match[str]) -> str:
+        start, value, between, name = match.groups()
+        return f"{start}{self._marked(value)}{between}{name}" if names_secret(name) else match[0]
 
-    def named(self, found: re.Match[str]) -> str:
+    def named(self, match: re.Match[str]) -> str:
         """A value behind its name, where that is the name of a secret."""
-        start, name, between, *_, value = found.groups()
-        return f"{start}{name}{between}{self._marked(value)}" if _is_hidden(name) else found[0]
+        start, name, between, *_, value = match.groups()
+        return f"{start}{name}{between}{self._marked(value)}" if _is_hidden(name) else match[0]
 
     def _assigned(self, text: str) -> str:
         """The texts that are values of parameters and variables by such a name, also where they do
         not end."""
         pieces, at = list[str](), 0
-        for found in _ASSIGNED_TEXT.finditer(text):
-            start = found.end()
-            if _is_hidden(found["name"], is_path=text.startswith("/", start)):
-                value = _REST[found["quote"]].match(text, start)
+        for match in _ASSIGNED_TEXT.finditer(text):
+            start = match.end()
+            if _is_hidden(match["name"], is_path=text.startswith("/", start)):
+                value = _REST[match["quote"]].match(text, start)
                 end = len(text) if value is None else value.end()
                 pieces += [text[at:start], self._marked(text[max(at, start) : end])]
                 at = max(at, end)
         return "".join((*pieces, text[at:]))
 
-    def _quoted(self, found: re.Match[str]) -> str:
+    def _quoted(self, match: re.Match[str]) -> str:
         """A text in quotes; of one that has a secret only that goes where it is seen, and what a
         template puts behind the name of one goes too."""
-        before, quote, value = found.groups()
+        before, quote, value = match.groups()
         follows, self._is_next = self._is_next and before is not None, introduces_secret(value)
         if follows:
             value = _FIRST.sub(self._behind, value)

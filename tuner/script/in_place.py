@@ -33,9 +33,10 @@ _DIRECTIVE = re.compile(r'\$(?P<name>\w+)[ \t]+(?P<value>"[^"\n]*"|(?!\\\s)[^\s;
 _PLAIN = re.compile(r"[^\s\"#;]+")
 
 
-class _Stretch(NamedTuple):
+class _Splice(NamedTuple):
     """A stretch of a file, and what stands there instead."""
 
+    path: str
     start: int
     end: int
     text: str
@@ -48,18 +49,20 @@ Changes = Mapping[tuple[str, str], str | None]
 def edited(base: Base, changes: Changes) -> dict[str, bytes]:
     """The files that the changes touch, by path.  Raises LookupError with every address that names
     nothing, and all that the old form cannot say."""
-    splices: dict[str, list[_Stretch]] = {}
+    by_address: dict[str, dict[str, str | None]] = {}
+    for (address, name), value in changes.items():
+        by_address.setdefault(address, {})[name] = value
+    splices: list[_Splice] = []
     wrong: list[str] = []
-    for address in dict.fromkeys(address for address, _ in changes):
-        values = {name: value for (of, name), value in changes.items() if of == address}
+    for address, values in by_address.items():
         try:
-            for path, splice in _object(base, address, values):
-                splices.setdefault(path, []).append(splice)
+            splices += _object(base, address, values)
         except LookupError as bad:
             wrong.append(str(bad.args[0]))
     if wrong:
         raise LookupError("; ".join(wrong))
-    return {path: _spliced(base.files[path], found) for path, found in splices.items()}
+    paths = dict.fromkeys(splice.path for splice in splices)
+    return {path: _spliced(base.files[path], splices) for path in paths}
 
 
 def unheeded(written: Base, changed: Base, changes: Changes) -> str:
@@ -83,10 +86,10 @@ def unheeded(written: Base, changed: Base, changes: Changes) -> str:
 
 
 def _is_said(base: Base, address: str, name: str, value: str | None) -> bool:
-    found = base.parameter(address, name)
+    parameter = base.parameter(address, name)
     if value is None:
-        return found is None or not any(_places(base, base.objects[address], name))
-    return found is not None and found.texts == (value,)
+        return parameter is None or not any(_places(base, base.objects[address], name))
+    return parameter is not None and parameter.texts == (value,)
 
 
 class _Given(NamedTuple):
@@ -98,12 +101,13 @@ class _Given(NamedTuple):
 
 def _parameters(base: Base) -> dict[tuple[str, str], _Given]:
     """The parameters of all objects, by address and name in lower case."""
-    given = {
-        (address, one.key): _Given(one, one.key.startswith(QUEUE) and one.origin == found.origin)
-        for address, found in base.objects.items()
-        for one in found.parameters
-    }
-    return given | {(GLOBAL, one.key): _Given(one, is_default=False) for one in base.shared}
+    given: dict[tuple[str, str], _Given] = {}
+    for address, item in base.objects.items():
+        for parameter in item.parameters:
+            is_default = parameter.key.startswith(QUEUE) and parameter.origin == item.origin
+            given[address, parameter.key] = _Given(parameter, is_default)
+    shared = {(GLOBAL, parameter.key): _Given(parameter, False) for parameter in base.shared}
+    return given | shared
 
 
 def _stays(before: _Given | None, after: _Given | None) -> bool:
@@ -116,71 +120,70 @@ def _stays(before: _Given | None, after: _Given | None) -> bool:
 
 def _statements(base: Base) -> Block:
     """Everything but the parameters of what has an address; global() may stand several times."""
-    addressed = {(one.kind, one.origin) for one in base.objects.values()}
+    addressed = {(item.kind, item.origin) for item in base.objects.values()}
 
-    def bare(one: Statement) -> Iterator[Statement]:
-        if isinstance(one, ScriptObject) and one.kind in {MAIN_QUEUE, GLOBAL}:
+    def bare(statement: Statement) -> Iterator[Statement]:
+        if isinstance(statement, ScriptObject) and statement.kind in {MAIN_QUEUE, GLOBAL}:
             return
-        if isinstance(one, ScriptObject) and (one.kind, one.origin) in addressed:
-            one = replace(one, parameters=())
-        yield one
+        if isinstance(statement, ScriptObject) and (statement.kind, statement.origin) in addressed:
+            statement = replace(statement, parameters=())
+        yield statement
 
     return rewritten(base.block, bare)
 
 
-def _spliced(file: SourceFile, splices: Sequence[_Stretch]) -> bytes:
+def _spliced(file: SourceFile, splices: Sequence[_Splice]) -> bytes:
     """The file with its splices; of several at one place the first comes first."""
     pieces, done = [], 0
-    for one in sorted(splices, key=lambda splice: splice.start):
-        pieces += [file.text[done : one.start], one.text]
-        done = one.end
+    of_file = (splice for splice in splices if splice.path == file.path)
+    for splice in sorted(of_file, key=lambda splice: splice.start):
+        pieces += [file.text[done : splice.start], splice.text]
+        done = splice.end
     return "".join((*pieces, file.text[done:])).encode("utf-8", SURROGATES)
 
 
-def _object(
-    base: Base, address: str, values: Mapping[str, str | None]
-) -> Iterator[tuple[str, _Stretch]]:
-    """The splices of one object, each with its file."""
-    found = base.objects.get(address)
+def _object(base: Base, address: str, values: Mapping[str, str | None]) -> Iterator[_Splice]:
+    """The splices of one object."""
+    item = base.objects.get(address)
     given = {name: value for name, value in values.items() if value is not None}
-    if found is None and address == MAIN_QUEUE:
+    if item is None and address == MAIN_QUEUE:
         if given:
             yield _new_main_queue(base, given)
         return
-    if found is None:
+    if item is None:
         raise LookupError(f"there is no {address}")
-    if found.origin.file not in base.files:
-        raise LookupError(f"{address} stands in {found.origin.file}: change it there yourself")
+    if item.origin.file not in base.files:
+        raise LookupError(f"{address} stands in {item.origin.file}: change it there yourself")
     missing: dict[str, str] = {}
     for name, value in values.items():
-        places = list(_places(base, found, name))
+        places = list(_places(base, item, name))
         # The last counts where one is written twice; all of them go together.
         for place in places if value is None else places[-1:]:
-            yield from _replaced(base, found, place, name, value)
+            yield from _replaced(base, item, place, name, value)
         if not places and value is not None:
             missing[name] = value
     if missing:
-        file = base.files[found.origin.file]
-        at = file.offset(found.origin)
-        if re.match(rf"{found.kind}\s*\(", file.text[at:], re.IGNORECASE):
-            yield file.path, _added(file, at, missing)
+        file = base.files[item.origin.file]
+        at = file.offset(item.origin)
+        if re.match(rf"{item.kind}\s*\(", file.text[at:], re.IGNORECASE):
+            yield _added(file, at, missing)
         else:
-            yield file.path, _directives_before(base, found, missing)
+            yield _directives_before(base, item, missing)
 
 
 def _replaced(
-    base: Base, found: ScriptObject, place: _Value, name: str, value: str | None
-) -> Iterator[tuple[str, _Stretch]]:
+    base: Base, item: ScriptObject, place: _Value, name: str, value: str | None
+) -> Iterator[_Splice]:
     """The splices of a parameter that is written there."""
-    if _is_shared(base, found, name):
+    if _is_shared(base, item, name):
         if value is None:
-            address = base.address_of(found)
+            address = base.address_of(item)
             raise LookupError(f"{address}: {name} is set for several objects at once")
-        yield from _for_one(base, found, name, value)
+        yield from _for_one_object(base, item, name, value)
     elif value is None:
-        yield place.path, _Stretch(*place.gone, "")
+        yield _Splice(place.path, *place.gone, "")
     else:
-        yield place.path, _Stretch(place.start, place.end, place.spelled(value))
+        yield _Splice(place.path, place.start, place.end, place.spelled(value))
 
 
 class _Value(NamedTuple):
@@ -198,38 +201,38 @@ class _Value(NamedTuple):
         return quote(value) if self.in_quotes or not _PLAIN.fullmatch(value) else value
 
 
-def _places(base: Base, found: ScriptObject, name: str) -> Iterator[_Value]:
+def _places(base: Base, item: ScriptObject, name: str) -> Iterator[_Value]:
     """Everywhere that a parameter of an object has a value."""
-    for one in base.shared if found.kind == GLOBAL else found.parameters:
-        place = _written(base, found, one) if one.key == name.lower() else None
+    for parameter in base.shared if item.kind == GLOBAL else item.parameters:
+        place = _written(base, item, parameter) if parameter.key == name.lower() else None
         if place is not None:
             yield place
 
 
-def _written(base: Base, found: ScriptObject, one: Parameter) -> _Value | None:
+def _written(base: Base, item: ScriptObject, parameter: Parameter) -> _Value | None:
     """Where a parameter has its value; None where that is a default that nobody wrote."""
-    if one.origin.file not in base.files:
+    if parameter.origin.file not in base.files:
         return None
-    file = base.files[one.origin.file]
-    start = file.offset(one.origin)
+    file = base.files[parameter.origin.file]
+    start = file.offset(parameter.origin)
     directive = _DIRECTIVE.match(file.text, start)
     if directive is not None:
         # A default of the old form has the place of what it follows from.
-        if directive["name"].lower() != (_directive(found, one.name) or "").lower():
+        if directive["name"].lower() != (_directive(item, parameter.name) or "").lower():
             return None
         line = file.text.rfind("\n", 0, start) + 1
         stop = file.text.find("\n", start) + 1
         in_quotes = directive["value"][0] == '"'
         gone = (line, stop or len(file.text))
         return _Value(file.path, gone, *directive.span("value"), in_quotes)
-    if file.text[start : start + len(one.name)].lower() != one.key:
+    if file.text[start : start + len(parameter.name)].lower() != parameter.key:
         return None
-    begin = file.offset(one.value.origin)
+    begin = file.offset(parameter.value.origin)
     text = _WORD.match(file.text, begin)
     if text is None or text["text"] is None:
         return None
     end = text.end()
-    if isinstance(one.value, Array):
+    if isinstance(parameter.value, Array):
         begin = file.text.rindex("[", start, begin)
         end = next(word.end() for word in _WORD.finditer(file.text, end) if word[0] == "]")
     return _Value(file.path, _without(file, start, end), begin, end, in_quotes=True)
@@ -240,15 +243,15 @@ def _without(file: SourceFile, start: int, end: int) -> tuple[int, int]:
     blanks beside it."""
     line = file.text.rfind("\n", 0, start) + 1
     before = file.text[line:start]
-    rest = file.text[end:].partition("\n")[0]
+    behind = file.text[end:].partition("\n")[0]
     if before.strip():
         return line + len(before.rstrip(" \t")), end
-    if rest.strip():
-        return start, end + len(rest) - len(rest.lstrip(" \t"))
-    return line, min(len(file.text), end + len(rest) + 1)
+    if behind.strip():
+        return start, end + len(behind) - len(behind.lstrip(" \t"))
+    return line, min(len(file.text), end + len(behind) + 1)
 
 
-def _added(file: SourceFile, at: int, values: Mapping[str, str]) -> _Stretch:
+def _added(file: SourceFile, at: int, values: Mapping[str, str]) -> _Splice:
     """Parameters added to the object that begins at `at`: each on a line of its own where those
     before it stand so, and no backslash joins lines: rsyslogd puts a number after those, which may
     not stand inside of an object."""
@@ -265,11 +268,11 @@ def _added(file: SourceFile, at: int, values: Mapping[str, str]) -> _Stretch:
             end = word.end()
     # Also inside of texts and comments.
     is_joined = re.search(r"\\\s*\n", file.text[last:stop]) is not None
-    written = [f"{name}={quote(value)}" for name, value in values.items()]
+    parameters = [f"{name}={quote(value)}" for name, value in values.items()]
     line = file.text.rfind("\n", 0, end) + 1
     if line <= at or is_joined:
         first = "" if end == last else " "
-        return _Stretch(end, end, first + " ".join(written))
+        return _Splice(file.path, end, end, first + " ".join(parameters))
     begins = file.text[line:end]
     indent = begins[: len(begins) - len(begins.lstrip(" \t"))]
     # A comment at the end of the line belongs to what stands before it, unless it goes on.
@@ -277,7 +280,8 @@ def _added(file: SourceFile, at: int, values: Mapping[str, str]) -> _Stretch:
     is_inside = any(begin <= line_stop < done for begin, done in comments)
     is_last = line_stop < 0 or stop < line_stop
     put = end if is_last or is_inside else line_stop - file.text.endswith("\r", 0, line_stop)
-    return _Stretch(put, put, "".join(f"{file.line_end}{indent}{one}" for one in written))
+    lines = (f"{file.line_end}{indent}{parameter}" for parameter in parameters)
+    return _Splice(file.path, put, put, "".join(lines))
 
 
 def _line_start(file: SourceFile, at: int) -> int:
@@ -288,63 +292,58 @@ def _line_start(file: SourceFile, at: int) -> int:
     return start
 
 
-def _directives_before(base: Base, found: ScriptObject, values: Mapping[str, str]) -> _Stretch:
+def _directives_before(base: Base, item: ScriptObject, values: Mapping[str, str]) -> _Splice:
     """Directives on lines of their own before an object of the old form; for the main queue before
     the first that it has."""
-    file = base.files[found.origin.file]
-    at = _line_start(file, file.offset(found.origin))
-    lines = [f"{_line(found, *value)}{file.line_end}" for value in values.items()]
-    return _Stretch(at, at, "".join(lines))
+    file = base.files[item.origin.file]
+    at = _line_start(file, file.offset(item.origin))
+    lines = [f"{_line(item, *value)}{file.line_end}" for value in values.items()]
+    return _Splice(file.path, at, at, "".join(lines))
 
 
-def _line(found: ScriptObject, name: str, value: str) -> str:
+def _line(item: ScriptObject, name: str, value: str) -> str:
     """The line of a directive.  Raises LookupError where the old form has none."""
-    directive = _directive(found, name)
+    directive = _directive(item, name)
     if directive is None:
-        raise LookupError(f"{found.kind}: the old form has no directive for {name}")
+        raise LookupError(f"{item.kind}: the old form has no directive for {name}")
     return f"${directive} {value}"
 
 
-def _directive(found: ScriptObject, name: str) -> str | None:
+def _directive(item: ScriptObject, name: str) -> str | None:
     """The directive of the old form that sets a parameter; None where none does."""
     key = name.lower()
-    if key.startswith(QUEUE) and found.kind in {"action", "main_queue"}:
+    if key.startswith(QUEUE) and item.kind in {"action", "main_queue"}:
         short = name[len(QUEUE) :]
-        own = SHUTDOWN if short.lower() == "timeoutworkerthreadshutdown" else short
-        return ("ActionQueue" if found.kind == "action" else "MainMsgQueue") + own
-    kinds = {"", found.type, f"{found.type}/{found.text('protocol')}"}
-    named = [one for one, (kind, own) in LASTING.items() if kind in kinds and own.lower() == key]
-    if found.kind == "action":
-        named += [one for one, own in ONCE.items() if own.lower() == key]
-    if found.kind == "global":
-        named += [one for one, own in GLOBALS.items() if own.lower() == key]
-    return next(iter(named), None)
+        suffix = SHUTDOWN if short.lower() == "timeoutworkerthreadshutdown" else short
+        return ("ActionQueue" if item.kind == "action" else "MainMsgQueue") + suffix
+    kinds = {"", item.type, f"{item.type}/{item.text('protocol')}"}
+    meanings = [(directive, says) for directive, (kind, says) in LASTING.items() if kind in kinds]
+    meanings += {"action": ONCE, "global": GLOBALS}.get(item.kind, {}).items()
+    return next((directive for directive, says in meanings if says.lower() == key), None)
 
 
-def _is_shared(base: Base, found: ScriptObject, name: str) -> bool:
+def _is_shared(base: Base, item: ScriptObject, name: str) -> bool:
     """Whether one directive sets a parameter of several objects."""
-    given = found.get(name)
-    every = [one.get(name) for one in base.objects.values()]
-    places = [one.origin for one in every if one is not None]
+    given = item.get(name)
+    parameters = [sharer.get(name) for sharer in base.objects.values()]
+    places = [parameter.origin for parameter in parameters if parameter is not None]
     return given is not None and places.count(given.origin) > 1
 
 
-def _for_one(
-    base: Base, found: ScriptObject, name: str, value: str
-) -> Iterator[tuple[str, _Stretch]]:
+def _for_one_object(base: Base, item: ScriptObject, name: str, value: str) -> Iterator[_Splice]:
     """A directive that lasts, for one object alone: set before it, and as it was after it."""
-    file = base.files[found.origin.file]
-    given = found.get(name)
+    file = base.files[item.origin.file]
+    given = item.get(name)
     before = "" if given is None else given.text or ""
-    at = file.offset(found.origin)
-    yield file.path, _directives_before(base, found, {name: value})
+    at = file.offset(item.origin)
+    yield _directives_before(base, item, {name: value})
     stop = file.text.find("\n", at)
     after = len(file.text) if stop < 0 else stop + 1
-    back = f"{_line(found, name, before)}{file.line_end}"
-    yield file.path, _Stretch(after, after, back if stop >= 0 else f"{file.line_end}{back}")
+    back = f"{_line(item, name, before)}{file.line_end}"
+    yield _Splice(file.path, after, after, back if stop >= 0 else f"{file.line_end}{back}")
 
 
-def _new_main_queue(base: Base, values: Mapping[str, str]) -> tuple[str, _Stretch]:
+def _new_main_queue(base: Base, values: Mapping[str, str]) -> _Splice:
     """A main_queue() before the first statement of the first file."""
     file = next(iter(base.files.values()))
     at = 0
@@ -353,4 +352,4 @@ def _new_main_queue(base: Base, values: Mapping[str, str]) -> tuple[str, _Stretc
             break
         at += len(line)
     written = " ".join(f"{name}={quote(value)}" for name, value in values.items())
-    return file.path, _Stretch(at, at, f"main_queue({written}){file.line_end}")
+    return _Splice(file.path, at, at, f"main_queue({written}){file.line_end}")

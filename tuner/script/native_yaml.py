@@ -21,7 +21,7 @@ def is_native_yaml(path: str) -> bool:
 
 def is_native(keys: Container[object]) -> bool:
     """Whether what has these outermost keys is rsyslog's own YAML."""
-    return any(one in keys for one in _NATIVE) and not any(one in keys for one in _OF_PROFILES)
+    return any(key in keys for key in _NATIVE) and not any(key in keys for key in _OF_PROFILES)
 
 
 def begins_as_yaml(text: str) -> bool:
@@ -30,12 +30,12 @@ def begins_as_yaml(text: str) -> bool:
     return first is not None and _KEY.match(first[1]) is not None
 
 
-def said_of_yaml(path: str) -> str:
+def yaml_advice(path: str) -> str:
     """What to do with a file in YAML."""
     if is_native_yaml(path):
-        way = f"rsyslogd -N1 -F rainerscript -o rsyslog.conf -f {path}"
         return (
-            f"is rsyslog's own YAML: run {way} (8.2604 or newer), and name the file that it writes"
+            "is rsyslog's own YAML: run rsyslogd -N1 -F rainerscript -o rsyslog.conf -f "
+            f"{path} (8.2604 or newer), and name the file that it writes"
         )
     return (
         "is YAML: rsyslogd reads that only from a file whose name ends in .yaml or .yml, and else "

@@ -72,15 +72,15 @@ def parse(
 ) -> tuple[Block, tuple[Gap, ...]]:
     """The statements of a configuration, and all that cannot be read of it; the allowance is that
     of all its files together."""
-    left, refused = allowance or ReadAllowance(), list[Gap]()
-    left.lines -= text.count("\n")
-    if left.lines < 0:
-        what = f"more than {ReadAllowance().lines:,} lines: this file is not read"
-        return (), (Gap(ScriptPosition(file, 1, 1), what),)
+    budget, refused = allowance or ReadAllowance(), list[Gap]()
+    budget.lines -= text.count("\n")
+    if budget.lines < 0:
+        too_long = f"more than {ReadAllowance().lines:,} lines: this file is not read"
+        return (), (Gap(ScriptPosition(file, 1, 1), too_long),)
     source = joined(text, file)
-    words = _with_directives_inside(tokens(source, refused, left, MOST_REFUSALS))
+    words = _with_directives_inside(tokens(source, refused, budget, MOST_REFUSALS))
     block = _statements(words, source, refused)
-    refused.sort(key=lambda one: one.origin)
+    refused.sort(key=lambda gap: gap.origin)
     return block, tuple(refused[:MOST_REFUSALS])
 
 
@@ -307,11 +307,11 @@ class _Builder(Transformer[Token, Block]):
     def operation(self, left: Expression, word: Token, right: Expression) -> Expression:
         return _shallow(Operation, word.value.text.lower(), (left, right), left.origin)
 
-    def operations(self, first: Expression, *others: Any) -> Expression:
+    def operations(self, first: Expression, *pairs: Any) -> Expression:
         """Operands from left to right, an operator before each but the first; one that is repeated
         has any number of them."""
         operands, operator = [first], ""
-        for word, right in zip(others[::2], others[1::2], strict=True):
+        for word, right in zip(pairs[::2], pairs[1::2], strict=True):
             before, operator = operator, word.value.text.lower()
             if not before and isinstance(first, Operation) and first.operator == operator:
                 operands = [*first.operands] if operator in _REPEATED else operands
@@ -347,7 +347,7 @@ def _shallow(
     kind: type[_Deep], word: str, operands: tuple[Expression, ...], at: ScriptPosition
 ) -> _Deep:
     """An expression, unless it is nested so deep that nobody wrote it by hand."""
-    inner = (one.depth for one in operands if isinstance(one, Operation | FunctionCall))
+    inner = (operand.depth for operand in operands if isinstance(operand, Operation | FunctionCall))
     depth = 1 + max(inner, default=0)
     if depth > DEEPEST:
         raise _TooDeep(at)

@@ -100,20 +100,20 @@ def _plain(statement: Statement) -> str:
     return text
 
 
-def _object(one: ScriptObject) -> Iterator[str]:
-    head = f"{one.kind}({' '.join(map(_parameter, one.parameters))})"
-    if one.body is None and not one.parts:
+def _object(item: ScriptObject) -> Iterator[str]:
+    head = f"{item.kind}({' '.join(map(_parameter, item.parameters))})"
+    if item.body is None and not item.parts:
         yield head
         return
     yield f"{head} {{"
-    yield from _indented(one.parts or one.body or ())
+    yield from _indented(item.parts or item.body or ())
     yield "}"
 
 
-def _parameter(one: Parameter) -> str:
-    if isinstance(one.value, Array):
-        return f"{one.name}=[{', '.join(_text(item) for item in one.value.items)}]"
-    return f"{one.name}={_text(one.value)}"
+def _parameter(parameter: Parameter) -> str:
+    if isinstance(parameter.value, Array):
+        return f"{parameter.name}=[{', '.join(_text(item) for item in parameter.value.items)}]"
+    return f"{parameter.name}={_text(parameter.value)}"
 
 
 def _text(quoted: Quoted) -> str:
@@ -122,14 +122,14 @@ def _text(quoted: Quoted) -> str:
     return quote(quoted.text)
 
 
-def _expression(one: Expression | None) -> str:
+def _expression(expression: Expression | None) -> str:
     """An expression, with parentheses around every part that is one itself."""
     text = ""
-    match one:
+    match expression:
         case Quoted(backtick=True):
-            text = _text(one)
+            text = _text(expression)
         case Quoted():
-            text = literal(one.text)
+            text = literal(expression.text)
         case ScriptNumber(number=number):
             text = str(number)
         case Variable(name=name):
@@ -147,5 +147,9 @@ def _expression(one: Expression | None) -> str:
     return text
 
 
-def _inner(one: Expression) -> str:
-    return f"({_expression(one)})" if isinstance(one, Operation) else _expression(one)
+def _inner(expression: Expression) -> str:
+    return (
+        f"({_expression(expression)})"
+        if isinstance(expression, Operation)
+        else _expression(expression)
+    )

@@ -58,8 +58,8 @@ def _broken_blanks(text: str) -> str:
 
 def unquotable_in(text: str) -> str | None:
     """What of a text no configuration can say; None where there is nothing of that."""
-    found = _UNQUOTABLE.search(text)
-    return found and f"{found[0]!r} cannot stand in an rsyslog configuration"
+    character = _UNQUOTABLE.search(text)
+    return character and f"{character[0]!r} cannot stand in an rsyslog configuration"
 
 
 def _escaped(character: str) -> str:

@@ -112,10 +112,14 @@ class Parameter:
         return self.texts[0] if isinstance(self.value, Quoted) and self.texts else None
 
     @property
+    def items(self) -> tuple[Quoted, ...]:
+        """The value as a list, which one text is too."""
+        return (self.value,) if isinstance(self.value, Quoted) else self.value.items
+
+    @property
     def texts(self) -> tuple[str, ...]:
-        """The value as a list, which one text is too; what stands in backticks is not known."""
-        items = (self.value,) if isinstance(self.value, Quoted) else self.value.items
-        return tuple(item.text for item in items if not item.backtick)
+        """The texts of the value; what stands in backticks is not known."""
+        return tuple(item.text for item in self.items if not item.backtick)
 
     @property
     def is_on(self) -> bool:
@@ -159,22 +163,22 @@ class ScriptObject:
     @property
     def queue(self) -> tuple[Parameter, ...]:
         """The parameters of its queue."""
-        return tuple(one for one in self.parameters if one.key.startswith(QUEUE))
+        return tuple(parameter for parameter in self.parameters if parameter.key.startswith(QUEUE))
 
     def get(self, name: str) -> Parameter | None:
         """The parameter of that name; rsyslog takes the last one where it is written twice."""
-        found = [one for one in self.parameters if one.key == name.lower()]
-        return found[-1] if found else None
+        given = [parameter for parameter in self.parameters if parameter.key == name.lower()]
+        return given[-1] if given else None
 
     def text(self, name: str) -> str | None:
         """The text of a parameter; None where it is not written."""
-        found = self.get(name)
-        return None if found is None else found.text
+        given = self.get(name)
+        return None if given is None else given.text
 
     def is_on(self, name: str) -> bool:
         """Whether a parameter is written, and on."""
-        found = self.get(name)
-        return found is not None and found.is_on
+        given = self.get(name)
+        return given is not None and given.is_on
 
     def without(self, names: Container[str]) -> ScriptObject:
         """The object without the parameters of these names, in lower case."""
@@ -182,15 +186,15 @@ class ScriptObject:
 
     def without_beginning(self, words: str | tuple[str, ...]) -> ScriptObject:
         """The object without the parameters whose names begin so, in lower case."""
-        kept = (p for p in self.parameters if not p.key.startswith(words))
-        return replace(self, parameters=tuple(kept))
+        parameters = (p for p in self.parameters if not p.key.startswith(words))
+        return replace(self, parameters=tuple(parameters))
 
     def with_values(self, values: Mapping[str, object]) -> ScriptObject:
         """The object with these parameters in place of its own of the same names: texts, numbers,
         switches and lists of them."""
-        left = self.without({name.lower() for name in values})
-        made = (Parameter(name, self._value(one), self.origin) for name, one in values.items())
-        return replace(left, parameters=(*left.parameters, *made))
+        others = self.without({name.lower() for name in values})
+        given = (Parameter(name, self._value(value), self.origin) for name, value in values.items())
+        return replace(others, parameters=(*others.parameters, *given))
 
     def _value(self, value: object) -> Value:
         if isinstance(value, list):
@@ -381,12 +385,12 @@ def inside(expression: Expression) -> Iterator[Expression]:
     """An expression, and all that it consists of."""
     waiting = [expression]
     while waiting:
-        one = waiting.pop()
-        yield one
-        if isinstance(one, Operation | FunctionCall):
-            waiting += one.operands
-        elif isinstance(one, Array):
-            waiting += one.items
+        part = waiting.pop()
+        yield part
+        if isinstance(part, Operation | FunctionCall):
+            waiting += part.operands
+        elif isinstance(part, Array):
+            waiting += part.items
 
 
 def with_inner(statement: Statement, change: Callable[[Block], Block]) -> Statement:
@@ -416,9 +420,9 @@ BUILT_IN = frozenset({"omfile", "omfwd", "omusrmsg", "ompipe", "omdiscard", "oms
 """Actions of rsyslogd itself, whose modules nobody loads."""
 
 
-def module_name(one: ScriptObject) -> str:
+def module_name(module: ScriptObject) -> str:
     """The module that is loaded, without its folder."""
-    name = (one.text("load") or "").lower().removesuffix(".so").rpartition("/")[2]
+    name = (module.text("load") or "").lower().removesuffix(".so").rpartition("/")[2]
     return name.removeprefix("builtin:")
 
 
@@ -437,10 +441,10 @@ def nothing(origin: ScriptPosition) -> Statement:
 ENABLED = "config.enabled"
 
 
-def is_enabled(one: ScriptObject | Include) -> bool | None:
+def is_enabled(item: ScriptObject | Include) -> bool | None:
     """Whether rsyslogd takes an object, which any text but "on" forbids (nvlstChkDisabled() of
     grammar/rainerscript.c); None where that is known only when it starts."""
-    given = [each for each in one.parameters if each.key == ENABLED]
+    given = [parameter for parameter in item.parameters if parameter.key == ENABLED]
     if not given:
         return True
     return None if given[-1].text is None else given[-1].text == "on"
@@ -451,9 +455,9 @@ def enabled(block: Block) -> Block:
     return rewritten(block, _if_enabled)
 
 
-def _if_enabled(one: Statement) -> Block:
-    is_off = isinstance(one, ScriptObject) and is_enabled(one) is False
-    return () if is_off else (one,)
+def _if_enabled(statement: Statement) -> Block:
+    is_off = isinstance(statement, ScriptObject) and is_enabled(statement) is False
+    return () if is_off else (statement,)
 
 
 @dataclass(frozen=True, order=True)

@@ -62,8 +62,8 @@ def is_secret_name(owner: str, key: str) -> bool:
 
 def _is_secret_name(key: str, named: Container[str]) -> bool:
     """Whether a name in lower case says that its value is a secret, or is one of the others."""
-    said = key.replace(_HANDS_OVER, "")
-    return said in named or any(word in said for word in _WORDS)
+    name = key.replace(_HANDS_OVER, "")
+    return name in named or any(word in name for word in _WORDS)
 
 
 def names_secret(name: str) -> bool:
@@ -95,7 +95,7 @@ def has_secret(written: str) -> bool:
 
 def tells_secret(comment: str) -> bool:
     """Whether a comment may tell a secret; words about one are enough: nobody needs to see it."""
-    return any(one.search(comment) for one in (_KEY, _WORD)) or has_secret(comment)
+    return any(pattern.search(comment) for pattern in (_KEY, _WORD)) or has_secret(comment)
 
 
 _LINE_END = re.compile(r"\\\r?\n[ \t]*+")
@@ -107,8 +107,8 @@ _WORD = re.compile(
 
 def introduces_secret(value: str) -> bool:
     """Whether a text ends with the name of a secret, which the next text is then."""
-    found = _INTRODUCTION.search(value[-_LONGEST_NAME_AND_QUOTES:])
-    return found is not None and (found[1] is None or names_secret(found[1]))
+    introduction = _INTRODUCTION.search(value[-_LONGEST_NAME_AND_QUOTES:])
+    return introduction is not None and (introduction[1] is None or names_secret(introduction[1]))
 
 
 _LONGEST_NAME_AND_QUOTES = 200

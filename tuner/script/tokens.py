@@ -223,24 +223,24 @@ def tokens(
 ) -> Iterator[ScriptToken]:
     """The words of a text, as far as the allowance goes.  Anything that is not a word is added to
     `refused` and skipped; nothing is read once so much was."""
-    text, mode, here, depth = source.text, Mode.STATEMENT, 0, 0
-    while here < len(text) and len(refused) < most_refused:
-        rule, end = _longest(text, here, mode)
+    text, mode, start, depth = source.text, Mode.STATEMENT, 0, 0
+    while start < len(text) and len(refused) < most_refused:
+        rule, end = _longest(text, start, mode)
         # Each property of a template counts as well.
-        allowance.words -= 1 + text.count("%", here, end) // 2
+        allowance.words -= 1 + text.count("%", start, end) // 2
         if allowance.words < 0:
-            refused.append(Gap(source.origin(here), _TOO_MUCH))
+            refused.append(Gap(source.origin(start), _TOO_MUCH))
             return
         if rule is None:
-            refusal = Gap(source.origin(here), _why(text, here, mode))
-            if refusal.message != _NO_BREAK or all(one.message != _NO_BREAK for one in refused):
+            refusal = Gap(source.origin(start), _why(text, start, mode))
+            if refusal.message != _NO_BREAK or all(gap.message != _NO_BREAK for gap in refused):
                 refused.append(refusal)
-            here = _after(text, here)
+            start = _after(text, start)
             continue
         if rule.kind is not None:
-            word = text[here:end]
+            word = text[start:end]
             blanks = len(word) - len(word.lstrip(" \t"))
-            origin = source.origin(here + blanks)
+            origin = source.origin(start + blanks)
             depth += (word in {"{", "("}) - (word in {"}", ")"})
             if depth > DEEPEST:
                 refused.append(Gap(origin, f"nested more than {DEEPEST} levels deep"))
@@ -251,79 +251,79 @@ def tokens(
                 refused.append(Gap(origin, f"a number of more than {LONGEST_NUMBER} digits"))
             else:
                 yield ScriptToken(rule.kind, word[blanks:], origin)
-        here, mode = end, rule.then or mode
+        start, mode = end, rule.then or mode
 
 
 def comments(text: str) -> Iterator[tuple[int, int]]:
     """Where the comments of a configuration begin and end, those behind directives and lines of the
     old form among them; the text is read as `tokens` reads it."""
     source = joined(text, "")
-    lines = [0, *(found.end() for found in re.finditer("\n", text))]
+    lines = [0, *(line_end.end() for line_end in re.finditer("\n", text))]
 
-    def offset(at: int) -> int:
-        origin = source.origin(at)
+    def offset(joined_offset: int) -> int:
+        origin = source.origin(joined_offset)
         return lines[origin.line - 1] + origin.column - 1
 
-    mode, here = Mode.STATEMENT, 0
-    while here < len(source.text):
-        rule, end = _longest(source.text, here, mode)
+    mode, start = Mode.STATEMENT, 0
+    while start < len(source.text):
+        rule, end = _longest(source.text, start, mode)
         if rule is None:
-            here = _after(source.text, here)
+            start = _after(source.text, start)
             continue
-        start = _comment_start(rule, source.text, here, end)
-        if start is not None:
+        comment = _comment_start(rule, source.text, start, end)
+        if comment is not None:
             # A line end stays where it is.
-            stop = start + len(source.text[start:end].rstrip("\n"))
-            yield offset(start), offset(stop - 1) + 1
-        here, mode = end, rule.then or mode
+            stop = comment + len(source.text[comment:end].rstrip("\n"))
+            yield offset(comment), offset(stop - 1) + 1
+        start, mode = end, rule.then or mode
 
 
 _BEHIND = re.compile(r"[ \t]#")
 
 
-def _comment_start(rule: _Rule, text: str, here: int, end: int) -> int | None:
+def _comment_start(rule: _Rule, text: str, start: int, end: int) -> int | None:
     """Where a comment begins in a word; None where it has none."""
     if rule.kind is None:
-        return here if text[here] in "#/" else None
+        return start if text[start] in "#/" else None
     behind = None
-    if rule.kind == "DIRECTIVE" or (rule.kind == "LEGACY_ACTION" and text[here] != "^"):
-        behind = _BEHIND.search(text, here, end)
+    if rule.kind == "DIRECTIVE" or (rule.kind == "LEGACY_ACTION" and text[start] != "^"):
+        behind = _BEHIND.search(text, start, end)
     return behind and behind.start() + 1
 
 
-def _longest(text: str, here: int, mode: Mode) -> tuple[_Rule | None, int]:
+def _longest(text: str, start: int, mode: Mode) -> tuple[_Rule | None, int]:
     """The rule with the longest match at `here`, of several the first."""
-    best, end = None, here
-    at_line_start = here == 0 or text[here - 1] == "\n"
+    best, end = None, start
+    at_line_start = start == 0 or text[start - 1] == "\n"
     rules = _RULES[mode]
     # Blanks inside of a line begin nothing else.
-    for rule in rules if at_line_start or text[here] not in " \t\n" else rules[-1:]:
+    for rule in rules if at_line_start or text[start] not in " \t\n" else rules[-1:]:
         if rule.at_line_start and not at_line_start:
             continue
-        match = rule.pattern.match(text, here)
+        match = rule.pattern.match(text, start)
         if match is not None and match.end() > end:
             best, end = rule, match.end()
     return best, end
 
 
-def _after(text: str, here: int) -> int:
+def _after(text: str, start: int) -> int:
     """Where to go on after what is no word: a string or comment that never ends takes all of the
     line, anything else is one character, as often as it is repeated."""
-    if text[here] in "\"'`" or text.startswith("/*", here):
-        end = text.find("\n", here)
+    if text[start] in "\"'`" or text.startswith("/*", start):
+        end = text.find("\n", start)
         return len(text) if end < 0 else end + 1
-    end = here + 1
-    while text[end : end + 1] == text[here]:
+    end = start + 1
+    while text[end : end + 1] == text[start]:
         end += 1
     return end
 
 
-def _why(text: str, here: int, mode: Mode) -> str:
-    character = text[here]
-    if text.startswith("/*", here):
+def _why(text: str, start: int, mode: Mode) -> str:
+    character = text[start]
+    if text.startswith("/*", start):
         return "this comment never ends: close it with */"
     if character in "\"'`":
-        return _why_no_text(text[here : text.find("\n", here)], mode)
+        return _why_no_text(text[start : text.find("\n", start)], mode)
     if character == "\xa0":
         return _NO_BREAK
     if character == "#" and mode is Mode.EXPRESSION:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import islice, product
 
 from tuner.schema.scalars import FACILITIES, SEVERITIES, priority_name
@@ -55,14 +56,14 @@ class _Demand:
     texts: tuple[str, ...] = ()
     members: tuple[tuple[str, str], ...] = ()
 
-    def with_also(self, other: _Demand) -> _Demand:
-        """Both; where they contradict each other, as the other says."""
+    def with_also(self, inner: _Demand) -> _Demand:
+        """Both; where they contradict each other, as the inner one says."""
         return _Demand(
-            other.program or self.program,
-            other.host or self.host,
-            self.priorities & other.priorities or other.priorities,
-            tuple(dict.fromkeys((*self.texts, *other.texts))),
-            tuple({**dict(self.members), **dict(other.members)}.items()),
+            inner.program or self.program,
+            inner.host or self.host,
+            self.priorities & inner.priorities or inner.priorities,
+            tuple(dict.fromkeys((*self.texts, *inner.texts))),
+            tuple({**dict(self.members), **dict(inner.members)}.items()),
         )
 
 
@@ -73,8 +74,8 @@ def wanted_by(base: Base, mean_bytes: int) -> TrafficSample | None:
     """Messages with about that mean size in bytes: half of them take the ways to engine actions,
     equally many each, the others are like those of any host.  None where the configuration treats
     all messages alike."""
-    found = (one for one in islice(_ways_of(base), _MOST_STEPS) if one is not None)
-    demands = list(dict.fromkeys(islice(found, _MOST_WAYS)))
+    steps = (demand for demand in islice(_ways(base), _MOST_STEPS) if demand is not None)
+    demands = list(dict.fromkeys(islice(steps, _MOST_WAYS)))
     cookie = _cookie(base)
     paths = () if cookie is None else _members(base) or _OF_ANY_JSON
     passes_json = cookie is None and _passes_messages(base)
@@ -83,15 +84,14 @@ def wanted_by(base: Base, mean_bytes: int) -> TrafficSample | None:
     if not paths and set(demands) <= {_ANY}:
         return None
     lengths = tuple(max(1, round(share * mean_bytes)) for share in (0.6, 0.9, 1.1, 1.4))
-    each = len(_PROGRAMS)
     templates = [
         MessageTemplate(
-            times=each,
-            program=one.program or "app",
-            priorities=_names(one.priorities),
-            text=written(_text(one, paths, cookie, lengths)),
+            times=len(_PROGRAMS),
+            program=demand.program or "app",
+            priorities=_names(demand.priorities),
+            text=written(_text(demand, paths, cookie, lengths)),
         )
-        for one in demands
+        for demand in demands
     ]
     templates += [
         MessageTemplate(
@@ -103,9 +103,10 @@ def wanted_by(base: Base, mean_bytes: int) -> TrafficSample | None:
         )
         for program in _PROGRAMS
     ]
-    hosts = [one.host for one in demands if one.host] + [f"web-{each}" for each in range(1, 6)]
+    hosts = [demand.host for demand in demands if demand.host]
+    hosts += [f"web-{number}" for number in range(1, 6)]
     return TrafficSample(
-        messages=sum(one.times for one in templates),
+        messages=sum(template.times for template in templates),
         mean_bytes=float(mean_bytes),
         format="rfc3164",
         hosts=dict.fromkeys(hosts, 1),
@@ -117,46 +118,40 @@ def _names(priorities: Priorities) -> dict[str, int] | None:
     """Some of those that are asked for; None where any will do."""
     if priorities == EVERY:
         return None
-    usual = sorted(priorities, key=lambda one: (abs(one[0] - 3), abs(one[1] - 5)))
+    usual = sorted(priorities, key=lambda pair: (abs(pair[0] - 3), abs(pair[1] - 5)))
     return {priority_name(8 * high + low): 1 for high, low in usual[:8]}
 
 
-def _ways_of(base: Base) -> Iterator[_Demand | None]:
-    for block in base.bodies.values():
-        yield from _ways(block, base.bodies)
-
-
-def _ways(block: Block, rulesets: Mapping[str, Block]) -> Iterator[_Demand | None]:
-    """What messages must be like to reach each engine action of a block; None for each statement
-    on the way, so that whoever asks can stop.  Calls in a row take no stack."""
-    waiting = [(iter(block), _ANY, frozenset[str]())]
+def _ways(base: Base) -> Iterator[_Demand | None]:
+    """What messages must be like to reach each engine action; None for each statement on the way,
+    so that whoever asks can stop.  Calls in a row take no stack."""
+    bodies = reversed([*base.bodies.values()])
+    waiting = [(iter(body), _ANY, frozenset[str]()) for body in bodies]
     while waiting:
         statements, demand, called = waiting[-1]
-        one = next(statements, None)
-        if one is None:
+        statement = next(statements, None)
+        if statement is None:
             waiting.pop()
             continue
         yield None
-        match one:
+        match statement:
             case ScriptObject(kind="action", type="omelasticsearch"):
                 yield demand
             case If():
-                ways = [
-                    (iter(below), demand.with_also(also), called) for below, also in _blocks(one)
-                ]
-                waiting += reversed(ways)
+                for below, also in reversed([*_blocks(statement)]):
+                    waiting.append((iter(below), demand.with_also(also), called))
             case Foreach():
-                waiting.append((iter(one.body), demand, called))
+                waiting.append((iter(statement.body), demand, called))
             case Call(target=str(target)) if target.lower() not in called:
                 name = target.lower()
-                waiting.append((iter(rulesets.get(name, ())), demand, called | {name}))
+                waiting.append((iter(base.bodies.get(name, ())), demand, called | {name}))
 
 
-def _blocks(one: If) -> Iterator[tuple[Block, _Demand]]:
+def _blocks(statement: If) -> Iterator[tuple[Block, _Demand]]:
     """The blocks of an `if`, each with every demand that leads to it."""
-    for below, holds in ((one.then, True), (one.otherwise, False)):
-        for also in _alternatives(one.condition, holds=holds) if below else ():
-            yield below, also
+    for below, holds in ((statement.then, True), (statement.otherwise, False)):
+        for demand in _alternatives(statement.condition, holds=holds) if below else ():
+            yield below, demand
 
 
 def _alternatives(condition: Expression, *, holds: bool) -> list[_Demand]:
@@ -165,28 +160,24 @@ def _alternatives(condition: Expression, *, holds: bool) -> list[_Demand]:
     if isinstance(condition, Operation) and word == "not":
         return _alternatives(condition.operands[0], holds=not holds)
     if isinstance(condition, Operation) and word in {"and", "or"}:
-        parts = [_alternatives(one, holds=holds) for one in condition.operands]
+        parts = [_alternatives(operand, holds=holds) for operand in condition.operands]
         if (word == "or") is holds:
-            return [one for part in parts for one in part][:_MOST_ALTERNATIVES]
-        return [_all(each) for each in islice(product(*parts), _MOST_ALTERNATIVES)]
+            return [demand for part in parts for demand in part][:_MOST_ALTERNATIVES]
+        return [
+            reduce(_Demand.with_also, combination, _ANY)
+            for combination in islice(product(*parts), _MOST_ALTERNATIVES)
+        ]
     return _compared(condition, holds=holds)
 
 
 def _compared(condition: Expression, *, holds: bool) -> list[_Demand]:
-    """The same of a single comparison."""
+    """What makes a single comparison hold, or not."""
     test = test_of(condition)
     if isinstance(test, frozenset):
         return [_Demand(priorities=(test if holds else EVERY - test) or EVERY)]
     if isinstance(test, TextTest) and test.negate is not holds:
-        return [_of_text(TextTest(test.property, test.operation, (one,))) for one in test.texts]
+        return [_of_text(TextTest(test.property, test.operation, (text,))) for text in test.texts]
     return [_ANY]
-
-
-def _all(demands: Iterable[_Demand]) -> _Demand:
-    whole = _ANY
-    for one in demands:
-        whole = whole.with_also(one)
-    return whole
 
 
 def _of_text(test: TextTest) -> _Demand:
@@ -207,9 +198,9 @@ def _of_text(test: TextTest) -> _Demand:
     elif test.property in _OF_TEXT:
         demand = _Demand(texts=(text,))
     elif names is not None and text in names:
-        place = int(names is SEVERITIES)
+        index = int(names is SEVERITIES)
         code = names.index(text)
-        demand = _Demand(priorities=frozenset(one for one in EVERY if one[place] == code))
+        demand = _Demand(priorities=frozenset(pair for pair in EVERY if pair[index] == code))
     return demand
 
 
@@ -222,8 +213,8 @@ def _members(base: Base) -> tuple[str, ...]:
     """The paths of JSON members that the configuration names, and one for a text: without any,
     messages would be short, and those with the same words alike."""
     texts = [text for _, text in base.text]
-    found = (path.strip("!") for text in texts for path in _MEMBER.findall(text))
-    named = tuple(path for path in dict.fromkeys(found) if path not in _ALL_JSON)
+    paths = (path.strip("!") for text in texts for path in _MEMBER.findall(text))
+    named = tuple(path for path in dict.fromkeys(paths) if path not in _ALL_JSON)
     has_text = any(not _TEXT_MEMBERS.isdisjoint(path.split("!")) for path in named)
     return named if has_text or not named else (*named, _TEXT_MEMBER)
 
@@ -240,23 +231,25 @@ def _cookie(base: Base) -> str | None:
 def _passes_messages(base: Base) -> bool:
     """Whether the document of an engine action is the message itself, or ends with it, which then
     is JSON."""
-    templates = (base.template(one.text("template") or "") for _, one in base.engine_actions)
-    known = [one for one in templates if one is not None]
-    return any(whole_document(one) == "msg" or ends_with_message(one) for one in known)
+    names = (action.text("template") or "" for _, action in base.engine_actions)
+    templates = [template for name in names if (template := base.template(name)) is not None]
+    return any(
+        whole_document(template) == "msg" or ends_with_message(template) for template in templates
+    )
 
 
 def _text(
     demand: _Demand, paths: Sequence[str], cookie: str | None, lengths: tuple[int, ...]
 ) -> tuple[Part, ...]:
     """A text with what is demanded of it; JSON where that is parsed."""
-    rest = Blank("text", lengths)
-    said = " ".join(demand.texts)
+    filling = Blank("text", lengths)
+    demanded = " ".join(demand.texts)
     if cookie is None:
-        return (f"{said} ", rest) if said else (rest,)
+        return (f"{demanded} ", filling) if demanded else (filling,)
     values: dict[str, object] = {}
     blanks: dict[str, Part] = {}
     given = dict(demand.members)
-    for path in dict.fromkeys((*paths, *given, *(["msg"] if said else []))):
+    for path in dict.fromkeys((*paths, *given, *(["msg"] if demanded else []))):
         *above, last = path.split("!")
         section = values
         for key in above:
@@ -266,12 +259,12 @@ def _text(
         is_text = last in _TEXT_MEMBERS
         if path in given:
             section.setdefault(last, given[path])
-        elif said and last == "msg":
-            section.setdefault(last, f"{said} {mark}")
-            blanks[mark] = rest
+        elif demanded and last == "msg":
+            section.setdefault(last, f"{demanded} {mark}")
+            blanks[mark] = filling
         else:
             section.setdefault(last, mark)
-            blanks[mark] = rest if is_text else _VALUE
+            blanks[mark] = filling if is_text else _VALUE
     whole = f"{cookie} {json.dumps(values)}".lstrip()
     pieces = re.split(r"(\\u0001\d+\\u0001)", whole)
     return tuple(
