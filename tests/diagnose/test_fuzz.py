@@ -14,8 +14,13 @@ from tests.diagnose.public import PUBLIC
 from tuner.diagnose.course import courses
 from tuner.diagnose.diagnosis import diagnose
 from tuner.modules.stats_rounds import StatsRound, numbered, read_rounds
-from tuner.report.diagnosis import FilesDiagnosis, diagnosis_blocks, diagnosis_json, headline
-from tuner.report.diagnosis_page import diagnosis_report
+from tuner.report.diagnosis import (
+    FilesDiagnosis,
+    diagnosis_blocks,
+    diagnosis_json,
+    diagnosis_report,
+    headline,
+)
 
 CASES = int(os.environ.get("FUZZ_CASES", "5000"))
 _AT_ONCE = 250

@@ -21,11 +21,11 @@ from tuner.report.diagnosis import (
     chart,
     diagnosis_blocks,
     diagnosis_json,
+    diagnosis_report,
     events_text,
     output_rows,
     verdict,
 )
-from tuner.report.diagnosis_page import diagnosis_report
 from tuner.report.page import page
 from tuner.report.sections import Table
 

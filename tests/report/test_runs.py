@@ -25,12 +25,12 @@ from tuner.measure.measurement import (
 )
 from tuner.measure.sustain import Bounds, LoadTrial, Overload, overload_plan
 from tuner.report.markdown import blocks_markdown as markdown
-from tuner.report.phases import overload_blocks, phase_blocks, sustain_blocks
 from tuner.report.runs import (
     bottleneck_blocks,
     effective_blocks,
     effective_table,
 )
+from tuner.report.series import overload_blocks, phase_blocks, sustain_blocks
 from tuner.space.knob import Bottleneck
 
 

@@ -122,7 +122,7 @@ def test_a_machine_that_hangs_is_dropped_in_time_for_the_others_to_keep_the_budg
         return (1e9, Lost("never")) if (asked.phase, asked.machine) == (phase, "lab3") else None
 
     labs = replace(rack(LABS), fate=fate)
-    monkeypatch.setattr(simulated, "BUDGET_S", 600.0)
+    monkeypatch.setattr(simulated, "ASKED", replace(simulated.ASKED, budget_s=600.0))
     study = search(tmp_path, labs)
     (text,) = said(study, "was lost on lab3")
     assert re.search(r"no answer for \d+ s", text)

@@ -29,8 +29,13 @@ from tuner.modules.stats_rounds import (
     read_rounds,
 )
 from tuner.profile.model import Profile
-from tuner.report.diagnosis import FilesDiagnosis, UnreadLines, diagnosis_blocks, diagnosis_json
-from tuner.report.diagnosis_page import diagnosis_report
+from tuner.report.diagnosis import (
+    FilesDiagnosis,
+    UnreadLines,
+    diagnosis_blocks,
+    diagnosis_json,
+    diagnosis_report,
+)
 from tuner.report.page import page as html
 from tuner.schema.numerals import counted
 from tuner.script.configuration import configuration, require_read

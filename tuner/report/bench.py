@@ -16,7 +16,6 @@ from tuner.measure.series import Run, Series, by_machine, comparison
 from tuner.profile.metric import Metric
 from tuner.reading import json_of
 from tuner.report.figures import interval, raw_and_adjusted
-from tuner.report.phases import phase_blocks
 from tuner.report.runs import (
     bottleneck_blocks,
     effective_blocks,
@@ -30,6 +29,7 @@ from tuner.report.series import (
     closing_blocks,
     conditions,
     machine_blocks,
+    phase_blocks,
     series_json,
 )
 from tuner.schema.numerals import eps, mebibytes, share

@@ -11,13 +11,13 @@ from tuner.measure.paired import Comparison, least, most
 from tuner.measure.series import Series, average, comparison, pairs
 from tuner.profile.metric import Metric
 from tuner.report.figures import figure, interval, ratio_text, restart_text
-from tuner.report.phases import phase_blocks
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 from tuner.report.series import (
     RATES,
     closing_blocks,
     conditions,
     machine_blocks,
+    phase_blocks,
     series_json,
     speed_notes,
 )

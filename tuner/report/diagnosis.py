@@ -1,4 +1,4 @@
-"""A diagnosis of production, for people and for programs."""
+"""A diagnosis of production, on a terminal, as a page and for programs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import pairwise
+from typing import TYPE_CHECKING, TypeVar
 
 from tuner.diagnose.course import CounterCourse
 from tuner.diagnose.diagnosis import Diagnosed, ProductionTraffic, traffic_of
@@ -13,13 +14,35 @@ from tuner.diagnose.finding import EventEffect, Events, ProductionFinding
 from tuner.diagnose.queues import QueueCourse
 from tuner.diagnose.settings import ENGINE_OUTPUT
 from tuner.modules.stats_rounds import Unreadable
-from tuner.report.sections import Bullets, Caution, Paragraph, PlainBlock, Table
+from tuner.report.drawing import Colour
+from tuner.report.sections import (
+    Block,
+    Bullets,
+    Caution,
+    Columns,
+    FirstScreen,
+    Paragraph,
+    PlainBlock,
+    Plot,
+    Report,
+    ReportSection,
+    Subheading,
+    Table,
+    bullets,
+)
 from tuner.schema.numerals import counted, eps, mebibytes, seconds, share, times
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+T = TypeVar("T")
 _BARS = "▁▂▃▄▅▆▇█"
 _CHART = 16
 _MOST_ROWS = 24
 _MOST_UNREAD = 3
+_MOST_POINTS = 400
+_MOST_QUEUES = 12
+_HEIGHT = 130
 
 
 @dataclass(frozen=True)
@@ -47,42 +70,72 @@ class FilesDiagnosis:
         return tuple(one for host in self.hosts for one in host.findings)
 
 
-def diagnosis_blocks(made: FilesDiagnosis) -> tuple[PlainBlock | Caution, ...]:
+def diagnosis_blocks(made: FilesDiagnosis) -> Iterator[PlainBlock | Caution]:
     """For each rsyslogd its findings, its course, and what cannot be told; then what was not
     read."""
-    blocks: list[PlainBlock | Caution] = []
     for host in made.hosts:
-        blocks += _host(host)
-    if made.unread or made.remarks:
-        lines = (*(unread_text(one) for one in made.unread), *made.remarks)
-        blocks.append(Caution("Of the files", "", lines))
-    return tuple(blocks)
+        yield Paragraph(heading(host))
+        yield Paragraph(verdict(host), is_lead=True)
+        for title, lines in _findings(host):
+            yield from (Paragraph(""), Paragraph(title, is_lead=True), Bullets(lines))
+        header = ("since it began", "events", "peak/s", "held", "lost", "chart")
+        yield Table("Course", header, tuple(_rows(host)))
+        yield from _outputs(host.course)
+        used = tuple(_used(host))
+        if used:
+            yield Table("Process", ("rsyslogd", "most", "chart"), used)
+        if host.counts_arrivals and not host.course.is_single:
+            yield Paragraph(traffic_text(traffic_of(host)))
+        if host.untold:
+            yield from (Paragraph("These counters do not tell:"), Bullets(host.untold))
+    yield from _of_files(made)
 
 
-def _host(host: Diagnosed) -> Iterator[PlainBlock | Caution]:
-    course = host.course
-    yield Paragraph(heading(host))
-    yield Paragraph(verdict(host), is_lead=True)
-    for number, one in enumerate(host.findings, 1):
-        yield Paragraph("")
-        yield Paragraph(f"{number}. {headline(one)}", is_lead=True)
-        yield Bullets(tuple(finding_lines(one)))
-    yield Table(
-        "Course",
-        ("since it began", "events", "peak/s", "held", "lost", "chart"),
-        tuple(_rows(host)),
+def diagnosis_report(made: FilesDiagnosis) -> Report:
+    """The same as one page, with plots of what each rsyslogd did over time."""
+    begin = min(host.course.steps[0].begin for host in made.hosts)
+    end = max(host.course.steps[-1].end for host in made.hosts)
+    first = FirstScreen(
+        title="What production's counters say",
+        name="rsyslog-tune diagnose",
+        verdict=" ".join(map(verdict, made.hosts)),
+        remarks=tuple(traffic_text(traffic_of(host)) for host in made.hosts),
+        is_improvement=not made.findings,
+        cautions=tuple(_of_files(made)),
+        about=f"{', '.join(made.files)}, from {local_time(begin)} to {local_time(end)}",
     )
-    sent = tuple(output_rows(course))
-    if sent:
-        yield Table("Outputs", OUTPUT_HEADER, sent)
-    used = tuple(_used(host))
-    if used:
-        yield Table("Process", ("rsyslogd", "most", "chart"), used)
-    if host.counts_arrivals and not course.is_single:
-        yield Paragraph(traffic_text(traffic_of(host)))
-    if host.untold:
-        yield Paragraph("These counters do not tell:")
-        yield Bullets(host.untold)
+    sections = [
+        section for number, host in enumerate(made.hosts) for section in _sections(number, host)
+    ]
+    return Report(first, tuple(sections))
+
+
+def _sections(number: int, host: Diagnosed) -> Iterator[ReportSection]:
+    of_host = f" of {host.course.host}" if host.course.host else ""
+    findings: list[Block] = []
+    for title, lines in _findings(host):
+        findings += [Subheading(title), Bullets(lines)]
+    findings = findings or [Paragraph(verdict(host))]
+    yield ReportSection(f"findings-{number}", f"Findings{of_host}", tuple(findings), "findings")
+    plots = Columns(tuple((plot,) for plot in _plots(number, host)))
+    course: tuple[Block, ...] = (plots, *_outputs(host.course))
+    yield ReportSection(f"course-{number}", f"Over time{of_host}", course, "over time")
+    untold = tuple(bullets(host.untold))
+    title = f"What these counters do not tell{of_host}"
+    yield ReportSection(f"untold-{number}", title, untold, "untold")
+
+
+def _findings(host: Diagnosed) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each finding, by its number: its headline and its lines."""
+    for number, finding in enumerate(host.findings, 1):
+        yield f"{number}. {headline(finding)}", tuple(finding_lines(finding))
+
+
+def _of_files(made: FilesDiagnosis) -> Iterator[Caution]:
+    """What was not read, and what is to be known of the files."""
+    lines = (*map(unread_text, made.unread), *made.remarks)
+    if lines:
+        yield Caution("Of the files", "", lines)
 
 
 def heading(host: Diagnosed) -> str:
@@ -123,17 +176,15 @@ def traffic_text(traffic: ProductionTraffic) -> str:
 def _of_counters(host: Diagnosed) -> str:
     course = host.course
     starts = len(course.starts)
-    told = [
-        "; impstats resets them each round" if course.has_resets else "",
-        f"; rsyslogd began anew {times(starts)}, {'first ' if starts > 1 else ''}at "
-        f"{local_time(course.starts[0])}"
-        if course.starts
-        else "",
-        f"; the clock was set back at {local_time(course.clock_sets[0])}"
-        if course.clock_sets
-        else "",
-    ]
-    return "".join(told)
+    resets = "; impstats resets them each round" if course.has_resets else ""
+    first = "first " if starts > 1 else ""
+    began = f"; rsyslogd began anew {times(starts)}, {first}at {{}}" if starts else ""
+    clock = "; the clock was set back at {}" if course.clock_sets else ""
+    return (
+        resets
+        + began.format(*map(local_time, course.starts[:1]))
+        + clock.format(*map(local_time, course.clock_sets[:1]))
+    )
 
 
 def verdict(host: Diagnosed) -> str:
@@ -176,17 +227,12 @@ def headline(one: ProductionFinding) -> str:
 
 def events_text(events: Events) -> str:
     """`6,165 events`, `at least 40 events`, `6 to 348 events`; empty where it is not known."""
-    match events:
-        case Events(None, None) | Events(0, None):
-            return ""
-        case Events(least, None) if least is not None:
-            return f"at least {counted(least, 'event')}"
-        case Events(least, most) if most is not None and least == most:
-            return counted(most, "event")
-        case Events(least, most) if most is not None and not least:
-            return f"up to {counted(most, 'event')}"
-        case Events(least, most):
-            return f"{least or 0:,} to {most or 0:,} events"
+    least, most = events.least or 0, events.most
+    if most is None:
+        return f"at least {counted(least, 'event')}" if least else ""
+    if least == most:
+        return counted(most, "event")
+    return f"{least:,} to {most:,} events" if least else f"up to {counted(most, 'event')}"
 
 
 def finding_lines(one: ProductionFinding) -> Iterator[str]:
@@ -234,7 +280,11 @@ def _rows(host: Diagnosed) -> Iterator[tuple[str, ...]]:
         yield f"{left_out:,} more, which had less to do", "", "", "", "", ""
 
 
-OUTPUT_HEADER = ("output", "events", "batch", "failed", "suspended", "answers")
+def _outputs(course: CounterCourse) -> Iterator[Table]:
+    rows = tuple(output_rows(course))
+    if rows:
+        header = ("output", "events", "batch", "failed", "suspended", "answers")
+        yield Table("Outputs", header, rows)
 
 
 def output_rows(course: CounterCourse) -> Iterator[tuple[str, ...]]:
@@ -286,9 +336,7 @@ def chart(values: Sequence[float], width: int = _CHART) -> str:
     """A line of bars, each the highest of its part of the time; a space where there was nothing."""
     if not values:
         return ""
-    parts = min(width, len(values))
-    cuts = [len(values) * number // parts for number in range(parts + 1)]
-    tops = [max(values[begin:end]) for begin, end in pairwise(cuts)]
+    tops = [max(part) for part in _parts(values, width)]
     most = max(tops)
     if most <= 0:
         return ""
@@ -296,6 +344,74 @@ def chart(values: Sequence[float], width: int = _CHART) -> str:
         " " if top <= 0 else _BARS[min(len(_BARS) - 1, int(top / most * len(_BARS)))]
         for top in tops
     )
+
+
+def _plots(number: int, host: Diagnosed) -> Iterator[Plot]:
+    course = host.course
+    times = tuple(step.end for step in course.steps)
+    came = course.rates(host.came)
+    yield _plot(f"came-{number}", "Events that came in", "a second, by all inputs", times, came)
+    for place, queue in enumerate(sorted(host.queues, key=_weight)[:_MOST_QUEUES]):
+        spans = [finding.span for finding in host.findings if finding.where.startswith(queue.name)]
+        room = f" of {queue.room:,}" if queue.room else ""
+        says = f"held at most {queue.highest:,}{room} events"
+        if queue.part is not None:
+            says += f" in memory, {queue.part.highest('size'):,} on disk"
+        name = f"queue-{number}-{place}"
+        yield _plot(name, queue.name, says, times, queue.size, spans)
+    if course.cpu_s is not None:
+        used = [100 * share for share in course.rates(course.cpu_s)]
+        yield _plot(f"cpu-{number}", "CPU of rsyslogd", "percent of a core", times, used)
+    if (usage := course.usage) is not None and "maxrss" in usage.peak:
+        most = [kib / 1024 for kib in usage.peak["maxrss"]]
+        yield _plot(f"memory-{number}", "Memory of rsyslogd", "most so far, in MiB", times, most)
+
+
+def _weight(queue: QueueCourse) -> tuple[bool, float]:
+    return (not queue.late_steps, -float(queue.highest))
+
+
+def _plot(
+    name: str,
+    title: str,
+    says: str,
+    every_time: Sequence[float],
+    every_value: Sequence[float],
+    wrong: Sequence[tuple[float, float]] = (),
+) -> Plot:
+    """Values over time; the times that something was `wrong` are shaded."""
+    times, values = _thinned(every_time, every_value)
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for begin, end in wrong:
+            axes.axvspan(begin, end, color=Colour.BAD.value, alpha=0.15, linewidth=0)
+        axes.plot(times, values, color=Colour.BEST.value, linewidth=1.2)
+        axes.set_ylim(0, max(1.0, 1.05 * max(values)))
+        ticks = [times[0] + (times[-1] - times[0]) * part / 3 for part in range(4)]
+        axes.set_xticks(ticks, [_tick(at, times[-1] - times[0]) for at in ticks])
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+
+    rows = tuple((local_time(at), f"{value:,.0f}") for at, value in zip(times, values, strict=True))
+    return Plot(name, title, says, _HEIGHT, paint, ("until", "value"), rows)
+
+
+def _tick(at: float, reach_s: float) -> str:
+    shape = "%H:%M:%S" if reach_s < 7200 else "%H:%M" if reach_s < 172_800 else "%m-%d %Hh"
+    return datetime.fromtimestamp(at).strftime(shape)
+
+
+def _thinned(times: Sequence[float], values: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Fewer points where there are many, each the highest of its part."""
+    highest = [max(part) for part in _parts(list(zip(values, times, strict=True)), _MOST_POINTS)]
+    return [at for _, at in highest], [value for value, _ in highest]
+
+
+def _parts(values: Sequence[T], most: int) -> list[Sequence[T]]:
+    """The values in at most so many parts of about the same length."""
+    count = min(most, len(values))
+    cuts = [len(values) * number // count for number in range(count + 1)]
+    return [values[begin:end] for begin, end in pairwise(cuts)]
 
 
 def unread_text(one: UnreadLines) -> str:

@@ -168,20 +168,8 @@ class Caution:
 
 
 @dataclass(frozen=True)
-class Number:
-    """A number of the first screen: what it is of, the number, and what qualifies it; a bad one
-    stands out."""
-
-    name: str
-    value: str
-    detail: str
-    is_bad: bool = False
-
-
-@dataclass(frozen=True)
 class FirstScreen:
-    """What stands above all sections: the verdict in one sentence, remarks on it, cautions, and the
-    numbers."""
+    """What stands above all sections: the verdict in one sentence, remarks on it, and cautions."""
 
     title: str
     name: str
@@ -190,7 +178,6 @@ class FirstScreen:
     is_improvement: bool
     cautions: tuple[Caution, ...]
     about: str
-    numbers: tuple[Number, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 
-from tuner.measure.measurement import Delivery, Failure, Measurement, PacedMeasurement
+from tuner.measure.measurement import Failure, Measurement, PacedMeasurement
 from tuner.measure.metrics import Result
 from tuner.report.sections import shown
 from tuner.search.study import Study, Trial
@@ -24,6 +24,7 @@ _RESULT = (
     "freshness_p50_s", "freshness_p99_s", "probe_zlib_us", "probe_socket_us", "bottleneck",
     "doubts", "failure",
 )  # fmt: skip
+"""The columns of a result: figures of the run or of its delivery by their own names, and others."""
 
 CsvCell = str | float | None
 
@@ -34,10 +35,11 @@ def trials_csv(study: Study) -> str:
     axes = study.header.space
     rows = []
     for trial in study.trials:
-        changes = dict(trial.changes)
+        changes, outcome = dict(trial.changes), trial.outcome
         levels = [level_text(changes.get(axis.path, axis.current)) for axis in axes]
-        came_out = _came_out(trial.outcome)
-        rows.append((*_asked(trial), *(came_out.get(name) for name in _RESULT), *levels))
+        others = _others(outcome)
+        result = (others[name] if name in others else _figure(outcome, name) for name in _RESULT)
+        rows.append((*_asked(trial), *result, *levels))
     return _table((*_TRIAL, *_RESULT, *(axis.path for axis in axes)), rows)
 
 
@@ -61,51 +63,31 @@ def _asked(trial: Trial) -> tuple[CsvCell, ...]:
     )
 
 
-def _came_out(outcome: Result) -> dict[str, CsvCell]:
+def _figure(outcome: Result, name: str) -> CsvCell:
+    """A figure of a run, or of its delivery; None where it has none of the name."""
+    figure: CsvCell = getattr(outcome.delivery, name, None)
+    return getattr(outcome, name, None) if figure is None else figure
+
+
+def _others(outcome: Result) -> dict[str, CsvCell]:
+    """What is not a figure by its own name."""
     match outcome:
         case Failure():
-            account: dict[str, CsvCell] = {"sent": outcome.sent, "indexed": outcome.indexed}
-            if outcome.delivery is not None:
-                account = _account(outcome.delivery)
-            memory = {"shipper_rss_bytes": outcome.shipper_rss_bytes}
-            return {"outcome": "failed", **account, **memory, "failure": str(outcome)}
-        case PacedMeasurement():
-            return {"outcome": "fixed rate", **_measured(outcome), **_fresh(outcome)}
-        case Measurement():
-            return {"outcome": "measured", **_measured(outcome), **_rates(outcome)}
-
-
-def _account(delivery: Delivery) -> dict[str, CsvCell]:
-    return {name: getattr(delivery, name) for name in ("sent", "indexed", "lost", "duplicated")}
-
-
-def _measured(outcome: Measurement | PacedMeasurement) -> dict[str, CsvCell]:
+            return {"outcome": "failed", "failure": str(outcome)}
+        case PacedMeasurement(freshness_s=fresh):
+            kind: dict[str, CsvCell] = {"outcome": "fixed rate"}
+            if fresh is not None:
+                kind |= {"freshness_p50_s": fresh.p50, "freshness_p99_s": fresh.p99}
+        case Measurement(verdict=verdict):
+            kind = {"outcome": "measured"}
+            kind["bottleneck"] = None if verdict is None else verdict.bottleneck.value
+    speed = outcome.speed
     return {
-        "eps": outcome.eps,
-        **_account(outcome.delivery),
-        "shipper_cpu_us": outcome.shipper_cpu_us,
-        "engine_cpu_us": outcome.engine_cpu_us,
-        "shipper_rss_bytes": outcome.shipper_rss_bytes,
+        **kind,
         "doubts": "; ".join(map(str, outcome.doubts)),
-        "probe_zlib_us": None if outcome.speed is None else outcome.speed.zlib_us,
-        "probe_socket_us": None if outcome.speed is None else outcome.speed.socket_us,
+        "probe_zlib_us": None if speed is None else speed.zlib_us,
+        "probe_socket_us": None if speed is None else speed.socket_us,
     }
-
-
-def _rates(outcome: Measurement) -> dict[str, CsvCell]:
-    return {
-        "eps_se": outcome.eps_se,
-        "eps_paid": outcome.eps_paid,
-        "eps_durable": outcome.eps_durable,
-        "eps_merged": outcome.eps_merged,
-        "store_bytes_per_event": outcome.store_bytes_per_event,
-        "bottleneck": None if outcome.verdict is None else outcome.verdict.bottleneck.value,
-    }
-
-
-def _fresh(outcome: PacedMeasurement) -> dict[str, CsvCell]:
-    found = outcome.freshness_s
-    return {} if found is None else {"freshness_p50_s": found.p50, "freshness_p99_s": found.p99}
 
 
 def _cell(value: CsvCell) -> CsvCell:
