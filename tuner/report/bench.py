@@ -87,13 +87,13 @@ def bench_blocks(series: Series) -> tuple[PlainBlock, ...]:
         rows = tuple((*row, run.machine) for row, run in zip(rows, runs, strict=True))
     head = Paragraph(f"{variant.title} {conditions(series)}", is_lead=True)
     blocks: list[PlainBlock] = [head, Table("Runs", header, rows)]
-    found = spread(series)
-    if found is not None and found.valid > 1:
+    runs_spread = spread(series)
+    if runs_spread is not None and runs_spread.valid > 1:
         text = (
-            f"median {eps(found.eps_median)} EPS, from {eps(found.eps_min)} to "
-            f"{eps(found.eps_max)}, coefficient of variation {found.eps_cv:.1%}; "
-            f"CPU per event of rsyslogd {found.shipper_cpu_cv:.1%}, engine "
-            f"{found.engine_cpu_cv:.1%}"
+            f"median {eps(runs_spread.eps_median)} EPS, from {eps(runs_spread.eps_min)} to "
+            f"{eps(runs_spread.eps_max)}, coefficient of variation {runs_spread.eps_cv:.1%}; "
+            f"CPU per event of rsyslogd {runs_spread.shipper_cpu_cv:.1%}, engine "
+            f"{runs_spread.engine_cpu_cv:.1%}"
         )
         blocks.append(Paragraph(text))
     blocks += map(Paragraph, speed_text(_valid(series)))

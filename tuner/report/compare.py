@@ -47,12 +47,12 @@ def compared(series: Series, metric: Metric) -> Comparison | None:
 def difference(series: Series) -> Difference:
     """What the pairs show."""
     rates = [compared(series, metric) for metric in RATES]
-    known = [one for one in rates if one is not None and one.enough]
+    known = [rate for rate in rates if rate is not None and rate.enough]
     if len(known) < len(RATES):
         return Difference.TOO_FEW
-    if all(one.shows_more for one in known):
+    if all(rate.shows_more for rate in known):
         return Difference.FASTER
-    return Difference.SLOWER if all(one.shows_less for one in known) else Difference.NOT_SHOWN
+    return Difference.SLOWER if all(rate.shows_less for rate in known) else Difference.NOT_SHOWN
 
 
 def gate_of(series: Series, bar: float | None) -> Gate | None:
@@ -76,7 +76,12 @@ def compare_json(series: Series, decided: Gate | None) -> dict[str, object]:
 def compare_blocks(series: Series, decided: Gate | None) -> tuple[PlainBlock, ...]:
     """The sentence, a table by metric, freshness, the ceiling, and what to doubt."""
     return (
-        *bullets([*(f"{one.name} is {one.title}" for one in series.variants), conditions(series)]),
+        *bullets(
+            [
+                *(f"{variant.name} is {variant.title}" for variant in series.variants),
+                conditions(series),
+            ]
+        ),
         Paragraph(_sentence(series), is_lead=True),
         _table(series),
         *machine_blocks(series, Metric.EPS, "pair"),
@@ -120,7 +125,7 @@ def _table(series: Series) -> Table:
         rows.append(
             (
                 f"{about.label}, {about.unit}",
-                *(figure(metric, one) for one in (sides if ratio is None else ratio.averages)),
+                *(figure(metric, side) for side in (sides if ratio is None else ratio.averages)),
                 ratio_text(ratio),
                 "-" if ratio is None else p_value(ratio.p).removeprefix("= "),
                 "-" if ratio is None else share(ratio.detectable),

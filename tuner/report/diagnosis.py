@@ -67,7 +67,7 @@ class FilesDiagnosis:
     @property
     def findings(self) -> tuple[ProductionFinding, ...]:
         """Those of all hosts."""
-        return tuple(one for host in self.hosts for one in host.findings)
+        return tuple(finding for host in self.hosts for finding in host.findings)
 
 
 def diagnosis_blocks(made: FilesDiagnosis) -> Iterator[PlainBlock | Caution]:
@@ -194,9 +194,9 @@ def verdict(host: Diagnosed) -> str:
         kept = f", {_fullest(host)}, nothing discarded" if host.queues else ""
         return f"Nothing wrong{only}: {_carried(host)}{kept}."
     every = ", ".join(
-        f"{sum(one.effect is effect for one in host.findings)} {effect.value}"
+        f"{sum(finding.effect is effect for finding in host.findings)} {effect.value}"
         for effect in EventEffect
-        if any(one.effect is effect for one in host.findings)
+        if any(finding.effect is effect for finding in host.findings)
     )
     return f"{counted(len(host.findings), 'finding')} ({every}); {_carried(host)}."
 
@@ -211,18 +211,18 @@ def _carried(host: Diagnosed) -> str:
 
 
 def _fullest(host: Diagnosed) -> str:
-    shares = [one.highest / one.room for one in host.queues if one.settings and one.room]
+    shares = [queue.highest / queue.room for queue in host.queues if queue.settings and queue.room]
     if shares:
         return f"no queue above {share(max(shares))}"
-    held = max((one.highest for one in host.queues), default=0)
+    held = max((queue.highest for queue in host.queues), default=0)
     return f"no queue held more than {counted(held, 'event')}"
 
 
-def headline(one: ProductionFinding) -> str:
+def headline(finding: ProductionFinding) -> str:
     """What is wrong and where, what it does to how many events, and how sure that is."""
-    how_many = events_text(one.events)
-    effect = f"{how_many} {one.effect.value}" if how_many else one.effect.value
-    return f"{one.cause.value}: {one.where} ({effect}; {one.certainty.value})"
+    how_many = events_text(finding.events)
+    effect = f"{how_many} {finding.effect.value}" if how_many else finding.effect.value
+    return f"{finding.cause.value}: {finding.where} ({effect}; {finding.certainty.value})"
 
 
 def events_text(events: Events) -> str:
@@ -235,14 +235,14 @@ def events_text(events: Events) -> str:
     return f"{least:,} to {most:,} events" if least else f"up to {counted(most, 'event')}"
 
 
-def finding_lines(one: ProductionFinding) -> Iterator[str]:
+def finding_lines(finding: ProductionFinding) -> Iterator[str]:
     """Evidence, time, cause, meaning and way out."""
-    begin, end = one.span
-    yield f"seen: {one.evidence}"
+    begin, end = finding.span
+    yield f"seen: {finding.evidence}"
     yield f"when: {_when(begin, end)}"
-    yield f"cause: {one.why}"
-    yield f"events: {one.meaning}"
-    way = one.way_out
+    yield f"cause: {finding.why}"
+    yield f"events: {finding.meaning}"
+    way = finding.way_out
     named = f"{way.parameter}: " if way.parameter else ""
     code = f" (rsyslog-tune explain {way.code})" if way.code else ""
     yield f"way out: {named}{way.text}{code}"
@@ -259,12 +259,12 @@ def _when(begin: float, end: float) -> str:
 def _rows(host: Diagnosed) -> Iterator[tuple[str, ...]]:
     """The busiest inputs, then the queues, those of inputs first."""
     course = host.course
-    inputs = sorted(host.inputs, key=lambda one: -one.counted)
-    for one in inputs[:_MOST_ROWS]:
-        rates = course.rates(one.events)
-        yield one.name, f"{one.counted:,}", eps(max(rates, default=0)), "", "", chart(rates)
-    busiest = sorted(host.queues, key=lambda one: -one.came_in_all)[:_MOST_ROWS]
-    for queue in sorted(busiest, key=lambda one: one.action is not None):
+    inputs = sorted(host.inputs, key=lambda source: -source.counted)
+    for source in inputs[:_MOST_ROWS]:
+        rates = course.rates(source.events)
+        yield source.name, f"{source.counted:,}", eps(max(rates, default=0)), "", "", chart(rates)
+    busiest = sorted(host.queues, key=lambda queue: -queue.came_in_all)[:_MOST_ROWS]
+    for queue in sorted(busiest, key=lambda queue: queue.action is not None):
         rates = course.rates(queue.came)
         yield (
             queue.name,
@@ -276,7 +276,7 @@ def _rows(host: Diagnosed) -> Iterator[tuple[str, ...]]:
         )
     more = [len(inputs) - _MOST_ROWS, len(host.queues) - _MOST_ROWS]
     if max(more) > 0:
-        left_out = sum(one for one in more if one > 0)
+        left_out = sum(count for count in more if count > 0)
         yield f"{left_out:,} more, which had less to do", "", "", "", "", ""
 
 
@@ -290,25 +290,27 @@ def _outputs(course: CounterCourse) -> Iterator[Table]:
 def output_rows(course: CounterCourse) -> Iterator[tuple[str, ...]]:
     """The busiest actions with the mean of their batches, where that is counted, and how often and
     how long they were suspended; then all that omelasticsearch counts of the engine."""
-    actions = sorted(course.of("core.action"), key=lambda one: -one.in_all("processed"))
-    for one in actions[:_MOST_ROWS]:
-        events, batches = one.in_all("processed"), one.in_all("batchesprocessed")
-        times, long_s = one.in_all("suspended"), one.in_all("suspended.duration")
+    actions = sorted(course.of("core.action"), key=lambda action: -action.in_all("processed"))
+    for action in actions[:_MOST_ROWS]:
+        events, batches = action.in_all("processed"), action.in_all("batchesprocessed")
+        times, long_s = action.in_all("suspended"), action.in_all("suspended.duration")
         yield (
-            one.name,
+            action.name,
             f"{events:,}",
             f"{events / batches:,.0f}" if batches else "",
-            f"{one.in_all('failed'):,}",
+            f"{action.in_all('failed'):,}",
             f"{times:,}, {long_s:,} s" if times else "",
             "",
         )
-    for one in course.of(ENGINE_OUTPUT):
-        counts = {key: one.in_all(key) for key in one.growth if key not in _OF_REQUESTS}
-        told = [f"{key} {count:,}" for key, count in counts.items() if count and key != "submitted"]
-        requests, spent_ms = one.in_all("requests.count"), one.in_all("requests.time_ms")
+    for answers in course.of(ENGINE_OUTPUT):
+        counts = {key: answers.in_all(key) for key in answers.growth if key not in _OF_REQUESTS}
+        counted_texts = [
+            f"{key} {count:,}" for key, count in counts.items() if count and key != "submitted"
+        ]
+        requests, spent_ms = answers.in_all("requests.count"), answers.in_all("requests.time_ms")
         if requests:
-            told.insert(0, f"{requests:,} requests, {spent_ms / requests:,.0f} ms each")
-        yield one.name, f"{one.in_all('submitted'):,}", "", "", "", ", ".join(told)
+            counted_texts.insert(0, f"{requests:,} requests, {spent_ms / requests:,.0f} ms each")
+        yield answers.name, f"{answers.in_all('submitted'):,}", "", "", "", ", ".join(counted_texts)
 
 
 _OF_REQUESTS = ("requests.count", "requests.time_ms")
@@ -414,11 +416,11 @@ def _parts(values: Sequence[T], most: int) -> list[Sequence[T]]:
     return [values[begin:end] for begin, end in pairwise(cuts)]
 
 
-def unread_text(one: UnreadLines) -> str:
+def unread_text(unread: UnreadLines) -> str:
     """How many lines were not read, why, and where the first are."""
-    places = ", ".join(f"{file}:{number}" for file, number in one.first[:_MOST_UNREAD])
-    more = ", ..." if one.count > _MOST_UNREAD else ""
-    return f"{counted(one.count, 'line')} {one.why.value}: {places}{more}"
+    places = ", ".join(f"{file}:{number}" for file, number in unread.first[:_MOST_UNREAD])
+    more = ", ..." if unread.count > _MOST_UNREAD else ""
+    return f"{counted(unread.count, 'line')} {unread.why.value}: {places}{more}"
 
 
 def local_time(at: float) -> str:
@@ -433,14 +435,14 @@ def diagnosis_json(made: FilesDiagnosis) -> dict[str, object]:
         "schema": 1,
         "kind": "diagnosis",
         "files": list(made.files),
-        "hosts": [_host_json(one) for one in made.hosts],
+        "hosts": [_host_json(host) for host in made.hosts],
         "unread": [
             {
-                "why": one.why.value,
-                "lines": one.count,
-                "first": [{"file": file, "line": number} for file, number in one.first],
+                "why": unread.why.value,
+                "lines": unread.count,
+                "first": [{"file": file, "line": number} for file, number in unread.first],
             }
-            for one in made.unread
+            for unread in made.unread
         ],
         "remarks": list(made.remarks),
     }
@@ -457,41 +459,41 @@ def _host_json(host: Diagnosed) -> Mapping[str, object]:
         "resetCounters": course.has_resets,
         "starts": list(course.starts),
         "traffic": asdict(traffic_of(host)),
-        "findings": [_finding_json(one) for one in host.findings],
+        "findings": [_finding_json(finding) for finding in host.findings],
         "times": [step.end for step in course.steps],
         "inputs": [
-            {"name": one.name, "type": one.origin, "events": list(one.events)}
-            for one in host.inputs
+            {"name": source.name, "type": source.origin, "events": list(source.events)}
+            for source in host.inputs
         ],
-        "queues": [_queue_json(one) for one in host.queues],
+        "queues": [_queue_json(queue) for queue in host.queues],
         "untold": list(host.untold),
     }
 
 
-def _finding_json(one: ProductionFinding) -> Mapping[str, object]:
+def _finding_json(finding: ProductionFinding) -> Mapping[str, object]:
     return {
-        "cause": one.cause.name.lower(),
-        "title": one.cause.value,
-        "where": one.where,
-        "effect": one.effect.value,
-        "events": asdict(one.events),
-        "begin": one.span[0],
-        "end": one.span[1],
-        "evidence": one.evidence,
-        "why": one.why,
-        "meaning": one.meaning,
-        "way_out": asdict(one.way_out),
-        "certainty": one.certainty.value,
+        "cause": finding.cause.name.lower(),
+        "title": finding.cause.value,
+        "where": finding.where,
+        "effect": finding.effect.value,
+        "events": asdict(finding.events),
+        "begin": finding.span[0],
+        "end": finding.span[1],
+        "evidence": finding.evidence,
+        "why": finding.why,
+        "meaning": finding.meaning,
+        "way_out": asdict(finding.way_out),
+        "certainty": finding.certainty.value,
     }
 
 
-def _queue_json(one: QueueCourse) -> Mapping[str, object]:
+def _queue_json(queue: QueueCourse) -> Mapping[str, object]:
     return {
-        "name": one.name,
-        "action": one.action,
-        "room": one.room,
-        "highest": one.highest,
-        "discarded": one.lost,
-        "came": list(one.came),
-        "held": list(one.size),
+        "name": queue.name,
+        "action": queue.action,
+        "room": queue.room,
+        "highest": queue.highest,
+        "discarded": queue.lost,
+        "came": list(queue.came),
+        "held": list(queue.size),
     }

@@ -139,9 +139,9 @@ def _rename(root: ElementTree.Element, name: str) -> None:
 
 def _references(element: ElementTree.Element) -> Iterator[str]:
     for attribute in (_HREF, "clip-path"):
-        found = _REFERENCE.fullmatch(element.attrib.get(attribute, ""))
-        if found is not None:
-            yield found[1]
+        reference = _REFERENCE.fullmatch(element.attrib.get(attribute, ""))
+        if reference is not None:
+            yield reference[1]
 
 
 def _restyle(element: ElementTree.Element) -> None:
@@ -165,5 +165,5 @@ def _shorten(element: ElementTree.Element) -> None:
     if element.attrib.get("transform", "").startswith("rotate(-0 "):
         del element.attrib["transform"]
     for key in {"d", "x", "y", "transform"} & element.attrib.keys():
-        rounded = _NUMBER.sub(lambda found: f"{float(found[0]):.1f}", element.attrib[key])
+        rounded = _NUMBER.sub(lambda match: f"{float(match[0]):.1f}", element.attrib[key])
         element.attrib[key] = re.sub(r"\s+", " ", rounded).strip()

@@ -28,11 +28,11 @@ def figure(metric: Metric, value: float | None) -> str:
     return eps(value) if value >= 999.5 else f"{value:.4g}"
 
 
-def ratio_text(found: Comparison | None) -> str:
+def ratio_text(comparison: Comparison | None) -> str:
     """A ratio with its 95 % interval: `1.171 [1.120, 1.224]`; `-` for none."""
-    if found is None:
+    if comparison is None:
         return "-"
-    return f"{found.ratio:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    return f"{comparison.ratio:.3f} [{comparison.low:.3f}, {comparison.high:.3f}]"
 
 
 def pair_text(phase: Phase, pair: int | None) -> str:
@@ -48,13 +48,13 @@ def interval(comparison: Comparison | Estimate | EffectRatio) -> str:
     return f"{percent(comparison.ratio)} [{low}, {high}]"
 
 
-def raw_and_adjusted(found: Comparison, lead: str = "") -> str:
+def raw_and_adjusted(comparison: Comparison, lead: str = "") -> str:
     """A comparison with and without what the machine's speed explains, and which counts, after
     `lead`; empty where there was no probe."""
-    both = found.by_speed
+    both = comparison.by_speed
     if both is None:
         return ""
-    wider = widened(found)
+    wider = widened(comparison)
     return (
         f"{lead}{interval(both.raw)} raw, {interval(both.adjusted)} adjusted for the machine's "
         f"speed; {both.counts.value}{wider and f'; the interval is {wider}'}"
@@ -67,22 +67,22 @@ _WIDENED = {
 }
 
 
-def widened(found: Comparison) -> str:
+def widened(comparison: Comparison) -> str:
     """Why the interval of a comparison is neither the raw nor the adjusted one; empty where it is
     one of them."""
-    both = found.by_speed
-    if both is None or (found.low, found.high) in {
-        (one.low, one.high) for one in (both.raw, both.adjusted)
+    both = comparison.by_speed
+    if both is None or (comparison.low, comparison.high) in {
+        (estimate.low, estimate.high) for estimate in (both.raw, both.adjusted)
     }:
         return ""
     return _WIDENED.get(both.counts, "")
 
 
-def restart_text(found: Comparison) -> str:
+def restart_text(comparison: Comparison) -> str:
     """What restarts of the engine between the sides cost; empty where the pairs do not tell."""
-    if found.restarted is None:
+    if comparison.restarted is None:
         return ""
-    first, second = map(percent, found.restarted)
+    first, second = map(percent, comparison.restarted)
     return (
         "the engine restarted between the sides of the pairs: a run just after a restart differs "
         f"from the others by {first} on the first side and {second} on the second, so the ratios "
@@ -130,19 +130,21 @@ def move(best: Changes, changes: Changes, written: Levels) -> Move:
 def steps(before: Changes, after: Changes, written: Levels) -> tuple[SettingChange, ...]:
     """What differs between two points."""
     old, new = dict(before), dict(after)
-    found = (
+    moved = (
         SettingChange(path, old.get(path, level), new.get(path, level))
         for path, level in written.items()
     )
-    return tuple(step for step in found if step.before != step.after)
+    return tuple(step for step in moved if step.before != step.after)
 
 
-def steps_text(found: Sequence[SettingChange], names: Mapping[str, str], most: int = _MOST) -> str:
+def steps_text(
+    changed: Sequence[SettingChange], names: Mapping[str, str], most: int = _MOST
+) -> str:
     """At most so many steps, and how many more there are:
     `workerThreads 2 -> 4, refresh_interval 5s -> 30s, 4 more`."""
     texts = [
         f"{names[step.path]} {level_text(step.before)} -> {level_text(step.after)}"
-        for step in found[:most]
+        for step in changed[:most]
     ]
-    more = len(found) - most
+    more = len(changed) - most
     return ", ".join([*texts, f"{more} more"] if more > 0 else texts)

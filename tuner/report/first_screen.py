@@ -13,8 +13,6 @@ from tuner.report.result import (
     STEADY,
     SUSTAINED,
     StudyResult,
-    compared_figures,
-    slower_rates,
 )
 from tuner.report.search_trials import loss_lines, loss_name
 from tuner.report.sections import Caution, FirstScreen
@@ -49,7 +47,7 @@ def _cautions(result: StudyResult) -> Iterator[Caution]:
             "would index.",
         )
     if result.opened:
-        lines = tuple(f"`{one.name}`: {one.gives_up}" for one in result.opened)
+        lines = tuple(f"`{guarantee.name}`: {guarantee.gives_up}" for guarantee in result.opened)
         yield Caution("Guarantees that were opened", lines=lines)
     if result.losses:
         yield Caution("Trials that lost or doubled events", lines=tuple(loss_lines(result)))
@@ -69,7 +67,7 @@ def _at_risk(result: StudyResult) -> str:
     """What the profile that is recommended can lose; empty where nothing is known."""
     if not result.unrepaired:
         return ""
-    losses = "; ".join(dict.fromkeys(one.loss for one in result.unrepaired))
+    losses = "; ".join(dict.fromkeys(repair.loss for repair in result.unrepaired))
     return f"This profile can lose events ({losses}): rsyslog-tune validate --fix repairs it. "
 
 
@@ -77,17 +75,17 @@ def _claim(result: StudyResult) -> str:
     verdict, claimed = result.verdict, result.verdict.claimed
     if verdict.claim is Claim.IMPROVED and claimed is not None:
         over = f" {result.claimed_rate.over}"
-        of = " of rsyslogd, sending to the test sink" if result.is_sink else over
+        stretch = " of rsyslogd, sending to the test sink" if result.is_sink else over
         before, after = map(eps, claimed.averages)
         return (
-            f"{_gain(claimed.ratio)} events per second{of}: {before} -> {after} "
+            f"{_gain(claimed.ratio)} events per second{stretch}: {before} -> {after} "
             f"({_surely(claimed)}; {_delivered(result)})."
         )
     if verdict.claim is Claim.NOT_SHOWN:
         return f"No improvement was shown: {_not_shown(result)}. {_left(result)}"
     claim = verdict.claim.value
-    said = f"{claim[0].upper()}{claim[1:]}. {verdict.failure}".strip().removesuffix(".")
-    return f"{said}. {_left(result)}" if verdict.claim is Claim.INFEASIBLE else f"{said}."
+    outcome = f"{claim[0].upper()}{claim[1:]}. {verdict.failure}".strip().removesuffix(".")
+    return f"{outcome}. {_left(result)}" if verdict.claim is Claim.INFEASIBLE else f"{outcome}."
 
 
 def _not_shown(result: StudyResult) -> str:
@@ -108,8 +106,8 @@ def _slower_elsewhere(result: StudyResult) -> str:
     if not result.is_slower_elsewhere:
         return ""
     fallen = "; ".join(
-        f"{figure.name.removeprefix(_RATE)} {_gain(found.ratio)} ({_sure_of(found)})"
-        for figure, found in slower_rates(result.verdict, is_sink=result.is_sink)
+        f"{figure.name.removeprefix(_RATE)} {_gain(comparison.ratio)} ({_sure_of(comparison)})"
+        for figure, comparison in result.slower_rates
     )
     return f" But slower where more is counted: {fallen}."
 
@@ -121,7 +119,7 @@ def _lost_as_written(result: StudyResult) -> str:
     """Why the profile was not measured as written; empty where it was."""
     if not result.is_repaired:
         return ""
-    lost = min((one for one in result.losses if not one.changes), key=lambda one: one.trial)
+    lost = min((loss for loss in result.losses if not loss.changes), key=lambda loss: loss.trial)
     return (
         f" As written, the profile {lost} in {loss_name(lost)}: what is called as written here has "
         "its repairs."
@@ -132,7 +130,7 @@ def _left(result: StudyResult) -> str:
     """What is recommended where no change is for speed."""
     if not result.repaired:
         return "The profile stays as it is."
-    losses = "; ".join(dict.fromkeys(one.loss for one in result.repaired))
+    losses = "; ".join(dict.fromkeys(repair.loss for repair in result.repaired))
     return (
         f"best.yaml is the profile with {counted(len(result.repaired), 'repair')}, not for speed: "
         f"without, {losses}."
@@ -163,8 +161,8 @@ def _doubt(result: StudyResult) -> str:
     is_wide = claimed is None or (
         claimed.high > _NARROW * claimed.low and claimed.high - 1 > _HALF_AGAIN * (claimed.low - 1)
     )
-    notable = (one for one in result.doubts if one.is_notable)
-    gravest = next((one for one in notable if one.puts_in_question or is_wide), None)
+    notable = (doubt for doubt in result.doubts if doubt.is_notable)
+    gravest = next((doubt for doubt in notable if doubt.puts_in_question or is_wide), None)
     if gravest is None:
         return ""
     return f" {'In question: ' if gravest.puts_in_question else ''}{gravest}."
@@ -178,15 +176,15 @@ def _remarks(result: StudyResult) -> Iterator[str]:
         return
     yield from _beside_the_claim(result)
     better, worse = [], []
-    for figure, found in compared_figures(result.verdict, is_sink=result.is_sink):
-        if figure.short and figure.got_better(found):
-            better.append(f"{figure.short} {_gain(found.ratio)}")
-        elif figure.short and figure.got_worse(found):
+    for figure, comparison in result.figures:
+        if figure.short and figure.got_better(comparison):
+            better.append(f"{figure.short} {_gain(comparison.ratio)}")
+        elif figure.short and figure.got_worse(comparison):
             why = figure.explain(result.pairs)
-            worse.append(f"{figure.short} {_gain(found.ratio)}{f' ({why})' if why else ''}")
+            worse.append(f"{figure.short} {_gain(comparison.ratio)}{f' ({why})' if why else ''}")
     if better:
         yield f"also better: {', '.join(better)}"
-    pays = [one.short for one in result.given_up]
+    pays = [concession.short for concession in result.given_up]
     pays += [str(cost) for cost in result.costs if cost.figure == FRESHNESS]
     if pays or worse:
         yield f"you pay: {', '.join([*pays, *worse])}"
@@ -202,7 +200,7 @@ def _beside_the_claim(result: StudyResult) -> Iterator[str]:
     verdict, claimed = result.verdict, result.verdict.claimed
     if verdict.eps is not None and verdict.paid is not None and not result.is_sink:
         both = ((STEADY, verdict.eps), (SUSTAINED, verdict.paid))
-        texts = [f"{_gain(found.ratio)} {rate.over}" for rate, found in both]
+        texts = [f"{_gain(comparison.ratio)} {rate.over}" for rate, comparison in both]
         if _gain(verdict.eps.ratio) != _gain(verdict.paid.ratio):
             yield f"the claim is the lower of two rates: {' and '.join(texts)}"
     if claimed is not None and claimed.by_speed is not None:
@@ -225,29 +223,17 @@ def _taking(result: StudyResult) -> str:
 
 
 def _taken_back(result: StudyResult) -> str:
-    """How many changes were taken back, and what those cost that were shown to cost something."""
-    back = [group for group in result.effect_groups if group.taken_back]
-    count = sum(len(group.changes) for group in back)
-    if not count:
-        return ""
-    costly = [one for one in back if one.estimate is not None and one.estimate.high < 1]
-    said = f"; {count} more {'was' if count == 1 else 'were'} taken back"
-    if not costly:
-        return f"{said}, not shown to give anything"
-    worst = min((one.estimate for one in costly if one.estimate), key=lambda one: one.ratio)
-    cost = f"{_gain(worst.ratio)} [{_gain(worst.low)}, {_gain(worst.high)}]"
-    slower = sum(len(one.changes) for one in costly)
-    others = ", the others not shown to give anything" if slower < count else ""
-    most = "up to " if len(costly) > 1 else ""
-    return f"{said}: {slower} made it slower ({most}{cost}){others}"
+    """How many changes were taken back, whose section says what each gave."""
+    count = sum(len(group.changes) for group in result.effect_groups if group.taken_back)
+    return f"; {count} more {'was' if count == 1 else 'were'} taken back" if count else ""
 
 
-def _surely(found: Comparison) -> str:
-    return f"{_sure_of(found)}; {found.pairs} fresh pairs"
+def _surely(comparison: Comparison) -> str:
+    return f"{_sure_of(comparison)}; {comparison.pairs} fresh pairs"
 
 
-def _sure_of(found: Comparison) -> str:
-    return f"95 % sure of {_gain(found.low)} to {_gain(found.high)}"
+def _sure_of(comparison: Comparison) -> str:
+    return f"95 % sure of {_gain(comparison.low)} to {_gain(comparison.high)}"
 
 
 def _gain(ratio: float) -> str:
@@ -272,9 +258,11 @@ def evidence_lines(result: StudyResult) -> Iterator[str]:
         f"gain: {share(claimed.detectable)} (80 % power at 5 % error)"
     )
     runs = [run for pair in result.pairs for run in pair]
-    grave = {one.kind for one in result.doubts if one.consequence is not Consequence.INFORMS}
+    grave = {doubt.kind for doubt in result.doubts if doubt.consequence is not Consequence.INFORMS}
     count = sum(any(doubt.kind in grave for doubt in run.doubts) for run in runs)
-    why = [f"{one.kind.value} {one.count} ({one.consequence.value})" for one in result.doubts]
+    why = [
+        f"{doubt.kind.value} {doubt.count} ({doubt.consequence.value})" for doubt in result.doubts
+    ]
     yield f"doubted runs: {count} of {len(runs)} ({'; '.join(why) or 'nothing to doubt'})"
 
 

@@ -64,7 +64,7 @@ def _caution(caution: Caution) -> Iterator[str]:
 
 def _sections(sections: Iterable[ReportSection]) -> Iterator[str]:
     for section in sections:
-        blocks = (one for block in section.blocks for one in _single(block))
+        blocks = (part for block in section.blocks for part in _single(block))
         written = [text for block in blocks for text in _block(block)]
         if written and section.heading:
             yield f"## {_plain(section.heading)}"
@@ -124,6 +124,6 @@ def _fenced(text: str) -> str:
 def _plain(text: str) -> str:
     """`text` as Markdown in which only code is more than text."""
     return "".join(
-        part if number % 2 else _MARKUP.sub(lambda found: _HARMLESS[found[0]], part)
+        part if number % 2 else _MARKUP.sub(lambda match: _HARMLESS[match[0]], part)
         for number, part in enumerate(_CODE.split(shown(text)))
     )

@@ -64,14 +64,16 @@ def of_trials(gauges: Gauges, trials: Sequence[Trial], planned: int, left_s: flo
     """`gauges` when a trial has ended, of about `planned` within the budget."""
     last = trials[-1]
     number = max(0, last.number)
-    seen = [one for one in trials if one.phase in SCORED]
-    rates = [(one.changes, one.measurement.eps) for one in seen if one.measurement is not None]
+    seen = [trial for trial in trials if trial.phase in SCORED]
+    rates = [
+        (trial.changes, trial.measurement.eps) for trial in seen if trial.measurement is not None
+    ]
     baseline = [rate for changes, rate in rates if changes == BASELINE]
     return replace(
         gauges,
         trial=number,
         planned=planned,
-        outcomes=tuple(one.outcome for one in trials),
+        outcomes=tuple(trial.outcome for trial in trials),
         baseline_eps=statistics.median(baseline) if baseline else None,
         best_eps=max((rate for _, rate in rates), default=None),
         left_s=left_s,
@@ -164,14 +166,16 @@ def _counts(outcomes: Sequence[Result]) -> Iterator[Metric]:
     trials = CounterMetricFamily(f"{_PREFIX}_trials", "Trials that have ended.")
     trials.add_metric([], len(outcomes))
     yield trials
-    failed = Counter(one.kind for one in outcomes if isinstance(one, Failure))
-    valid = (one for one in outcomes if not isinstance(one, Failure))
-    doubted = Counter(doubt.kind for one in valid for doubt in one.doubts)
+    failed = Counter(outcome.kind for outcome in outcomes if isinstance(outcome, Failure))
+    valid = (outcome for outcome in outcomes if not isinstance(outcome, Failure))
+    doubted = Counter(doubt.kind for outcome in valid for doubt in outcome.doubts)
     failures = {kind.name.lower(): failed[kind] for kind in FailureKind}
     doubts = {kind.name.lower(): doubted[kind] for kind in DoubtKind}
-    of = CounterMetricFamily
-    yield _labelled("trial_failures", "Failed trials, by reason.", "kind", failures, of)
-    yield _labelled("trial_doubts", "Reasons to trust trials less, by kind.", "kind", doubts, of)
+    family = CounterMetricFamily
+    yield _labelled("trial_failures", "Failed trials, by reason.", "kind", failures, family)
+    yield _labelled(
+        "trial_doubts", "Reasons to trust trials less, by kind.", "kind", doubts, family
+    )
 
 
 def _gauge(name: str, text: str, value: float | None) -> Iterator[Metric]:
@@ -185,10 +189,10 @@ def _labelled(
     text: str,
     label: str,
     values: Mapping[str, float],
-    of: type[GaugeMetricFamily | CounterMetricFamily] = GaugeMetricFamily,
+    kind: type[GaugeMetricFamily | CounterMetricFamily] = GaugeMetricFamily,
 ) -> Metric:
     """A metric with a value for each value of its label."""
-    family = of(f"{_PREFIX}_{name}", text, labels=[label])
-    for each, value in values.items():
-        family.add_metric([each], value)
+    family = kind(f"{_PREFIX}_{name}", text, labels=[label])
+    for label_value, value in values.items():
+        family.add_metric([label_value], value)
     return family

@@ -50,13 +50,14 @@ FRESHNESS, MEMORY = "freshness p99, one run each", "rsyslogd memory, peak"
 
 @dataclass(frozen=True)
 class PairFigure:
-    """One figure of both sides: its name and unit, and its comparison.  Where the lab is the sink,
-    only what is `of_sink` says something.  A headline calls it `short`, and leaves out what has no
-    such name.  `explain` says of the pairs why it got worse, where they show that."""
+    """One figure of both sides: the `key` of its comparison in a verdict, its name and unit.  Where
+    the lab is the sink, only what is `of_sink` says something.  A headline calls it `short`, and
+    leaves out what has no such name.  `explain` says of the pairs why it got worse, where they show
+    that."""
 
+    key: str
     name: str
     unit: str
-    of: Callable[[Verdict], Comparison | None]
     is_rate: bool = False
     of_sink: bool = False
     scale: float = 1.0
@@ -91,7 +92,7 @@ def _fuller_requests(pairs: Sequence[Pair]) -> str:
     """That a bulk request of the best found holds more events, so that it takes longer; empty where
     it does not, or nobody counted."""
     used = [side.effective for pair in pairs for side in pair]
-    held = [one.events_per_bulk for one in used if one is not None and one.events_per_bulk]
+    held = [use.events_per_bulk for use in used if use is not None and use.events_per_bulk]
     if not held or len(held) < len(used):
         return ""
     before, after = statistics.median(held[::2]), statistics.median(held[1::2])
@@ -100,24 +101,19 @@ def _fuller_requests(pairs: Sequence[Pair]) -> str:
 
 
 PAIR_FIGURES = (
-    PairFigure("events per second, steady window", "", lambda one: one.eps,
-               is_rate=True, of_sink=True),
-    PairFigure("events per second, including deferred work", "", lambda one: one.paid,
+    PairFigure("eps", "events per second, steady window", "", is_rate=True, of_sink=True),
+    PairFigure("paid", "events per second, including deferred work", "", is_rate=True),
+    PairFigure("durable", "events per second, first send to refreshed and flushed", "",
                is_rate=True),
-    PairFigure("events per second, first send to refreshed and flushed", "",
-               lambda one: one.durable, is_rate=True),
-    PairFigure("events per second, first send to merged as well", "", lambda one: one.merged,
-               is_rate=True),
-    PairFigure("rsyslogd CPU per event", "us", lambda one: one.shipper_cpu, of_sink=True,
+    PairFigure("merged", "events per second, first send to merged as well", "", is_rate=True),
+    PairFigure("shipper_cpu", "rsyslogd CPU per event", "us", of_sink=True,
                short="rsyslogd CPU per event"),
-    PairFigure("engine CPU per event, including deferred work", "us", lambda one: one.engine_cpu,
+    PairFigure("engine_cpu", "engine CPU per event, including deferred work", "us",
                short="engine CPU per event"),
-    PairFigure(MEMORY, "MiB", lambda one: one.memory, of_sink=True, scale=_MIB,
-               short="rsyslogd memory"),
-    PairFigure("bulk request, p50", "ms", lambda one: one.bulk, short="time of a bulk request",
+    PairFigure("memory", MEMORY, "MiB", of_sink=True, scale=_MIB, short="rsyslogd memory"),
+    PairFigure("bulk", "bulk request, p50", "ms", short="time of a bulk request",
                explain=_fuller_requests),
-    PairFigure("disk per event, after those merges", "bytes", lambda one: one.disk,
-               short="disk per event"),
+    PairFigure("disk", "disk per event, after those merges", "bytes", short="disk per event"),
 )  # fmt: skip
 
 
@@ -138,22 +134,6 @@ class Price:
         return f"{self.figure}: {before} -> {after} {self.unit}".rstrip() + why
 
 
-def compared_figures(verdict: Verdict, *, is_sink: bool) -> Iterator[tuple[PairFigure, Comparison]]:
-    """Every figure that the pairs show."""
-    for figure in PAIR_FIGURES:
-        comparison = figure.of(verdict)
-        if comparison is not None and (figure.of_sink or not is_sink):
-            yield figure, comparison
-
-
-def slower_rates(verdict: Verdict, *, is_sink: bool) -> Iterator[tuple[PairFigure, Comparison]]:
-    """The rates that the pairs show to have fallen, by however little: they count what the claim
-    leaves out."""
-    for figure, found in compared_figures(verdict, is_sink=is_sink):
-        if figure.is_rate and found.shows_less:
-            yield figure, found
-
-
 def _costs(result: StudyResult) -> Iterator[Price]:
     """What got worse: by the pairs and, where both sides ran at a fixed rate, by how fresh that
     was."""
@@ -161,7 +141,7 @@ def _costs(result: StudyResult) -> Iterator[Price]:
     p99_s = [run.freshness_s.p99 for run in fresh if run.freshness_s is not None]
     if len(p99_s) == 2 and p99_s[1] >= _NOTABLE_ONCE * p99_s[0]:
         yield Price(FRESHNESS, p99_s[0], p99_s[1], "s")
-    for figure, comparison in compared_figures(result.verdict, is_sink=result.is_sink):
+    for figure, comparison in result.figures:
         if figure.got_worse(comparison):
             before, after = figure.averages(comparison)
             yield Price(figure.name, before, after, figure.unit, figure.explain(result.pairs))
@@ -199,8 +179,10 @@ class Doubted:
 
 def doubted(pairs: Sequence[Pair]) -> tuple[Doubted, ...]:
     """The doubts about the runs of pairs, the gravest first and those of most runs."""
-    found = _doubted(pairs)
-    return tuple(sorted(found, key=lambda one: (_ORDER.index(one.consequence), -one.count)))
+    all_doubts = _doubted(pairs)
+    return tuple(
+        sorted(all_doubts, key=lambda doubt: (_ORDER.index(doubt.consequence), -doubt.count))
+    )
 
 
 def _doubted(pairs: Sequence[Pair]) -> Iterator[Doubted]:
@@ -302,7 +284,7 @@ class StudyResult:
     @property
     def is_on_cluster(self) -> bool:
         """Whether it measured on the machines of a cluster."""
-        return any(one.machines != (HERE,) for one in self.study.sessions[-1:])
+        return any(session.machines != (HERE,) for session in self.study.sessions[-1:])
 
     @property
     def sent(self) -> int:
@@ -347,7 +329,7 @@ class StudyResult:
     def tuning(self, changes: Changes) -> Changes:
         """Those of the changes that are made for speed."""
         repairing = dict(every_change(self.repaired))
-        return tuple(one for one in changes if one[0] not in repairing)
+        return tuple(change for change in changes if change[0] not in repairing)
 
     def note(self, path: str) -> str:
         """What to know of a setting that was searched."""
@@ -374,16 +356,35 @@ class StudyResult:
         return doubted(self.pairs)
 
     @property
+    def figures(self) -> list[tuple[PairFigure, Comparison]]:
+        """Every figure that the pairs show."""
+        return [
+            (figure, comparison)
+            for figure in PAIR_FIGURES
+            if figure.of_sink or not self.is_sink
+            if (comparison := getattr(self.verdict, figure.key)) is not None
+        ]
+
+    @property
+    def slower_rates(self) -> list[tuple[PairFigure, Comparison]]:
+        """The rates that the pairs show to have fallen, by however little: they count what the
+        claim leaves out."""
+        return [
+            (figure, comparison)
+            for figure, comparison in self.figures
+            if figure.is_rate and comparison.shows_less
+        ]
+
+    @property
     def is_slower_elsewhere(self) -> bool:
         """Whether a gain is claimed and a rate that counts more than the claim is shown to have
         fallen."""
-        improved = self.verdict.claim is Claim.IMPROVED
-        return improved and any(slower_rates(self.verdict, is_sink=self.is_sink))
+        return self.verdict.claim is Claim.IMPROVED and bool(self.slower_rates)
 
     @property
     def is_questioned(self) -> bool:
         """Whether a claim should not be believed for the doubts about its pairs."""
-        return any(one.puts_in_question for one in self.doubts)
+        return any(doubt.puts_in_question for doubt in self.doubts)
 
     def as_written(self, path: str) -> Level:
         """The level of a setting in the profile as written; None where it writes none."""
@@ -400,17 +401,17 @@ class StudyResult:
         verdict, paid = self.verdict, self.verdict.paid
         if verdict.claim is not Claim.IMPROVED or paid is None:
             return ()
-        if (found := verdict.effects) is None:
+        if (effects := verdict.effects) is None:
             together = EffectRatio(paid.ratio, paid.low, paid.high)
             tuned = self.tuning(verdict.changes)
             return (EffectGroup(tuned, together),) if tuned else ()
         kept = {*verdict.confirmed}
         groups = [
-            EffectGroup(group, found.of(at), not {*group} <= kept)
-            for at, group in enumerate(found.groups)
+            EffectGroup(group, effects.of(at), not {*group} <= kept)
+            for at, group in enumerate(effects.groups)
         ]
-        measured = {one for group in found.groups for one in group}
-        others = tuple(one for one in self.tuning(verdict.chosen) if one not in measured)
+        measured = {change for group in effects.groups for change in group}
+        others = tuple(change for change in self.tuning(verdict.chosen) if change not in measured)
 
         def place(group: EffectGroup) -> tuple[bool, float]:
             return group.taken_back, -group.estimate.ratio if group.estimate else 0.0
@@ -442,11 +443,15 @@ def analyse(study: Study) -> StudyResult:
         last_runs=_last_runs(study),
         fixed_rate=fixed_rate,
         fresh=_fresh(fixed_rate, verdict),
-        measured=tuple(one.measurement for one in study.trials if one.measurement is not None),
-        failures=tuple(one.outcome for one in study.trials if isinstance(one.outcome, Failure)),
+        measured=tuple(
+            trial.measurement for trial in study.trials if trial.measurement is not None
+        ),
+        failures=tuple(
+            trial.outcome for trial in study.trials if isinstance(trial.outcome, Failure)
+        ),
         losses=losses(study.trials, verdict.changes),
-        repaired=tuple(one for one in needed if recommended.issuperset(one.changes)),
-        unrepaired=tuple(one for one in needed if not recommended.issuperset(one.changes)),
+        repaired=tuple(repair for repair in needed if recommended.issuperset(repair.changes)),
+        unrepaired=tuple(repair for repair in needed if not recommended.issuperset(repair.changes)),
     )
 
 

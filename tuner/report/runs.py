@@ -77,10 +77,10 @@ def speed_text(runs: Sequence[Measurement]) -> Iterator[str]:
     speeds = [run.speed for run in runs if run.speed is not None]
     if speeds:
         pieces = (
-            f"{statistics.median(one.zlib_us for one in speeds):.0f} us of CPU for zlib",
-            f"{statistics.median(one.socket_us for one in speeds):.0f} us for a socket pair",
+            f"{statistics.median(speed.zlib_us for speed in speeds):.0f} us of CPU for zlib",
+            f"{statistics.median(speed.socket_us for speed in speeds):.0f} us for a socket pair",
         )
-        low, high = (of(one.zlib_us for one in speeds) for of in (min, max))
+        low, high = (end(speed.zlib_us for speed in speeds) for end in (min, max))
         span = f" (zlib from {low:.0f} to {high:.0f} us)" if len(speeds) > 1 else ""
         yield (
             f"machine speed: fixed work beside the runs took {' and '.join(pieces)}{span}; it is "
@@ -90,10 +90,10 @@ def speed_text(runs: Sequence[Measurement]) -> Iterator[str]:
 
 def effective_table(used: Effective, name: str) -> Table:
     """What is configured and what really ran: a row for each queue and each kind of thread."""
-    rows = [(one.name, _configured(one), _used(one)) for one in used.queues]
-    for one in used.threads:
-        cost = f"{counted(one.count, 'thread')}, {one.cpu_us:.2f} us CPU per event"
-        rows.append((one.name, "", cost))
+    rows = [(queue.name, _configured(queue), _used(queue)) for queue in used.queues]
+    for thread in used.threads:
+        cost = f"{counted(thread.count, 'thread')}, {thread.cpu_us:.2f} us CPU per event"
+        rows.append((thread.name, "", cost))
     return Table(name, ("part", "configured", "effective"), tuple(rows))
 
 

@@ -22,7 +22,6 @@ from tuner.report.result import (
     SUSTAINED,
     FixedRateRun,
     StudyResult,
-    compared_figures,
 )
 from tuner.report.runs import (
     bottleneck_blocks,
@@ -92,7 +91,7 @@ def _paint_rates(axes: Axes, rates: list[tuple[float, float]]) -> None:
 def _paint_changes(axes: Axes, rates: list[tuple[float, float]], claimed: Comparison) -> None:
     changes = [(after / before - 1) * 100 for before, after in rates]
     numbers = range(1, len(rates) + 1)
-    low, middle, high = ((one - 1) * 100 for one in (claimed.low, claimed.ratio, claimed.high))
+    low, middle, high = ((ratio - 1) * 100 for ratio in (claimed.low, claimed.ratio, claimed.high))
     axes.axhspan(low, high, color=Colour.BEST.value, alpha=0.18, linewidth=0)
     axes.axhline(middle, color=Colour.BEST.value, linewidth=1)
     axes.plot(numbers, changes, "D", color=Colour.INK.value, markersize=4)
@@ -137,14 +136,14 @@ def _every_pair(result: StudyResult) -> tuple[str, tuple[str, ...], tuple[tuple[
     rate = result.claimed_rate
     others = () if result.is_sink else (STEADY if rate is SUSTAINED else SUSTAINED,)
     header = ("pair", "as written, EPS", "best found, EPS", "change",
-              *(f"change {one.over}" for one in others),
+              *(f"change {other.over}" for other in others),
               "as written, sent / indexed", "best found, sent / indexed")  # fmt: skip
     rows = (
         (
             str(number),
             eps(rate.of(before)),
             eps(rate.of(after)),
-            *(percent(one.of(after) / one.of(before)) for one in (rate, *others)),
+            *(percent(stretch.of(after) / stretch.of(before)) for stretch in (rate, *others)),
             f"{before.delivery.sent:,} / {before.delivery.indexed:,}",
             f"{after.delivery.sent:,} / {after.delivery.indexed:,}",
         )
@@ -155,7 +154,7 @@ def _every_pair(result: StudyResult) -> tuple[str, tuple[str, ...], tuple[tuple[
 
 def _comparisons(result: StudyResult) -> Iterator[tuple[str, ...]]:
     """Everything that the pairs compare: the averages, their ratio and its interval."""
-    for figure, comparison in compared_figures(result.verdict, is_sink=result.is_sink):
+    for figure, comparison in result.figures:
         yield (
             f"{figure.name}{', adjusted' if comparison.is_adjusted else ''}",
             *map(figure.write, figure.averages(comparison)),
@@ -212,8 +211,8 @@ def diff(result: StudyResult) -> ReportSection:
     written, changed = result.written, candidate(result.written, result.verdict.changes)
     name = "best.yaml" if result.is_of_configuration else Path(written.path).name
     texts: dict[str, tuple[str | None, str | None]] = {name: (written.text, changed.text)}
-    before = {one.path: one.text for one in render(written.profile)}
-    after = {one.path: one.text for one in render(changed.profile)}
+    before = {file.path: file.text for file in render(written.profile)}
+    after = {file.path: file.text for file in render(changed.profile)}
     for path in sorted(before.keys() | after.keys()):
         texts[f"rendered/{path}"] = before.get(path), after.get(path)
     blocks: list[Block] = []

@@ -52,7 +52,7 @@ SECTIONS: tuple[Callable[[StudyResult], ReportSection], ...] = (
 def search_report(result: StudyResult, directory: Path) -> Report:
     """The whole report of a search with this run directory."""
     leading, *sections = (section(result) for section in (change, *SECTIONS))
-    shown = tuple(one for one in sections if one.blocks)
+    shown = tuple(section for section in sections if section.blocks)
     first, after = first_screen(result), next_command(result, directory)
     if after is not None and result.study.ending is Ending.FINISHED:
         first = replace(first, remarks=(*first.remarks, f"next: `{after}`"))
@@ -85,7 +85,7 @@ def _changes(result: StudyResult) -> Iterator[str]:
             changes = "; ".join(_changed(path, level, result) for path, level in group.changes)
             yield f"{changes}: {effect_text(group)}"
     repairing = dict(every_change(result.repaired))
-    grouped = {one for group in result.effect_groups for one in group.changes}
+    grouped = {change for group in result.effect_groups for change in group.changes}
     for path, level in result.verdict.changes:
         if (path, level) not in grouped:
             is_repair = " (repair)" if path in repairing else ""
@@ -149,10 +149,10 @@ def report_json(result: StudyResult) -> dict[str, object]:
             "kind": "search",
             "verdict": result.verdict,
             "repairs": [
-                {**vars(one), "why": one.why, "recommended": one in result.repaired}
-                for one in repairs
+                {**vars(repair), "why": repair.why, "recommended": repair in result.repaired}
+                for repair in repairs
             ],
-            "gives_up": [one.text for one in result.given_up],
+            "gives_up": [concession.text for concession in result.given_up],
             "costs": result.costs,
             "losses": result.losses,
             "doubts": result.doubts,

@@ -35,25 +35,25 @@ def change(result: StudyResult) -> ReportSection:
 
 
 def _changes(result: StudyResult) -> Iterator[Block]:
-    groups = [one for one in result.effect_groups if not one.taken_back]
+    groups = [group for group in result.effect_groups if not group.taken_back]
     if groups:
-        yield Table("What to change", _HEADER, tuple(_row(one, result) for one in groups))
+        yield Table("What to change", _HEADER, tuple(_row(group, result) for group in groups))
         yield Paragraph(how_effects_are_known(result))
         yield from bullets(_together(result))
         if kept := with_main_queue(result.written.profile, dict(result.verdict.changes)):
             yield Paragraph(kept)
     elif not result.repaired and result.verdict.claim is not Claim.UNFINISHED:
         yield Paragraph("Nothing: `best.yaml` is the profile as written.")
-    costs = [*(one.text for one in result.given_up), *map(str, result.costs)]
+    costs = [*(concession.text for concession in result.given_up), *map(str, result.costs)]
     if costs:
         yield Subheading("What it costs")
         yield from bullets(costs)
     if result.repaired:
         header = ("setting", "as written", "change to", "note")
         mended = tuple(
-            (f"`{result.name(path)}`", setting(result.as_written(path)), setting(level), one.why)
-            for one in result.repaired
-            for path, level in one.changes
+            (f"`{result.name(path)}`", setting(result.as_written(path)), setting(level), repair.why)
+            for repair in result.repaired
+            for path, level in repair.changes
         )
         yield Subheading("Repairs")
         yield Table("Repairs", header, mended)
@@ -64,29 +64,32 @@ _HEADER = ("change", "what it gave")
 
 def how_effects_are_known(result: StudyResult) -> str:
     """Which runs the effects are from, and what they come to together."""
-    found = result.verdict.effects
-    if found is None:
+    effects = result.verdict.effects
+    if effects is None:
         if len(result.effect_groups[0].changes) == 1:
             return "By the fresh pairs, on events per second including deferred work."
         return (
             "By the fresh pairs, on events per second including deferred work. What each change "
             f"gave was not measured{_why_not_apart(result)}."
         )
-    together = f"all of them together {interval(found.whole)}"
-    kept = [at for at, of in enumerate(found.groups) if {*of} <= {*result.verdict.confirmed}]
-    back = [at for at in range(len(found.groups)) if at not in kept]
+    together = f"all of them together {interval(effects.whole)}"
+    kept = [
+        at for at, group in enumerate(effects.groups) if {*group} <= {*result.verdict.confirmed}
+    ]
+    back = [at for at in range(len(effects.groups)) if at not in kept]
     if back:
         together = (
-            f"those that are kept together {interval(found.of(*kept))}, those that were taken back "
-            f"{interval(found.of(*back))}"
+            f"those that are kept together {interval(effects.of(*kept))}, "
+            f"those that were taken back {interval(effects.of(*back))}"
         )
-    if found.beside is not None:
+    if effects.beside is not None:
         repaired = dict(every_change(result.repaired)).keys()
-        more = "" if dict(found.held).keys() <= repaired else " and what the engine restarts for"
-        together += f"; the repairs{more}, by the pairs alone, {interval(found.beside)}"
-    also = ", and by the fresh pairs" if found.pairs else ""
+        only_repairs = dict(effects.held).keys() <= repaired
+        restarts = "" if only_repairs else " and what the engine restarts for"
+        together += f"; the repairs{restarts}, by the pairs alone, {interval(effects.beside)}"
+    also = ", and by the fresh pairs" if effects.pairs else ""
     return (
-        f"By {2 * found.blocks} runs before the pairs, each with about half of the changes and "
+        f"By {2 * effects.blocks} runs before the pairs, each with about half of the changes and "
         f"beside one with the other half{also}, on events per second including deferred work, with "
         f"95 % intervals; {together}. The claim rests on the fresh pairs alone."
     )
@@ -107,17 +110,17 @@ def _minutes(result: StudyResult) -> int:
     did here."""
     study, pace = result.study, SINK_PACE if result.is_sink else NODE_PACE
     took_s = [
-        one.ended_s - one.at_s - trial_seconds(one.plan, 0.0, pace)
-        for one in study.trials
-        if one.phase is not Phase.WARM_UP and one.measurement is not None
+        trial.ended_s - trial.at_s - trial_seconds(trial.plan, 0.0, pace)
+        for trial in study.trials
+        if trial.phase is not Phase.WARM_UP and trial.measurement is not None
     ]
-    begun_s = max((one.ended_s for one in study.of(Phase.WARM_UP)), default=0.0)
+    begun_s = max((trial.ended_s for trial in study.of(Phase.WARM_UP)), default=0.0)
     return minutes_for_effects(begun_s, max(0.0, statistics.median(took_s)), pace)
 
 
 def taken_back(result: StudyResult) -> ReportSection:
     """What was taken back before the confirmation, with why and what it gave."""
-    back = tuple(_row(one, result) for one in result.effect_groups if one.taken_back)
+    back = tuple(_row(group, result) for group in result.effect_groups if group.taken_back)
     table = Table("Taken back", _HEADER, back)
     blocks = (Paragraph(_why_taken_back(result)), table) if back else ()
     return ReportSection("back", "Taken back before the confirmation", blocks, short="Taken back")
@@ -140,14 +143,14 @@ def _together(result: StudyResult) -> Iterator[str]:
     def called(changes: Changes) -> str:
         return " + ".join(f"`{result.name(path)}`" for path, _ in changes)
 
-    found = result.verdict.effects
-    for one in () if found is None else found.interactions:
-        (first, second), *others = one.pairs
-        more = "more" if one.estimate.ratio > 1 else "less"
+    effects = result.verdict.effects
+    for interaction in () if effects is None else effects.interactions:
+        (first, second), *others = interaction.pairs
+        more = "more" if interaction.estimate.ratio > 1 else "less"
         alike = [f"{called(a)} with {called(b)}" for a, b in others]
         yield (
             f"{called(first)} and {called(second)} gave {more} together than alone: "
-            f"{interval(one.estimate)}"
+            f"{interval(interaction.estimate)}"
             + (f"; these runs cannot tell it from {', or '.join(alike)}" if alike else "")
         )
 
@@ -202,7 +205,7 @@ def not_traded(result: StudyResult) -> ReportSection:
     memory = mebibytes(max(run.shipper_rss_bytes for run in runs))
     limit = result.study.header.limits.rss_bytes
     allowed = "" if limit is None else f", of the {mebibytes(limit)} that rss_bytes allows"
-    opened = ", ".join(one.name for one in result.opened)
+    opened = ", ".join(guarantee.name for guarantee in result.opened)
     repaired = ", ".join(f"`{result.name(path)}`" for path, _ in every_change(result.repaired))
     but = f", except what was opened: {opened}" if opened else ""
     but += f", except what was repaired: {repaired}" if repaired else ""

@@ -53,8 +53,8 @@ def _settings(result: StudyResult) -> Iterator[str]:
     written = result.current
     first: dict[Changes, int] = {}
 
-    def distance(one: Changes, other: Changes) -> int:
-        return len({path for path, _ in set(one) ^ set(other)} & written.keys())
+    def distance(changes: Changes, other: Changes) -> int:
+        return len({path for path, _ in set(changes) ^ set(other)} & written.keys())
 
     for trial in result.study.trials:
         point = trial.changes
@@ -64,10 +64,10 @@ def _settings(result: StudyResult) -> Iterator[str]:
             yield f"as trial {first[point]}"
         else:
             among = (BASELINE, *list(first)[-_NEAR:])
-            nearest = min(among, key=lambda one: distance(one, point))
-            found = steps(nearest, point, written)
+            nearest = min(among, key=lambda earlier: distance(earlier, point))
+            moved = steps(nearest, point, written)
             start = "" if nearest == BASELINE else f"trial {first[nearest]} with "
-            yield start + steps_text(found, result.names) if found else trial.why
+            yield start + steps_text(moved, result.names) if moved else trial.why
             first[point] = trial.number
 
 
@@ -91,9 +91,9 @@ def _row(trial: Trial, settings: str) -> tuple[Cell, ...]:
     outcome, start = trial.outcome, (number, phase, settings)
     if isinstance(outcome, Failure):
         return (*start, *run_cells(outcome), (_word(outcome), str(outcome)))
-    said = ["at a fixed rate"] if isinstance(outcome, PacedMeasurement) else []
-    said += [doubt.kind.value for doubt in outcome.doubts]
-    return (*start, *run_cells(outcome), ", ".join(said))
+    remarks = ["at a fixed rate"] if isinstance(outcome, PacedMeasurement) else []
+    remarks += [doubt.kind.value for doubt in outcome.doubts]
+    return (*start, *run_cells(outcome), ", ".join(remarks))
 
 
 _MOST_LINES = 3
@@ -105,7 +105,7 @@ def loss_lines(result: StudyResult) -> Iterator[str]:
         yield f"{loss_name(loss)} {loss}, {_where(loss, result)}"
     others = result.losses[_MOST_LINES:]
     if others:
-        numbers = ", ".join(str(one.trial) for one in others)
+        numbers = ", ".join(str(loss.trial) for loss in others)
         yield f"{counted(len(others), 'more trial')}, further away: {numbers}"
 
 
@@ -117,7 +117,7 @@ def loss_name(loss: Loss) -> str:
 def _where(loss: Loss, result: StudyResult) -> str:
     """With which settings, beside those that are recommended."""
     if loss.changes == BASELINE:
-        repaired = [one.number for one in result.study.trials if one.repaired]
+        repaired = [trial.number for trial in result.study.trials if trial.repaired]
         return "with the profile " + ("and its repairs" if loss.trial in repaired else "as written")
     recommended = result.verdict.changes
     if not recommended:
@@ -136,7 +136,7 @@ def _apart(loss: Loss, result: StudyResult) -> Iterator[str]:
     made, recommended = dict(loss.changes), dict(result.verdict.changes)
     for path in loss.apart:
         as_written = result.as_written(path)
-        here, there = (setting(each.get(path, as_written)) for each in (made, recommended))
+        here, there = (setting(levels.get(path, as_written)) for levels in (made, recommended))
         yield f"`{result.name(path)}` {here} instead of {there}"
 
 

@@ -29,7 +29,7 @@ _NUMERIC = re.compile(r"[-+±]?[\d.,]+( ± [\d.,]+)?( ?(%|s|EPS|us|[KMGTPE]iB|B)
 def shown(text: str) -> str:
     """Text from profiles, logs and engines as it may be shown: what steers a reader's eye is
     written out, as `[U+202E]`."""
-    return _STEERING.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
+    return _STEERING.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """What is said of any series of runs, for people and for programs: machines, doubts, failures, what
-the lab changed, the phases after the runs; `bench`, `compare` and `sweep` add what each is about."""
+the lab changed, the phases after the runs; `bench`, `compare` and `sweep` add what they are about.
+"""
 
 from __future__ import annotations
 
@@ -146,7 +147,7 @@ def _failures(series: Series) -> Iterator[str]:
 
 def _substitutions(series: Series) -> Iterator[str]:
     """What no variant had as written, once, and what single ones had not, with their names."""
-    changed = {one.name: one.substitutions for one in series.variants}
+    changed = {variant.name: variant.substitutions for variant in series.variants}
     for text in dict.fromkeys(text for texts in changed.values() for text in texts):
         names = [name for name, texts in changed.items() if text in texts]
         yield text if len(names) == len(changed) else f"{', '.join(names)}: {text}"
@@ -291,7 +292,7 @@ def ceiling_blocks(series: Series, ceiling: Ceiling) -> list[PlainBlock]:
     )
     header = ("clients", "documents per bulk", "EPS", "engine us/event", "client us/event",
               "cores taken by others", "remarks")  # fmt: skip
-    rows = tuple(_combination_row(one) for one in ceiling.combinations)
+    rows = tuple(_combination_row(combination) for combination in ceiling.combinations)
     return [
         Paragraph(head),
         *bullets(_reached(series)),
@@ -314,15 +315,15 @@ def _reached(series: Series) -> Iterator[str]:
         yield text
 
 
-def _combination_row(one: Combination) -> tuple[str, ...]:
-    what = (str(one.clients), f"{one.bulk:,}")
-    if one.invalid is not None:
-        return (*what, "-", "-", "-", "-", f"invalid: {one.invalid}")
+def _combination_row(combination: Combination) -> tuple[str, ...]:
+    what = (str(combination.clients), f"{combination.bulk:,}")
+    if combination.invalid is not None:
+        return (*what, "-", "-", "-", "-", f"invalid: {combination.invalid}")
     return (
         *what,
-        f"{eps(one.eps)} ± {eps(one.eps_se)}",
-        f"{one.engine_cpu_us:.1f}",
-        f"{one.client_cpu_us:.1f}",
-        f"{one.others_cpu:.0%}",
+        f"{eps(combination.eps)} ± {eps(combination.eps_se)}",
+        f"{combination.engine_cpu_us:.1f}",
+        f"{combination.client_cpu_us:.1f}",
+        f"{combination.others_cpu:.0%}",
         "",
     )

@@ -93,9 +93,9 @@ def _row(series: Series, asked: Experiment, metric: Metric, arm: str) -> tuple[s
 def ratio_to_the_first(series: Series, metric: Metric, arm: str) -> float | None:
     """Our ratio to the first variant: of pairs of one block, else of the averages; None where one
     of them shows nothing."""
-    found = comparison(series.runs, series.names[0], arm, metric)
-    if found is not None:
-        return found.ratio
+    pairs_ratio = comparison(series.runs, series.names[0], arm, metric)
+    if pairs_ratio is not None:
+        return pairs_ratio.ratio
     ours = average(series.runs, arm, metric)
     first = average(series.runs, series.names[0], metric)
     return ours / first if ours is not None and first else None
@@ -104,9 +104,9 @@ def ratio_to_the_first(series: Series, metric: Metric, arm: str) -> float | None
 def _ratio(series: Series, metric: Metric, arm: str) -> str:
     if arm == series.names[0]:
         return "1"
-    found = comparison(series.runs, series.names[0], arm, metric)
-    if found is not None:
-        return ratio_text(found)
+    pairs_ratio = comparison(series.runs, series.names[0], arm, metric)
+    if pairs_ratio is not None:
+        return ratio_text(pairs_ratio)
     ratio = ratio_to_the_first(series, metric, arm)
     return "-" if ratio is None else f"{ratio:.3f}"
 
@@ -122,8 +122,10 @@ def _restarts(series: Series, asked: Experiment) -> Iterator[str]:
         return
     first, *others = series.names
     metrics = asked.metrics
-    ratios_of = [comparison(series.runs, first, arm, each) for arm in others for each in metrics]
-    fitted = any(one is not None and one.restarted is not None for one in ratios_of)
+    ratios_of = [
+        comparison(series.runs, first, arm, metric) for arm in others for metric in metrics
+    ]
+    fitted = any(ratio is not None and ratio.restarted is not None for ratio in ratios_of)
     ratios = "the ratios are free of that" if fitted else "four blocks and more take that out"
     yield f"the engine restarted between variants and is slower just after; {ratios}, averages not"
 
@@ -142,17 +144,17 @@ def _projection(series: Series, asked: Experiment, projection: Projection) -> li
     """The space that a rate needs over time."""
     periods_s = {**_PERIODS_S, f"{projection.days} days": projection.days * _DAY_S}
     sizes = [
-        (arm, metric, each)
+        (arm, metric, mean)
         for metric in asked.metrics
         if metric.is_size
         for arm in series.names
-        if (each := average(series.runs, arm, metric)) is not None
+        if (mean := average(series.runs, arm, metric)) is not None
     ]
     header = ("at the rate", "events", *(f"{arm}: {m.about.label}" for arm, m, _ in sizes))
     rows = []
     for name, period_s in periods_s.items():
         events = projection.events_per_second * period_s
-        rows.append((name, f"{events:,}", *(size(each * events) for _, _, each in sizes)))
+        rows.append((name, f"{events:,}", *(size(mean * events) for _, _, mean in sizes)))
     head = f"Space at {projection.events_per_second:,} events per second:"
     return [Paragraph(head), Table("Space", header, tuple(rows))]
 
@@ -211,11 +213,11 @@ def _ours(axes: Axes, series: Series, metric: Metric, row: int, arm: str) -> Non
     if ratio is None or ratio <= 0:
         return
     first = values(series.runs, series.names[0], metric)
-    each = values(series.runs, arm, metric)
-    singles = [each[block] / first[block] for block in each if first.get(block, 0.0) > 0]
+    shown = values(series.runs, arm, metric)
+    singles = [shown[block] / first[block] for block in shown if first.get(block, 0.0) > 0]
     at = row - 0.12
     axes.plot(singles, [at] * len(singles), ".", color=_OURS, alpha=0.4, markersize=5)
     axes.plot([ratio], [at], "o", color=_OURS, markersize=6)
-    found = comparison(series.runs, series.names[0], arm, metric)
-    if found is not None and arm != series.names[0]:
-        axes.plot([found.low, found.high], [at, at], color=_OURS, linewidth=2)
+    pairs_ratio = comparison(series.runs, series.names[0], arm, metric)
+    if pairs_ratio is not None and arm != series.names[0]:
+        axes.plot([pairs_ratio.low, pairs_ratio.high], [at, at], color=_OURS, linewidth=2)

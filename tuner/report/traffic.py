@@ -15,14 +15,14 @@ _LONGEST = 120
 
 def traffic_blocks(sample: TrafficSample) -> tuple[PlainBlock, ...]:
     """How much there was, from where, how grave, and the templates of most messages."""
-    templates = sorted(sample.templates, key=lambda one: -one.times)
+    templates = sorted(sample.templates, key=lambda template: -template.times)
     programs, severities = Counter[str](), Counter[str]()
-    for one in templates:
-        programs[one.program or "-"] += one.times
-        for priority, times in (one.priorities or {}).items():
+    for template in templates:
+        programs[template.program or "-"] += template.times
+        for priority, times in (template.priorities or {}).items():
             severities[priority.partition(".")[2]] += times
-    new = sum(one.times for one in templates if one.variants is None)
-    covered = sum(one.times for one in templates)
+    new = sum(template.times for template in templates if template.variants is None)
+    covered = sum(template.times for template in templates)
     blocks: list[PlainBlock] = [
         Paragraph(
             f"{counted(sample.messages, 'message')} in {counted(len(templates), 'template')}, "
@@ -44,15 +44,15 @@ def traffic_blocks(sample: TrafficSample) -> tuple[PlainBlock, ...]:
         if shares:
             blocks.append(Paragraph(f"{name}: {_shares(shares)}"))
     rows = tuple(
-        (f"{one.times / covered:.1%}", one.program or "-", _cut(one.text))
-        for one in templates[:_ROWS]
+        (f"{template.times / covered:.1%}", template.program or "-", _cut(template.text))
+        for template in templates[:_ROWS]
     )
     return (*blocks, Table("Templates", ("share", "program", "text"), rows))
 
 
 def _shares(times: Mapping[str, int]) -> str:
     whole = sum(times.values())
-    ordered = sorted(times.items(), key=lambda one: -one[1])
+    ordered = sorted(times.items(), key=lambda name_and_times: -name_and_times[1])
     return ", ".join(_most(ordered, whole))
 
 

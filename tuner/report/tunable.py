@@ -32,8 +32,8 @@ def tunable_objects(profile: Profile, kept: KeptBase) -> tuple[TunableObject, ..
     names = [full_name(profile, str(knob.path)) for knob in knobs(profile)]
     parameters: dict[str, list[str]] = {}
     for name in names:
-        found = kept.written.place_of(name)
-        address = "template" if found is None else found[0]
+        place = kept.written.place_of(name)
+        address = "template" if place is None else place[0]
         parameters.setdefault(address, []).append(name.removeprefix(f"{address}."))
     return tuple(
         TunableObject(address, _place(kept, address), tuple(of_address))
@@ -46,16 +46,18 @@ def page(profile: Profile, kept: KeptBase, replaced: Sequence[Replaced]) -> Iter
     yield "A search can change these parameters, each where it stands:"
     yield from _listed(tunable_objects(profile, kept))
     flooded = [kept.view.sections.get(("inputs", n)) for n in profile.flooded_numbers]
-    entrances = [f"{one} ({_place(kept, one)})" for one in flooded if one is not None]
+    entrances = [
+        f"{address} ({_place(kept, address)})" for address in flooded if address is not None
+    ]
     yield f"It sends traffic to {' and '.join(entrances) or 'an input of its own'}."
-    gone = [one for one in replaced if one.used == LEFT_OUT]
+    gone = [part for part in replaced if part.used == LEFT_OUT]
     if gone:
         yield (
             "Its lab leaves out what takes events of this host, runs programs or sends to others, "
             "and what it has no part for:"
         )
         yield from _listed(gone)
-    changed = [f"{one}: {one.used}" for one in replaced if one.used != LEFT_OUT]
+    changed = [f"{part}: {part.used}" for part in replaced if part.used != LEFT_OUT]
     if changed:
         yield "Its lab replaces:"
         yield from _listed(changed)
@@ -64,9 +66,9 @@ def page(profile: Profile, kept: KeptBase, replaced: Sequence[Replaced]) -> Iter
 
 def _place(kept: KeptBase, address: str) -> str:
     """Where an object stands; "" where it is not written."""
-    found = kept.written.objects.get(address)
-    if found is not None:
-        return str(found.origin)
+    written = kept.written.objects.get(address)
+    if written is not None:
+        return str(written.origin)
     return kept.given.file if address == "template" and kept.given is not None else ""
 
 

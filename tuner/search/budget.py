@@ -215,7 +215,7 @@ def _most(counts: Sequence[int], affordable: int) -> int:
 
 def counts(planned: int) -> tuple[int, ...]:
     """How many blocks there may be where so many were planned, in falling order."""
-    return tuple(dict.fromkeys([planned, *(one for one in _BLOCKS if one < planned)]))
+    return tuple(dict.fromkeys([planned, *(count for count in _BLOCKS if count < planned)]))
 
 
 def minutes_for_effects(begun_s: float, overhead_s: float, pace: Pace) -> int:

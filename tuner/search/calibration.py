@@ -97,9 +97,9 @@ class Repeats:
 def calibrating(trials: Sequence[Trial]) -> list[Trial]:
     """The repeated runs that have a rate: those of the profile with its repairs, where there are
     any."""
-    runs = [one for one in trials if one.phase is Phase.CALIBRATE]
-    repaired = any(one.repaired for one in runs)
-    return [one for one in runs if one.repaired is repaired and one.measurement is not None]
+    runs = [trial for trial in trials if trial.phase is Phase.CALIBRATE]
+    repaired = any(run.repaired for run in runs)
+    return [run for run in runs if run.repaired is repaired and run.measurement is not None]
 
 
 def repeats_of(
@@ -127,12 +127,12 @@ def over_baseline(
     """Those of some trials that have a rate, with the logarithm of it over that of the baseline on
     their machine, by the repeated runs among all `trials`: machines differ.  One without such runs
     passes for a usual one."""
-    baselines = {one.machine: float(one.logs.mean()) for one in repeats_of(trials)}
+    baselines = {repeats.machine: float(repeats.logs.mean()) for repeats in repeats_of(trials)}
     usual = statistics.fmean(baselines.values()) if baselines else 0.0
-    for one in measured:
-        if one.measurement is not None:
-            rate = math.log(one.measurement.eps_paid)
-            yield one, rate - baselines.get(one.machine, usual)
+    for run in measured:
+        if run.measurement is not None:
+            rate = math.log(run.measurement.eps_paid)
+            yield run, rate - baselines.get(run.machine, usual)
 
 
 def calibrate(*machines: Repeats) -> Calibration:
@@ -142,29 +142,31 @@ def calibrate(*machines: Repeats) -> Calibration:
     slopes of the adjustment are mostly those believed beforehand, from 20 runs on another machine
     (see `tuner.measure.speed`).
     """
-    each = [one.logs for one in machines]
-    sigma = _sigma(each)
-    drifts = [_drift(one.logs, np.asarray(one.at_s, dtype=float), sigma) for one in machines]
-    drift = statistics.fmean(one for one, _ in drifts)
+    logs = [repeats.logs for repeats in machines]
+    sigma = _sigma(logs)
+    drifts = [
+        _drift(repeats.logs, np.asarray(repeats.at_s, dtype=float), sigma) for repeats in machines
+    ]
+    drift = statistics.fmean(change for change, _ in drifts)
     drift_error = math.hypot(*(error for _, error in drifts)) / len(machines)
-    pairs = [pair for one in machines for pair in list(pairwise(one.rates))[::2]]
+    pairs = [pair for repeats in machines for pair in list(pairwise(repeats.rates))[::2]]
     paired = compare([a for a, _ in pairs], [b for _, b in pairs]) if len(pairs) >= 2 else None
-    runs = sum(len(logs) for logs in each)
-    _, freedom = step_squares(each)
+    runs = sum(map(len, logs))
+    _, freedom = step_squares(logs)
     return Calibration(runs, sigma, drift, drift_error, paired, _sigma_adjusted(machines), freedom)
 
 
-def _sigma(each: Sequence[Floats], fitted: float = 0.0) -> float:
+def _sigma(logs: Sequence[Floats], fitted: float = 0.0) -> float:
     """The noise by differences of successive runs (von Neumann 1941); it is never below what leans
     on the usual.  So many parameters were `fitted` to the runs before."""
-    squares, freedom = step_squares(each)
+    squares, freedom = step_squares(logs)
     squares, freedom = squares / 2, max(0.0, freedom - fitted)
     leaning = (squares + _PRIOR_WEIGHT * _PRIOR_SIGMA**2) / (freedom + _PRIOR_WEIGHT)
     seen = squares / freedom if freedom > 0 else 0.0
     return max(_LEAST_SIGMA, math.sqrt(max(seen, leaning)))
 
 
-def step_squares(each: Sequence[Floats]) -> tuple[float, float]:
+def step_squares(logs: Sequence[Floats]) -> tuple[float, float]:
     """The squares of the steps from one run to the next of each machine and their degrees of
     freedom: each step has twice the variance of a run.  From five runs on they are without their
     mean, which is the drift of an engine that still gets warm.
@@ -173,7 +175,7 @@ def step_squares(each: Sequence[Floats]) -> tuple[float, float]:
     freedom are those of a chi-squared with as much variance (Satterthwaite 1946).
     """
     squares, freedom = 0.0, 0.0
-    for steps in (np.diff(logs) for logs in each if len(logs) > 1):
+    for steps in (np.diff(own) for own in logs if len(own) > 1):
         count = len(steps)
         kept = np.eye(count) - (1 / count if count + 1 >= _FEWEST_DRIFTING else 0.0)
         covariances = kept @ (2 * np.eye(count) - np.eye(count, k=1) - np.eye(count, k=-1)) @ kept
@@ -187,11 +189,11 @@ def step_squares(each: Sequence[Floats]) -> tuple[float, float]:
 def _sigma_adjusted(machines: Sequence[Repeats]) -> float | None:
     """The noise that the machines' speed leaves; None unless it is known of every run."""
     groups: list[list[ProbedRun]] = []
-    for one in machines:
-        speeds = [speed for speed in one.speeds if speed is not None]
-        if len(speeds) < len(one.rates):
+    for repeats in machines:
+        speeds = [speed for speed in repeats.speeds if speed is not None]
+        if len(speeds) < len(repeats.rates):
             return None
-        runs = zip(one.logs.tolist(), speeds, strict=True)
+        runs = zip(repeats.logs.tolist(), speeds, strict=True)
         groups.append([ProbedRun(log, speed.logs) for log, speed in runs])
     slopes = slopes_of(groups)
     rest = []

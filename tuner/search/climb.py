@@ -108,7 +108,7 @@ def preferred(beliefs: Sequence[Belief], knobs: Knobs, trials: Sequence[Trial]) 
 def _cpu_us(trials: Sequence[Trial], changes: Changes) -> float:
     """Mean CPU of rsyslogd and the engine per event, in microseconds."""
     measured = [trial.measurement for trial in trials if trial.changes == changes]
-    costs = [one.shipper_cpu_us + one.engine_cpu_us for one in measured if one is not None]
+    costs = [run.shipper_cpu_us + run.engine_cpu_us for run in measured if run is not None]
     return statistics.fmean(costs) if costs else float("inf")
 
 
@@ -210,7 +210,7 @@ class Climb:
         tells more as runs that take the winner apart, and as pairs."""
         if self.recipes:
             return self.recipes.pop(0)
-        proposal = self.strategy.ask([self.knobs.point(one) for one in under_way])
+        proposal = self.strategy.ask([self.knobs.point(changes) for changes in under_way])
         if proposal is None or (proposal.gain is not None and left * proposal.gain < _WORTHWHILE):
             return None
         return self.knobs.changes(proposal.point), proposal.why
@@ -234,14 +234,14 @@ class Climb:
         for trial in self._learnt:
             if trial.changes == BASELINE and trial.measurement is not None:
                 logs.setdefault(trial.machine, []).append(math.log(trial.measurement.eps_paid))
-        means = {machine: statistics.fmean(of) for machine, of in logs.items()}
+        means = {machine: statistics.fmean(runs) for machine, runs in logs.items()}
         known = [means[machine] - effect for machine, effect in self._machines.items()]
         usual = statistics.fmean(known or means.values()) if means else 0.0
         for machine in means.keys() - self._machines.keys():
             self._machines[machine] = means[machine] - usual if len(means) > 1 else 0.0
 
     def _explained(self, machine: str) -> Adjustment | None:
-        return adjustment_of([one for one in self._learnt if one.machine == machine])
+        return adjustment_of([trial for trial in self._learnt if trial.machine == machine])
 
     def _tell(self, trial: Trial) -> None:
         point, outcome = self.knobs.point(trial.changes), trial.outcome
@@ -274,12 +274,13 @@ class Climb:
         What changed something beside the knobs, or failed in passing, tells nothing of its point.
         """
         telling = [
-            one
-            for one in trials
-            if not one.is_transient or disqualified(trials, one.changes, self.limits) is not None
+            trial
+            for trial in trials
+            if not trial.is_transient
+            or disqualified(trials, trial.changes, self.limits) is not None
         ]
         measured = {trial.changes for trial in telling}
-        self.recipes = [one for one in self.recipes if one[0] not in measured]
+        self.recipes = [recipe for recipe in self.recipes if recipe[0] not in measured]
         self.tell(*filter(self._tells_of_its_point, telling))
         for trial in telling:
             failed_in_pair = isinstance(trial.outcome, Failure) and trial.changes != BASELINE
@@ -310,9 +311,11 @@ class Climb:
         """Which good point to measure again with so many trials by `plan` left, if a trial of a
         point takes so long and others are `under_way`; None when it is clear."""
         sigma = self.noise.over(plan.window_s)
-        points = [self.knobs.point(one) for one in under_way]
-        beliefs = [one.after(points.count(one.point), sigma) for one in self.strategy.beliefs()]
-        seconds = {one.point: takes_s(self.knobs.changes(one.point)) for one in beliefs}
+        points = [self.knobs.point(changes) for changes in under_way]
+        beliefs = [
+            belief.after(points.count(belief.point), sigma) for belief in self.strategy.beliefs()
+        ]
+        seconds = {belief.point: takes_s(self.knobs.changes(belief.point)) for belief in beliefs}
         point = next_replication(beliefs, sigma, left, seconds.__getitem__)
         return None if point is None else self.knobs.changes(point)
 
@@ -332,15 +335,17 @@ class Climb:
 
         Points that are like one that broke a guardrail at a fixed rate likely do so as well.
         """
-        beliefs = [one for one in self.strategy.beliefs() if fits(self.knobs.changes(one.point))]
-        kept = self.checks.kept([one.point for one in beliefs])
-        likely = [replace(one, safe=one.safe * kept[one.point]) for one in beliefs]
+        beliefs = [
+            belief for belief in self.strategy.beliefs() if fits(self.knobs.changes(belief.point))
+        ]
+        kept = self.checks.kept([belief.point for belief in beliefs])
+        likely = [replace(belief, safe=belief.safe * kept[belief.point]) for belief in beliefs]
         return preferred(likely, self.knobs, trials) or self.knobs.repairs or None
 
     def untried(self, fits: Callable[[Changes], bool]) -> Changes | None:
         """What would be measured first, of what `fits` into the time, where nothing was."""
         recipes = [changes for changes, _ in self.recipes]
-        return next((one for one in recipes if fits(one)), recipes[0] if recipes else None)
+        return next((recipe for recipe in recipes if fits(recipe)), recipes[0] if recipes else None)
 
     def leader(self, trials: Sequence[Trial]) -> Leader | None:
         """The winner as things stand; None before anything beside the profile was measured, and
@@ -359,7 +364,7 @@ class Climb:
         if changes is None or not written:
             return None
         point = self.knobs.point(changes)
-        best = next((one for one in self.strategy.beliefs() if one.point == point), None)
+        best = next((belief for belief in self.strategy.beliefs() if belief.point == point), None)
         if best is None:
             return None
         mean = best.mean - statistics.fmean(written)
@@ -374,7 +379,8 @@ def kept_knobs(runner: Runner) -> tuple[Knob, ...]:
     setup = runner.setup
     every = affordable(setup.candidates.knobs, setup.header.budget_s, setup.pace)
     count = runner.forecast.plans.knobs_kept(len(every))
-    changed = [one.changes for one in setup.header.earlier] + [one.changes for one in runner.trials]
+    changed = [point.changes for point in setup.header.earlier]
+    changed += [trial.changes for trial in runner.trials]
     known = {path for changes in changed for path, _ in changes}
     return most_promising(every, count, known | in_recipes(every))
 
@@ -388,15 +394,20 @@ def begun(runner: Runner, kept: tuple[Knob, ...], calibration: Calibration) -> C
     space = knobs.space(setup.candidates.is_valid, trial_s, move_s, len(runner.machines.names))
     strategy = setup.strategy(space, calibration.sigma)
     recipes = [
-        *((one.changes, f"found by {one.run}") for one in setup.header.earlier),
-        *((changes_of(one, setup.candidates.knobs), f"{RECIPE}{one.name}") for one in RECIPES),
+        *((earlier.changes, f"found by {earlier.run}") for earlier in setup.header.earlier),
+        *(
+            (changes_of(recipe, setup.candidates.knobs), f"{RECIPE}{recipe.name}")
+            for recipe in RECIPES
+        ),
     ]
     known: dict[Changes, str] = {}
     for changes, why in recipes:
         known.setdefault(knobs.known(changes), why)
     if not runner.is_repaired:
         known.setdefault(setup.candidates.repairs, "repairs, not for speed")
-    usable = [one for one in known.items() if one[0] and setup.candidates.is_valid(one[0])]
+    usable = [
+        recipe for recipe in known.items() if recipe[0] and setup.candidates.is_valid(recipe[0])
+    ]
     checks = Guard(space, 0, calibration.sigma)
     window_s = runner.forecast.plans.search.window_s
     noise = Noise(calibration.sigma, window_s, calibration.sigma_adjusted)

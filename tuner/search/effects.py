@@ -70,7 +70,7 @@ class Design:
         return tuple((self._point(row), self._point([not on for on in row])) for row in self.rows)
 
     def _point(self, row: Sequence[bool]) -> Changes:
-        chosen = (one for one, on in zip(self.factors, row, strict=True) if on)
+        chosen = (factor for factor, on in zip(self.factors, row, strict=True) if on)
         return tuple(sorted([*self.held, *itertools.chain.from_iterable(chosen)]))
 
 
@@ -90,14 +90,14 @@ def designed(
     by_path: dict[str, Knob] = {knob.path: knob for knob in knobs}
     fixed = {path for path, _ in repairs}
     fixed |= {path for path, knob in by_path.items() if knob.cost is Cost.NODE_RESTART}
-    held = tuple(one for one in winner if one[0] in fixed)
-    turned = tuple(one for one in winner if one[0] not in fixed)
+    held = tuple(change for change in winner if change[0] in fixed)
+    turned = tuple(change for change in winner if change[0] not in fixed)
     ways = [_inseparable(turned, by_path)]
     while len(ways[0]) > 1:
         rows = _rows(len(ways[0]), blocks, winner)
         for units in ways if rows else ():
             design = Design(held, tuple(units), rows)
-            if all(is_valid(one) for one in {*itertools.chain(*design.blocks())} - {held}):
+            if all(is_valid(point) for point in {*itertools.chain(*design.blocks())} - {held}):
                 return design
         ways = _merged(ways[0], by_path)
     return None
@@ -126,7 +126,7 @@ def _rows(factors: int, blocks: int, winner: Changes) -> tuple[tuple[bool, ...],
 
 def _inseparable(changes: Changes, knobs: Mapping[str, Knob]) -> list[Changes]:
     """The changes, each with those that do nothing while it is as written."""
-    units: list[Changes] = [(one,) for one in changes]
+    units: list[Changes] = [(change,) for change in changes]
     for path, _ in changes:
         for need in knobs[path].needs if path in knobs else ():
             if need.path in dict(changes) and knobs[need.path].current not in need.levels:
@@ -135,14 +135,14 @@ def _inseparable(changes: Changes, knobs: Mapping[str, Knob]) -> list[Changes]:
 
 
 def _unit(units: Sequence[Changes], path: str) -> Changes:
-    return next(one for one in units if path in dict(one))
+    return next(unit for unit in units if path in dict(unit))
 
 
 def _joined(units: Sequence[Changes], together: Sequence[Changes]) -> list[Changes]:
     """The units with some of them made one, in the place of the first."""
-    one = tuple(dict.fromkeys(itertools.chain(*together)))
+    union = tuple(dict.fromkeys(itertools.chain(*together)))
     first = units.index(together[0])
-    return [one if at == first else unit for at, unit in enumerate(units)
+    return [union if at == first else unit for at, unit in enumerate(units)
             if at == first or unit not in together]  # fmt: skip
 
 
@@ -150,11 +150,11 @@ def _merged(units: Sequence[Changes], knobs: Mapping[str, Knob]) -> list[list[Ch
     """The units with two of them made one, in every way: first where both are of one part of the
     profile (the main queue, the action's, the index) that is split into most, then where both are
     of rsyslog or of the engine, and are small."""
-    parts = Counter(_part(one, knobs) for one in units)
+    parts = Counter(_part(unit, knobs) for unit in units)
 
     def place(two: Sequence[Changes]) -> tuple[int, bool, int]:
-        first, second = (_part(one, knobs) for one in two)
-        sides = {knobs[one[0][0]].cost if one[0][0] in knobs else None for one in two}
+        first, second = (_part(unit, knobs) for unit in two)
+        sides = {knobs[unit[0][0]].cost if unit[0][0] in knobs else None for unit in two}
         size = len(two[0]) + len(two[1])
         return -parts[first] * (first == second), len(sides) > 1, size
 
@@ -219,19 +219,21 @@ class Effects:
     @property
     def held(self) -> Changes:
         """What all of them were measured with: repairs, and what the engine restarts for."""
-        return tuple(one for one in self.chosen if not any(one in group for group in self.groups))
+        return tuple(
+            change for change in self.chosen if not any(change in group for group in self.groups)
+        )
 
     def holds(self, changes: Changes) -> bool:
         """Whether these changes are some of those groups, with what is `held`."""
         there = {*changes}
-        whole = all({*one} <= there or there.isdisjoint(one) for one in self.groups)
+        whole = all({*group} <= there or there.isdisjoint(group) for group in self.groups)
         return whole and {*self.held} <= there <= {*self.chosen}
 
     @property
     def left(self) -> Changes:
         """What is handed over: the winner without what is taken back."""
-        back = {one for at in self.taken_back for one in self.groups[at]}
-        return tuple(one for one in self.chosen if one not in back)
+        back = {change for at in self.taken_back for change in self.groups[at]}
+        return tuple(change for change in self.chosen if change not in back)
 
 
 def effects_of(
@@ -251,23 +253,23 @@ def effects_of(
     By tests/benchmarks/design_effects.py the intervals cover in 93 % or more.
     """
     # What came after the choice tells nothing of it.
-    trials = [one for one in trials if one.phase in SCORED]
+    trials = [trial for trial in trials if trial.phase in SCORED]
     blocks = complete(trials, winner)
     if not blocks:
         return None
     held = set.intersection(*(set(run.changes) for block in blocks for run in block))
-    turned = [one for one in winner if one not in held]
+    turned = [change for change in winner if change not in held]
     rows = [*blocks, *((after, before) for before, after in pairs)]
     signs = np.array(
         [
-            [float(one in first.changes) - float(one in second.changes) for one in turned]
+            [float(change in first.changes) - float(change in second.changes) for change in turned]
             for first, second in rows
         ]
     )
     columns: dict[tuple[float, ...], list[int]] = {}
     for at, column in enumerate(signs.T):
         columns.setdefault(tuple(column.tolist()), []).append(at)
-    groups = tuple(tuple(turned[at] for at in of) for of in columns.values())
+    groups = tuple(tuple(turned[at] for at in numbers) for numbers in columns.values())
     matrix = np.array(list(columns)).T
     if np.linalg.matrix_rank(matrix) < len(groups) or len(groups) < 2:
         return None
@@ -293,29 +295,31 @@ def effects_of(
         squares, freedom = squares + of_steps, freedom + steps_freedom
     if freedom < 1:
         return None
-    variance, told = squares / freedom, range(len(groups))
+    variance, own_effects = squares / freedom, range(len(groups))
     covariances, reach = variance * inverse, float(stdtrit(freedom, _SURE))
-    found = _interactions(groups, matrix[: len(blocks), told], sums[: len(blocks)], logs)
+    interactions = _interactions(
+        groups, matrix[: len(blocks), own_effects], sums[: len(blocks)], logs
+    )
     return Effects(
         chosen=winner,
         groups=groups,
         blocks=len(blocks),
         pairs=len(pairs),
-        logs=tuple(logs[told].tolist()),
-        covariances=tuple(map(tuple, covariances[np.ix_(told, told)].tolist())),
+        logs=tuple(logs[own_effects].tolist()),
+        covariances=tuple(map(tuple, covariances[np.ix_(own_effects, own_effects)].tolist())),
         reach=reach,
         beside=(
             EffectRatio.of(float(logs[-1]), reach * math.sqrt(covariances[-1, -1]))
             if len(logs) > len(groups)
             else None
         ),
-        interactions=tuple(found),
+        interactions=tuple(interactions),
     )
 
 
 def _is_one_sided(first: Trial, second: Trial) -> bool:
     """Whether one run of two is of the profile as written, without its repairs."""
-    return any(one.changes == BASELINE and not one.repaired for one in (first, second))
+    return any(run.changes == BASELINE and not run.repaired for run in (first, second))
 
 
 def winners(trials: Sequence[Trial]) -> list[Changes]:
@@ -379,7 +383,8 @@ class _Rates:
     def __init__(self, trials: Sequence[Trial]) -> None:
         machines = {trial.machine for trial in trials}
         self._explained = {
-            name: adjustment_of([one for one in trials if one.machine == name]) for name in machines
+            name: adjustment_of([trial for trial in trials if trial.machine == name])
+            for name in machines
         }
         self._calibrating = calibrating(trials)
 
@@ -419,12 +424,14 @@ def _interactions(
     contrasts = np.array([2 * float(np.array(column) @ sums) / len(sums) for column in pairs])
     usual = 1.5 * float(np.median(np.abs(contrasts)))
     error = 1.5 * float(np.median(np.abs(contrasts)[np.abs(contrasts) <= 2.5 * usual]))
-    each = (1 + 0.95 ** (1 / len(pairs))) / 2
-    margin = float(stdtrit(len(pairs) / 3, each)) * error
+    quantile = (1 + 0.95 ** (1 / len(pairs))) / 2
+    margin = float(stdtrit(len(pairs) / 3, quantile)) * error
     for at in np.argsort(-np.abs(contrasts)).tolist():
         if abs(contrasts[at]) <= margin:
             return
-        alike = sorted(list(pairs.values())[at], key=lambda one: -abs(logs[one[0]] * logs[one[1]]))
+        alike = sorted(
+            list(pairs.values())[at], key=lambda pair: -abs(logs[pair[0]] * logs[pair[1]])
+        )
         more = float(contrasts[at]) * alike[0][2]
         pairs_alike = tuple((groups[a], groups[b]) for a, b, _ in alike)
         yield Interaction(pairs_alike, EffectRatio.of(more, margin))

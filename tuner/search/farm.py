@@ -191,12 +191,12 @@ class Machines:
     @property
     def names(self) -> tuple[str, ...]:
         """Those that take trials."""
-        return tuple(one for one in self.farm.machines if one not in self._dropped)
+        return tuple(machine for machine in self.farm.machines if machine not in self._dropped)
 
     @property
     def under_way(self) -> tuple[Asked, ...]:
         """The trials that have not ended."""
-        return tuple(one.asked for one in self._open.values())
+        return tuple(trial.asked for trial in self._open.values())
 
     def now_s(self) -> float:
         """When the last trial ended, by the clock: what follows at once on a machine begins there,
@@ -251,7 +251,7 @@ class Machines:
         """What ended since; at least one, unless that takes longer than until `until_s`."""
         ended, self._refused = self._refused, {}
         while not ended and self.clock() < until_s:
-            ends_s = min(one.until_s for one in self._open.values())
+            ends_s = min(trial.until_s for trial in self._open.values())
             left_s = min(ends_s, until_s) - self.clock()
             try:
                 ended |= self.farm.wait(max(0.0, left_s))
@@ -259,15 +259,15 @@ class Machines:
                 for begun in self._open.values():
                     self.ended(LostTrial(begun.asked, str(gone), self.clock(), is_gone=True))
                 raise
-            for one in self._open.values():
-                if one.until_s <= self.clock() and one.asked.number not in ended:
-                    self.farm.drop(one.asked.machine)
-                    lasted = f"no answer for {self.clock() - one.at_s:.0f} s"
-                    ended[one.asked.number] = Lost(lasted, is_gone=True)
+            for begun in self._open.values():
+                if begun.until_s <= self.clock() and begun.asked.number not in ended:
+                    self.farm.drop(begun.asked.machine)
+                    lasted = f"no answer for {self.clock() - begun.at_s:.0f} s"
+                    ended[begun.asked.number] = Lost(lasted, is_gone=True)
         self._seen_s = self.clock()
-        known = [one for one in self._open.values() if one.asked.number in ended]
+        known = [trial for trial in self._open.values() if trial.asked.number in ended]
         events = []
-        for begun in sorted(known, key=lambda one: one.asked.number):
+        for begun in sorted(known, key=lambda trial: trial.asked.number):
             outcome, asked = ended[begun.asked.number], begun.asked
             event: Event = (
                 LostTrial(asked, outcome.reason, self._seen_s, outcome.is_gone)

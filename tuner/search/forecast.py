@@ -75,10 +75,14 @@ class Forecast:
 
     def _spend(self) -> Spending:
         setup = self.setup
-        first = [one for one in self._trials_in(Phase.WARM_UP) if one.number < 0]
-        began_s = max((one.ended_s for one in first), default=self.machines.now_s())
-        warm_up_s = [seconds for one in first if (seconds := self._own_overhead_s(one)) is not None]
-        calibrating_s = [each for one, each in self._beside_s if one.phase is Phase.CALIBRATE]
+        first = [trial for trial in self._trials_in(Phase.WARM_UP) if trial.number < 0]
+        began_s = max((trial.ended_s for trial in first), default=self.machines.now_s())
+        warm_up_s = [
+            seconds for trial in first if (seconds := self._own_overhead_s(trial)) is not None
+        ]
+        calibrating_s = [
+            overhead_s for trial, overhead_s in self._beside_s if trial.phase is Phase.CALIBRATE
+        ]
         fixed_s = checks_s(setup.candidates.profile(BASELINE), setup.candidates.knobs, setup.pace)
         left_s, machines = setup.header.budget_s - began_s, len(self.machines.names)
 
@@ -113,7 +117,7 @@ class Forecast:
             return planned
         finals_s = self._by_each(self.plans.finals) * self.takes_s(self.plans.final)
         room_s = self.spare_s(best) - climb_s - finals_s
-        return next((one for one in counts(planned) if self.blocks_s(one, best) <= room_s), 0)
+        return next((count for count in counts(planned) if self.blocks_s(count, best) <= room_s), 0)
 
     def has_room(self, best: Changes) -> bool:
         """Whether one more trial fits before the finals, if `best` is what will be confirmed.
@@ -124,7 +128,7 @@ class Forecast:
         trial_s = self.takes_s(self.plans.search)
         if self.free_s(best) >= self._finals_s(best) + trial_s:
             return True
-        tried = sum(bool(one.changes) for one in self.trials)
+        tried = sum(bool(trial.changes) for trial in self.trials)
         if not tried:
             return self.has_time(trial_s + self.least_pairs_s(best))
         return tried < FEWEST_SEARCH_TRIALS and self.leaves_pairs(trial_s, best)
@@ -289,9 +293,9 @@ class Forecast:
         became busy it is what the last two trials took."""
         every = self._overheads_s()
         written = [seconds for changes, seconds in every if changes == BASELINE]
-        found = [seconds for changes, seconds in every if changes == best != BASELINE]
+        with_best = [seconds for changes, seconds in every if changes == best != BASELINE]
         others = [seconds for changes, seconds in every if changes != BASELINE]
-        sides = (written[-_RECENT:], (found or others)[-_RECENT:])
+        sides = (written[-_RECENT:], (with_best or others)[-_RECENT:])
         known = [statistics.fmean(side) for side in sides if side]
         if not known:
             return self.setup.pace.overhead_s
@@ -369,5 +373,5 @@ class Forecast:
     def _overheads_s(self) -> list[tuple[Changes, float]]:
         """What trials took beside their warm-up and window, each with its point: that of warm-ups,
         in which the engine is slow and leaves more to settle, where there are no others."""
-        scored = [one for one in self._beside_s if one[0].phase is not Phase.WARM_UP]
+        scored = [entry for entry in self._beside_s if entry[0].phase is not Phase.WARM_UP]
         return [(trial.changes, seconds) for trial, seconds in scored or self._beside_s]

@@ -41,9 +41,9 @@ _SPARE = 1.2
 def in_lab(changed: Sequence[str], *, in_full: bool) -> Iterator[str]:
     """What a lab changes of a profile, as `Bound.substitutions` say it: each, or how much of it."""
     if in_full or not changed:
-        yield from (f"changed for the lab: {one}" for one in changed)
+        yield from (f"changed for the lab: {text}" for text in changed)
         return
-    gone = [one.removesuffix(_GONE) for one in changed if one.endswith(_GONE)]
+    gone = [text.removesuffix(_GONE) for text in changed if text.endswith(_GONE)]
     values = len(changed) - len(gone)
     parts = "" if not gone else f"; left out there: {_listed(gone)}"
     count = "1 value" if values == 1 else f"{values} values"
@@ -136,10 +136,11 @@ def dropped(event: DroppedMachine, left: int) -> str:
     return f"{event.machine} is dropped: {event.reason}; {others}"
 
 
-def standing_out(found: Sequence[Outlier], what: str) -> Iterator[str]:
-    """Machines that differ from the others: in `what`, as `the rate of the baseline`."""
-    for one in found:
-        yield f"{one.machine} stands out: {what} is {one.ratio - 1:+.0%} beside the other machines"
+def standing_out(outlying: Sequence[Outlier], figure: str) -> Iterator[str]:
+    """Machines that differ from the others: in a `figure`, as `the rate of the baseline`."""
+    for outlier in outlying:
+        apart = f"{figure} is {outlier.ratio - 1:+.0%} beside the other machines"
+        yield f"{outlier.machine} stands out: {apart}"
 
 
 def too_short(needed_s: float) -> str:
@@ -202,12 +203,12 @@ def bought(
     enough_for_all = f"the budget is enough for all {len(knobs)} settings"
     yield frozen(profile, knobs, kept) if len(kept) < len(knobs) else enough_for_all
     yield from _mapping(profile, knobs)
-    each = "" if machines == 1 else f" on each of {machines} machines"
+    on_each = "" if machines == 1 else f" on each of {machines} machines"
     yield (
-        f"trials: {plans.calibrating} of the profile as written{each}, about {plans.searching} to "
-        f"search ({plans.search.window_s:.1f} s each), {plans.finals} to choose among the best "
-        f"({plans.final.window_s:.1f} s each), {2 * plans.blocks or 'none'} to see what each "
-        "change gives"
+        f"trials: {plans.calibrating} of the profile as written{on_each}, about "
+        f"{plans.searching} to search ({plans.search.window_s:.1f} s each), {plans.finals} to "
+        f"choose among the best ({plans.final.window_s:.1f} s each), {2 * plans.blocks or 'none'} "
+        "to see what each change gives"
     )
     restarting = (
         f"; {FEWEST_RESTARTING} shorter ones with engine restarts if it changes the node"

@@ -55,14 +55,14 @@ class Runner:
         for trial in setup.record.study.trials:
             self.forecast.learn(trial)
         # The first trial after the warm-up of each machine is 0.
-        numbers = [one.number for one in setup.record.study.trials]
+        numbers = [trial.number for trial in setup.record.study.trials]
         self._next = max(numbers) + 1 if numbers else -len(self.machines.names)
 
     @property
     def is_repaired(self) -> bool:
         """Whether the baseline is the profile with its repairs: as written, it lost events."""
         return bool(self.setup.candidates.repairs) and any(
-            one.lost_as_written for one in self.trials
+            trial.lost_as_written for trial in self.trials
         )
 
     @property
@@ -73,7 +73,7 @@ class Runner:
     @property
     def under_way(self) -> tuple[Changes, ...]:
         """The points of the trials that have not ended."""
-        return tuple(one.changes for one in self.machines.under_way)
+        return tuple(asked.changes for asked in self.machines.under_way)
 
     def of(self, phase: Phase) -> list[Trial]:
         """The trials of a phase, of whatever session."""
@@ -189,15 +189,17 @@ class Runner:
         if self._lost[asked.changes] < _MOST_LOST or asked.changes == BASELINE:
             return None
         measured = any(
-            one.changes == asked.changes and not isinstance(one.outcome, Failure)
-            for one in self.trials
+            trial.changes == asked.changes and not isinstance(trial.outcome, Failure)
+            for trial in self.trials
         )
         return None if measured else _DEADLY_TO_MACHINES
 
-    def pair_order(self, phase: Phase, one: Changes, other: Changes, machine: str) -> list[Changes]:
+    def pair_order(
+        self, phase: Phase, before: Changes, after: Changes, machine: str
+    ) -> list[Changes]:
         """Which side of the next pair runs first: by chance; where the engine must restart between
         the sides, the one that ran last, so that each follows a restart as often as the other."""
-        order = [one, other]
+        order = [before, after]
         self.setup.rng.shuffle(order)
         ran = [trial for trial in self.trials if trial.machine == machine]
         if ran and ran[-1].phase is phase:

@@ -68,7 +68,7 @@ class Search:
         runner = self.runner
         yield from self._warm_up()
         before = {Phase.WARM_UP, Phase.CALIBRATE}
-        is_new = all(one.phase in before for one in runner.trials)
+        is_new = all(trial.phase in before for trial in runner.trials)
         if is_new:
             yield from self._calibrate()
             runner.forecast.fix_plans()
@@ -123,10 +123,12 @@ class Search:
         measured = [trial.measurement for trial in calibrating(runner.trials)]
         runs = [run for run in measured if run is not None]
         repeats = repeats_of(runner.trials)
-        found = outliers({one.machine: one.logs.tolist() for one in repeats})
+        outlying = outliers(
+            {machine_repeats.machine: machine_repeats.logs.tolist() for machine_repeats in repeats}
+        )
         for text in notes.calibrated(calibrate(*repeats), others_used(runs)):
             yield runner.note(text)
-        for text in notes.standing_out(found, f"the rate of {runner.baseline}"):
+        for text in notes.standing_out(outlying, f"the rate of {runner.baseline}"):
             yield runner.note(text)
 
 
@@ -193,7 +195,7 @@ class Ascent:
         """The rate below which a window cannot win any more on a machine."""
         trials = [trial for trial in self.runner.trials if trial.machine == machine]
         measured = [trial.measurement for trial in trials]
-        return _LOSING * max(one.eps for one in measured if one is not None)
+        return _LOSING * max(run.eps for run in measured if run is not None)
 
     def _finals(self) -> Iterator[Step]:
         """Good points again, on longer windows, where that helps most to choose among them."""
@@ -207,7 +209,7 @@ class Ascent:
             changes = self.climb.again(
                 left * len(runner.machines.names),
                 plan,
-                lambda one: forecast.next_s(one, plan, machine),
+                lambda changes: forecast.next_s(changes, plan, machine),
                 runner.under_way,
             )
             return None if changes is None else partial(repeated, changes)
@@ -281,15 +283,15 @@ class Ascent:
             design = designed(winner, setup.candidates.repairs, knobs, blocks, may_be)
             if design is None or (yield from self._measured(design, winner)):
                 break
-        found = effects_of(runner.trials, winner)
-        return winner if found is None or self._is_disqualified(found.left) else found.left
+        effects = effects_of(runner.trials, winner)
+        return winner if effects is None or self._is_disqualified(effects.left) else effects.left
 
     def _measured(self, design: Design, winner: Changes) -> Generator[Step, None, bool]:
         """Measure the blocks of a design that fit into the time; false where a run failed, so that
         another design is needed."""
         runner, forecast, failed = self.runner, self.runner.forecast, False
         left = blocks_left(design, runner.trials)
-        number = max((one.pair or 0 for one in runner.of(Phase.EFFECTS)), default=0)
+        number = max((trial.pair or 0 for trial in runner.of(Phase.EFFECTS)), default=0)
 
         def next_task(_: str) -> Task | None:
             nonlocal number
@@ -326,13 +328,15 @@ class Ascent:
         per_second = checks[0].per_second if checks else None
         if per_second is None:
             # What both have carried, once the engine was warm.
-            scored = [one for one in runner.trials if one.phase is not Phase.WARM_UP]
-            measured = [one.measurement for one in scored if one.changes in (BASELINE, winner)]
-            per_second = check_rate([one.eps_paid for one in measured if one is not None])
+            scored = [trial for trial in runner.trials if trial.phase is not Phase.WARM_UP]
+            measured = [
+                trial.measurement for trial in scored if trial.changes in (BASELINE, winner)
+            ]
+            per_second = check_rate([run.eps_paid for run in measured if run is not None])
             yield from self._check(BASELINE, per_second)
-        if not any(one.changes == winner for one in checks):
+        if not any(trial.changes == winner for trial in checks):
             yield from self._check(winner, per_second)
-        of_winner = [one for one in runner.of(Phase.CHECK) if one.changes == winner]
+        of_winner = [trial for trial in runner.of(Phase.CHECK) if trial.changes == winner]
         return reason_of(of_winner[-1], runner.setup.header.limits) is None
 
     def _check(self, changes: Changes, per_second: float) -> Iterator[Step]:
@@ -367,8 +371,8 @@ class Ascent:
         runner, forecast = self.runner, self.runner.forecast
         plan, planned = forecast.plans.confirm, forecast.planned_pairs(winner)
         runs = runner.of(Phase.CONFIRM)
-        begun = len({one.pair for one in runs if one.changes == winner})
-        number = max((one.pair or 0 for one in runs), default=0)
+        begun = len({run.pair for run in runs if run.changes == winner})
+        number = max((run.pair or 0 for run in runs), default=0)
 
         def next_task(machine: str) -> Task | None:
             nonlocal plan, begun, number
@@ -389,7 +393,7 @@ class Ascent:
             return partial(paired, plan, number)
 
         def paired(plan: TrialPlan, pair: int, machine: str) -> Work:
-            sides = {one: self._called(one) for one in (BASELINE, winner)}
+            sides = {side: self._called(side) for side in (BASELINE, winner)}
             trial = yield from self._pair(Phase.CONFIRM, sides, plan, pair, machine)
             if trial.lost_as_written and runner.is_repaired and not self._gives_up(winner):
                 yield runner.note(notes.repaired(trial))
@@ -406,7 +410,7 @@ class Ascent:
         they have begun."""
         forecast = self.runner.forecast
         runner, recipe = self.runner, recipe_of(self.runner.trials, winner)
-        has_begun = any(one.changes == winner for one in runner.of(Phase.RECIPE))
+        has_begun = any(trial.changes == winner for trial in runner.of(Phase.RECIPE))
         left_s = forecast.left_s() - runner.setup.pace.end_s
         return recipe if has_begun or 0 < forecast.beyond_s(winner, recipe) <= left_s else None
 
@@ -416,7 +420,7 @@ class Ascent:
         forecast = self.runner.forecast
         runner, plan = self.runner, forecast.plans.final
         recipe = self._recipe_beyond(winner)
-        begun = max((one.pair or 0 for one in runner.of(Phase.RECIPE)), default=0)
+        begun = max((trial.pair or 0 for trial in runner.of(Phase.RECIPE)), default=0)
         if recipe is None:
             return
         sides, is_over = {recipe.changes: recipe.why, winner: BEST}, False

@@ -130,9 +130,9 @@ class Fingerprint:
 
     def apart(self, other: Fingerprint) -> tuple[tuple[str, str, str], ...]:
         """What differs, by its name, with both values."""
-        names = [one.name for one in fields(self)]
-        each = [(name, getattr(self, name), getattr(other, name)) for name in names]
-        return tuple((name, a, b) for name, a, b in each if a != b)
+        names = [attribute.name for attribute in fields(self)]
+        values = [(name, getattr(self, name), getattr(other, name)) for name in names]
+        return tuple((name, a, b) for name, a, b in values if a != b)
 
 
 @dataclass(frozen=True)
@@ -282,13 +282,15 @@ class Trial:
     @classmethod
     def of(cls, asked: Asked, outcome: Result, at_s: float, ended_s: float) -> Trial:
         """What became of a trial that was asked for."""
-        given = {one.name: getattr(asked, one.name) for one in fields(asked)}
+        given = {attribute.name: getattr(asked, attribute.name) for attribute in fields(asked)}
         return cls(**given, outcome=outcome, at_s=at_s, ended_s=ended_s)
 
     @property
     def asked(self) -> Asked:
         """What was asked for."""
-        return Asked(**{one.name: getattr(self, one.name) for one in fields(Asked)})
+        return Asked(
+            **{attribute.name: getattr(self, attribute.name) for attribute in fields(Asked)}
+        )
 
     @property
     def measurement(self) -> Measurement | None:

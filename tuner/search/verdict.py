@@ -38,7 +38,7 @@ Pair = tuple[Measurement, Measurement]
 def candidate_of(trials: Sequence[Trial]) -> Changes | None:
     """The point that the pairs of the confirmation are of, None before the first: the last one,
     where others had to give way to it."""
-    sides = [one.changes for one in trials if one.phase is Phase.CONFIRM]
+    sides = [trial.changes for trial in trials if trial.phase is Phase.CONFIRM]
     return next((changes for changes in reversed(sides) if changes != BASELINE), None)
 
 
@@ -67,8 +67,14 @@ def gains_of(trials: Sequence[Trial]) -> dict[str, list[float]]:
 def recipe_of(trials: Sequence[Trial], winner: Changes) -> Trial | None:
     """The run of the best recipe, where a winner goes beyond it; None where it is that one, or some
     of its changes."""
-    tried = [one for one in trials if one.phase is Phase.SEARCH and one.why.startswith(RECIPE)]
-    best, _ = max(over_baseline(tried, trials), key=lambda one: one[1], default=(None, 0.0))
+    tried = [
+        trial for trial in trials if trial.phase is Phase.SEARCH and trial.why.startswith(RECIPE)
+    ]
+    best, _ = max(
+        over_baseline(tried, trials),
+        key=lambda trial_and_log: trial_and_log[1],
+        default=(None, 0.0),
+    )
     return None if best is None or {*winner} <= {*best.changes} else best
 
 
@@ -76,40 +82,42 @@ def recipe_pairs_of(trials: Sequence[Trial]) -> tuple[tuple[Pair, ...], tuple[st
     """The complete pairs of the point that was confirmed last with the recipe that it goes beyond,
     the recipe first, and the machine of each."""
     winner = candidate_of(trials)
-    runs = [one for one in trials if one.phase is Phase.RECIPE]
-    recipe = next((one.changes for one in reversed(runs) if one.changes != winner), None)
-    found = list(_neighbours(runs, recipe, winner))
-    return tuple(pair for pair, _ in found), tuple(after.machine for _, (_, after) in found)
+    runs = [trial for trial in trials if trial.phase is Phase.RECIPE]
+    recipe = next((run.changes for run in reversed(runs) if run.changes != winner), None)
+    neighbours = list(_neighbours(runs, recipe, winner))
+    return tuple(pair for pair, _ in neighbours), tuple(
+        after.machine for _, (_, after) in neighbours
+    )
 
 
 def confirming(trials: Sequence[Trial]) -> list[tuple[Pair, tuple[Trial, Trial]]]:
     """Those of `pairs_of`, each with the trials that it is of."""
-    runs = [one for one in trials if one.phase is Phase.CONFIRM]
+    runs = [trial for trial in trials if trial.phase is Phase.CONFIRM]
     every = list(_neighbours(runs, BASELINE, candidate_of(trials)))
-    written = [one for one in every if not one[1][0].repaired]
-    if not any(one.repaired for one in runs) or are_enough([pair for pair, _ in written]):
+    written = [pair for pair in every if not pair[1][0].repaired]
+    if not any(run.repaired for run in runs) or are_enough([pair for pair, _ in written]):
         return written
-    return [one for one in every if one[1][0].repaired]
+    return [pair for pair in every if pair[1][0].repaired]
 
 
 def are_enough(pairs: Sequence[Pair]) -> bool:
     """Whether pairs can show anything."""
-    found = compared(pairs, lambda run: run.eps)
-    return found is not None and found.enough
+    comparison = compared(pairs, lambda run: run.eps)
+    return comparison is not None and comparison.enough
 
 
 def is_repaired(trials: Sequence[Trial]) -> bool:
     """Whether the baseline is the profile with its repairs, as it lost events as written: by the
     pairs, where there are any."""
     paired = [before for _, (before, _) in confirming(trials)]
-    return any(one.repaired for one in paired or trials)
+    return any(trial.repaired for trial in paired or trials)
 
 
 def _neighbours(
     runs: Sequence[Trial], before: Changes | None, after: Changes | None
 ) -> Iterator[tuple[Pair, tuple[Trial, Trial]]]:
     """The complete pairs of two points, each with the trials that it is of."""
-    for first, second in pairwise(sorted(runs, key=lambda one: (one.pair or 0, one.machine))):
+    for first, second in pairwise(sorted(runs, key=lambda run: (run.pair or 0, run.machine))):
         a, b = first.measurement, second.measurement
         together = (first.pair, first.machine) == (second.pair, second.machine)
         adjacent = together and first.ended_s == second.at_s
@@ -122,14 +130,16 @@ def _neighbours(
 def lesser_gain(pairs: Sequence[Pair], machines: Sequence[str]) -> Comparison | None:
     """The gain that is claimed of pairs: the smaller one of the rates over the windows and of those
     with the work put off paid for; None with less than two."""
-    of_rates = (lambda run: run.eps, lambda run: run.eps_paid)
-    found = [one for one in (compared(pairs, of, machines) for of in of_rates) if one is not None]
-    return least(found) if found else None
+    rates = (lambda run: run.eps, lambda run: run.eps_paid)
+    gains = [
+        gain for gain in (compared(pairs, rate, machines) for rate in rates) if gain is not None
+    ]
+    return least(gains) if gains else None
 
 
 def compared(
     pairs: Sequence[Pair],
-    of: Callable[[Measurement], float | None],
+    figure: Callable[[Measurement], float | None],
     machines: Sequence[str] = (),
     *,
     by_speed: bool = True,
@@ -139,7 +149,7 @@ def compared(
     two pairs, or where a run does not show the figure: CPU is counted in ticks of 10 ms, so that a
     short run can show none, and our sink has nothing on disk."""
     before, after = [a for a, _ in pairs], [b for _, b in pairs]
-    first, second = ([one for one in map(of, side) if one] for side in (before, after))
+    first, second = ([value for value in map(figure, side) if value] for side in (before, after))
     if len(pairs) < 2 or not len(first) == len(second) == len(pairs):
         return None
     of_machine = speeds(before, after) if by_speed else None
@@ -196,7 +206,7 @@ class Verdict:
     @property
     def claimed(self) -> Comparison | None:
         """What the claim says: the smaller of the two gains, with the smaller of their bounds."""
-        comparisons = [one for one in (self.eps, self.paid) if one is not None]
+        comparisons = [gain for gain in (self.eps, self.paid) if gain is not None]
         return least(comparisons) if comparisons else None
 
 
@@ -237,14 +247,16 @@ def judge(study: Study) -> Verdict:
         compared(pairs, lambda run: run.shipper_rss_bytes, machines, by_speed=False),
         compared(pairs, _bulk_p50_ms, machines),
         confirmed=candidate,
-        effects=next((one for one in experiments(study.trials) if one.holds(candidate)), None),
+        effects=next(
+            (effects for effects in experiments(study.trials) if effects.holds(candidate)), None
+        ),
         beyond_recipe=_beyond_recipe(study.trials),
     )
 
 
 def _beyond_recipe(trials: Sequence[Trial]) -> Comparison | None:
-    found = lesser_gain(*recipe_pairs_of(trials))
-    return found if found is not None and found.enough else None
+    gain = lesser_gain(*recipe_pairs_of(trials))
+    return gain if gain is not None and gain.enough else None
 
 
 def _bulk_p50_ms(run: Measurement) -> float | None:
@@ -393,13 +405,13 @@ class Loss:
     def __str__(self) -> str:
         """What happened: `lost 1 of 369,730 events`."""
         faults = (("lost", self.lost), ("doubled", self.duplicated))
-        told = " and ".join(f"{verb} {count:,}" for verb, count in faults if count)
-        return f"{told} of {self.sent:,} events" if told else f"failed: {self.reason}"
+        faulty = " and ".join(f"{verb} {count:,}" for verb, count in faults if count)
+        return f"{faulty} of {self.sent:,} events" if faulty else f"failed: {self.reason}"
 
 
 def losses(trials: Sequence[Trial], recommended: Changes) -> tuple[Loss, ...]:
     """Every trial that did not deliver each event once, the nearest to the recommendation first."""
-    found = []
+    lossy = []
     for trial in trials:
         failure = trial.outcome
         if not isinstance(failure, Failure) or failure.kind is not FailureKind.DELIVERY:
@@ -417,5 +429,5 @@ def losses(trials: Sequence[Trial], recommended: Changes) -> tuple[Loss, ...]:
             shared=tuple(path for path, level in recommended if (path, level) in made),
             apart=tuple(sorted({path for path, _ in apart})),
         )
-        found.append(loss)
-    return tuple(sorted(found, key=lambda one: (len(one.apart), one.trial)))
+        lossy.append(loss)
+    return tuple(sorted(lossy, key=lambda loss: (len(loss.apart), loss.trial)))

@@ -85,7 +85,8 @@ class Experiment(Section):
         """All variants with all their changes, the one to compare with first."""
         variants = self.variants or _combinations(self.knobs)
         return tuple(
-            one.model_copy(update={"changes": {**self.changes, **one.changes}}) for one in variants
+            variant.model_copy(update={"changes": {**self.changes, **variant.changes}})
+            for variant in variants
         )
 
     @model_validator(mode="after")
@@ -96,11 +97,11 @@ class Experiment(Section):
         count = len(self.variants) or math.prod(len(knob.values) for knob in self.knobs)
         if not 1 <= count <= MOST_VARIANTS:
             raise ValueError(f"{count} variants, at most {MOST_VARIANTS}: split it")
-        names = [one.name for one in self.every]
+        names = [variant.name for variant in self.every]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"two variants are called {twice[0]}: give each a name of its own")
-        if self.profile is None and any(one.profile is None for one in self.every):
+        if self.profile is None and any(variant.profile is None for variant in self.every):
             raise ValueError("a variant names no profile, and the experiment none: add profile")
         return self
 

@@ -60,7 +60,11 @@ def opened(profile: Profile, names: Iterable[str]) -> tuple[Guarantee, ...]:
     """
     distinct = tuple(dict.fromkeys(names))
     guarantees = [called(name) for name in distinct]
-    return tuple(one for one in _ALL if one in guarantees and one.closed(profile, distinct) is None)
+    return tuple(
+        guarantee
+        for guarantee in _ALL
+        if guarantee in guarantees and guarantee.closed(profile, distinct) is None
+    )
 
 
 def allowed(profile: Profile, names: Iterable[str]) -> tuple[Guarantee, ...]:
@@ -213,7 +217,7 @@ def _gives_up(keep: Keep, knob: Knob, level: Level) -> bool:
     if not knob.ordered:
         direct = QueueType.DIRECT.value
         return knob.current == direct != level
-    before, after = (_amount(knob, one) for one in (knob.current, level))
+    before, after = (_amount(knob, value) for value in (knob.current, level))
     return before <= 1 < after if keep is Keep.ORDER else before < after
 
 
@@ -258,7 +262,9 @@ def concessions(
     for knob, level in turned:
         change = _change(knob, level)
         if _REFRESH in knob.keys:
-            before, after = (_REFRESH_UNSET if x is None else x for x in (knob.current, level))
+            before, after = (
+                _REFRESH_UNSET if value is None else value for value in (knob.current, level)
+            )
             if _seconds(after) > _seconds(before):
                 later = f"searchable after {_text(after)} at most (was {_text(before)})"
                 yield Concession(later, f"{change}: events are {later}")
@@ -292,7 +298,7 @@ def _for_an_outage(
         change = _change(knob, level)
         if Keep.LOSS in given_up_at(knob, level):
             enlarging.setdefault(_queue_of(knob), []).append(change)
-        before, after = (amount_of(one) for one in (knob.current, level))
+        before, after = map(amount_of, (knob.current, level))
         if Path(knob.path).last == _SIZE and before and after and after < before:
             lasts = f", {after / per_second:.1f} s at the rate measured" if per_second else ""
             room = f"a queue of {after:,.0f} events for an outage (was {before:,.0f}{lasts})"
@@ -341,14 +347,14 @@ def _queue_of(knob: Knob) -> Path:
 
 def _on_disk(profile: Profile) -> set[Path]:
     way = measured_path(profile)
-    return {path_of(profile, one) for one in way if one.resolved.is_on_disk}
+    return {path_of(profile, queue) for queue in way if queue.resolved.is_on_disk}
 
 
 def _held_in_memory(profile: Profile, queue: Path) -> int:
     """How many events all copies of a queue hold in memory."""
     on_disk = _on_disk(profile)
     return sum(
-        one.size * one.copies
-        for one in measured_path(profile)
-        if path_of(profile, one) == queue and queue not in on_disk
+        placed.size * placed.copies
+        for placed in measured_path(profile)
+        if path_of(profile, placed) == queue and queue not in on_disk
     )

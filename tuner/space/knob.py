@@ -268,9 +268,12 @@ class Row:
         those made `before`."""
         parent = section / self.parent if section is not None and self.parent else None
         needs = (
-            Need(one.path, tuple(level for level in one.levels if level not in self.idle))
-            for one in before
-            if one.path == parent
+            Need(
+                parent_knob.path,
+                tuple(level for level in parent_knob.levels if level not in self.idle),
+            )
+            for parent_knob in before
+            if parent_knob.path == parent
         )
         knob = Knob(
             path=Path(self.path) if section is None else section / self.path,

@@ -32,7 +32,7 @@ def knobs(profile: Profile, allow: Sequence[str] = ()) -> tuple[Knob, ...]:
     is there to open; raises BadUsage for other names.  Security, and what decides when events are
     dropped, stays shut; `search.keep` shuts what reorders events or loses more in a crash.
     """
-    names = {one.name for one in opened(profile, (*profile.search.allow, *allow))}
+    names = {guarantee.name for guarantee in opened(profile, (*profile.search.allow, *allow))}
     every: list[Knob] = []
     for row in ROWS:
         if row.allow in names and row.when(profile):

@@ -152,7 +152,7 @@ def _action(profile: Profile) -> list[Knob]:
         return knobs
     now = placed.resolved.type or QueueType.DIRECT
     of_type = kind.knob(section, now.value, kind.levels_in(profile))
-    needs = Need(of_type.path, (*IN_MEMORY, *(one.value for one in DISK_TYPES)))
+    needs = Need(of_type.path, (*IN_MEMORY, *(disk_type.value for disk_type in DISK_TYPES)))
     return [of_type, *(replace(knob, needs=(needs, *knob.needs)) for knob in knobs)]
 
 

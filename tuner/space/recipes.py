@@ -118,11 +118,11 @@ def fitting(cores: float, *, is_local: bool) -> Recipe:
     """The one to advise where nothing is measured, for an engine on the machine itself or on
     another: of those that fit the cores and restart no node, that which sets most."""
     fit = [
-        one
-        for one in RECIPES
-        if not one.restarts_nodes and (cores >= one.shared_cores or not is_local)
+        recipe
+        for recipe in RECIPES
+        if not recipe.restarts_nodes and (cores >= recipe.shared_cores or not is_local)
     ]
-    return max(fit, key=lambda one: len(one.settings))
+    return max(fit, key=lambda recipe: len(recipe.settings))
 
 
 def changes_of(recipe: Recipe, knobs: Sequence[Knob]) -> tuple[tuple[str, Level], ...]:

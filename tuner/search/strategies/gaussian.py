@@ -47,7 +47,7 @@ class Gaussian:
 
     def ask(self, under_way: Sequence[Point] = ()) -> Proposal | None:
         """The start, points far from each other, then the most promising one."""
-        known = {one.point for one in self._told} | set(under_way)
+        known = {observation.point for observation in self._told} | set(under_way)
         if not known:
             return Proposal(self._space.start, "the start")
         if len(known) < _START or len(set(self._model.points)) < 2:
@@ -82,7 +82,7 @@ class Gaussian:
             for point, (mean, sd) in known.items()
             if safe[point] > 0
         ]
-        return sorted(beliefs, key=lambda one: -one.mean)
+        return sorted(beliefs, key=lambda belief: -belief.mean)
 
     def _spread(self, measured: set[Point], rng: np.random.Generator) -> Proposal | None:
         for _ in range(_DRAWS):
@@ -101,7 +101,7 @@ class Gaussian:
         batch = self._batch
         if batch is None or not batch.continues(under_way):
             rng = np.random.default_rng([self._seed, 2, len(self._told)])
-            elites = [one.point for one in self.beliefs()[:_ELITES]]
+            elites = [belief.point for belief in self.beliefs()[:_ELITES]]
             among = candidates(self._space, elites, known, rng)
             if not len(among):
                 return None
@@ -110,8 +110,8 @@ class Gaussian:
             self._costs = seconds / self._bottleneck_weights(among, elites)
         improvements = batch.gains(under_way)
         likely = self._likely_best(batch.among, improvements / self._costs)
-        found = self._first_valid((one for one in likely if one not in known), "promising")
-        return found and replace(found, gain=self._model.gain(improvements))
+        proposal = self._first_valid((point for point in likely if point not in known), "promising")
+        return proposal and replace(proposal, gain=self._model.gain(improvements))
 
     def _likely_best(self, among: NDArray[np.int64], gains: Floats) -> Iterator[Point]:
         """The points by their gains times the probability that they are safe, those that likely
@@ -130,13 +130,17 @@ class Gaussian:
 
     def _dearest_s(self) -> float | None:
         """What moves of the dearest kind took in the mean, in seconds; None before the first."""
-        moves_s = [one.moved_s for one in self._told if one.moved_s > 0]
+        moves_s = [observation.moved_s for observation in self._told if observation.moved_s > 0]
         return fmean(moves_s) if moves_s else None
 
     def _bottleneck_weights(self, among: NDArray[np.int64], elites: list[Point]) -> Floats:
         """1 for points that differ from the good one nearest to them in a knob that can matter
         there, by what limits the pipeline there; less for the others."""
-        matters = {one.point: one.matters for one in self._told if one.matters is not None}
+        matters = {
+            observation.point: observation.matters
+            for observation in self._told
+            if observation.matters is not None
+        }
         known = [point for point in elites if point in matters]
         if not known:
             return np.ones(len(among))

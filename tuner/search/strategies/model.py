@@ -121,14 +121,14 @@ class Model:
 
     def _known(self) -> process.Posterior:
         """The process after all that was told."""
-        told = len(self.points)
-        if self.space.machines > 1 and told > self._learnt:
+        known = len(self.points)
+        if self.space.machines > 1 and known > self._learnt:
             # Several machines do not wait while each value is learnt by itself.
-            self._learn(told, process.MOVES if self._learnt else _MOVES_AT_ONCE)
-        if told - self._learnt > _ONE_BY_ONE:
-            for count in ((self._learnt + told) // 2, told):
+            self._learn(known, process.MOVES if self._learnt else _MOVES_AT_ONCE)
+        if known - self._learnt > _ONE_BY_ONE:
+            for count in ((self._learnt + known) // 2, known):
                 self._learn(count, _MOVES_AT_ONCE)
-        for count in range(self._learnt + 1, told + 1):
+        for count in range(self._learnt + 1, known + 1):
             is_due = count <= self._most_rows or count % _SELDOM == 0
             self._learn(count, process.MOVES if is_due else 0)
         return self._posterior
@@ -227,8 +227,8 @@ class Guard:
             self._learn(self._failures, observation)
         elif _is_unforetold(observation):
             self._failures = Model(self._space, [self._seed, 99])
-            for one in self._told:
-                self._learn(self._failures, one)
+            for earlier in self._told:
+                self._learn(self._failures, earlier)
 
     def safe(self, among: NDArray[np.int64]) -> Floats:
         """The probability for each of the points, not measured."""
@@ -242,9 +242,9 @@ class Guard:
         """The probability for each of the points, measured or not; failures alone tell nothing of
         other points."""
         kept = dict.fromkeys(points, 1.0)
-        if points and any(one.feasible for one in self._told):
+        if points and any(observation.feasible for observation in self._told):
             kept = dict(zip(points, self.safe(np.array(points)).tolist(), strict=True))
-        return kept | self.safe_at_measured([one.point for one in self._told])
+        return kept | self.safe_at_measured([observation.point for observation in self._told])
 
     def safe_at_measured(self, points: Sequence[Point]) -> dict[Point, float]:
         """The probability for each of these points, which it was told of: by its margins, and none
@@ -253,17 +253,19 @@ class Guard:
         for model in self._margins.values():
             for point, probable in model.above_zero(safe).items():
                 safe[point] *= probable
-        failed = {one.point for one in self._told if not one.feasible}
-        return {point: 0.0 if point in failed else one for point, one in safe.items()}
+        failed = {observation.point for observation in self._told if not observation.feasible}
+        return {point: 0.0 if point in failed else probable for point, probable in safe.items()}
 
-    def _learn(self, failures: Model, one: Observation) -> None:
-        if one.feasible or _is_unforetold(one):
-            failures.tell(one.point, 1.0 if one.feasible else -1.0, _DOUBT, one.at_s)
+    def _learn(self, failures: Model, observation: Observation) -> None:
+        if observation.feasible or _is_unforetold(observation):
+            failures.tell(
+                observation.point, 1.0 if observation.feasible else -1.0, _DOUBT, observation.at_s
+            )
 
 
-def _is_unforetold(one: Observation) -> bool:
+def _is_unforetold(observation: Observation) -> bool:
     """Whether a trial failed though it kept every guardrail that it told of."""
-    return not one.feasible and all(margin >= 0 for _, margin in one.margins)
+    return not observation.feasible and all(margin >= 0 for _, margin in observation.margins)
 
 
 @dataclass
@@ -287,7 +289,7 @@ class Batch:
 
     def gains(self, under_way: Sequence[Point]) -> Floats:
         """The expected improvement at each candidate; none at one that is under way itself."""
-        new = [one for one in dict.fromkeys(under_way) if one not in self._under_way]
+        new = [point for point in dict.fromkeys(under_way) if point not in self._under_way]
         if new and not self._under_way:
             self._begin(new)
         else:
@@ -295,7 +297,7 @@ class Batch:
                 self._add(self._numbers[point])
         self._under_way += new
         gains = process.expected_improvement(self._means, self._variances, self._best)
-        gains[[self._numbers[one] for one in self._under_way if one in self._numbers]] = 0.0
+        gains[[self._numbers[point] for point in self._under_way if point in self._numbers]] = 0.0
         return gains
 
     def continues(self, under_way: Sequence[Point]) -> bool:

@@ -67,8 +67,8 @@ class Data:
         """The squared distances of points to others, a row for each knob."""
         by_knob = np.empty((self.dimensions, len(x), len(y)))
         for knob in range(self.dimensions):
-            of = self.columns == knob
-            by_knob[knob] = _squared(x[:, of], y[:, of])
+            own_columns = self.columns == knob
+            by_knob[knob] = _squared(x[:, own_columns], y[:, own_columns])
         return by_knob.reshape(self.dimensions, -1)
 
     @cached_property
@@ -198,8 +198,10 @@ def _factored(scales: _Scales, data: Data) -> tuple[Floats, Floats]:
 def log_likelihood(z: Floats, data: Data) -> Floats:
     """The logarithm of the marginal likelihood of each sample, but for a constant."""
     lower, white = _factored(_scales(z, data.dimensions), data)
-    each = np.arange(len(data.y))
-    return np.asarray(-(white**2).sum(axis=1) / 2 - np.log(lower[:, each, each]).sum(axis=1))
+    diagonal = np.arange(len(data.y))
+    return np.asarray(
+        -(white**2).sum(axis=1) / 2 - np.log(lower[:, diagonal, diagonal]).sum(axis=1)
+    )
 
 
 @dataclass(frozen=True)
@@ -220,7 +222,7 @@ class Posterior:
         scales = _scales(z, data.dimensions)
         lower, white = _factored(scales, data)
         pairs = zip(lower, white, strict=True)
-        weights = [solve_triangular(one, y, lower=True, trans=1) for one, y in pairs]
+        weights = [solve_triangular(factor, y, lower=True, trans=1) for factor, y in pairs]
         return cls(scales, data, lower, np.array(weights))
 
     @property
@@ -237,7 +239,7 @@ class Posterior:
     def means_at_measured(self) -> Floats:
         """Those means alone."""
         x, same = self.data.x, self.data.same
-        parts = [self._means(self.between(x[of], x, same[of])) for of in _blocks(len(x))]
+        parts = [self._means(self.between(x[part], x, same[part])) for part in _blocks(len(x))]
         return np.hstack(parts)
 
     def at_new(self, x: Floats) -> tuple[Floats, Floats]:
@@ -246,8 +248,8 @@ class Posterior:
 
     def _at(self, x: Floats, same: Floats) -> tuple[Floats, Floats]:
         means, variances = [], []
-        for of in _blocks(len(x)):
-            across = self.between(x[of], self.data.x, same[of])
+        for part in _blocks(len(x)):
+            across = self.between(x[part], self.data.x, same[part])
             means.append(self._means(across))
             variances.append(self._variances(across))
         return np.hstack(means), np.hstack(variances)
@@ -256,7 +258,7 @@ class Posterior:
         """What the data explain at points that were not measured, made white: for each sample a
         column for each point, whose products are covariances."""
         return np.concatenate(
-            [self._white(self.between(x[of], self.data.x)) for of in _blocks(len(x))], axis=2
+            [self._white(self.between(x[part], self.data.x)) for part in _blocks(len(x))], axis=2
         )
 
     def between(self, x: Floats, y: Floats, same: Floats | None = None) -> Floats:
@@ -275,7 +277,7 @@ class Posterior:
 
     def _white(self, across: Floats) -> Floats:
         pairs = zip(self.lower, across, strict=True)
-        return np.array([solve_triangular(one, rows.T, lower=True) for one, rows in pairs])
+        return np.array([solve_triangular(factor, rows.T, lower=True) for factor, rows in pairs])
 
     def _variances(self, across: Floats) -> Floats:
         explained = (self._white(across) ** 2).sum(axis=1)

@@ -24,7 +24,7 @@ class RandomPoints:
 
     def ask(self, under_way: Sequence[Point] = ()) -> Proposal | None:
         """The start, then a random valid point that was not measured."""
-        known = [*(one.point for one in self._told), *under_way]
+        known = [*(observation.point for observation in self._told), *under_way]
         if not known:
             return Proposal(self._space.start, "the start")
         rng = np.random.default_rng([self._seed, len(known)])
