@@ -24,7 +24,8 @@ from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink, parse_fault
 from tuner.lint.candidate import candidate
 from tuner.lint.load import load_profile
-from tuner.measure.ceiling import CeilingPlan, Combination, capture, ceiling
+from tuner.measure.ceiling import CeilingPlan, Combination, ceiling
+from tuner.measure.learning import documents_of
 
 pytestmark = [pytest.mark.live, pytest.mark.full, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -93,7 +94,7 @@ def test_the_documents_are_those_that_rsyslog_writes_for_the_engine(
     engine_lab: Lab, tmp_path: Path
 ) -> None:
     """Fields, the number of the event, and the action line with the index of a trial."""
-    lines = capture(engine_lab, PROFILE, "seen", 3000).split(b"\n")
+    lines = documents_of(engine_lab, PROFILE, "seen", 3000).split(b"\n")
     assert lines.pop() == b""
     assert len(lines) == 6000
     index = f"{engine_lab.owner.prefix}seen-syslog"
@@ -108,7 +109,7 @@ def test_a_daily_index_is_fed_under_its_date(tmp_path: Path) -> None:
     daily = candidate(WRITTEN, [("outputs[logs].index.rotate", "daily")]).profile
     plan = replace(QUICK, clients=(1,), bulks=(500,))
     with sink_lab(tmp_path) as lab:
-        action = capture(lab, daily, "seen", 10).split(b"\n")[0]
+        action = documents_of(lab, daily, "seen", 10).split(b"\n")[0]
         assert re.search(rb'"rsyslog-tune-\w+-seen-syslog-\d{4}\.\d\d\.\d\d"', action)
         assert ceiling(lab, daily, lambda _: None, plan).eps > 0
 

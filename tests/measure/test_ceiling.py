@@ -14,7 +14,7 @@ import pytest
 
 from tests.engine.test_owned import META, OURS, Objects
 from tests.engine.test_owned import Engine as Keeper
-from tests.measure.test_watch import ONE_EACH, Script
+from tests.measure.test_watch import Script
 from tests.profile.examples import small
 from tuner.engine.client import JSON, EngineRefused
 from tuner.engine.feed import Bulk, Fed
@@ -22,16 +22,13 @@ from tuner.errors import JobFailed, Unreachable
 from tuner.host.usage import CoreTime
 from tuner.lab.engine import LabEngine
 from tuner.lab.lab import Lab
-from tuner.lab.rsyslogd import Rsyslogd
 from tuner.measure.ceiling import (
     Ceiling,
     CeilingPlan,
     Combination,
-    capture,
     ceiling,
     imbalance,
 )
-from tuner.measure.pipeline import Pipeline
 
 PLAN = CeilingPlan((1, 2), (10, 20), 100, warm_up_s=1.0, window_s=4.0, engine_warm_up_s=0.0)
 LINES = b"".join(b'{"index":{}}\n{"n":%d}\n' % number for number in range(100))
@@ -50,6 +47,8 @@ class Feeds:
     loses: Mapping[int, int] = field(default_factory=dict)
     refuses: Mapping[int, Exception] = field(default_factory=dict)
     alive: bool = True
+    lines: bytes = LINES
+    dies: str | None = None
     script: Script = field(default_factory=Script)
     fed: list[tuple[int, int, int, float]] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
@@ -68,13 +67,15 @@ class Feeds:
         self.patch.setattr(
             "tuner.measure.trial.answers", lambda one: self.alive and one is self.engine
         )
-        self.patch.setattr("tuner.measure.ceiling.capture", self.capture)
+        self.patch.setattr("tuner.measure.ceiling.documents_of", self.documents)
         self.engine = Engine(self)
         return ceiling(lab_of(self.engine), PROFILE, self.told.append, plan)
 
-    def capture(self, _lab: Lab, _profile: object, name: str, documents: int) -> bytes:
-        assert (name, documents) == ("ceiling", 100)
-        return LINES
+    def documents(self, _lab: Lab, _profile: object, name: str, count: int) -> bytes:
+        assert (name, count) == ("ceiling", 100)
+        if self.dies is not None:
+            raise JobFailed(self.dies)
+        return self.lines
 
     def monotonic(self) -> float:
         return self.script.now_s
@@ -303,76 +304,16 @@ def test_an_engine_that_is_gone_ends_it_and_one_that_was_silent_does_not(feeds: 
         feeds.measured()
 
 
-@dataclass
-class Recording:
-    """A pipeline into a sink, which so many events a second reach."""
-
-    patch: pytest.MonkeyPatch
-    rate: float = 1000.0
-    ended: str | None = None
-    script: Script = field(default_factory=Script)
-    engines: list[object] = field(default_factory=list)
-    steered: list[object] = field(default_factory=list)
-
-    def lines(self, documents: int) -> bytes:
-        for module in ("ceiling", "watch"):
-            self.patch.setattr(f"tuner.measure.{module}.time", self.script)
-        sink = SimpleNamespace(url="http://127.0.0.1:9", ending=lambda: self.ended)
-        for name, stand_in in {
-            "Sink": lambda **_: self.entered(sink), "pipeline": self.pipeline,
-            "traffic": lambda *_: self.entered(self.flood), "kept": lambda _: LINES,
-        }.items():  # fmt: skip
-            self.patch.setattr(f"tuner.measure.ceiling.{name}", stand_in)
-        self.patch.setattr(
-            "tuner.measure.watch.indexed", lambda *_: int(self.rate * self.script.at_s)
-        )
-        return capture(lab_of(Keeper(Objects())), small(), "seen", documents)
-
-    @contextmanager
-    def entered(self, what: object) -> Iterator[object]:
-        yield what
-
-    @contextmanager
-    def pipeline(self, lab: Lab, profile: object, name: str) -> Iterator[object]:
-        assert (name, lab.engine.tells_apart(small())) == ("seen", True)
-        self.engines.append(lab.client.url)
-        rsyslogd = SimpleNamespace(check=self.script.check)
-        pattern = small().measured.index.pattern
-        yield Pipeline(
-            lab, small(), cast(Rsyslogd, rsyslogd), Path("/nonexistent"), pattern, ONE_EACH
-        )
-
-    @property
-    def flood(self) -> object:
-        return SimpleNamespace(
-            progress=self.script.progress, steer=lambda *given: self.steered.append(given)
-        )
+def test_without_documents_there_is_nothing_to_feed(feeds: Feeds) -> None:
+    feeds.lines = b""
+    with pytest.raises(JobFailed, match="none of the messages reaches an engine action"):
+        feeds.measured()
 
 
-@pytest.fixture
-def recording(monkeypatch: pytest.MonkeyPatch) -> Recording:
-    return Recording(monkeypatch)
-
-
-def test_the_documents_are_what_a_sink_kept_of_a_flood_in_the_place_of_the_engine(
-    recording: Recording,
-) -> None:
-    assert recording.lines(5000) == LINES
-    assert recording.engines == ["http://127.0.0.1:9"]
-    assert recording.script.at_s == pytest.approx(5.0, abs=0.3)
-    assert recording.steered
-
-
-def test_a_sink_that_ended_takes_no_documents(recording: Recording) -> None:
-    recording.ended = "SIGKILL"
-    with pytest.raises(Unreachable, match="died with SIGKILL"):
-        recording.lines(5000)
-
-
-def test_documents_that_do_not_come_within_a_minute_are_told(recording: Recording) -> None:
-    recording.rate = 10.0
-    with pytest.raises(JobFailed, match=r"feed the engine with: 60\d of 5,000 came within 60 s"):
-        recording.lines(5000)
+def test_what_keeps_rsyslog_from_writing_documents_is_told(feeds: Feeds) -> None:
+    feeds.dies = "rsyslogd died with SIGSEGV"
+    with pytest.raises(JobFailed, match="no documents to feed the engine with: rsyslogd died"):
+        feeds.measured()
 
 
 def test_an_account_that_balances_is_no_objection() -> None:

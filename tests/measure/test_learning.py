@@ -24,7 +24,15 @@ from tuner.flood.pace import fixed
 from tuner.flood.spec import FloodSpec
 from tuner.lab.lab import Lab
 from tuner.lab.receiver import Received
-from tuner.measure.learning import Seen, learnt, refused_documents, seldom, unkept, unreached
+from tuner.measure.learning import (
+    Seen,
+    documents_of,
+    learnt,
+    refused_documents,
+    seldom,
+    unkept,
+    unreached,
+)
 from tuner.modules.pstats import ActionCounters, ElasticsearchCounters, ResourceUsage, Snapshot
 from tuner.profile.base import KeptBase, as_kept
 from tuner.profile.model import Profile
@@ -220,6 +228,7 @@ class Slow:
     patch: pytest.MonkeyPatch
     folder: Path
     conf: str = FORWARDING
+    count: int = 2 * POOL
     takes: int = 2 * POOL
     receives: int = 2 * POOL
     unsure: int = 0
@@ -231,6 +240,13 @@ class Slow:
 
     def learnt(self) -> tuple[tuple[tuple[int, ...], ...], str]:
         """The expectation, and what is not tested."""
+        lab, profile = self.lab()
+        found = learnt(lab, profile)
+        assert list(lab.folder.iterdir()) == []
+        return found.expectation.outputs, "\n".join(found.untested)
+
+    def lab(self) -> tuple[Lab, Profile]:
+        """Where it happens, and the profile."""
         for module in ("measure.learning", "host.process"):
             self.patch.setattr(f"tuner.{module}.time", self.script)
         self.patch.setattr("tuner.lab.rsyslogd.read", self.read)
@@ -244,11 +260,9 @@ class Slow:
         self.patch.setattr("tuner.lab.rsyslogd.Rsyslogd", self.rsyslogd)
         self.patch.setattr("tuner.lab.rsyslogd.Receiver", lambda _: self.entered(receiver))
         written = loaded(self.folder, conf=self.conf).profile
-        lab = self.folder / "lab"
-        lab.mkdir()
-        found = learnt(replace(lab_of(Keeper(Objects())), folder=lab), written)
-        assert list(lab.iterdir()) == []
-        return found.expectation.outputs, "\n".join(found.untested)
+        folder = self.folder / "lab"
+        folder.mkdir()
+        return replace(lab_of(Keeper(Objects())), folder=folder), written
 
     @contextmanager
     def entered(self, what: object) -> Iterator[object]:
@@ -278,7 +292,7 @@ class Slow:
 
     @contextmanager
     def traffic(self, spec: FloodSpec, loads: object) -> Iterator[object]:
-        assert (spec.count, loads) == (2 * POOL, ())
+        assert (spec.count, loads) == (self.count, ())
         self.run = spec
         progress = SimpleNamespace(sent=0, error=self.error)
 
@@ -314,6 +328,18 @@ def test_every_message_is_sent_twice_and_slowly_into_a_sink(slow: Slow) -> None:
         assert line in slow.config
     for gone in ("far.example", "es1", "secret", '"/var/log'):
         assert gone not in slow.config
+
+
+def test_documents_for_the_engine_are_what_a_sink_in_its_place_gets(slow: Slow) -> None:
+    """Under the names of the indices of a trial, and with the numbers of their events."""
+    slow.count, slow.lines = 100, b'{"index":{}}\n{"a":1}\n'
+    lab, profile = slow.lab()
+    assert documents_of(lab, profile, "ceiling", 100) == slow.lines
+    assert list(lab.folder.iterdir()) == []
+    assert slow.done[0] == (fixed(4000.0), 100)
+    for text in (f'server=["{SINK}"]', f'searchIndex="{lab.owner.prefix}ceiling-',
+                 'template="rsyslog-tune-document-0"'):  # fmt: skip
+        assert text in slow.config
 
 
 def test_what_differs_between_the_rounds_is_told(slow: Slow) -> None:

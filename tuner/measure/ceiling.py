@@ -2,87 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import math
-import secrets
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from tuner.engine.client import EngineClient, EngineRefused
+from tuner.engine.client import EngineRefused
 from tuner.engine.counters import count, indexed, make_durable, node_counters, refreshing
-from tuner.engine.feed import Bulk, Fed, Feed, bulk_path, bulks_of, kept
+from tuner.engine.feed import Bulk, Fed, Feed, bulk_path, bulks_of
 from tuner.engine.probe import SILENCE_S
-from tuner.errors import JobFailed, Refused, Unreachable
-from tuner.flood.flood import traffic
-from tuner.flood.workload import flood_spec
+from tuner.errors import JobFailed, Unreachable
 from tuner.host.usage import core_time, cores
 from tuner.lab.bind import Bound
-from tuner.lab.engine import LabEngine, StoringEngine
 from tuner.lab.lab import Lab
-from tuner.lab.sink import Sink
-from tuner.measure.pipeline import Pipeline, install, pipeline, removed
+from tuner.measure.learning import documents_of
+from tuner.measure.pipeline import install, removed
 from tuner.measure.trial import Tell, failure_of
-from tuner.measure.watch import POLL_S, Stalled, Watch, saturate
+from tuner.measure.watch import POLL_S
 from tuner.measure.window import Poll, rate_over
 from tuner.profile.model import Profile
-from tuner.profile.placement import backlog_marks
-
-_STEP_S = 0.2
-_PATIENCE_S = 60.0
-
-
-class _Recorder(StoringEngine):
-    """A sink in the place of an engine, written to as that would be."""
-
-    def __init__(self, engine: LabEngine, client: EngineClient, sink: Sink) -> None:
-        super().__init__(client, engine.heap, engine.facts)
-        self._engine = engine
-        self._sink = sink
-
-    def tells_apart(self, profile: Profile, /) -> bool:
-        """As the engine does."""
-        return self._engine.tells_apart(profile)
-
-    def ending(self) -> str | None:
-        """How the sink's process ended, None while it runs."""
-        return self._sink.ending()
-
-
-def capture(lab: Lab, profile: Profile, name: str, documents: int) -> bytes:
-    """Action and document lines of the first events that the pipeline of `profile` would index in
-    `lab` under `name`: of `documents` of them, or as many as 64 MiB hold.
-
-    They reach a sink that stands in for the engine, under the same index names and with the same
-    fields, that for the number of an event included.  Raises JobFailed when they do not.
-    """
-    with (
-        Sink(keep=documents) as sink,
-        contextlib.closing(EngineClient(sink.url)) as client,
-    ):
-        stand_in = replace(lab, engine=_Recorder(lab.engine, client, sink))
-        stand_in.check()
-        try:
-            with pipeline(stand_in, profile, name) as pipe:
-                return _flooded(pipe, documents)
-        except (JobFailed, Refused, Unreachable) as error:
-            why = failure_of(error, stand_in, name).reason
-            raise JobFailed(f"rsyslog wrote no documents to feed the engine with: {why}") from None
-
-
-def _flooded(pipe: Pipeline, documents: int) -> bytes:
-    spec = flood_spec(pipe.profile, secrets.token_hex(4))
-    deadline = time.monotonic() + _PATIENCE_S
-    with traffic(spec, pipe.lab.loads()) as flood:
-        watch = Watch(pipe, flood)
-        saturating = saturate(flood, backlog_marks(pipe.profile))
-        while (arrived := watch.indexed()) < documents:
-            if time.monotonic() > deadline:
-                raise Stalled(f"{arrived:,} of {documents:,} came within {_PATIENCE_S:g} s")
-            watch.follow(_STEP_S, saturating)
-    return kept(pipe.client)
-
 
 # One name for all: the lines that rsyslog wrote for it can be fed as they are.
 _NAME = "ceiling"
@@ -152,7 +91,12 @@ def ceiling(lab: Lab, profile: Profile, tell: Tell, plan: CeilingPlan) -> Ceilin
     """
     lab.check()
     tell("writing the documents with rsyslog")
-    lines = capture(lab, profile, _NAME, plan.documents)
+    try:
+        lines = documents_of(lab, profile, _NAME, plan.documents)
+    except JobFailed as error:
+        raise JobFailed(f"rsyslog wrote no documents to feed the engine with: {error}") from None
+    if not lines:
+        raise JobFailed("none of the messages reaches an engine action: the engine is fed nothing")
     return _Experiment(lab, lab.bind(profile, _NAME), lines, plan, tell).measure()
 
 

@@ -28,11 +28,12 @@ from tuner.flood.messages import pool_size
 from tuner.flood.pace import fixed
 from tuner.flood.spec import FloodSpec
 from tuner.flood.workload import flood_spec
+from tuner.lab.bind import Bound
 from tuner.lab.confined import TLS
 from tuner.lab.copy import LabCopy
 from tuner.lab.lab import Lab, Learnt
 from tuner.lab.receiver import Received
-from tuner.lab.rsyslogd import Rsyslogd, await_round, read, running
+from tuner.lab.rsyslogd import LabDaemon, Rsyslogd, await_round, read, running
 from tuner.lab.scratch import subfolder
 from tuner.lab.sink import Sink
 from tuner.profile.base import KeptBase
@@ -171,31 +172,54 @@ class Seen:
 
 def seen(lab: Lab, profile: Profile) -> Seen:
     """Send two rounds of the pool, slowly, into our sink.  Raises JobFailed and Refused."""
-    name = f"learning-{secrets.token_hex(2)}"
-    fitted = lab.bind(profile, name)
-    folder = subfolder(lab.folder, lab.trial_folder(name).name)
-    text, spec = fitted.text, flood_spec(fitted.profile, secrets.token_hex(4))
-    count = 2 * pool_size(spec)
+    bound = lab.bind(profile, f"learning-{secrets.token_hex(2)}")
+    text, spec = bound.text, flood_spec(bound.profile, secrets.token_hex(4))
+    spec = replace(spec, count=2 * pool_size(spec))
+    with Sink(keep=_KEPT) as sink:
+        copy = bound.copy_for(bound.site.in_place_of_engine(sink.url, _PREFIX))
+        counting, actions = _counting(copy)
+        with _sent(lab, bound, replace(copy, block=counting), spec, sink) as (client, daemon):
+            documents = [_numbers(client, spec, output) for output in range(len(copy.outputs))]
+            counted, lines = _counted(daemon.stats), kept_by(client)
+            daemon.rsyslogd.stop()
+            received = None if daemon.receiver is None else daemon.receiver.received()
+    written = [text.written.objects[address] for address in copy.outputs]
+    untested = (
+        *unreached(text, actions, counted), *_missed(actions, counted, received),
+        *seldom(documents, written), *unkept(documents, lines),
+    )  # fmt: skip
+    if not bound.templates and lab.engine.stand_in is None:
+        untested = (*untested, _NO_TEMPLATE)
+    refused = tuple(refused_documents(lines, written))
+    return Seen(documents, untested, refused, lines, spec.stamped_run)
+
+
+def documents_of(lab: Lab, profile: Profile, name: str, count: int) -> bytes:
+    """Action and document lines of the first `count` events of the pipeline of `profile`, or of as
+    many as 64 MiB hold, under the index names of the trial `name` and with the same fields, the
+    number of the event included.  Raises JobFailed and Refused."""
+    bound, numbers = lab.bind(profile, name), lab.engine.tells_apart(profile)
+    spec = flood_spec(bound.profile, secrets.token_hex(4), count)
+    with Sink(keep=count) as sink:
+        copy = bound.copy_for(replace(bound.site, engine_urls=(sink.url,)), numbers=numbers)
+        with _sent(lab, bound, copy, spec, sink) as (client, _):
+            return kept_by(client)
+
+
+@contextlib.contextmanager
+def _sent(
+    lab: Lab, bound: Bound, copy: LabCopy, spec: FloodSpec, sink: Sink
+) -> Iterator[tuple[EngineClient, LabDaemon]]:
+    """A flood sent slowly through a copy of what is bound into a sink, once no more documents come:
+    the connection to the sink, and rsyslogd, which still runs."""
+    folder = subfolder(lab.folder, Path(bound.site.folder).name)
     try:
-        with Sink(keep=_KEPT) as sink, contextlib.closing(EngineClient(sink.url)) as client:
-            copy = fitted.copy_for(fitted.site.in_place_of_engine(sink.url, _PREFIX))
-            counting, actions = _counting(copy)
-            with running(fitted, replace(copy, block=counting), folder) as now:
-                _flood(replace(spec, count=count), client, now.rsyslogd)
-                each = range(len(copy.outputs))
-                documents = [_numbers(client, spec.stamped_run, one, count) for one in each]
-                counted, lines = _counted(now.stats), kept_by(client)
-                now.rsyslogd.stop()
-                received = None if now.receiver is None else now.receiver.received()
-            written = [text.written.objects[address] for address in copy.outputs]
-            untested = (
-                *unreached(text, actions, counted), *_missed(actions, counted, received),
-                *seldom(documents, written), *unkept(documents, lines),
-            )  # fmt: skip
-            if not fitted.templates and lab.engine.stand_in is None:
-                untested = (*untested, _NO_TEMPLATE)
-            refused = tuple(refused_documents(lines, written))
-            return Seen(documents, untested, refused, lines, spec.stamped_run)
+        with (
+            contextlib.closing(EngineClient(sink.url)) as client,
+            running(bound, copy, folder) as daemon,
+        ):
+            _flood(spec, client, daemon.rsyslogd)
+            yield client, daemon
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -353,7 +377,9 @@ def unkept(documents: Sequence[Sequence[int]], lines: bytes) -> Iterator[str]:
         )
 
 
-def _numbers(client: EngineClient, run: str, output: int, count: int) -> list[int]:
-    answer = client.get(f"/_sink/_all/arrived?run={run}&output={output}&count={count}")
+def _numbers(client: EngineClient, spec: FloodSpec, output: int) -> list[int]:
+    """How many documents of an output came of each message."""
+    asked = f"run={spec.stamped_run}&output={output}&count={spec.count}"
+    answer = client.get(f"/_sink/_all/arrived?{asked}")
     listed = answer["arrived"]
     return [int(times) for times in listed] if isinstance(listed, list) else []
