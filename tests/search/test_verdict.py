@@ -15,8 +15,8 @@ from tuner.measure.speed import Speed
 from tuner.search.verdict import Claim, Pair, Verdict, compared
 
 EPS = Comparison(
-    8,
-    (50_000.0, 62_200.0),
+    pairs=8,
+    averages=(50_000.0, 62_200.0),
     ratio=1.244,
     low=1.10,
     high=1.41,
@@ -26,8 +26,8 @@ EPS = Comparison(
     sigma=0.1,
 )
 PAID = Comparison(
-    8,
-    (50_000.0, 59_000.0),
+    pairs=8,
+    averages=(50_000.0, 59_000.0),
     ratio=1.180,
     low=1.12,
     high=1.24,

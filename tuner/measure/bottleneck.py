@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 from tuner.host.usage import cores
 from tuner.lab.lab import Lab
@@ -20,23 +19,6 @@ from tuner.schema.units import cores_text
 from tuner.space.knob import Bottleneck, Knob
 from tuner.space.knobs import knobs
 from tuner.space.recipes import remedies
-
-
-class StageFigure(Enum):
-    """One thing to say about the stages, in the order of an event's way."""
-
-    BACKLOG = "backlog"
-    SENDER = "sender"
-    INPUT = "input threads"
-    MAIN = "main queue"
-    ACTION = "action queue"
-    BULK = "bulk request"
-    ENGINE = "engine"
-    REJECTIONS = "rejections"
-    INDEXING = "indexing throttled"
-    MERGES = "merges throttled"
-    DISK = "disk"
-    MACHINE = "machine"
 
 
 def _sender(stages: Stages) -> str:
@@ -102,23 +84,24 @@ def _throttled(value_ms: int, stages: Stages) -> str:
     return f"{value_ms:,} ms in a window of {stages.window_s:.1f} s"
 
 
-_TEXTS: dict[StageFigure, Callable[[Stages], str]] = {
-    StageFigure.BACKLOG: lambda stages: (
+# One thing to say about the stages under each name, in the order of an event's way.
+_TEXTS: dict[str, Callable[[Stages], str]] = {
+    "backlog": lambda stages: (
         f"every worker had enough to do in {stages.backlog_kept:.0%} of the samples"
     ),
-    StageFigure.SENDER: _sender,
-    StageFigure.INPUT: lambda stages: f"the busiest used {stages.input_cpu:.0%} of a core",
-    StageFigure.MAIN: _main,
-    StageFigure.ACTION: _action,
-    StageFigure.BULK: lambda stages: (
+    "sender": _sender,
+    "input threads": lambda stages: f"the busiest used {stages.input_cpu:.0%} of a core",
+    "main queue": _main,
+    "action queue": _action,
+    "bulk request": lambda stages: (
         "its time is not known" if stages.bulk_ms is None else f"{stages.bulk_ms:.0f} ms on average"
     ),
-    StageFigure.ENGINE: _engine,
-    StageFigure.REJECTIONS: lambda stages: f"the engine turned away {stages.rejected:,} bulks",
-    StageFigure.INDEXING: lambda stages: _throttled(stages.index_throttled_ms, stages),
-    StageFigure.MERGES: lambda stages: _throttled(stages.merge_throttled_ms, stages),
-    StageFigure.DISK: lambda stages: f"cores idled for it {stages.io_wait:.0%} of the time",
-    StageFigure.MACHINE: _machine,
+    "engine": _engine,
+    "rejections": lambda stages: f"the engine turned away {stages.rejected:,} bulks",
+    "indexing throttled": lambda stages: _throttled(stages.index_throttled_ms, stages),
+    "merges throttled": lambda stages: _throttled(stages.merge_throttled_ms, stages),
+    "disk": lambda stages: f"cores idled for it {stages.io_wait:.0%} of the time",
+    "machine": _machine,
 }
 
 
@@ -293,7 +276,7 @@ def judge(stages: Stages, knobs: Sequence[Knob] = ()) -> Diagnosis:
        the engine's answers or, in the main queue, for locks and disk.
     """
     found = next((kind for kind, shows in _TESTS if shows(stages)), Bottleneck.UNCLEAR)
-    figures = tuple((item.value, _TEXTS[item](stages)) for item in _FIGURES[found])
+    figures = tuple((name, _TEXTS[name](stages)) for name in _FIGURES[found])
     return Diagnosis(found, figures, _remedies(found, stages, knobs), stages.others_cpu, stages)
 
 
@@ -316,29 +299,29 @@ _TESTS: tuple[tuple[Bottleneck, Callable[[Stages], bool]], ...] = (
     (Bottleneck.ACTION_CPU, _has_bulk_work),
 )
 
-_FIGURES: dict[Bottleneck, tuple[StageFigure, ...]] = {
-    Bottleneck.REJECTIONS: (StageFigure.REJECTIONS, StageFigure.ACTION, StageFigure.ENGINE),
-    Bottleneck.SENDER: (StageFigure.BACKLOG, StageFigure.SENDER, StageFigure.MACHINE),
-    Bottleneck.NETWORK: (StageFigure.SENDER, StageFigure.INPUT, StageFigure.MACHINE),
+_FIGURES: dict[Bottleneck, tuple[str, ...]] = {
+    Bottleneck.REJECTIONS: ("rejections", "action queue", "engine"),
+    Bottleneck.SENDER: ("backlog", "sender", "machine"),
+    Bottleneck.NETWORK: ("sender", "input threads", "machine"),
     Bottleneck.MERGES: (
-        StageFigure.INDEXING,
-        StageFigure.MERGES,
-        StageFigure.ENGINE,
-        StageFigure.DISK,
+        "indexing throttled",
+        "merges throttled",
+        "engine",
+        "disk",
     ),
-    Bottleneck.DISK: (StageFigure.DISK, StageFigure.MAIN, StageFigure.ACTION, StageFigure.ENGINE),
-    Bottleneck.ACTION_CPU: (StageFigure.ACTION, StageFigure.ENGINE, StageFigure.MACHINE),
-    Bottleneck.MAIN_WORKER: (StageFigure.MAIN, StageFigure.ACTION, StageFigure.MACHINE),
-    Bottleneck.INPUT: (StageFigure.INPUT, StageFigure.SENDER, StageFigure.MAIN, StageFigure.ACTION),
-    Bottleneck.ENGINE_CPU: (StageFigure.ENGINE, StageFigure.MACHINE, StageFigure.ACTION),
-    Bottleneck.MACHINE_CPU: (StageFigure.MACHINE, StageFigure.MAIN, StageFigure.ACTION),
+    Bottleneck.DISK: ("disk", "main queue", "action queue", "engine"),
+    Bottleneck.ACTION_CPU: ("action queue", "engine", "machine"),
+    Bottleneck.MAIN_WORKER: ("main queue", "action queue", "machine"),
+    Bottleneck.INPUT: ("input threads", "sender", "main queue", "action queue"),
+    Bottleneck.ENGINE_CPU: ("engine", "machine", "action queue"),
+    Bottleneck.MACHINE_CPU: ("machine", "main queue", "action queue"),
     Bottleneck.ACTION_WAITING: (
-        StageFigure.ACTION,
-        StageFigure.BULK,
-        StageFigure.ENGINE,
-        StageFigure.MACHINE,
+        "action queue",
+        "bulk request",
+        "engine",
+        "machine",
     ),
-    Bottleneck.UNCLEAR: tuple(StageFigure),
+    Bottleneck.UNCLEAR: tuple(_TEXTS),
 }
 
 

@@ -38,13 +38,6 @@ class Content:
 NOT_COMPARED = Content()
 
 
-def _content(verdicts: Iterable[tuple[int, str] | None]) -> Content:
-    """From each document's event and the fields that are wrong."""
-    compared = [one for one in verdicts if one is not None]
-    wrong = [f"event {number}: {fields}" for number, fields in compared if fields]
-    return Content(len(compared), len(wrong), tuple(wrong[:_NAMED]))
-
-
 def content_of(
     learnt: LearntDocuments,
     run: str,
@@ -52,7 +45,10 @@ def content_of(
     documents: Iterable[StoredDocument | None],
 ) -> Content:
     """Of documents, against those that came of the same messages before."""
-    return _content(learnt.wrong(one, run, senders) for one in documents if one is not None)
+    verdicts = [learnt.wrong(document, run, senders) for document in documents if document]
+    compared = [verdict for verdict in verdicts if verdict is not None]
+    wrong = [f"event {number}: {fields}" for number, fields in compared if fields]
+    return Content(len(compared), len(wrong), tuple(wrong[:_NAMED]))
 
 
 Properties = Mapping[str, str | None]

@@ -116,7 +116,7 @@ def _width(gains: Numbers, machines: Names) -> float:
     return max(1.0, reach * math.sqrt(variance) / usual)
 
 
-_Found = TypeVar("_Found", Comparison, Estimate)
+_Found = TypeVar("_Found", bound=Estimate)
 
 
 def _widened(found: _Found, width: float) -> _Found:

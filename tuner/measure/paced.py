@@ -87,14 +87,11 @@ def weighted_percentiles(values: list[tuple[float, int]]) -> Percentiles | None:
     that share of the events does not exceed.  None without values."""
     if not values:
         return None
-    ordered = np.array(sorted(values))
-    shares = np.cumsum(ordered[:, 1]) / ordered[:, 1].sum()
-
-    def at(share: float) -> float:
-        place = int(np.searchsorted(shares, share - 1e-12))
-        return float(ordered[min(place, len(ordered) - 1), 0])
-
-    return Percentiles(at(0.50), at(0.95), at(0.99), float(ordered[-1, 0]))
+    figures, counts = np.array(values).T
+    shares = (0.50, 0.95, 0.99, 1.0)
+    return Percentiles(
+        *np.quantile(figures, shares, weights=counts, method="inverted_cdf").tolist()
+    )
 
 
 @dataclass(frozen=True)

@@ -21,29 +21,19 @@ from tuner.measure.enough import FEWEST_PAIRS, fewest_pairs
 _FEWEST_RUNS = 2
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """The ratio B/A over n pairs with its 95 % interval, and the geometric means of A and of B that
-    it is the ratio of, of the runs that count.
+@dataclass(frozen=True, kw_only=True)
+class Comparison(Estimate):
+    """The ratio B/A over n pairs, of the runs that count.
 
-    `p` is the exact two-sided probability of a difference as large when there is none, `least_p`
-    what it is for a difference however clear; `detectable` the smallest gain (as a fraction) that n
-    such pairs show with 80 % power, None where they can show nothing.  `sigma` is the standard
-    deviation of a run's logarithm by these pairs.
+    `least_p` is what `p` is for a difference however clear; `detectable` the smallest gain (as a
+    fraction) that n such pairs show with 80 % power.
     `restarting` tells of pairs in which the engine restarted before one side.  `restarted` is the
     rate of such a run over that of any other, of A and of B: the ratio is free of it.
     `by_speed` has it raw and adjusted by the machine's speed, of which one counts here.
     """
 
     pairs: int
-    averages: tuple[float, float]
-    ratio: float
-    low: float
-    high: float
-    p: float
     least_p: float
-    detectable: float | None
-    sigma: float
     restarting: bool = False
     restarted: tuple[float, float] | None = None
     by_speed: BySpeed | None = None
@@ -118,9 +108,7 @@ def _combined(
     )
 
 
-def _outermost(
-    estimates: Sequence[Comparison | Estimate], pick: Callable[[Iterable[float]], float]
-) -> Estimate:
+def _outermost(estimates: Sequence[Estimate], pick: Callable[[Iterable[float]], float]) -> Estimate:
     ratio = pick(one.ratio for one in estimates)
     return Estimate(
         averages=next(one.averages for one in estimates if one.ratio == ratio),
@@ -181,16 +169,12 @@ def compare(
     if speeds is not None and chosen.settles:
         of_runs = [*(speeds[0][at] for at in chosen.of_a), *(speeds[1][at] for at in chosen.of_b)]
         by_speed, counted = adjust(contrast, logs, np.asarray(of_runs)) or (None, counted)
+    if not chosen.settles:
+        counted = replace(counted, p=1.0, detectable=None)
     return Comparison(
+        **vars(counted),
         pairs=contrast.of_a if contrast.paired else len(a),
-        averages=counted.averages,
-        ratio=counted.ratio,
-        low=counted.low,
-        high=counted.high,
-        p=counted.p if chosen.settles else 1.0,
         least_p=contrast.least_p if chosen.settles else 1.0,
-        detectable=counted.detectable if chosen.settles else None,
-        sigma=counted.sigma,
         restarting=len(set(flags)) > 1,
         restarted=_restarted(a, b, flags) if chosen.settles else None,
         by_speed=by_speed,
