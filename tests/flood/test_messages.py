@@ -15,7 +15,7 @@ import pytest
 from tuner.errors import BadUsage, JobFailed
 from tuner.flood.heads import STYLES, stamp_5424
 from tuner.flood.heads import stamp_3164 as stamp
-from tuner.flood.messages import AWKWARD, POOL, Messages, way_of
+from tuner.flood.messages import AWKWARD, POOL, Messages, route_of
 from tuner.flood.replayed import replayed_file
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
@@ -378,9 +378,9 @@ def test_of_several_transports_each_takes_equally_many_messages_and_always_the_s
     messages = Messages(replace(PLAIN, transport=first, beside=tuple(others)))
     taken_by: list[int] = []
     while len(taken_by) < 3 * POOL:
-        way = messages.way
+        way = messages.route
         taken_by += [way] * len(messages.take(300, EPOCH_S).ends)
-    assert taken_by == 3 * [way_of(place, ways) for place in range(POOL)]
+    assert taken_by == 3 * [route_of(place, ways) for place in range(POOL)]
     shares = [taken_by.count(way) for way in range(ways)]
     assert max(shares) - min(shares) <= 0.01 * POOL
 
@@ -392,7 +392,7 @@ def test_messages_end_as_their_transport_wants_it() -> None:
         one = replace(PLAIN, transport=ways[first], beside=(ways[1 - first],), framing=framing)
         messages, ends = Messages(one), dict[str, bool]()
         while len(ends) < len(ways):
-            kind = one.transports[messages.way].kind
+            kind = one.transports[messages.route].kind
             data = bytes(messages.take(1, EPOCH_S).data)
             ends[kind] = data.endswith(b"\n") if framing == "lf" else data[:1].isdigit()
         assert ends == {"tcp": True, "udp": False}

@@ -19,7 +19,7 @@ import pytest
 from tests.flood.receiver import Receiver
 from tuner.errors import BadUsage, JobFailed
 from tuner.flood.flood import Flood
-from tuner.flood.messages import POOL, way_of
+from tuner.flood.messages import POOL, route_of
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Credentials, Transport, address_of, loopback
 from tuner.lab.entrances import make_certificates
@@ -424,7 +424,7 @@ def test_several_transports_take_turns_and_each_gets_its_own_messages() -> None:
         ways = (Transport((loopback(stream.port),)), Transport((target,), "udp"))
         # One connection is too few: each has its own.
         assert flooded(ways[0], 20_000, 1, ways[1:]) == 20_000
-        by_stream = [number for number in range(20_000) if way_of(number % POOL, 2) == 0]
+        by_stream = [number for number in range(20_000) if route_of(number % POOL, 2) == 0]
         by_udp = sorted(set(range(20_000)) - set(by_stream))
         assert wait(lambda: len(datagrams.kept) == len(by_udp))
         assert stream.numbers() == by_stream

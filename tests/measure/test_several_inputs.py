@@ -13,7 +13,7 @@ from tests.flood.receiver import Receiver
 from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import FIELD, FIRST_OUTPUT, SentEvents
 from tuner.flood.flood import Flood
-from tuner.flood.messages import POOL, way_of
+from tuner.flood.messages import POOL, route_of
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
 from tuner.lab.sink_store import Store
@@ -55,7 +55,7 @@ def test_an_event_of_any_input_that_is_lost_or_doubled_is_named(output: int) -> 
     for one in came(POOL):
         learning.add("x", one)
     expectation = learnt(learning, POOL)
-    ways = [way_of(place, 2) for place in range(POOL)]
+    ways = [route_of(place, 2) for place in range(POOL)]
     assert expectation.outputs == tuple(tuple(int(w == one) for w in ways) for one in range(2))
 
     def checked(each: list[list[bytes]]) -> tuple[int, int, tuple[int, ...]]:
@@ -69,7 +69,7 @@ def test_an_event_of_any_input_that_is_lost_or_doubled_is_named(output: int) -> 
     whole = came(count)
     assert checked(whole) == (0, 0, ())
     number = int(re.findall(rb"\d+(?=})", whole[output][700])[0]) % 10**9
-    assert way_of(number % POOL, 2) == output
+    assert route_of(number % POOL, 2) == output
     lost = [list(one) for one in whole]
     del lost[output][700]
     assert checked(lost) == (1, 0, (number,))

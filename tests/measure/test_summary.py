@@ -15,7 +15,7 @@ from tests.profile.test_base import loaded
 from tuner.flood.spec import FloodProgress
 from tuner.host.usage import CoreTime, Usage
 from tuner.lab.lab import Lab
-from tuner.lab.loads import LoadCounts
+from tuner.lab.loads import LoadCounts, MachineCounts
 from tuner.lab.written import WrittenFile
 from tuner.measure.bottleneck import verdict_of
 from tuner.measure.content import Content
@@ -215,8 +215,9 @@ def test_cores_are_those_of_the_machine_that_the_engine_is_on(
     assert used == pytest.approx((3.0 + 0.6 + 0.2) / 12)
     assert idle == pytest.approx(0.75)
     # Senders on machines of their own use none of these.
-    host = cast(LoadCounts, SimpleNamespace(since=lambda _: None))
-    before, after = (replace(one, load_hosts={"load1": host}) for one in (AT_FIRST, AFTER))
+    host = MachineCounts(0.0, 4.0, CoreTime(0.0, 0.0, 0.0), None)
+    counts = LoadCounts(host, 0.0, 0.0)
+    before, after = (replace(one, load_hosts={"load1": counts}) for one in (AT_FIRST, AFTER))
     away, _ = core_use(replace(SEEN.window, before=before, after=after), here)
     assert away == pytest.approx((3.0 + 0.6) / 12)
 

@@ -39,8 +39,8 @@ def shuffled(dice: Dice, values: list[int]) -> list[int]:
     """The same values in the order of the seed."""
     mixed = list(values)
     for last in range(len(mixed) - 1, 0, -1):
-        other = dice.below(last + 1)
-        mixed[last], mixed[other] = mixed[other], mixed[last]
+        swapped = dice.below(last + 1)
+        mixed[last], mixed[swapped] = mixed[swapped], mixed[last]
     return mixed
 
 

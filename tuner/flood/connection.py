@@ -24,7 +24,7 @@ _NO_ENDS = np.empty(0, dtype=np.int64)
 
 
 class Connection(ABC):
-    """A way to one receiver that never waits; `last_block` is its latest block's number, and `way`
+    """A way to one receiver that never waits; `last_block` is its latest block's number, `route`
     that of the transport among those of the flood.
 
     Its messages `gone` to `end` of the latest block are not wholly on their way yet.
@@ -32,7 +32,7 @@ class Connection(ABC):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.way = 0
+        self.route = 0
         self.last_block = 0
         self.gone = 0
         self.end = 0
@@ -254,8 +254,8 @@ class UdpConnection(DatagramConnection):
             return len(self._ends)
         waiting = max(max(_waiting_bytes(table, self._local)) for table in self._tables)
         # What a datagram takes of a buffer: its own size rounded up to a power of two, and headers.
-        each = 2 * self._ends[-1] // len(self._ends) + 1280
-        room = (self._most_bytes - waiting) // each
+        datagram_bytes = 2 * self._ends[-1] // len(self._ends) + 1280
+        room = (self._most_bytes - waiting) // datagram_bytes
         if room <= 0:
             time.sleep(_ROOM_S)
         return max(0, room)
@@ -309,10 +309,10 @@ class FileConnection(Connection):
     def send(self, block: Block) -> int:
         """Write a block; returns how many messages it has."""
         self._begin(block)
-        rest = block.data
+        unwritten = block.data
         try:
-            while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
+            while unwritten:
+                unwritten = unwritten[os.write(self._descriptor, unwritten) :]
         except OSError as error:
             raise Broken(f"{self.name} failed: {describe(error)}") from error
         return self._went(len(block.ends))

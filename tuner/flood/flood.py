@@ -187,8 +187,14 @@ def parts_of(spec: FloodSpec, senders: int) -> tuple[FloodSpec, ...]:
     connections = shared(max(spec.connections, senders), senders)
     counts = (None,) * senders if spec.count is None else shared(spec.count, senders)
     return tuple(
-        replace(spec, connections=connections[one], count=counts[one], sender=one, senders=senders)
-        for one in range(senders)
+        replace(
+            spec,
+            connections=connections[sender],
+            count=counts[sender],
+            sender=sender,
+            senders=senders,
+        )
+        for sender in range(senders)
     )
 
 
@@ -196,7 +202,7 @@ def runs_of(runs: Runs, senders: int) -> tuple[Runs, ...]:
     """The runs of each; raises BadUsage where there is not a message for each."""
     if runs.messages < senders:
         raise BadUsage(f"runs of {runs.messages} messages are too short for {senders} load hosts")
-    return tuple(replace(runs, messages=one) for one in shared(runs.messages, senders))
+    return tuple(replace(runs, messages=messages) for messages in shared(runs.messages, senders))
 
 
 def granted(before: Sequence[int], sent: Sequence[int], limit: int) -> tuple[int, ...]:
@@ -205,18 +211,18 @@ def granted(before: Sequence[int], sent: Sequence[int], limit: int) -> tuple[int
     What was granted `before` may be sent already, so it stands.  What there is beyond goes to those
     that have the least left: a slow sender keeps no others from sending.
     """
-    left = [may - did for may, did in zip(before, sent, strict=True)]
+    unsent = [may - did for may, did in zip(before, sent, strict=True)]
     more = limit - sum(before)
     if more <= 0:
         return tuple(before)
     # The level to which what is left of the lowest is filled.
-    order = sorted(left)
+    order = sorted(unsent)
     for several in range(len(order), 0, -1):
         level, odd = divmod(more + sum(order[:several]), several)
         if level >= order[several - 1]:
             break
     new = []
-    for may, has in zip(before, left, strict=True):
+    for may, has in zip(before, unsent, strict=True):
         is_odd = has <= level and odd > 0
         new.append(may + max(0, level - has) + is_odd)
         odd -= is_odd
@@ -229,44 +235,47 @@ def on_our_clock(progress: FloodProgress, clock: ClockOffset) -> FloodProgress:
     def ours(at_s: float | None) -> float | None:
         return None if at_s is None else at_s + clock.offset_s
 
-    kept = progress.punctuality
+    punctuality = progress.punctuality
     return replace(
         progress,
         first_send_s=ours(progress.first_send_s),
         last_send_s=ours(progress.last_send_s),
         at_s=progress.at_s + clock.offset_s,
-        punctuality=kept and replace(kept, start_s=kept.start_s + clock.offset_s),
+        punctuality=punctuality
+        and replace(punctuality, start_s=punctuality.start_s + clock.offset_s),
     )
 
 
-def merged(each: Sequence[FloodProgress]) -> FloodProgress:
+def merged(progresses: Sequence[FloodProgress]) -> FloodProgress:
     """How far all senders have come together, by one clock; they are blocked as much as they are in
     the mean."""
-    firsts = [one.first_send_s for one in each if one.first_send_s is not None]
-    lasts = [one.last_send_s for one in each if one.last_send_s is not None]
+    firsts = [progress.first_send_s for progress in progresses if progress.first_send_s is not None]
+    lasts = [progress.last_send_s for progress in progresses if progress.last_send_s is not None]
     return FloodProgress(
-        sent=sum(one.sent for one in each),
-        cpu_seconds=sum(one.cpu_seconds for one in each),
-        blocked_seconds=sum(one.blocked_seconds for one in each) / len(each),
+        sent=sum(progress.sent for progress in progresses),
+        cpu_seconds=sum(progress.cpu_seconds for progress in progresses),
+        blocked_seconds=sum(progress.blocked_seconds for progress in progresses) / len(progresses),
         first_send_s=min(firsts, default=None),
         last_send_s=max(lasts, default=None),
-        truncated=any(one.truncated for one in each),
-        error=next((one.error for one in each if one.error is not None), None),
-        at_s=min(one.at_s for one in each),
-        punctuality=_merged([one.punctuality for one in each if one.punctuality is not None]),
-        counts=tuple(one.sent for one in each),
+        truncated=any(progress.truncated for progress in progresses),
+        error=next((progress.error for progress in progresses if progress.error is not None), None),
+        at_s=min(progress.at_s for progress in progresses),
+        punctuality=_merged(
+            [progress.punctuality for progress in progresses if progress.punctuality is not None]
+        ),
+        counts=tuple(progress.sent for progress in progresses),
     )
 
 
-def _merged(each: Sequence[Punctuality]) -> Punctuality | None:
-    if not each:
+def _merged(senders: Sequence[Punctuality]) -> Punctuality | None:
+    if not senders:
         return None
     return Punctuality(
-        offered=sum(one.offered for one in each),
-        late=sum(one.late for one in each),
-        max_late_s=max(one.max_late_s for one in each),
-        first=sum(one.first for one in each),
-        start_s=min(one.start_s for one in each),
+        offered=sum(sender.offered for sender in senders),
+        late=sum(sender.late for sender in senders),
+        max_late_s=max(sender.max_late_s for sender in senders),
+        first=sum(sender.first for sender in senders),
+        start_s=min(sender.start_s for sender in senders),
     )
 
 
@@ -292,7 +301,7 @@ class SpreadFlood:
         self.spec = spec
         self._hosts = tuple(hosts)
         parts = parts_of(spec, len(hosts))
-        self._floods = [Flood(one, host.sender) for one, host in zip(parts, hosts, strict=True)]
+        self._floods = [Flood(part, host.sender) for part, host in zip(parts, hosts, strict=True)]
         self._granted = (0,) * len(hosts)
         self._schedule: Schedule | None = None
         self._opened = ExitStack()
@@ -314,9 +323,9 @@ class SpreadFlood:
         """Allow `limit` messages in total, at most `per_second`; None is as fast as it goes."""
         sent = [flood.progress().sent for flood in self._floods]
         self._granted = granted(self._granted, sent, limit)
-        each = None if per_second is None else per_second / len(self._floods)
+        rate = None if per_second is None else per_second / len(self._floods)
         for flood, may in zip(self._floods, self._granted, strict=True):
-            flood.steer(may, each)
+            flood.steer(may, rate)
 
     def follow(self, schedule: Schedule, limit: int = sys.maxsize) -> None:
         """Send by a schedule that starts now and waits for nobody, up to `limit` in total."""
@@ -353,11 +362,11 @@ class SpreadFlood:
 
     def loads(self) -> Mapping[str, LoadCounts]:
         """What was counted on each machine, by its name."""
-        found = {}
+        counts = {}
         for host, flood in zip(self._hosts, self._floods, strict=True):
             now = flood.progress()
-            found[host.name] = LoadCounts(host.counts(), now.cpu_seconds, now.blocked_seconds)
-        return found
+            counts[host.name] = LoadCounts(host.counts(), now.cpu_seconds, now.blocked_seconds)
+        return counts
 
     def wait_until_idle(self, timeout_s: float) -> FloodProgress:
         """Wait until all that may be sent has gone to the kernel, or an error, or the timeout."""
@@ -372,14 +381,16 @@ class SpreadFlood:
     def finish(self, timeout_s: float = 10.0) -> FloodProgress:
         """End all senders at once, each as Flood.finish does."""
         with ThreadPoolExecutor(len(self._floods)) as pool:
-            return self._merged(list(pool.map(lambda one: one.finish(timeout_s), self._floods)))
+            return self._merged(list(pool.map(lambda flood: flood.finish(timeout_s), self._floods)))
 
     def _merged(self, progress: Sequence[FloodProgress]) -> FloodProgress:
-        each = []
-        for host, one in zip(self._hosts, progress, strict=True):
-            error = None if one.error is None else f"{host.name}: {one.error}"
-            each.append(replace(on_our_clock(one, host.clock()), error=error))
-        return merged(each)
+        placed = []
+        for host, sender_progress in zip(self._hosts, progress, strict=True):
+            error = (
+                None if sender_progress.error is None else f"{host.name}: {sender_progress.error}"
+            )
+            placed.append(replace(on_our_clock(sender_progress, host.clock()), error=error))
+        return merged(placed)
 
 
 Traffic = Flood | SpreadFlood

@@ -207,8 +207,8 @@ def _head_3164(origin: HeadFields, stamp_bytes: int) -> Unnumbered:
 def _head_5424(origin: HeadFields, stamp_bytes: int) -> Unnumbered:
     priority = f"<{origin.priority}>1 "
     process = "-" if origin.process is None else origin.process
-    rest = f"{origin.host} {origin.program} {process} {origin.msgid} {origin.data} "
-    return Unnumbered(f"{priority}{' ' * stamp_bytes} {rest}", len(priority))
+    fields = f"{origin.host} {origin.program} {process} {origin.msgid} {origin.data} "
+    return Unnumbered(f"{priority}{' ' * stamp_bytes} {fields}", len(priority))
 
 
 def _head_local(origin: HeadFields, stamp_bytes: int) -> Unnumbered:

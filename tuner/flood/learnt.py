@@ -55,10 +55,17 @@ class _Weighted(Generic[_T]):
 
 def messages_of(sample: TrafficSample, dice: Dice, count: int) -> Iterator[LearntMessage]:
     """So many messages, of each template as large a share as in the source, as dice fall."""
-    templates = _Weighted({number: one.times for number, one in enumerate(sample.templates)})
+    templates = _Weighted(
+        {number: template.times for number, template in enumerate(sample.templates)}
+    )
     hosts = _Weighted(sample.hosts or {"host": 1})
-    priorities = [_Weighted(one.priorities or {"user.notice": 1}) for one in sample.templates]
-    parts = [(tuple(parts_of(one.data)), tuple(parts_of(one.text))) for one in sample.templates]
+    priorities = [
+        _Weighted(template.priorities or {"user.notice": 1}) for template in sample.templates
+    ]
+    parts = [
+        (tuple(parts_of(template.data)), tuple(parts_of(template.text)))
+        for template in sample.templates
+    ]
     number = templates.drawn(dice)
     for place in range(count):
         if dice.below(100) >= 100 * sample.stays:

@@ -38,7 +38,7 @@ class Block:
 class Messages:
     """An endless, seeded run of messages, counted from 0; `taken` is the next one's place.
 
-    A block's messages take the same transport, `way` of those that follow by its number.  Its
+    A block's messages take the same transport, `route` of those that follow by its number.  Its
     numbers differ in their last three digits only, which stay as they are when the pool
     is a multiple of a thousand, so a block is patched with two or three assignments.
     """
@@ -46,10 +46,10 @@ class Messages:
     def __init__(self, spec: FloodSpec) -> None:
         pool = pool_for(spec)
         self._sender, self._senders = spec.sender, spec.senders
-        self._ways = [way_of(place, len(spec.transports)) for place in range(len(pool.frames))]
-        self._framings = [spec.framing_of(one) for one in spec.transports]
-        places = np.arange(len(self._ways))
-        turns = np.append(np.flatnonzero(np.diff(self._ways)) + 1, len(places))
+        self._routes = [route_of(place, len(spec.transports)) for place in range(len(pool.frames))]
+        self._framings = [spec.framing_of(transport) for transport in spec.transports]
+        places = np.arange(len(self._routes))
+        turns = np.append(np.flatnonzero(np.diff(self._routes)) + 1, len(places))
         self._turn_ends = turns[np.searchsorted(turns, places, side="right")]
         sizes = np.array([len(frame) for frame in pool.frames], dtype=np.int64)
         self._ends = np.cumsum(sizes)
@@ -67,8 +67,8 @@ class Messages:
         self._fresh_texts = self._texts(FRESH_DIGITS)
         self._fresh = np.concatenate(
             [
-                start + np.array(each, np.int64)
-                for start, each in zip(self._starts, pool.fresh, strict=True)
+                start + np.array(fresh_places, np.int64)
+                for start, fresh_places in zip(self._starts, pool.fresh, strict=True)
             ]
         )
         self._fresh_before = np.cumsum([0, *map(len, pool.fresh)])
@@ -79,9 +79,9 @@ class Messages:
         self.taken = 0
 
     @property
-    def way(self) -> int:
+    def route(self) -> int:
         """The number of the transport that the next message takes."""
-        return self._ways[self.taken % len(self._ways)]
+        return self._routes[self.taken % len(self._routes)]
 
     def take(self, most: int, epoch_s: float) -> Block:
         """Render the next messages, at least one and at most `most`, stamped with a time."""
@@ -105,7 +105,7 @@ class Messages:
     def message(self, event: int, epoch_s: float) -> bytes:
         """The message that is that event of its sender, counted from 0, without its framing."""
         self.taken = event
-        framing, frame = self._framings[self.way], bytes(self.take(1, epoch_s).data)
+        framing, frame = self._framings[self.route], bytes(self.take(1, epoch_s).data)
         if framing == "octet-counted":
             return frame.partition(b" ")[2]
         return frame.removesuffix(b"\n") if framing == "lf" else frame
@@ -135,11 +135,11 @@ def numbering_of(spec: FloodSpec) -> Numbering:
 _TURNS = 4
 
 
-def way_of(place: int, ways: int) -> int:
+def route_of(place: int, routes: int) -> int:
     """Which of so many ways the message at a place of the pool takes: they take turns, so that of
     each thousand equally many take each."""
-    turns = -(-_TURNS // ways) * ways
-    return place % BLOCK * turns // BLOCK % ways
+    turns = -(-_TURNS // routes) * routes
+    return place % BLOCK * turns // BLOCK % routes
 
 
 POOL = 1000
@@ -149,7 +149,8 @@ AWKWARD = 30
 _DRAWS = 1 << 16
 _LEARNT_DRAWS = 1 << 20
 _FRESH = np.array(
-    [b"%0*d" % (FRESH_DIGITS, each) for each in range(10**FRESH_DIGITS)], dtype=f"V{FRESH_DIGITS}"
+    [b"%0*d" % (FRESH_DIGITS, number) for number in range(10**FRESH_DIGITS)],
+    dtype=f"V{FRESH_DIGITS}",
 )
 # Primes: places and rounds have nothing in common with ten thousand values.
 _SPREAD, _STRIDE = 6907, 3571
@@ -182,9 +183,9 @@ def pool_for(spec: FloodSpec) -> SenderPool:
         parts = _replayed(Dice(spec.seed, _DRAWS), style, spec, spec.replay)
     else:
         parts = _seeded(Dice(spec.seed, _DRAWS), style, spec)
-    pool, framings = SenderPool(), [spec.framing_of(one) for one in spec.transports]
+    pool, framings = SenderPool(), [spec.framing_of(transport) for transport in spec.transports]
     for place, (head, tail, fresh) in enumerate(parts):
-        message, framing = head.text.encode() + tail, framings[way_of(place, len(framings))]
+        message, framing = head.text.encode() + tail, framings[route_of(place, len(framings))]
         prefix = b"%d " % len(message) if framing == "octet-counted" else b""
         suffix = b"\n" if framing == "lf" else b""
         pool.frames.append(prefix + message + suffix)
@@ -212,10 +213,10 @@ def _seeded(dice: Dice, style: Style, spec: FloodSpec) -> _Parts:
 def _learnt(dice: Dice, style: Style, spec: FloodSpec, sample: str) -> _Parts:
     """Messages like those of a sample, in the format of the flood."""
     numbering = numbering_of(spec)
-    for one in messages_of(TrafficSample.model_validate_json(sample), dice, LEARNT_POOL):
-        head = numbering.head(style, one.origin)
-        text = cut(one.text.encode("ascii", "replace"), spec.longest_bytes - len(head.text))
-        yield head, text, tuple(at for at in one.fresh if at + FRESH_DIGITS <= len(text))
+    for message in messages_of(TrafficSample.model_validate_json(sample), dice, LEARNT_POOL):
+        head = numbering.head(style, message.origin)
+        text = cut(message.text.encode("ascii", "replace"), spec.longest_bytes - len(head.text))
+        yield head, text, tuple(at for at in message.fresh if at + FRESH_DIGITS <= len(text))
 
 
 def _replayed(dice: Dice, style: Style, spec: FloodSpec, path: str) -> _Parts:

@@ -124,17 +124,17 @@ class Schedule:
     def intended_s(self, number: int) -> float:
         """When a message is due, numbers counting from 0; past the last one, when all is over."""
         number = number * self.parts + self.part
-        passed_s, left = 0.0, number
+        passed_s, following = 0.0, number
         if self.legs[-1].seconds is not None:
-            cycle, left = divmod(number, self._cycle_messages)
+            cycle, following = divmod(number, self._cycle_messages)
             if self.cycles is not None and cycle >= self.cycles:
                 return self.cycles * self._cycle_s
             passed_s = cycle * self._cycle_s
         for leg in self.legs:
             count = leg.messages
-            if count is None or left < count:
-                return passed_s + leg.intended_s(left)
-            left, passed_s = left - count, passed_s + (leg.seconds or 0.0)
+            if count is None or following < count:
+                return passed_s + leg.intended_s(following)
+            following, passed_s = following - count, passed_s + (leg.seconds or 0.0)
         return passed_s
 
     def _of_part(self, messages: int) -> int:
@@ -287,14 +287,14 @@ class Runs:
 
     def allowance(self, sent: int, last_s: float, now_s: float) -> Allowance:
         """Say what may be sent now, when `sent` messages are on their way, the last at `last_s`."""
-        left = min(self.messages * self.times, self.limit) - sent
-        if left <= 0:
+        unsent = min(self.messages * self.times, self.limit) - sent
+        if unsent <= 0:
             return Allowance(0, None)
         into = sent % self.messages
         wait_s = last_s + self.pause_s - now_s
         if into == 0 and sent > 0 and wait_s > 0:
             return Allowance(0, wait_s)
-        return Allowance(min(left, self.messages - into), None)
+        return Allowance(min(unsent, self.messages - into), None)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,9 @@ class ReplayedFile:
     def remarks(self, style: Style, longest_bytes: int, *, repairs_utf8: bool) -> Iterator[str]:
         """What of the file is not sent as it is where messages with their heads may be so long, and
         which events an engine refuses unless rsyslog repairs them."""
-        return (f"{self.path}: {one}" for one in self._remarks(style, longest_bytes, repairs_utf8))
+        return (
+            f"{self.path}: {remark}" for remark in self._remarks(style, longest_bytes, repairs_utf8)
+        )
 
     def _remarks(self, style: Style, longest_bytes: int, repairs_utf8: bool) -> Iterator[str]:
         room = longest_bytes - style.longest_head
@@ -39,8 +41,8 @@ class ReplayedFile:
         if self.blank:
             yield f"{_lines(self.blank, 'is', 'are')} blank and left out"
         if self.controlled:
-            what = _lines(self.controlled, "has", "have")
-            yield f"{what} control characters, such as tabs: blanks are sent for them"
+            lines = _lines(self.controlled, "has", "have")
+            yield f"{lines} control characters, such as tabs: blanks are sent for them"
         if long:
             yield (
                 f"{_lines(long, 'is', 'are')} cut, so that with a head no message is longer than "
@@ -54,8 +56,8 @@ class ReplayedFile:
             )
 
 
-def _lines(count: int, one: str, several: str) -> str:
-    return f"1 line {one}" if count == 1 else f"{count:,} lines {several}"
+def _lines(count: int, singular: str, several: str) -> str:
+    return f"1 line {singular}" if count == 1 else f"{count:,} lines {several}"
 
 
 def replayed_file(path: str) -> ReplayedFile:

@@ -189,9 +189,9 @@ def connect(transport: Transport, number: int) -> Connection:
 
 def _connection(transports: Sequence[Transport], number: int) -> Connection:
     """One of several connections, counted from 0, which go to each of the transports in turn."""
-    turn, way = divmod(number, len(transports))
-    connection = connect(transports[way], turn + 1)
-    connection.way = way
+    turn, route = divmod(number, len(transports))
+    connection = connect(transports[route], turn + 1)
+    connection.route = route
     return connection
 
 
@@ -282,8 +282,12 @@ class Sender:
 
     def _free(self) -> list[Connection]:
         """The connections that the next message may go to."""
-        way = self._messages.way
-        return [one for one in self._connections.values() if one.way == way and not one.begun]
+        route = self._messages.route
+        return [
+            connection
+            for connection in self._connections.values()
+            if connection.route == route and not connection.begun
+        ]
 
     def _is_idle(self, allowance: Allowance) -> bool:
         waits = allowance.messages or allowance.wait_s is not None
@@ -313,15 +317,15 @@ class Sender:
 
     def _fill(self, now_s: float) -> int:
         """Send what is allowed now, the longest unused connection first, whole blocks to each."""
-        left = self._allowance(now_s).messages
-        left = min(left, BLOCKS_PER_TURN * self._block_messages)
-        if left > 0:
+        allowed = self._allowance(now_s).messages
+        allowed = min(allowed, BLOCKS_PER_TURN * self._block_messages)
+        if allowed > 0:
             self._sent_at_s = now_s
         sent = 0
-        while left > 0 and (free := self._free()):
+        while allowed > 0 and (free := self._free()):
             connection = min(free, key=attrgetter("last_block"))
-            block = self._messages.take(min(left, self._block_messages), time.time())
-            left -= len(block.ends)
+            block = self._messages.take(min(allowed, self._block_messages), time.time())
+            allowed -= len(block.ends)
             self._blocks += 1
             connection.last_block = self._blocks
             sent += self._noted(connection, connection.send(block))

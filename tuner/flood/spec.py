@@ -96,7 +96,7 @@ class FloodSpec:
 
     def _require_framing(self) -> None:
         fitting = self.transport.facts.framings
-        if all(self.framing_of(one) != self.framing for one in self.transports):
+        if all(self.framing_of(transport) != self.framing for transport in self.transports):
             instead = "none" if fitting == ("none",) else f"only {' or '.join(fitting)}"
             raise BadUsage(
                 f"framing {self.framing} does not go with {self.transport.kind}, "
@@ -106,10 +106,10 @@ class FloodSpec:
     def _require_sizes(self) -> None:
         least = LEAST_MESSAGE_BYTES[self.format]
         if self.message_bytes_mean < least or (self.min_bytes or least) < least:
-            what = "a mean" if self.message_bytes_mean < least else "a minimum"
-            size = self.message_bytes_mean if what == "a mean" else self.min_bytes
+            figure = "a mean" if self.message_bytes_mean < least else "a minimum"
+            size = self.message_bytes_mean if figure == "a mean" else self.min_bytes
             raise BadUsage(
-                f"{self.format} messages must have {what} of at least {least} bytes, "
+                f"{self.format} messages must have {figure} of at least {least} bytes, "
                 f"not {size}: the header and the identity need them"
             )
         if max(self.message_bytes_mean, self.max_bytes or 0) > LONGEST_MESSAGE_BYTES:
@@ -206,7 +206,7 @@ def line_of(item: FloodSpec | Order | SenderStatus) -> bytes:
 def spec_of(line: bytes) -> FloodSpec:
     """Read a specification line."""
     fields = json.loads(line)
-    first, *beside = (_transport_of(one) for one in (fields["transport"], *fields["beside"]))
+    first, *beside = (_transport_of(sent) for sent in (fields["transport"], *fields["beside"]))
     return FloodSpec(**{**fields, "transport": first, "beside": tuple(beside)})
 
 

@@ -36,10 +36,10 @@ class ByteStream:
 
     def __init__(self, name: str, target: str, source: str | None = None) -> None:
         self.name = name
-        own = None if source is None else (source, 0)
+        source_address = None if source is None else (source, 0)
         try:
             self._socket = self._opened(
-                socket.create_connection(address_of(target), CONNECT_TIMEOUT_S, own)
+                socket.create_connection(address_of(target), CONNECT_TIMEOUT_S, source_address)
             )
         except OSError as error:
             raise Broken(f"{name} could not be opened: {describe(error)}") from error

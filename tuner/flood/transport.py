@@ -25,7 +25,7 @@ class Credentials:
     @property
     def files(self) -> tuple[str, ...]:
         """Those that there are."""
-        return tuple(one for one in (self.ca, self.certificate, self.key) if one is not None)
+        return tuple(path for path in (self.ca, self.certificate, self.key) if path is not None)
 
 
 @dataclass(frozen=True)

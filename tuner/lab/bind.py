@@ -123,7 +123,7 @@ class Bound:
     @property
     def substitutions(self) -> tuple[Substitution, ...]:
         """Everything that differs from what was written."""
-        more = (Substitution(str(one.origin), one.what, one.used) for one in self.copy.replaced)
+        more = (Substitution(str(part.origin), part.what, part.used) for part in self.copy.replaced)
         return (*self.replaced, *more)
 
     def copy_for(self, site: Site, *, numbers: bool = True) -> LabCopy:
@@ -142,7 +142,7 @@ def bind(
     Raises Refused for what a lab cannot measure.
     """
     inputs = bind_inputs(profile, ports, site.folder, site.address)
-    own = profile.model_copy(
+    fitted = profile.model_copy(
         update={
             "release": site.release,
             "inputs": tuple(source for source in inputs if source is not None),
@@ -155,12 +155,12 @@ def bind(
             "node": profile.node.model_copy(update={"heap": site.heap or profile.node.heap}),
         }
     )
-    bound = own.model_copy(update={"outputs": tuple(bind_outputs(profile, site))})
+    bound = fitted.model_copy(update={"outputs": tuple(bind_outputs(profile, site))})
     # model_copy does not validate: read the result again as if it had been written.
     written = bound.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
     checked = Profile.model_validate(written)
     # What was read of a base and a sample is no plain data.
-    text = as_text(own, templates)
+    text = as_text(fitted, templates)
     load = wanted(profile.workload, text)
     checked = checked.model_copy(update={"base": profile.base, "workload": load})
     _require_known(checked)
@@ -172,7 +172,7 @@ def bind(
     return Bound(
         profile=checked,
         text=text,
-        templates=given_templates(own, templates),
+        templates=given_templates(fitted, templates),
         inputs=None if profile.base is None else inputs,
         site=site,
         replaced=tuple(substitutions(_plain(profile), used)),

@@ -38,7 +38,7 @@ def home_of(distribution: Distribution) -> Path:
 
 def cached() -> tuple[Distribution, ...]:
     """The engines that are in the cache already."""
-    return tuple(one for one in VERSIONS if home_of(one).is_dir())
+    return tuple(distribution for distribution in VERSIONS if home_of(distribution).is_dir())
 
 
 def fetch(distribution: Distribution) -> Path:

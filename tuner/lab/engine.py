@@ -58,10 +58,10 @@ class LabEngine(ABC):
     stand_in: str | None = None
     """What takes the place of an engine of some version; None for a real one."""
 
-    def __init__(self, client: EngineClient, heap: str | None, known: EngineFacts) -> None:
+    def __init__(self, client: EngineClient, heap: str | None, engine_facts: EngineFacts) -> None:
         self.client = client
         self.heap = heap
-        self.facts = known
+        self.facts = engine_facts
 
     @property
     def name(self) -> str:
@@ -130,10 +130,12 @@ class StoringEngine(LabEngine):
     def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
         """All but those of nodes that nobody here restarts, and copies that one node does not
         hold."""
-        kept = tuple(knobs) if self.restarts else without_node(knobs)
+        knobs_here = tuple(knobs) if self.restarts else without_node(knobs)
         if self.facts.data_nodes < 2:
-            kept = tuple(knob for knob in kept if not knob.path.ends_with("number_of_replicas"))
-        return kept
+            knobs_here = tuple(
+                knob for knob in knobs_here if not knob.path.ends_with("number_of_replicas")
+            )
+        return knobs_here
 
     def tells_apart(self, profile: Profile, /) -> bool:
         """By the numbers in its documents, but those of the ceiling tier hold nothing."""
@@ -193,8 +195,10 @@ class LabNodes(StoringEngine):
 
     def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
         """Also without the heaps that a node has no memory for."""
-        kept = super().turns(knobs)
-        return tuple(self._fitting(knob) if knob.path == "node.heap" else knob for knob in kept)
+        knobs_here = super().turns(knobs)
+        return tuple(
+            self._fitting(knob) if knob.path == "node.heap" else knob for knob in knobs_here
+        )
 
     def run_with(self, profile: Profile, /) -> float:
         """As LabEngine says."""
@@ -206,10 +210,10 @@ class LabNodes(StoringEngine):
 
     def _fitting(self, knob: Knob) -> Knob:
         levels = (
-            one
-            for one in knob.levels
-            if one == knob.current
-            or (isinstance(one, str) and fitting_heap(one, self._nodes.memory_bytes) == one)
+            level
+            for level in knob.levels
+            if level == knob.current
+            or (isinstance(level, str) and fitting_heap(level, self._nodes.memory_bytes) == level)
         )
         return replace(knob, levels=tuple(levels))
 

@@ -95,12 +95,12 @@ class Nodes:
 
     def client(self) -> EngineClient:
         """A client of whichever node answers; the caller closes it."""
-        first, *others = (place.url for _, place in self._rooms)
-        return EngineClient(first, others=others)
+        first, *rest_of_urls = (place.url for _, place in self._rooms)
+        return EngineClient(first, others=rest_of_urls)
 
     def ending(self) -> str | None:
         """How the first node that ended did so, or None while all run."""
-        return next((how for one in self._running if (how := one.ending())), None)
+        return next((ending for node in self._running if (ending := node.ending())), None)
 
     def run_with(self, heap: str, settings: Mapping[str, str | int | bool]) -> float:
         """Restart the engine where `heap` or `settings` differ from what it runs with; the seconds
@@ -127,8 +127,8 @@ class Nodes:
 
     def stop(self) -> None:
         """End the engine and everything it started."""
-        for one in self._running:
-            one.stop()
+        for node in self._running:
+            node.stop()
 
     def _go_back(self, plan: NodePlan, patience_s: float) -> None:
         try:
@@ -153,15 +153,15 @@ class Nodes:
         started, name = time.monotonic(), self._plan.distribution.engine.value
         patience_s *= self._plan.nodes
         with ExitStack() as closing:
-            clients = [EngineClient(one.url, timeout_s=5) for one in self._running]
+            clients = [EngineClient(node.url, timeout_s=5) for node in self._running]
             for client in clients:
                 closing.callback(client.close)
             while any(node_count(client) < len(clients) for client in clients):
-                for one in self._running:
-                    ending = one.exit()
+                for node in self._running:
+                    ending = node.exit()
                     if ending is not None:
                         raise JobFailed(
-                            f"{name} ended with {ending} while starting:\n{one.reasons()}"
+                            f"{name} ended with {ending} while starting:\n{node.reasons()}"
                         )
                 if time.monotonic() - started > patience_s:
                     raise JobFailed(
@@ -339,7 +339,7 @@ def _discovery(plan: NodePlan, place: NodePlace) -> dict[str, str]:
 
 def _jvm_options(shipped: Path, folder: Path) -> str:
     """The shipped options with relative paths turned into the lab's, and no GC log."""
-    kept = [line for line in shipped.read_text("utf-8").splitlines() if "gc.log" not in line]
-    text = "\n".join(kept) + "\n"
+    lines = [line for line in shipped.read_text("utf-8").splitlines() if "gc.log" not in line]
+    text = "\n".join(lines) + "\n"
     text = text.replace("=logs/", f"={folder}/logs/")
     return re.sub(r"HeapDumpPath=\S+", f"HeapDumpPath={folder}/data", text)

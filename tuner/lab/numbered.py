@@ -94,18 +94,18 @@ def _with_member(template: ScriptObject, variable: str) -> tuple[ScriptObject, .
         return (*template.parts, member)
     plain = ScriptObject("property", (), HERE).with_values({"name": variable})
     parts = template.parts or (member,)
-    end = max((n for n, one in enumerate(parts) if not _is_blank(one)), default=0)
+    end = max((n for n, part in enumerate(parts) if not _is_blank(part)), default=0)
     last, after = parts[end], parts[end + 1 :]
     head, brace, tail = (last.text("value") or "").rpartition("}")
     if last.kind == "constant" and brace:
         head_part = last.with_values({"value": f'{head},"{FIELD}":'})
         return (*parts[:end], head_part, plain, last.with_values({"value": brace + tail}), *after)
     # A part of it that is JSON itself closes the object.
-    first, *rest = parts
+    first, *following = parts
     blank, brace, more = (first.text("value") or "").partition("{")
     if first.kind != "constant" or blank.strip() or not brace:
         return None
-    return (constant(f'{{"{FIELD}":'), plain, constant(f",{more}"), *rest)
+    return (constant(f'{{"{FIELD}":'), plain, constant(f",{more}"), *following)
 
 
 def _with_text(text: str, digits: str) -> str:

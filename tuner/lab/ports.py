@@ -83,9 +83,9 @@ def _lasting(count: int) -> Sequence[int]:
 def _states(protocol: str, port: int) -> list[str]:
     """The states of the sockets at a local port."""
     wanted = f":{port:04X}"
-    found = []
+    states = []
     for table in (Path(f"/proc/net/{protocol}"), Path(f"/proc/net/{protocol}6")):
         lines = table.read_text(encoding="ascii").splitlines()[1:] if table.exists() else []
         rows = (line.split() for line in lines)
-        found += [row[3] for row in rows if row[1].endswith(wanted)]
-    return found
+        states += [row[3] for row in rows if row[1].endswith(wanted)]
+    return states

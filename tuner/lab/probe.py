@@ -97,10 +97,10 @@ def _line(number: int) -> str:
     """A line with as much chance in it as those of real services."""
     chance = hashlib.sha256(str(number).encode()).digest()
     host, port, status, took_ms = chance[0], chance[1] * chance[2], 200 + chance[3], chance[4]
-    what = ("GET", "POST", "Accepted publickey", "session opened", "query")[number % 5]
+    event = ("GET", "POST", "Accepted publickey", "session opened", "query")[number % 5]
     return (
         f"<{chance[5]}>Nov 22 {number % 24:02}:{number * 7 % 60:02}:{number * 31 % 60:02} "
-        f"host{host % 16} service{host % 7}[{port}]: {what} from 10.{chance[6]}.{chance[7]}."
+        f"host{host % 16} service{host % 7}[{port}]: {event} from 10.{chance[6]}.{chance[7]}."
         f"{chance[8]} id={chance[9:18].hex()} status={status} took={took_ms} ms\n"
     )
 
@@ -108,12 +108,12 @@ def _line(number: int) -> str:
 class Work:
     """The two pieces, and what they took so far; blocks go through a pair of sockets."""
 
-    def __init__(self, here: socket.socket, there: socket.socket) -> None:
+    def __init__(self, near_end: socket.socket, far_end: socket.socket) -> None:
         self.so_far = Pieces()
         self._text = log_text()
         self._block = bytes(_BLOCK_BYTES)
         self._into = memoryview(bytearray(_BLOCK_BYTES))
-        self._here, self._there = here, there
+        self._here, self._there = near_end, far_end
 
     def once(self) -> None:
         """Do both pieces once."""

@@ -177,15 +177,15 @@ class Receiving:
         udp.setblocking(False)
         self._waiting.register(udp, selectors.EVENT_READ, partial(self._take_datagrams, udp))
 
-    def run(self, told: int) -> None:
+    def run(self, descriptor: int) -> None:
         """Receive until the input of that descriptor ends; what comes on it is answered."""
-        self._waiting.register(told, selectors.EVENT_READ, None)
+        self._waiting.register(descriptor, selectors.EVENT_READ, None)
         self._say()
         while True:
             for key, _ in self._waiting.select():
                 if key.data is not None:
                     key.data()
-                elif os.read(told, 64):
+                elif os.read(descriptor, 64):
                     self._say()
                 else:
                     return

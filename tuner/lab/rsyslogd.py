@@ -58,7 +58,7 @@ def read(path: Path) -> tuple[Snapshot, ...]:
 
 def await_round(path: Path, since_s: float) -> None:
     """Wait until the last round in the file began after a time, a little longer than one takes."""
-    wait_until(lambda: any(one.at > since_s for one in read(path)[-1:]), _ROUND_S)
+    wait_until(lambda: any(snapshot.at > since_s for snapshot in read(path)[-1:]), _ROUND_S)
 
 
 START_TIMEOUT_S = 10.0
@@ -137,7 +137,7 @@ class Rsyslogd:
         requests that failed, but for what is known to be none.
         """
         self.stop(grace_s)
-        lines = (one for one in self._daemon.last_lines(1000) if not _TOLD.search(one))
+        lines = (line for line in self._daemon.last_lines(1000) if not _TOLD.search(line))
         failed = next((line for line in lines if "omelasticsearch" in line), None)
         if failed is None and self.ending() == "SIGKILL":
             return f"it did not end within {grace_s:g} s: it still held events"

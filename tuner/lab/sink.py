@@ -188,8 +188,8 @@ def _kind(name: str, text: str) -> FaultKind:
     try:
         return FaultKind(name)
     except ValueError:
-        known = ", ".join(kind.value for kind in FaultKind)
-        raise BadUsage(f"--fault {text}: {name!r} is not a fault: use one of {known}") from None
+        kinds = ", ".join(kind.value for kind in FaultKind)
+        raise BadUsage(f"--fault {text}: {name!r} is not a fault: use one of {kinds}") from None
 
 
 def _value(kind: FaultKind, value: str, text: str) -> float:

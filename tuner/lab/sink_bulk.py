@@ -80,16 +80,16 @@ def bulk(
     actions, documents = lines[0::2], lines[1::2]
     if not actions or len(actions) != len(documents):
         raise BadBulk("request body is required: action and source lines that alternate")
-    known = {action: _target(action, default_index) for action in set(actions)}
-    targets = [known[action] for action in actions]
-    refused = _misnamed(targets, known.values()) | refuse(len(targets))
-    if any(target.document_id is not None for target in known.values()):
+    by_action = {action: _target(action, default_index) for action in set(actions)}
+    targets = [by_action[action] for action in actions]
+    refused = _misnamed(targets, by_action.values()) | refuse(len(targets))
+    if any(target.document_id is not None for target in by_action.values()):
         refused |= _conflicts(targets, refused, claim)
-    kept = targets
+    counted = targets
     if refused:
-        kept = [target for place, target in enumerate(targets) if place not in refused]
+        counted = [target for place, target in enumerate(targets) if place not in refused]
         documents = [document for place, document in enumerate(documents) if place not in refused]
-    before = {index: count(index, part) for index, part in _parts(kept, documents).items()}
+    before = {index: count(index, part) for index, part in _parts(counted, documents).items()}
     return _reply(targets, before, filter_path, refused)
 
 
@@ -110,9 +110,9 @@ def every_one(status: int) -> Refuse:
 
 def _misnamed(targets: Sequence[Target], different: Iterable[Target]) -> dict[int, int]:
     """Which documents are for an index that no engine makes, by their place."""
-    if not any(name_refusal(one.index_name) for one in different):
+    if not any(name_refusal(target.index_name) for target in different):
         return {}
-    return {place: 400 for place, one in enumerate(targets) if name_refusal(one.index_name)}
+    return {place: 400 for place, target in enumerate(targets) if name_refusal(target.index_name)}
 
 
 def _conflicts(
@@ -255,8 +255,8 @@ class FaultInjector:
 
     def tampered(self, numbers: Numbers) -> Numbers:
         """The sequence numbers to count when these arrive."""
-        for fault, left in list(self._of_events.items()):
-            hits = np.flatnonzero(numbers == int(fault.value))[:left]
+        for fault, times in list(self._of_events.items()):
+            hits = np.flatnonzero(numbers == int(fault.value))[:times]
             if len(hits) == 0:
                 continue
             self._of_events[fault] -= len(hits)

@@ -152,12 +152,12 @@ class Conversation:
 
     def _receive(self, size: int) -> bytes:
         buffer = bytearray(size)
-        rest = memoryview(buffer)
-        while rest:
-            taken = self._socket.recv_into(rest, 0, socket.MSG_WAITALL)
+        free = memoryview(buffer)
+        while free:
+            taken = self._socket.recv_into(free, 0, socket.MSG_WAITALL)
             if taken == 0:
                 raise BadRequest(400, "the connection was closed in the middle of a body")
-            rest = rest[taken:]
+            free = free[taken:]
         return bytes(buffer)
 
 

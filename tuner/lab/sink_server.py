@@ -197,8 +197,8 @@ def _stats_of(indices: list[SinkIndex]) -> JSON:
 
 def _stats(store: Store, _request: HttpRequest, name: str) -> Reply:
     indices = store.indices(name)
-    each = {index.name: _stats_of([index]) for index in indices}
-    return json_reply({**_SHARDS, "_all": _stats_of(indices), "indices": each})
+    by_index = {index.name: _stats_of([index]) for index in indices}
+    return json_reply({**_SHARDS, "_all": _stats_of(indices), "indices": by_index})
 
 
 def _put_template(store: Store, request: HttpRequest, name: str) -> Reply:
@@ -209,7 +209,7 @@ def _put_template(store: Store, request: HttpRequest, name: str) -> Reply:
 
 def _get_templates(store: Store, _request: HttpRequest, name: str) -> Reply:
     templates = store.templates(name or "*").items()
-    listed = [{"name": each, "index_template": body} for each, body in templates]
+    listed = [{"name": name, "index_template": body} for name, body in templates]
     return json_reply({"index_templates": listed})
 
 
@@ -223,7 +223,7 @@ def _check_delivery(store: Store, request: HttpRequest, name: str) -> Reply:
     sent, expected = body.get("sent"), body.get("expected")
     if not isinstance(sent, list) or not isinstance(expected, list):
         raise ValueError("the body must have sent and expected, two lists")
-    wanted = Expectation(tuple(tuple(map(int, one)) for one in expected))
+    wanted = Expectation(tuple(tuple(map(int, counts)) for counts in expected))
     counts = SentEvents(tuple(map(int, sent)))
     return json_reply(asdict(store.check_delivery(name, counts, str(body.get("run")), wanted)))
 
@@ -234,7 +234,7 @@ def _arrived(store: Store, request: HttpRequest, name: str) -> Reply:
 
 
 def _sample(store: Store, _request: HttpRequest, name: str) -> Reply:
-    documents = [one.decode("utf-8", "replace") for one in store.sample(name)]
+    documents = [document.decode("utf-8", "replace") for document in store.sample(name)]
     return json_reply({"documents": documents})
 
 
@@ -254,7 +254,7 @@ def _faults(store: Store, _request: HttpRequest, _name: str) -> Reply:
 
 
 def _arrivals(store: Store, _request: HttpRequest, _name: str) -> Reply:
-    return json_reply({"indices": [asdict(each) for each in store.arrivals()]})
+    return json_reply({"indices": [asdict(index) for index in store.arrivals()]})
 
 
 def _route(

@@ -269,30 +269,32 @@ class Store:
     def _tallies(self, pattern: str, run: str, output: int) -> list[Tally]:
         """Those of a run that a lab numbered, and of one output."""
         name = f"{FIRST_OUTPUT + output}{run}".encode()
-        every = (one for one in self._indices.values() if matches(one.name, pattern))
-        return [one.tallies[name] for one in every if name in one.tallies]
+        indices = (index for index in self._indices.values() if matches(index.name, pattern))
+        return [index.tallies[name] for index in indices if name in index.tallies]
 
     def sample(self, pattern: str) -> list[bytes]:
         """Documents of the indices of a pattern, drawn as they came; equally many of each."""
         indices = self.indices(pattern)
         with self._lock:
-            every = [document for index in indices for document in index.drawn.documents]
-        return every[:: max(1, math.ceil(len(every) / SAMPLE))]
+            documents = [document for index in indices for document in index.drawn.documents]
+        return documents[:: max(1, math.ceil(len(documents) / SAMPLE))]
 
     def numbers(self, pattern: str, run: str, output: int, width: int) -> dict[int, int]:
         """Different events of a run that arrived by an output, in blocks of `width`."""
-        found = Counter[int]()
+        blocks = Counter[int]()
         with self._lock:
             for tally in self._tallies(pattern, run, output):
-                found.update(tally.blocks(width))
-        return dict(found)
+                blocks.update(tally.blocks(width))
+        return dict(blocks)
 
     def arrivals(self) -> list[Arrived]:
         """Everything that was counted, by index."""
         with self._lock:
             return [
-                Arrived(one.name, one.documents, tuple(starmap(arrived_run, one.tallies.items())))
-                for one in self._indices.values()
+                Arrived(
+                    index.name, index.documents, tuple(starmap(arrived_run, index.tallies.items()))
+                )
+                for index in self._indices.values()
             ]
 
     def put_template(self, name: str, body: JSON, *, must_be_new: bool) -> None:
@@ -413,8 +415,8 @@ def check_tallies(
 ) -> DeliveryCheck:
     """Check the tallies of each output against what is expected of it."""
     return joined(
-        check_arrivals(arrived(mine, sent), sent, expectation.of_events(output, sent))
-        for output, mine in enumerate(tallies)
+        check_arrivals(arrived(tallies_of_output, sent), sent, expectation.of_events(output, sent))
+        for output, tallies_of_output in enumerate(tallies)
     )
 
 

@@ -18,22 +18,22 @@ _WITHOUT_HOST = {"imuxsock": loading("imuxsock", HERE).with_values({"sysSock.use
 
 
 def stand_in(
-    kept: KeptBase, inputs: Sequence[Input | None], block: Block
+    base: KeptBase, inputs: Sequence[Input | None], block: Block
 ) -> tuple[Block, tuple[Gap, ...]]:
     """What is added before the statements that a lab has of a base, and what to say of it."""
-    here = ScriptPosition(next(iter(kept.changed.files)), 1, 1)
-    one, bound = kept.view.stand_in, next(iter(inputs[-1:]), None)
+    place = ScriptPosition(next(iter(base.changed.files)), 1, 1)
+    source, bound = base.view.stand_in, next(iter(inputs[-1:]), None)
     missing = not_loaded(block)
-    said: list[str] = []
+    notes: list[str] = []
     added: Block = ()
-    if new := [name for name in missing if name in not_loaded(kept.changed.block)]:
-        said.append(f"modules that it does not load: the lab loads {', '.join(new)}")
-    if one is not None and bound is not None:
+    if new := [name for name in missing if name in not_loaded(base.changed.block)]:
+        notes.append(f"modules that it does not load: the lab loads {', '.join(new)}")
+    if source is not None and bound is not None:
         data = bound.model_dump(mode="json", by_alias=True, include={"address", "port"})
-        added = (one.with_values(data),)
-        ruleset = one.text("ruleset")
-        where = "" if ruleset is None else f" for ruleset {ruleset}"
-        said.append(f"no input that can be flooded: the lab adds an {one.type}{where}")
+        added = (source.with_values(data),)
+        ruleset = source.text("ruleset")
+        target = "" if ruleset is None else f" for ruleset {ruleset}"
+        notes.append(f"no input that can be flooded: the lab adds an {source.type}{target}")
         missing = not_loaded((*added, *block))
-    modules = (_WITHOUT_HOST.get(name, loading(name, here)) for name in missing)
-    return (*modules, *added), tuple(Gap(here, what) for what in said)
+    modules = (_WITHOUT_HOST.get(name, loading(name, place)) for name in missing)
+    return (*modules, *added), tuple(Gap(place, note) for note in notes)

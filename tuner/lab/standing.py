@@ -67,12 +67,12 @@ class Standing:
     @property
     def nodes(self) -> tuple[Process, ...]:
         """The process of each node."""
-        return (self.engine, *(one.process for one in self.other_nodes))
+        return (self.engine, *(node.process for node in self.other_nodes))
 
     @property
     def others(self) -> tuple[str, ...]:
         """Where the further nodes answer."""
-        return tuple(one.url for one in self.other_nodes)
+        return tuple(node.url for node in self.other_nodes)
 
 
 _STANDING = TypeAdapter(Standing)

@@ -61,12 +61,12 @@ def _takes_all(bound: Profile, output: OmfileOutput) -> bool:
 def _written(output: OmfileOutput, folder: Path) -> WrittenFile:
     paths = list(_paths(output, folder))
     read = [_read(path) for path in paths]
-    took_s = [one[2] for one in read if one[2] is not None]
+    took_s = [content[2] for content in read if content[2] is not None]
     return WrittenFile(
         output=output.name,
         bytes=sum(path.stat().st_size for path in paths),
-        text_bytes=sum(one[0] for one in read),
-        events=sum(one[1] for one in read),
+        text_bytes=sum(content[0] for content in read),
+        events=sum(content[1] for content in read),
         decompress_cpu_s=sum(took_s) if took_s else None,
     )
 
@@ -78,7 +78,7 @@ def _paths(output: OmfileOutput, folder: Path) -> Iterator[Path]:
         paths = [Path(below + output.file)]
     elif output.dyna_file is not None:
         start = Path(below + output.dyna_file.before)
-        paths = [one for one in start.parent.rglob("*") if str(one).startswith(str(start))]
+        paths = [path for path in start.parent.rglob("*") if str(path).startswith(str(start))]
     yield from (path for path in paths if path.is_file() and not path.is_symlink())
 
 

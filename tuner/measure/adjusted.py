@@ -71,8 +71,8 @@ class BySpeed:
 
 def largest(gains: Sequence[float | None]) -> float | None:
     """What all of several can detect; None where one detects nothing."""
-    known = [one for one in gains if one is not None]
-    return max(known) if len(known) == len(gains) else None
+    detected = [gain for gain in gains if gain is not None]
+    return max(detected) if len(detected) == len(gains) else None
 
 
 def estimate(
@@ -121,7 +121,7 @@ def adjust(contrast: Contrast, logs: Numbers, speeds: Numbers) -> tuple[BySpeed,
     counted = raw
     if counts is Counts.BOTH:
         counted = _of_both(
-            min(raw, adjusted, key=lambda one: abs(math.log(one.ratio))), raw, adjusted
+            min(raw, adjusted, key=lambda ratio: abs(math.log(ratio.ratio))), raw, adjusted
         )
     elif counts is Counts.ADJUSTED:
         direction = _direction(estimate(contrast, of_raw, logs, _ONE_DIRECTION))

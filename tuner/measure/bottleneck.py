@@ -44,9 +44,9 @@ def _main(stages: Stages) -> str:
 
 def _action(stages: Stages) -> str:
     workers = stages.bulk_workers
-    what = f"Direct, so {stages.main.path} serves it: " if stages.action is None else ""
+    prefix = f"Direct, so {stages.main.path} serves it: " if stages.action is None else ""
     return (
-        f"{what}{_pool(workers)}; on average {workers.cpu:.0%} running, "
+        f"{prefix}{_pool(workers)}; on average {workers.cpu:.0%} running, "
         f"{workers.runnable:.0%} waiting for a CPU, {workers.waiting:.0%} idle, which is "
         f"{workers.workers_waiting:.1f} workers at any moment"
     )
@@ -63,8 +63,8 @@ def _machine(stages: Stages) -> str:
     if stages.engine_is_here:
         parts.insert(0, ("engine", stages.engine_here))
     parts.append(("others", stages.others_cpu))
-    each = ", ".join(f"{name} {share:.0%}" for name, share in parts)
-    return f"{stages.machine_cpu:.0%} of {cores_text(stages.cores)}: {each}"
+    uses = ", ".join(f"{name} {share:.0%}" for name, share in parts)
+    return f"{stages.machine_cpu:.0%} of {cores_text(stages.cores)}: {uses}"
 
 
 def _pool(pool: Pool) -> str:
@@ -186,8 +186,8 @@ def _stands_in_main(stages: Stages) -> bool:
 def _stands_in_no_queue(stages: Stages) -> bool:
     """Whether the backlog stood in no queue, for all that is known of them."""
     pools = (stages.main, stages.bulk_workers)
-    known = all(pool.held is not None for pool in pools)
-    return known and not any(map(_may_hold, pools))
+    is_counted = all(pool.held is not None for pool in pools)
+    return is_counted and not any(map(_may_hold, pools))
 
 
 def _stands_in_sockets(stages: Stages) -> bool:
@@ -275,9 +275,9 @@ def judge(stages: Stages, knobs: Sequence[Knob] = ()) -> Diagnosis:
     8. Nothing is used up: the workers before which the backlog stands set the rate by waiting, for
        the engine's answers or, in the main queue, for locks and disk.
     """
-    found = next((kind for kind, shows in _TESTS if shows(stages)), Bottleneck.UNCLEAR)
-    figures = tuple((name, _TEXTS[name](stages)) for name in _FIGURES[found])
-    return Diagnosis(found, figures, _remedies(found, stages, knobs), stages.others_cpu, stages)
+    limit = next((kind for kind, shows in _TESTS if shows(stages)), Bottleneck.UNCLEAR)
+    figures = tuple((name, _TEXTS[name](stages)) for name in _FIGURES[limit])
+    return Diagnosis(limit, figures, _remedies(limit, stages, knobs), stages.others_cpu, stages)
 
 
 _TESTS: tuple[tuple[Bottleneck, Callable[[Stages], bool]], ...] = (

@@ -60,9 +60,9 @@ class Combination:
     invalid: str | None = None
 
     def __str__(self) -> str:
-        what = f"{self.clients} clients" if self.clients > 1 else "1 client"
+        clients = f"{self.clients} clients" if self.clients > 1 else "1 client"
         reached = f"{self.eps:,.0f} EPS" if self.invalid is None else f"invalid: {self.invalid}"
-        return f"{what}, bulks of {self.bulk:,}: {reached}"
+        return f"{clients}, bulks of {self.bulk:,}: {reached}"
 
 
 @dataclass(frozen=True)
@@ -116,15 +116,15 @@ class _Experiment:
             self.tell("getting the engine warm")
             bulks = bulks_of(self.lines, self.plan.bulks[0])
             self._combination(bulks, max(self.plan.clients), self.plan.engine_warm_up_s)
-        found: dict[tuple[int, int], Combination] = {}
+        by_size: dict[tuple[int, int], Combination] = {}
         for size, clients in itertools.product(self.plan.bulks, self.plan.clients):
             bulks = bulks_of(self.lines, size)
             # Sizes beyond what the engine takes in one request become one and the same.
-            if (bulks[0].documents, clients) not in found:
+            if (bulks[0].documents, clients) not in by_size:
                 tried = self._combination(bulks, clients, self.plan.window_s)
-                found[tried.bulk, tried.clients] = tried
+                by_size[tried.bulk, tried.clients] = tried
                 self.tell(str(tried))
-        return self._ceiling(tuple(found.values()))
+        return self._ceiling(tuple(by_size.values()))
 
     @property
     def _pattern(self) -> str:
@@ -132,9 +132,11 @@ class _Experiment:
 
     def _ceiling(self, combinations: tuple[Combination, ...]) -> Ceiling:
         """The best combination measured again; the next best should that be invalid."""
-        valid = [one for one in combinations if one.invalid is None]
-        objections = [one for one in combinations if one.invalid is not None]
-        for best in sorted(valid, key=lambda one: one.eps, reverse=True):
+        valid = [combination for combination in combinations if combination.invalid is None]
+        objections = [
+            combination for combination in combinations if combination.invalid is not None
+        ]
+        for best in sorted(valid, key=lambda combination: combination.eps, reverse=True):
             bulks = bulks_of(self.lines, best.bulk)
             fresh = self._combination(bulks, best.clients, 2 * self.plan.window_s)
             self.tell(f"again: {fresh}")
@@ -222,14 +224,14 @@ class _Experiment:
         return imbalance(fed, indexed(client, pattern), count(client, pattern))
 
 
-def imbalance(fed: Fed, arrived: int, found: int) -> str | None:
+def imbalance(fed: Fed, arrived: int, searched: int) -> str | None:
     """What is wrong with the account of a finished feed: what was sent must be acknowledged,
     counted as indexed and found by a search."""
-    if fed.sent == fed.acknowledged == arrived == found:
+    if fed.sent == fed.acknowledged == arrived == searched:
         return None
     return (
         f"{fed.sent:,} sent, {fed.acknowledged:,} acknowledged, {arrived:,} indexed, "
-        f"{found:,} found"
+        f"{searched:,} found"
     )
 
 

@@ -73,10 +73,10 @@ def read_as(message: str, written: Format, source: Input) -> Properties:
     """The properties of `message`, without its framing, as `source` must find them."""
     if written == "bare":
         return _line(message, source)
-    found = _SHAPES[written].fullmatch(message)
-    if found is None:
+    head = _SHAPES[written].fullmatch(message)
+    if head is None:
         raise JobFailed(f"this is not a message in the format {written}: {message[:200]}")
-    parts = found.groupdict()
+    parts = head.groupdict()
     program, process = parts["program"], parts["process"]
     colon = "" if written == "rfc5424" else ":"
     return _head(divmod(int(parts["priority"]), 8), program) | {

@@ -76,7 +76,7 @@ def of_end(window: Window, settled: Settled, profile: Profile) -> Iterator[Doubt
     """Doubts about what followed the last event."""
     # impstats writes seconds since 1970.
     drained_epoch_s = window.after.epoch_s + (settled.drained_at_s - window.after.at_s)
-    after = [one for one in settled.snapshots if one.at > drained_epoch_s]
+    after = [snapshot for snapshot in settled.snapshots if snapshot.at > drained_epoch_s]
     yield from _counted(after[-1], settled, profile) if after else ()
     if settled.content.different:
         yield Doubt(DoubtKind.CONTENT_DIFFERS, str(settled.content))
@@ -92,11 +92,11 @@ def _counted(last: Snapshot, settled: Settled, profile: Profile) -> Iterator[Dou
     entry = counted_queues(profile)[0]
     taken = [last.queues[name].enqueued for name in entry.names if name in last.queues]
     if taken:
-        who = "the lanes together" if entry.placed.copies > 1 else entry.placed.label
-        yield from _apart(f"{who} took", sum(taken), sent, sent)
+        counter = "the lanes together" if entry.placed.copies > 1 else entry.placed.label
+        yield from _apart(f"{counter} took", sum(taken), sent, sent)
 
 
-def _apart(who: str, counted: int, expected: int, sent: int) -> Iterator[Doubt]:
+def _apart(counter: str, counted: int, expected: int, sent: int) -> Iterator[Doubt]:
     if abs(counted - expected) > max(_OWN_MESSAGES, _APART * expected):
         times = f" (for {expected // sent} outputs)" if expected > sent else ""
-        yield Doubt(DoubtKind.COUNTERS_DISAGREE, f"{who} {counted:,}, sent {sent:,}{times}")
+        yield Doubt(DoubtKind.COUNTERS_DISAGREE, f"{counter} {counted:,}, sent {sent:,}{times}")

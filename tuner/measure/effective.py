@@ -100,7 +100,7 @@ def _requests(ends: _Ends | None) -> tuple[float, float, float] | None:
     before 8.2610."""
     if ends is None:
         return None
-    before, after = (one.omelasticsearch for one in ends)
+    before, after = (snapshot.omelasticsearch for snapshot in ends)
     if before.requests is None or before.requests_ms is None:
         return None
     requests = (after.requests or 0) - before.requests
@@ -116,7 +116,7 @@ def _batch_mean(ends: _Ends | None, queue: CountedQueue, profile: Profile) -> fl
     if ends is None or queue.placed.path[0] != "outputs":
         return None
     name = counted_action(profile, int(queue.placed.path[1]))
-    before, after = (one.actions.get(name) for one in ends)
+    before, after = (snapshot.actions.get(name) for snapshot in ends)
     if before is None or after is None or before.batches is None or after.batches is None:
         return None
     batches = after.batches - before.batches
@@ -125,7 +125,7 @@ def _batch_mean(ends: _Ends | None, queue: CountedQueue, profile: Profile) -> fl
 
 def most_held(name: str, snapshots: Sequence[Snapshot]) -> int | None:
     """The most messages that were in a queue, those in its part on disk not included."""
-    held = [one.queues[name].maxqsize for one in snapshots if name in one.queues]
+    held = [snapshot.queues[name].maxqsize for snapshot in snapshots if name in snapshot.queues]
     return max(held, default=None)
 
 

@@ -87,10 +87,10 @@ def learnt(lab: Lab, profile: Profile, text: KeptBase | None = None) -> Learnt:
     written = text or lab.bind(profile, "shape").text
     load = profile.workload
     key = (printed(_shape(written.written.block)), load.model_dump_json(), repr(load.learnt))
-    known = lab.learnt.get(key)
-    if known is None:
-        known = lab.learnt[key] = _learn(lab, profile)
-    return known
+    expected = lab.learnt.get(key)
+    if expected is None:
+        expected = lab.learnt[key] = _learn(lab, profile)
+    return expected
 
 
 def _shape(block: Block) -> Block:
@@ -99,28 +99,33 @@ def _shape(block: Block) -> Block:
     return rewritten(block, _shaped)
 
 
-def _shaped(one: Statement) -> Iterator[Statement]:
-    if not isinstance(one, ScriptObject):
-        yield one
-    elif one.type == "omelasticsearch":
-        kept = tuple(each for each in one.parameters if each.key in _OF_DOCUMENTS)
-        yield replace(one, parameters=kept)
-    elif one.kind in {"input", "module"}:
-        yield one.without_beginning(TLS).without(_OF_ENTRANCE)
-    elif one.kind != "main_queue":
-        yield one.without_beginning((QUEUE,))
+def _shaped(statement: Statement) -> Iterator[Statement]:
+    if not isinstance(statement, ScriptObject):
+        yield statement
+    elif statement.type == "omelasticsearch":
+        parameters = tuple(
+            parameter for parameter in statement.parameters if parameter.key in _OF_DOCUMENTS
+        )
+        yield replace(statement, parameters=parameters)
+    elif statement.kind in {"input", "module"}:
+        yield statement.without_beginning(TLS).without(_OF_ENTRANCE)
+    elif statement.kind != "main_queue":
+        yield statement.without_beginning((QUEUE,))
 
 
 def _learn(lab: Lab, profile: Profile) -> Learnt:
     """From two rounds of the pool: of messages of which the documents differ none is expected."""
-    known = seen(lab, profile)
+    rounds = seen(lab, profile)
     outputs = tuple(
-        tuple(one if one == again else -1 for one, again in zip(*_halves(each), strict=True))
-        for each in known.documents
+        tuple(
+            first if first == second else -1
+            for first, second in zip(*_halves(documents), strict=True)
+        )
+        for documents in rounds.documents
     )
     messages = len(outputs[0])
-    unsure = sum(any(output[one] < 0 for output in outputs) for one in range(messages))
-    lost = [one for one in known.refused if one.is_all or lab.engine.stand_in is None]
+    unsure = sum(any(output[message] < 0 for output in outputs) for message in range(messages))
+    lost = [refusal for refusal in rounds.refused if refusal.is_all or lab.engine.stand_in is None]
     if lost:
         raise Refused(
             f"an engine refuses what comes of it: {'; '.join(map(str, lost))}: what is lost is "
@@ -135,22 +140,25 @@ def _learn(lab: Lab, profile: Profile) -> Learnt:
             else f"none of {messages} messages reaches an engine action: filters want others "
             "(workload.sample, replay and format say what is sent)"
         )
-    untested = [*known.untested, *(f"what an engine refuses: {one}" for one in known.refused)]
+    untested = [
+        *rounds.untested,
+        *(f"what an engine refuses: {refusal}" for refusal in rounds.refused),
+    ]
     if unsure:
         untested.append(
             f"the documents of {unsure} of {messages} messages, which differ from time to time"
         )
     expectation = Expectation(outputs)
-    documents = learnt_documents(known.lines, known.run, expectation)
+    documents = learnt_documents(rounds.lines, rounds.run, expectation)
     return Learnt(
-        expectation, tuple(map(_mean_of_unsure, known.documents)), documents, tuple(untested)
+        expectation, tuple(map(_mean_of_unsure, rounds.documents)), documents, tuple(untested)
     )
 
 
 def _mean_of_unsure(numbers: list[int]) -> float:
     """The mean number of documents of the messages whose two rounds differ; 0 if none do."""
     pairs = zip(*_halves(numbers), strict=True)
-    means = [(one + again) / 2 for one, again in pairs if one != again]
+    means = [(first + second) / 2 for first, second in pairs if first != second]
     return statistics.fmean(means) if means else 0.0
 
 
@@ -229,14 +237,14 @@ def _counting(copy: LabCopy) -> tuple[Block, list[ScriptObject]]:
     rsyslogd counts it, and the actions in that order."""
     actions: list[ScriptObject] = []
 
-    def named(one: Statement) -> Iterator[Statement]:
-        if isinstance(one, ScriptObject):
-            made = one.without(_WAITING)
-            if one.kind == "action":
+    def named(statement: Statement) -> Iterator[Statement]:
+        if isinstance(statement, ScriptObject):
+            made = statement.without(_WAITING)
+            if statement.kind == "action":
                 actions.append(made)
                 made = made.with_values({"name": _name(len(actions))})
-            one = made
-        yield one
+            statement = made
+        yield statement
 
     return rewritten(copy.block, named), actions
 
@@ -256,14 +264,14 @@ class RefusedDocuments:
         return self.documents == self.of
 
     def __str__(self) -> str:
-        which = "all" if self.is_all else f"{self.documents} of"
-        return f"{which} {self.of} documents of {self.action.origin}: {self.reason}"
+        share = "all" if self.is_all else f"{self.documents} of"
+        return f"{share} {self.of} documents of {self.action.origin}: {self.reason}"
 
 
 def refused_documents(lines: bytes, actions: Sequence[ScriptObject]) -> Iterator[RefusedDocuments]:
     """The documents that an engine refuses for the name of their index, which here begins with
     ours, or as no JSON; `lines` are those of bulks."""
-    wrong, every = Counter[tuple[int, str]](), Counter[int]()
+    wrong, documents = Counter[tuple[int, str]](), Counter[int]()
     names: dict[bytes, str | None] = {}
     pairs = lines.split(b"\n")
     for action, document in zip(pairs[0::2], pairs[1::2], strict=False):
@@ -271,17 +279,17 @@ def refused_documents(lines: bytes, actions: Sequence[ScriptObject]) -> Iterator
         output = -1 if number is None else int(number[1]) - FIRST_OUTPUT
         if not 0 <= output < len(actions):
             continue
-        every[output] += 1
+        documents[output] += 1
         if action not in names:
             names[action] = _name_refusal(action)
         refusal = names[action] or _document_refusal(document)
         if refusal is not None:
             wrong[output, refusal] += 1
     for output in sorted({output for output, _ in wrong}):
-        found = {reason: times for (one, reason), times in wrong.items() if one == output}
+        reasons = {reason: times for (number, reason), times in wrong.items() if number == output}
         # Positions differ from document to document: the most frequent stands for all.
-        first = max(found, key=lambda reason: found[reason])
-        yield RefusedDocuments(actions[output], sum(found.values()), every[output], first)
+        first = max(reasons, key=lambda reason: reasons[reason])
+        yield RefusedDocuments(actions[output], sum(reasons.values()), documents[output], first)
 
 
 def _name_refusal(action: bytes) -> str | None:
@@ -308,18 +316,20 @@ def _counted(stats: Path) -> Mapping[str, int]:
     """The events of each action by its name, after another round of rsyslogd's counters."""
     await_round(stats, time.time())
     last = read(stats)[-1:]
-    return {name: one.processed for each in last for name, one in each.actions.items()}
+    return {
+        name: counters.processed for snapshot in last for name, counters in snapshot.actions.items()
+    }
 
 
 def unreached(
-    kept: KeptBase, actions: Sequence[ScriptObject], counted: Mapping[str, int]
+    base: KeptBase, actions: Sequence[ScriptObject], counted: Mapping[str, int]
 ) -> Iterator[str]:
     """The actions that got no event, each with its place as it is written, by what rsyslogd
     counted; nothing where it counted none at all."""
     events = Counter[str]()
-    for number, one in enumerate(actions, 1):
-        address = kept.changed.address_of(one)
-        written = one if address is None else kept.written.objects[address]
+    for number, action in enumerate(actions, 1):
+        address = base.changed.address_of(action)
+        written = action if address is None else base.written.objects[address]
         # A file that is included twice says the same twice.
         events[f"{written.origin} {address}"] += counted.get(_name(number), 0)
     none = [place for place, times in events.items() if times == 0]
@@ -330,9 +340,9 @@ def unreached(
 def seldom(documents: Sequence[Sequence[int]], actions: Sequence[ScriptObject]) -> Iterator[str]:
     """The actions into an engine that few messages reach, with their places."""
     few = [
-        str(one.origin)
-        for one, each in zip(actions, documents, strict=True)
-        if 0 < sum(times > 0 for times in each) < _SELDOM * len(each)
+        str(action.origin)
+        for action, times_by_message in zip(actions, documents, strict=True)
+        if 0 < sum(times > 0 for times in times_by_message) < _SELDOM * len(times_by_message)
     ]
     if few:
         share = f"{_SELDOM:.0%} of the messages"
@@ -344,8 +354,10 @@ def _missed(
 ) -> Iterator[str]:
     """What was forwarded and did not come, where that can be told: what is compressed has no ends
     of messages."""
-    forwarding = {n: one for n, one in enumerate(actions, 1) if one.type.endswith(_FORWARDING)}
-    squeezed = any(one.get(name) for one in forwarding.values() for name in _COMPRESSION)
+    forwarding = {
+        n: action for n, action in enumerate(actions, 1) if action.type.endswith(_FORWARDING)
+    }
+    squeezed = any(action.get(name) for action in forwarding.values() for name in _COMPRESSION)
     sent = sum(counted.get(_name(number), 0) for number in forwarding)
     if received is not None and not squeezed and received.messages < sent:
         yield f"forwarding: {received.messages} of {sent} messages came to the lab's receiver"
@@ -369,10 +381,10 @@ def _flood(spec: FloodSpec, client: EngineClient, rsyslogd: Rsyslogd) -> None:
 
 def unkept(documents: Sequence[Sequence[int]], lines: bytes) -> Iterator[str]:
     """How many of the documents are not among those that the sink kept; nothing where all are."""
-    came, kept = sum(map(sum, documents)), lines.count(b"\n") // 2
-    if kept < came:
+    came, stored = sum(map(sum, documents)), lines.count(b"\n") // 2
+    if stored < came:
         yield (
-            f"what {came - kept} of {came} documents hold: with messages as many and as large as "
+            f"what {came - stored} of {came} documents hold: with messages as many and as large as "
             "these only the first are kept to compare with"
         )
 

@@ -62,29 +62,29 @@ def compare_across(
         of_runs = _without_levels(np.array(speeds, dtype=float), names)
         speeds = (of_runs[0].tolist(), of_runs[1].tolist())
     rates = np.exp(level)
-    found = compare(rates[0].tolist(), rates[1].tolist(), restarts, speeds)
+    comparison = compare(rates[0].tolist(), rates[1].tolist(), restarts, speeds)
     width = _width(logs[1] - logs[0], names)
-    both = found.by_speed
+    both = comparison.by_speed
     if both is not None:
         raw, adjusted = _widened(both.raw, width), _widened(both.adjusted, width)
-        found = replace(found, by_speed=replace(both, raw=raw, adjusted=adjusted))
-    return _widened(found, width)
+        comparison = replace(comparison, by_speed=replace(both, raw=raw, adjusted=adjusted))
+    return _widened(comparison, width)
 
 
 def outliers(logs: Mapping[str, Sequence[float]]) -> tuple[Outlier, ...]:
     """The machines whose mean logarithm lies far from those of all others; none of less than three
     machines with as many runs each."""
     means = {name: float(np.mean(runs)) for name, runs in logs.items() if len(runs) >= _FEWEST_RUNS}
-    found = []
-    for machine, own in means.items():
-        others = [mean for name, mean in means.items() if name != machine]
-        if len(others) < _FEWEST_OTHERS:
+    outside = []
+    for machine, mean in means.items():
+        means_of_others = [mean for name, mean in means.items() if name != machine]
+        if len(means_of_others) < _FEWEST_OTHERS:
             continue
-        spread = max(_LEAST_SPREAD, float(np.std(others, ddof=1)))
-        apart = own - float(np.mean(others))
-        if abs(apart) > _REACH * spread * math.sqrt(1 + 1 / len(others)):
-            found.append(Outlier(machine, math.exp(apart)))
-    return tuple(found)
+        spread = max(_LEAST_SPREAD, float(np.std(means_of_others, ddof=1)))
+        apart = mean - float(np.mean(means_of_others))
+        if abs(apart) > _REACH * spread * math.sqrt(1 + 1 / len(means_of_others)):
+            outside.append(Outlier(machine, math.exp(apart)))
+    return tuple(outside)
 
 
 def _without_levels(values: Numbers, machines: Names) -> Numbers:
@@ -104,11 +104,11 @@ def _width(gains: Numbers, machines: Names) -> float:
     groups = [gains[machines == machine] for machine in sorted(set(machines.tolist()))]
     pairs, freedom = len(gains), len(groups) - 1
     total = float(((gains - gains.mean()) ** 2).sum())
-    within = sum(float(((one - one.mean()) ** 2).sum()) for one in groups)
-    left = pairs - len(groups)
-    if total == 0.0 or left == 0 or within == 0.0:
+    within = sum(float(((group - group.mean()) ** 2).sum()) for group in groups)
+    freedom_within = pairs - len(groups)
+    if total == 0.0 or freedom_within == 0 or within == 0.0:
         return 1.0
-    error, believed = within / left, _BELIEVED + freedom
+    error, believed = within / freedom_within, _BELIEVED + freedom
     apart = max(0.0, total - within) / freedom / error
     variance = error * (freedom * apart + _BELIEVED) / believed
     reach = float(stdtrit(believed, 1 - SIGNIFICANT / 2))
@@ -119,11 +119,13 @@ def _width(gains: Numbers, machines: Names) -> float:
 _Found = TypeVar("_Found", bound=Estimate)
 
 
-def _widened(found: _Found, width: float) -> _Found:
-    low, high = (found.ratio * (end / found.ratio) ** width for end in (found.low, found.high))
-    gain = found.detectable
+def _widened(estimate: _Found, width: float) -> _Found:
+    low, high = (
+        estimate.ratio * (end / estimate.ratio) ** width for end in (estimate.low, estimate.high)
+    )
+    gain = estimate.detectable
     return replace(
-        found,
+        estimate,
         low=low,
         high=high,
         detectable=None if gain is None else math.expm1(width * math.log1p(gain)),
@@ -155,20 +157,24 @@ def gate(rates: Sequence[Pairs], bar: float) -> Gate:
     it.  Shown means that the whole 95 % interval lies on that side and the exact sign-flip test
     agrees.
     """
-    against = [compare_across(*one._replace(a=[bar * each for each in one.a])) for one in rates]
-    decisions = [_decision(one) for one in against]
+    against = [
+        compare_across(*pairs._replace(a=[bar * rate for rate in pairs.a])) for pairs in rates
+    ]
+    decisions = [_decision(comparison) for comparison in against]
     if Decision.BELOW in decisions:
         return Gate(bar, Decision.BELOW)
     open_ones = [
-        one
-        for one, decision in zip(against, decisions, strict=True)
+        comparison
+        for comparison, decision in zip(against, decisions, strict=True)
         if decision is Decision.INCONCLUSIVE
     ]
     if not open_ones:
         return Gate(bar, Decision.KEPT)
-    pairs_needed = [_pairs_wanted(one) for one in open_ones]
-    known = [one for one in pairs_needed if one is not None]
-    return Gate(bar, Decision.INCONCLUSIVE, max(known) if len(known) == len(pairs_needed) else None)
+    pairs_needed = [_pairs_wanted(comparison) for comparison in open_ones]
+    sensible = [pairs for pairs in pairs_needed if pairs is not None]
+    return Gate(
+        bar, Decision.INCONCLUSIVE, max(sensible) if len(sensible) == len(pairs_needed) else None
+    )
 
 
 def _decision(against: Comparison) -> Decision:

@@ -36,7 +36,7 @@ class Spent:
     @property
     def total_s(self) -> float:
         """All of it."""
-        return float(sum(getattr(self, one.name) for one in fields(self)))
+        return float(sum(getattr(self, part.name) for part in fields(self)))
 
 
 class TrialPart(Enum):
@@ -62,13 +62,15 @@ class StageClock:
         self._since_s = clock()
         self._seconds = dict.fromkeys(TrialPart, 0.0)
 
-    def begin(self, part: TrialPart, told: str | None = None, *, at_s: float | None = None) -> None:
+    def begin(
+        self, part: TrialPart, stage: str | None = None, *, at_s: float | None = None
+    ) -> None:
         """The part before ends, now or as the clock said at `at_s`; `told` is shown."""
         now_s = self._clock() if at_s is None else at_s
         self._seconds[self._part] += now_s - self._since_s
         self._part, self._since_s = part, now_s
-        if told is not None:
-            self._tell(told)
+        if stage is not None:
+            self._tell(stage)
 
     @contextlib.contextmanager
     def stopping(self) -> Iterator[None]:

@@ -33,8 +33,8 @@ def _per_event(values: list[float], run: Measurement) -> float | None:
 
 
 def _decompressing_us(run: Measurement) -> float | None:
-    took_s = [one.decompress_cpu_s for one in run.files if one.decompress_cpu_s is not None]
-    return _per_event([1e6 * one for one in took_s], run)
+    took_s = [file.decompress_cpu_s for file in run.files if file.decompress_cpu_s is not None]
+    return _per_event([1e6 * seconds for seconds in took_s], run)
 
 
 def _freshness(percentile: str) -> Callable[[PacedMeasurement], float | None]:
@@ -52,7 +52,7 @@ _SATURATED: Mapping[Metric, Callable[[Measurement], float | None]] = {
     Metric.ENGINE_CORES: lambda run: run.eps * run.engine_cpu_us / 1e6,
     Metric.STORE: lambda run: run.store_bytes_per_event,
     Metric.MEMORY: lambda run: run.shipper_rss_bytes,
-    Metric.FILE: lambda run: _per_event([float(one.bytes) for one in run.files], run),
+    Metric.FILE: lambda run: _per_event([float(file.bytes) for file in run.files], run),
     Metric.DECOMPRESS_CPU: _decompressing_us,
 }
 _AT_A_RATE: Mapping[Metric, Callable[[PacedMeasurement], float | None]] = {
@@ -83,8 +83,8 @@ def restarts(before: Sequence[Result], after: Sequence[Result]) -> tuple[tuple[b
 def speeds(before: Sequence[Result], after: Sequence[Result]) -> Speeds | None:
     """What the probe is expected to explain of the rate of each run of both sides; None where one
     of them had none."""
-    of_a, of_b = ([_speed(one) for one in side] for side in (before, after))
-    a, b = ([one for one in side if one is not None] for side in (of_a, of_b))
+    of_a, of_b = ([_speed(result) for result in side] for side in (before, after))
+    a, b = ([speed for speed in side if speed is not None] for side in (of_a, of_b))
     return (a, b) if len(a) == len(of_a) and len(b) == len(of_b) else None
 
 

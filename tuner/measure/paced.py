@@ -129,9 +129,11 @@ class _Paced:
         self._run = ""
         self._refreshes: int | None = None
         self._spooled = 0
-        again = [queue for one in retries(profile) for queue in (one.queue, one.again_queue)]
+        queues_of_retries = [
+            queue for retry in retries(profile) for queue in (retry.queue, retry.again_queue)
+        ]
         self._files = [name for queue in queues(profile) for name in file_names(queue)]
-        self._files += [queue.filename for queue in again if queue.filename is not None]
+        self._files += [queue.filename for queue in queues_of_retries if queue.filename is not None]
 
     def measure(self) -> PacedMeasurement | Failure:
         """Send by the schedule and account for every event."""
@@ -148,7 +150,7 @@ class _Paced:
             judged = watch.follow(judged_s, self._look)
             after = watch.counters()
             self._stages.begin(TrialPart.DRAIN)
-            rest = watch.follow(self._pacing.lasts_s - self._pacing.judged_to_s, self._look)
+            tail = watch.follow(self._pacing.lasts_s - self._pacing.judged_to_s, self._look)
             timeline = flood.timeline()
             final = finish(watch)
             if isinstance(final, Failure):
@@ -162,7 +164,7 @@ class _Paced:
                 return loss_of(loss, settled.delivery)
             self._stages.begin(TrialPart.SETTLE, at_s=settled.drained_at_s)
             window = Window(before, after, judged, (), settled.snapshots)
-            return self._summarised((*lead, *judged, *rest), window, timeline, final, settled)
+            return self._summarised((*lead, *judged, *tail), window, timeline, final, settled)
 
     @property
     def _shows(self) -> bool:
@@ -179,8 +181,8 @@ class _Paced:
         refreshes = engine.refreshes(pattern, SILENCE_S)
         if refreshes is None or refreshes != self._refreshes:
             self._refreshes = refreshes
-            found = engine.searchable(pattern, self._run, self._output or 0, self._width)
-            self._arrivals.add(time.monotonic(), found)
+            blocks = engine.searchable(pattern, self._run, self._output or 0, self._width)
+            self._arrivals.add(time.monotonic(), blocks)
 
     def _await_found(self, watch: Watch, final: FloodProgress) -> None:
         """Look on until everything is found, or nothing more is to be expected."""
@@ -208,8 +210,10 @@ class _Paced:
         last = min(final.sent, schedule.due(self._pacing.judged_to_s))
         begin = -(-first // self._width) * self._width
         numbers = range(begin, last, self._width)
-        found = self._arrivals.freshness_s({one: timeline.intended_s(one) for one in numbers})
-        return found and replace(found, error_s=timeline.error_s)
+        freshness = self._arrivals.freshness_s(
+            {number: timeline.intended_s(number) for number in numbers}
+        )
+        return freshness and replace(freshness, error_s=timeline.error_s)
 
     def _summarised(
         self,
@@ -223,7 +227,7 @@ class _Paced:
         failure = failure_of(settled, self._profile)
         if failure is not None:
             return failure
-        growth, kept = window.growth, final.punctuality
+        growth, punctuality = window.growth, final.punctuality
         moments = [_moment(sample, timeline) for sample in window.samples]
         passed_s = moments[-1].at_s - moments[0].at_s
         events = max(1, moments[-1].indexed - moments[0].indexed)
@@ -234,9 +238,9 @@ class _Paced:
             eps=events / passed_s,
             growth_per_second=fell_behind(moments),
             sent=final.sent,
-            late=kept.late if kept is not None else 0,
-            max_late_s=kept.max_late_s if kept is not None else 0.0,
-            pace_kept=kept is None or kept.kept,
+            late=punctuality.late if punctuality is not None else 0,
+            max_late_s=punctuality.max_late_s if punctuality is not None else 0.0,
+            pace_kept=punctuality is None or punctuality.kept,
             blocked_s=final.blocked_seconds,
             freshness_s=self._freshness_s(timeline, final),
             queues=_queues(settled, used),
@@ -249,7 +253,7 @@ class _Paced:
             speed=speed_of(growth.probe),
             trace=_thinned([_moment(sample, timeline) for sample in samples]),
             doubts=(
-                *of_pace(kept),
+                *of_pace(punctuality),
                 *of_machine(window, None if verdict is None else verdict.others_cpu),
                 *of_end(window, settled, self._profile),
             ),
@@ -290,10 +294,10 @@ def _moment(sample: Poll, timeline: Timeline) -> TracePoint:
 
 def _thinned(moments: Sequence[TracePoint]) -> tuple[TracePoint, ...]:
     """One moment in each half second."""
-    kept: dict[int, TracePoint] = {}
+    by_half_second: dict[int, TracePoint] = {}
     for moment in moments:
-        kept.setdefault(int(moment.at_s / _TRACE_S), moment)
-    return tuple(kept.values())
+        by_half_second.setdefault(int(moment.at_s / _TRACE_S), moment)
+    return tuple(by_half_second.values())
 
 
 def _queues(settled: Settled, used: Effective) -> tuple[QueueHigh, ...]:

@@ -92,14 +92,16 @@ def _combined(
 ) -> Comparison:
     """The comparison by the outermost ratio and bounds, and the weakest evidence."""
     first = comparisons[0]
-    by_speeds = [one.by_speed for one in comparisons if one.by_speed is not None]
+    by_speeds = [
+        comparison.by_speed for comparison in comparisons if comparison.by_speed is not None
+    ]
     by_speed = None
     if len(by_speeds) == len(comparisons):
         # Of the same runs the same rule says which counts.
         by_speed = replace(
             by_speeds[0],
-            raw=_outermost([one.raw for one in by_speeds], pick),
-            adjusted=_outermost([one.adjusted for one in by_speeds], pick),
+            raw=_outermost([by_speed.raw for by_speed in by_speeds], pick),
+            adjusted=_outermost([by_speed.adjusted for by_speed in by_speeds], pick),
         )
     return replace(
         first,
@@ -109,15 +111,15 @@ def _combined(
 
 
 def _outermost(estimates: Sequence[Estimate], pick: Callable[[Iterable[float]], float]) -> Estimate:
-    ratio = pick(one.ratio for one in estimates)
+    ratio = pick(interval.ratio for interval in estimates)
     return Estimate(
-        averages=next(one.averages for one in estimates if one.ratio == ratio),
+        averages=next(interval.averages for interval in estimates if interval.ratio == ratio),
         ratio=ratio,
-        low=pick(one.low for one in estimates),
-        high=pick(one.high for one in estimates),
-        p=max(one.p for one in estimates),
-        detectable=largest([one.detectable for one in estimates]),
-        sigma=max(one.sigma for one in estimates),
+        low=pick(interval.low for interval in estimates),
+        high=pick(interval.high for interval in estimates),
+        p=max(interval.p for interval in estimates),
+        detectable=largest([interval.detectable for interval in estimates]),
+        sigma=max(interval.sigma for interval in estimates),
     )
 
 
@@ -198,13 +200,13 @@ class _Chosen:
 def _chosen(flags: Sequence[tuple[bool, bool]]) -> _Chosen:
     """The runs that count: of pairs without a restart, of all runs without one or, where there are
     too few, of all pairs, which settle nothing then."""
-    every = range(len(flags))
-    without = [at for at in every if not any(flags[at])]
-    if len(without) == len(every) or len(without) >= FEWEST_PAIRS:
+    numbers = range(len(flags))
+    without = [at for at in numbers if not any(flags[at])]
+    if len(without) == len(numbers) or len(without) >= FEWEST_PAIRS:
         return _Chosen(without, without, paired=True)
-    of_a, of_b = ([at for at in every if not flags[at][side]] for side in (0, 1))
+    of_a, of_b = ([at for at in numbers if not flags[at][side]] for side in (0, 1))
     if min(len(of_a), len(of_b)) < _FEWEST_RUNS:
-        return _Chosen(every, every, paired=True, settles=False)
+        return _Chosen(numbers, numbers, paired=True, settles=False)
     return _Chosen(of_a, of_b, paired=False)
 
 
@@ -215,11 +217,11 @@ def _restarted(
     there are not both."""
     shares = []
     for side, after in zip((a, b), zip(*flags, strict=True), strict=True):
-        just, others = (
-            [math.log(one) for one, flag in zip(side, after, strict=True) if flag is wanted]
+        just, later = (
+            [math.log(rate) for rate, flag in zip(side, after, strict=True) if flag is wanted]
             for wanted in (True, False)
         )
-        if not just or not others:
+        if not just or not later:
             return None
-        shares.append(math.exp(statistics.fmean(just) - statistics.fmean(others)))
+        shares.append(math.exp(statistics.fmean(just) - statistics.fmean(later)))
     return shares[0], shares[1]

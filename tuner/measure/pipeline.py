@@ -66,7 +66,7 @@ def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
     of it is gone afterwards.  Raises Unreachable, Refused and JobFailed."""
     lab.engine.run_with(profile)
     bound = lab.bind(profile, name)
-    known = learnt(lab, profile, bound.text)
+    expected = learnt(lab, profile, bound.text)
     copy = bound.copy_for(bound.site, numbers=lab.engine.tells_apart(profile))
     folder = subfolder(lab.folder, lab.trial_folder(name).name)
     pattern = f"{bound.site.index_prefix}*"
@@ -74,7 +74,7 @@ def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
         install(lab, bound, copy)
         with running(bound, copy, folder) as now:
             yield Pipeline(
-                lab, bound.profile, now.rsyslogd, now.stats, pattern, known, now.receiver
+                lab, bound.profile, now.rsyslogd, now.stats, pattern, expected, now.receiver
             )
 
 
@@ -82,7 +82,9 @@ def install(lab: Lab, bound: Bound, copy: LabCopy) -> None:
     """Put the index templates of what is bound into the engine, in which the number of each event
     is one, behind one of ours for all of its indices; and make those whose names are known."""
     prefix, site = bound.site.index_prefix, bound.site
-    patterns = [tuple(f"{prefix}{name}" for name in one.patterns) for one in bound.templates]
+    patterns = [
+        tuple(f"{prefix}{name}" for name in template.patterns) for template in bound.templates
+    ]
     installed = installed_templates(lab.client)
     matched = (name.replace("*", "") for names in patterns for name in names)
     for name in (prefix, *copy.indices, *matched):
@@ -90,7 +92,7 @@ def install(lab: Lab, bound: Bound, copy: LabCopy) -> None:
     _put(lab, f"{prefix}own", [f"{prefix}*"], _ABOVE_PRODUCTION, {}, {})
     # The longer the name, the higher, as those that are rendered have it.
     templates = zip(patterns, bound.templates, strict=True)
-    ranked = sorted(templates, key=lambda one: max(map(len, one[0])))
+    ranked = sorted(templates, key=lambda template: max(map(len, template[0])))
     for rank, (names, given) in enumerate(ranked, 1):
         settings = fitting_copies(given.settings, site.data_nodes)
         name, priority = f"{prefix}given-{rank}", _ABOVE_PRODUCTION + rank
@@ -117,8 +119,8 @@ def _put(
 ) -> None:
     """Put an index template with our marks into the engine, of whose indices sizes are known."""
     properties = mappings.get("properties")
-    known = properties if isinstance(properties, dict) else {}
-    numbered = {**mappings, "properties": {**known, FIELD: MAPPING}, "_meta": lab.owner.meta}
+    fields = properties if isinstance(properties, dict) else {}
+    numbered = {**mappings, "properties": {**fields, FIELD: MAPPING}, "_meta": lab.owner.meta}
     template = {"mappings": numbered, "settings": {**settings, **_FRESH_SIZES}}
     body: JSON = {"index_patterns": patterns, "template": template, "priority": priority}
     put_template(lab.client, lab.owner, name, {**body, "_meta": lab.owner.meta})
@@ -150,11 +152,11 @@ def _require_first(installed: Sequence[InstalledTemplate], index: str, priority:
     """Raise Refused where a new index of that name would get another template than ours of that
     priority: something else would be measured, and the index stay behind, as it would not say that
     it is ours."""
-    for other in stronger(installed, index, priority):
+    for template in stronger(installed, index, priority):
         raise Refused(
-            f"the index template {other.name} of the cluster has priority {other.priority} and "
-            f"matches {index}: indices of measurements would get its mapping and settings. Narrow "
-            f"its index_patterns, or give it a priority below {priority} while you measure"
+            f"the index template {template.name} of the cluster has priority {template.priority} "
+            f"and matches {index}: indices of measurements would get its mapping and settings. "
+            f"Narrow its index_patterns, or give it a priority below {priority} while you measure"
         )
 
 
@@ -163,7 +165,7 @@ def refusal_of(pipe: Pipeline) -> str | None:
     ruleset of retries writes then; None where none is there."""
     for path in pipe.stats.parent.rglob("*.json"):
         with contextlib.suppress(OSError), open_given(path) as file:
-            said = _REASON.search(file.read(_MOST_BYTES).decode(errors="replace"))
-            if said is not None:
-                return " ".join(said[1].replace("\\n", " ").replace('\\"', '"').split())
+            reason = _REASON.search(file.read(_MOST_BYTES).decode(errors="replace"))
+            if reason is not None:
+                return " ".join(reason[1].replace("\\n", " ").replace('\\"', '"').split())
     return None

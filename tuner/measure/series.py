@@ -56,7 +56,7 @@ class Series:
     @property
     def names(self) -> tuple[str, ...]:
         """What the variants are called, the first one first."""
-        return tuple(one.name for one in self.variants)
+        return tuple(variant.name for variant in self.variants)
 
     def phase_on(self, phase: str) -> str:
         """The machine that a phase was on; empty where that has no name."""
@@ -69,8 +69,8 @@ class Series:
     def median_eps(self, variant: str, machine: str = "") -> float | None:
         """The median rate of a variant on a machine, or on all where it had no run there; None
         without a valid run."""
-        here, everywhere = self.runs_on(machine), self.runs
-        rates = values(here, variant, Metric.EPS) or values(everywhere, variant, Metric.EPS)
+        runs, everywhere = self.runs_on(machine), self.runs
+        rates = values(runs, variant, Metric.EPS) or values(everywhere, variant, Metric.EPS)
         return statistics.median(rates.values()) if rates else None
 
 
@@ -91,7 +91,7 @@ def ceiling_shares(series: Series) -> Iterator[tuple[str, CeilingShare]]:
     runs = series.runs_on(series.phase_on("ceiling"))
     wanted = (Metric.EPS, Metric.EPS_PAID, Metric.SHIPPER_CPU, Metric.ENGINE_CPU)
     for name in series.names:
-        shown = [value for one in wanted if (value := average(runs, name, one))]
+        shown = [value for metric in wanted if (value := average(runs, name, metric))]
         if series.ceiling is None or len(shown) < len(wanted):
             continue
         rate, paid, *cpu = shown
@@ -138,39 +138,39 @@ def block_order(shuffled: Sequence[Arm], last: Arm) -> tuple[Arm, ...]:
 
 def values(runs: Sequence[Run], arm: str, metric: Metric) -> dict[int, float]:
     """What an arm showed of a metric, by block; blocks in which it showed nothing are left out."""
-    found = ((run.block, value_of(metric, run.result)) for run in runs if run.arm == arm)
-    return {block: value for block, value in found if value is not None}
+    shown = ((run.block, value_of(metric, run.result)) for run in runs if run.arm == arm)
+    return {block: value for block, value in shown if value is not None}
 
 
 def average(runs: Sequence[Run], arm: str, metric: Metric) -> float | None:
     """The geometric mean of what an arm showed of a metric, as ratios are those of geometric means;
     None when it showed nothing."""
-    found = values(runs, arm, metric).values()
-    if not found:
+    shown = values(runs, arm, metric).values()
+    if not shown:
         return None
-    return statistics.geometric_mean(found) if min(found) > 0 else 0.0
+    return statistics.geometric_mean(shown) if min(shown) > 0 else 0.0
 
 
-def pairs(runs: Sequence[Run], first: str, other: str, metric: Metric) -> Pairs:
+def pairs(runs: Sequence[Run], first: str, second: str, metric: Metric) -> Pairs:
     """What both arms showed of a metric in the blocks in which both showed something above 0."""
-    before, after = values(runs, first, metric), values(runs, other, metric)
+    before, after = values(runs, first, metric), values(runs, second, metric)
     blocks = [block for block in before if before[block] > 0 and after.get(block, 0.0) > 0]
-    of = {(run.arm, run.block): run for run in runs}
-    a, b = ([of[arm, block].result for block in blocks] for arm in (first, other))
+    run_of = {(run.arm, run.block): run for run in runs}
+    a, b = ([run_of[arm, block].result for block in blocks] for arm in (first, second))
     return Pairs(
         tuple(before[block] for block in blocks),
         tuple(after[block] for block in blocks),
-        tuple(of[first, block].machine for block in blocks),
+        tuple(run_of[first, block].machine for block in blocks),
         restarts(a, b),
         speeds(a, b) if metric in VARYING else None,
     )
 
 
-def comparison(runs: Sequence[Run], first: str, other: str, metric: Metric) -> Comparison | None:
+def comparison(runs: Sequence[Run], first: str, second: str, metric: Metric) -> Comparison | None:
     """How an arm compares with the first by the blocks that both completed, on whatever machines;
     None with less than two of them."""
-    found = pairs(runs, first, other, metric)
-    return compare_across(*found) if len(found.a) > 1 else None
+    compared = pairs(runs, first, second, metric)
+    return compare_across(*compared) if len(compared.a) > 1 else None
 
 
 def by_machine(runs: Sequence[Run]) -> dict[str, tuple[Run, ...]]:

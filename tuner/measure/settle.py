@@ -97,9 +97,9 @@ def settle(
 def _content(watch: Watch, sent: SentEvents) -> Content:
     """What a sample of the documents holds, against what was learnt of the same messages."""
     pipe = watch.pipe
-    found = pipe.lab.engine.sampled(pipe.pattern, sent.total)
+    documents = pipe.lab.engine.sampled(pipe.pattern, sent.total)
     run, senders = watch.flood.spec.stamped_run, len(sent.counts)
-    return content_of(pipe.learnt.documents, run, senders, found)
+    return content_of(pipe.learnt.documents, run, senders, documents)
 
 
 def _delivery(watch: Watch, sent: SentEvents) -> Delivery:
@@ -109,18 +109,18 @@ def _delivery(watch: Watch, sent: SentEvents) -> Delivery:
     their documents are in no count.
     """
     pipe, total = watch.pipe, sent.total
-    arrived, found = _counted(watch, pipe.pattern)
+    arrived, searched = _counted(watch, pipe.pattern)
     expected = pipe.expectation.documents(sent)
     if pipe.lab.engine.tells_apart(pipe.profile):
         run = watch.flood.spec.stamped_run
         check = pipe.lab.engine.check_delivery(pipe.pattern, sent, run, pipe.expectation)
     else:
-        check = check_by_counters(expected, arrived, found)
+        check = check_by_counters(expected, arrived, searched)
     if not pipe.expectation.is_sure:
         accounted = total - check.lost + check.duplicated
         return Delivery(total, accounted, accounted, **vars(check))
     beyond = total - expected
-    return Delivery(total, arrived + beyond, found + beyond, **vars(check))
+    return Delivery(total, arrived + beyond, searched + beyond, **vars(check))
 
 
 def _counted(watch: Watch, pattern: str) -> tuple[int, int]:
@@ -142,12 +142,12 @@ def after_loss(watch: Watch, loss: str, sent: SentEvents) -> Failure:
     if red is None:
         _await_empty_queues(watch)
         return loss_of(loss, settle(watch, sent).delivery)
-    left, total = watch.indexed(), sent.total
-    lost, duplicated = max(0, total - left), max(0, left - total)
-    delivery = Delivery(total, left, left, lost, duplicated)
+    arrived, total = watch.indexed(), sent.total
+    lost, duplicated = max(0, total - arrived), max(0, arrived - total)
+    delivery = Delivery(total, arrived, arrived, lost, duplicated)
     account = (
-        f"of {total} events sent {left} are in its other shards, the rest is lost with the node or "
-        "waits in rsyslog for its shard"
+        f"of {total} events sent {arrived} are in its other shards, the rest is lost with the node "
+        "or waits in rsyslog for its shard"
     )
     return loss_of(f"{loss}; {red}", delivery, account)
 
@@ -165,8 +165,8 @@ def _await_empty_queues(watch: Watch) -> None:
 
     def empty() -> bool:
         return any(
-            one.at > since and all(queue.size == 0 for queue in one.queues.values())
-            for one in read(watch.pipe.stats)[-1:]
+            snapshot.at > since and all(queue.size == 0 for queue in snapshot.queues.values())
+            for snapshot in read(watch.pipe.stats)[-1:]
         )
 
     wait_until(empty, resumes_s + watch.stall_s, _POLL_S)

@@ -110,17 +110,17 @@ def slopes_of(settings: Sequence[Sequence[ProbedRun]]) -> Slopes:
     out first: what differs between settings tells nothing of slopes.
     """
     centred = [_centred(runs) for runs in settings if len(runs) > 1]
-    rates = np.concatenate([one for one, _ in centred] or [np.empty(0)])
-    logs = np.concatenate([one for _, one in centred] or [np.empty((0, 2))])
+    rates = np.concatenate([rates for rates, _ in centred] or [np.empty(0)])
+    logs = np.concatenate([covariates for _, covariates in centred] or [np.empty((0, 2))])
     shown, target = logs.T @ logs, logs.T @ rates
     freedom = len(rates) - len(centred)
     variance = _RESIDUAL_SIGMA**2
     for _ in range(_ROUNDS):
         prior = np.eye(2) * variance / _PRIOR_SIGMA**2
         slopes = np.linalg.solve(prior + shown, prior @ _PRIOR_SLOPES + target)
-        rest = rates - logs @ slopes
+        residuals = rates - logs @ slopes
         expected = _RESIDUAL_WEIGHT * _RESIDUAL_SIGMA**2
-        variance = (expected + float(rest @ rest)) / (_RESIDUAL_WEIGHT + freedom)
+        variance = (expected + float(residuals @ residuals)) / (_RESIDUAL_WEIGHT + freedom)
     estimated = float(np.trace(np.linalg.solve(prior + shown, shown)))
     return Slopes(float(slopes[0]), float(slopes[1]), estimated)
 
@@ -134,7 +134,7 @@ def _centred(runs: Sequence[ProbedRun]) -> tuple[Floats, Floats]:
 
 def usual(runs: Sequence[Logs]) -> Logs:
     """The mean of the covariates."""
-    return statistics.fmean(one[0] for one in runs), statistics.fmean(one[1] for one in runs)
+    return statistics.fmean(logs[0] for logs in runs), statistics.fmean(logs[1] for logs in runs)
 
 
 @dataclass(frozen=True)
@@ -186,5 +186,5 @@ def _share_of_machine(scores: Sequence[Sequence[float]], within: float) -> float
         return 1.0
     spread = float(counts @ (means - counts @ means / runs) ** 2)
     between = (spread + _WEIGHT_UNMOVED * within) / (groups + _WEIGHT_UNMOVED)
-    each = (runs - float(counts @ counts) / runs) / groups
-    return within / (within + max(0.0, between - within) / each)
+    runs_of_group = (runs - float(counts @ counts) / runs) / groups
+    return within / (within + max(0.0, between - within) / runs_of_group)

@@ -43,9 +43,10 @@ def counted_queues(profile: Profile) -> tuple[CountedQueue, ...]:
     """The queues between the inputs and the measured output of `profile` as bound, the inputs'
     first; a Direct action queue does not count."""
     first, *later = measured_path(profile)
-    way = (first, *(queue for queue in later if not queue.is_direct))
+    path = (first, *(queue for queue in later if not queue.is_direct))
     return tuple(
-        CountedQueue(counter_names(profile, queue), queue, path_of(profile, queue)) for queue in way
+        CountedQueue(counter_names(profile, queue), queue, path_of(profile, queue))
+        for queue in path
     )
 
 
@@ -197,20 +198,20 @@ def stages_of(window: Window, profile: Profile, machines: CoreCounts) -> Stages:
         index_throttled_ms=growth.index_throttled_ms,
         merge_throttled_ms=growth.merge_throttled_ms,
         receiver_cpu=growth.receiver_cpu_s / core_s,
-        loads=tuple(_load(name, one) for name, one in growth.load_hosts.items()),
+        loads=tuple(_load(name, counts) for name, counts in growth.load_hosts.items()),
     )
 
 
-def _load(name: str, one: LoadCounts) -> LoadStage:
-    host = one.host
+def _load(name: str, counts: LoadCounts) -> LoadStage:
+    host = counts.host
     passed_s = max(host.at_s, 1e-9)
     return LoadStage(
         name,
         machine_cpu=min(1.0, host.machine.taken_s(passed_s, host.cores) / (passed_s * host.cores)),
         cores=host.cores,
         speed=speed_of(host.probe),
-        sender_cpu=one.sender_cpu_s / passed_s,
-        sender_blocked=min(1.0, one.sender_blocked_s / passed_s),
+        sender_cpu=counts.sender_cpu_s / passed_s,
+        sender_blocked=min(1.0, counts.sender_blocked_s / passed_s),
     )
 
 
@@ -241,8 +242,8 @@ def _mean_size(names: Sequence[str], window: Window) -> float | None:
     inside = within(window.snapshots, window.before.epoch_s, last_s)
     parts = [part for name in names for part in (name, f"{name}[DA]")]
     sizes = [
-        sum(one.queues[part].size for part in parts if part in one.queues)
-        for one in inside
-        if names[0] in one.queues
+        sum(snapshot.queues[part].size for part in parts if part in snapshot.queues)
+        for snapshot in inside
+        if names[0] in snapshot.queues
     ]
     return statistics.fmean(sizes) if sizes else None

@@ -140,9 +140,9 @@ def failure_of(settled: Settled, profile: Profile) -> Failure | None:
 
 def incomplete(files: Sequence[WrittenFile], delivery: Delivery) -> Failure | None:
     """Why files of outputs are incomplete; None when each event is there once."""
-    for one in files:
-        if one.events != delivery.sent:
-            reason = f"outputs[{one.output}]: {one.events} of {delivery.sent} events in its files"
+    for file in files:
+        if file.events != delivery.sent:
+            reason = f"outputs[{file.output}]: {file.events} of {delivery.sent} events in its files"
             return Failure.of(FailureKind.DELIVERY, reason, delivery)
     return None
 

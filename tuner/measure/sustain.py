@@ -137,14 +137,14 @@ def next_load(trials: Sequence[LoadTrial], enough_s: float, first: float) -> flo
     last = trials[-1].per_second
     if not _fails(last, trials, enough_s) and not _carries(last, trials, enough_s):
         return last
-    known = bounds(trials, enough_s)
-    if known.upper is None:
+    limits = bounds(trials, enough_s)
+    if limits.upper is None:
         return last * _UP
-    if known.lower is None:
-        return known.upper / 2 if known.upper > first * _HOPELESS else None
-    if known.upper / known.lower - 1 <= _WIDTH:
+    if limits.lower is None:
+        return limits.upper / 2 if limits.upper > first * _HOPELESS else None
+    if limits.upper / limits.lower - 1 <= _WIDTH:
         return None
-    return math.sqrt(known.lower * known.upper)
+    return math.sqrt(limits.lower * limits.upper)
 
 
 def why_not(outcome: PacedMeasurement | Failure, profile: Profile) -> str | None:

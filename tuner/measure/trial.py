@@ -94,8 +94,8 @@ def _with_words(outcome: R | Failure, pipe: Pipeline) -> R | Failure:
     """With the engine's own words, where events were lost because it refused them."""
     if not isinstance(outcome, Failure) or outcome.kind is not FailureKind.DELIVERY:
         return outcome
-    said = refusal_of(pipe)
-    words = "" if said is None else f"; the engine refused some: {said}"
+    refusal = refusal_of(pipe)
+    words = "" if refusal is None else f"; the engine refused some: {refusal}"
     return replace(outcome, reason=f"{outcome.reason}{words}")
 
 
@@ -170,7 +170,7 @@ def _window(
     longer where that makes it steady."""
     client, marks = watch.pipe.client, list[Mark]()
 
-    def each(samples: Sequence[Poll]) -> None:
+    def after_poll(samples: Sequence[Poll]) -> None:
         steering(samples)
         if sampler is not None:
             sampler.see(time.monotonic(), bulk_tasks(client, SILENCE_S))
@@ -184,10 +184,10 @@ def _window(
         marks.append(Mark(latest.at_s, latest.indexed, node_counters(client, SILENCE_S).cpu_ms))
         return is_flat(marks)
 
-    samples = watch.follow(plan.window_s, each, enough)
+    samples = watch.follow(plan.window_s, after_poll, enough)
     if plan.extension_s > 0 and not steadiness(samples).steady:
         stages.begin(TrialPart.WINDOW, "window, extended because the rate is not steady")
-        samples += watch.follow(plan.extension_s, each)
+        samples += watch.follow(plan.extension_s, after_poll)
     return samples
 
 
@@ -332,6 +332,6 @@ class Survivor:
             remove(self.lab.client, self.lab.owner, self.lab.owner.prefix)
         try:
             self._get_warm(self.written, f"{name}r{self._losses}", tell)
-        except Unreachable as again:
-            self._revive(again, name, tell)
+        except Unreachable as second_loss:
+            self._revive(second_loss, name, tell)
         self._restart_s = time.monotonic() - began_s

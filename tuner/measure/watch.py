@@ -49,10 +49,10 @@ class DrainLimit:
     lasts_s: float
     since_s: float = field(default_factory=time.monotonic)
 
-    def require_time(self, what: str) -> None:
+    def require_time(self, missing: str) -> None:
         """Raise Stalled when the time is up: `what` is not done."""
         if time.monotonic() - self.since_s > self.lasts_s:
-            raise Stalled(f"{what} {self.lasts_s:.0f} s after the flood")
+            raise Stalled(f"{missing} {self.lasts_s:.0f} s after the flood")
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Watch:
     def follow(
         self,
         duration_s: float,
-        each: Callable[[Sequence[Poll]], None],
+        after_poll: Callable[[Sequence[Poll]], None],
         enough: Callable[[Sequence[Poll]], bool] = lambda _: False,
     ) -> tuple[Poll, ...]:
         """Poll for `duration_s` seconds, or until what was seen is `enough`, and give all samples
@@ -87,14 +87,14 @@ class Watch:
             self._require_progress(sample, progress_at)
             if sample.at_s >= deadline or enough(samples):
                 return tuple(samples)
-            each(samples)
+            after_poll(samples)
             time.sleep(max(0.0, sample.at_s + POLL_S - time.monotonic()))
 
-    def refresh(self, each: Callable[[Sequence[Poll]], None]) -> tuple[Poll, ...]:
+    def refresh(self, after_poll: Callable[[Sequence[Poll]], None]) -> tuple[Poll, ...]:
         """Have the engine make segments of what it holds, while events go on coming; the samples
         until it has."""
         with refreshing(self.pipe.client, self.pipe.pattern) as ended:
-            return self.follow(math.inf, each, lambda _: ended())
+            return self.follow(math.inf, after_poll, lambda _: ended())
 
     def sample(self) -> Poll:
         """What was sent and indexed at this moment."""
@@ -155,9 +155,9 @@ class Watch:
         ) < self.stall_s:
             if still_s > quiet_s and unfinished(self.pipe.client).bulk_bytes == 0:
                 break
-            left = f"{sent - arrived} of {sent} documents are still not indexed"
+            missing = f"{sent - arrived} of {sent} documents are still not indexed"
             if is_sure or has_moved:
-                limit.require_time(left if is_sure else "documents still arrive")
+                limit.require_time(missing if is_sure else "documents still arrive")
             time.sleep(POLL_S / 2)
             self.pipe.rsyslogd.check()
             latest = self.delivered()
@@ -251,8 +251,8 @@ class ExpectedDocuments:
 
         Events without a document count as soon as they are sent and those before them are there.
         """
-        each, odd = divmod(documents, len(sent.counts))
-        shares = (each + (sender < odd) for sender in range(len(sent.counts)))
+        share_of_sender, odd = divmod(documents, len(sent.counts))
+        shares = (share_of_sender + (sender < odd) for sender in range(len(sent.counts)))
         return sum(
             min(self._reached(share), max(self._reached(share - 1) + 1, count))
             for share, count in zip(shares, sent.counts, strict=True)
@@ -260,6 +260,6 @@ class ExpectedDocuments:
 
     def _reached(self, documents: int) -> int:
         """The most events of one sender that give no more than so many documents."""
-        pools, rest = divmod(documents, self._running[-1])
-        within = int(np.searchsorted(self._running, rest, side="right"))
+        pools, remainder = divmod(documents, self._running[-1])
+        within = int(np.searchsorted(self._running, remainder, side="right"))
         return int(pools) * len(self._running) + within

@@ -80,11 +80,11 @@ class _Token(NamedTuple):
 
 def _chunks(text: str) -> list[_Token]:
     tokens, blanks = [], ""
-    for found in _CHUNK.finditer(text):
-        if found.lastgroup == "space":
-            blanks = found[0]
+    for match in _CHUNK.finditer(text):
+        if match.lastgroup == "space":
+            blanks = match[0]
         else:
-            tokens.append(_Token(str(found.lastgroup), found[0], blanks))
+            tokens.append(_Token(str(match.lastgroup), match[0], blanks))
             blanks = ""
     return tokens
 
@@ -92,7 +92,7 @@ def _chunks(text: str) -> list[_Token]:
 def _pieces(token: _Token) -> tuple[_Token, ...]:
     if token.kind != "chunk":
         return (token,)
-    return tuple(_Token(str(found.lastgroup), found[0]) for found in _PIECE.finditer(token.text))
+    return tuple(_Token(str(match.lastgroup), match[0]) for match in _PIECE.finditer(token.text))
 
 
 class _Alike(NamedTuple):
@@ -102,25 +102,27 @@ class _Alike(NamedTuple):
     tokens: list[list[_Token]]
 
 
-def learnt(records: Sequence[LogRecord], kept: Iterable[str], *, verbatim: bool) -> TrafficSample:
+def learnt(
+    records: Sequence[LogRecord], words_kept: Iterable[str], *, verbatim: bool
+) -> TrafficSample:
     """What messages are like, at most 20,000 of them, in runs from all over.
 
     Words of the source that are no words of the trade nor `kept` give way to others of the same
     length, unless it is to be `verbatim`; names of hosts and programs too.
     """
-    picked = [_bounded(one) for one in _picked(records)]
-    stand_ins = StandIns(kept, verbatim=verbatim)
+    picked = [_bounded(record) for record in _picked(records)]
+    stand_ins = StandIns(words_kept, verbatim=verbatim)
     order = _grouped(picked)
     groups = {id(group): group for group in order}.values()
     largest = sorted(groups, key=lambda group: -len(group.records))[:MOST_TEMPLATES]
     templates = tuple(_template(group, stand_ins) for group in largest)
-    hosts = Counter(one.host for one in picked if one.host).most_common(_MOST_HOSTS)
-    seconds = Counter(int(one.second) for one in records if one.second is not None)
+    hosts = Counter(record.host for record in picked if record.host).most_common(_MOST_HOSTS)
+    seconds = Counter(int(record.second) for record in records if record.second is not None)
     lasts = max(seconds) - min(seconds) + 1 if seconds else 0
     return TrafficSample(
         messages=len(picked),
-        mean_bytes=sum(len(one.text.encode()) for one in picked) / len(picked),
-        format=_most(one.format for one in picked),
+        mean_bytes=sum(len(record.text.encode()) for record in picked) / len(picked),
+        format=_most(record.format for record in picked),
         stays=_stays(order),
         mean_per_second=round(seconds.total() / lasts, 3) if lasts else None,
         peak_per_second=max(seconds.values()) if lasts else None,
@@ -134,12 +136,12 @@ def _picked(records: Sequence[LogRecord]) -> Sequence[LogRecord]:
     if len(records) <= MOST_MESSAGES:
         return records
     length, step = MOST_MESSAGES // _RUNS, len(records) // _RUNS
-    return [one for run in range(_RUNS) for one in records[run * step : run * step + length]]
+    return [record for run in range(_RUNS) for record in records[run * step : run * step + length]]
 
 
 def _stays(order: Sequence[_Alike]) -> float:
     """How much more often than by chance a message is of the group of the one before it."""
-    same = sum(one is other for one, other in pairwise(order)) / max(1, len(order) - 1)
+    same = sum(group is following for group, following in pairwise(order)) / max(1, len(order) - 1)
     chance = sum((times / len(order)) ** 2 for times in Counter(map(id, order)).values())
     return round(max(0.0, (same - chance) / (1 - chance)), 2) if chance < 1 else 0.0
 
@@ -177,14 +179,14 @@ def _template(group: _Alike, stand_ins: StandIns) -> MessageTemplate:
     parts: list[Part] = []
     for column in zip(*group.tokens, strict=True):
         parts += [_most(token.blanks for token in column), *_parts(column, stand_ins)]
-    priorities = [one.priority for one in group.records if one.priority is not None]
-    different = len({one.text for one in group.records})
+    priorities = [record.priority for record in group.records if record.priority is not None]
+    different = len({record.text for record in group.records})
     data, between, text = written(_merged(parts)).partition(_BETWEEN)
     return MessageTemplate(
         times=len(group.records),
         variants=None if different > _NEW * len(group.records) else different,
         program=stand_ins.program(first.program)[:48],
-        pid=2 * sum(one.pid for one in group.records) > len(group.records),
+        pid=2 * sum(record.pid for record in group.records) > len(group.records),
         priorities=dict(Counter(map(priority_name, priorities)).most_common()) or None,
         msgid=stand_ins.program(first.msgid)[:32],
         data=data if between else "-",
@@ -211,7 +213,9 @@ def _parts(column: Sequence[_Token], stand_ins: StandIns) -> Iterator[Part]:
     split = [_pieces(token) for token in column]
     alike = _representative([(tuple(map(_outline, pieces)), pieces) for pieces in split])
     columns = list(zip(*alike, strict=True))
-    same = "".join(one[0].text for one in columns if len({piece.text for piece in one}) == 1)
+    same = "".join(
+        pieces[0].text for pieces in columns if len({piece.text for piece in pieces}) == 1
+    )
     is_plain = sum(map(str.isdigit, same)) <= _PLAIN_DIGITS
     for pieces in columns:
         yield _part(pieces, stand_ins, is_plain)
@@ -227,8 +231,8 @@ def _representative(
         by_outline[outline].append(pieces)
     most = max(map(len, by_outline.values()))
     mean = _mean_length([pieces for _, pieces in split])
-    frequent = [each for each in by_outline.values() if 2 * len(each) >= most]
-    return min(frequent, key=lambda each: abs(_mean_length(each) - mean))
+    frequent = [values for values in by_outline.values() if 2 * len(values) >= most]
+    return min(frequent, key=lambda values: abs(_mean_length(values) - mean))
 
 
 def _mean_length(values: Sequence[tuple[_Token, ...]]) -> float:
@@ -261,7 +265,7 @@ def _blank(column: Sequence[_Token], values: Counter[str]) -> Blank:
     lengths: tuple[int, ...] = ()
     if kind in _OF_LENGTHS:
         ordered = sorted(len(token.text) for token in column)
-        places = [(2 * each + 1) * seen // (2 * _QUANTILES) for each in range(_QUANTILES)]
+        places = [(2 * quantile + 1) * seen // (2 * _QUANTILES) for quantile in range(_QUANTILES)]
         lengths = tuple(ordered[place] for place in places)
         lengths = lengths[:1] if len(set(lengths)) == 1 else lengths
     if seen > 1 and len(values) > _FRESH * seen:
@@ -281,14 +285,14 @@ def _kind(column: Sequence[_Token]) -> str:
     texts = [token.text for token in column]
     kinds = {token.kind for token in column}
     if kinds <= {"mixed", "digits", "word"} and "mixed" in kinds:
-        hex_digits = all(re.fullmatch(r"[0-9a-f]+", one) for one in texts)
-        capitals = all(re.fullmatch(r"[0-9A-F]+", one) for one in texts)
+        hex_digits = all(re.fullmatch(r"[0-9a-f]+", text) for text in texts)
+        capitals = all(re.fullmatch(r"[0-9A-F]+", text) for text in texts)
         return "hex" if hex_digits else "HEX" if capitals else "mixed"
     if len(kinds) > 1 or kinds == {"other"}:
-        return "text" if any(" " in one for one in texts) else "mixed"
+        return "text" if any(" " in text for text in texts) else "mixed"
     (kind,) = kinds
     if kind != "word":
         return kind
-    if all(one.isupper() for one in texts):
+    if all(text.isupper() for text in texts):
         return "WORD"
-    return "Word" if 2 * sum(one[:1].isupper() for one in texts) > len(texts) else "word"
+    return "Word" if 2 * sum(text[:1].isupper() for text in texts) > len(texts) else "word"

@@ -55,16 +55,18 @@ def records_of(path: Path) -> tuple[str, list[LogRecord]]:
     kind, raw = _decompressed(raw)
     reader, name = _reader(raw)
     try:
-        found = list(reader(raw))
+        parsed_records = list(reader(raw))
     except csv.Error as error:
         raise JobFailed(f"{path} {error}") from error
     # What follows the last line end is no line.
-    records = [one for one in found if CONTROL.sub(" ", one.text[:LONGEST_TEXT]).strip()]
-    empty = len(found) - len(records) - (reader is _lines and raw[-1:] == b"\n")
+    records = [
+        record for record in parsed_records if CONTROL.sub(" ", record.text[:LONGEST_TEXT]).strip()
+    ]
+    empty = len(parsed_records) - len(records) - (reader is _lines and raw[-1:] == b"\n")
     if not records:
         raise JobFailed(f"{path} has no messages: it was read as {name}{kind}")
     left_out = [f"{empty:,} without a text left out"] if empty else []
-    controlled = sum(CONTROL.search(one.text.rstrip()) is not None for one in records)
+    controlled = sum(CONTROL.search(record.text.rstrip()) is not None for record in records)
     left_out += [f"control characters of {controlled:,} read as blanks"] if controlled else []
     return ", ".join([f"{name}{kind}", *left_out]), records
 
@@ -103,12 +105,12 @@ def _reader(raw: bytes) -> tuple[Callable[[bytes], Iterator[LogRecord]], str]:
         from tuner.traffic.packets import messages
 
         return lambda raw: map(parsed, map(_decoded, messages(raw))), "packets"
-    first, _, rest = raw.partition(b"\n")
+    first, _, following = raw.partition(b"\n")
     if re.match(rb"__[A-Z_]+=", first) and b"\n__REALTIME_TIMESTAMP=" in raw:
         return _export, "journalctl -o export"
     if first.startswith(b"{") and b'"__REALTIME_TIMESTAMP"' in first and b'"MESSAGE"' in raw:
         return _journal_json, "journalctl -o json"
-    if rest and _text_column(_decoded(first)) is not None:
+    if following and _text_column(_decoded(first)) is not None:
         return _csv, "CSV"
     return _lines, "lines"
 
@@ -147,22 +149,22 @@ _RFC3164 = re.compile(
 
 def parsed(line: str) -> LogRecord:
     """The message of a line, whatever head it has."""
-    found = _PRI.match(line)
-    priority = int(found[1]) if found and int(found[1]) < _PRIORITIES else None
-    rest = line if found is None or priority is None else line[found.end() :]
-    head = _RFC5424.match(rest) if priority is not None else None
+    pri = _PRI.match(line)
+    priority = int(pri[1]) if pri and int(pri[1]) < _PRIORITIES else None
+    message = line if pri is None or priority is None else line[pri.end() :]
+    head = _RFC5424.match(message) if priority is not None else None
     if head is not None:
         return LogRecord(
             head["text"] or "", priority, _second(head["time"]), _known(head["host"]),
             _known(head["program"]), head["pid"] != "-", head["msgid"], head["data"], "rfc5424",
         )  # fmt: skip
-    head = _RFC3164.match(rest)
+    head = _RFC3164.match(message)
     if head is not None:
         return LogRecord(
             head["text"], priority, _second(head["time"]), head["host"], head["program"],
             head["pid"] is not None, format="rfc3164",
         )  # fmt: skip
-    return LogRecord(rest, priority, format="bare" if priority is None else "rfc3164")
+    return LogRecord(message, priority, format="bare" if priority is None else "rfc3164")
 
 
 def _known(field: str) -> str:
@@ -189,8 +191,8 @@ def _entry(fields: Mapping[str, object]) -> LogRecord:
     """A message of the journal (systemd.journal-fields(7))."""
     text = fields.get("MESSAGE")
     if isinstance(text, list):
-        text = _decoded(bytes(one for one in text if isinstance(one, int) and 0 <= one < 256))
-    severity, facility = (_number(fields.get(each)) for each in ("PRIORITY", "SYSLOG_FACILITY"))
+        text = _decoded(bytes(byte for byte in text if isinstance(byte, int) and 0 <= byte < 256))
+    severity, facility = (_number(fields.get(name)) for name in ("PRIORITY", "SYSLOG_FACILITY"))
     stamp = _number(fields.get("__REALTIME_TIMESTAMP"))
     priority = None if severity is None else 8 * (3 if facility is None else facility) + severity
     return LogRecord(
@@ -250,7 +252,7 @@ _COLUMNS = {
 
 def _cells(line: str) -> list[str]:
     try:
-        return [one.strip().lower().lstrip("\ufeff") for one in next(csv.reader([line]), [])]
+        return [cell.strip().lower().lstrip("\ufeff") for cell in next(csv.reader([line]), [])]
     except csv.Error:
         return []
 
@@ -264,13 +266,13 @@ def _text_column(first: str) -> int | None:
 
 
 def _csv(raw: bytes) -> Iterator[LogRecord]:
-    first, _, rest = _decoded(raw).partition("\n")
+    first, _, following = _decoded(raw).partition("\n")
     names, text = _cells(first), _text_column(first)
     places = {
-        what: next((names.index(one) for one in ones if one in names), None)
-        for what, ones in _COLUMNS.items()
+        field: next((names.index(name) for name in ones if name in names), None)
+        for field, ones in _COLUMNS.items()
     }
-    for row in _rows(rest):
+    for row in _rows(following):
         if text is None or text >= len(row):
             continue
         host, program = (

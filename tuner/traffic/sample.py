@@ -81,15 +81,17 @@ def parts_of(text: str) -> Iterator[Part]:
             if part[0] == "<":
                 raise ValueError(f"a lone < at character {part.start() + 1}: write <<")
             yield "<" if part[0] == "<<" else part[0]
-        elif (found := _BLANK.fullmatch(inner)) is not None and found["kind"] in KINDS:
-            lengths = tuple(map(int, re.findall(r"\d+", found["lengths"] or "")))
-            few = None if found["distinct"] is None else int(found["distinct"])
-            yield Blank(found["kind"], lengths, few, int(found["first"] or 0) / 100)
+        elif (blank := _BLANK.fullmatch(inner)) is not None and blank["kind"] in KINDS:
+            lengths = tuple(map(int, re.findall(r"\d+", blank["lengths"] or "")))
+            few = None if blank["distinct"] is None else int(blank["distinct"])
+            yield Blank(blank["kind"], lengths, few, int(blank["first"] or 0) / 100)
         else:
-            each = [_CHOICE.fullmatch(one) for one in inner.split("|")]
-            if not all(each):
+            choices = [_CHOICE.fullmatch(choice) for choice in inner.split("|")]
+            if not all(choices):
                 raise ValueError(f"<{inner}> is neither a blank nor a choice")
-            yield Choice(tuple((one["text"], int(one["times"])) for one in each if one))
+            yield Choice(
+                tuple((choice["text"], int(choice["times"])) for choice in choices if choice)
+            )
 
 
 def _template(text: str) -> str:

@@ -38,31 +38,31 @@ class StandIns:
     Those that are `kept` stay, and with `verbatim` everything does.
     """
 
-    def __init__(self, kept: Iterable[str], *, verbatim: bool) -> None:
+    def __init__(self, words_kept: Iterable[str], *, verbatim: bool) -> None:
         self.verbatim = verbatim
-        self._kept = frozenset(one.lower() for one in kept)
+        self._kept = frozenset(word.lower() for word in words_kept)
         self._given: dict[str, str] = {}
         self._count: dict[int, int] = {}
 
     def may_stay(self, word: str) -> bool:
         """Whether a word says nothing of the source, or stands elsewhere anyway."""
-        known = word.lower()
-        says_nothing = len(known) == 1 or known in words() or known in programs()
-        return self.verbatim or says_nothing or known in self._kept
+        lower = word.lower()
+        says_nothing = len(lower) == 1 or lower in words() or lower in programs()
+        return self.verbatim or says_nothing or lower in self._kept
 
     def of(self, word: str) -> str:
         """What stands for it: itself if it may stay."""
         if self.may_stay(word):
             return word
-        known = self._given.get(word.lower())
-        if known is None:
+        stand_in = self._given.get(word.lower())
+        if stand_in is None:
             number = self._count.get(len(word), 0)
             self._count[len(word)] = number + 1
             drawn = hashlib.shake_128(f"{len(word)} {number}".encode()).digest(len(word))
-            known = self._given[word.lower()] = pronounceable(drawn)
+            stand_in = self._given[word.lower()] = pronounceable(drawn)
         if word.isupper():
-            return known.upper()
-        return known.capitalize() if word[:1].isupper() else known
+            return stand_in.upper()
+        return stand_in.capitalize() if word[:1].isupper() else stand_in
 
     def text(self, text: str) -> str:
         """A text with others in place of its words."""
