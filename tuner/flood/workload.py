@@ -21,10 +21,10 @@ def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSp
     message is its number, which stands before a line without a head."""
     load = bound.workload
     sizes = load.message_bytes
-    transport, *beside = transports_for(bound)
-    fitting = [framing for one in (transport, *beside) for framing in one.facts.framings]
+    transports = transports_for(bound)
+    fitting = [framing for transport in transports for framing in transport.facts.framings]
     return FloodSpec(
-        transport=transport,
+        transport=transports[0],
         connections=load.connections,
         message_bytes_mean=sizes.mean,
         seed=load.seed,
@@ -39,7 +39,7 @@ def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSp
         sample=None if load.learnt is None else load.learnt.sample.model_dump_json(),
         begins_s=int(time.time()) // RUN_S * RUN_S,
         longest_bytes=bound.longest_message_bytes,
-        beside=tuple(beside),
+        beside=transports[1:],
     )
 
 
@@ -100,6 +100,6 @@ def remarks_on(profile: Profile) -> Iterator[str]:
     repairs = all(output.mmutf8fix for output in profile.indexed)
     if base is not None:
         actions = base.kept.changed.of_kind("action")
-        repairs = any(one.type == "mmutf8fix" for _, one in actions)
+        repairs = any(action.type == "mmutf8fix" for _, action in actions)
     style, longest_bytes = STYLES[profile.flooded_format], profile.longest_message_bytes
     yield from replayed_file(load.replay).remarks(style, longest_bytes, repairs_utf8=repairs)

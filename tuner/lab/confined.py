@@ -74,19 +74,19 @@ def confined(block: Block, folder: str, path: str = "") -> Confined:
     """What of a configuration, bound to a lab with that folder, stays within it and works there.
     In names of files the variable `path` keeps its slashes: it has no `..`."""
     work = ScriptObject("global", (Parameter.of("workDirectory", folder, HERE),), HERE)
-    objects = [one for one in block if isinstance(one, ScriptObject)]
-    templates = {one.key: one for one in reversed(objects) if one.kind == "template"}
+    objects = [part for part in block if isinstance(part, ScriptObject)]
+    templates = {part.key: part for part in reversed(objects) if part.kind == "template"}
     names = (item.text("dynaFile") for item in objects_in(block))
     of_files = frozenset(_key(name) for name in names if name)
-    found = _Confining(folder, path, templates, of_files)
-    return Confined((work, *rewritten(block, found.statement)), tuple(found.left_out))
+    confining = _Confining(folder, path, templates, of_files)
+    return Confined((work, *rewritten(block, confining.statement)), tuple(confining.left_out))
 
 
-def without_host(one: ScriptObject) -> Iterator[ScriptObject]:
+def without_host(section: ScriptObject) -> Iterator[ScriptObject]:
     """A global() without what is about the host; none where it has nothing else."""
-    kept = one.without_beginning(_OF_ITS_HOST)
-    if kept.parameters:
-        yield kept
+    bare = section.without_beginning(_OF_ITS_HOST)
+    if bare.parameters:
+        yield bare
 
 
 @dataclass
@@ -97,57 +97,64 @@ class _Confining:
     of_files: frozenset[str]
     left_out: list[Gap] = field(default_factory=list)
 
-    def statement(self, one: Statement) -> Iterator[Statement]:
+    def statement(self, statement: Statement) -> Iterator[Statement]:
         """The statement, what is left of it, or nothing that does anything."""
-        if any(map(_asks_outside, expressions_of(one))):
-            yield self.nothing(one.origin, "a statement that asks a server")
-        elif isinstance(one, ScriptObject):
-            yield from self.object(one)
+        if any(map(_asks_outside, expressions_of(statement))):
+            yield self.nothing(statement.origin, "a statement that asks a server")
+        elif isinstance(statement, ScriptObject):
+            yield from self.object(statement)
         else:
-            yield one
+            yield statement
 
-    def object(self, one: ScriptObject) -> Iterator[Statement]:
+    def object(self, statement: ScriptObject) -> Iterator[Statement]:
         """An object without what is never run."""
-        if one.kind == "module":
-            yield from self.module(one)
+        if statement.kind == "module":
+            yield from self.module(statement)
             return
-        if one.kind == "action" and one.type.removeprefix("builtin:") in _OUTSIDE:
-            yield self.nothing(one.origin, f"action {one.type}")
+        if statement.kind == "action" and statement.type.removeprefix("builtin:") in _OUTSIDE:
+            yield self.nothing(statement.origin, f"action {statement.type}")
             return
-        if one.kind == "action" and self.writes_elsewhere(one):
-            yield self.nothing(one.origin, "an action into a file outside of the lab")
+        if statement.kind == "action" and self.writes_elsewhere(statement):
+            yield self.nothing(statement.origin, "an action into a file outside of the lab")
             return
-        is_path = one.kind == "template" and one.key in self.of_files
-        yield self.bare(_secured(one, self.path) if is_path else one)
+        is_path = statement.kind == "template" and statement.key in self.of_files
+        yield self.bare(_secured(statement, self.path) if is_path else statement)
 
-    def module(self, one: ScriptObject) -> Iterator[ScriptObject]:
+    def module(self, module: ScriptObject) -> Iterator[ScriptObject]:
         """A module by its name alone, so that it is one of rsyslogd's own."""
-        written, name = one.text("load"), module_name(one)
+        written, name = module.text("load"), module_name(module)
         if written is None or name in _OUTSIDE:
-            self.note(one.origin, f"module {name or 'of no known name'}")
+            self.note(module.origin, f"module {name or 'of no known name'}")
             return
         if "/" in written:
-            self.note(one.origin, f"module {written}: rsyslogd's own {name} is loaded instead")
-            one = one.with_values({"load": name})
-        yield self.bare(one)
+            self.note(module.origin, f"module {written}: rsyslogd's own {name} is loaded instead")
+            module = module.with_values({"load": name})
+        yield self.bare(module)
 
-    def bare(self, one: ScriptObject) -> ScriptObject:
+    def bare(self, statement: ScriptObject) -> ScriptObject:
         """An object without parameters that are never set, its queue's files in the lab."""
-        kept: list[Parameter] = []
-        for each in one.parameters:
-            is_socket = one.kind == "input" and each.key == _NEVER_OF_INPUTS
-            if is_socket or each.key.startswith(_NEVER):
-                self.note(each.origin, each.name)
-            elif each.key == _FILENAME and "/" in (each.text or "/"):
-                self.note(each.origin, f"{each.name}: {basename(each.text or '') or 'none'}")
-                kept += [Parameter.of(each.name, basename(each.text or "") or "queue", each.origin)]
+        parameters: list[Parameter] = []
+        for parameter in statement.parameters:
+            is_socket = statement.kind == "input" and parameter.key == _NEVER_OF_INPUTS
+            if is_socket or parameter.key.startswith(_NEVER):
+                self.note(parameter.origin, parameter.name)
+            elif parameter.key == _FILENAME and "/" in (parameter.text or "/"):
+                self.note(
+                    parameter.origin,
+                    f"{parameter.name}: {basename(parameter.text or '') or 'none'}",
+                )
+                parameters += [
+                    Parameter.of(
+                        parameter.name, basename(parameter.text or "") or "queue", parameter.origin
+                    )
+                ]
             else:
-                kept.append(each)
-        return replace(one, parameters=tuple(kept))
+                parameters.append(parameter)
+        return replace(statement, parameters=tuple(parameters))
 
-    def writes_elsewhere(self, one: ScriptObject) -> bool:
+    def writes_elsewhere(self, action: ScriptObject) -> bool:
         """Whether an action writes into a file that is not below the folder, or may be."""
-        static, dynamic = one.get("file"), one.get("dynaFile")
+        static, dynamic = action.get("file"), action.get("dynaFile")
         if static is not None:
             path = static.text
             return path is None or not normpath(path).startswith(f"{self.folder}/")
@@ -156,14 +163,14 @@ class _Confining:
         template = self.templates.get(_key(dynamic.text or ""))
         return template is None or not _stays_below(template)
 
-    def nothing(self, origin: ScriptPosition, what: str) -> Statement:
+    def nothing(self, origin: ScriptPosition, reason: str) -> Statement:
         """What does nothing, in place of what is left out."""
-        self.note(origin, what)
+        self.note(origin, reason)
         return nothing(origin)
 
-    def note(self, origin: ScriptPosition, what: str) -> None:
+    def note(self, origin: ScriptPosition, reason: str) -> None:
         """Say what is left out, where it stands."""
-        self.left_out.append(Gap(origin, what))
+        self.left_out.append(Gap(origin, reason))
 
 
 def _key(name: str) -> str:
@@ -176,10 +183,10 @@ def _stays_below(template: ScriptObject) -> bool:
     read = template_of(template)
     if read is None or read.subtree is not None or read.options & _JSON:
         return False
-    properties = [one for one in read.pieces if isinstance(one, TemplateProperty)]
-    texts = (one.text if isinstance(one, NamedText) else one for one in read.pieces)
-    path = "".join(one if isinstance(one, str) else "x" for one in texts)
-    is_named = any("/" in one.options.get("outname", "") for one in properties)
+    properties = [piece for piece in read.pieces if isinstance(piece, TemplateProperty)]
+    texts = (piece.text if isinstance(piece, NamedText) else piece for piece in read.pieces)
+    path = "".join(piece if isinstance(piece, str) else "x" for piece in texts)
+    is_named = any("/" in piece.options.get("outname", "") for piece in properties)
     return not is_named and ".." not in path.split("/")
 
 
@@ -189,15 +196,15 @@ def _secured(template: ScriptObject, path: str) -> ScriptObject:
     if text is not None:
         template = template.with_values({"string": with_option(text, "secpath-replace")})
     parts = (
-        one.with_values({"securepath": "replace"})
-        if one.kind == "property" and one.name != path and one.get("securepath") is None
-        else one
-        for one in template.parts
+        part.with_values({"securepath": "replace"})
+        if part.kind == "property" and part.name != path and part.get("securepath") is None
+        else part
+        for part in template.parts
     )
     return replace(template, parts=tuple(parts))
 
 
-def _asks_outside(one: Expression) -> bool:
+def _asks_outside(expression: Expression) -> bool:
     """Whether an expression has a function that sends something."""
-    calls = (each for each in inside(one) if isinstance(each, FunctionCall))
-    return any(each.name.lower() in _ASKS_OUTSIDE for each in calls)
+    calls = (part for part in inside(expression) if isinstance(part, FunctionCall))
+    return any(call.name.lower() in _ASKS_OUTSIDE for call in calls)

@@ -61,7 +61,7 @@ _POLLING = frozenset({"mode", "pollinginterval"})
 _WHEN_POLLING = "maxlinesatonce"
 # Users of the host, who own what a module writes.
 _OWNERS = frozenset(
-    f"{what}{whom}{number}" for what in ("file", "dir") for whom in ("owner", "group")
+    f"{kind}{whom}{number}" for kind in ("file", "dir") for whom in ("owner", "group")
     for number in ("", "num")
 )  # fmt: skip
 # What reads a whole line.
@@ -112,24 +112,24 @@ class Purpose:
 
 
 def copied(
-    kept: KeptBase, inputs: Sequence[Input | None] | None, site: Site, purpose: Purpose
+    base: KeptBase, inputs: Sequence[Input | None] | None, site: Site, purpose: Purpose
 ) -> LabCopy:
     """The configuration with the inputs as they are bound, those of its view in their order, None
     for what is left out; without any as they stand in it.  Raises Refused where no engine action is
     left."""
-    fitting = _Fitting(kept, inputs, site, purpose, _only_retried(kept.changed))
-    block = rewritten(kept.changed.block, fitting.statement)
+    fitting = _Fitting(base, inputs, site, purpose, _only_retried(base.changed))
+    block = rewritten(base.changed.block, fitting.statement)
     if not fitting.outputs:
-        gone = [str(one) for one in fitting.replaced if one.used == LEFT_OUT]
+        gone = [str(part) for part in fitting.replaced if part.used == LEFT_OUT]
         why = "; ".join(gone) or "it has no action of type omelasticsearch: add one"
         raise Refused(f"nothing of it goes into an engine in a lab: {why}")
     fitting.note_template()
-    added, said = stand_in(kept, inputs or (), block)
+    added, gaps = stand_in(base, inputs or (), block)
     # Last, so that it holds whatever stands above.
     safe = confined((*added, *fitting.templates, *block), site.folder)
     for gap in safe.left_out:
         fitting.leave_out(gap.origin, gap.message)
-    added_here = (Replaced(one.origin, "inputs", one.message) for one in said)
+    added_here = (Replaced(gap.origin, "inputs", gap.message) for gap in gaps)
     return LabCopy(
         block=safe.block,
         outputs=tuple(fitting.outputs),
@@ -142,7 +142,7 @@ def copied(
 
 @dataclass
 class _Fitting:
-    kept: KeptBase
+    base: KeptBase
     inputs: Sequence[Input | None] | None
     site: Site
     purpose: Purpose
@@ -153,59 +153,61 @@ class _Fitting:
     replaced: list[Replaced] = field(default_factory=list)
     forwards: bool = False
 
-    def statement(self, one: Statement) -> Iterator[Statement]:
+    def statement(self, statement: Statement) -> Iterator[Statement]:
         """What stands for a statement in the lab."""
-        if isinstance(one, ScriptObject):
-            one = one.without(_OWNERS)
-        match one:
+        if isinstance(statement, ScriptObject):
+            statement = statement.without(_OWNERS)
+        match statement:
             case ScriptObject(kind="action"):
-                yield from self.action(self.named(one))
+                yield from self.action(self.named(statement))
             case ScriptObject():
-                yield from self.object(one)
+                yield from self.object(statement)
             case Directive():
-                self.leave_out(one.origin, f"${one.name}")
+                self.leave_out(statement.origin, f"${statement.name}")
             case BsdBlock():
-                self.leave_out(one.origin, one.text)
+                self.leave_out(statement.origin, statement.text)
             case _:
-                yield one
+                yield statement
 
-    def object(self, one: ScriptObject) -> Iterator[ScriptObject]:
+    def object(self, statement: ScriptObject) -> Iterator[ScriptObject]:
         """An object that is no action."""
-        match one.kind:
-            case "module" if self.is_of_host(module_name(one)):
-                self.leave_out(one.origin, f"module {module_name(one)}")
-            case "module" if module_name(one) == "imfile" and one.text("mode") == "polling":
-                self.replaced.append(Replaced(one.origin, "mode polling", "inotify"))
-                yield one.without(_POLLING)
+        match statement.kind:
+            case "module" if self.is_of_host(module_name(statement)):
+                self.leave_out(statement.origin, f"module {module_name(statement)}")
+            case "module" if (
+                module_name(statement) == "imfile" and statement.text("mode") == "polling"
+            ):
+                self.replaced.append(Replaced(statement.origin, "mode polling", "inotify"))
+                yield statement.without(_POLLING)
             case "input":
-                yield from self.input(one)
+                yield from self.input(statement)
             case "global":
-                yield from without_host(one)
+                yield from without_host(statement)
             case "ruleset" | "main_queue":
-                yield self.spooled(one)
+                yield self.spooled(statement)
             case _:
-                yield one
+                yield statement
 
     def is_of_host(self, module: str) -> bool:
         """Whether a module is not loaded: of those that take events of the host one that an input
         of the lab needs is."""
         is_flooded = self.inputs is None and any(
-            one.type == module for _, one in self.kept.changed.of_kind("input")
+            source.type == module for _, source in self.base.changed.of_kind("input")
         )
         return module in HOST_MODULES and not is_flooded
 
-    def input(self, one: ScriptObject) -> Iterator[ScriptObject]:
+    def input(self, source: ScriptObject) -> Iterator[ScriptObject]:
         """An input as it is bound."""
         if self.inputs is None:
-            yield self.numbered_input(one)
+            yield self.numbered_input(source)
             return
-        address = self.kept.changed.address_of(one)
-        path = next((at for at, of in self.kept.view.sections.items() if of == address), None)
+        address = self.base.changed.address_of(source)
+        path = next((at for at, place in self.base.view.sections.items() if place == address), None)
         bound = None if path is None else self.inputs[int(path[1])]
         if path is None or bound is None:
-            self.leave_out(one.origin, f"input {one.text('type')}{self.missed(path)}")
+            self.leave_out(source.origin, f"input {source.text('type')}{self.missed(path)}")
             return
-        section = self.kept.view.section(path)
+        section = self.base.view.section(path)
         written = type(bound).model_validate(section, by_alias=True, by_name=False)
         before = written.model_dump(mode="json", by_alias=True, exclude_none=True)
         after = bound.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -215,83 +217,86 @@ class _Fitting:
             if key not in {"type", "stream"} and before.get(key) != value
         }
         gone = {_WHEN_POLLING, *(key.lower() for key in before if key not in after)}
-        yield self.numbered_input(one.without(gone).with_values(changed))
+        yield self.numbered_input(source.without(gone).with_values(changed))
 
-    def numbered_input(self, one: ScriptObject) -> ScriptObject:
+    def numbered_input(self, source: ScriptObject) -> ScriptObject:
         """An input that takes the numbers of messages as they are: the time of a head, and of lines
         of a file the digits before each, by which each is an event."""
         if not self.purpose.numbers:
-            return one
-        if one.type == "imuxsock":
-            return one.with_values({"ignoreTimestamp": "off", "useSysTimeStamp": "off"})
-        if not self.purpose.headless or one.type != "imfile":
-            return one
-        self.replaced.append(Replaced(one.origin, "lines", "with a number before each"))
-        joins = [each for each in one.parameters if each.key in _JOINS]
+            return source
+        if source.type == "imuxsock":
+            return source.with_values({"ignoreTimestamp": "off", "useSysTimeStamp": "off"})
+        if not self.purpose.headless or source.type != "imfile":
+            return source
+        self.replaced.append(Replaced(source.origin, "lines", "with a number before each"))
+        joins = [parameter for parameter in source.parameters if parameter.key in _JOINS]
         self.replaced += (
-            Replaced(one.origin, f"{each.name} {each.text}", "events of one line") for each in joins
+            Replaced(source.origin, f"{parameter.name} {parameter.text}", "events of one line")
+            for parameter in joins
         )
         # One that begins events would hold back the last line until another comes.
         ends = {"endmsg.regex": _NUMBERED_LINE} if joins else {}
-        return one.without(_JOINS).with_values(ends)
+        return source.without(_JOINS).with_values(ends)
 
     def missed(self, path: KeyPath | None) -> str:
         """Which engine actions get no events without an input that is left out."""
-        reached = self.kept.view.reached
+        reached = self.base.view.reached
         bound = enumerate(self.inputs or ())
-        used = (reached[number] for number, one in bound if one is not None)
+        used = (reached[number] for number, source in bound if source is not None)
         missed = frozenset() if path is None else reached[int(path[1])].difference(*used)
         names = ", ".join(sorted(missed))
         return names and f", which no flood sends to beside the others, and so {names}"
 
-    def named(self, one: ScriptObject) -> ScriptObject:
+    def named(self, action: ScriptObject) -> ScriptObject:
         """An action with the name that a lab counts it by: what is left out changes the numbers of
         those that have none."""
-        name = self.kept.changed.told_apart.get(one.origin, one.name)
-        return one if name == one.name else one.with_values({"name": name})
+        name = self.base.changed.told_apart.get(action.origin, action.name)
+        return action if name == action.name else action.with_values({"name": name})
 
-    def action(self, one: ScriptObject) -> Iterator[Statement]:
+    def action(self, action: ScriptObject) -> Iterator[Statement]:
         """An action: into the lab's engine, into a file or to a receiver of its, or nothing."""
-        kind = one.type.removeprefix("builtin:")
+        kind = action.type.removeprefix("builtin:")
         match kind:
             case "omelasticsearch":
-                yield from self.into_engine(one)
+                yield from self.into_engine(action)
             case "omfile":
-                yield from self.into_file(one)
+                yield from self.into_file(action)
             case "omfwd" | "omrelp":
-                yield from self.to_receiver(one, kind)
+                yield from self.to_receiver(action, kind)
             case _ if kind in _TAKES_APART and self.purpose.headless:
                 raise Refused(
-                    f"{one.origin}: {kind} would take apart lines of a file, and the lab must "
+                    f"{action.origin}: {kind} would take apart lines of a file, and the lab must "
                     "write a number before each: let an input that takes syslog stand before it"
                 )
             case _ if kind.startswith("mm") and kind not in HOST_MODULES:
-                yield self.spooled(one)
+                yield self.spooled(action)
             case _:
-                yield self.without(one, f"action {kind}")
+                yield self.without(action, f"action {kind}")
 
-    def into_engine(self, one: ScriptObject) -> Iterator[Statement]:
+    def into_engine(self, action: ScriptObject) -> Iterator[Statement]:
         """Documents with the number of their event and of the action."""
-        if one.origin in self.retried:
-            yield self.spooled(self.towards_engine(self.typed(one), len(self.outputs) - 1))
+        if action.origin in self.retried:
+            yield self.spooled(self.towards_engine(self.typed(action), len(self.outputs) - 1))
             return
-        number, written = len(self.outputs), one.text("template")
-        found = None if written is None else self.kept.changed.template(written)
-        if written is not None and found is None:
-            yield self.without(one, f"an action with the template {written}, which is not defined")
+        number, written = len(self.outputs), action.text("template")
+        template = None if written is None else self.base.changed.template(written)
+        if written is not None and template is None:
+            yield self.without(
+                action, f"an action with the template {written}, which is not defined"
+            )
             return
-        refused = self.refused(one)
+        refused = self.refused(action)
         if refused is not None:
-            yield self.without(one, refused)
+            yield self.without(action, refused)
             return
         stands_in = OF_LINE if self.purpose.headless else OF_HEAD
-        document = numbered(found, number, stands_in) if self.purpose.numbers else None
+        document = numbered(template, number, stands_in) if self.purpose.numbers else None
         if document is None and self.purpose.numbers:
-            yield self.without(one, _no_room(found))
+            yield self.without(action, _no_room(template))
             return
-        self.outputs.append(self.kept.changed.address_of(one) or "")
-        index, prefix = one.text("searchIndex") or DEFAULT_INDEX, self.site.index_prefix
-        if one.is_on("dynSearchIndex"):
+        self.outputs.append(self.base.changed.address_of(action) or "")
+        index, prefix = action.text("searchIndex") or DEFAULT_INDEX, self.site.index_prefix
+        if action.is_on("dynSearchIndex"):
             name = self.prefixed(index, prefix)
         else:
             name = f"{prefix}{index}"
@@ -301,133 +306,143 @@ class _Fitting:
             self.templates += document.templates
             values["template"] = document.name
             yield from document.before
-        if (one.text("writeOperation") or "").lower() == "create":
-            self.replaced.append(Replaced(one.origin, "data stream, if it is one", "an index"))
-        made = self.towards_engine(self.identified(self.typed(one)), number)
+        if (action.text("writeOperation") or "").lower() == "create":
+            self.replaced.append(Replaced(action.origin, "data stream, if it is one", "an index"))
+        made = self.towards_engine(self.identified(self.typed(action)), number)
         yield self.spooled(made.with_values(values))
 
-    def towards_engine(self, one: ScriptObject, number: int) -> ScriptObject:
+    def towards_engine(self, action: ScriptObject, number: int) -> ScriptObject:
         """The action with as many servers of the lab's as it has, if there are so many."""
-        servers = one.get("server")
+        servers = action.get("server")
         several = max(1, 0 if servers is None else len(servers.texts))
         gone = _SERVERS if self.site.keeps_authentication else TOWARDS_ENGINE
         for name in ("pipelineName", "dynPipelineName"):
-            if one.get(name) is not None:
-                self.leave_out(one.origin, f"{name}, of which a lab has none")
+            if action.get(name) is not None:
+                self.leave_out(action.origin, f"{name}, of which a lab has none")
         values: dict[str, object] = {
             "server": list(self.site.engine_urls)[:several],
             # Of a bulk that goes well rsyslogd writes nothing there; of others, the engine's words.
             "errorFile": f"{self.site.folder}/{ENGINE_ERRORS.format(number)}",
         }
-        return one.without(gone | _PIPELINE).with_values(values)
+        return action.without(gone | _PIPELINE).with_values(values)
 
-    def identified(self, one: ScriptObject) -> ScriptObject:
+    def identified(self, action: ScriptObject) -> ScriptObject:
         """The action with ids of documents that no two messages of a flood have alike."""
-        written = one.text("bulkid")
-        found = None if written is None else self.kept.changed.template(written)
-        if not one.is_on("dynbulkid") or found is None or "uuid" in printed((found,)).lower():
-            return one
-        own = f"{OWN}id-{len(self.outputs)}"
-        self.templates.append(string_template(own, "%uuid%"))
-        self.replaced.append(Replaced(one.origin, f"bulkid {written}", "another one each time"))
-        return one.with_values({"bulkid": own})
+        written = action.text("bulkid")
+        template = None if written is None else self.base.changed.template(written)
+        if (
+            not action.is_on("dynbulkid")
+            or template is None
+            or "uuid" in printed((template,)).lower()
+        ):
+            return action
+        name = f"{OWN}id-{len(self.outputs)}"
+        self.templates.append(string_template(name, "%uuid%"))
+        self.replaced.append(Replaced(action.origin, f"bulkid {written}", "another one each time"))
+        return action.with_values({"bulkid": name})
 
-    def refused(self, one: ScriptObject) -> str | None:
+    def refused(self, action: ScriptObject) -> str | None:
         """Why the engine of a lab takes nothing of an action; None where it does."""
-        release, kind = self.site.without_types, one.get("searchType")
+        release, kind = self.site.without_types, action.get("searchType")
         written = None if kind is None else kind.text
         is_known = kind is None or written is not None
         if release is None or not is_known:
             return None
-        if not sends_type(release, written, one.text("esVersion.major")):
+        if not sends_type(release, written, action.text("esVersion.major")):
             return None
-        what = "without searchType" if kind is None else f"with searchType {written!r}"
+        subject = "without searchType" if kind is None else f"with searchType {written!r}"
         return (
-            f"an action {what}: rsyslog 8.{release} then sends _type, and this engine refuses "
+            f"an action {subject}: rsyslog 8.{release} then sends _type, and this engine refuses "
             'every bulk with it, so all events would be lost: write searchType="", or name the '
             "engine that you have in `release`"
         )
 
-    def typed(self, one: ScriptObject) -> ScriptObject:
+    def typed(self, action: ScriptObject) -> ScriptObject:
         """The action with the `_type` that the indices of a lab have, where the engine takes any:
         one with a mapping takes no other ("Invalid type: expecting [_doc] but got [events]",
         Elasticsearch 7.17)."""
-        kind = one.get("searchType")
+        kind = action.get("searchType")
         if self.site.without_types is not None or (kind is not None and kind.text in _OF_LAB):
-            return one
+            return action
         if kind is not None:
-            self.replaced.append(Replaced(one.origin, f"searchType {kind.text}", _DOC))
-        return one.without({"dynsearchtype"}).with_values({"searchType": _DOC})
+            self.replaced.append(Replaced(action.origin, f"searchType {kind.text}", _DOC))
+        return action.without({"dynsearchtype"}).with_values({"searchType": _DOC})
 
-    def to_receiver(self, one: ScriptObject, kind: str) -> Iterator[Statement]:
+    def to_receiver(self, action: ScriptObject, kind: str) -> Iterator[Statement]:
         """Messages to the receiver of the lab, unencrypted."""
-        plain = one.without_beginning(TLS)
+        plain = action.without_beginning(TLS)
         port = self.site.receiver_port + (kind == "omrelp")
-        secured = " with TLS" if len(plain.parameters) < len(one.parameters) else ""
+        secured = " with TLS" if len(plain.parameters) < len(action.parameters) else ""
         self.replaced.append(
-            Replaced(one.origin, f"action {kind}{secured}", "to a receiver of the lab")
+            Replaced(action.origin, f"action {kind}{secured}", "to a receiver of the lab")
         )
         self.forwards = True
         bare = plain.without(_TOWARDS_RECEIVER)
         yield self.spooled(bare.with_values({"target": LOOPBACK, "port": port}))
 
-    def into_file(self, one: ScriptObject) -> Iterator[Statement]:
+    def into_file(self, action: ScriptObject) -> Iterator[Statement]:
         """Lines into a file of the lab's."""
         folder = f"{self.site.folder}/{FILES}"
-        static, dynamic = one.text("file"), one.text("dynaFile")
-        one = one.without({"createdirs"})
+        static, dynamic = action.text("file"), action.text("dynaFile")
+        action = action.without({"createdirs"})
         if dynamic is not None:
-            yield self.spooled(one.with_values({"dynaFile": self.prefixed(dynamic, folder)}))
+            yield self.spooled(action.with_values({"dynaFile": self.prefixed(dynamic, folder)}))
         elif static is not None and static.startswith("/"):
-            yield self.spooled(one.with_values({"file": f"{folder}{static}"}))
+            yield self.spooled(action.with_values({"file": f"{folder}{static}"}))
         else:
-            yield self.without(one, "an action into a file of no known name")
+            yield self.without(action, "an action into a file of no known name")
 
     def prefixed(self, name: str, prefix: str) -> str:
         """A template that writes what another does behind a prefix, by its name."""
-        own = f"{OWN}name-{len(self.templates)}"
-        found = self.kept.changed.template(name)
-        if found is None:
-            made = string_template(own, prefix)
-        elif found.parts:
-            made = replace(found.with_values({"name": own}), parts=(constant(prefix), *found.parts))
+        own_name = f"{OWN}name-{len(self.templates)}"
+        template = self.base.changed.template(name)
+        if template is None:
+            made = string_template(own_name, prefix)
+        elif template.parts:
+            made = replace(
+                template.with_values({"name": own_name}), parts=(constant(prefix), *template.parts)
+            )
         else:
-            made = found.with_values({"name": own, "string": prefix + (found.text("string") or "")})
+            made = template.with_values(
+                {"name": own_name, "string": prefix + (template.text("string") or "")}
+            )
         self.templates.append(made)
-        return own
+        return own_name
 
     def note_template(self) -> None:
         """Note what the lab does not have of the index template, and where it is for no index."""
-        given = self.kept.template
+        given = self.base.template
         if given is None:
             return
-        here = ScriptPosition(given.file, 1, 1)
+        place = ScriptPosition(given.file, 1, 1)
         for name in given.left_out:
-            self.leave_out(here, name)
-        actions = [self.kept.changed.objects[address] for address in self.outputs]
-        names = [one.text("searchIndex") or DEFAULT_INDEX for one in actions]
-        varies = any(one.is_on("dynSearchIndex") for one in actions)
+            self.leave_out(place, name)
+        actions = [self.base.changed.objects[address] for address in self.outputs]
+        names = [action.text("searchIndex") or DEFAULT_INDEX for action in actions]
+        varies = any(action.is_on("dynSearchIndex") for action in actions)
         if not varies and not any(map(given.is_for, names)):
             patterns = ", ".join(given.patterns)
             used = f"not used: none of the indices ({', '.join(names)}) matches"
-            self.replaced.append(Replaced(here, f"index_patterns {patterns}", used))
+            self.replaced.append(Replaced(place, f"index_patterns {patterns}", used))
 
-    def spooled(self, one: ScriptObject) -> ScriptObject:
+    def spooled(self, statement: ScriptObject) -> ScriptObject:
         """A queue keeps its files in the lab's folder."""
-        written = one.get(_SPOOL)
+        written = statement.get(_SPOOL)
         if written is None:
-            return one
-        self.replaced.append(Replaced(one.origin, f"{_SPOOL} {written.text}", self.site.folder))
-        return one.with_values({_SPOOL: self.site.folder})
+            return statement
+        self.replaced.append(
+            Replaced(statement.origin, f"{_SPOOL} {written.text}", self.site.folder)
+        )
+        return statement.with_values({_SPOOL: self.site.folder})
 
-    def leave_out(self, origin: ScriptPosition, what: str) -> None:
+    def leave_out(self, origin: ScriptPosition, part: str) -> None:
         """Note what is left out."""
-        self.replaced.append(Replaced(origin, what))
+        self.replaced.append(Replaced(origin, part))
 
-    def without(self, one: ScriptObject, what: str) -> Statement:
+    def without(self, action: ScriptObject, reason: str) -> Statement:
         """Nothing in place of an action."""
-        self.leave_out(one.origin, what)
-        return nothing(one.origin)
+        self.leave_out(action.origin, reason)
+        return nothing(action.origin)
 
 
 def _only_retried(base: Base) -> frozenset[ScriptPosition]:

@@ -108,11 +108,13 @@ class ReadFile:
         may have opened it twice and read it once: so does 8.2302."""
         positions = []
         with suppress(OSError):
-            for one in Path(f"/proc/{pid}/fd").iterdir():
+            for descriptor in Path(f"/proc/{pid}/fd").iterdir():
                 with suppress(OSError):  # closed meanwhile
-                    if one.readlink() == Path(self.path):
-                        said = Path(f"/proc/{pid}/fdinfo/{one.name}").read_text(encoding="ascii")
-                        positions.append(int(said.split()[1]))
+                    if descriptor.readlink() == Path(self.path):
+                        state = Path(f"/proc/{pid}/fdinfo/{descriptor.name}").read_text(
+                            encoding="ascii"
+                        )
+                        positions.append(int(state.split()[1]))
         return max(positions, default=None)
 
     def __str__(self) -> str:
@@ -121,7 +123,7 @@ class ReadFile:
 
 def entrances(bound: Profile) -> tuple[EventSource, ...]:
     """Where the flood of a bound profile enters."""
-    return tuple(one for source in bound.flooded for one in _entrances(bound, source))
+    return tuple(entrance for source in bound.flooded for entrance in _entrances(bound, source))
 
 
 def _entrances(bound: Profile, source: Input) -> tuple[EventSource, ...]:
@@ -141,7 +143,7 @@ def furnish(bound: Profile) -> None:
     """Make what the flooded inputs need on disk, before rsyslogd starts: certificates, and empty
     files to be read."""
     sources = bound.flooded
-    for files in {one.certificates for one in sources if one.certificates is not None}:
+    for files in {source.certificates for source in sources if source.certificates is not None}:
         make_certificates(files)
     for source in sources:
         for name in source.paths(bound.workload.connections) if source.transport == "file" else ():
