@@ -15,7 +15,9 @@ from pathlib import Path
 
 from testinfra.host import Host
 
-from tuner.cli.hosts import profile_of_host
+from tuner.cli.options import Rendering
+from tuner.cli.profiles import form_of
+from tuner.deploy.host_profile import host_profile
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.target import RemoteHost
 from tuner.deploy.verify import host_drift
@@ -46,6 +48,7 @@ def differences(
         machine = InventoryHost(address.partition("?")[0], address)
     given = load_profile(Path(profile))
     site = None if templates is None else Templates(Path(templates))
-    own = profile_of_host(given, machine, site, fragment, loaded or None)
-    drift = host_drift(RemoteHost(machine, own.files), own)
-    return [f"{one.where}: {one.what}" + (f"\n{one.diff}" if one.diff else "") for one in drift]
+    form = form_of(given, Rendering(fragment=fragment, loaded_modules=list(loaded)))
+    wanted = host_profile(given, machine, site, form)
+    drifts = host_drift(RemoteHost(machine, wanted.files), wanted)
+    return [f"{drift.where}: {drift.what}\n{drift.diff}".rstrip("\n") for drift in drifts]

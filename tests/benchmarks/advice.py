@@ -2,7 +2,7 @@
 advice in interleaved pairs, as `compare` measures them: events per second and CPU per event of
 rsyslogd over those of the profile, with 95 % intervals.  Run by hand:
 
-    python -m tests.benchmarks.advice [--pairs 8] [--window 5] [--engine sink|node] [FILE ...]
+    python -m tests.benchmarks.advice [--pairs 8] [--window 5s] [--engine sink|node] [FILE ...]
 
 FILEs are profiles and configurations of rsyslog; without any, those of profiles/ and examples/.
 The table goes to stdout; it exits with 1 where advice is shown to make one more than 3 % slower.
@@ -19,8 +19,8 @@ from pathlib import Path
 from tests.shipped import EXAMPLES, PROFILES, ROOT
 from tuner.cli.compare import measured_pair
 from tuner.cli.options import EngineChoice
-from tuner.cli.place import Wanted
 from tuner.cli.profiles import read_profile
+from tuner.cli.usage.measuring import Compare
 from tuner.errors import TuneError
 from tuner.host.usage import cores, memory_bytes
 from tuner.lint.advice import advise
@@ -81,7 +81,7 @@ def at_full_rate(loaded: LoadedProfile, file: Path) -> Path:
     return file
 
 
-def row(path: Path, wanted: Wanted, options: tuple[int, float, int], folder: Path) -> Row:
+def row(path: Path, given: argparse.Namespace, folder: Path) -> Row:
     """Measure a profile beside its advice."""
     loaded, name = read_profile(path), name_of(path)
     advice = advise(loaded, cores(), memory_bytes())
@@ -89,11 +89,16 @@ def row(path: Path, wanted: Wanted, options: tuple[int, float, int], folder: Pat
     if not count:
         return Row(name, 0, reason="nothing to change")
     changed = candidate(loaded, advice.settings)
-    files = [
-        at_full_rate(one, folder / f"{name}-{side}.yaml")
-        for one, side in ((loaded, "as-written"), (changed, "advised"))
-    ]
-    series, lost = measured_pair(files[0], files[1], wanted, *options)
+    options = Compare(
+        a=at_full_rate(loaded, folder / f"{name}-as-written.yaml"),
+        b=at_full_rate(changed, folder / f"{name}-advised.yaml"),
+        pairs=given.pairs,
+        window=given.window,
+        seed=given.seed,
+        engine=EngineChoice(given.engine),
+        freshness=False,
+    )
+    series, lost = measured_pair(options)
     runs = series.runs
     rate, cpu = (comparison(runs, A, B, one) for one in (Metric.EPS, Metric.SHIPPER_CPU))
     failed = sum(not isinstance(one.result, Measurement) for one in runs)
@@ -103,20 +108,18 @@ def row(path: Path, wanted: Wanted, options: tuple[int, float, int], folder: Pat
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--pairs", type=int, default=8)
-    parser.add_argument("--window", type=float, default=5.0, help="seconds")
+    parser.add_argument("--window", default="5s")
     parser.add_argument("--engine", choices=("sink", "node"), default="sink")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("files", nargs="*", type=Path, default=[*PROFILES, *EXAMPLES, COLLECTOR])
     given = parser.parse_args()
-    options = (given.pairs, given.window, given.seed)
-    wanted = Wanted(EngineChoice(given.engine), None)
     rows: list[Row] = []
     say("| profile | changes | EPS as written | EPS advised | EPS ratio | CPU ratio | failed |")
     say("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for path in given.files:
             try:
-                rows.append(row(path, wanted, options, Path(folder)))
+                rows.append(row(path, given, Path(folder)))
             except TuneError as error:
                 rows.append(Row(name_of(path), 0, reason=f"not measured: {error}"))
             say(str(rows[-1]))

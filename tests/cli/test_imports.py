@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
-from typing import get_type_hints
 
 import pytest
 
-from tuner.cli.commands import HELP, MODULES, SPELLED, command
+from tuner.cli.commands import HELP, command
 
 ROOT = Path(__file__).parents[2]
 DEFAULT = str(ROOT / "profiles/default.yaml")
@@ -92,23 +88,6 @@ def test_diagnose_imports_what_reads_counters_and_writes_of_them() -> None:
         [sys.executable, "-c", told], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert int(done.stdout) <= 120
-
-
-def functions(name: str) -> Iterator[Callable[..., None]]:
-    """The functions that say what a command, or each of a group, takes."""
-    asked = command(name)
-    for one in getattr(asked, "commands", {name: asked}).values():
-        assert one.callback is not None
-        yield inspect.unwrap(one.callback)
-
-
-@pytest.mark.parametrize("name", HELP)
-def test_what_a_command_takes_is_what_runs_it(name: str) -> None:
-    for usage in functions(name):
-        home = f"tuner.cli.{MODULES.get(name, SPELLED.get(name, name))}"
-        does = SPELLED.get(name, usage.__name__.removeprefix(f"{name}_"))
-        runs = getattr(import_module(home), does)
-        assert list(get_type_hints(usage).items()) == list(get_type_hints(runs).items())
 
 
 @pytest.mark.parametrize("arguments", [("explain", "RT101"), ("schema",)])

@@ -13,10 +13,9 @@ import typer
 from tuner.cli.console import OutputFormat, labelled, print_result, say, say_last, wrapped
 from tuner.cli.options import LOCAL
 from tuner.cli.profiles import CONFIGURATION, read_profile, require_configuration
+from tuner.cli.usage.profiles import Advise
 from tuner.errors import BadUsage
-from tuner.host.programs import choose_rsyslogd
-from tuner.host.usage import cores as cores_here
-from tuner.host.usage import memory_bytes
+from tuner.host.usage import cores, memory_bytes
 from tuner.lint.advice import Advice
 from tuner.lint.advice import advise as advice_for
 from tuner.lint.candidate import candidate, with_main_queue
@@ -44,27 +43,19 @@ _NO_BULKS = (
 )
 
 
-def advise(
-    profile: Path,
-    conf: Path | None,
-    cores: float | None,
-    memory: str | None,
-    write: Path | None,
-    rsyslogd: Path | None,
-    output: OutputFormat,
-) -> None:
+def advise(options: Advise) -> None:
     """Carry out `rsyslog-tune advise`."""
-    choose_rsyslogd(rsyslogd)
+    conf, profile, write = options.conf, options.profile, options.write
     require_configuration(conf, None if profile == LOCAL else profile)
     written = read_profile(conf or profile)
     require_bases_taken([written.profile], runs_here=False)
-    here = cores or cores_here(), _memory(memory)
+    here = options.cores or cores(), _memory(options.memory)
     advice = advice_for(written, *here)
     repaired = {one.code for one in advice.repairs}
     others = [one for one in written.warnings if one.code not in repaired]
     say_last(summary(others, Rank.LOSS))
     if write == _STDOUT:
-        if output is OutputFormat.JSON:
+        if options.output is OutputFormat.JSON:
             raise BadUsage("--write - prints a profile: leave --output json out")
         say("\n".join(_text(written, advice, *here)).rstrip())
         typer.echo(_profile(write, written, advice), nl=False)
@@ -87,7 +78,7 @@ def advise(
         "next": after,
     }
     lines = [*_text(written, advice, *here), *([] if write is None else [f"written: {write}"])]
-    print_result(output, "advice", fields, "\n".join([*lines, f"next: {after}"]))
+    print_result(options.output, "advice", fields, "\n".join([*lines, f"next: {after}"]))
 
 
 def _memory(text: str | None) -> int:

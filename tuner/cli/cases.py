@@ -18,6 +18,7 @@ from tuner.cli.annotations import ProblemFormat, show_to_program
 from tuner.cli.console import result, say, working
 from tuner.cli.options import LOCAL
 from tuner.cli.profiles import CONFIGURATION, read_profile, templates_of
+from tuner.cli.usage.profiles import Test
 from tuner.errors import (
     BadProfile,
     BadUsage,
@@ -26,7 +27,7 @@ from tuner.errors import (
     Problem,
     Refused,
 )
-from tuner.host.programs import choose_rsyslogd, rsyslog_version
+from tuner.host.programs import rsyslog_version
 from tuner.lint.load import snippets_of
 from tuner.reading import content, unreadable
 from tuner.render.artefacts import rsyslog_conf
@@ -61,59 +62,49 @@ class _TestedFile:
     took_s: float
 
 
-def run_cases(
-    tests: list[Path],
-    profile: Path | None,
-    conf: Path | None,
-    record: Path | None,
-    by_input: str | None,
-    junit: Path | None,
-    templates: Path | None,
-    rsyslogd: Path | None,
-    output: ProblemFormat,
-) -> None:
+def run_cases(options: Test) -> None:
     """Carry out `rsyslog-tune test`."""
-    choose_rsyslogd(rsyslogd)
-    if profile is not None and conf is not None:
+    if options.profile is not None and options.conf is not None:
         raise BadUsage("--profile and --conf cannot be combined")
-    site = templates_of(templates)
-    if record is not None:
-        _record(tests, record, profile or conf, junit, site, by_input)
+    named, site = options.profile or options.conf, templates_of(options.templates)
+    junit, output = options.junit, options.output
+    if options.record is not None:
+        _record(options, options.record, named, site)
         return
-    if by_input is not None:
+    if options.by_input is not None:
         raise BadUsage("--input goes with --record: a case names its input itself")
     if junit is not None:
         require_writable(junit)
     try:
-        loaded = _of_all(load_cases, tests)
-        ready = _of_all(lambda one: _ready(one, profile or conf, site), loaded)
+        loaded = _of_all(load_cases, options.tests)
+        ready = _of_all(lambda cases: _ready(cases, named, site), loaded)
     except BadProfile as bad:
         if output is not ProblemFormat.TEXT:
             show_to_program(output, bad.problems, _json((), bad.problems))
         raise
     files = [
-        _tested(one, subject, sent) for one, (subject, sent) in zip(loaded, ready, strict=True)
+        _tested(cases, subject, sent) for cases, (subject, sent) in zip(loaded, ready, strict=True)
     ]
     if junit is not None:
-        write_whole(junit, junit_xml([(one.path, one.cases, one.took_s) for one in files]))
+        write_whole(junit, junit_xml([(file.path, file.cases, file.took_s) for file in files]))
     _show(files, output)
 
 
-_One = TypeVar("_One")
-_Made = TypeVar("_Made")
+_Source = TypeVar("_Source")
+_Read = TypeVar("_Read")
 
 
-def _of_all(make: Callable[[_One], _Made], ones: Iterable[_One]) -> list[_Made]:
-    """What is made of each; raises BadProfile with the problems of all."""
-    made, problems = list[_Made](), list[Problem]()
-    for one in ones:
+def _of_all(read: Callable[[_Source], _Read], sources: Iterable[_Source]) -> list[_Read]:
+    """What is read of each source; raises BadProfile with the problems of all."""
+    texts, problems = list[_Read](), list[Problem]()
+    for source in sources:
         try:
-            made.append(make(one))
+            texts.append(read(source))
         except BadProfile as bad:
             problems += bad.problems
     if problems:
         raise BadProfile(tuple(dict.fromkeys(problems)))
-    return made
+    return texts
 
 
 def _ready(
@@ -136,11 +127,11 @@ def subject_of(path: Path, site: Templates | None) -> Subject:
     else:
         form = Form(snippets_of(loaded))
         text = rsyslog_conf(loaded.profile, templates=site, form=form)
-        read, refused = parse(text, "rendered rsyslog.conf")
+        rendered, refused = parse(text, "rendered rsyslog.conf")
         if refused:
             raise JobFailed("; ".join(map(str, refused)))
         # Snippets may have the form before version 6.
-        block, _ = modernised(read)
+        block, _ = modernised(rendered)
     return Subject(block, surface(block))
 
 
@@ -154,13 +145,13 @@ def _tested(loaded: LoadedCases, subject: Subject, sent: Sequence[Sent]) -> _Tes
 
 def _untested(subject: Subject) -> tuple[str, ...]:
     """A line for each part that these cases say nothing of."""
-    return tuple(f"{one.origin}: not tested: {one.message}" for one in subject.surface.gaps)
+    return tuple(f"{gap.origin}: not tested: {gap.message}" for gap in subject.surface.gaps)
 
 
 def _show(files: Sequence[_TestedFile], output: ProblemFormat) -> None:
     """The results; raises DifferencesFound where a case failed."""
-    every = [one for file in files for one in file.cases]
-    problems = [problem for one in every for problem in one.problems]
+    cases = [case for file in files for case in file.cases]
+    problems = [problem for case in cases for problem in case.problems]
     for line in dict.fromkeys(line for file in files for line in file.untested):
         say(line)
     if output is not ProblemFormat.TEXT:
@@ -168,7 +159,7 @@ def _show(files: Sequence[_TestedFile], output: ProblemFormat) -> None:
     else:
         for problem in problems:
             result(str(problem))
-    failed, number = sum(not one.passed for one in every), len(every)
+    failed, number = sum(not case.passed for case in cases), len(cases)
     if failed:
         raise DifferencesFound(f"{failed} of {counted(number, 'case')} failed")
     if output is ProblemFormat.TEXT:
@@ -176,58 +167,52 @@ def _show(files: Sequence[_TestedFile], output: ProblemFormat) -> None:
 
 
 def _json(files: Sequence[_TestedFile], problems: Sequence[Problem]) -> dict[str, object]:
-    told = [
+    tested = [
         {
-            "file": one.path,
-            "seconds": round(one.took_s, 3),
-            "untested": one.untested,
+            "file": file.path,
+            "seconds": round(file.took_s, 3),
+            "untested": file.untested,
             "cases": [
-                {"name": case.name, "passed": case.passed, "came": case.came} for case in one.cases
+                {"name": case.name, "passed": case.passed, "came": case.came} for case in file.cases
             ],
         }
-        for one in files
+        for file in files
     ]
-    return {"schema": 1, "kind": "test", "files": told, "problems": problems}
+    return {"schema": 1, "kind": "test", "files": tested, "problems": problems}
 
 
-def _record(
-    tests: Sequence[Path],
-    log: Path,
-    given: Path | None,
-    junit: Path | None,
-    site: Templates | None,
-    by_input: str | None,
-) -> None:
+def _record(options: Test, log: Path, named: Path | None, site: Templates | None) -> None:
     """Write a file of cases from sample lines."""
-    if len(tests) != 1 or junit is not None:
+    if len(options.tests) != 1 or options.junit is not None:
         raise BadUsage("--record writes one file of cases, and tests nothing: remove the others")
-    (path,) = tests
+    (path,) = options.tests
     if path.exists() or path.is_symlink():
         raise Refused(f"{path} exists: name another file, or move it")
     require_writable(path)
     lines = _lines(log)
-    subject_path = given or LOCAL
+    subject_path = named or LOCAL
     subject = subject_of(subject_path, site)
-    way = _way(by_input, subject.surface)
+    by_input = _input(options.by_input, subject.surface)
     with working(f"recording what becomes of {counted(len(lines), 'line')}"):
-        sent = [Sent(way, line.encode()) for line in lines for _ in range(2)]
+        sent = [Sent(by_input, line.encode()) for line in lines for _ in range(2)]
         came = run(subject.block, sent, TIME_ZONE)
     key = "conf" if subject_path.suffix == CONFIGURATION else "profile"
     beside = os.path.relpath(subject_path, path.parent)
     about = {key: str(subject_path) if subject_path.is_absolute() else beside}
-    write_whole(path, recorded(about, lines, came, datetime.now(UTC), by_input and way))
+    named_input = None if options.by_input is None else by_input
+    write_whole(path, recorded(about, lines, came, datetime.now(UTC), named_input))
     for line in _untested(subject):
         say(line)
-    result(f"{path}: {counted(len(lines), 'case')}, by {way}: read what was recorded, then keep it")
+    number = counted(len(lines), "case")
+    result(f"{path}: {number}, by {by_input}: read what was recorded, then keep it")
 
 
-def _way(name: str | None, surface: Surface) -> str:
+def _input(name: str | None, surface: Surface) -> str:
     """The input that is recorded; raises BadUsage where none or several are called so."""
-    found = inputs_called(name, surface)
-    if len(found) == 1:
-        return found[0]
-    known = ", ".join(found or surface.inputs)
-    raise BadUsage(f"--input {name}: name one of {known}")
+    inputs = inputs_called(name, surface)
+    if len(inputs) == 1:
+        return inputs[0]
+    raise BadUsage(f"--input {name}: name one of {', '.join(inputs or surface.inputs)}")
 
 
 def _lines(log: Path) -> list[str]:

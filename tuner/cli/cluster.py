@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 
 from tuner.cli.console import OutputFormat, print_result, result, result_json, say
+from tuner.cli.usage.labs import (
+    ClusterDown,
+    ClusterMember,
+    ClusterStatus,
+    ClusterUp,
+    ClusterVersions,
+)
 from tuner.cluster import member as member_process
 from tuner.cluster import standing
 from tuner.cluster.access import versions_here
@@ -15,21 +21,14 @@ from tuner.errors import BadUsage, JobFailed
 from tuner.host.lock import measuring
 
 
-def up(
-    inventory: Path | None,
-    listen: str | None,
-    scheduler: str | None,
-    tls_ca: Path | None,
-    tls_cert: Path | None,
-    tls_key: Path | None,
-    output: OutputFormat,
-) -> None:
+def up(options: ClusterUp) -> None:
     """Carry out `rsyslog-tune cluster up`."""
+    inventory, scheduler = options.inventory, options.scheduler
     if (inventory is None) == (scheduler is None):
         raise BadUsage(
             "use --inventory hosts.yaml, or --scheduler URL for an existing Dask cluster"
         )
-    certificate = _certificate(scheduler, tls_ca, tls_cert, tls_key)
+    certificate = _certificate(options)
     hosts = () if inventory is None else load_inventory(inventory)
     machines = [host for host in hosts if host.role is not Role.ENGINE]
     with measuring("rsyslog-tune cluster up"):
@@ -47,20 +46,18 @@ def up(
                 with suppress(JobFailed):
                     standing.down(found, say)
             if scheduler is None:
-                started = standing.up(machines, listen, say)
+                started = standing.up(machines, options.listen, say)
             else:
                 started = standing.attach(scheduler, certificate)
-    _show(started, output)
+    _show(started, options.output)
 
 
-def status(
-    output: OutputFormat,
-) -> None:
+def status(options: ClusterStatus) -> None:
     """Carry out `rsyslog-tune cluster status`."""
-    _show(cluster_that_is_up(), output)
+    _show(cluster_that_is_up(), options.output)
 
 
-def down() -> None:
+def down(_: ClusterDown) -> None:
     """Carry out `rsyslog-tune cluster down`."""
     with measuring("rsyslog-tune cluster down"):
         found = standing.read()
@@ -72,23 +69,17 @@ def down() -> None:
         result(f"{found.address} is no longer used")
 
 
-def versions() -> None:
+def versions(_: ClusterVersions) -> None:
     """Carry out `rsyslog-tune cluster versions`."""
     result_json(versions_here())
 
 
-def member(
-    folder: Path,
-    listen: str,
-    scheduler: str,
-    name: str,
-    role: str,
-) -> None:
+def member(options: ClusterMember) -> None:
     """Carry out `rsyslog-tune cluster member`."""
-    if listen:
-        member_process.schedule(folder, listen)
+    if options.listen:
+        member_process.schedule(options.folder, options.listen)
     else:
-        member_process.work(folder, scheduler, name, role)
+        member_process.work(options.folder, options.scheduler, options.name, options.role)
 
 
 def cluster_that_is_up() -> standing.StandingCluster:
@@ -104,29 +95,28 @@ def cluster_that_is_up() -> standing.StandingCluster:
 
 def _show(cluster: standing.StandingCluster, output: OutputFormat) -> None:
     present = standing.taking_part(cluster)
-    absent = [one for one in cluster.hosts if one.name not in present]
+    absent = [host for host in cluster.hosts if host.name not in present]
     hosts = [{"name": name, "role": role, "present": True} for name, role in present.items()]
-    hosts += [{"name": one.name, "role": one.role.value, "present": False} for one in absent]
+    hosts += [{"name": host.name, "role": host.role.value, "present": False} for host in absent]
     lines = [f"scheduler  {cluster.address}"]
-    for one in hosts:
-        lines.append(f"{one['role']:<9}  {one['name']}")
-        lines[-1] += "" if one["present"] else ": does not take part"
+    for host in hosts:
+        note = "" if host["present"] else ": does not take part"
+        lines.append(f"{host['role']:<9}  {host['name']}{note}")
     print_result(
         output, "cluster", {"scheduler": cluster.address, "hosts": hosts}, "\n".join(lines)
     )
 
 
-def _certificate(
-    scheduler: str | None, ca: Path | None, cert: Path | None, key: Path | None
-) -> ClusterCertificate | None:
+def _certificate(options: ClusterUp) -> ClusterCertificate | None:
     """What is given beside --scheduler, for good: the files may move."""
-    given = [one for one in (ca, cert, key) if one is not None]
-    if scheduler is None:
-        if given:
+    files = [options.tls_ca, options.tls_cert, options.tls_key]
+    texts = [pem_text(file) for file in files if file is not None]
+    if options.scheduler is None:
+        if texts:
             raise BadUsage("--tls-ca, --tls-cert and --tls-key belong to --scheduler")
         return None
-    if not given and not scheduler.startswith("tls:"):
+    if not texts and not options.scheduler.startswith("tls:"):
         return None
-    if ca is None or cert is None or key is None:
+    if len(texts) < len(files):
         raise BadUsage("--tls-ca, --tls-cert and --tls-key go together")
-    return ClusterCertificate(*(pem_text(one) for one in (ca, cert, key)))
+    return ClusterCertificate(*texts)

@@ -5,14 +5,13 @@ What `--help` says stands in tuner.cli.usage, which does not wait for what a com
 
 from __future__ import annotations
 
-import functools
 import inspect
 import sys
 import traceback
 from collections.abc import Callable
 from importlib import import_module
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, get_type_hints
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer.core import TyperGroup
@@ -20,6 +19,7 @@ from typer.main import get_group
 
 from tuner import __version__
 from tuner.cli.console import printable, say_what_waited
+from tuner.cli.options import Usage
 from tuner.errors import (
     BadProfile,
     BadUsage,
@@ -29,6 +29,7 @@ from tuner.errors import (
     library_missing,
     of_the_system,
 )
+from tuner.host.programs import choose_rsyslogd
 from tuner.host.signals import end_orderly, received
 
 if TYPE_CHECKING:
@@ -80,10 +81,13 @@ HELP = {
 }
 
 
-# Commands whose name is a word of Python's, or of pytest's.
-SPELLED = {"import": "import_", "test": "run_cases"}
-# Commands that stand in the module of another one.
-MODULES = {"confirm": "recover", "schema": "explain", "test": "cases"}
+# The module and the function that carry out a command, where they are not called as it is.
+_CARRIED_OUT = {
+    "import": ("import_", "import_"),
+    "test": ("cases", "run_cases"),
+    "confirm": ("recover", "confirm"),
+    "schema": ("explain", "schema"),
+}
 # Where stands what each command takes.
 _USAGE = {
     name: module
@@ -109,59 +113,70 @@ class Commands(TyperGroup):
         self, ctx: Context, args: list[str]
     ) -> tuple[str | None, Command | None, list[str]]:
         """The command that `args` begin with, imported, and the arguments left for it."""
-        name, listed, rest = super().resolve_command(ctx, args)
-        _require_no_empty(rest)
-        return name, listed if name is None else command(name), rest
+        name, listed, arguments = super().resolve_command(ctx, args)
+        _require_no_empty(arguments)
+        return name, listed if name is None else command(name), arguments
 
 
 def _require_no_empty(words: list[str]) -> None:
     """Raise BadUsage for an empty argument: an empty path would be the folder that one is in."""
     for before, word in pairwise(("", *words)):
         if word == "" or (word.startswith("--") and word.endswith("=")):
-            what = word or (before if before.startswith("-") else "an argument")
-            raise BadUsage(f"{what} is empty, as of a variable that is not set: give it a value")
+            name = word or (before if before.startswith("-") else "an argument")
+            raise BadUsage(f"{name} is empty, as of a variable that is not set: give it a value")
 
 
 def command(name: str) -> Command:
     """The command called `name`, with what it takes; what it does is imported when it runs."""
-    spelled = SPELLED.get(name, name)
-    home = f"tuner.cli.{MODULES.get(name, spelled)}"
-    usage = import_module(f"tuner.cli.usage.{_USAGE[name]}")
+    usages = vars(import_module(f"tuner.cli.usage.{_USAGE[name]}"))
+    title = name.capitalize()
+    home, function = _CARRIED_OUT.get(name, (name, name))
     around = typer.Typer(add_completion=False)
     around.callback()(_nothing)
-    if hasattr(usage, spelled):
-        around.command(name)(_running(getattr(usage, spelled), home, spelled))
+    if title in usages:
+        around.command(name)(_running(usages[title], home, function))
     else:
         group = typer.Typer(no_args_is_help=True, help=HELP[name])
         around.add_typer(group, name=name)
-        for whole, function in vars(usage).items():
-            if whole.startswith(f"{name}_"):
-                inner = whole.removeprefix(f"{name}_")
-                called = _running(function, home, inner)
-                group.command(inner, hidden=inner in _HIDDEN)(called)
+        for whole, usage in usages.items():
+            if whole.startswith(title):
+                inner = whole.removeprefix(title).lower()
+                group.command(inner, hidden=inner in _HIDDEN)(_running(usage, home, inner))
     made = get_group(around).commands[name]
-    for one in (made, *getattr(made, "commands", {}).values()):
-        one.help = flowing(one.help or "")
+    for part in (made, *getattr(made, "commands", {}).values()):
+        part.help = flowing(part.help or "")
     return made
 
 
-def _running(usage: Callable[..., None], home: str, name: str) -> Callable[..., None]:
-    """What takes the same as `usage` and calls the function of that name in the module `home`."""
+def _running(usage: type[Usage], home: str, name: str) -> Callable[..., None]:
+    """Calls the function of that name in the module `home` with what was given."""
 
-    @functools.wraps(usage)
-    def run_command(**options: object) -> None:
-        getattr(import_module(home), name)(**options)
+    def run_command(context: typer.Context, **values: object) -> None:
+        options = usage(_given(context), **values)
+        choose_rsyslogd(getattr(options, "rsyslogd", None))
+        getattr(import_module(f"tuner.cli.{home}"), name)(options)
 
-    hints = get_type_hints(usage, include_extras=True)
-    for hint in hints.values():
-        for option in getattr(hint, "__metadata__", ()):
-            # What may not be read is said where it is read, with one exit code.
-            option.readable = False
-    signature = inspect.signature(usage)
-    taken = [one.replace(annotation=hints[one.name]) for one in signature.parameters.values()]
-    # Else Typer reads the hints again, and makes other options of them.
-    vars(run_command)["__signature__"] = signature.replace(parameters=taken)
+    run_command.__doc__ = usage.__doc__
+    for parameter in usage.parameters().values():
+        # What may not be read is said where it is read, with one exit code.
+        parameter.readable = False
+    taken = usage.signature().parameters.values()
+    first = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    signature = inspect.Signature([first, *taken])
+    vars(run_command)["__signature__"] = signature
+    run_command.__annotations__ = {one.name: one.annotation for one in (first, *taken)}
     return run_command
+
+
+def _given(context: typer.Context) -> dict[str, str]:
+    """What was written on the command line, by the names of the attributes."""
+    given = {}
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is not None and source.name != "DEFAULT":
+            is_option = parameter.param_type_name == "option"
+            given[parameter.name or ""] = parameter.opts[0] if is_option else "the profile"
+    return given
 
 
 def flowing(text: str) -> str:

@@ -7,21 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import typer
-
-from tuner.cli.console import OutputFormat
 from tuner.cli.files import Exports
 from tuner.cli.options import (
-    EngineChoice,
     duration_s,
-    given_beside,
 )
-from tuner.cli.place import Wanted, pace_of
-from tuner.cli.profiles import CONFIGURATION, load, templates_of
+from tuner.cli.place import pace_of, wanted_of
+from tuner.cli.profiles import CONFIGURATION, load
 from tuner.cli.series import measured, require_none_failed
 from tuner.cli.side_by_side import Course
+from tuner.cli.usage.measuring import Compare
 from tuner.errors import BadUsage, BelowTheBar, JobFailed, Refused, Unreachable
-from tuner.host.programs import choose_rsyslogd
 from tuner.measure.enough import fewest_pairs
 from tuner.measure.machines import Decision
 from tuner.measure.measurement import Measurement, TrialPlan
@@ -35,18 +30,20 @@ from tuner.search.journal import read
 from tuner.search.study import Header, Study
 from tuner.search.verdict import ConfirmedRuns, confirmed_runs
 
+_PHASES = ("freshness", "ceiling")
 
-def measured_pair(
-    a: Path, b: Path, wanted: Wanted, pairs: int, window_s: float, seed: int, *phases: str
-) -> tuple[Series, Unreachable | None]:
+
+def measured_pair(options: Compare) -> tuple[Series, Unreachable | None]:
     """Measure both profiles on labs of the release of `a`; where the engine or the last machine is
     lost for good, what was measured before that, and the loss."""
+    a, b, wanted = options.a, options.b, wanted_of(options)
     first, second, doubts = under_one_workload(load(a).profile, load(b).profile, a)
     if first.workload.rate != "max":
         doubts.append("workload.rate is fixed: both sides were offered exactly that rate")
     arms, pace = (Arm(A, first), Arm(B, second)), pace_of(wanted.engine)
-    plan = TrialPlan(pace.warm_up_s, window_s, awaits_counters=True)
-    course = Course(arms, "pair", pairs, plan, pace, seed, phases)
+    plan = TrialPlan(pace.warm_up_s, duration_s(options.window), awaits_counters=True)
+    phases = tuple(phase for phase in _PHASES if getattr(options, phase))
+    course = Course(arms, "pair", options.pairs, plan, pace, options.seed, phases)
     _require_enough(course, restarts=wanted.starts_node)
     parent = Path(tempfile.gettempdir())
     return measured(wanted, course, (str(a), str(b)), parent, doubts=doubts)
@@ -162,28 +159,10 @@ def _said(header: Header) -> tuple[object, ...]:
 _OF_SEARCHES = {"a", "b", "fail_below", "export_json", "export_markdown", "rsyslogd", "output"}
 
 
-def compare(
-    context: typer.Context,
-    a: Path,
-    b: Path,
-    pairs: int,
-    window: str,
-    freshness: bool,
-    ceiling: bool,
-    fail_below: float | None,
-    seed: int,
-    engine: EngineChoice,
-    elasticsearch: str | None,
-    cluster: bool,
-    templates: Path | None,
-    export_json: Path | None,
-    export_markdown: Path | None,
-    rsyslogd: Path | None,
-    output: OutputFormat,
-) -> None:
+def compare(options: Compare) -> None:
     """Carry out `rsyslog-tune compare`."""
-    choose_rsyslogd(rsyslogd)
-    exports = Exports(export_json, export_markdown)
+    a, b = options.a, options.b
+    exports = Exports(options.export_json, options.export_markdown)
     exports.require_writable(a, b)
     directories = [path for path in (a, b) if path.is_dir()]
     if len(directories) == 1:
@@ -192,15 +171,13 @@ def compare(
         )
     lost = None
     if directories:
-        if given := given_beside(context, _OF_SEARCHES):
+        if given := options.given_beside(_OF_SEARCHES):
             raise BadUsage(f"two searches are already measured: leave out {', '.join(given)}")
         series = of_searches(a, b)
     else:
-        wanted = Wanted(engine, elasticsearch, templates_of(templates), on_cluster=cluster)
-        phases = ["freshness"] * freshness + ["ceiling"] * ceiling
-        series, lost = measured_pair(a, b, wanted, pairs, duration_s(window), seed, *phases)
-    decided = gate_of(series, fail_below)
-    exports.publish(compare_json(series, decided), compare_blocks(series, decided), output)
+        series, lost = measured_pair(options)
+    decided = gate_of(series, options.fail_below)
+    exports.publish(compare_json(series, decided), compare_blocks(series, decided), options.output)
     if lost is not None:
         raise lost
     require_none_failed(series)

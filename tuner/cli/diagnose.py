@@ -12,7 +12,7 @@ from pathlib import Path
 from tuner.cli.console import OutputFormat, result_json, say, say_when_slow, working
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import duration_s
-from tuner.cli.usage.hosts import FailOn
+from tuner.cli.usage.hosts import Diagnose, FailOn
 from tuner.diagnose.course import courses
 from tuner.diagnose.diagnosis import diagnose as diagnose_courses
 from tuner.diagnose.diagnosis import traffic_of, workload_changes, worst
@@ -54,41 +54,25 @@ _LEAST = {
 }
 
 
-def diagnose(
-    files: list[Path] | None,
-    profile: Path | None,
-    conf: Path | None,
-    host: str | None,
-    inventory: Path | None,
-    duration: str | None,
-    elasticsearch: str | None,
-    index: str | None,
-    fail_on: FailOn,
-    write_workload: Path | None,
-    page: Path | None,
-    output: OutputFormat,
-) -> None:
+def diagnose(options: Diagnose) -> None:
     """Carry out `rsyslog-tune diagnose`."""
-    if profile is not None and conf is not None:
-        raise BadUsage("--profile and --conf cannot be combined: name one of them")
-    asked = _Asked(files or [], host, inventory, duration, elasticsearch, index)
-    asked.check()
-    loaded = None if profile is None else _profile(profile)
-    made = asked.read(loaded, _settings(loaded, conf))
-    if not made.hosts:
-        raise JobFailed(_nothing(made))
-    if output is OutputFormat.JSON:
-        result_json(diagnosis_json(made))
+    _require_sources(options)
+    profile = None if options.profile is None else _profile(options.profile)
+    diagnosis = _diagnosed(options, profile, _settings(profile, options.conf))
+    if not diagnosis.hosts:
+        raise JobFailed(_nothing(diagnosis))
+    if options.output is OutputFormat.JSON:
+        result_json(diagnosis_json(diagnosis))
     else:
-        show_blocks(diagnosis_blocks(made))
-    if page is not None:
-        write_whole(page, html(diagnosis_report(made)))
-        say(f"page: {page}")
-    if write_workload is not None:
-        _write_workload(write_workload, made)
-    gravest = worst(made.hosts)
-    if gravest is not None and gravest.rank <= _LEAST[fail_on].rank:
-        raise DifferencesFound(counted(len(made.findings), "finding"))
+        show_blocks(diagnosis_blocks(diagnosis))
+    if options.page is not None:
+        write_whole(options.page, html(diagnosis_report(diagnosis)))
+        say(f"page: {options.page}")
+    if options.write_workload is not None:
+        _write_workload(options.write_workload, diagnosis)
+    gravest = worst(diagnosis.hosts)
+    if gravest is not None and gravest.rank <= _LEAST[options.fail_on].rank:
+        raise DifferencesFound(counted(len(diagnosis.findings), "finding"))
 
 
 def _profile(path: Path) -> Profile:
@@ -98,37 +82,30 @@ def _profile(path: Path) -> Profile:
     return load_profile(path).profile
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """Where the counters are."""
+def _require_sources(options: Diagnose) -> None:
+    """Raise BadUsage where the options do not go together."""
+    host, index, files = options.host, options.index, options.files
+    if options.profile is not None and options.conf is not None:
+        raise BadUsage("--profile and --conf cannot be combined: name one of them")
+    if host is None and (options.inventory is not None or options.duration is not None):
+        raise BadUsage("--inventory and --for need --host")
+    if (options.elasticsearch is None) != (index is None):
+        raise BadUsage("--elasticsearch and --index belong together: name both")
+    if index is not None and (host is not None or files):
+        raise BadUsage("--elasticsearch cannot be combined with files or --host")
+    if index is None and host is None and not files:
+        raise BadUsage("name the files that impstats wrote, a --host, or --elasticsearch")
 
-    files: Sequence[Path]
-    host: str | None
-    inventory: Path | None
-    duration: str | None
-    elasticsearch: str | None
-    index: str | None
 
-    def check(self) -> None:
-        """Raise BadUsage where the options do not go together."""
-        if self.host is None and (self.inventory is not None or self.duration is not None):
-            raise BadUsage("--inventory and --for need --host")
-        if (self.elasticsearch is None) != (self.index is None):
-            raise BadUsage("--elasticsearch and --index belong together: name both")
-        if self.index is not None and (self.host is not None or self.files):
-            raise BadUsage("--elasticsearch cannot be combined with files or --host")
-        if self.index is None and self.host is None and not self.files:
-            raise BadUsage("name the files that impstats wrote, a --host, or --elasticsearch")
-
-    def read(self, profile: Profile | None, known: Settings) -> FilesDiagnosis:
-        """What they say, with these settings and the login of this profile."""
-        if self.host is not None:
-            return _of_host(self.host, self.inventory, self.files, self.duration, known)
-        if self.elasticsearch is not None and self.index is not None:
-            return _of_index(self.elasticsearch, self.index, profile, known)
-        ordered = in_order(self.files)
-        with say_when_slow("reading the counters"):
-            return read(ordered, known)
+def _diagnosed(options: Diagnose, profile: Profile | None, settings: Settings) -> FilesDiagnosis:
+    """What the counters say, with these settings and the login of this profile."""
+    if options.host is not None:
+        return _of_host(options.host, options, settings)
+    if options.elasticsearch is not None and options.index is not None:
+        return _of_index(options.elasticsearch, options.index, profile, settings)
+    files = in_order(options.files or [])
+    with say_when_slow("reading the counters"):
+        return read(files, settings)
 
 
 def _settings(profile: Profile | None, conf: Path | None) -> Settings:
@@ -219,13 +196,7 @@ def _of_index(url: str, name: str, profile: Profile | None, known: Settings) -> 
         return _diagnosis((where,), lines, datetime.now() + _A_DAY, tally, known)
 
 
-def _of_host(
-    name: str,
-    inventory: Path | None,
-    files: Sequence[Path],
-    duration: str | None,
-    settings: Settings,
-) -> FilesDiagnosis:
+def _of_host(name: str, options: Diagnose, settings: Settings) -> FilesDiagnosis:
     """What a host's files of counters say, and its kernel, and its configuration of the settings,
     unless others are named."""
     # Hosts are reached by what others do not need.
@@ -241,10 +212,11 @@ def _of_host(
     from tuner.deploy.files import HostFiles
     from tuner.deploy.target import RemoteHost
 
+    files = options.files or []
     if len(files) > 1 or not all(path.is_absolute() for path in files):
         raise BadUsage("on a host, name one file by its whole path, or none")
-    for_s = None if duration is None else duration_s(duration)
-    machine = machines_of([name], inventory, None)[0]
+    for_s = None if options.duration is None else duration_s(options.duration)
+    machine = machines_of([name], options.inventory, None)[0]
     tally = _Tally()
     with working(f"reading the counters of {machine.name}"):
         there = RemoteHost(machine)

@@ -6,25 +6,22 @@ import contextlib
 from pathlib import Path
 
 from tuner.cli.console import OutputFormat, print_result, say, working
-from tuner.cli.profiles import form_of, load, templates_of
+from tuner.cli.profiles import load, templates_of
+from tuner.cli.usage.profiles import Diff
 from tuner.engine.access import client_for
 from tuner.errors import BadUsage, DifferencesFound
-from tuner.lint.load import STDIN, LoadedProfile
+from tuner.lint.load import STDIN, LoadedProfile, snippets_of
 from tuner.render.artefacts import RSYSLOG, base_files, render
+from tuner.render.form import Form
 from tuner.render.templates import Templates
 from tuner.render.tree import unified
 from tuner.validate.difference import ClusterObject, comparable_template, compare
 
 
-def diff(
-    profile: Path,
-    other: Path | None,
-    elasticsearch: str | None,
-    templates: Path | None,
-    output: OutputFormat,
-) -> None:
+def diff(options: Diff) -> None:
     """Carry out `rsyslog-tune diff`."""
-    site = templates_of(templates)
+    profile, other, elasticsearch = options.profile, options.other, options.elasticsearch
+    site, output = templates_of(options.templates), options.output
     if other == STDIN:
         raise BadUsage("only the first profile can come from stdin")
     if other is not None and elasticsearch is None:
@@ -63,7 +60,7 @@ def _main(loaded: LoadedProfile) -> str:
 
 
 def _rendered(loaded: LoadedProfile, site: Templates | None) -> dict[str, str]:
-    files = render(loaded.profile, site, form_of(loaded, fragment=False, by_host=None))
+    files = render(loaded.profile, site, Form(snippets_of(loaded)))
     return {one.path: one.text for one in files}
 
 

@@ -9,15 +9,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 
-from tuner.cli.console import OutputFormat, print_result, say, working
-from tuner.cli.usage.labs import EXAMPLE
+from tuner.cli.console import print_result, say, working
+from tuner.cli.usage.labs import EXAMPLE, Doctor
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.engines.versions import DEFAULT, TESTED, VERSIONS, Distribution, distribution_for
 from tuner.errors import EXTRAS, BadUsage, ProgramMissing, library_missing
 from tuner.host.programs import (
-    choose_rsyslogd,
     java_for,
     maven,
     rsyslog_version,
@@ -53,14 +51,9 @@ class Requirement:
         return f"{mark:<7}  {self.what:<15}  {self.found}"
 
 
-def doctor(
-    fetch_engines: list[str] | None,
-    rsyslogd: Path | None,
-    output: OutputFormat,
-) -> None:
+def doctor(options: Doctor) -> None:
     """Carry out `rsyslog-tune doctor`."""
-    choose_rsyslogd(rsyslogd)
-    for distribution in [one for text in fetch_engines or [] for one in _engines(text)]:
+    for distribution in [one for text in options.fetch_engines or [] for one in _engines(text)]:
         if not home_of(distribution).is_dir():
             with working(f"downloading {_name(distribution)}; it is kept for later runs"):
                 fetch(distribution)
@@ -68,7 +61,7 @@ def doctor(
         Requirement("removed", f"{left}, left by a killed run") for left in remove_abandoned()
     ]
     findings = [*_needed(), *_module_findings(), *_useful(), *removed]
-    print_result(output, "doctor", {"findings": findings}, "\n".join(map(str, findings)))
+    print_result(options.output, "doctor", {"findings": findings}, "\n".join(map(str, findings)))
     missing = [finding for finding in findings if finding.missing]
     if missing:
         raise ProgramMissing(f"{len(missing)} missing: {', '.join(f.what for f in missing)}")

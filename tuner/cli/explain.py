@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tuner.cli.console import OutputFormat, labelled, print_result, result_json, wrapped
+from tuner.cli.console import labelled, print_result, result_json, wrapped
+from tuner.cli.usage.profiles import Explain, Schema
 from tuner.lint.codes import CodeExplanation, explain_code, is_code
 from tuner.lint.explain import Explanation, Found, Mention, look_up
 from tuner.profile.schema import every_key, fact_of, json_schema
 from tuner.render.assets import asset_texts
 
 
-def explain(
-    key: list[str],
-    output: OutputFormat,
-) -> None:
+def explain(options: Explain) -> None:
     """Carry out `rsyslog-tune explain`."""
-    asked = " ".join(key)
+    asked = " ".join(options.key)
     if is_code(asked):
         found = Found(codes=(explain_code(asked),))
     else:
@@ -26,7 +24,7 @@ def explain(
     text = "\n\n".join([*map(_text, found.keys), *map(_rule_text, found.codes)])
     if found.mentions:
         text = "\n".join(_mentioned(asked, found.mentions))
-    print_result(output, "explain", fields, text)
+    print_result(options.output, "explain", fields, text)
 
 
 def _mentioned(asked: str, several: Sequence[Mention]) -> Iterator[str]:
@@ -63,7 +61,7 @@ def _rule_text(found: CodeExplanation) -> str:
     return "\n".join([found.code, wrapped(found.why, "  "), *labelled(rows)])
 
 
-def schema() -> None:
+def schema(_: Schema) -> None:
     """Carry out `rsyslog-tune schema`."""
     does = {(key.section.__name__, key.name): fact_of(key).does for key in every_key()}
     result_json(json_schema(does))

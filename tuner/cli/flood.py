@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from tuner.cli.console import OutputFormat, print_result, say, working
+from tuner.cli.usage.traffic import Flood
 from tuner.errors import BadUsage, JobFailed
 from tuner.flood.flood import traffic
 from tuner.flood.heads import STYLES
@@ -21,9 +21,7 @@ from tuner.flood.spec import FloodProgress, FloodSpec
 from tuner.flood.transport import Credentials, Transport, address_of, loopback
 from tuner.host.allow import require_allowed_host
 from tuner.lab.loads import LoadHost
-from tuner.modules.input import TRANSPORTS, TransportKind
-from tuner.modules.input import Format as MessageFormat
-from tuner.profile.workload import Distribution as MessageDistribution
+from tuner.modules.input import TRANSPORTS
 from tuner.reading import require_regular, unreadable
 
 
@@ -36,17 +34,16 @@ class PacePlan:
     runs: Runs | None = None
 
 
-def plan_pace(
-    count: int | None, rate: str, ramp_text: str | None, burst: str | None, repeat: str | None
-) -> PacePlan:
+def plan_pace(options: Flood) -> PacePlan:
     """The pace that the options ask for; raises BadUsage when they contradict each other."""
-    if sum(text is not None for text in (ramp_text, burst, repeat)) > 1:
+    count, burst = options.count, options.burst
+    if sum(text is not None for text in (options.ramp, burst, options.runs)) > 1:
         raise BadUsage("--ramp, --burst and --runs cannot be combined")
-    per_second = _per_second(rate)
-    if per_second is not None and (ramp_text or burst):
+    per_second = _per_second(options.rate)
+    if per_second is not None and (options.ramp or burst):
         raise BadUsage("--ramp and --burst set the rate: remove --rate")
-    if ramp_text is not None:
-        climb = ramp(*_numbers("--ramp", ramp_text, "A:B:SECONDS"))
+    if options.ramp is not None:
+        climb = ramp(*_numbers("--ramp", options.ramp, "A:B:SECONDS"))
         whole = climb.legs[0].messages or 0
         return PacePlan(min(count or whole, climb.total or sys.maxsize), climb)
     if count is None:
@@ -54,8 +51,8 @@ def plan_pace(
     if burst is not None:
         messages, every_s = _numbers("--burst", burst, "N:SECONDS")
         return PacePlan(count, bursts(_whole("--burst", messages), every_s))
-    if repeat is not None:
-        return _runs(count, per_second, repeat)
+    if options.runs is not None:
+        return _runs(count, per_second, options.runs)
     return PacePlan(count, None if per_second is None else fixed(per_second))
 
 
@@ -86,7 +83,7 @@ def _numbers(option: str, text: str, shape: str) -> tuple[float, ...]:
         values = tuple(float(part) for part in parts)
     except ValueError:
         values = ()
-    if len(values) != len(shape.split(":")) or not all(0 <= one < math.inf for one in values):
+    if len(values) != len(shape.split(":")) or not all(0 <= value < math.inf for value in values):
         raise BadUsage(f"{option} {text}: use {shape}, numbers separated by colons")
     return values
 
@@ -111,25 +108,20 @@ def flood_command(transport: Transport) -> str:
     return shlex.join(words)
 
 
-def plan_transport(
-    kind: TransportKind,
-    port: int | None,
-    targets: list[str] | None,
-    credentials: Credentials,
-    on_cluster: bool,
-) -> Transport:
+def plan_transport(options: Flood) -> Transport:
     """The transport that the options ask for; raises BadUsage when they contradict each other, and
     Refused for a host that may not be flooded from here."""
+    kind, port, on_cluster = options.transport, options.port, options.cluster
     takes_path = TRANSPORTS[kind].has_path
-    given = None if credentials == Credentials() else credentials
-    if (port is None) is (not targets):
+    credentials = Credentials(*map(_pem, (options.ca, options.certificate, options.key)))
+    if (port is None) is (not options.target):
         raise BadUsage("give either --port or --target")
     if on_cluster and (port is not None or takes_path):
         raise BadUsage("--cluster floods over the network: use --target HOST:PORT")
     if port is not None and takes_path:
         raise BadUsage(f"{kind} needs a path: use --target PATH instead of --port")
-    places = tuple(targets or ()) if port is None else (loopback(port),)
-    transport = Transport(places, kind, given)
+    targets = tuple(options.target or ()) if port is None else (loopback(port),)
+    transport = Transport(targets, kind, None if credentials == Credentials() else credentials)
     if not takes_path and not on_cluster:
         for target in transport.targets:
             require_allowed_host(address_of(target)[0])
@@ -143,56 +135,32 @@ _WORTH_SAYING = 0.01
 _LONG_ENOUGH_S = 0.1
 
 
-def flood(
-    port: int | None,
-    target: list[str] | None,
-    transport: TransportKind,
-    ca: Path | None,
-    certificate: Path | None,
-    key: Path | None,
-    count: int | None,
-    rate: str,
-    connections: int,
-    message_bytes: int,
-    distribution: MessageDistribution,
-    min_bytes: int | None,
-    max_bytes: int | None,
-    message_format: MessageFormat | None,
-    framing: Literal["lf", "octet-counted"] | None,
-    replay: Path | None,
-    seed: int,
-    ramp: str | None,
-    burst: str | None,
-    runs: str | None,
-    cluster: bool,
-    output: OutputFormat,
-) -> None:
+def flood(options: Flood) -> None:
     """Carry out `rsyslog-tune flood`."""
-    plan = plan_pace(count, rate, ramp, burst, runs)
-    files = map(_pem, (ca, certificate, key))
-    route = plan_transport(transport, port, target, Credentials(*files), cluster)
+    plan, transport = plan_pace(options), plan_transport(options)
     spec = FloodSpec(
-        transport=route,
-        connections=connections,
-        message_bytes_mean=message_bytes,
-        seed=seed,
+        transport=transport,
+        connections=options.connections,
+        message_bytes_mean=options.message_bytes,
+        seed=options.seed,
         run_id=secrets.token_hex(4),
         count=plan.total,
-        format=message_format or route.facts.format,
-        framing=framing or route.facts.framings[0],
-        distribution=distribution,
-        min_bytes=min_bytes,
-        max_bytes=max_bytes,
-        replay=_replay(replay, min_bytes, max_bytes, cluster),
+        format=options.message_format or transport.facts.format,
+        framing=options.framing or transport.facts.framings[0],
+        distribution=options.distribution,
+        min_bytes=options.min_bytes,
+        max_bytes=options.max_bytes,
+        replay=_replay(options),
     )
-    if not cluster:
+    output = options.output
+    if not options.cluster:
         _tell_of_replay(spec)
         _run(spec, (), plan, output)
         return
     # Needs more than a flood from here.
     from tuner.cli.cluster_labs import loads_of_cluster
 
-    with loads_of_cluster(route) as hosts:
+    with loads_of_cluster(transport) as hosts:
         _run(spec, hosts, plan, output)
 
 
@@ -207,16 +175,15 @@ def _pem(path: Path | None) -> str | None:
     return str(path)
 
 
-def _replay(
-    replay: Path | None, min_bytes: int | None, max_bytes: int | None, on_cluster: bool
-) -> str | None:
+def _replay(options: Flood) -> str | None:
+    replay, on_cluster = options.replay, options.cluster
     if replay is None:
         return None
     if on_cluster and not replay.is_absolute():
         raise BadUsage(f"--replay {replay}: with --cluster an absolute path, of each load host")
     if not on_cluster and (replay.is_dir() or not (replay.exists() or replay.is_symlink())):
         raise BadUsage(f"--replay {replay}: there is no such file")
-    if min_bytes is not None or max_bytes is not None:
+    if options.min_bytes is not None or options.max_bytes is not None:
         raise BadUsage("--replay takes its sizes from the file: remove --min-bytes and --max-bytes")
     return str(replay)
 
@@ -230,8 +197,8 @@ def _tell_of_replay(spec: FloodSpec) -> None:
 
 
 def _run(spec: FloodSpec, hosts: Sequence[LoadHost], plan: PacePlan, output: OutputFormat) -> None:
-    said = f"sending {plan.total:,} messages to {spec.transport}"
-    with working(said) as tell, traffic(spec, hosts) as sender:
+    title = f"sending {plan.total:,} messages to {spec.transport}"
+    with working(title) as tell, traffic(spec, hosts) as sender:
         if plan.schedule is not None:
             sender.follow(plan.schedule, plan.total)
         elif plan.runs is not None:
@@ -244,7 +211,7 @@ def _run(spec: FloodSpec, hosts: Sequence[LoadHost], plan: PacePlan, output: Out
         final = sender.finish(_FINISH_S)
     if final.error is not None:
         raise JobFailed(f"{final.sent} of {plan.total} messages sent: {final.error}")
-    sent = dict(zip([one.name for one in hosts], final.counts, strict=True))
+    sent = dict(zip([host.name for host in hosts], final.counts, strict=True))
     show(final, timeline, spec.run_id, sent, output)
 
 

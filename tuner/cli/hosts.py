@@ -8,13 +8,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from tuner.cli.console import say
-from tuner.cli.profiles import form_of
-from tuner.deploy.host_profile import HostProfile, host_profile, needs_of
+from tuner.cli.usage.hosts import OnHosts
+from tuner.deploy.host_profile import host_profile, needs_of
 from tuner.deploy.inventory import InventoryHost, Role, choose, load_inventory
 from tuner.errors import BadUsage, Refused
 from tuner.lint.load import LoadedProfile
 from tuner.profile.model import Profile
 from tuner.render.artefacts import HOSTS, Artefact, engine_artefacts
+from tuner.render.form import Form
 from tuner.render.templates import Templates
 from tuner.schema.scalars import is_loopback
 
@@ -25,18 +26,19 @@ def machines_of(
     """The hosts that the options name."""
     if not names and inventory is None:
         raise BadUsage("name hosts, --host HOST, or an inventory, --inventory hosts.yaml")
-    known = None if inventory is None else load_inventory(inventory)
-    return choose(known, names or [], Role.COLLECTOR, profile)
+    listed = None if inventory is None else load_inventory(inventory)
+    return choose(listed, names or [], Role.COLLECTOR, profile)
 
 
 def engine_url(
-    profile: Profile, url: str | None, skip: bool, machines: tuple[InventoryHost, ...]
+    profile: Profile, options: OnHosts, machines: tuple[InventoryHost, ...]
 ) -> str | None:
     """Where the engine is for us; raises Refused where the profile's server is on loopback: that
     of the hosts, and not ours."""
-    if skip and url is not None:
+    url = options.elasticsearch
+    if options.skip_engine and url is not None:
         raise BadUsage("--skip-engine and --elasticsearch cannot be combined")
-    if skip or not profile.indexed:
+    if options.skip_engine or not profile.indexed:
         return None
     if url is not None:
         return url
@@ -46,7 +48,7 @@ def engine_url(
             say(f"{profile.base.template} is left out: --elasticsearch URL says where it belongs")
         return None
     server = profile.measured.servers[0].rstrip("/")
-    elsewhere = [one.name for one in machines if not one.address.startswith("local:")]
+    elsewhere = [host.name for host in machines if not host.address.startswith("local:")]
     if elsewhere and is_loopback(urlsplit(server).hostname or ""):
         raise Refused(
             f"{server} is on {elsewhere[0]} itself: name the engine as this machine reaches it, "
@@ -55,32 +57,20 @@ def engine_url(
     return server
 
 
-def profile_of_host(
-    loaded: LoadedProfile,
-    machine: InventoryHost,
-    site: Templates | None,
-    fragment: bool,
-    loaded_modules: Sequence[str] | None,
-) -> HostProfile:
-    """What a host is to run."""
-    return host_profile(loaded, machine, site, form_of(loaded, fragment, loaded_modules))
-
-
 def for_hosts(
     loaded: LoadedProfile,
     profile: Path,
     inventory: Path,
     site: Templates | None,
-    fragment: bool,
-    loaded_modules: Sequence[str] | None,
+    form: Form,
 ) -> tuple[tuple[Artefact, ...], dict[str, dict[str, Sequence[str]]]]:
     """What the engine gets once, the configuration of each host in a folder of its own, and what
     each host needs by its name."""
     artefacts = list(engine_artefacts(loaded.profile, site))
     needs = {}
     for machine in machines_of(None, inventory, profile):
-        own = profile_of_host(loaded, machine, site, fragment, loaded_modules)
+        on_host = host_profile(loaded, machine, site, form)
         folder = f"{HOSTS}{machine.name}/"
-        artefacts += [one._replace(path=folder + one.path) for one in own.artefacts.values()]
-        needs[machine.name] = asdict(needs_of(own.profile, own.text))
-    return tuple(sorted(artefacts, key=lambda one: one.path)), needs
+        artefacts += [file._replace(path=folder + file.path) for file in on_host.artefacts.values()]
+        needs[machine.name] = asdict(needs_of(on_host.profile, on_host.text))
+    return tuple(sorted(artefacts, key=lambda file: file.path)), needs

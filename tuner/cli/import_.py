@@ -10,15 +10,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from posixpath import normpath
 
-from tuner.cli.console import OutputFormat, print_result, say, working
+from tuner.cli.console import print_result, say, working
 from tuner.cli.hosts import machines_of
 from tuner.cli.profiles import name_for
+from tuner.cli.usage.profiles import Import
 from tuner.deploy.files import HostFiles
 from tuner.deploy.target import RemoteHost
 from tuner.engine.access import client_for
 from tuner.engine.field_uses import field_uses
 from tuner.errors import BadUsage, JobFailed, ProgramMissing, Refused
-from tuner.host.programs import choose_rsyslogd, rsyslog_version, version_in
+from tuner.host.programs import rsyslog_version, version_in
 from tuner.lab.bind import require_bindable
 from tuner.lint.lint import summary
 from tuner.lint.load import parse_profile
@@ -61,27 +62,17 @@ class _Original:
         return [str(path) for path in (*self.kept, *read)]
 
 
-def import_(
-    file: Path | None,
-    profile: Path | None,
-    host: str | None,
-    inventory: Path | None,
-    uses: str | None,
-    index: str | None,
-    release: str | None,
-    rsyslogd: Path | None,
-    output: OutputFormat,
-) -> None:
+def import_(options: Import) -> None:
     """Carry out `rsyslog-tune import`."""
-    choose_rsyslogd(rsyslogd)
-    machine = _machine(host, inventory)
-    original = _original(file, machine, profile)
-    known = _release(release, machine)
+    profile = options.profile
+    machine = _machine(options.host, options.inventory)
+    original = _original(options.file, machine, profile)
+    release = _release(options.release, machine)
     name = name_for(profile or Path(original.called))
-    text = on_top_of(original.base, name, known, original.root)
-    if uses is not None or index is not None:
-        original = _with_uses(original, text, profile, uses, index)
-        text = on_top_of(original.base, name, known, original.root, uses=original.uses)
+    text = on_top_of(original.base, name, release, original.root)
+    if options.uses is not None or options.index is not None:
+        original = _with_uses(original, text, profile, options.uses, options.index)
+        text = on_top_of(original.base, name, release, original.root, uses=original.uses)
     called = str(profile or "the profile")
     loaded = parse_profile(text, called, beside=original.beside, base=original.read)
     if profile is not None:
@@ -95,7 +86,7 @@ def import_(
         "rsyslogd": {"accepted": verdict.passed, "remark": verdict.remark},
         **described.fields,
     }
-    print_result(output, "import", fields, text.rstrip("\n") if profile is None else called)
+    print_result(options.output, "import", fields, text.rstrip("\n") if profile is None else called)
     for line in summary(loaded.warnings):
         say(line)
     say(_verdict_on(original.called, verdict))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from tuner.cli.console import OutputFormat, print_result, say
+from tuner.cli.console import print_result, say
 from tuner.cli.profiles import name_for
+from tuner.cli.usage.profiles import Init
 from tuner.errors import ProgramMissing
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import cores, memory_bytes
@@ -15,16 +14,14 @@ from tuner.render.assets import asset_text
 from tuner.writing import write_new
 
 
-def init(
-    profile: Path,
-    output: OutputFormat,
-) -> None:
+def init(options: Init) -> None:
     """Carry out `rsyslog-tune init`."""
     machine = LocalMachine(_rsyslog(), cores(), memory_bytes())
+    profile = options.profile
     text = starter(asset_text("templates", "starter.yaml"), name_for(profile), machine)
     parse_profile(text, str(profile))
     write_new({profile: text})
-    print_result(output, "init", {"profile": str(profile)}, str(profile))
+    print_result(options.output, "init", {"profile": str(profile)}, str(profile))
     schema = profile.parent / "profile.schema.json"
     if not schema.exists():
         say(f"for completion in your editor: rsyslog-tune schema > {schema}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from tuner.cli.console import OutputFormat, print_result, result, working
 from tuner.cli.flood import flood_command
 from tuner.cli.profiles import load_or_default
+from tuner.cli.usage.labs import LabDown, LabStatus, LabUp
 from tuner.engines.versions import distribution_for
 from tuner.errors import JobFailed
 from tuner.flood.workload import transports_for
@@ -26,12 +27,9 @@ from tuner.profile.model import Profile
 from tuner.script.printing import printed
 
 
-def up(
-    profile: Path | None,
-    output: OutputFormat,
-) -> None:
+def up(options: LabUp) -> None:
     """Carry out `rsyslog-tune lab up`."""
-    wanted = load_or_default(profile).profile
+    wanted = load_or_default(options.profile).profile
     require_bindable(wanted, rsyslog_version())
     with measuring("rsyslog-tune lab up"):
         found = standing.read()
@@ -42,20 +40,18 @@ def up(
         standing.end(found)
         with working("starting the lab"):
             started = _start(wanted)
-    _show(started, output)
+    _show(started, options.output)
 
 
-def status(
-    output: OutputFormat,
-) -> None:
+def status(options: LabStatus) -> None:
     """Carry out `rsyslog-tune lab status`."""
     found = standing.read()
     if found is None or not found.alive:
         raise JobFailed("no lab is running; start one with: rsyslog-tune lab up")
-    _show(found, output)
+    _show(found, options.output)
 
 
-def down() -> None:
+def down(_: LabDown) -> None:
     """Carry out `rsyslog-tune lab down`."""
     with measuring("rsyslog-tune lab down"):
         standing.end(standing.read())

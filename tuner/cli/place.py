@@ -11,6 +11,8 @@ from pathlib import Path
 
 from tuner.cli.console import Verbosity
 from tuner.cli.options import EngineChoice
+from tuner.cli.profiles import templates_of
+from tuner.cli.usage.measuring import Exporting, Sweep
 from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.engine.owned import Owner, remove
@@ -57,6 +59,12 @@ class Wanted:
     def starts_node(self) -> bool:
         """Whether the lab has an engine of its own."""
         return self.url is None and self.engine is EngineChoice.NODE
+
+
+def wanted_of(options: Exporting | Sweep, by_default: EngineChoice = EngineChoice.NODE) -> Wanted:
+    """What the options of a command ask for."""
+    engine, site = options.engine or by_default, templates_of(options.templates)
+    return Wanted(engine, options.elasticsearch, site, on_cluster=options.cluster)
 
 
 def require_runnable(wanted: Wanted, profiles: Sequence[Profile], rsyslog: str = "") -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tuner.cli.console import OutputFormat, result_json
 from tuner.cli.layout import show_blocks
-from tuner.cli.usage.plan import rate_of
+from tuner.cli.usage.plan import Plan, rate_of
 from tuner.errors import BadUsage, JobFailed
 from tuner.lab.engine import stores
 from tuner.measure.measurement import Measurement
@@ -29,56 +29,24 @@ from tuner.schema.numerals import counted
 from tuner.search.journal import read
 
 _SAMPLE_BYTES = 64 * 1024**2
+_NO_FIGURES = ("rate", "run", "sample", "output")
 
 
-def plan(
-    rate: str,
-    run: Path | None,
-    message_bytes: int | None,
-    bytes_per_event: int | None,
-    sample: Path | None,
-    peak: float | None,
-    gzip_ratio: float | None,
-    retention: float | None,
-    outage: float | None,
-    replicas: int | None,
-    headroom: float | None,
-    collector_eps: float | None,
-    collector_cores: int | None,
-    node_eps: float | None,
-    node_cores: int | None,
-    node_disk: float | None,
-    output: OutputFormat,
-) -> None:
+def plan(options: Plan) -> None:
     """Carry out `rsyslog-tune plan`."""
-    said = {
-        "message_bytes": ("--message-bytes", message_bytes),
-        "store_bytes": ("--bytes-per-event", bytes_per_event),
-        "peak": ("--peak", peak),
-        "gzip_ratio": ("--gzip-ratio", gzip_ratio),
-        "retention_s": ("--retention", retention),
-        "outage_s": ("--outage", outage),
-        "replicas": ("--replicas", replicas),
-        "headroom": ("--headroom", headroom),
-        "collector_eps": ("--collector-eps", collector_eps),
-        "collector_cores": ("--collector-cores", collector_cores),
-        "node_eps": ("--node-eps", node_eps),
-        "node_cores": ("--node-cores", node_cores),
-        "node_disk_bytes": ("--node-disk", node_disk),
-    }
     given = {
-        name: Figure(value, Origin.GIVEN, f"by {option}")
-        for name, (option, value) in said.items()
-        if value is not None
+        name: Figure(getattr(options, name), Origin.GIVEN, f"by {option}")
+        for name, option in options.given.items()
+        if name not in _NO_FIGURES
     }
-    measured, lines = _measured(run), _sample(sample)
+    measured, lines = _measured(options.run), _sample(options.sample)
     plans = []
-    for part in rate.split(","):
+    for part in options.rate.split(","):
         figures = {**given, "rate": Figure(rate_of(part), Origin.GIVEN, "by --rate")}
         inputs = inputs_of(figures, measured, lines)
         reach = plan_range(figures, measured, lines)
         plans.append(PlannedRate(inputs, plan_of(inputs), measured, reach))
-    if output is OutputFormat.JSON:
+    if options.output is OutputFormat.JSON:
         result_json(plans_json(plans))
     else:
         show_blocks(plans_blocks(plans))

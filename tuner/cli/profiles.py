@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from tuner.cli.console import say, say_last
-from tuner.cli.options import LOCAL
+from tuner.cli.options import LOCAL, Rendering
 from tuner.errors import BadUsage, ProgramMissing
 from tuner.host.programs import rsyslog_version
 from tuner.lint.lint import summary
@@ -90,12 +89,16 @@ def load_or_default(path: Path | None) -> LoadedProfile:
     return load(LOCAL if LOCAL.exists() else Path(str(asset("profiles", "default.yaml"))))
 
 
-def form_of(loaded: LoadedProfile, fragment: bool, by_host: Sequence[str] | None) -> Form:
+def form_of(loaded: LoadedProfile, options: Rendering) -> Form:
     """How the profile is to be rendered, its snippets read; raises BadUsage and BadProfile."""
-    if by_host and not fragment:
-        raise BadUsage("--loaded needs --fragment: a whole configuration loads its modules itself")
-    modules = frozenset((*_LOADED_BY_HOST, *(by_host or ()))) if fragment else frozenset[str]()
-    return Form(snippets_of(loaded), fragment, modules)
+    if not options.fragment:
+        if options.loaded_modules:
+            raise BadUsage(
+                "--loaded needs --fragment: a whole configuration loads its modules itself"
+            )
+        return Form(snippets_of(loaded))
+    modules = frozenset((*_LOADED_BY_HOST, *(options.loaded_modules or ())))
+    return Form(snippets_of(loaded), is_fragment=True, loaded=modules)
 
 
 def name_for(profile: Path) -> str:

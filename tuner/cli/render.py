@@ -9,6 +9,7 @@ import typer
 
 from tuner.cli.console import OutputFormat, print_result, say
 from tuner.cli.profiles import form_of, load, templates_of
+from tuner.cli.usage.profiles import Render
 from tuner.errors import BadUsage, DifferencesFound
 from tuner.profile.model import Profile
 from tuner.render.artefacts import Artefact
@@ -23,50 +24,39 @@ from tuner.render.tree import diff as difference
 _Needs = Mapping[str, Mapping[str, Sequence[str]]]
 
 
-def render(
-    profile: Path,
-    file: str | None,
-    directory: Path | None,
-    check: bool,
-    diff: bool,
-    stdout: bool,
-    fragment: bool,
-    loaded_modules: list[str] | None,
-    templates: Path | None,
-    inventory: Path | None,
-    format_: Format,
-    output: OutputFormat,
-) -> None:
+def render(options: Render) -> None:
     """Carry out `rsyslog-tune render`."""
-    if stdout and (check or diff or directory is not None):
+    directory, inventory, output = options.directory, options.inventory, options.output
+    compares = options.check or options.diff
+    if options.stdout and (compares or directory is not None):
         raise BadUsage("--stdout cannot be combined with --check, --diff or -o")
-    if file is not None and not stdout:
-        raise BadUsage(f"{file}: a file name needs --stdout")
-    if inventory is not None and format_ is not Format.PLAIN:
+    if options.file is not None and not options.stdout:
+        raise BadUsage(f"{options.file}: a file name needs --stdout")
+    if inventory is not None and options.format_ is not Format.PLAIN:
         raise BadUsage("--inventory and --format cannot be combined")
-    site = templates_of(templates)
-    loaded = load(profile)
+    site = templates_of(options.templates)
+    loaded = load(options.profile)
+    form = form_of(loaded, options)
     needs: _Needs = {}
     if inventory is None:
-        form = form_of(loaded, fragment, loaded_modules)
-        artefacts = _exported(loaded.profile, site, form, format_, directory)
+        artefacts = _exported(loaded.profile, site, form, options.format_, directory)
     else:
         # Only here: hosts are reached by what takes as long to import as a whole render.
         from tuner.cli.hosts import for_hosts
 
-        artefacts, needs = for_hosts(loaded, profile, inventory, site, fragment, loaded_modules)
-    if file is not None:
-        _print_one(artefacts, file, output)
+        artefacts, needs = for_hosts(loaded, options.profile, inventory, site, form)
+    if options.file is not None:
+        _print_file(artefacts, options.file, output)
         return
     if directory is None:
-        if check or diff:
+        if compares:
             raise BadUsage("--check and --diff compare with the files in a folder: name it with -o")
         _print(artefacts, output)
         return
     base = loaded.profile.base
     read: Iterable[str] = () if base is None else base.kept.sources
-    if check or diff:
-        _compare(artefacts, directory, read, diff, output)
+    if compares:
+        _compare(artefacts, directory, read, options.diff, output)
         return
     states = write(artefacts, directory, read)
     _say_written(states, needs, directory, output)
@@ -109,7 +99,7 @@ def _print(artefacts: tuple[Artefact, ...], output: OutputFormat) -> None:
     print_result(output, "render", {"text": files}, text)
 
 
-def _print_one(artefacts: tuple[Artefact, ...], file: str, output: OutputFormat) -> None:
+def _print_file(artefacts: tuple[Artefact, ...], file: str, output: OutputFormat) -> None:
     """One file to its last byte, to be piped on."""
     found = [artefact for artefact in artefacts if artefact.path == file]
     if not found:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tuner.cli.console import OutputFormat, result, result_json, say
 from tuner.cli.files import write_reports, writing_to
+from tuner.cli.usage.measuring import Report
 from tuner.errors import JobFailed, Locked
 from tuner.report.markdown import report_markdown
 from tuner.report.result import analyse
@@ -13,13 +12,11 @@ from tuner.report.search_report import report_json, search_report
 from tuner.search.journal import read
 
 
-def report(
-    run_directory: Path,
-    output: OutputFormat,
-) -> None:
+def report(options: Report) -> None:
     """Carry out `rsyslog-tune report`."""
+    run_directory = options.run_directory
     analysed = analyse(read(run_directory))
-    if output is OutputFormat.JSON:
+    if options.output is OutputFormat.JSON:
         result_json(report_json(analysed))
     else:
         result(report_markdown(search_report(analysed, run_directory)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from tuner.cli.console import OutputFormat, print_result, result, say
+from tuner.cli.usage import traffic as usage
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import Arrived, ArrivedRun, FaultCount, arrived, fault_counts
 from tuner.errors import Interrupted, JobFailed
@@ -13,22 +14,18 @@ from tuner.lab.sink import Sink, parse_fault
 _POLL_S = 0.2
 
 
-def sink(
-    port: int,
-    fault: list[str] | None,
-    output: OutputFormat,
-) -> None:
+def sink(options: usage.Sink) -> None:
     """Carry out `rsyslog-tune sink`."""
-    faults = [parse_fault(text) for text in fault or ()]
-    with Sink(port, faults) as running:
+    faults = [parse_fault(text) for text in options.fault or ()]
+    with Sink(options.port, faults) as running:
         client = EngineClient(running.url)
         try:
-            if output is OutputFormat.TEXT:
+            if options.output is OutputFormat.TEXT:
                 result(running.url)
             say(f"the sink listens at {running.url}; press Ctrl-C to end it")
             _wait(running)
         except Interrupted:
-            _show(running.url, arrived(client), fault_counts(client), output)
+            _show(running.url, arrived(client), fault_counts(client), options.output)
             raise
         finally:
             client.close()

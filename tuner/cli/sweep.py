@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from tuner.cli.console import OutputFormat, print_result, result, say
 from tuner.cli.files import Exports, new_run_directory
@@ -11,11 +10,10 @@ from tuner.cli.options import (
     EngineChoice,
     duration_s,
 )
-from tuner.cli.place import Wanted, pace_of, require_runnable
-from tuner.cli.profiles import templates_of
+from tuner.cli.place import Wanted, pace_of, require_runnable, wanted_of
 from tuner.cli.series import measured, require_none_failed
 from tuner.cli.side_by_side import Course
-from tuner.host.programs import choose_rsyslogd
+from tuner.cli.usage.measuring import Sweep
 from tuner.lint.load_experiment import LoadedExperiment, load_experiment
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.series import Arm, Series
@@ -26,38 +24,22 @@ from tuner.validate.rsyslogd import require_bases_taken
 from tuner.writing import write_whole
 
 
-def sweep(
-    file: Path,
-    repeats: int | None,
-    window: str | None,
-    seed: int,
-    dry_run: bool,
-    engine: EngineChoice | None,
-    elasticsearch: str | None,
-    cluster: bool,
-    templates: Path | None,
-    run_dir: Path | None,
-    rsyslogd: Path | None,
-    output: OutputFormat,
-) -> None:
+def sweep(options: Sweep) -> None:
     """Carry out `rsyslog-tune sweep`."""
-    choose_rsyslogd(rsyslogd)
-    loaded = load_experiment(file)
+    loaded, output = load_experiment(options.file), options.output
     asked = loaded.experiment
-    warnings = (str(one) for variant in loaded.variants for one in variant.warnings)
+    warnings = (str(warning) for variant in loaded.variants for warning in variant.warnings)
     for text in (*dict.fromkeys(warnings), *loaded.doubts):
         say(text)
-    kind = engine or EngineChoice(asked.engine)
-    wanted = Wanted(kind, elasticsearch, templates_of(templates), on_cluster=cluster)
-    window_s = duration_s(window or asked.window)
-    course = _course(loaded, repeats or asked.repeats, window_s, seed, kind)
-    if dry_run:
+    wanted = wanted_of(options, EngineChoice(asked.engine))
+    course = _course(loaded, options, wanted.engine)
+    if options.dry_run:
         profiles = [arm.profile for arm in course.arms]
         require_runnable(wanted, profiles)
         require_bases_taken(profiles, runs_here=False)
         _tell_plan(course, wanted, output)
         return
-    with new_run_directory(run_dir, asked.name) as directory:
+    with new_run_directory(options.run_dir, asked.name) as directory:
         exports = Exports(directory / "sweep.json", directory / "sweep.md")
 
         def write(series: Series) -> tuple[Mapping[str, object], Sequence[PlainBlock]]:
@@ -83,19 +65,18 @@ def sweep(
     require_none_failed(series)
 
 
-def _course(
-    loaded: LoadedExperiment, blocks: int, window_s: float, seed: int, engine: EngineChoice
-) -> Course:
-    pace, metrics = pace_of(engine), loaded.experiment.metrics
-    reads_files = any(metric.reads_files for metric in metrics)
+def _course(loaded: LoadedExperiment, options: Sweep, engine: EngineChoice) -> Course:
+    pace, asked = pace_of(engine), loaded.experiment
+    window_s = duration_s(options.window or asked.window)
+    reads_files = any(metric.reads_files for metric in asked.metrics)
     return Course(
         arms=tuple(Arm(variant.name, variant.profile) for variant in loaded.variants),
         word="block",
-        blocks=blocks,
+        blocks=options.repeats or asked.repeats,
         plan=TrialPlan(pace.warm_up_s, window_s, awaits_counters=True, reads_files=reads_files),
         pace=pace,
-        seed=seed,
-        judges_freshness=loaded.experiment.judges_freshness,
+        seed=options.seed,
+        judges_freshness=asked.judges_freshness,
     )
 
 

@@ -10,10 +10,9 @@ from posixpath import abspath
 
 from tuner.cli.annotations import ProblemFormat, show_to_program
 from tuner.cli.console import result, say, say_when_slow, working
-from tuner.cli.options import (
-    EngineChoice,
-)
+from tuner.cli.options import EngineChoice
 from tuner.cli.profiles import CONFIGURATION, form_of, read_profile, templates_of
+from tuner.cli.usage.profiles import Validate
 from tuner.errors import (
     BadProfile,
     BadUsage,
@@ -24,13 +23,13 @@ from tuner.errors import (
     Severity,
     TuneError,
 )
-from tuner.host.programs import choose_rsyslogd
 from tuner.lint.lint import summary
 from tuner.lint.load import STDIN, LoadedProfile, text_of
 from tuner.lint.repairs import Mend, mended, mended_files, repairs
 from tuner.reading import content, resolved
 from tuner.render.templates import Templates
 from tuner.rule import Rank
+from tuner.schema.numerals import counted
 from tuner.validate.layers import DOCUMENTS, Layer, layers
 from tuner.writing import raw_of, require_writable, write_whole
 
@@ -38,27 +37,14 @@ _Mends = Sequence[Mend] | None
 _WITH_ALL = {"problems", "rejections"}
 
 
-def validate(
-    profile: Path,
-    offline: bool,
-    elasticsearch: str | None,
-    smoke: bool,
-    templates: Path | None,
-    fragment: bool,
-    loaded_modules: list[str] | None,
-    fix: bool,
-    strict: bool,
-    verbose: bool,
-    rsyslogd: Path | None,
-    output: ProblemFormat,
-) -> None:
+def validate(options: Validate) -> None:
     """Carry out `rsyslog-tune validate`."""
-    choose_rsyslogd(rsyslogd)
-    if offline and (smoke or elasticsearch is not None):
+    profile, fix, output, verbose = options.profile, options.fix, options.output, options.verbose
+    if options.offline and (options.smoke or options.elasticsearch is not None):
         raise BadUsage("--offline cannot be combined with --elasticsearch or --smoke")
     if fix and profile == STDIN:
         raise BadUsage(f"--fix writes into the profile's file: name one instead of {profile}")
-    site = templates_of(templates)
+    site = templates_of(options.templates)
     mends = None
     try:
         mends = _fixed(profile, output) if fix else None
@@ -71,23 +57,23 @@ def validate(
                 for line in _offer(profile, mended(profile)[1]):
                     say(line)
         raise
-    form = form_of(loaded, fragment, loaded_modules)
+    form = form_of(loaded, options)
     waits_s = loaded.profile.start_checks_s
     slow = say_when_slow(
         "still running rsyslogd -N1: from 8.2510 it asks each server for its version, which takes "
         f"up to {waits_s:g} s when none answers"
     )
     with slow if waits_s else contextlib.nullcontext():
-        found = list(layers(loaded, offline, site, form))
-    for name, ask in _asked(loaded, elasticsearch, site, smoke, found):
+        done = list(layers(loaded, options.offline, site, form))
+    for name, ask in _asked(loaded, options, site, done):
         try:
-            found.append(ask())
+            done.append(ask())
         except TuneError as error:
-            found.append(Layer(name, None, str(error)))
-            _show(loaded, found, output, mends, verbose)
+            done.append(Layer(name, None, str(error)))
+            _show(loaded, done, output, mends, verbose)
             raise
-    _show(loaded, found, output, mends, verbose)
-    _judge(loaded, found, strict)
+    _show(loaded, done, output, mends, verbose)
+    _judge(loaded, done, options.strict)
 
 
 def _fixed(profile: Path, output: ProblemFormat) -> tuple[Mend, ...]:
@@ -109,8 +95,8 @@ def _fixed(profile: Path, output: ProblemFormat) -> tuple[Mend, ...]:
     for path, (old, text) in texts.items():
         _rewrite(path, old, text)
     if output is not ProblemFormat.JSON:
-        for one in mends:
-            tell(f"repaired {one}")
+        for mend in mends:
+            tell(f"repaired {mend}")
         if not mends:
             tell(f"nothing to repair in {profile}")
     return mends
@@ -135,24 +121,25 @@ def _offer(profile: Path, several: Sequence[object]) -> Iterator[str]:
 
 
 def _asked(
-    loaded: LoadedProfile, url: str | None, site: Templates | None, smoke: bool, found: list[Layer]
+    loaded: LoadedProfile, options: Validate, site: Templates | None, done: list[Layer]
 ) -> Iterator[tuple[str, Callable[[], Layer]]]:
     """The layers that need an engine; a profile that is rejected already is not started.  What a
     base writes is not for the profile to say."""
-    rejected = [layer.name for layer in found if layer.passed is False]
+    url, smoke = options.elasticsearch, options.smoke
+    rejected = [layer.name for layer in done if layer.passed is False]
     if loaded.profile.base is not None:
         if url is not None:
-            found.append(Layer("engine", None, "a base has documents and indices of its own"))
+            done.append(Layer("engine", None, "a base has documents and indices of its own"))
         if not smoke or rejected:
             why = f"rejected by {rejected[0]}" if rejected else "--smoke asks a real rsyslogd"
-            found.append(Layer(DOCUMENTS, None, why))
+            done.append(Layer(DOCUMENTS, None, why))
         else:
             yield DOCUMENTS, lambda: _documents(loaded)
         return
     if url is not None:
         yield "engine", lambda: _engine(loaded, url, site)
     if smoke and rejected:
-        found.append(Layer("smoke", None, f"rejected by {rejected[0]}"))
+        done.append(Layer("smoke", None, f"rejected by {rejected[0]}"))
     elif smoke:
         yield "smoke", lambda: _smoke(loaded, url, site)
 
@@ -196,41 +183,41 @@ def _smoke(loaded: LoadedProfile, url: str | None, site: Templates | None) -> La
         return smoke_layer(lab, loaded.profile)
 
 
-def _problems(loaded: LoadedProfile, found: list[Layer]) -> tuple[Problem, ...]:
-    return (*loaded.warnings, *(one for layer in found for one in layer.problems))
+def _problems(loaded: LoadedProfile, done: list[Layer]) -> tuple[Problem, ...]:
+    return (*loaded.warnings, *(problem for layer in done for problem in layer.problems))
 
 
-def _judge(loaded: LoadedProfile, found: list[Layer], strict: bool) -> None:
+def _judge(loaded: LoadedProfile, done: list[Layer], strict: bool) -> None:
     """Choose the exit code."""
-    errors = tuple(one for one in _problems(loaded, found) if one.severity is Severity.ERROR)
+    problems = _problems(loaded, done)
+    errors = tuple(problem for problem in problems if problem.severity is Severity.ERROR)
     if errors:
         raise BadProfile(errors)
-    for layer in found:
+    for layer in done:
         if layer.passed is False:
             kind = ProgramMissing if layer.missing else JobFailed
             raise kind(f"{loaded.path}: rejected by {layer.name}")
-    for layer in found:
+    for layer in done:
         if layer.missing:
             raise ProgramMissing(
                 f"{loaded.path}: {layer.name} did not run: {layer.remark}; --offline leaves it out"
             )
-    warnings = len(_problems(loaded, found))
-    if strict and warnings:
-        raise LintWarnings(f"{loaded.path}: {warnings} warning{'' if warnings == 1 else 's'}")
+    if strict and problems:
+        raise LintWarnings(f"{loaded.path}: {counted(len(problems), 'warning')}")
 
 
 def _show(
-    loaded: LoadedProfile, found: list[Layer], output: ProblemFormat, mends: _Mends, verbose: bool
+    loaded: LoadedProfile, done: list[Layer], output: ProblemFormat, mends: _Mends, verbose: bool
 ) -> None:
     """The layers; of the problems only warnings as text, because errors end the command."""
-    problems = _problems(loaded, found)
+    problems = _problems(loaded, done)
     if output is not ProblemFormat.TEXT:
-        rejections = [one for layer in found for one in layer.rejections]
-        _show_to_program(found, (*problems, *rejections), output, mends)
+        rejections = [problem for layer in done for problem in layer.rejections]
+        _show_to_program(done, (*problems, *rejections), output, mends)
         return
-    warnings = [one for one in problems if one.severity is Severity.WARNING]
+    warnings = [problem for problem in problems if problem.severity is Severity.WARNING]
     lines = summary(warnings, Rank.ADVICE if verbose else Rank.OTHER)
-    for layer in found:
+    for layer in done:
         word = {True: "ok", False: "REJECTED", None: "not run"}[layer.passed]
         lines.append(f"{layer.name:<14} {word}{': ' + layer.remark if layer.remark else ''}")
         lines += [f"{'':<14} {note}" for note in layer.notes]
@@ -238,12 +225,11 @@ def _show(
 
 
 def _show_to_program(
-    found: list[Layer], problems: Sequence[Problem], output: ProblemFormat, mends: _Mends
+    done: list[Layer], problems: Sequence[Problem], output: ProblemFormat, mends: _Mends
 ) -> None:
     # A layer's problems stand with all others.
     shown = [
-        {key: value for key, value in vars(layer).items() if key not in _WITH_ALL}
-        for layer in found
+        {key: value for key, value in vars(layer).items() if key not in _WITH_ALL} for layer in done
     ]
     data = {"schema": 1, "kind": "validate", "layers": shown, "problems": problems}
     if mends is not None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tuner.cli.console import OutputFormat, result_json, say, working
 from tuner.cli.layout import show_blocks
+from tuner.cli.usage.traffic import Workload
 from tuner.errors import Refused
 from tuner.profile.sample import is_sample, origin_of, read_sample, sample_text
 from tuner.reading import content, unreadable
@@ -16,40 +17,35 @@ from tuner.script.tokens import SURROGATES
 from tuner.writing import require_writable, write_whole
 
 
-def workload(
-    log: Path,
-    written: Path | None,
-    conf: list[Path] | None,
-    verbatim: bool,
-    output: OutputFormat,
-) -> None:
+def workload(options: Workload) -> None:
     """Carry out `rsyslog-tune workload`."""
-    if written is not None:
-        require_writable(written)
-        if written.exists() and not is_sample(written):
-            raise Refused(f"{written} exists and is no sample: name another file, or move it")
-    texts = [text for path in conf or () for text in _texts(path)]
+    log, file = options.log, options.sample
+    if file is not None:
+        require_writable(file)
+        if file.exists() and not is_sample(file):
+            raise Refused(f"{file} exists and is no sample: name another file, or move it")
+    texts = [text for path in options.conf or () for text in _texts(path)]
     with working(f"learning from {log}"):
-        text = sample_text(log, texts, verbatim=verbatim)
+        text = sample_text(log, texts, verbatim=options.verbatim)
         sample = read_sample(text, str(log))
     if origin := origin_of(text):
         say(origin)
-    if written is not None:
-        write_whole(written, text)
-    if output is OutputFormat.JSON:
+    if file is not None:
+        write_whole(file, text)
+    if options.output is OutputFormat.JSON:
         result_json({"schema": 1, "kind": "workload", "sample": sample.model_dump(mode="json")})
     else:
         show_blocks(traffic_blocks(sample))
-    if written is not None:
-        say(f"wrote {written}: name it as workload.sample in a profile")
+    if file is not None:
+        say(f"wrote {file}: name it as workload.sample in a profile")
 
 
 def _texts(path: Path) -> Iterator[str]:
     """The texts of a configuration and of what it includes, as far as they can be read."""
     try:
-        own = content(path, MAX_BYTES)
+        first = content(path, MAX_BYTES)
     except OSError as error:
         raise unreadable(path, error) from None
     sources = configuration(path).sources
-    for raw in (own, *(raw for name, raw in sources.items() if name != str(path))):
+    for raw in (first, *(raw for name, raw in sources.items() if name != str(path))):
         yield raw.decode("utf-8", SURROGATES)

@@ -90,9 +90,20 @@ class DeployPlan:
         return parse_profile(self.text, self.profile, self.layers, self.beside)
 
     @property
+    def host_names(self) -> list[str]:
+        """The hosts, also those on which nothing changes."""
+        return [change.machine.name for change in self.hosts]
+
+    @property
+    def diffs(self) -> list[tuple[str, str]]:
+        """What changes on each host, then of each object of the engine, as unified diffs."""
+        of_hosts = [(change.machine.name, change.diff) for change in self.hosts]
+        return of_hosts + [(change.name, change.diff) for change in self.objects]
+
+    @property
     def diff(self) -> str:
-        """Everything that changes, as unified diffs; empty for nothing."""
-        return "".join((*(one.diff for one in self.objects), *(one.diff for one in self.hosts)))
+        """Everything that changes, the engine first; empty for nothing."""
+        return "".join([*(put.diff for put in self.objects), *(host.diff for host in self.hosts)])
 
 
 _PLAN = TypeAdapter(DeployPlan)

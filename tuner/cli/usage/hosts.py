@@ -4,86 +4,10 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from tuner.cli.console import (
-    OutputFormat,
-)
-from tuner.cli.options import (
-    ConfirmWithinOption,
-    EngineUrlOption,
-    FragmentOption,
-    HostsOption,
-    InventoryOption,
-    LoadedOption,
-    OutputOption,
-    ProfilePath,
-    SerialOption,
-    SkipEngineOption,
-    TemplatesOption,
-    YesOption,
-)
-
-Files = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        metavar="FILE...",
-        help="What impstats wrote, rotated and gzipped files too; - is stdin.",
-        allow_dash=True,
-        show_default=False,
-    ),
-]
-
-ProfileOption = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="The profile that runs, to name its settings."),
-]
-
-ConfOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="The configuration of rsyslog that runs, to name its settings.",
-    ),
-]
-
-HostOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="HOST",
-        help="Read the counters of this host, from FILE or the log.file of its configuration, "
-        "which names the settings too: one of the inventory by its name, or an address such as "
-        "ssh://USER@HOST. Only reads.",
-    ),
-]
-
-ForOption = Annotated[
-    str | None,
-    typer.Option(
-        "--for",
-        metavar="TIME",
-        help="With --host: wait that long, such as 5m, and diagnose only what is counted "
-        "meanwhile.",
-    ),
-]
-
-DiagnoseEngineOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        help="Read the newest day of counters from an index of this Elasticsearch or OpenSearch; "
-        "--profile says how to log in. Only reads.",
-    ),
-]
-
-IndexOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME", help="With --elasticsearch: the index, data stream or pattern with them."
-    ),
-]
+from tuner.cli.options import INVENTORY, Rendering, Reporting, required_profile
 
 
 class FailOn(Enum):
@@ -94,43 +18,7 @@ class FailOn(Enum):
     ANY = "any"
 
 
-FailOnOption = Annotated[
-    FailOn,
-    typer.Option(
-        help="Exit with 2 for events that are lost, for those that are late too, or for any "
-        "finding."
-    ),
-]
-
-WorkloadOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="PROFILE",
-        help="Write the peak rate, the mean size and the number of sessions into the workload "
-        "of this profile, for bench, search and plan.",
-    ),
-]
-
-PageOption = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write a page with plots to this file too (HTML)."),
-]
-
-
-def diagnose(
-    files: Files = None,
-    profile: ProfileOption = None,
-    conf: ConfOption = None,
-    host: HostOption = None,
-    inventory: InventoryOption = None,
-    duration: ForOption = None,
-    elasticsearch: DiagnoseEngineOption = None,
-    index: IndexOption = None,
-    fail_on: FailOnOption = FailOn.ANY,
-    write_workload: WorkloadOption = None,
-    page: PageOption = None,
-    output: OutputOption = OutputFormat.TEXT,
-) -> None:
+class Diagnose(Reporting):
     """Diagnose a production rsyslogd from the counters that impstats writes: what is lost or late,
     why, and what to change.
 
@@ -139,64 +27,103 @@ def diagnose(
     there.
     """
 
-
-_Planned = Annotated[
-    Path, typer.Argument(metavar="PROFILE", help="The profile, or a plan of --plan-out.")
-]
-
-_Check = Annotated[
-    bool,
-    typer.Option("--check", "--diff", help="Change nothing; print what would, exit with 2 then."),
-]
-
-_PlanOut = Annotated[
-    Path | None,
-    typer.Option(
+    files: list[Path] | None = typer.Argument(
+        None,
+        metavar="FILE...",
+        help="What impstats wrote, rotated and gzipped files too; - is stdin.",
+        allow_dash=True,
+        show_default=False,
+    )
+    profile: Path | None = typer.Option(
+        None, metavar="FILE", help="The profile that runs, to name its settings."
+    )
+    conf: Path | None = typer.Option(
+        None,
         metavar="FILE",
-        help="Change nothing; write what would change, for apply FILE to do exactly that.",
-    ),
-]
+        help="The configuration of rsyslog that runs, to name its settings.",
+    )
+    host: str | None = typer.Option(
+        None,
+        metavar="HOST",
+        help="Read the counters of this host, from FILE or the log.file of its configuration, "
+        "which names the settings too: one of the inventory by its name, or an address such as "
+        "ssh://USER@HOST. Only reads.",
+    )
+    inventory: Path | None = INVENTORY
+    duration: str | None = typer.Option(
+        None,
+        "--for",
+        metavar="TIME",
+        help="With --host: wait that long, such as 5m, and diagnose only what is counted "
+        "meanwhile.",
+    )
+    elasticsearch: str | None = typer.Option(
+        None,
+        metavar="URL",
+        help="Read the newest day of counters from an index of this Elasticsearch or OpenSearch; "
+        "--profile says how to log in. Only reads.",
+    )
+    index: str | None = typer.Option(
+        None,
+        metavar="NAME",
+        help="With --elasticsearch: the index, data stream or pattern with them.",
+    )
+    fail_on: FailOn = typer.Option(
+        FailOn.ANY,
+        help="Exit with 2 for events that are lost, for those that are late too, or for any "
+        "finding.",
+    )
+    write_workload: Path | None = typer.Option(
+        None,
+        metavar="PROFILE",
+        help="Write the peak rate, the mean size and the number of sessions into the workload of "
+        "this profile, for bench, search and plan.",
+    )
+    page: Path | None = typer.Option(
+        None, metavar="FILE", help="Write a page with plots to this file too (HTML)."
+    )
 
-_AllOrNone = Annotated[
-    bool,
-    typer.Option("--all-or-none", help="Restore every host when one fails, not that one only."),
-]
 
-_EventWithin = Annotated[
-    str,
-    typer.Option(
-        metavar="DURATION", help="How soon an event sent on each host must be found in the engine."
-    ),
-]
+class NamingHosts(Reporting):
+    """Which hosts a command is about."""
 
-_TakeOver = Annotated[
-    bool,
-    typer.Option(
-        "--take-over", help="Replace files and templates that rsyslog-tune did not make, too."
-    ),
-]
+    host: list[str] | None = typer.Option(
+        None,
+        metavar="HOST",
+        help="A host of the inventory, by its name; without an inventory its address: "
+        "ssh://USER@HOST:PORT, local://, or a name for ssh. Can be repeated.",
+    )
+    inventory: Path | None = INVENTORY
 
 
-def apply(
-    profile: _Planned,
-    host: HostsOption = None,
-    inventory: InventoryOption = None,
-    fragment: FragmentOption = False,
-    loaded_modules: LoadedOption = None,
-    templates: TemplatesOption = None,
-    elasticsearch: EngineUrlOption = None,
-    skip_engine: SkipEngineOption = False,
-    check: _Check = False,
-    plan_out: _PlanOut = None,
-    yes: YesOption = False,
-    serial: SerialOption = 1,
-    all_or_none: _AllOrNone = False,
-    confirm_within: ConfirmWithinOption = None,
-    event_within: _EventWithin = "30s",
-    no_event: Annotated[bool, typer.Option("--no-event", help="Send no test event.")] = False,
-    take_over: _TakeOver = False,
-    output: OutputOption = OutputFormat.TEXT,
-) -> None:
+class OnHosts(Rendering, NamingHosts):
+    """What is rendered for which hosts, and the engine behind them."""
+
+    elasticsearch: str | None = typer.Option(
+        None,
+        metavar="URL",
+        help="The engine as this machine reaches it; by default the first of the profile's "
+        "servers.",
+    )
+    skip_engine: bool = typer.Option(
+        False, "--skip-engine", help="Leave the engine out: change, compare and read nothing."
+    )
+
+
+class Changing(NamingHosts):
+    """How hosts are changed."""
+
+    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask.")
+    serial: int = typer.Option(1, min=1, help="Hosts at once.")
+    confirm_within: str | None = typer.Option(
+        None,
+        metavar="DURATION",
+        help="The hosts restore themselves after so long (2m), whatever becomes of this machine, "
+        "unless rsyslog-tune confirm comes first.",
+    )
+
+
+class Apply(Changing, OnHosts):
     """Apply a profile to hosts and engine: validated there, backed up, replaced at once, checked
     with an event, and restored if anything fails.
 
@@ -206,8 +133,32 @@ def apply(
     change is under way.
     """
 
+    profile: Path = typer.Argument(metavar="PROFILE", help="The profile, or a plan of --plan-out.")
+    check: bool = typer.Option(
+        False, "--check", "--diff", help="Change nothing; print what would, exit with 2 then."
+    )
+    plan_out: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="Change nothing; write what would change, for apply FILE to do exactly that.",
+    )
+    all_or_none: bool = typer.Option(
+        False, "--all-or-none", help="Restore every host when one fails, not that one only."
+    )
+    event_within: str = typer.Option(
+        "30s",
+        metavar="DURATION",
+        help="How soon an event sent on each host must be found in the engine.",
+    )
+    no_event: bool = typer.Option(False, "--no-event", help="Send no test event.")
+    take_over: bool = typer.Option(
+        False,
+        "--take-over",
+        help="Replace files and templates that rsyslog-tune did not make, too.",
+    )
 
-def confirm(output: OutputOption = OutputFormat.TEXT) -> None:
+
+class Confirm(Reporting):
     """Keep what `apply --confirm-within` applied: the hosts will not restore themselves.
 
     Also finishes `apply --all-or-none` where a host was lost at its end.  Exits with 1 when
@@ -215,43 +166,17 @@ def confirm(output: OutputOption = OutputFormat.TEXT) -> None:
     """
 
 
-def verify(
-    profile: ProfilePath,
-    host: HostsOption = None,
-    inventory: InventoryOption = None,
-    fragment: FragmentOption = False,
-    loaded_modules: LoadedOption = None,
-    templates: TemplatesOption = None,
-    elasticsearch: EngineUrlOption = None,
-    skip_engine: SkipEngineOption = False,
-    output: OutputOption = OutputFormat.TEXT,
-) -> None:
+class Verify(OnHosts):
     """Compare hosts and engine with the profile: files, process, ports, versions, packages,
     secrets, certificates, limits, templates and settings.
 
     Only reads.  Exits with 0 when all is as the profile says, else with 2 and what differs.
     """
 
-
-_Previous = Annotated[
-    bool,
-    typer.Option(
-        "--previous",
-        help="Undo the last apply that was finished: that of this machine, or of --host and "
-        "--inventory on those hosts.",
-    ),
-]
+    profile: Path = required_profile()
 
 
-def recover(
-    host: HostsOption = None,
-    inventory: InventoryOption = None,
-    previous: _Previous = False,
-    yes: YesOption = False,
-    serial: SerialOption = 1,
-    confirm_within: ConfirmWithinOption = None,
-    output: OutputOption = OutputFormat.TEXT,
-) -> None:
+class Recover(Changing):
     """Restore what an apply left that did not end: files, service, timers, the engine's objects.
 
     Undoes what this machine began, also what still waits for confirm; with --host or --inventory
@@ -260,5 +185,9 @@ def recover(
     checked, confirmed and restored like that, and undone by another one.
     """
 
-
-# How --fetch names an engine.
+    previous: bool = typer.Option(
+        False,
+        "--previous",
+        help="Undo the last apply that was finished: that of this machine, or of --host and "
+        "--inventory on those hosts.",
+    )

@@ -3,74 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from tuner.cli.annotations import ProblemFormat
-from tuner.cli.console import (
-    OutputFormat,
-)
 from tuner.cli.options import (
+    INVENTORY,
     LOCAL,
-    FragmentOption,
-    InventoryOption,
-    LoadedOption,
-    OutputOption,
-    ProfilePath,
-    RsyslogdOption,
-    TemplatesOption,
+    PROFILE,
+    RSYSLOGD,
+    TEMPLATES,
+    Rendering,
+    Reporting,
+    Usage,
+    required_profile,
 )
 from tuner.render.form import Format
 
 
-def init(
-    profile: Annotated[Path, typer.Argument(help="The file to write.")] = LOCAL,
-    output: OutputOption = OutputFormat.TEXT,
-) -> None:
+class Init(Reporting):
     """Write a commented first profile that fits this machine; never overwrites a file."""
 
-
-Conf = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Advise on a configuration of rsyslog, such as /etc/rsyslog.conf, in place of a "
-        "profile: only its parameters change.",
-    ),
-]
-
-Cores = Annotated[
-    float | None,
-    typer.Option(min=0.1, help="Cores of the machine that rsyslogd runs on; by default of this."),
-]
-
-Memory = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE", help="Memory of that machine, such as 512m or 16g; by default of this."
-    ),
-]
-
-Write = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write the profile with the advice to FILE, a new one, or - for stdout; of a "
-        "configuration of rsyslog, a profile on top of it.",
-    ),
-]
+    profile: Path = typer.Argument(LOCAL, help="The file to write.")
 
 
-def advise(
-    profile: ProfilePath = LOCAL,
-    conf: Conf = None,
-    cores: Cores = None,
-    memory: Memory = None,
-    write: Write = None,
-    rsyslogd: RsyslogdOption = None,
-    output: OutputOption = OutputFormat.TEXT,
-) -> None:
+class Advise(Reporting):
     """Advise what to change in a profile, in a second and without measuring: its repairs, and the
     recipe of a search that fits it.
 
@@ -79,65 +36,31 @@ def advise(
     which also shows what a change gives.
     """
 
-
-_Url = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        help="Have an existing Elasticsearch or OpenSearch check the rendered templates; nothing "
-        "is stored in it, except with --smoke.",
-    ),
-]
-
-_Smoke = Annotated[
-    bool,
-    typer.Option(
-        "--smoke",
-        help="Send one event through a real rsyslogd into the engine at URL, else into a lab, and "
-        "find it by its content; of a configuration of rsyslog, messages into a test sink, and "
-        "say which documents an engine would refuse. Everything is removed afterwards.",
-    ),
-]
-
-_Fix = Annotated[
-    bool,
-    typer.Option(
-        "--fix",
-        help="First repair in the file what loses events under the profile's own tier; nothing "
-        "else of it changes. In a configuration of rsyslog, and in what it includes, parameters "
-        "are set where they stand.",
-    ),
-]
-
-_Output = Annotated[
-    ProblemFormat,
-    typer.Option(
-        help="Format on stdout; github: only problems, as GitHub Actions annotations; gitlab: as a "
-        "GitLab code quality report."
-    ),
-]
+    profile: Path = PROFILE
+    conf: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="Advise on a configuration of rsyslog, such as /etc/rsyslog.conf, in place of a "
+        "profile: only its parameters change.",
+    )
+    cores: float | None = typer.Option(
+        None, min=0.1, help="Cores of the machine that rsyslogd runs on; by default of this."
+    )
+    memory: str | None = typer.Option(
+        None,
+        metavar="SIZE",
+        help="Memory of that machine, such as 512m or 16g; by default of this.",
+    )
+    write: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="Write the profile with the advice to FILE, a new one, or - for stdout; of a "
+        "configuration of rsyslog, a profile on top of it.",
+    )
+    rsyslogd: Path | None = RSYSLOGD
 
 
-def validate(
-    profile: ProfilePath = LOCAL,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Skip `rsyslogd -N1`, so that no rsyslogd is needed.")
-    ] = False,
-    elasticsearch: _Url = None,
-    smoke: _Smoke = False,
-    templates: TemplatesOption = None,
-    fragment: FragmentOption = False,
-    loaded_modules: LoadedOption = None,
-    fix: _Fix = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 3 if there are warnings.")
-    ] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print each piece of advice too.")
-    ] = False,
-    rsyslogd: RsyslogdOption = None,
-    output: _Output = ProblemFormat.TEXT,
-) -> None:
+class Validate(Rendering):
     """Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered configuration.
 
     --fragment checks a drop-in inside this host's own /etc/rsyslog.conf.  --elasticsearch adds the
@@ -146,6 +69,39 @@ def validate(
     the engine does not answer, with 69 where rsyslogd or a module of it is missing (--offline asks
     for none), with 3 for warnings with --strict.
     """
+
+    profile: Path = PROFILE
+    offline: bool = typer.Option(
+        False, "--offline", help="Skip `rsyslogd -N1`, so that no rsyslogd is needed."
+    )
+    elasticsearch: str | None = typer.Option(
+        None,
+        metavar="URL",
+        help="Have an existing Elasticsearch or OpenSearch check the rendered templates; nothing "
+        "is stored in it, except with --smoke.",
+    )
+    smoke: bool = typer.Option(
+        False,
+        "--smoke",
+        help="Send one event through a real rsyslogd into the engine at URL, else into a lab, and "
+        "find it by its content; of a configuration of rsyslog, messages into a test sink, and "
+        "say which documents an engine would refuse. Everything is removed afterwards.",
+    )
+    fix: bool = typer.Option(
+        False,
+        "--fix",
+        help="First repair in the file what loses events under the profile's own tier; nothing "
+        "else of it changes. In a configuration of rsyslog, and in what it includes, parameters "
+        "are set where they stand.",
+    )
+    strict: bool = typer.Option(False, "--strict", help="Exit with 3 if there are warnings.")
+    verbose: bool = typer.Option(False, "--verbose", "-v", help="Print each piece of advice too.")
+    rsyslogd: Path | None = RSYSLOGD
+    output: ProblemFormat = typer.Option(
+        ProblemFormat.TEXT,
+        help="Format on stdout; github: only problems, as GitHub Actions annotations; gitlab: as a "
+        "GitLab code quality report.",
+    )
 
 
 def _offered(incomplete: str) -> list[str]:
@@ -156,19 +112,7 @@ def _offered(incomplete: str) -> list[str]:
     return sorted({key.name for key in every_key() if key.name.startswith(incomplete)})
 
 
-def explain(
-    key: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="KEY...",
-            help="A key such as dequeueBatchSize, a path such as "
-            "outputs[].index.settings.refresh_interval, a word of rsyslog's such as imtcp or "
-            "searchIndex, a code such as RT112 or F11, or words such as: queue full.",
-            autocompletion=_offered,
-        ),
-    ],
-    output: OutputOption = OutputFormat.TEXT,
-) -> None:
+class Explain(Reporting):
     """Explain a key of a profile: what it does, its default, range and pitfalls; an rsyslog
     module and its keys; or a lint rule, by the code at the end of its messages.
 
@@ -176,59 +120,23 @@ def explain(
     have all of them.
     """
 
+    key: list[str] = typer.Argument(
+        metavar="KEY...",
+        help="A key such as dequeueBatchSize, a path such as "
+        "outputs[].index.settings.refresh_interval, a word of rsyslog's such as imtcp or "
+        "searchIndex, a code such as RT112 or F11, or words such as: queue full.",
+        autocompletion=_offered,
+    )
 
-def schema() -> None:
+
+class Schema(Usage):
     """Print the JSON Schema of a profile, for editors that complete and check YAML.
 
     Write it beside the profile as profile.schema.json, the name in the profile's first line.
     """
 
 
-_File = Annotated[str | None, typer.Argument(help="With --stdout: print this file alone.")]
-
-_Directory = Annotated[
-    Path | None,
-    typer.Option("-o", "--output-dir", help="Where the files go: one folder for each profile."),
-]
-
-_Inventory = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="hosts.yaml, or an inventory of Ansible's: a configuration for each collector in it "
-        "that is to run this profile, with the host's own changes.",
-    ),
-]
-
-
-def render(
-    profile: ProfilePath = LOCAL,
-    file: _File = None,
-    directory: _Directory = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit with 2 when files are stale.")
-    ] = False,
-    diff: Annotated[
-        bool,
-        typer.Option("--diff", help="Print what would change; write nothing, exit as --check."),
-    ] = False,
-    stdout: Annotated[
-        bool, typer.Option("--stdout", help="Write nothing; print the files, or FILE alone.")
-    ] = False,
-    fragment: FragmentOption = False,
-    loaded_modules: LoadedOption = None,
-    templates: TemplatesOption = None,
-    inventory: _Inventory = None,
-    format_: Annotated[
-        Format,
-        typer.Option(
-            "--format",
-            help="plain: the files as they are. ansible, puppet, salt: a role, a module or a state "
-            "that installs them, checks them first and takes them back.",
-        ),
-    ] = Format.PLAIN,
-    output: OutputOption = OutputFormat.TEXT,
-) -> None:
+class Render(Rendering, Reporting):
     """Render a profile to files: rsyslog.conf, index and component templates, live settings,
     policy, first index, settings of the node.
 
@@ -240,22 +148,35 @@ def render(
     profile or a template is wrong.
     """
 
+    profile: Path = PROFILE
+    file: str | None = typer.Argument(None, help="With --stdout: print this file alone.")
+    directory: Path | None = typer.Option(
+        None, "-o", "--output-dir", help="Where the files go: one folder for each profile."
+    )
+    check: bool = typer.Option(
+        False, "--check", help="Write nothing; exit with 2 when files are stale."
+    )
+    diff: bool = typer.Option(
+        False, "--diff", help="Print what would change; write nothing, exit as --check."
+    )
+    stdout: bool = typer.Option(
+        False, "--stdout", help="Write nothing; print the files, or FILE alone."
+    )
+    inventory: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="hosts.yaml, or an inventory of Ansible's: a configuration for each collector in it "
+        "that is to run this profile, with the host's own changes.",
+    )
+    format_: Format = typer.Option(
+        Format.PLAIN,
+        "--format",
+        help="plain: the files as they are. ansible, puppet, salt: a role, a module or a state "
+        "that installs them, checks them first and takes them back.",
+    )
 
-def diff(
-    profile: ProfilePath,
-    other: Annotated[
-        Path | None,
-        typer.Argument(metavar="OTHER", help="Another profile, or configuration of rsyslog."),
-    ] = None,
-    elasticsearch: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", help="The Elasticsearch or OpenSearch to compare with; read only."
-        ),
-    ] = None,
-    templates: TemplatesOption = None,
-    output: OutputOption = OutputFormat.TEXT,
-) -> None:
+
+class Diff(Reporting):
     """Compare a cluster's templates, policies and live settings with the rendered profile, or what
     two profiles render.
 
@@ -263,73 +184,19 @@ def diff(
     cluster, lines with + are in the profile; of two profiles - is the first.
     """
 
-
-_Tests = Annotated[
-    list[Path],
-    typer.Argument(metavar="TESTS...", help="Files of cases, in YAML; see docs/test.md."),
-]
-
-_Profile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="PROFILE",
-        help=f"The profile to test, in place of the one that TESTS name; by default {LOCAL}.",
-    ),
-]
-
-_Conf = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="The configuration of rsyslog to test, such as /etc/rsyslog.conf, in place of a "
-        "profile.",
-    ),
-]
-
-_Record = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="LOG",
-        help="Write TESTS, which must not exist yet: a case for each line of LOG that expects "
-        "what comes of it today.",
-    ),
-]
-
-_Input = Annotated[
-    str | None,
-    typer.Option(
-        "--input",
-        metavar="NAME",
-        help="Record by this input: its type, or type and port, file or socket where several have "
-        "it, such as imudp:514; by default the first that takes messages from the network.",
-    ),
-]
-
-_Junit = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write the results as JUnit XML too, for CI servers."),
-]
-
-_TestOutput = Annotated[
-    ProblemFormat,
-    typer.Option(
-        help="Format on stdout; github: only differences, as GitHub Actions annotations; "
-        "gitlab: as a GitLab code quality report."
-    ),
-]
+    profile: Path = required_profile()
+    other: Path | None = typer.Argument(
+        None, metavar="OTHER", help="Another profile, or configuration of rsyslog."
+    )
+    elasticsearch: str | None = typer.Option(
+        None,
+        metavar="URL",
+        help="The Elasticsearch or OpenSearch to compare with; read only.",
+    )
+    templates: Path | None = TEMPLATES
 
 
-def run_cases(
-    tests: _Tests,
-    profile: _Profile = None,
-    conf: _Conf = None,
-    record: _Record = None,
-    by_input: _Input = None,
-    junit: _Junit = None,
-    templates: TemplatesOption = None,
-    rsyslogd: RsyslogdOption = None,
-    output: _TestOutput = ProblemFormat.TEXT,
-) -> None:
+class Test(Usage):
     """Test what messages become: documents with their index and fields, lines in files, or
     nothing.
 
@@ -341,59 +208,46 @@ def run_cases(
     rejects the configuration, with 69 when rsyslogd or a module of it is missing.
     """
 
+    tests: list[Path] = typer.Argument(
+        metavar="TESTS...", help="Files of cases, in YAML; see docs/test.md."
+    )
+    profile: Path | None = typer.Option(
+        None,
+        metavar="PROFILE",
+        help=f"The profile to test, in place of the one that TESTS name; by default {LOCAL}.",
+    )
+    conf: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="The configuration of rsyslog to test, such as /etc/rsyslog.conf, in place of a "
+        "profile.",
+    )
+    record: Path | None = typer.Option(
+        None,
+        metavar="LOG",
+        help="Write TESTS, which must not exist yet: a case for each line of LOG that expects "
+        "what comes of it today.",
+    )
+    by_input: str | None = typer.Option(
+        None,
+        "--input",
+        metavar="NAME",
+        help="Record by this input: its type, or type and port, file or socket where several have "
+        "it, such as imudp:514; by default the first that takes messages from the network.",
+    )
+    junit: Path | None = typer.Option(
+        None, metavar="FILE", help="Write the results as JUnit XML too, for CI servers."
+    )
+    templates: Path | None = TEMPLATES
+    rsyslogd: Path | None = RSYSLOGD
+    output: ProblemFormat = typer.Option(
+        ProblemFormat.TEXT,
+        help="Format on stdout; github: only differences, as GitHub Actions annotations; "
+        "gitlab: as a GitLab code quality report.",
+    )
 
-_ReleaseOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RELEASE",
-        help="The release of rsyslog that the profile is for, such as 8.2512; by default that of "
-        "the rsyslogd here, or on HOST.",
-    ),
-]
 
-
-def import_(
-    file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="FILE",
-            help="rsyslog's configuration, such as /etc/rsyslog.conf; what it includes is read "
-            "with it.",
-        ),
-    ] = None,
-    profile: Annotated[
-        Path | None,
-        typer.Option("-o", "--output-file", metavar="PROFILE", help="The file to write."),
-    ] = None,
-    host: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST",
-            help="Read the files on this host, /etc/rsyslog.conf where none is named: one of "
-            "the inventory by its name, or an address such as ssh://USER@HOST.",
-        ),
-    ] = None,
-    inventory: InventoryOption = None,
-    uses: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Ask this engine what each field of the indices was searched for, and keep it "
-            "beside the profile, in PROFILE.uses.yaml: a search then tries an explicit mapping.",
-        ),
-    ] = None,
-    index: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATTERN",
-            help="The indices to ask about with --uses; by default those that the configuration "
-            "writes to by name.",
-        ),
-    ] = None,
-    release: _ReleaseOption = None,
-    rsyslogd: RsyslogdOption = None,
-    output: OutputOption = OutputFormat.TEXT,
-) -> None:
+class Import(Reporting):
     """Write a profile on top of an existing rsyslog configuration.
 
     The configuration stays as it is, byte for byte: what a search finds is changed in it, parameter
@@ -405,3 +259,39 @@ def import_(
     configuration, and its verdict is printed.  Then it lists, each with its place, what a search
     can change, and what a lab leaves out or replaces.
     """
+
+    file: Path | None = typer.Argument(
+        None,
+        metavar="FILE",
+        help="rsyslog's configuration, such as /etc/rsyslog.conf; what it includes is read with "
+        "it.",
+    )
+    profile: Path | None = typer.Option(
+        None, "-o", "--output-file", metavar="PROFILE", help="The file to write."
+    )
+    host: str | None = typer.Option(
+        None,
+        metavar="HOST",
+        help="Read the files on this host, /etc/rsyslog.conf where none is named: one of the "
+        "inventory by its name, or an address such as ssh://USER@HOST.",
+    )
+    inventory: Path | None = INVENTORY
+    uses: str | None = typer.Option(
+        None,
+        metavar="URL",
+        help="Ask this engine what each field of the indices was searched for, and keep it beside "
+        "the profile, in PROFILE.uses.yaml: a search then tries an explicit mapping.",
+    )
+    index: str | None = typer.Option(
+        None,
+        metavar="PATTERN",
+        help="The indices to ask about with --uses; by default those that the configuration "
+        "writes to by name.",
+    )
+    release: str | None = typer.Option(
+        None,
+        metavar="RELEASE",
+        help="The release of rsyslog that the profile is for, such as 8.2512; by default that of "
+        "the rsyslogd here, or on HOST.",
+    )
+    rsyslogd: Path | None = RSYSLOGD
