@@ -51,4 +51,7 @@ def differences(
     form = form_of(given, Rendering(fragment=fragment, loaded_modules=list(loaded)))
     wanted = host_profile(given, machine, site, form)
     drifts = host_drift(RemoteHost(machine, wanted.files), wanted)
-    return [f"{drift.where}: {drift.what}\n{drift.diff}".rstrip("\n") for drift in drifts]
+    return [
+        f"{drift.where}: {drift.what}" + (f"\n{drift.diff}" if drift.diff else "")
+        for drift in drifts
+    ]

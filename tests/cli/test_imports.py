@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tuner.cli.commands import HELP, command
-
 ROOT = Path(__file__).parents[2]
 DEFAULT = str(ROOT / "profiles/default.yaml")
 MEASURING = {"numpy", "scipy", "requests", "psutil", "testinfra", "tuner.measure", "tuner.lab"}
@@ -93,12 +91,6 @@ def test_diagnose_imports_what_reads_counters_and_writes_of_them() -> None:
 @pytest.mark.parametrize("arguments", [("explain", "RT101"), ("schema",)])
 def test_what_reads_and_writes_text_needs_nothing_that_measures(arguments: tuple[str]) -> None:
     assert imported(*arguments) & MEASURING == set()
-
-
-@pytest.mark.parametrize("name", HELP)
-def test_the_list_of_commands_says_what_each_says_of_itself(name: str) -> None:
-    said = command(name).help or ""
-    assert HELP[name] == " ".join(said.split("\n\n")[0].split())
 
 
 def test_ctrl_c_while_python_still_imports_ends_it_without_a_traceback(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.cli.commands import HELP
+from tuner.cli.commands import COMMANDS
 from tuner.cli.manual import page
 
 PAGE = Path(__file__).parents[2] / "man" / "rsyslog-tune.1"
@@ -35,7 +35,7 @@ def test_the_page_says_what_the_commands_say_now() -> None:
 
 def test_every_command_with_every_exit_code_is_there() -> None:
     sections = re.findall(r"^\.SS (\S+)", page(), re.MULTILINE)
-    assert set(sections) == set(HELP)
+    assert set(sections) == set(COMMANDS)
     _, _, codes = page().partition(".SH EXIT STATUS")
     codes, _, _ = codes.partition(".SH FILES")
     assert re.findall(r"^\.B (.*)$", codes, re.MULTILINE) == (

@@ -44,7 +44,7 @@ from tests.measure.series import benched
 from tests.search.simulated import START_S, World, search
 from tests.shipped import PROFILES
 from tuner.cases.load import load_cases
-from tuner.cli.commands import HELP, app, command
+from tuner.cli.commands import COMMANDS, app, command, summaries
 from tuner.deploy.inventory import load_inventory
 from tuner.errors import DifferencesFound, Refused
 from tuner.lab.bind import bind
@@ -179,8 +179,8 @@ def options_of(name: str) -> set[str]:
 def test_what_is_told_of_commands_within_the_text_exists(page: Path) -> None:
     called = [words[1:] for words in mentions(page) if words[0] == TOOL and len(words) > 1]
     told = [words for words in called if not words[0].startswith("--") and words[0] != "COMMAND"]
-    assert {words[0] for words in told} <= HELP.keys()
-    told += [words for words in mentions(page) if words[0] in HELP]
+    assert {words[0] for words in told} <= COMMANDS.keys()
+    told += [words for words in mentions(page) if words[0] in COMMANDS]
     told += [one.words for one in EVERY if one.page == page.name]
     for words in told:
         if words[0] in GROUPS and len(words) > 1:
@@ -191,7 +191,7 @@ def test_what_is_told_of_commands_within_the_text_exists(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_an_option_within_the_text_is_one_of_some_command(page: Path) -> None:
-    known = {option for name in HELP for option in options_of(name)}
+    known = {option for name in COMMANDS for option in options_of(name)}
     # Of podman, pytest and the command itself.
     known |= {"--build-arg", "--install-completion"}
     told = {words[0] for words in mentions(page) if words[0].startswith("--")}
@@ -262,8 +262,10 @@ def test_the_exit_codes_are_those_of_the_code() -> None:
 
 def test_the_list_of_commands_is_complete_and_who_has_no_json_is_named() -> None:
     listed = rows(REFERENCE, "command")
-    assert listed == [(f"`{name}`", says.rstrip(".")) for name, says in HELP.items()]
-    silent = {name for name in HELP.keys() - GROUPS.keys() if "--output" not in options_of(name)}
+    assert listed == [(f"`{name}`", says.rstrip(".")) for name, says in summaries().items()]
+    silent = {
+        name for name in COMMANDS.keys() - GROUPS.keys() if "--output" not in options_of(name)
+    }
     silent |= {
         f"{group} {name}"
         for group, app in GROUPS.items()

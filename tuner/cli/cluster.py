@@ -5,13 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from tuner.cli.console import OutputFormat, print_result, result, result_json, say
-from tuner.cli.usage.labs import (
-    ClusterDown,
-    ClusterMember,
-    ClusterStatus,
-    ClusterUp,
-    ClusterVersions,
-)
+from tuner.cli.usage import labs as usage
 from tuner.cluster import member as member_process
 from tuner.cluster import standing
 from tuner.cluster.access import versions_here
@@ -21,7 +15,7 @@ from tuner.errors import BadUsage, JobFailed
 from tuner.host.lock import measuring
 
 
-def up(options: ClusterUp) -> None:
+def up(options: usage.Cluster.Up) -> None:
     """Carry out `rsyslog-tune cluster up`."""
     inventory, scheduler = options.inventory, options.scheduler
     if (inventory is None) == (scheduler is None):
@@ -52,12 +46,12 @@ def up(options: ClusterUp) -> None:
     _show(started, options.output)
 
 
-def status(options: ClusterStatus) -> None:
+def status(options: usage.Cluster.Status) -> None:
     """Carry out `rsyslog-tune cluster status`."""
     _show(cluster_that_is_up(), options.output)
 
 
-def down(_: ClusterDown) -> None:
+def down(_: usage.Cluster.Down) -> None:
     """Carry out `rsyslog-tune cluster down`."""
     with measuring("rsyslog-tune cluster down"):
         found = standing.read()
@@ -69,12 +63,12 @@ def down(_: ClusterDown) -> None:
         result(f"{found.address} is no longer used")
 
 
-def versions(_: ClusterVersions) -> None:
+def versions(_: usage.Cluster.Versions) -> None:
     """Carry out `rsyslog-tune cluster versions`."""
     result_json(versions_here())
 
 
-def member(options: ClusterMember) -> None:
+def member(options: usage.Cluster.Member) -> None:
     """Carry out `rsyslog-tune cluster member`."""
     if options.listen:
         member_process.schedule(options.folder, options.listen)
@@ -107,7 +101,7 @@ def _show(cluster: standing.StandingCluster, output: OutputFormat) -> None:
     )
 
 
-def _certificate(options: ClusterUp) -> ClusterCertificate | None:
+def _certificate(options: usage.Cluster.Up) -> ClusterCertificate | None:
     """What is given beside --scheduler, for good: the files may move."""
     files = [options.tls_ca, options.tls_cert, options.tls_key]
     texts = [pem_text(file) for file in files if file is not None]

@@ -5,16 +5,19 @@ What `--help` says stands in tuner.cli.usage, which does not wait for what a com
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sys
 import traceback
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from tuner import __version__
@@ -36,51 +39,16 @@ if TYPE_CHECKING:
     # Typer's own copy of Click, which it gives no public name.
     from typer._click import Command, Context
 
-# The first sentences of the commands' own help; a test holds them together.
-HELP = {
-    "init": "Write a commented first profile that fits this machine; never overwrites a file.",
-    "import": "Write a profile on top of an existing rsyslog configuration.",
-    "advise": "Advise what to change in a profile, in a second and without measuring: its repairs, "
-    "and the recipe of a search that fits it.",
-    "validate": "Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered "
-    "configuration.",
-    "test": "Test what messages become: documents with their index and fields, lines in files, or "
-    "nothing.",
-    "explain": "Explain a key of a profile: what it does, its default, range and pitfalls; an "
-    "rsyslog module and its keys; or a lint rule, by the code at the end of its messages.",
-    "schema": "Print the JSON Schema of a profile, for editors that complete and check YAML.",
-    "render": "Render a profile to files: rsyslog.conf, index and component templates, live "
-    "settings, policy, first index, settings of the node.",
-    "diff": "Compare a cluster's templates, policies and live settings with the rendered profile, "
-    "or what two profiles render.",
-    "search": "Search for settings that carry more events per second, and confirm the gain.",
-    "diagnose": "Diagnose a production rsyslogd from the counters that impstats writes: what is "
-    "lost or late, why, and what to change.",
-    "workload": "Learn from a log what traffic is like, for `workload.sample` of a profile.",
-    "bench": "Measure a profile: events per second, delivery, CPU per event, freshness, and what "
-    "limits it.",
-    "compare": "Compare two profiles in interleaved pairs, or what two searches ended with.",
-    "sweep": "Measure the variants of an experiment file side by side, and print them beside what "
-    "others published.",
-    "flood": "Flood a syslog receiver with messages, and print the rate and the CPU time used.",
-    "sink": "Answer bulk requests on loopback until Ctrl-C: counts every event and stores none.",
-    "plan": "Plan the machines, shards, queues, disks and network for a stream, from measured, "
-    "given or assumed figures.",
-    "apply": "Apply a profile to hosts and engine: validated there, backed up, replaced at once, "
-    "checked with an event, and restored if anything fails.",
-    "confirm": "Keep what `apply --confirm-within` applied: the hosts will not restore themselves.",
-    "verify": "Compare hosts and engine with the profile: files, process, ports, versions, "
-    "packages, secrets, certificates, limits, templates and settings.",
-    "recover": "Restore what an apply left that did not end: files, service, timers, the engine's "
-    "objects.",
-    "report": "Rewrite the report of a search from its journal, and print it as Markdown.",
-    "doctor": "List what is installed, what this machine's rsyslog, Java and Python can run, and "
-    "what is missing; exits with 69 if something is missing that every search needs.",
-    "lab": "A lab that stays until `lab down`: up, status, down.",
-    "cluster": "Several machines as one: up, status, down.",
-}
-
-
+# The commands, in the order of the list, with the module of tuner.cli.usage that says what each
+# takes in a class of its name.
+COMMANDS = {
+    "init": "profiles", "import": "profiles", "advise": "profiles", "validate": "profiles",
+    "test": "profiles", "explain": "profiles", "schema": "profiles", "render": "profiles",
+    "diff": "profiles", "search": "measuring", "diagnose": "hosts", "workload": "traffic",
+    "bench": "measuring", "compare": "measuring", "sweep": "measuring", "flood": "traffic",
+    "sink": "traffic", "plan": "plan", "apply": "hosts", "confirm": "hosts", "verify": "hosts",
+    "recover": "hosts", "report": "measuring", "doctor": "labs", "lab": "labs", "cluster": "labs",
+}  # fmt: skip
 # The module and the function that carry out a command, where they are not called as it is.
 _CARRIED_OUT = {
     "import": ("import_", "import_"),
@@ -88,26 +56,20 @@ _CARRIED_OUT = {
     "confirm": ("recover", "confirm"),
     "schema": ("explain", "schema"),
 }
-# Where stands what each command takes.
-_USAGE = {
-    name: module
-    for module, names in {
-        "profiles": (
-            "init", "import", "advise", "validate", "test", "explain", "schema", "render", "diff",
-        ),
-        "measuring": ("search", "bench", "compare", "sweep", "report"),
-        "plan": ("plan",),
-        "hosts": ("diagnose", "apply", "confirm", "verify", "recover"),
-        "traffic": ("workload", "flood", "sink"),
-        "labs": ("lab", "cluster", "doctor"),
-    }.items()
-    for name in names
-}  # fmt: skip
 _HIDDEN = ("versions", "member")
 
 
 class Commands(TyperGroup):
     """A group whose commands are names and help until one of them is called."""
+
+    def list_commands(self, _: Context) -> list[str]:
+        """All names."""
+        return list(COMMANDS)
+
+    def get_command(self, _: Context, cmd_name: str) -> Command | None:
+        """What stands for a command in the list."""
+        summary = summaries().get(cmd_name)
+        return None if summary is None else TyperCommand(cmd_name, help=summary)
 
     def resolve_command(
         self, ctx: Context, args: list[str]
@@ -126,25 +88,38 @@ def _require_no_empty(words: list[str]) -> None:
             raise BadUsage(f"{name} is empty, as of a variable that is not set: give it a value")
 
 
+@cache
+def summaries() -> dict[str, str]:
+    """The first paragraph of what each command says of itself.  It is read from the text of its
+    class: with an import of everything that they take, `--help` lasted twice as long."""
+    texts = {}
+    for module in dict.fromkeys(COMMANDS.values()):
+        source = Path(__file__).with_name("usage") / f"{module}.py"
+        for node in ast.parse(source.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                summary, _, _ = flowing(ast.get_docstring(node) or "").partition("\n\n")
+                texts[node.name.lower()] = summary
+    return {name: texts[name] for name in COMMANDS}
+
+
 def command(name: str) -> Command:
     """The command called `name`, with what it takes; what it does is imported when it runs."""
-    usages = vars(import_module(f"tuner.cli.usage.{_USAGE[name]}"))
-    title = name.capitalize()
+    module = import_module(f"tuner.cli.usage.{COMMANDS[name]}")
+    usage: type[Usage] = getattr(module, name.capitalize())
     home, function = _CARRIED_OUT.get(name, (name, name))
     around = typer.Typer(add_completion=False)
     around.callback()(_nothing)
-    if title in usages:
-        around.command(name)(_running(usages[title], home, function))
-    else:
-        group = typer.Typer(no_args_is_help=True, help=HELP[name])
+    if parts := [part for part in vars(usage).values() if isinstance(part, type)]:
+        group = typer.Typer(no_args_is_help=True, help=usage.__doc__)
         around.add_typer(group, name=name)
-        for whole, usage in usages.items():
-            if whole.startswith(title):
-                inner = whole.removeprefix(title).lower()
-                group.command(inner, hidden=inner in _HIDDEN)(_running(usage, home, inner))
+        for part in parts:
+            inner = part.__name__.lower()
+            group.command(inner, hidden=inner in _HIDDEN)(_running(part, home, inner))
+    else:
+        around.command(name)(_running(usage, home, function))
     made = get_group(around).commands[name]
-    for part in (made, *getattr(made, "commands", {}).values()):
-        part.help = flowing(part.help or "")
+    for shown in (made, *getattr(made, "commands", {}).values()):
+        shown.help = flowing(shown.help or "")
     return made
 
 
@@ -204,8 +179,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_EXIT_CODES,
 )
-for _name, _text in HELP.items():
-    app.command(_name, help=_text)(_nothing)
 
 
 def _version(wanted: bool) -> None:
@@ -229,7 +202,7 @@ def _options(
 def _lacking(error: Exception) -> ProgramMissing | None:
     """What to install where a library is not there that not every command needs."""
     library = error.name if isinstance(error, ModuleNotFoundError) else None
-    asked = next((word for word in sys.argv[1:] if word in HELP), "this command")
+    asked = next((word for word in sys.argv[1:] if word in COMMANDS), "this command")
     return None if library is None else library_missing(library.partition(".")[0], asked)
 
 

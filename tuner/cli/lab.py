@@ -8,7 +8,7 @@ from pathlib import Path
 from tuner.cli.console import OutputFormat, print_result, result, working
 from tuner.cli.flood import flood_command
 from tuner.cli.profiles import load_or_default
-from tuner.cli.usage.labs import LabDown, LabStatus, LabUp
+from tuner.cli.usage import labs as usage
 from tuner.engines.versions import distribution_for
 from tuner.errors import JobFailed
 from tuner.flood.workload import transports_for
@@ -27,7 +27,7 @@ from tuner.profile.model import Profile
 from tuner.script.printing import printed
 
 
-def up(options: LabUp) -> None:
+def up(options: usage.Lab.Up) -> None:
     """Carry out `rsyslog-tune lab up`."""
     wanted = load_or_default(options.profile).profile
     require_bindable(wanted, rsyslog_version())
@@ -43,7 +43,7 @@ def up(options: LabUp) -> None:
     _show(started, options.output)
 
 
-def status(options: LabStatus) -> None:
+def status(options: usage.Lab.Status) -> None:
     """Carry out `rsyslog-tune lab status`."""
     found = standing.read()
     if found is None or not found.alive:
@@ -51,7 +51,7 @@ def status(options: LabStatus) -> None:
     _show(found, options.output)
 
 
-def down(_: LabDown) -> None:
+def down(_: usage.Lab.Down) -> None:
     """Carry out `rsyslog-tune lab down`."""
     with measuring("rsyslog-tune lab down"):
         standing.end(standing.read())

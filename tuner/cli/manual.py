@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from tuner import __version__
-from tuner.cli.commands import HELP, app, command, flowing
+from tuner.cli.commands import COMMANDS, app, command, flowing
 
 if TYPE_CHECKING:
     from typer._click import Command
@@ -74,7 +74,7 @@ def page() -> str:
         *_tagged(_parameters(typer.Context(group, help_option_names=["-h", "--help"]))),
         ".SH COMMANDS",
     ]
-    for name in HELP:
+    for name in COMMANDS:
         lines += _sections(name, command(name))
     lines += [".SH EXIT STATUS", *_tagged(exit_codes), ".SH FILES", *_tagged(_FILES)]
     return "\n".join([*lines, ".SH EXAMPLES", *_tagged(_EXAMPLES), ""])

@@ -10,18 +10,19 @@ from tuner.cli.options import RSYSLOGD, Reporting, Usage
 from tuner.engines.versions import DEFAULT
 
 
-class LabUp(Reporting):
-    """Start an engine and rsyslogd for a profile on loopback; they stay until `lab down`."""
+class Lab(Usage):
+    """A lab that stays until `lab down`: up, status, down."""
 
-    profile: Path | None = typer.Argument(None, help="The profile.")
+    class Up(Reporting):
+        """Start an engine and rsyslogd for a profile on loopback; they stay until `lab down`."""
 
+        profile: Path | None = typer.Argument(None, help="The profile.")
 
-class LabStatus(Reporting):
-    """Print whether a lab is running, and where."""
+    class Status(Reporting):
+        """Print whether a lab is running, and where."""
 
-
-class LabDown(Usage):
-    """End the lab and remove its files; does nothing when no lab is running."""
+    class Down(Usage):
+        """End the lab and remove its files; does nothing when no lab is running."""
 
 
 _TLS_FILE = typer.Option(
@@ -31,56 +32,55 @@ _TLS_FILE = typer.Option(
 )
 
 
-class ClusterUp(Reporting):
-    """Start a scheduler here and a worker on each host of the inventory; they stay until `cluster
-    down`.  Of a cluster that is up, start those workers that have died.
+class Cluster(Usage):
+    """Several machines as one: up, status, down."""
 
-    rsyslog-tune must be installed on each host, in the same version.  Nobody else can join: a
-    certificate is made for this cluster.
-    """
+    class Up(Reporting):
+        """Start a scheduler here and a worker on each host of the inventory; they stay until
+        `cluster down`.  Of a cluster that is up, start those workers that have died.
 
-    inventory: Path | None = typer.Option(
-        None, metavar="FILE", help="hosts.yaml, or an inventory of Ansible's."
-    )
-    listen: str | None = typer.Option(
-        None,
-        metavar="ADDRESS",
-        help="The address of this machine that all hosts reach; by default the one that they see "
-        "when we log in.",
-    )
-    scheduler: str | None = typer.Option(
-        None,
-        metavar="URL",
-        help="Instead of an inventory: the scheduler of an existing Dask cluster, tls://HOST:8786.",
-    )
-    tls_ca: Path | None = _TLS_FILE
-    tls_cert: Path | None = _TLS_FILE
-    tls_key: Path | None = _TLS_FILE
+        rsyslog-tune must be installed on each host, in the same version.  Nobody else can join: a
+        certificate is made for this cluster.
+        """
 
+        inventory: Path | None = typer.Option(
+            None, metavar="FILE", help="hosts.yaml, or an inventory of Ansible's."
+        )
+        listen: str | None = typer.Option(
+            None,
+            metavar="ADDRESS",
+            help="The address of this machine that all hosts reach; by default the one that they "
+            "see when we log in.",
+        )
+        scheduler: str | None = typer.Option(
+            None,
+            metavar="URL",
+            help="Instead of an inventory: the scheduler of an existing Dask cluster, tls://HOST:8786.",
+        )
+        tls_ca: Path | None = _TLS_FILE
+        tls_cert: Path | None = _TLS_FILE
+        tls_key: Path | None = _TLS_FILE
 
-class ClusterStatus(Reporting):
-    """Print whether a cluster is up, where, and which of its machines take part now."""
+    class Status(Reporting):
+        """Print whether a cluster is up, where, and which of its machines take part now."""
 
+    class Down(Usage):
+        """End every process of the cluster on every machine; does nothing when none is up.
 
-class ClusterDown(Usage):
-    """End every process of the cluster on every machine; does nothing when none is up.
+        A cluster that --scheduler named goes on; it is no longer used.
+        """
 
-    A cluster that --scheduler named goes on; it is no longer used.
-    """
+    class Versions(Usage):
+        """Print what must be the same on every machine, as JSON."""
 
+    class Member(Usage):
+        """Be the scheduler of a cluster, or a worker: what `cluster up` starts on each machine."""
 
-class ClusterVersions(Usage):
-    """Print what must be the same on every machine, as JSON."""
-
-
-class ClusterMember(Usage):
-    """Be the scheduler of a cluster, or a worker: what `cluster up` starts on each machine."""
-
-    folder: Path = typer.Argument()
-    listen: str = typer.Option("")
-    scheduler: str = typer.Option("")
-    name: str = typer.Option("")
-    role: str = typer.Option("")
+        folder: Path = typer.Argument()
+        listen: str = typer.Option("")
+        scheduler: str = typer.Option("")
+        name: str = typer.Option("")
+        role: str = typer.Option("")
 
 
 # How --fetch names an engine.
