@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tuner.cli.annotations import github, gitlab
+from tuner.cli.console import github, gitlab
 from tuner.errors import Problem, Severity
 
 PROBLEM = Problem("profiles/prod.yaml", 12, 7, "80 % of 5: add size", "RT111")

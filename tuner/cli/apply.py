@@ -1,9 +1,11 @@
-"""`rsyslog-tune apply`: a profile on hosts and engine."""
+"""`rsyslog-tune apply`, a profile on hosts and engine, and how an apply is ended or undone that was
+not finished: `confirm` and `recover`."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -13,9 +15,17 @@ from tuner.cli.hosts import engine_url, machines_of
 from tuner.cli.options import duration_s
 from tuner.cli.profiles import form_of, load, templates_of
 from tuner.cli.usage import hosts as usage
+from tuner.deploy import recover as undo
 from tuner.deploy.apply import Apply, ApplyOptions, HostOutcome, HostState, entrance_of
 from tuner.deploy.host_profile import HostProfile, host_profile
-from tuner.deploy.intents import Beginning, left_intents, new_intents
+from tuner.deploy.intents import (
+    Beginning,
+    Put,
+    Touched,
+    last_finished,
+    left_intents,
+    new_intents,
+)
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.plan import (
     DeployPlan,
@@ -28,11 +38,12 @@ from tuner.deploy.plan import (
     saved,
     unfit,
 )
+from tuner.deploy.previous import hosts_before, objects_before
 from tuner.deploy.target import RemoteHost
 from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.errors import BadUsage, DifferencesFound, JobFailed, Locked, Refused, TuneError
-from tuner.lint.load import LoadedProfile, text_of
+from tuner.lint.load import LoadedProfile, parse_profile, text_of
 from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import node_files
 from tuner.render.templates import Templates
@@ -74,7 +85,7 @@ def apply(options: usage.Apply) -> None:
             _conclude(plan, plan_out)
             return
         event_within_s = 0 if options.no_event else duration_s(options.event_within)
-        carry_out(plan, client, options, event_within_s, all_or_none=options.all_or_none)
+        _carry_out(plan, client, options, event_within_s, all_or_none=options.all_or_none)
 
 
 def _client(
@@ -158,7 +169,7 @@ def _conclude(plan: DeployPlan, plan_out: Path | None) -> None:
         raise DifferencesFound(f"apply would change {', '.join(differing)}")
 
 
-def carry_out(
+def _carry_out(
     plan: DeployPlan,
     client: EngineClient | None,
     options: usage.Changing,
@@ -233,3 +244,72 @@ def _report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputF
         raise failed[0]
     if any(host.state is HostState.WAITING for host in outcomes):
         say("rsyslog-tune confirm keeps it; without that the hosts restore themselves")
+
+
+def confirm(options: usage.Confirm) -> None:
+    """Carry out `rsyslog-tune confirm`."""
+    with left_intents() as left:
+        ended = undo.confirm(left)
+    if not ended.applies:
+        raise JobFailed("nothing waits to be confirmed")
+    print_result(options.output, "confirm", {"confirmed": ended.applies}, "\n".join(ended.lines))
+    ended.require_whole("confirmed")
+
+
+def recover(options: usage.Recover) -> None:
+    """Carry out `rsyslog-tune recover`."""
+    machines: tuple[InventoryHost, ...] = ()
+    if options.host or options.inventory is not None:
+        machines = machines_of(options.host, options.inventory, None)
+    if options.previous:
+        _undo_finished(machines, options)
+        return
+    if options.yes or options.confirm_within is not None or options.serial != 1:
+        raise BadUsage("--yes, --serial and --confirm-within need --previous")
+    with left_intents() as left:
+        ended = undo.recover(left, machines, say)
+    nothing = "no unfinished apply was started from this machine"
+    text = "\n".join(ended.lines) or (f"undone: {ended.applies}" if ended.applies else nothing)
+    fields = {"undone": ended.applies, "hosts": dict(ended.hosts.values())}
+    print_result(options.output, "recover", fields, text)
+    ended.require_whole("as before")
+
+
+def _undo_finished(machines: tuple[InventoryHost, ...], options: usage.Recover) -> None:
+    """Apply what was there before the last apply that was finished."""
+    began, client, puts, run = None, None, list[Put](), None
+    if not machines:
+        finished = last_finished()
+        if finished is None:
+            raise JobFailed(
+                "no apply was finished from this machine: name hosts, --host or --inventory"
+            )
+        run, intents = finished
+        began = next(intent for intent in intents if isinstance(intent, Beginning))
+        machines = tuple(intent.machine for intent in intents if isinstance(intent, Touched))
+        puts = [intent for intent in intents if isinstance(intent, Put)]
+        client = _client_of(began) if puts else None
+    with contextlib.closing(client) if client is not None else contextlib.nullcontext():
+        with working(f"asking {', '.join(host.name for host in machines) or 'the engine'}"):
+            changes = tuple(hosts_before(machines, run, say))
+            objects = () if client is None else objects_before(puts, client, say)
+        url = None if client is None else client.url
+        plan = DeployPlan("what was there before", "", (), None, changes, url, objects, undoes=True)
+        if began is not None:
+            plan = replace(
+                plan, profile=began.profile, text=began.text, layers=began.layers,
+                beside=began.beside,
+            )  # fmt: skip
+        if not plan.diff:
+            raise JobFailed("nothing can be put back")
+        if began is None:
+            say("the engine stays as it is: only the machine that applied can put that back")
+        _carry_out(plan, client, options)
+
+
+def _client_of(began: Beginning) -> EngineClient | None:
+    """A client for the engine of an apply; None where it had none."""
+    if began.url is None:
+        return None
+    loaded = parse_profile(began.text, began.profile, began.layers, began.beside)
+    return client_for(began.url, loaded.profile)

@@ -14,8 +14,7 @@ from tuner.cases.judge import JudgedCase, judged
 from tuner.cases.load import LoadedCases, inputs_called, load_cases, messages
 from tuner.cases.record import TIME_ZONE, recorded
 from tuner.cases.run import Sent, Surface, run, surface
-from tuner.cli.annotations import ProblemFormat, show_to_program
-from tuner.cli.console import result, say, working
+from tuner.cli.console import ProblemFormat, result, say, show_to_program, working
 from tuner.cli.options import LOCAL
 from tuner.cli.profiles import CONFIGURATION, read_profile, templates_of
 from tuner.cli.usage.profiles import Test

@@ -53,7 +53,8 @@ COMMANDS = {
 _CARRIED_OUT = {
     "import": ("import_", "import_"),
     "test": ("cases", "run_cases"),
-    "confirm": ("recover", "confirm"),
+    "confirm": ("apply", "confirm"),
+    "recover": ("apply", "recover"),
     "schema": ("explain", "schema"),
 }
 _HIDDEN = ("versions", "member")

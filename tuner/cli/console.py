@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import shutil
 import sys
 import textwrap
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
 from functools import cache
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tuner.errors import BadUsage
+from tuner.errors import BadUsage, Problem, Severity
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
@@ -91,6 +93,66 @@ def print_result(
         result_json({"schema": 1, "kind": kind, **fields})
     elif text:
         result(text)
+
+
+class ProblemFormat(Enum):
+    """How the problems and the layers are written."""
+
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+
+
+def show_to_program(output: ProblemFormat, problems: Sequence[Problem], data: object) -> None:
+    """Print problems as annotations, or all `data` as JSON."""
+    if output is ProblemFormat.GITLAB:
+        result_json(list(gitlab(problems)))
+    elif output is ProblemFormat.JSON:
+        result_json(data)
+    elif problems:
+        result(github(problems))
+
+
+# https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions, with the
+# escapes of actions/toolkit, packages/core/src/command.ts: the message first, then properties too.
+_MESSAGE = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY = _MESSAGE | str.maketrans({":": "%3A", ",": "%2C"})
+
+
+def github(problems: Iterable[Problem]) -> str:
+    """A workflow command of GitHub Actions for each problem, one a line."""
+    lines = []
+    for problem in problems:
+        place = {
+            "file": problem.file, "line": problem.line, "col": problem.column,
+            "title": problem.code,
+        }  # fmt: skip
+        named = (f"{name}={str(value).translate(_PROPERTY)}" for name, value in place.items())
+        text = problem.message.translate(_MESSAGE)
+        lines.append(f"::{problem.severity.value} {','.join(named)}::{text}")
+    return "\n".join(lines)
+
+
+# https://docs.gitlab.com/ci/testing/code_quality/: info, minor, major, critical or blocker.
+_SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor"}
+
+
+def gitlab(problems: Iterable[Problem]) -> Iterator[dict[str, object]]:
+    """The entries of a code quality report of GitLab.  A fingerprint stays when its problem moves
+    in its file; those that say the same are told apart by their number."""
+    before: Counter[tuple[str, str, str]] = Counter()
+    for problem in problems:
+        sentence = (problem.file, problem.code, problem.message)
+        text = "\0".join((*sentence, str(before[sentence])))
+        before[sentence] += 1
+        yield {
+            "description": problem.message,
+            "check_name": problem.code,
+            "fingerprint": hashlib.sha256(text.encode()).hexdigest()[:32],
+            "severity": _SEVERITIES[problem.severity],
+            "location": {"path": problem.file, "lines": {"begin": problem.line}},
+        }
 
 
 def wrapped(text: str, indent: str, first: str | None = None) -> str:

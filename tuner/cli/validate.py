@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from posixpath import abspath
 
-from tuner.cli.annotations import ProblemFormat, show_to_program
-from tuner.cli.console import result, say, say_when_slow, working
+from tuner.cli.console import ProblemFormat, result, say, say_when_slow, show_to_program, working
 from tuner.cli.options import EngineChoice
 from tuner.cli.profiles import CONFIGURATION, form_of, read_profile, templates_of
 from tuner.cli.usage.profiles import Validate

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from tuner.cli.annotations import ProblemFormat
+from tuner.cli.console import ProblemFormat
 from tuner.cli.options import (
     INVENTORY,
     LOCAL,
