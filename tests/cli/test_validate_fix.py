@@ -131,7 +131,7 @@ def test_what_cannot_be_edited_is_refused_and_nothing_is_written(
     def refuse(*_: object) -> str:
         raise BadUsage("line 8 of p.yaml cannot be edited in place")
 
-    monkeypatch.setattr("tuner.lint.repairs.edit_leaf", refuse)
+    monkeypatch.setattr("tuner.lint.candidate.edit_leaf", refuse)
     text = edit(SMALL, GIVES_UP)
     path = written(tmp_path, text)
     refused = fixed(path).exception
