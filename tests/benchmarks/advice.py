@@ -20,7 +20,7 @@ from tests.shipped import EXAMPLES, PROFILES, ROOT
 from tuner.cli.compare import measured_pair
 from tuner.cli.options import EngineChoice
 from tuner.cli.profiles import read_profile
-from tuner.cli.usage.measuring import Compare
+from tuner.cli.usage.measuring import CompareArguments
 from tuner.errors import TuneError
 from tuner.host.usage import cores, memory_bytes
 from tuner.lint.advice import advise
@@ -89,7 +89,7 @@ def row(path: Path, given: argparse.Namespace, folder: Path) -> Row:
     if not count:
         return Row(name, 0, reason="nothing to change")
     changed = candidate(loaded, advice.settings)
-    options = Compare(
+    options = CompareArguments(
         a=at_full_rate(loaded, folder / f"{name}-as-written.yaml"),
         b=at_full_rate(changed, folder / f"{name}-advised.yaml"),
         pairs=given.pairs,

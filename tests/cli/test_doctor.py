@@ -13,7 +13,7 @@ from tuner.cli.doctor import (
     python_finding,
     rsyslogd_finding,
 )
-from tuner.cli.usage.labs import Doctor
+from tuner.cli.usage.labs import DoctorArguments
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.engines.versions import Distribution, distribution_for
 from tuner.errors import BadUsage
@@ -23,7 +23,7 @@ from tuner.lab.distribution import cached, home_of
 @pytest.mark.parametrize("wrong", ["elastic8", "elasticsearch", "elasticsearch-8", "sink-1.0"])
 def test_an_engine_that_cannot_be_fetched_is_a_usage_error(wrong: str) -> None:
     with pytest.raises(BadUsage, match=f"--fetch {wrong}: use elasticsearch-8.19"):
-        doctor(Doctor(fetch_engines=[wrong]))
+        doctor(DoctorArguments(fetch_engines=[wrong]))
 
 
 def test_maven_is_missed_only_where_no_engine_is_in_the_cache(
@@ -49,9 +49,9 @@ def test_a_release_that_another_version_stands_in_for_is_named(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for release in (Release(elasticsearch="9.2"), Release(elasticsearch="9.4")):
         home_of(distribution_for(release)).mkdir(parents=True, exist_ok=True)
-    doctor(Doctor(fetch_engines=["elasticsearch-9.2"]))
+    doctor(DoctorArguments(fetch_engines=["elasticsearch-9.2"]))
     assert "in its place" not in capsys.readouterr().err
-    doctor(Doctor(fetch_engines=["elasticsearch-9.4"]))
+    doctor(DoctorArguments(fetch_engines=["elasticsearch-9.4"]))
     assert "elasticsearch-9.4: labs run elasticsearch 9.2.0 in its place" in capsys.readouterr().err
 
 

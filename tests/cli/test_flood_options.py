@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tuner.cli.flood import PacePlan, plan_pace
-from tuner.cli.usage.traffic import Flood
+from tuner.cli.usage.traffic import FloodArguments
 from tuner.errors import BadUsage
 from tuner.flood.pace import Runs, bursts, fixed, ramp, runs
 
@@ -17,7 +17,7 @@ def plan(
     burst: str | None = None,
     runs: str | None = None,
 ) -> PacePlan:
-    return plan_pace(Flood(count=count, rate=rate, ramp=ramp, burst=burst, runs=runs))
+    return plan_pace(FloodArguments(count=count, rate=rate, ramp=ramp, burst=burst, runs=runs))
 
 
 def test_each_pace_is_understood() -> None:

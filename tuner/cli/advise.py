@@ -13,7 +13,7 @@ import typer
 from tuner.cli.console import OutputFormat, labelled, print_result, say, say_last, wrapped
 from tuner.cli.options import LOCAL
 from tuner.cli.profiles import CONFIGURATION, read_profile, require_configuration
-from tuner.cli.usage.profiles import Advise
+from tuner.cli.usage.profiles import AdviseArguments
 from tuner.errors import BadUsage
 from tuner.host.usage import cores, memory_bytes
 from tuner.lint.advice import Advice
@@ -43,7 +43,7 @@ _NO_BULKS = (
 )
 
 
-def advise(options: Advise) -> None:
+def advise(options: AdviseArguments) -> None:
     """Carry out `rsyslog-tune advise`."""
     conf, profile, write = options.conf, options.profile, options.write
     require_configuration(conf, None if profile == LOCAL else profile)

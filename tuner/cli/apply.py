@@ -55,7 +55,7 @@ _PLANNED = (
 )  # fmt: skip
 
 
-def apply(options: usage.Apply) -> None:
+def apply(options: usage.ApplyArguments) -> None:
     """Carry out `rsyslog-tune apply`."""
     profile, plan_out, refused = options.profile, options.plan_out, list[TuneError]()
     plan = read_plan(text_of(profile), str(profile))
@@ -90,7 +90,7 @@ def apply(options: usage.Apply) -> None:
 
 def _client(
     loaded: LoadedProfile,
-    options: usage.Apply,
+    options: usage.ApplyArguments,
     machines: tuple[InventoryHost, ...],
     refused: list[TuneError],
 ) -> EngineClient | None:
@@ -246,7 +246,7 @@ def _report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputF
         say("rsyslog-tune confirm keeps it; without that the hosts restore themselves")
 
 
-def confirm(options: usage.Confirm) -> None:
+def confirm(options: usage.ConfirmArguments) -> None:
     """Carry out `rsyslog-tune confirm`."""
     with left_intents() as left:
         ended = undo.confirm(left)
@@ -256,7 +256,7 @@ def confirm(options: usage.Confirm) -> None:
     ended.require_whole("confirmed")
 
 
-def recover(options: usage.Recover) -> None:
+def recover(options: usage.RecoverArguments) -> None:
     """Carry out `rsyslog-tune recover`."""
     machines: tuple[InventoryHost, ...] = ()
     if options.host or options.inventory is not None:
@@ -275,7 +275,7 @@ def recover(options: usage.Recover) -> None:
     ended.require_whole("as before")
 
 
-def _undo_finished(machines: tuple[InventoryHost, ...], options: usage.Recover) -> None:
+def _undo_finished(machines: tuple[InventoryHost, ...], options: usage.RecoverArguments) -> None:
     """Apply what was there before the last apply that was finished."""
     began, client, puts, run = None, None, list[Put](), None
     if not machines:

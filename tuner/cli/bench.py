@@ -14,7 +14,7 @@ from tuner.cli.place import pace_of, wanted_of
 from tuner.cli.profiles import load
 from tuner.cli.series import measured, require_none_failed
 from tuner.cli.side_by_side import Course
-from tuner.cli.usage.measuring import Bench
+from tuner.cli.usage.measuring import BenchArguments
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.series import Arm
 from tuner.report.bench import bench_blocks, bench_json
@@ -23,7 +23,7 @@ from tuner.report.metrics import BENCH_PHASES, Gauges
 _PHASES = ("freshness", "sustain", "overload", "ceiling")
 
 
-def bench(options: Bench) -> None:
+def bench(options: BenchArguments) -> None:
     """Carry out `rsyslog-tune bench`."""
     profile, repeat = options.profile, options.repeat
     exports = Exports(options.export_json, options.export_markdown)

@@ -17,7 +17,7 @@ from tuner.cases.run import Sent, Surface, run, surface
 from tuner.cli.console import ProblemFormat, result, say, show_to_program, working
 from tuner.cli.options import LOCAL
 from tuner.cli.profiles import CONFIGURATION, read_profile, templates_of
-from tuner.cli.usage.profiles import Test
+from tuner.cli.usage.profiles import TestArguments
 from tuner.errors import (
     BadProfile,
     BadUsage,
@@ -61,7 +61,7 @@ class _TestedFile:
     took_s: float
 
 
-def run_cases(options: Test) -> None:
+def run_cases(options: TestArguments) -> None:
     """Carry out `rsyslog-tune test`."""
     if options.profile is not None and options.conf is not None:
         raise BadUsage("--profile and --conf cannot be combined")
@@ -180,7 +180,7 @@ def _json(files: Sequence[_TestedFile], problems: Sequence[Problem]) -> dict[str
     return {"schema": 1, "kind": "test", "files": tested, "problems": problems}
 
 
-def _record(options: Test, log: Path, named: Path | None, site: Templates | None) -> None:
+def _record(options: TestArguments, log: Path, named: Path | None, site: Templates | None) -> None:
     """Write a file of cases from sample lines."""
     if len(options.tests) != 1 or options.junit is not None:
         raise BadUsage("--record writes one file of cases, and tests nothing: remove the others")

@@ -15,7 +15,7 @@ from tuner.errors import BadUsage, JobFailed
 from tuner.host.lock import measuring
 
 
-def up(options: usage.Cluster.Up) -> None:
+def up(options: usage.ClusterArguments.Up) -> None:
     """Carry out `rsyslog-tune cluster up`."""
     inventory, scheduler = options.inventory, options.scheduler
     if (inventory is None) == (scheduler is None):
@@ -46,12 +46,12 @@ def up(options: usage.Cluster.Up) -> None:
     _show(started, options.output)
 
 
-def status(options: usage.Cluster.Status) -> None:
+def status(options: usage.ClusterArguments.Status) -> None:
     """Carry out `rsyslog-tune cluster status`."""
     _show(cluster_that_is_up(), options.output)
 
 
-def down(_: usage.Cluster.Down) -> None:
+def down(_: usage.ClusterArguments.Down) -> None:
     """Carry out `rsyslog-tune cluster down`."""
     with measuring("rsyslog-tune cluster down"):
         found = standing.read()
@@ -63,12 +63,12 @@ def down(_: usage.Cluster.Down) -> None:
         result(f"{found.address} is no longer used")
 
 
-def versions(_: usage.Cluster.Versions) -> None:
+def versions(_: usage.ClusterArguments.Versions) -> None:
     """Carry out `rsyslog-tune cluster versions`."""
     result_json(versions_here())
 
 
-def member(options: usage.Cluster.Member) -> None:
+def member(options: usage.ClusterArguments.Member) -> None:
     """Carry out `rsyslog-tune cluster member`."""
     if options.listen:
         member_process.schedule(options.folder, options.listen)
@@ -101,7 +101,7 @@ def _show(cluster: standing.StandingCluster, output: OutputFormat) -> None:
     )
 
 
-def _certificate(options: usage.Cluster.Up) -> ClusterCertificate | None:
+def _certificate(options: usage.ClusterArguments.Up) -> ClusterCertificate | None:
     """What is given beside --scheduler, for good: the files may move."""
     files = [options.tls_ca, options.tls_cert, options.tls_key]
     texts = [pem_text(file) for file in files if file is not None]

@@ -22,7 +22,7 @@ from typer.main import get_group
 
 from tuner import __version__
 from tuner.cli.console import printable, say_what_waited
-from tuner.cli.options import Usage
+from tuner.cli.options import Arguments
 from tuner.errors import (
     BadProfile,
     BadUsage,
@@ -99,14 +99,14 @@ def summaries() -> dict[str, str]:
         for node in ast.parse(source.read_text("utf-8")).body:
             if isinstance(node, ast.ClassDef):
                 summary, _, _ = flowing(ast.get_docstring(node) or "").partition("\n\n")
-                texts[node.name.lower()] = summary
+                texts[node.name.removesuffix("Arguments").lower()] = summary
     return {name: texts[name] for name in COMMANDS}
 
 
 def command(name: str) -> Command:
     """The command called `name`, with what it takes; what it does is imported when it runs."""
     module = import_module(f"tuner.cli.usage.{COMMANDS[name]}")
-    usage: type[Usage] = getattr(module, name.capitalize())
+    usage: type[Arguments] = getattr(module, f"{name.capitalize()}Arguments")
     home, function = _CARRIED_OUT.get(name, (name, name))
     around = typer.Typer(add_completion=False)
     around.callback()(_nothing)
@@ -124,7 +124,7 @@ def command(name: str) -> Command:
     return made
 
 
-def _running(usage: type[Usage], home: str, name: str) -> Callable[..., None]:
+def _running(usage: type[Arguments], home: str, name: str) -> Callable[..., None]:
     """Calls the function of that name in the module `home` with what was given."""
 
     def run_command(context: typer.Context, **values: object) -> None:

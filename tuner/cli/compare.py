@@ -15,7 +15,7 @@ from tuner.cli.place import pace_of, wanted_of
 from tuner.cli.profiles import CONFIGURATION, load
 from tuner.cli.series import measured, require_none_failed
 from tuner.cli.side_by_side import Course
-from tuner.cli.usage.measuring import Compare
+from tuner.cli.usage.measuring import CompareArguments
 from tuner.errors import BadUsage, BelowTheBar, JobFailed, Refused, Unreachable
 from tuner.measure.enough import fewest_pairs
 from tuner.measure.machines import Decision
@@ -33,7 +33,7 @@ from tuner.search.verdict import ConfirmedRuns, confirmed_runs
 _PHASES = ("freshness", "ceiling")
 
 
-def measured_pair(options: Compare) -> tuple[Series, Unreachable | None]:
+def measured_pair(options: CompareArguments) -> tuple[Series, Unreachable | None]:
     """Measure both profiles on labs of the release of `a`; where the engine or the last machine is
     lost for good, what was measured before that, and the loss."""
     a, b, wanted = options.a, options.b, wanted_of(options)
@@ -159,7 +159,7 @@ def _said(header: Header) -> tuple[object, ...]:
 _OF_SEARCHES = {"a", "b", "fail_below", "export_json", "export_markdown", "rsyslogd", "output"}
 
 
-def compare(options: Compare) -> None:
+def compare(options: CompareArguments) -> None:
     """Carry out `rsyslog-tune compare`."""
     a, b = options.a, options.b
     exports = Exports(options.export_json, options.export_markdown)

@@ -12,7 +12,7 @@ from pathlib import Path
 from tuner.cli.console import OutputFormat, result_json, say, say_when_slow, working
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import duration_s
-from tuner.cli.usage.hosts import Diagnose, FailOn
+from tuner.cli.usage.hosts import DiagnoseArguments, FailOn
 from tuner.diagnose.course import courses
 from tuner.diagnose.diagnosis import diagnose as diagnose_courses
 from tuner.diagnose.diagnosis import traffic_of, workload_changes, worst
@@ -54,7 +54,7 @@ _LEAST = {
 }
 
 
-def diagnose(options: Diagnose) -> None:
+def diagnose(options: DiagnoseArguments) -> None:
     """Carry out `rsyslog-tune diagnose`."""
     _require_sources(options)
     profile = None if options.profile is None else _profile(options.profile)
@@ -82,7 +82,7 @@ def _profile(path: Path) -> Profile:
     return load_profile(path).profile
 
 
-def _require_sources(options: Diagnose) -> None:
+def _require_sources(options: DiagnoseArguments) -> None:
     """Raise BadUsage where the options do not go together."""
     host, index, files = options.host, options.index, options.files
     if options.profile is not None and options.conf is not None:
@@ -97,7 +97,9 @@ def _require_sources(options: Diagnose) -> None:
         raise BadUsage("name the files that impstats wrote, a --host, or --elasticsearch")
 
 
-def _diagnosed(options: Diagnose, profile: Profile | None, settings: Settings) -> FilesDiagnosis:
+def _diagnosed(
+    options: DiagnoseArguments, profile: Profile | None, settings: Settings
+) -> FilesDiagnosis:
     """What the counters say, with these settings and the login of this profile."""
     if options.host is not None:
         return _of_host(options.host, options, settings)
@@ -196,7 +198,7 @@ def _of_index(url: str, name: str, profile: Profile | None, known: Settings) -> 
         return _diagnosis((where,), lines, datetime.now() + _A_DAY, tally, known)
 
 
-def _of_host(name: str, options: Diagnose, settings: Settings) -> FilesDiagnosis:
+def _of_host(name: str, options: DiagnoseArguments, settings: Settings) -> FilesDiagnosis:
     """What a host's files of counters say, and its kernel, and its configuration of the settings,
     unless others are named."""
     # Hosts are reached by what others do not need.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tuner.cli.console import OutputFormat, print_result, say, working
 from tuner.cli.profiles import load, templates_of
-from tuner.cli.usage.profiles import Diff
+from tuner.cli.usage.profiles import DiffArguments
 from tuner.engine.access import client_for
 from tuner.errors import BadUsage, DifferencesFound
 from tuner.lint.load import STDIN, LoadedProfile, snippets_of
@@ -18,7 +18,7 @@ from tuner.render.tree import unified
 from tuner.validate.difference import ClusterObject, comparable_template, compare
 
 
-def diff(options: Diff) -> None:
+def diff(options: DiffArguments) -> None:
     """Carry out `rsyslog-tune diff`."""
     profile, other, elasticsearch = options.profile, options.other, options.elasticsearch
     site, output = templates_of(options.templates), options.output

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from tuner.cli.console import print_result, say, working
-from tuner.cli.usage.labs import EXAMPLE, Doctor
+from tuner.cli.usage.labs import EXAMPLE, DoctorArguments
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.engines.versions import DEFAULT, TESTED, VERSIONS, Distribution, distribution_for
 from tuner.errors import EXTRAS, BadUsage, ProgramMissing, library_missing
@@ -51,7 +51,7 @@ class Requirement:
         return f"{mark:<7}  {self.what:<15}  {self.found}"
 
 
-def doctor(options: Doctor) -> None:
+def doctor(options: DoctorArguments) -> None:
     """Carry out `rsyslog-tune doctor`."""
     for distribution in [one for text in options.fetch_engines or [] for one in _engines(text)]:
         if not home_of(distribution).is_dir():

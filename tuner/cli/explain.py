@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tuner.cli.console import labelled, print_result, result_json, wrapped
-from tuner.cli.usage.profiles import Explain, Schema
+from tuner.cli.usage.profiles import ExplainArguments, SchemaArguments
 from tuner.lint.codes import CodeExplanation, explain_code, is_code
 from tuner.lint.explain import Explanation, Found, Mention, look_up
 from tuner.profile.schema import every_key, fact_of, json_schema
 from tuner.render.assets import asset_texts
 
 
-def explain(options: Explain) -> None:
+def explain(options: ExplainArguments) -> None:
     """Carry out `rsyslog-tune explain`."""
     asked = " ".join(options.key)
     if is_code(asked):
@@ -61,7 +61,7 @@ def _rule_text(found: CodeExplanation) -> str:
     return "\n".join([found.code, wrapped(found.why, "  "), *labelled(rows)])
 
 
-def schema(_: Schema) -> None:
+def schema(_: SchemaArguments) -> None:
     """Carry out `rsyslog-tune schema`."""
     does = {(key.section.__name__, key.name): fact_of(key).does for key in every_key()}
     result_json(json_schema(does))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tuner.cli.console import OutputFormat, print_result, say, working
-from tuner.cli.usage.traffic import Flood
+from tuner.cli.usage.traffic import FloodArguments
 from tuner.errors import BadUsage, JobFailed
 from tuner.flood.flood import traffic
 from tuner.flood.heads import STYLES
@@ -34,7 +34,7 @@ class PacePlan:
     runs: Runs | None = None
 
 
-def plan_pace(options: Flood) -> PacePlan:
+def plan_pace(options: FloodArguments) -> PacePlan:
     """The pace that the options ask for; raises BadUsage when they contradict each other."""
     count, burst = options.count, options.burst
     if sum(text is not None for text in (options.ramp, burst, options.runs)) > 1:
@@ -108,7 +108,7 @@ def flood_command(transport: Transport) -> str:
     return shlex.join(words)
 
 
-def plan_transport(options: Flood) -> Transport:
+def plan_transport(options: FloodArguments) -> Transport:
     """The transport that the options ask for; raises BadUsage when they contradict each other, and
     Refused for a host that may not be flooded from here."""
     kind, port, on_cluster = options.transport, options.port, options.cluster
@@ -135,7 +135,7 @@ _WORTH_SAYING = 0.01
 _LONG_ENOUGH_S = 0.1
 
 
-def flood(options: Flood) -> None:
+def flood(options: FloodArguments) -> None:
     """Carry out `rsyslog-tune flood`."""
     plan, transport = plan_pace(options), plan_transport(options)
     spec = FloodSpec(
@@ -175,7 +175,7 @@ def _pem(path: Path | None) -> str | None:
     return str(path)
 
 
-def _replay(options: Flood) -> str | None:
+def _replay(options: FloodArguments) -> str | None:
     replay, on_cluster = options.replay, options.cluster
     if replay is None:
         return None

@@ -13,7 +13,7 @@ from posixpath import normpath
 from tuner.cli.console import print_result, say, working
 from tuner.cli.hosts import machines_of
 from tuner.cli.profiles import name_for
-from tuner.cli.usage.profiles import Import
+from tuner.cli.usage.profiles import ImportArguments
 from tuner.deploy.files import HostFiles
 from tuner.deploy.target import RemoteHost
 from tuner.engine.access import client_for
@@ -62,7 +62,7 @@ class _Original:
         return [str(path) for path in (*self.kept, *read)]
 
 
-def import_(options: Import) -> None:
+def import_(options: ImportArguments) -> None:
     """Carry out `rsyslog-tune import`."""
     profile = options.profile
     machine = _machine(options.host, options.inventory)

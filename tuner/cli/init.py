@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tuner.cli.console import print_result, say
 from tuner.cli.profiles import name_for
-from tuner.cli.usage.profiles import Init
+from tuner.cli.usage.profiles import InitArguments
 from tuner.errors import ProgramMissing
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import cores, memory_bytes
@@ -14,7 +14,7 @@ from tuner.render.assets import asset_text
 from tuner.writing import write_new
 
 
-def init(options: Init) -> None:
+def init(options: InitArguments) -> None:
     """Carry out `rsyslog-tune init`."""
     machine = LocalMachine(_rsyslog(), cores(), memory_bytes())
     profile = options.profile

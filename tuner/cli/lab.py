@@ -27,7 +27,7 @@ from tuner.profile.model import Profile
 from tuner.script.printing import printed
 
 
-def up(options: usage.Lab.Up) -> None:
+def up(options: usage.LabArguments.Up) -> None:
     """Carry out `rsyslog-tune lab up`."""
     wanted = load_or_default(options.profile).profile
     require_bindable(wanted, rsyslog_version())
@@ -43,7 +43,7 @@ def up(options: usage.Lab.Up) -> None:
     _show(started, options.output)
 
 
-def status(options: usage.Lab.Status) -> None:
+def status(options: usage.LabArguments.Status) -> None:
     """Carry out `rsyslog-tune lab status`."""
     found = standing.read()
     if found is None or not found.alive:
@@ -51,7 +51,7 @@ def status(options: usage.Lab.Status) -> None:
     _show(found, options.output)
 
 
-def down(_: usage.Lab.Down) -> None:
+def down(_: usage.LabArguments.Down) -> None:
     """Carry out `rsyslog-tune lab down`."""
     with measuring("rsyslog-tune lab down"):
         standing.end(standing.read())

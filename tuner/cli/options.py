@@ -21,7 +21,11 @@ _UNITS_S = {"s": 1, "m": 60, "h": 3600}
 _DURATION = re.compile("".join(rf"(?:(?P<{unit}>\d+(?:\.\d+)?){unit})?" for unit in "hms"))
 
 
-class Usage:
+optional = partial(typer.Option, None)
+flag = partial(typer.Option, False)
+
+
+class Arguments:
     """What a command takes.  The docstring of a class is the help of its command, the attributes
     are its arguments and options, those of the class before those of its bases.
 
@@ -75,25 +79,23 @@ required_profile = partial(
     allow_dash=True,
 )
 PROFILE = required_profile(LOCAL)
-TEMPLATES = typer.Option(
-    None, metavar="DIR", help="Your own templates, laid over the shipped ones of the same names."
+TEMPLATES = optional(
+    metavar="DIR", help="Your own templates, laid over the shipped ones of the same names."
 )
-RSYSLOGD = typer.Option(
-    None,
+RSYSLOGD = optional(
     metavar="PATH",
     envvar=CHOSEN_RSYSLOGD,
     help="The rsyslogd to run, instead of that on PATH: one of another release, or a script that "
     "starts it.",
 )
-INVENTORY = typer.Option(
-    None,
+INVENTORY = optional(
     metavar="FILE",
     help="hosts.yaml, or an inventory of Ansible's; without --host all collectors in it, of those "
     "with a `profile` the ones that are to run this one.",
 )
 
 
-class Reporting(Usage):
+class Reporting(Arguments):
     """A command with a result."""
 
     output: OutputFormat = typer.Option(
@@ -101,17 +103,15 @@ class Reporting(Usage):
     )
 
 
-class Rendering(Usage):
+class Rendering(Arguments):
     """What is rendered: a whole configuration or a drop-in, by whose templates."""
 
-    fragment: bool = typer.Option(
-        False,
+    fragment: bool = flag(
         "--fragment",
         help="A drop-in for /etc/rsyslog.d beside the host's own configuration, instead of a whole "
         "rsyslog.conf.",
     )
-    loaded_modules: list[str] | None = typer.Option(
-        None,
+    loaded_modules: list[str] | None = optional(
         "--loaded",
         metavar="MODULE",
         help="With --fragment: a module that the host's configuration loads itself; can be "

@@ -12,7 +12,7 @@ from pathlib import Path
 from tuner.cli.console import Verbosity
 from tuner.cli.options import EngineChoice
 from tuner.cli.profiles import templates_of
-from tuner.cli.usage.measuring import Exporting, Sweep
+from tuner.cli.usage.measuring import Exporting, SweepArguments
 from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.engine.owned import Owner, remove
@@ -61,7 +61,9 @@ class Wanted:
         return self.url is None and self.engine is EngineChoice.NODE
 
 
-def wanted_of(options: Exporting | Sweep, by_default: EngineChoice = EngineChoice.NODE) -> Wanted:
+def wanted_of(
+    options: Exporting | SweepArguments, by_default: EngineChoice = EngineChoice.NODE
+) -> Wanted:
     """What the options of a command ask for."""
     engine, site = options.engine or by_default, templates_of(options.templates)
     return Wanted(engine, options.elasticsearch, site, on_cluster=options.cluster)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tuner.cli.console import OutputFormat, result_json
 from tuner.cli.layout import show_blocks
-from tuner.cli.usage.plan import Plan, rate_of
+from tuner.cli.usage.plan import PlanArguments, rate_of
 from tuner.errors import BadUsage, JobFailed
 from tuner.lab.engine import stores
 from tuner.measure.measurement import Measurement
@@ -32,7 +32,7 @@ _SAMPLE_BYTES = 64 * 1024**2
 _NO_FIGURES = ("rate", "run", "sample", "output")
 
 
-def plan(options: Plan) -> None:
+def plan(options: PlanArguments) -> None:
     """Carry out `rsyslog-tune plan`."""
     given = {
         name: Figure(getattr(options, name), Origin.GIVEN, f"by {option}")

@@ -9,7 +9,7 @@ import typer
 
 from tuner.cli.console import OutputFormat, print_result, say
 from tuner.cli.profiles import form_of, load, templates_of
-from tuner.cli.usage.profiles import Render
+from tuner.cli.usage.profiles import RenderArguments
 from tuner.errors import BadUsage, DifferencesFound
 from tuner.profile.model import Profile
 from tuner.render.artefacts import Artefact
@@ -24,7 +24,7 @@ from tuner.render.tree import diff as difference
 _Needs = Mapping[str, Mapping[str, Sequence[str]]]
 
 
-def render(options: Render) -> None:
+def render(options: RenderArguments) -> None:
     """Carry out `rsyslog-tune render`."""
     directory, inventory, output = options.directory, options.inventory, options.output
     compares = options.check or options.diff

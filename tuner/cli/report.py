@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tuner.cli.console import OutputFormat, result, result_json, say
 from tuner.cli.files import write_reports, writing_to
-from tuner.cli.usage.measuring import Report
+from tuner.cli.usage.measuring import ReportArguments
 from tuner.errors import JobFailed, Locked
 from tuner.report.markdown import report_markdown
 from tuner.report.result import analyse
@@ -12,7 +12,7 @@ from tuner.report.search_report import report_json, search_report
 from tuner.search.journal import read
 
 
-def report(options: Report) -> None:
+def report(options: ReportArguments) -> None:
     """Carry out `rsyslog-tune report`."""
     run_directory = options.run_directory
     analysed = analyse(read(run_directory))

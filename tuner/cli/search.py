@@ -30,7 +30,7 @@ from tuner.cli.search_session import (
     work_on,
     written,
 )
-from tuner.cli.usage.measuring import Search
+from tuner.cli.usage.measuring import SearchArguments
 from tuner.errors import BadUsage, GuardrailBreached, Interrupted, JobFailed, NoImprovement
 from tuner.lint.load import snippets_of
 from tuner.lint.repairs import repairs
@@ -53,7 +53,7 @@ _BESIDE_RESUME = {
 }  # fmt: skip
 
 
-def search(options: Search) -> None:
+def search(options: SearchArguments) -> None:
     """Carry out `rsyslog-tune search`."""
     clock = Stopwatch(time.monotonic())
     verbosity = verbosity_of(options.quiet, options.verbose)
@@ -99,7 +99,11 @@ def search(options: Search) -> None:
 
 
 def _tell_plan(
-    profile: Profile, asked: Options, turned: Sequence[Knob], budget_s: float, options: Search
+    profile: Profile,
+    asked: Options,
+    turned: Sequence[Knob],
+    budget_s: float,
+    options: SearchArguments,
 ) -> None:
     """What the budget will buy, as far as it can be said beforehand."""
     lines = list(bought(budget_s, pace_of(options.engine), profile, turned))
@@ -129,7 +133,9 @@ def _affordable(budget: str, engine: EngineChoice) -> float:
     return budget_s
 
 
-def _gone_on(directory: Path, options: Search, clock: Stopwatch, verbosity: Verbosity) -> Worked:
+def _gone_on(
+    directory: Path, options: SearchArguments, clock: Stopwatch, verbosity: Verbosity
+) -> Worked:
     """A search that was ended before; one that was finished is only told again."""
     require_begun(directory)
     record = recorded_or_set_aside(directory)
@@ -166,7 +172,7 @@ def _studied(job: Job, verbosity: Verbosity, metrics_path: Path | None) -> Worke
     return written(job, worked, verbosity)
 
 
-def _conclude(worked: Worked, directory: Path, options: Search) -> None:
+def _conclude(worked: Worked, directory: Path, options: SearchArguments) -> None:
     """Print the verdict, whatever became of the files, and choose the exit code.  A search that was
     interrupted has one once there were pairs enough."""
     analysed = analyse(worked.study)

@@ -14,7 +14,7 @@ from tuner.lab.sink import Sink, parse_fault
 _POLL_S = 0.2
 
 
-def sink(options: usage.Sink) -> None:
+def sink(options: usage.SinkArguments) -> None:
     """Carry out `rsyslog-tune sink`."""
     faults = [parse_fault(text) for text in options.fault or ()]
     with Sink(options.port, faults) as running:

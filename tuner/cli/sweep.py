@@ -13,7 +13,7 @@ from tuner.cli.options import (
 from tuner.cli.place import Wanted, pace_of, require_runnable, wanted_of
 from tuner.cli.series import measured, require_none_failed
 from tuner.cli.side_by_side import Course
-from tuner.cli.usage.measuring import Sweep
+from tuner.cli.usage.measuring import SweepArguments
 from tuner.lint.load_experiment import LoadedExperiment, load_experiment
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.series import Arm, Series
@@ -24,7 +24,7 @@ from tuner.validate.rsyslogd import require_bases_taken
 from tuner.writing import write_whole
 
 
-def sweep(options: Sweep) -> None:
+def sweep(options: SweepArguments) -> None:
     """Carry out `rsyslog-tune sweep`."""
     loaded, output = load_experiment(options.file), options.output
     asked = loaded.experiment
@@ -65,7 +65,7 @@ def sweep(options: Sweep) -> None:
     require_none_failed(series)
 
 
-def _course(loaded: LoadedExperiment, options: Sweep, engine: EngineChoice) -> Course:
+def _course(loaded: LoadedExperiment, options: SweepArguments, engine: EngineChoice) -> Course:
     pace, asked = pace_of(engine), loaded.experiment
     window_s = duration_s(options.window or asked.window)
     reads_files = any(metric.reads_files for metric in asked.metrics)

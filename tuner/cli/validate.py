@@ -11,7 +11,7 @@ from posixpath import abspath
 from tuner.cli.console import ProblemFormat, result, say, say_when_slow, show_to_program, working
 from tuner.cli.options import EngineChoice
 from tuner.cli.profiles import CONFIGURATION, form_of, read_profile, templates_of
-from tuner.cli.usage.profiles import Validate
+from tuner.cli.usage.profiles import ValidateArguments
 from tuner.errors import (
     BadProfile,
     BadUsage,
@@ -36,7 +36,7 @@ _Mends = Sequence[Mend] | None
 _WITH_ALL = {"problems", "rejections"}
 
 
-def validate(options: Validate) -> None:
+def validate(options: ValidateArguments) -> None:
     """Carry out `rsyslog-tune validate`."""
     profile, fix, output, verbose = options.profile, options.fix, options.output, options.verbose
     if options.offline and (options.smoke or options.elasticsearch is not None):
@@ -120,7 +120,7 @@ def _offer(profile: Path, several: Sequence[object]) -> Iterator[str]:
 
 
 def _asked(
-    loaded: LoadedProfile, options: Validate, site: Templates | None, done: list[Layer]
+    loaded: LoadedProfile, options: ValidateArguments, site: Templates | None, done: list[Layer]
 ) -> Iterator[tuple[str, Callable[[], Layer]]]:
     """The layers that need an engine; a profile that is rejected already is not started.  What a
     base writes is not for the profile to say."""

@@ -7,7 +7,7 @@ import contextlib
 from tuner.cli.console import print_result, say, working
 from tuner.cli.hosts import engine_url, machines_of
 from tuner.cli.profiles import form_of, load, templates_of
-from tuner.cli.usage.hosts import Verify
+from tuner.cli.usage.hosts import VerifyArguments
 from tuner.deploy.host_profile import host_profile
 from tuner.deploy.queues import figures_note
 from tuner.deploy.target import RemoteHost
@@ -17,7 +17,7 @@ from tuner.errors import DifferencesFound
 from tuner.schema.numerals import counted
 
 
-def verify(options: Verify) -> None:
+def verify(options: VerifyArguments) -> None:
     """Carry out `rsyslog-tune verify`."""
     loaded = load(options.profile)
     site, form = templates_of(options.templates), form_of(loaded, options)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tuner.cli.console import OutputFormat, result_json, say, working
 from tuner.cli.layout import show_blocks
-from tuner.cli.usage.traffic import Workload
+from tuner.cli.usage.traffic import WorkloadArguments
 from tuner.errors import Refused
 from tuner.profile.sample import is_sample, origin_of, read_sample, sample_text
 from tuner.reading import content, unreadable
@@ -17,7 +17,7 @@ from tuner.script.tokens import SURROGATES
 from tuner.writing import require_writable, write_whole
 
 
-def workload(options: Workload) -> None:
+def workload(options: WorkloadArguments) -> None:
     """Carry out `rsyslog-tune workload`."""
     log, file = options.log, options.sample
     if file is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from tuner.cli.options import INVENTORY, Rendering, Reporting, required_profile
+from tuner.cli.options import INVENTORY, Rendering, Reporting, flag, optional, required_profile
 
 
 class FailOn(Enum):
@@ -18,7 +18,7 @@ class FailOn(Enum):
     ANY = "any"
 
 
-class Diagnose(Reporting):
+class DiagnoseArguments(Reporting):
     """Diagnose a production rsyslogd from the counters that impstats writes: what is lost or late,
     why, and what to change.
 
@@ -34,61 +34,52 @@ class Diagnose(Reporting):
         allow_dash=True,
         show_default=False,
     )
-    profile: Path | None = typer.Option(
-        None, metavar="FILE", help="The profile that runs, to name its settings."
+    profile: Path | None = optional(
+        metavar="FILE", help="The profile that runs, to name its settings."
     )
-    conf: Path | None = typer.Option(
-        None,
-        metavar="FILE",
-        help="The configuration of rsyslog that runs, to name its settings.",
+    conf: Path | None = optional(
+        metavar="FILE", help="The configuration of rsyslog that runs, to name its settings."
     )
-    host: str | None = typer.Option(
-        None,
+    host: str | None = optional(
         metavar="HOST",
         help="Read the counters of this host, from FILE or the log.file of its configuration, "
         "which names the settings too: one of the inventory by its name, or an address such as "
         "ssh://USER@HOST. Only reads.",
     )
     inventory: Path | None = INVENTORY
-    duration: str | None = typer.Option(
-        None,
+    duration: str | None = optional(
         "--for",
         metavar="TIME",
         help="With --host: wait that long, such as 5m, and diagnose only what is counted "
         "meanwhile.",
     )
-    elasticsearch: str | None = typer.Option(
-        None,
+    elasticsearch: str | None = optional(
         metavar="URL",
         help="Read the newest day of counters from an index of this Elasticsearch or OpenSearch; "
         "--profile says how to log in. Only reads.",
     )
-    index: str | None = typer.Option(
-        None,
-        metavar="NAME",
-        help="With --elasticsearch: the index, data stream or pattern with them.",
+    index: str | None = optional(
+        metavar="NAME", help="With --elasticsearch: the index, data stream or pattern with them."
     )
     fail_on: FailOn = typer.Option(
         FailOn.ANY,
         help="Exit with 2 for events that are lost, for those that are late too, or for any "
         "finding.",
     )
-    write_workload: Path | None = typer.Option(
-        None,
+    write_workload: Path | None = optional(
         metavar="PROFILE",
         help="Write the peak rate, the mean size and the number of sessions into the workload of "
         "this profile, for bench, search and plan.",
     )
-    page: Path | None = typer.Option(
-        None, metavar="FILE", help="Write a page with plots to this file too (HTML)."
+    page: Path | None = optional(
+        metavar="FILE", help="Write a page with plots to this file too (HTML)."
     )
 
 
 class NamingHosts(Reporting):
     """Which hosts a command is about."""
 
-    host: list[str] | None = typer.Option(
-        None,
+    host: list[str] | None = optional(
         metavar="HOST",
         help="A host of the inventory, by its name; without an inventory its address: "
         "ssh://USER@HOST:PORT, local://, or a name for ssh. Can be repeated.",
@@ -99,31 +90,29 @@ class NamingHosts(Reporting):
 class OnHosts(Rendering, NamingHosts):
     """What is rendered for which hosts, and the engine behind them."""
 
-    elasticsearch: str | None = typer.Option(
-        None,
+    elasticsearch: str | None = optional(
         metavar="URL",
         help="The engine as this machine reaches it; by default the first of the profile's "
         "servers.",
     )
-    skip_engine: bool = typer.Option(
-        False, "--skip-engine", help="Leave the engine out: change, compare and read nothing."
+    skip_engine: bool = flag(
+        "--skip-engine", help="Leave the engine out: change, compare and read nothing."
     )
 
 
 class Changing(NamingHosts):
     """How hosts are changed."""
 
-    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask.")
+    yes: bool = flag("--yes", "-y", help="Do not ask.")
     serial: int = typer.Option(1, min=1, help="Hosts at once.")
-    confirm_within: str | None = typer.Option(
-        None,
+    confirm_within: str | None = optional(
         metavar="DURATION",
         help="The hosts restore themselves after so long (2m), whatever becomes of this machine, "
         "unless rsyslog-tune confirm comes first.",
     )
 
 
-class Apply(Changing, OnHosts):
+class ApplyArguments(Changing, OnHosts):
     """Apply a profile to hosts and engine: validated there, backed up, replaced at once, checked
     with an event, and restored if anything fails.
 
@@ -134,31 +123,28 @@ class Apply(Changing, OnHosts):
     """
 
     profile: Path = typer.Argument(metavar="PROFILE", help="The profile, or a plan of --plan-out.")
-    check: bool = typer.Option(
-        False, "--check", "--diff", help="Change nothing; print what would, exit with 2 then."
+    check: bool = flag(
+        "--check", "--diff", help="Change nothing; print what would, exit with 2 then."
     )
-    plan_out: Path | None = typer.Option(
-        None,
+    plan_out: Path | None = optional(
         metavar="FILE",
         help="Change nothing; write what would change, for apply FILE to do exactly that.",
     )
-    all_or_none: bool = typer.Option(
-        False, "--all-or-none", help="Restore every host when one fails, not that one only."
+    all_or_none: bool = flag(
+        "--all-or-none", help="Restore every host when one fails, not that one only."
     )
     event_within: str = typer.Option(
         "30s",
         metavar="DURATION",
         help="How soon an event sent on each host must be found in the engine.",
     )
-    no_event: bool = typer.Option(False, "--no-event", help="Send no test event.")
-    take_over: bool = typer.Option(
-        False,
-        "--take-over",
-        help="Replace files and templates that rsyslog-tune did not make, too.",
+    no_event: bool = flag("--no-event", help="Send no test event.")
+    take_over: bool = flag(
+        "--take-over", help="Replace files and templates that rsyslog-tune did not make, too."
     )
 
 
-class Confirm(Reporting):
+class ConfirmArguments(Reporting):
     """Keep what `apply --confirm-within` applied: the hosts will not restore themselves.
 
     Also finishes `apply --all-or-none` where a host was lost at its end.  Exits with 1 when
@@ -166,7 +152,7 @@ class Confirm(Reporting):
     """
 
 
-class Verify(OnHosts):
+class VerifyArguments(OnHosts):
     """Compare hosts and engine with the profile: files, process, ports, versions, packages,
     secrets, certificates, limits, templates and settings.
 
@@ -176,7 +162,7 @@ class Verify(OnHosts):
     profile: Path = required_profile()
 
 
-class Recover(Changing):
+class RecoverArguments(Changing):
     """Restore what an apply left that did not end: files, service, timers, the engine's objects.
 
     Undoes what this machine began, also what still waits for confirm; with --host or --inventory
@@ -185,8 +171,7 @@ class Recover(Changing):
     checked, confirmed and restored like that, and undone by another one.
     """
 
-    previous: bool = typer.Option(
-        False,
+    previous: bool = flag(
         "--previous",
         help="Undo the last apply that was finished: that of this machine, or of --host and "
         "--inventory on those hosts.",

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import typer
 
-from tuner.cli.options import RSYSLOGD, Reporting, Usage
+from tuner.cli.options import RSYSLOGD, Arguments, Reporting, optional
 from tuner.engines.versions import DEFAULT
 
 
-class Lab(Usage):
+class LabArguments(Arguments):
     """A lab that stays until `lab down`: up, status, down."""
 
     class Up(Reporting):
@@ -21,18 +21,17 @@ class Lab(Usage):
     class Status(Reporting):
         """Print whether a lab is running, and where."""
 
-    class Down(Usage):
+    class Down(Arguments):
         """End the lab and remove its files; does nothing when no lab is running."""
 
 
-_TLS_FILE = typer.Option(
-    None,
+_TLS_FILE = optional(
     metavar="FILE",
     help="With --scheduler, PEM files: the CA, a certificate for us, and its private key.",
 )
 
 
-class Cluster(Usage):
+class ClusterArguments(Arguments):
     """Several machines as one: up, status, down."""
 
     class Up(Reporting):
@@ -43,17 +42,15 @@ class Cluster(Usage):
         certificate is made for this cluster.
         """
 
-        inventory: Path | None = typer.Option(
-            None, metavar="FILE", help="hosts.yaml, or an inventory of Ansible's."
+        inventory: Path | None = optional(
+            metavar="FILE", help="hosts.yaml, or an inventory of Ansible's."
         )
-        listen: str | None = typer.Option(
-            None,
+        listen: str | None = optional(
             metavar="ADDRESS",
             help="The address of this machine that all hosts reach; by default the one that they "
             "see when we log in.",
         )
-        scheduler: str | None = typer.Option(
-            None,
+        scheduler: str | None = optional(
             metavar="URL",
             help="Instead of an inventory: the scheduler of an existing Dask cluster, tls://HOST:8786.",
         )
@@ -64,16 +61,16 @@ class Cluster(Usage):
     class Status(Reporting):
         """Print whether a cluster is up, where, and which of its machines take part now."""
 
-    class Down(Usage):
+    class Down(Arguments):
         """End every process of the cluster on every machine; does nothing when none is up.
 
         A cluster that --scheduler named goes on; it is no longer used.
         """
 
-    class Versions(Usage):
+    class Versions(Arguments):
         """Print what must be the same on every machine, as JSON."""
 
-    class Member(Usage):
+    class Member(Arguments):
         """Be the scheduler of a cluster, or a worker: what `cluster up` starts on each machine."""
 
         folder: Path = typer.Argument()
@@ -87,12 +84,11 @@ class Cluster(Usage):
 EXAMPLE = f"{DEFAULT.release.engine.value}-{'.'.join(map(str, DEFAULT.release.engine_version))}"
 
 
-class Doctor(Reporting):
+class DoctorArguments(Reporting):
     """List what is installed, what this machine's rsyslog, Java and Python can run, and what is
     missing; exits with 69 if something is missing that every search needs."""
 
-    fetch_engines: list[str] | None = typer.Option(
-        None,
+    fetch_engines: list[str] | None = optional(
         "--fetch",
         metavar="ENGINE-VERSION|default|all",
         help="Download an engine before a search needs it: that of a release, such as "

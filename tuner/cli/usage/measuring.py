@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from tuner.cli.options import PROFILE, RSYSLOGD, TEMPLATES, EngineChoice, Reporting
+from tuner.cli.options import PROFILE, RSYSLOGD, TEMPLATES, EngineChoice, Reporting, flag, optional
 from tuner.measure.enough import FEWEST_PAIRS
 from tuner.search.strategies import StrategyName
 
@@ -16,8 +16,7 @@ _ENGINE = typer.Option(
     "bulk endpoint, which counts events and stores none; it needs no Java and shows rsyslog's own "
     "ceiling.",
 )
-_METRICS_FILE = typer.Option(
-    None,
+_METRICS_FILE = optional(
     "--metrics-file",
     metavar="FILE.prom",
     dir_okay=False,
@@ -26,17 +25,15 @@ _METRICS_FILE = typer.Option(
 )
 
 
-class Measuring(Reporting):
+class InLabs(Reporting):
     """Where it is measured, beside the kind of engine."""
 
-    elasticsearch: str | None = typer.Option(
-        None,
+    elasticsearch: str | None = optional(
         metavar="URL",
         help="Use an existing Elasticsearch or OpenSearch. Only indices and templates named "
         "rsyslog-tune-* are created in it, and they are removed afterwards.",
     )
-    cluster: bool = typer.Option(
-        False,
+    cluster: bool = flag(
         "--cluster",
         help="Measure on the cluster that is up: a run at a time on each lab, or on one pipeline "
         "across collector and load hosts.",
@@ -44,7 +41,7 @@ class Measuring(Reporting):
     rsyslogd: Path | None = RSYSLOGD
 
 
-class Search(Measuring):
+class SearchArguments(InLabs):
     """Search for settings that carry more events per second, and confirm the gain.
 
     Writes trials.jsonl, best.yaml and its rendered files, report.html, report.md, report.json and
@@ -56,14 +53,12 @@ class Search(Measuring):
         help="The profile; by default rsyslog-tune.yaml in this folder, else the shipped default.",
         allow_dash=True,
     )
-    conf: Path | None = typer.Option(
-        None,
+    conf: Path | None = optional(
         metavar="FILE",
         help="Search on a configuration of rsyslog, such as /etc/rsyslog.conf, in place of a "
         "profile: only its parameters change.",
     )
-    sample: Path | None = typer.Option(
-        None,
+    sample: Path | None = optional(
         metavar="FILE",
         help="With --conf: a log, or a sample that `rsyslog-tune workload` wrote, whose messages "
         "the traffic is to be like.",
@@ -79,8 +74,7 @@ class Search(Measuring):
         help="Before the confirmation, measure what each change gives, and take back what gives "
         "nothing.",
     )
-    allow: list[str] | None = typer.Option(
-        None,
+    allow: list[str] | None = optional(
         metavar="NAME",
         help="Also search a setting that weakens a guarantee, such as translog.durability; can be "
         "repeated. The report begins with what is given up.",
@@ -89,53 +83,44 @@ class Search(Measuring):
         True,
         help="Change what loses events under the profile's own tier, apart from what is tuned.",
     )
-    dry_run: bool = typer.Option(
-        False, "--dry-run", help="Print what the budget is enough for; measure nothing."
-    )
+    dry_run: bool = flag("--dry-run", help="Print what the budget is enough for; measure nothing.")
     engine: EngineChoice = _ENGINE
-    run_dir: Path | None = typer.Option(None, help="Folder for results; must be new or empty.")
-    resume: Path | None = typer.Option(
-        None,
+    run_dir: Path | None = optional(help="Folder for results; must be new or empty.")
+    resume: Path | None = optional(
         metavar="RUN_DIR",
         help="Resume an interrupted search, with its options and within its budget.",
     )
-    warm_start: list[Path] | None = typer.Option(
-        None,
+    warm_start: list[Path] | None = optional(
         metavar="RUN_DIR",
         help="Start with the best candidates of this earlier search and measure them anew; can be "
         "repeated.",
     )
-    refuse_noise: float | None = typer.Option(
-        None,
+    refuse_noise: float | None = optional(
         metavar="PERCENT",
         min=0.1,
         help="Exit with 5 if the baseline noise, the standard deviation of runs of the profile as "
         "written, is above PERCENT: before candidates are measured.",
     )
-    require_gain: bool = typer.Option(
-        False, "--require-gain", help="Exit with 7 if no improvement is shown."
-    )
+    require_gain: bool = flag("--require-gain", help="Exit with 7 if no improvement is shown.")
     metrics_path: Path | None = _METRICS_FILE
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="Print only results and errors.")
-    verbose: bool = typer.Option(
-        False, "--verbose", "-v", help="Print every stage of a trial, and its figures."
-    )
+    quiet: bool = flag("--quiet", "-q", help="Print only results and errors.")
+    verbose: bool = flag("--verbose", "-v", help="Print every stage of a trial, and its figures.")
 
 
-class Exporting(Measuring):
+class Exporting(InLabs):
     """What is rendered for a measurement by whose templates, and the files that it leaves."""
 
     engine: EngineChoice = _ENGINE
     templates: Path | None = TEMPLATES
-    export_json: Path | None = typer.Option(
-        None, metavar="FILE", help="Write the results to FILE as JSON, whatever is printed."
+    export_json: Path | None = optional(
+        metavar="FILE", help="Write the results to FILE as JSON, whatever is printed."
     )
-    export_markdown: Path | None = typer.Option(
-        None, metavar="FILE", help="Write the results to FILE as Markdown, whatever is printed."
+    export_markdown: Path | None = optional(
+        metavar="FILE", help="Write the results to FILE as Markdown, whatever is printed."
     )
 
 
-class Bench(Exporting):
+class BenchArguments(Exporting):
     """Measure a profile: events per second, delivery, CPU per event, freshness, and what limits it.
 
     Exits with 6 when events were lost or doubled or a guardrail was breached, with 1 when a run
@@ -155,20 +140,16 @@ class Bench(Exporting):
         True,
         help="Also measure freshness: the time from when an event is due until a search finds it.",
     )
-    sustain: bool = typer.Option(False, "--sustain", help="Find the maximum sustainable rate.")
-    overload: bool = typer.Option(
-        False, "--overload", help="Run at 150 % load, then measure recovery."
-    )
-    ceiling: bool = typer.Option(
-        False, "--ceiling", help="Measure the engine's own ceiling, without rsyslog."
-    )
+    sustain: bool = flag("--sustain", help="Find the maximum sustainable rate.")
+    overload: bool = flag("--overload", help="Run at 150 % load, then measure recovery.")
+    ceiling: bool = flag("--ceiling", help="Measure the engine's own ceiling, without rsyslog.")
     metrics_path: Path | None = _METRICS_FILE
 
 
 _SIDE = typer.Argument(help="A profile, or the run directory of a search.")
 
 
-class Compare(Exporting):
+class CompareArguments(Exporting):
     """Compare two profiles in interleaved pairs, or what two searches ended with.
 
     Both profiles run with the workload of A; where A is a configuration of rsyslog and B a profile
@@ -196,14 +177,12 @@ class Compare(Exporting):
     freshness: bool = typer.Option(
         True, help="Also measure the freshness of each, once and at the same rate."
     )
-    ceiling: bool = typer.Option(
-        False,
+    ceiling: bool = flag(
         "--ceiling",
         help="Measure the engine's own ceiling, without rsyslog, and the share of it that each "
         "reaches.",
     )
-    fail_below: float | None = typer.Option(
-        None,
+    fail_below: float | None = optional(
         min=0.01,
         max=100.0,
         metavar="RATIO",
@@ -214,7 +193,7 @@ class Compare(Exporting):
     seed: int = typer.Option(1, min=0, help="Decides which side of a pair runs first.")
 
 
-class Sweep(Measuring):
+class SweepArguments(InLabs):
     """Measure the variants of an experiment file side by side, and print them beside what others
     published.
 
@@ -228,18 +207,16 @@ class Sweep(Measuring):
     """
 
     file: Path = typer.Argument(help="The experiment, a YAML file.")
-    repeats: int | None = typer.Option(None, min=1, max=100, help="Repeats; overrides the file.")
-    window: str | None = typer.Option(None, help="Length of a run's window; overrides the file.")
+    repeats: int | None = optional(min=1, max=100, help="Repeats; overrides the file.")
+    window: str | None = optional(help="Length of a run's window; overrides the file.")
     seed: int = typer.Option(1, min=0, help="Seed of the random order within blocks.")
-    dry_run: bool = typer.Option(
-        False, "--dry-run", help="Check the file and all variants, measure nothing."
-    )
-    engine: EngineChoice | None = typer.Option(None, help="node or sink; overrides the file.")
+    dry_run: bool = flag("--dry-run", help="Check the file and all variants, measure nothing.")
+    engine: EngineChoice | None = optional(help="node or sink; overrides the file.")
     templates: Path | None = TEMPLATES
-    run_dir: Path | None = typer.Option(None, help="Where results go; must be new or empty.")
+    run_dir: Path | None = optional(help="Where results go; must be new or empty.")
 
 
-class Report(Reporting):
+class ReportArguments(Reporting):
     """Rewrite the report of a search from its journal, and print it as Markdown.
 
     Writes report.html, report.md, report.json and trials.csv beside the journal, unless a search

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from tuner.cli.options import Reporting
+from tuner.cli.options import Reporting, optional
 from tuner.schema import units
 
 
@@ -33,19 +33,20 @@ _headroom = _number(
 rate_of = _number(units.count, "events per second such as 10000, 50k or 10M", most=1e9)
 _disk = _number(units.disk_bytes, "a size such as 8TB (powers of 1000, as disks are sold) or 8TiB")
 
-_stream = partial(typer.Option, rich_help_panel="The stream")
-_promise = partial(typer.Option, None, rich_help_panel="What is promised")
-_machines = partial(typer.Option, None, rich_help_panel="What machines carry")
+_stream = partial(optional, rich_help_panel="The stream")
+_promise = partial(optional, rich_help_panel="What is promised")
+_machines = partial(optional, rich_help_panel="What machines carry")
 
 
-class Plan(Reporting):
+class PlanArguments(Reporting):
     """Plan the machines, shards, queues, disks and network for a stream, from measured, given or
     assumed figures.
 
     Each figure is listed with where it came from. Nothing is measured, started or changed.
     """
 
-    rate: str = _stream(
+    rate: str = typer.Option(
+        rich_help_panel="The stream",
         metavar="N",
         help="Events per second, such as 10000, 50k or 10M; several, 100k,1M,10M, side by side.",
     )
@@ -56,28 +57,25 @@ class Plan(Reporting):
         "it measured is used. Default: what this project measured on 2 cores.",
     )
     message_bytes: int | None = _stream(
-        None,
         metavar="N",
         min=1,
         help="Mean size of a message. Default: that of --sample or RUN, else 244.",
     )
     store_bytes: int | None = _stream(
-        None,
         "--bytes-per-event",
         metavar="N",
         min=1,
         help="Bytes on disk for an event, without replicas.",
     )
     sample: Path | None = _stream(
-        None,
         metavar="FILE",
         help="Your own log lines (the first 64 MiB): gives message size and gzip ratio.",
     )
     peak: float | None = _stream(
-        None, metavar="FACTOR", min=1, help="Peak rate as a multiple of --rate. Default: 1."
+        metavar="FACTOR", min=1, help="Peak rate as a multiple of --rate. Default: 1."
     )
     gzip_ratio: float | None = _stream(
-        None, metavar="N", min=1, help="Compression ratio of gzip files. Default: 10."
+        metavar="N", min=1, help="Compression ratio of gzip files. Default: 10."
     )
     retention_s: float | None = _promise(
         "--retention",

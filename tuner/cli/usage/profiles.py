@@ -13,21 +13,23 @@ from tuner.cli.options import (
     PROFILE,
     RSYSLOGD,
     TEMPLATES,
+    Arguments,
     Rendering,
     Reporting,
-    Usage,
+    flag,
+    optional,
     required_profile,
 )
 from tuner.render.form import Format
 
 
-class Init(Reporting):
+class InitArguments(Reporting):
     """Write a commented first profile that fits this machine; never overwrites a file."""
 
     profile: Path = typer.Argument(LOCAL, help="The file to write.")
 
 
-class Advise(Reporting):
+class AdviseArguments(Reporting):
     """Advise what to change in a profile, in a second and without measuring: its repairs, and the
     recipe of a search that fits it.
 
@@ -37,22 +39,18 @@ class Advise(Reporting):
     """
 
     profile: Path = PROFILE
-    conf: Path | None = typer.Option(
-        None,
+    conf: Path | None = optional(
         metavar="FILE",
         help="Advise on a configuration of rsyslog, such as /etc/rsyslog.conf, in place of a "
         "profile: only its parameters change.",
     )
-    cores: float | None = typer.Option(
-        None, min=0.1, help="Cores of the machine that rsyslogd runs on; by default of this."
+    cores: float | None = optional(
+        min=0.1, help="Cores of the machine that rsyslogd runs on; by default of this."
     )
-    memory: str | None = typer.Option(
-        None,
-        metavar="SIZE",
-        help="Memory of that machine, such as 512m or 16g; by default of this.",
+    memory: str | None = optional(
+        metavar="SIZE", help="Memory of that machine, such as 512m or 16g; by default of this."
     )
-    write: Path | None = typer.Option(
-        None,
+    write: Path | None = optional(
         metavar="FILE",
         help="Write the profile with the advice to FILE, a new one, or - for stdout; of a "
         "configuration of rsyslog, a profile on top of it.",
@@ -60,7 +58,7 @@ class Advise(Reporting):
     rsyslogd: Path | None = RSYSLOGD
 
 
-class Validate(Rendering):
+class ValidateArguments(Rendering):
     """Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered configuration.
 
     --fragment checks a drop-in inside this host's own /etc/rsyslog.conf.  --elasticsearch adds the
@@ -71,31 +69,26 @@ class Validate(Rendering):
     """
 
     profile: Path = PROFILE
-    offline: bool = typer.Option(
-        False, "--offline", help="Skip `rsyslogd -N1`, so that no rsyslogd is needed."
-    )
-    elasticsearch: str | None = typer.Option(
-        None,
+    offline: bool = flag("--offline", help="Skip `rsyslogd -N1`, so that no rsyslogd is needed.")
+    elasticsearch: str | None = optional(
         metavar="URL",
         help="Have an existing Elasticsearch or OpenSearch check the rendered templates; nothing "
         "is stored in it, except with --smoke.",
     )
-    smoke: bool = typer.Option(
-        False,
+    smoke: bool = flag(
         "--smoke",
         help="Send one event through a real rsyslogd into the engine at URL, else into a lab, and "
         "find it by its content; of a configuration of rsyslog, messages into a test sink, and "
         "say which documents an engine would refuse. Everything is removed afterwards.",
     )
-    fix: bool = typer.Option(
-        False,
+    fix: bool = flag(
         "--fix",
         help="First repair in the file what loses events under the profile's own tier; nothing "
         "else of it changes. In a configuration of rsyslog, and in what it includes, parameters "
         "are set where they stand.",
     )
-    strict: bool = typer.Option(False, "--strict", help="Exit with 3 if there are warnings.")
-    verbose: bool = typer.Option(False, "--verbose", "-v", help="Print each piece of advice too.")
+    strict: bool = flag("--strict", help="Exit with 3 if there are warnings.")
+    verbose: bool = flag("--verbose", "-v", help="Print each piece of advice too.")
     rsyslogd: Path | None = RSYSLOGD
     output: ProblemFormat = typer.Option(
         ProblemFormat.TEXT,
@@ -112,7 +105,7 @@ def _offered(incomplete: str) -> list[str]:
     return sorted({key.name for key in every_key() if key.name.startswith(incomplete)})
 
 
-class Explain(Reporting):
+class ExplainArguments(Reporting):
     """Explain a key of a profile: what it does, its default, range and pitfalls; an rsyslog
     module and its keys; or a lint rule, by the code at the end of its messages.
 
@@ -129,14 +122,14 @@ class Explain(Reporting):
     )
 
 
-class Schema(Usage):
+class SchemaArguments(Arguments):
     """Print the JSON Schema of a profile, for editors that complete and check YAML.
 
     Write it beside the profile as profile.schema.json, the name in the profile's first line.
     """
 
 
-class Render(Rendering, Reporting):
+class RenderArguments(Rendering, Reporting):
     """Render a profile to files: rsyslog.conf, index and component templates, live settings,
     policy, first index, settings of the node.
 
@@ -150,20 +143,13 @@ class Render(Rendering, Reporting):
 
     profile: Path = PROFILE
     file: str | None = typer.Argument(None, help="With --stdout: print this file alone.")
-    directory: Path | None = typer.Option(
-        None, "-o", "--output-dir", help="Where the files go: one folder for each profile."
+    directory: Path | None = optional(
+        "-o", "--output-dir", help="Where the files go: one folder for each profile."
     )
-    check: bool = typer.Option(
-        False, "--check", help="Write nothing; exit with 2 when files are stale."
-    )
-    diff: bool = typer.Option(
-        False, "--diff", help="Print what would change; write nothing, exit as --check."
-    )
-    stdout: bool = typer.Option(
-        False, "--stdout", help="Write nothing; print the files, or FILE alone."
-    )
-    inventory: Path | None = typer.Option(
-        None,
+    check: bool = flag("--check", help="Write nothing; exit with 2 when files are stale.")
+    diff: bool = flag("--diff", help="Print what would change; write nothing, exit as --check.")
+    stdout: bool = flag("--stdout", help="Write nothing; print the files, or FILE alone.")
+    inventory: Path | None = optional(
         metavar="FILE",
         help="hosts.yaml, or an inventory of Ansible's: a configuration for each collector in it "
         "that is to run this profile, with the host's own changes.",
@@ -176,7 +162,7 @@ class Render(Rendering, Reporting):
     )
 
 
-class Diff(Reporting):
+class DiffArguments(Reporting):
     """Compare a cluster's templates, policies and live settings with the rendered profile, or what
     two profiles render.
 
@@ -188,15 +174,13 @@ class Diff(Reporting):
     other: Path | None = typer.Argument(
         None, metavar="OTHER", help="Another profile, or configuration of rsyslog."
     )
-    elasticsearch: str | None = typer.Option(
-        None,
-        metavar="URL",
-        help="The Elasticsearch or OpenSearch to compare with; read only.",
+    elasticsearch: str | None = optional(
+        metavar="URL", help="The Elasticsearch or OpenSearch to compare with; read only."
     )
     templates: Path | None = TEMPLATES
 
 
-class Test(Usage):
+class TestArguments(Arguments):
     """Test what messages become: documents with their index and fields, lines in files, or
     nothing.
 
@@ -211,32 +195,28 @@ class Test(Usage):
     tests: list[Path] = typer.Argument(
         metavar="TESTS...", help="Files of cases, in YAML; see docs/test.md."
     )
-    profile: Path | None = typer.Option(
-        None,
+    profile: Path | None = optional(
         metavar="PROFILE",
         help=f"The profile to test, in place of the one that TESTS name; by default {LOCAL}.",
     )
-    conf: Path | None = typer.Option(
-        None,
+    conf: Path | None = optional(
         metavar="FILE",
         help="The configuration of rsyslog to test, such as /etc/rsyslog.conf, in place of a "
         "profile.",
     )
-    record: Path | None = typer.Option(
-        None,
+    record: Path | None = optional(
         metavar="LOG",
         help="Write TESTS, which must not exist yet: a case for each line of LOG that expects "
         "what comes of it today.",
     )
-    by_input: str | None = typer.Option(
-        None,
+    by_input: str | None = optional(
         "--input",
         metavar="NAME",
         help="Record by this input: its type, or type and port, file or socket where several have "
         "it, such as imudp:514; by default the first that takes messages from the network.",
     )
-    junit: Path | None = typer.Option(
-        None, metavar="FILE", help="Write the results as JUnit XML too, for CI servers."
+    junit: Path | None = optional(
+        metavar="FILE", help="Write the results as JUnit XML too, for CI servers."
     )
     templates: Path | None = TEMPLATES
     rsyslogd: Path | None = RSYSLOGD
@@ -247,7 +227,7 @@ class Test(Usage):
     )
 
 
-class Import(Reporting):
+class ImportArguments(Reporting):
     """Write a profile on top of an existing rsyslog configuration.
 
     The configuration stays as it is, byte for byte: what a search finds is changed in it, parameter
@@ -266,30 +246,26 @@ class Import(Reporting):
         help="rsyslog's configuration, such as /etc/rsyslog.conf; what it includes is read with "
         "it.",
     )
-    profile: Path | None = typer.Option(
-        None, "-o", "--output-file", metavar="PROFILE", help="The file to write."
+    profile: Path | None = optional(
+        "-o", "--output-file", metavar="PROFILE", help="The file to write."
     )
-    host: str | None = typer.Option(
-        None,
+    host: str | None = optional(
         metavar="HOST",
         help="Read the files on this host, /etc/rsyslog.conf where none is named: one of the "
         "inventory by its name, or an address such as ssh://USER@HOST.",
     )
     inventory: Path | None = INVENTORY
-    uses: str | None = typer.Option(
-        None,
+    uses: str | None = optional(
         metavar="URL",
         help="Ask this engine what each field of the indices was searched for, and keep it beside "
         "the profile, in PROFILE.uses.yaml: a search then tries an explicit mapping.",
     )
-    index: str | None = typer.Option(
-        None,
+    index: str | None = optional(
         metavar="PATTERN",
         help="The indices to ask about with --uses; by default those that the configuration "
         "writes to by name.",
     )
-    release: str | None = typer.Option(
-        None,
+    release: str | None = optional(
         metavar="RELEASE",
         help="The release of rsyslog that the profile is for, such as 8.2512; by default that of "
         "the rsyslogd here, or on HOST.",

@@ -8,7 +8,7 @@ from typing import Literal
 
 import typer
 
-from tuner.cli.options import Reporting
+from tuner.cli.options import Reporting, flag, optional
 from tuner.lab.sink import FaultKind
 from tuner.modules.input import Format as MessageFormat
 from tuner.modules.input import TransportKind
@@ -16,7 +16,7 @@ from tuner.profile.workload import LONGEST_MESSAGE_BYTES
 from tuner.profile.workload import Distribution as MessageDistribution
 
 
-class Workload(Reporting):
+class WorkloadArguments(Reporting):
     """Learn from a log what traffic is like, for `workload.sample` of a profile.
 
     It reads syslog with heads (RFC 3164, RFC 5424, as files of rsyslog have them) and lines without
@@ -31,35 +31,33 @@ class Workload(Reporting):
     """
 
     log: Path = typer.Argument(metavar="FILE", help="A log, or a sample that was learnt of one.")
-    sample: Path | None = typer.Option(
-        None, "-o", "--output-file", metavar="SAMPLE", help="The file to write."
+    sample: Path | None = optional(
+        "-o", "--output-file", metavar="SAMPLE", help="The file to write."
     )
-    conf: list[Path] | None = typer.Option(
-        None,
+    conf: list[Path] | None = optional(
         "--conf",
         metavar="FILE",
         help="A configuration of rsyslog: words that are in it stay as they are, so that its "
         "filters find them; can be repeated.",
     )
-    verbatim: bool = typer.Option(
-        False, "--verbatim", help="Keep the words and names of the log in the templates."
+    verbatim: bool = flag(
+        "--verbatim", help="Keep the words and names of the log in the templates."
     )
 
 
-_pem = partial(typer.Option, None, metavar="PEM")
-_bound = partial(typer.Option, None, min=120, max=LONGEST_MESSAGE_BYTES)
+_pem = partial(optional, metavar="PEM")
+_bound = partial(optional, min=120, max=LONGEST_MESSAGE_BYTES)
 
 
-class Flood(Reporting):
+class FloodArguments(Reporting):
     """Flood a syslog receiver with messages, and print the rate and the CPU time used.
 
     The receiver must be on this machine or in allow-targets; others are refused (exit code 5).
     With --cluster it is flooded from all load hosts, and must be in allow-targets there.
     """
 
-    port: int | None = typer.Option(None, min=1, max=65535, help="The port on 127.0.0.1.")
-    target: list[str] | None = typer.Option(
-        None,
+    port: int | None = optional(min=1, max=65535, help="The port on 127.0.0.1.")
+    target: list[str] | None = optional(
         metavar="HOST:PORT|PATH",
         help="Instead of --port; a path for unix and file. Repeat it to spread connections over "
         "several targets.",
@@ -72,13 +70,11 @@ class Flood(Reporting):
     ca: Path | None = _pem(help="CA certificate that the receiver's certificate must chain to.")
     certificate: Path | None = _pem(help="Client certificate, for mutual TLS.")
     key: Path | None = _pem(help="Private key of --certificate.")
-    count: int | None = typer.Option(
-        None, min=1, help="Number of messages; per run with --runs, optional with --ramp."
+    count: int | None = optional(
+        min=1, help="Number of messages; per run with --runs, optional with --ramp."
     )
     rate: str = typer.Option(
-        "max",
-        metavar="max|N",
-        help="Messages per second; max: as fast as the receiver takes them.",
+        "max", metavar="max|N", help="Messages per second; max: as fast as the receiver takes them."
     )
     connections: int = typer.Option(5, min=1, max=512, help="Connections, sockets or open files.")
     message_bytes: int = typer.Option(244, min=120, max=8000, help="Mean size of a message.")
@@ -87,46 +83,38 @@ class Flood(Reporting):
     )
     min_bytes: int | None = _bound(help="Smallest size; by default 25 % below the mean.")
     max_bytes: int | None = _bound(help="Largest size; by default 25 % above the mean.")
-    message_format: MessageFormat | None = typer.Option(
-        None,
+    message_format: MessageFormat | None = optional(
         "--format",
         metavar="FORMAT",
         help="rfc3164, rfc5424, local (RFC 3164 without a host, as syslog(3) writes) or bare "
         "(no header). By default local for unix, bare for file, else rfc3164.",
     )
-    framing: Literal["lf", "octet-counted"] | None = typer.Option(
-        None, help="Framing of messages over tcp and tls; by default lf."
+    framing: Literal["lf", "octet-counted"] | None = optional(
+        help="Framing of messages over tcp and tls; by default lf."
     )
-    replay: Path | None = typer.Option(
-        None,
+    replay: Path | None = optional(
         metavar="FILE",
         help="Send the lines of this file (its first 64 MiB) in a loop, with generated headers. "
         "The file sets the sizes. With --cluster each load host reads its own, at this path.",
     )
     seed: int = typer.Option(1, min=0, help="The same seed gives the same bytes.")
-    ramp: str | None = typer.Option(
-        None,
+    ramp: str | None = optional(
         metavar="A:B:SECONDS",
         help="Go from A to B messages per second within SECONDS; with --count, continue at B until "
         "all are sent.",
     )
-    burst: str | None = typer.Option(
-        None, metavar="N:SECONDS", help="Send N messages at once every SECONDS."
-    )
-    runs: str | None = typer.Option(
-        None,
+    burst: str | None = optional(metavar="N:SECONDS", help="Send N messages at once every SECONDS.")
+    runs: str | None = optional(
         metavar="N:PAUSE",
         help="Send --count messages N times, with a pause of PAUSE seconds in between.",
     )
-    cluster: bool = typer.Option(
-        False, "--cluster", help="Flood from all load hosts of the cluster that is up."
-    )
+    cluster: bool = flag("--cluster", help="Flood from all load hosts of the cluster that is up.")
 
 
 _KINDS = "; ".join(f"{kind.value}: {kind.meaning}" for kind in FaultKind)
 
 
-class Sink(Reporting):
+class SinkArguments(Reporting):
     """Answer bulk requests on loopback until Ctrl-C: counts every event and stores none.
 
     At the end it prints what arrived: documents per index, and for each flood the events that are
@@ -134,8 +122,7 @@ class Sink(Reporting):
     """
 
     port: int = typer.Option(0, min=0, max=65535, help="Port on 127.0.0.1; 0: a free one.")
-    fault: list[str] | None = typer.Option(
-        None,
+    fault: list[str] | None = optional(
         metavar="TEXT",
         help="Inject a fault such as status=429, html=503 or drop-event=77, followed by after=N "
         "(first bulk request that has it, by default the 5th) and times=N (how many have it, by "
