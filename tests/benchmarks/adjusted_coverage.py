@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.measure.adjusted import Counts, Estimate
+from tuner.measure.contrast import Counts, Estimate
 from tuner.measure.paired import Comparison, compare
 from tuner.measure.speed import PRIOR
 

@@ -19,7 +19,7 @@ from time import process_time
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from tests.search.simulated import PACE, START_S, Rack, changed, rack, setup
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Result
 from tuner.profile.model import Profile
 from tuner.search.farm import Lost
 from tuner.search.runner import Runner

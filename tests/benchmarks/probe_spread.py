@@ -25,7 +25,7 @@ from pathlib import Path
 from tuner.lab.lab import new_run_id, node_lab
 from tuner.lab.scratch import scratch
 from tuner.lint.load import load_profile
-from tuner.measure.adjusted import BySpeed, Estimate
+from tuner.measure.contrast import BySpeed, Estimate
 from tuner.measure.measurement import Failure, Measurement, TrialPlan
 from tuner.measure.paired import compare
 from tuner.measure.speed import PRIOR, ProbedRun, Slopes, slopes_of, usual

@@ -22,8 +22,7 @@ from tuner.cli.series import Measuring, last_known, require_none_failed, unmeasu
 from tuner.cli.side_by_side import Course, SideBySide
 from tuner.errors import GuardrailBreached, Interrupted, Unreachable
 from tuner.measure.ceiling import Ceiling
-from tuner.measure.measurement import Failure, FailureKind, PacedMeasurement, TrialPlan
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Failure, FailureKind, PacedMeasurement, Result, TrialPlan
 from tuner.measure.series import Arm, Run, Series, block_order
 from tuner.measure.trial import Tell
 from tuner.profile.model import Profile

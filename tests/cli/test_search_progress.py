@@ -10,8 +10,7 @@ from tests.measure.factory import failed, limited_by, measured
 from tests.measure.paced import paced
 from tests.search.simulated import PROFILE
 from tuner.cli.search_progress import Progress, Running, detail_lines, stage_line, trial_line
-from tuner.measure.measurement import Doubt, DoubtKind, TrialPlan
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Doubt, DoubtKind, Result, TrialPlan
 from tuner.search.climb import Leader
 from tuner.search.effects import EffectRatio
 from tuner.search.study import BASELINE, Changes, Phase, Trial

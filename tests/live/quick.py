@@ -14,8 +14,7 @@ from unittest.mock import patch
 from tuner.cluster import farm
 from tuner.lab.lab import Lab
 from tuner.measure import trial
-from tuner.measure.measurement import Outcome, TrialPlan
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Outcome, Result, TrialPlan
 from tuner.profile.model import Profile
 from tuner.profile.placement import BacklogMarks, backlog_marks
 from tuner.search import budget

@@ -26,8 +26,7 @@ from tuner.lab.lab import Lab, lab_around, new_run_id
 from tuner.lab.nodes import Nodes, nodes_here, plan_for
 from tuner.lab.scratch import scratch
 from tuner.lint.load import parse_profile
-from tuner.measure.measurement import Failure, FailureKind, TrialPlan
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Failure, FailureKind, Result, TrialPlan
 from tuner.measure.trial import Survivor, run_trial
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile

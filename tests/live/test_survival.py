@@ -34,8 +34,8 @@ from tuner.lab.scratch import scratch
 from tuner.lab.sink import Fault, FaultKind, Sink
 from tuner.lint.load import load_profile
 from tuner.measure import watch
-from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
-from tuner.measure.metrics import Result, restarted
+from tuner.measure.measurement import Failure, FailureKind, Measurement, Result, TrialPlan
+from tuner.measure.series import restarted
 from tuner.measure.trial import Survivor, Tell, run_trial
 from tuner.search.budget import smallest_budget_s
 from tuner.search.journal import read

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tuner.measure.effective import Effective
 from tuner.measure.measurement import Delivery, PacedMeasurement, Percentiles, QueueHigh, TracePoint
+from tuner.measure.stages import Effective
 
 NOTHING = Effective((), (), None, None, None, 0)
 

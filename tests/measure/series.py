@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Result
 from tuner.measure.series import MeasuredProfile, Run, Series
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.benchmarks.adjusted_coverage import PUBLISHED, compared, resampled, simulated
-from tuner.measure.adjusted import BySpeed, Counts, counted_sigma
+from tuner.measure.contrast import BySpeed, Counts, counted_sigma
 from tuner.measure.paired import Comparison, compare, least
 
 NOISE = 0.146

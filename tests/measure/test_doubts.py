@@ -14,10 +14,10 @@ from tuner.engine.counters import IndexCounters
 from tuner.flood.spec import Punctuality
 from tuner.host.usage import CoreTime, Usage
 from tuner.measure.counters import Counters, Window
-from tuner.measure.doubts import of_end, of_machine, of_pace, of_window
 from tuner.measure.measurement import Delivery, Doubt, DoubtKind
 from tuner.measure.settle import Settled
 from tuner.measure.stages import counted_queues
+from tuner.measure.summary import end_doubts, machine_doubts, pace_doubts, window_doubts
 from tuner.measure.window import Poll, steadiness
 from tuner.modules.pstats import (
     ElasticsearchCounters,
@@ -82,7 +82,7 @@ def said_of_window(
         AT_FIRST, at_s=110.0, epoch_s=epoch_s, sender_blocked_s=blocked_s, refreshes=refreshes
     )
     window = Window(AT_FIRST, ended, samples)
-    found = of_window(window, steadiness(samples), small(changes or {}))
+    found = window_doubts(window, steadiness(samples), small(changes or {}))
     return [(one.kind, one.figure) for one in found]
 
 
@@ -136,12 +136,12 @@ def test_a_window_that_is_short_beside_the_refresh_interval_is_doubted(
 
 
 def test_a_quiet_machine_raises_no_doubt() -> None:
-    assert kinds(list(of_machine(later(), 0.05))) == []
+    assert kinds(list(machine_doubts(later(), 0.05))) == []
 
 
 def test_other_work_and_a_greedy_hypervisor_disturb() -> None:
-    (busy,) = of_machine(later(), 0.4)
-    (stolen,) = of_machine(later(stolen_s=1.5), 0.05)
+    (busy,) = machine_doubts(later(), 0.4)
+    (stolen,) = machine_doubts(later(stolen_s=1.5), 0.05)
     assert (busy.kind, busy.figure) == (DoubtKind.DISTURBED, "40% of the cores")
     assert (stolen.kind, stolen.figure) == (
         DoubtKind.DISTURBED,
@@ -150,7 +150,7 @@ def test_other_work_and_a_greedy_hypervisor_disturb() -> None:
 
 
 def test_a_clock_that_was_set_is_noticed() -> None:
-    (doubt,) = of_machine(later(clock_s=13.0), None)
+    (doubt,) = machine_doubts(later(clock_s=13.0), None)
     assert doubt.kind is DoubtKind.CLOCK
     assert doubt.figure == "it went +3.00 s in 10.0 s"
 
@@ -160,9 +160,9 @@ def punctual(late: int) -> Punctuality:
 
 
 def test_a_pace_that_was_missed_is_noticed_from_one_percent_on() -> None:
-    assert kinds(list(of_pace(None))) == []
-    assert kinds(list(of_pace(punctual(100)))) == []
-    (doubt,) = of_pace(punctual(500))
+    assert kinds(list(pace_doubts(None))) == []
+    assert kinds(list(pace_doubts(punctual(100)))) == []
+    (doubt,) = pace_doubts(punctual(500))
     assert doubt.kind is DoubtKind.PACE_MISSED
     assert doubt.figure == "5.0% more than 50 ms late, by up to 0.7 s"
 
@@ -193,10 +193,10 @@ ENDED = Window(AT_FIRST, replace(AT_FIRST, at_s=110.0, epoch_s=200.0), ())
 
 
 def test_rsyslogs_own_counters_are_compared_once_all_is_delivered() -> None:
-    assert kinds(list(of_end(ENDED, settled(1_000_002, 1_000_000, 201.0), small()))) == []
-    (queue,) = of_end(ENDED, settled(1_020_000, 1_000_000, 201.0), small())
+    assert kinds(list(end_doubts(ENDED, settled(1_000_002, 1_000_000, 201.0), small()))) == []
+    (queue,) = end_doubts(ENDED, settled(1_020_000, 1_000_000, 201.0), small())
     fewer = replace(settled(1_000_002, 985_000, 201.0), documents=1_000_000)
-    (action,) = of_end(ENDED, fewer, small())
+    (action,) = end_doubts(ENDED, fewer, small())
     assert queue.figure == "the main queue took 1,020,000, sent 1,000,000"
     assert action.figure == "omelasticsearch submitted 985,000, sent 1,000,000"
 
@@ -216,7 +216,7 @@ def test_what_was_submitted_is_what_each_output_should_have(
 ) -> None:
     documents = 2_000_000 if changes else 1_000_000
     seen = replace(settled(1_000_000, submitted, 201.0), documents=documents)
-    found = of_end(ENDED, seen, small())
+    found = end_doubts(ENDED, seen, small())
     assert [one.figure for one in found] == ([] if figure is None else [figure])
 
 
@@ -226,7 +226,7 @@ def test_a_base_submits_what_its_filters_let_through(tmp_path: Path) -> None:
     (last,), (entry, *_) = seen.snapshots, counted_queues(base)
     queues = {entry.names[0]: QueueCounters(0, 1_000_000, 0, 0, 0, 9)}
     seen = replace(seen, snapshots=(replace(last, queues=queues),))
-    assert list(of_end(ENDED, seen, base)) == []
+    assert list(end_doubts(ENDED, seen, base)) == []
 
 
 def test_lanes_take_it_together() -> None:
@@ -235,9 +235,9 @@ def test_lanes_take_it_together() -> None:
     (last,), (entry, *_) = seen.snapshots, counted_queues(lanes)
     counted = [QueueCounters(0, taken, 0, 0, 0, 9) for taken in (500_000, 400_000)]
     queues = dict(zip(entry.names, counted, strict=True))
-    found = of_end(ENDED, replace(seen, snapshots=(replace(last, queues=queues),)), lanes)
+    found = end_doubts(ENDED, replace(seen, snapshots=(replace(last, queues=queues),)), lanes)
     assert [one.figure for one in found] == ["the lanes together took 900,000, sent 1,000,000"]
 
 
 def test_counters_from_before_the_end_are_not_compared() -> None:
-    assert kinds(list(of_end(ENDED, settled(400_000, 390_000, 199.0), small()))) == []
+    assert kinds(list(end_doubts(ENDED, settled(400_000, 390_000, 199.0), small()))) == []

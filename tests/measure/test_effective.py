@@ -9,7 +9,7 @@ import pytest
 from tests.measure.test_stages import AFTER, BEFORE, SEEN, snapshot
 from tests.profile.examples import small
 from tuner.engine.bulk_times import Bucket, BulkTimes
-from tuner.measure.effective import Effective, QueueUse, effective
+from tuner.measure.stages import Effective, QueueUse, effective
 from tuner.modules.pstats import ActionCounters, ElasticsearchCounters, Snapshot
 
 

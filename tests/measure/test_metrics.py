@@ -16,9 +16,10 @@ from tuner.measure.measurement import (
     FailureKind,
     Measurement,
     Percentiles,
+    Result,
     others_used,
 )
-from tuner.measure.metrics import Result, restarted, value_of
+from tuner.measure.series import restarted, value_of
 from tuner.profile.metric import Metric
 from tuner.space.knob import Bottleneck
 

@@ -19,8 +19,7 @@ from tuner.flood.spec import FloodProgress
 from tuner.lab.lab import Lab
 from tuner.lab.nodes import NodeRefused
 from tuner.lab.rsyslogd import RsyslogdDied
-from tuner.measure.measurement import Failure, FailureKind, Measurement, Spent, TrialPlan
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Failure, FailureKind, Measurement, Result, Spent, TrialPlan
 from tuner.measure.trial import FIRST_INDEX, MOST_LOSSES, Survivor, failure_of, finish
 from tuner.measure.watch import NodeLost, Stalled, Watch
 from tuner.profile.model import Profile

@@ -10,9 +10,8 @@ from tests.measure.factory import failed, measured
 from tests.search.simulated import ASKED
 from tuner.engine.bulk_times import BulkLatency
 from tuner.errors import JobFailed
-from tuner.measure.effective import Effective
-from tuner.measure.measurement import Delivery, Measurement, TrialPlan
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Delivery, Measurement, Result, TrialPlan
+from tuner.measure.stages import Effective
 from tuner.plan import measured_by_search, measured_of
 from tuner.search.study import BASELINE, Changes, Ending, Options, Phase, Study, Trial
 

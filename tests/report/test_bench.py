@@ -14,8 +14,7 @@ from tests.measure.series import benched
 from tests.measure.stages import CALM
 from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.ceiling import Ceiling, Combination
-from tuner.measure.measurement import Doubt, DoubtKind
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Doubt, DoubtKind, Result
 from tuner.measure.series import Series
 from tuner.report.bench import bench_blocks, bench_json, read_bench
 from tuner.report.markdown import blocks_markdown

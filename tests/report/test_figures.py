@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.search.simulated import PROFILE
-from tuner.measure.adjusted import BySpeed, Counts, Estimate
+from tuner.measure.contrast import BySpeed, Counts, Estimate
 from tuner.measure.paired import compare
 from tuner.report.figures import Levels, SettingChange, move, raw_and_adjusted, steps_text
 from tuner.search.study import BASELINE

@@ -11,8 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
 from tests.search.test_journal import HEADER
-from tuner.measure.measurement import Doubt, DoubtKind, TrialPlan
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Doubt, DoubtKind, Result, TrialPlan
 from tuner.report.metrics import (
     SEARCH_PHASES,
     Gauges,

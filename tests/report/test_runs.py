@@ -13,7 +13,6 @@ from tests.measure.series import series
 from tests.measure.stages import CALM
 from tuner.engine.bulk_times import BulkLatency
 from tuner.measure.bottleneck import Diagnosis
-from tuner.measure.effective import Effective, QueueUse, ThreadUse
 from tuner.measure.measurement import (
     Doubt,
     DoubtKind,
@@ -23,6 +22,7 @@ from tuner.measure.measurement import (
     QueueHigh,
     TracePoint,
 )
+from tuner.measure.stages import Effective, QueueUse, ThreadUse
 from tuner.measure.sustain import Bounds, LoadTrial, Overload, overload_plan
 from tuner.report.markdown import blocks_markdown as markdown
 from tuner.report.runs import (

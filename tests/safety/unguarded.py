@@ -163,7 +163,7 @@ def crash() -> None:
 
 def never_doubt() -> None:
     """Nothing is said against the machine that a measurement was made on."""
-    patch.object(summary, "of_machine", lambda window, others_cpu: iter(())).start()
+    patch.object(summary, "machine_doubts", lambda window, others_cpu: iter(())).start()
 
 
 GUARDS: dict[str, Callable[[], None]] = {

@@ -25,8 +25,7 @@ from tests.search.test_journal import HEADER
 from tuner.errors import Interrupted
 from tuner.lint.candidate import Checker
 from tuner.lint.load import parse_profile
-from tuner.measure.measurement import FailureKind, Measurement
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import FailureKind, Measurement, Result
 from tuner.measure.speed import Speed
 from tuner.profile.model import Profile
 from tuner.search.budget import NODE_PACE, trial_seconds

@@ -12,8 +12,7 @@ import pytest
 
 from tests.measure.factory import failed, itemised, measured
 from tests.search.simulated import ASKED, PROFILE, WORKERS, Levels, Machine, Probe, by_workers
-from tuner.measure.measurement import FailureKind, TrialPlan
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import FailureKind, Result, TrialPlan
 from tuner.search.calibration import adjustment_of
 from tuner.search.climb import Climb, Knobs, Noise
 from tuner.search.space import Belief, Observation, Point, Proposal

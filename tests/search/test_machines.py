@@ -10,8 +10,7 @@ import pytest
 from tests.measure.factory import failed, measured
 from tests.search.simulated import PROFILE
 from tuner.errors import Unreachable
-from tuner.measure.measurement import Failure, FailureKind, TrialPlan
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Failure, FailureKind, Result, TrialPlan
 from tuner.profile.model import Profile
 from tuner.search.farm import (
     MOST_FAILURES,

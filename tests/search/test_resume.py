@@ -15,8 +15,7 @@ from tests.measure.paced import paced
 from tests.search.simulated import BUDGET_S, START_S, WORKERS, World, changed, search, setup
 from tuner.errors import Interrupted, JobFailed
 from tuner.measure.enough import FEWEST_PAIRS
-from tuner.measure.measurement import Failure, TrialPlan
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Failure, Result, TrialPlan
 from tuner.search.climb import Climb
 from tuner.search.journal import NAME, read, recorded
 from tuner.search.runner import Runner

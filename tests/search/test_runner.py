@@ -19,8 +19,7 @@ from tests.search.simulated import (
     setup,
 )
 from tuner.errors import GuardrailBreached, JobFailed
-from tuner.measure.measurement import Failure, FailureKind, Spent, TrialPlan
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Failure, FailureKind, Result, Spent, TrialPlan
 from tuner.profile.model import Profile
 from tuner.search.farm import Lost, Work
 from tuner.search.runner import Runner

@@ -28,8 +28,7 @@ from tests.shipped import ROOT
 from tuner.errors import GuardrailBreached, JobFailed, Refused
 from tuner.lint.candidate import Checker
 from tuner.lint.load import LoadedProfile, parse_profile
-from tuner.measure.measurement import Failure, FailureKind
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Failure, FailureKind, Result
 from tuner.profile.model import Profile
 from tuner.search.budget import NODE_PACE, smallest_budget_s
 from tuner.search.farm import FarmOfOne

@@ -20,8 +20,7 @@ from tuner.errors import BadUsage, BelowTheBar, JobFailed, Refused, Unreachable
 from tuner.measure.enough import fewest_pairs
 from tuner.measure.machines import Decision
 from tuner.measure.measurement import Measurement, TrialPlan
-from tuner.measure.metrics import restarted
-from tuner.measure.series import Arm, MeasuredProfile, Run, Series, comparison
+from tuner.measure.series import Arm, MeasuredProfile, Run, Series, comparison, restarted
 from tuner.profile.metric import Metric
 from tuner.profile.model import Profile
 from tuner.report.compare import A, B, compare_blocks, compare_json, gate_of, gate_text

@@ -29,9 +29,8 @@ from tuner.lab.bind import require_bindable
 from tuner.lab.distribution import provide
 from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, remove_left, sink_lab
 from tuner.lab.scratch import remove_abandoned, scratch
-from tuner.measure.doubts import DISTURBED
 from tuner.measure.learning import learnt
-from tuner.measure.measurement import TrialPlan
+from tuner.measure.measurement import DISTURBED, TrialPlan
 from tuner.measure.place import LabTrials
 from tuner.measure.trial import Tell
 from tuner.profile.model import Profile

@@ -22,9 +22,9 @@ from tuner.measure.measurement import (
     FailureKind,
     Measurement,
     PacedMeasurement,
+    Result,
     TrialPlan,
 )
-from tuner.measure.metrics import Result
 from tuner.measure.series import Arm, MeasuredProfile, Run, Series, values
 from tuner.measure.sustain import (
     LoadTrial,

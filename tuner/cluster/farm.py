@@ -23,7 +23,7 @@ from tuner.deploy.inventory import Role
 from tuner.errors import JobFailed, TuneError, Unreachable
 from tuner.host.process import wait_until
 from tuner.measure.ceiling import Ceiling
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Result
 from tuner.modules.input import LOOPBACK
 from tuner.profile.model import Profile
 from tuner.search.farm import Lost

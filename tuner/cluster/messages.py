@@ -16,7 +16,7 @@ import tuner.errors
 from tuner.errors import JobFailed, Refused, TuneError
 from tuner.lab.loads import MachineCounts
 from tuner.measure.ceiling import Ceiling
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Result
 from tuner.profile.model import Profile
 from tuner.search.farm import Lost
 from tuner.search.study import Asked, LabFacts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 import tempfile
@@ -10,13 +11,16 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from itertools import dropwhile
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Self, cast
 
 from tuner.host.process import KILLED_S, describe_exit, ended_within, own_environment
 
+_GRACE_S = 5.0
+
 
 class Child:
-    """`python -m MODULE ARGUMENTS`, in its own process group; `end`, then `close`, when done.
+    """`python -m MODULE ARGUMENTS`, in its own process group; `stop` it when done, or have a `with`
+    statement do so.
 
     It must end by itself when its input does: that is how it dies with us.
     """
@@ -83,6 +87,22 @@ class Child:
         """Close what is left of the pipes; nobody may be reading any more."""
         self.stdout.close()
         self._opened.close()
+
+    def stop(self) -> None:
+        """End it, with some time to do so by itself, and close; a second call does nothing."""
+        self.end(_GRACE_S)
+        self.close()
+
+    def answer(self, timeout_s: float) -> bytes:
+        """The next line that it writes; empty where none comes in time, or it has ended.  For one
+        that writes a line when it is asked for it."""
+        return self.stdout.readline() if select.select([self.stdout], [], [], timeout_s)[0] else b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
 
 
 def complaint_in(errors: str) -> str:

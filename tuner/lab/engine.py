@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -44,8 +43,9 @@ def stores(engine: str) -> bool:
     return engine != SINK
 
 
-class LabEngine(ABC):
-    """An engine that answers: what it is, what can be changed of it, and what it stored.
+class LabEngine:
+    """An Elasticsearch or OpenSearch that answers: what it is, what can be changed of it, and what
+    it stored.
 
     `heap` is that of a node of ours, None where we do not know it; `keeps_credentials` says that
     the engine is the user's, who logs in as the profile says.  `restarts` says that `run_with` can
@@ -91,80 +91,48 @@ class LabEngine(ABC):
         if not wait_until(lambda: answers(self.client), REVIVE_S, _POLL_S):
             raise Unreachable(f"{self.name} did not come back within {REVIVE_S:g} s")
 
-    @abstractmethod
     def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
-        """Those of `knobs` that can be turned here, with the levels that are possible here."""
-
-    def tells_apart(self, _profile: Profile, /) -> bool:
-        """Whether the engine can say which events of a profile it has."""
-        return True
-
-    @abstractmethod
-    def refresh_s(self, output: OmelasticsearchOutput) -> float | None:
-        """Seconds from one refresh of the output's index to the next, None where it has none."""
-
-    @abstractmethod
-    def refreshes(self, pattern: str, timeout_s: float) -> int | None:
-        """How often what is indexed became searchable so far; None where it always is."""
-
-    @abstractmethod
-    def searchable(self, pattern: str, run: str, output: int, width: int, /) -> dict[int, int]:
-        """Events of a run that a search finds of an output, by the first number of each block of
-        `width`."""
-
-    @abstractmethod
-    def check_delivery(
-        self, pattern: str, sent: SentEvents, run: str, expectation: Expectation, /
-    ) -> DeliveryCheck:
-        """What became of the events of a run that were sent, in the indices of a pattern."""
-
-    @abstractmethod
-    def sampled(self, pattern: str, seed: int, /) -> tuple[StoredDocument | None, ...]:
-        """A few hundred documents of the indices of a pattern, as they are; None for one that is no
-        JSON object."""
-
-
-class StoringEngine(LabEngine):
-    """An Elasticsearch or OpenSearch, whose documents can be searched and counted."""
-
-    def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
-        """All but those of nodes that nobody here restarts, and copies that one node does not
-        hold."""
-        knobs_here = tuple(knobs) if self.restarts else without_node(knobs)
+        """Those of `knobs` that can be turned here, with the levels that are possible here: not
+        those of nodes that nobody here restarts, nor copies that one node does not hold."""
+        possible = tuple(knobs) if self.restarts else without_node(knobs)
         if self.facts.data_nodes < 2:
-            knobs_here = tuple(
-                knob for knob in knobs_here if not knob.path.ends_with("number_of_replicas")
+            possible = tuple(
+                knob for knob in possible if not knob.path.ends_with("number_of_replicas")
             )
-        return knobs_here
+        return possible
 
     def tells_apart(self, profile: Profile, /) -> bool:
-        """By the numbers in its documents, but those of the ceiling tier hold nothing."""
+        """Whether the engine can say which events of a profile it has: by the numbers in its
+        documents, but those of the ceiling tier hold nothing."""
         return profile.guardrails.tier is not Tier.BERSERK
 
     def refresh_s(self, output: OmelasticsearchOutput) -> float | None:
-        """As the index is set up."""
+        """Seconds from one refresh of the output's index to the next, None where it has none."""
         return seconds(output.index.settings.refresh_interval)
 
     def refreshes(self, pattern: str, timeout_s: float) -> int | None:
-        """As the engine counts them."""
+        """How often what is indexed became searchable so far; None where it always is."""
         return refreshes(self.client, pattern, timeout_s)
 
     def searchable(self, pattern: str, run: str, output: int, width: int, /) -> dict[int, int]:
-        """By an aggregation, which switches on the refresh of a shard that was idle."""
+        """Events of a run that a search finds of an output, by the first number of each block of
+        `width`: by an aggregation, which switches on the refresh of a shard that was idle."""
         return searchable(self.client, pattern, run, output, width)
 
     def check_delivery(
         self, pattern: str, sent: SentEvents, run: str, expectation: Expectation, /
     ) -> DeliveryCheck:
-        """By the numbers in the documents."""
+        """What became of the events of a run that were sent, in the indices of a pattern, by the
+        numbers in the documents."""
         return check_by_identity(self.client, pattern, sent, run, expectation)
 
     def sampled(self, pattern: str, seed: int, /) -> tuple[StoredDocument | None, ...]:
-        """Those that a seed draws; none where the engine keeps none."""
+        """A few hundred documents of the indices of a pattern, as they are, drawn by a seed; None
+        for one that is no JSON object, and none where the engine keeps none."""
         return sampled(self.client, pattern, seed)
 
 
-class AttachedEngine(StoringEngine):
+class AttachedEngine(LabEngine):
     """An engine that somebody else started: the user's cluster, or that of `lab up`, whose `heap`
     we know."""
 
@@ -175,7 +143,7 @@ class AttachedEngine(StoringEngine):
         self.keeps_credentials = heap is None
 
 
-class LabNodes(StoringEngine):
+class LabNodes(LabEngine):
     """Nodes that we started and may restart."""
 
     restarts = True
@@ -195,10 +163,8 @@ class LabNodes(StoringEngine):
 
     def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
         """Also without the heaps that a node has no memory for."""
-        knobs_here = super().turns(knobs)
-        return tuple(
-            self._fitting(knob) if knob.path == "node.heap" else knob for knob in knobs_here
-        )
+        possible = super().turns(knobs)
+        return tuple(self._fitting(knob) if knob.path == "node.heap" else knob for knob in possible)
 
     def run_with(self, profile: Profile, /) -> float:
         """As LabEngine says."""
@@ -242,6 +208,10 @@ class SinkEngine(LabEngine):
     def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
         """Those of rsyslog: the sink stores nothing."""
         return of_rsyslog(knobs)
+
+    def tells_apart(self, _profile: Profile, /) -> bool:
+        """By the numbers in what arrives."""
+        return True
 
     def refresh_s(self, _output: OmelasticsearchOutput) -> float | None:
         """What arrives is found at once."""

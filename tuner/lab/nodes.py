@@ -33,28 +33,59 @@ START_TIMEOUT_S = 300.0
 _POLL_S = 0.25
 
 
+NODE_NAME = "lab"
+"""What the node of an engine is called; one of several has its number behind it."""
+
+# Of an engine that died, the message holds so much of its log, and nothing of its daily business.
+_TELLING = re.compile(r"ERROR|FATAL|fatal|OutOfMemory|Exception")
+_DAILY = re.compile(r"\]\[(INFO|DEBUG|TRACE) *\]|exited unexpectedly")
+_LOG_LINES, _LOG_CHARACTERS = 2, 300
+
+
+@dataclass(frozen=True)
+class NodePlan:
+    """What to start: which engine, of how many nodes, each with so much heap ("2g") and these
+    extra node settings."""
+
+    distribution: Distribution
+    heap: str
+    settings: Mapping[str, str | int | bool] = field(default_factory=dict)
+    dies_with_us: bool = True
+    nodes: int = 1
+
+
 @dataclass(frozen=True)
 class NodeRoom:
-    """What a node has of this machine: the first of two free ports, a part of the memory, and a
-    folder that holds its files."""
+    """What a node of an engine of ours has of this machine: its name and a folder for its own, the
+    port of loopback at which it answers, a part of the memory, and where the nodes talk to each
+    other (HOST:PORT), its own first."""
 
+    name: str
     folder: Path
     port: int
     memory_bytes: int
+    transport: Sequence[str]
 
-    def start(self, plan: NodePlan, place: NodePlace) -> NodeProcess:
-        """Start a node without data; the one before it has ended."""
-        if not self.folder.exists():
-            make_passage(self.folder)
-        if (self.folder / place.name).exists():
-            shutil.rmtree(self.folder / place.name)
-        return NodeProcess(plan, subfolder(self.folder, place.name), place)
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return f"http://{LOOPBACK}:{self.port}"
 
 
 def nodes_here(folder: Path, nodes: int = 1) -> tuple[NodeRoom, ...]:
     """So many nodes on loopback, which share this machine's memory."""
     first, memory = free_ports(2 * nodes), memory_bytes() // nodes
-    return tuple(NodeRoom(folder, first + 2 * number, memory) for number in range(nodes))
+    transport = [f"{LOOPBACK}:{first + 2 * number + 1}" for number in range(nodes)]
+    return tuple(
+        NodeRoom(
+            name=f"{NODE_NAME}-{number + 1}" if nodes > 1 else NODE_NAME,
+            folder=folder,
+            port=first + 2 * number,
+            memory_bytes=memory,
+            transport=transport[number:] + transport[:number],
+        )
+        for number in range(nodes)
+    )
 
 
 def plan_for(profile: Profile, rooms: Sequence[NodeRoom], *, dies_with_us: bool = True) -> NodePlan:
@@ -74,7 +105,7 @@ class Nodes:
 
     def __init__(self, plan: NodePlan, rooms: Sequence[NodeRoom]) -> None:
         self._first = self._plan = plan
-        self._rooms = tuple(zip(rooms, _places(rooms), strict=True))
+        self._rooms = tuple(rooms)
         self._running: tuple[NodeProcess, ...] = ()
         self._start(plan, START_TIMEOUT_S)
 
@@ -91,12 +122,12 @@ class Nodes:
     @property
     def memory_bytes(self) -> int:
         """How much memory each node has, heap and cache."""
-        return min(room.memory_bytes for room, _ in self._rooms)
+        return min(room.memory_bytes for room in self._rooms)
 
     def client(self) -> EngineClient:
         """A client of whichever node answers; the caller closes it."""
-        first, *rest_of_urls = (place.url for _, place in self._rooms)
-        return EngineClient(first, others=rest_of_urls)
+        first, *following = (room.url for room in self._rooms)
+        return EngineClient(first, others=following)
 
     def ending(self) -> str | None:
         """How the first node that ended did so, or None while all run."""
@@ -141,8 +172,8 @@ class Nodes:
         self.stop()
         self._plan, self._running = plan, ()
         try:
-            for room, place in self._rooms:
-                self._running += (room.start(plan, place),)
+            for room in self._rooms:
+                self._running += (NodeProcess(plan, room),)
             self._wait(patience_s)
         except BaseException:
             self.stop()
@@ -171,69 +202,24 @@ class Nodes:
                 time.sleep(_POLL_S)
 
 
-def _places(rooms: Sequence[NodeRoom]) -> tuple[NodePlace, ...]:
-    """The place of each node; each knows all, its own first."""
-    transport = [f"{LOOPBACK}:{room.port + 1}" for room in rooms]
-    return tuple(
-        NodePlace(
-            name=f"{NODE_NAME}-{number + 1}" if len(rooms) > 1 else NODE_NAME,
-            port=room.port,
-            transport=transport[number:] + transport[:number],
-        )
-        for number, room in enumerate(rooms)
-    )
-
-
-NODE_NAME = "lab"
-"""What the node of an engine is called; one of several has its number behind it."""
-
-# Of an engine that died, the message holds so much of its log, and nothing of its daily business.
-_TELLING = re.compile(r"ERROR|FATAL|fatal|OutOfMemory|Exception")
-_DAILY = re.compile(r"\]\[(INFO|DEBUG|TRACE) *\]|exited unexpectedly")
-_LOG_LINES, _LOG_CHARACTERS = 2, 300
-
-
-@dataclass(frozen=True)
-class NodePlan:
-    """What to start: which engine, of how many nodes, each with so much heap ("2g") and these
-    extra node settings."""
-
-    distribution: Distribution
-    heap: str
-    settings: Mapping[str, str | int | bool] = field(default_factory=dict)
-    dies_with_us: bool = True
-    nodes: int = 1
-
-
-@dataclass(frozen=True)
-class NodePlace:
-    """Which node of an engine of ours it is: its name, the port of loopback at which it answers,
-    and where the nodes talk to each other (HOST:PORT), its own first."""
-
-    name: str
-    port: int
-    transport: Sequence[str]
-
-    @property
-    def url(self) -> str:
-        """Where it answers."""
-        return f"http://{LOOPBACK}:{self.port}"
-
-
 class NodeProcess:
-    """A node that was started; `stop` ends it.  Its data is thrown away, so it is not asked
-    nicely."""
+    """A node that was started without data, once the one before it in its room has ended; `stop`
+    ends it.  Its data is thrown away, so it is not asked nicely."""
 
-    def __init__(self, plan: NodePlan, folder: Path, place: NodePlace) -> None:
-        self._place = place
+    def __init__(self, plan: NodePlan, room: NodeRoom) -> None:
+        self._room, folder = room, room.folder / room.name
+        if not room.folder.exists():
+            make_passage(room.folder)
+        if folder.exists():
+            shutil.rmtree(folder)
         java = java_for(plan.distribution.java_lowest, plan.distribution.java_highest)
         self._memory_kills = memory_kills()
-        self._daemon = Daemon(_prepare(plan, folder, place, java))
+        self._daemon = Daemon(_prepare(plan, subfolder(room.folder, room.name), room, java))
 
     @property
     def url(self) -> str:
         """Where the node answers."""
-        return self._place.url
+        return self._room.url
 
     @property
     def pid(self) -> int:
@@ -255,9 +241,9 @@ class NodeProcess:
     def exit(self) -> str | None:
         """How the node ended, and which it was of several; None while it runs."""
         ending = self._daemon.ending()
-        if ending is None or self._place.name == NODE_NAME:
+        if ending is None or self._room.name == NODE_NAME:
             return ending
-        return f"{ending} of its node {self._place.name}"
+        return f"{ending} of its node {self._room.name}"
 
     def stop(self) -> None:
         """End the node and everything it started."""
@@ -270,7 +256,7 @@ class NodeProcess:
         return "\n".join(telling[-12:])
 
 
-def _prepare(plan: NodePlan, folder: Path, place: NodePlace, java: Java) -> Command:
+def _prepare(plan: NodePlan, folder: Path, room: NodeRoom, java: Java) -> Command:
     """Write the node's configuration and say how to start it.
 
     The temporary folder must not contain the configuration: Elasticsearch 8.19 grants its own
@@ -283,7 +269,7 @@ def _prepare(plan: NodePlan, folder: Path, place: NodePlace, java: Java) -> Comm
     options = subfolder(config, "jvm.options.d") / "heap.options"
     engine = plan.distribution.engine
     written = {
-        config / f"{engine.value}.yml": _settings(plan, folder, place),
+        config / f"{engine.value}.yml": _settings(plan, folder, room),
         config / "jvm.options": _jvm_options(home / "config" / "jvm.options", folder),
         config / "log4j2.properties": (home / "config" / "log4j2.properties").read_text("utf-8"),
         options: f"-Xms{plan.heap}\n-Xmx{plan.heap}\n",
@@ -306,17 +292,17 @@ def _prepare(plan: NodePlan, folder: Path, place: NodePlace, java: Java) -> Comm
     )
 
 
-def _settings(plan: NodePlan, folder: Path, place: NodePlace) -> str:
+def _settings(plan: NodePlan, folder: Path, room: NodeRoom) -> str:
     """The node's settings file: at one address only, security off, no disk watermarks."""
     lines = {
         "cluster.name": "rsyslog-tune-lab",
-        "node.name": place.name,
+        "node.name": room.name,
         "path.data": str(folder / "data"),
         "path.logs": str(folder / "logs"),
         "network.host": LOOPBACK,
-        "http.port": str(place.port),
-        "transport.port": place.transport[0].rpartition(":")[2],
-        **_discovery(plan, place),
+        "http.port": str(room.port),
+        "transport.port": room.transport[0].rpartition(":")[2],
+        **_discovery(plan, room),
         "cluster.routing.allocation.disk.threshold_enabled": "false",
     }
     if plan.distribution.engine is Engine.ELASTICSEARCH:
@@ -325,14 +311,14 @@ def _settings(plan: NodePlan, folder: Path, place: NodePlace) -> str:
     return "".join(f"{key}: {value}\n" for key, value in lines.items())
 
 
-def _discovery(plan: NodePlan, place: NodePlace) -> dict[str, str]:
+def _discovery(plan: NodePlan, room: NodeRoom) -> dict[str, str]:
     """How the nodes find each other: the first alone founds the cluster, the others join it."""
     if plan.nodes == 1:
         return {"discovery.type": "single-node"}
     is_elastic = plan.distribution.engine is Engine.ELASTICSEARCH
     electable = "master" if is_elastic else "cluster_manager"
     return {
-        "discovery.seed_hosts": json.dumps(list(place.transport)),
+        "discovery.seed_hosts": json.dumps(list(room.transport)),
         f"cluster.initial_{electable}_nodes": json.dumps([f"{NODE_NAME}-1"]),
     }
 

@@ -24,7 +24,6 @@ import time
 import zlib
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Self
 
 from tuner.host.child import Child
 from tuner.host.usage import GrowingCounts
@@ -48,36 +47,21 @@ class Pieces(GrowingCounts):
     socket_wall_s: float = 0.0
 
 
-class Probe:
+class Probe(Child):
     """A probe in a process of its own, so that no work of ours is in its way; for a `with`
     statement.  It takes about 1 % of a core, and ends with the statement and when we die."""
 
     def __init__(self) -> None:
-        self._child = Child("tuner.lab.probe")
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._child.pid
+        super().__init__("tuner.lab.probe")
 
     def pieces(self) -> Pieces | None:
         """What it has done so far; None once it is gone, which fails no measurement."""
-        child = self._child
         with suppress(OSError, ValueError):
-            child.stdin.write(b"?")
-            child.stdin.flush()
-            if select.select([child.stdout], [], [], _PATIENCE_S)[0]:
-                return Pieces(**json.loads(child.stdout.readline()))
+            self.tell(b"?")
+            return Pieces(**json.loads(self.answer(_PATIENCE_S)))
         # A late answer would be taken for the next one's.
-        child.end()
+        self.end()
         return None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._child.end()
-        self._child.close()
 
 
 EVERY_S = 0.13

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import select
 import selectors
 import signal
 import socket
@@ -20,7 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, Self
+from typing import Protocol
 
 from tuner.errors import JobFailed
 from tuner.host.child import Child
@@ -30,7 +29,6 @@ from tuner.modules.input import LOOPBACK
 RECEIVER_PORTS = 2
 """It takes syslog over TCP and UDP at the first, RELP at the second."""
 _PATIENCE_S = 60.0
-_STOP_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -49,14 +47,14 @@ class Received:
         return self.tcp + self.udp + self.relp
 
 
-class Receiver:
+class Receiver(Child):
     """A receiver of syslog in a process of its own on loopback, for a `with` statement: it counts
     what comes and keeps nothing.  Its process ends with the statement, and when we die."""
 
     def __init__(self, port: int) -> None:
-        self._child = Child("tuner.lab.receiver", [str(port)])
+        super().__init__("tuner.lab.receiver", [str(port)])
         try:
-            self._answer()
+            self._heard()
         except BaseException:
             self.stop()
             raise
@@ -64,31 +62,17 @@ class Receiver:
     @property
     def cpu_s(self) -> float:
         """CPU seconds so far."""
-        return usage_of(self._child.pid).cpu_s
+        return usage_of(self.pid).cpu_s
 
     def received(self) -> Received:
         """What came so far.  Raises JobFailed when the process is gone."""
-        self._child.tell(b"?\n")
-        return self._answer()
+        self.tell(b"?\n")
+        return self._heard()
 
-    def stop(self) -> None:
-        """End the process; a second call does nothing."""
-        self._child.end(_STOP_TIMEOUT_S)
-        self._child.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.stop()
-
-    def _answer(self) -> Received:
-        stdout = self._child.stdout
-        if select.select([stdout], [], [], _PATIENCE_S)[0]:
-            line = stdout.readline()
-            if line:
-                return Received(**json.loads(line))
-        reason = self._child.complaint()
+    def _heard(self) -> Received:
+        if line := self.answer(_PATIENCE_S):
+            return Received(**json.loads(line))
+        reason = self.complaint()
         raise JobFailed(f"the receiver for what is forwarded does not answer: {reason}")
 
 

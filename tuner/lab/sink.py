@@ -4,7 +4,6 @@ the faults that it can be told to have, as a reader would write them: `status=42
 from __future__ import annotations
 
 import json
-import select
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -15,7 +14,6 @@ from tuner.host.child import Child
 
 # At a load of 20 on two cores 15 s were not enough.
 START_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 5.0
 
 
 class Sink:
@@ -57,28 +55,24 @@ class Sink:
 
     def stop(self) -> None:
         """End the process; a second call does nothing."""
-        self._child.end(STOP_TIMEOUT_S)
-        self._child.close()
+        self._child.stop()
 
     def _start(self, port: int) -> None:
         self._child = Child("tuner.lab.sink_server", ["--port", str(port), *self._options])
         try:
-            self.port = self._first_port()
+            line = self._child.answer(START_TIMEOUT_S)
+            if not line:
+                raise JobFailed(f"the sink did not start{self._why_not()}")
+            self.port = int(json.loads(line)["port"])
         except BaseException:
             self.stop()
             raise
 
-    def _first_port(self) -> int:
-        """Read the port that the process announces."""
-        stdout = self._child.stdout
-        if not select.select([stdout], [], [], START_TIMEOUT_S)[0]:
-            raise JobFailed(
-                f"the sink did not start within {START_TIMEOUT_S:g} s: this machine is very busy"
-            )
-        line = stdout.readline()
-        if line:
-            return int(json.loads(line)["port"])
-        raise JobFailed(f"the sink did not start: {self._child.complaint()}")
+    def _why_not(self) -> str:
+        """Why it announced no port, as the end of a sentence."""
+        if self.ending() is None:
+            return f" within {START_TIMEOUT_S:g} s: this machine is very busy"
+        return f": {self._child.complaint()}"
 
 
 DEFAULT_AFTER = 5

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from tuner.measure.adjusted import Estimate
-from tuner.measure.contrast import SIGNIFICANT, Numbers, pairs_to_detect
+from tuner.measure.contrast import SIGNIFICANT, Estimate, Numbers, pairs_to_detect
 from tuner.measure.paired import Comparison, Pairs, Speeds, compare
 
 # Equal machines are believed to gain the same: that is worth one degree of freedom.

@@ -11,8 +11,8 @@ from enum import Enum
 from tuner.engine.numbering import NAMED
 from tuner.lab.written import WrittenFile
 from tuner.measure.bottleneck import Diagnosis
-from tuner.measure.effective import Effective
 from tuner.measure.speed import Speed
+from tuner.measure.stages import Effective
 
 
 @dataclass(frozen=True)
@@ -147,6 +147,11 @@ class Delivery:
                 more = ", ..." if len(numbers) == NAMED else ""
                 text += f"; {name}: {', '.join(map(str, numbers))}{more}"
         return text
+
+
+DISTURBED = 0.2
+"""The share of the machine that others may use.  Runs of the same settings differed by more than
+two while others took 36 to 71 % of two cores."""
 
 
 class Consequence(Enum):
@@ -419,3 +424,5 @@ class Failure:
 _TRANSIENT = frozenset({FailureKind.STALLED, FailureKind.FLOOD, FailureKind.ENGINE})
 
 Outcome = Measurement | Failure
+Result = Measurement | PacedMeasurement | Failure
+"""What a run gives, as fast as it goes or at a rate."""

@@ -23,8 +23,6 @@ from tuner.flood.workload import flood_spec
 from tuner.lab.lab import Lab
 from tuner.measure.bottleneck import verdict_of
 from tuner.measure.counters import Window
-from tuner.measure.doubts import of_end, of_machine, of_pace
-from tuner.measure.effective import Effective, effective
 from tuner.measure.measurement import (
     Failure,
     PacedMeasurement,
@@ -37,7 +35,8 @@ from tuner.measure.measurement import (
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.settle import Settled, loss_of, settle
 from tuner.measure.speed import speed_of
-from tuner.measure.summary import failure_of
+from tuner.measure.stages import Effective, effective
+from tuner.measure.summary import end_doubts, failure_of, machine_doubts, pace_doubts
 from tuner.measure.trial import Tell, finish, in_pipeline
 from tuner.measure.watch import POLL_S, Watch
 from tuner.measure.window import Poll
@@ -253,9 +252,9 @@ class _Paced:
             speed=speed_of(growth.probe),
             trace=_thinned([_moment(sample, timeline) for sample in samples]),
             doubts=(
-                *of_pace(punctuality),
-                *of_machine(window, None if verdict is None else verdict.others_cpu),
-                *of_end(window, settled, self._profile),
+                *pace_doubts(punctuality),
+                *machine_doubts(window, None if verdict is None else verdict.others_cpu),
+                *end_doubts(window, settled, self._profile),
             ),
         )
 

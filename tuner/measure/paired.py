@@ -14,8 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tuner.measure.adjusted import BySpeed, Estimate, adjust, estimate, largest
-from tuner.measure.contrast import SIGNIFICANT, Contrast
+from tuner.measure.contrast import (
+    SIGNIFICANT,
+    BySpeed,
+    Contrast,
+    Estimate,
+    adjust,
+    estimate,
+    largest,
+)
 from tuner.measure.enough import FEWEST_PAIRS, fewest_pairs
 
 _FEWEST_RUNS = 2
@@ -159,7 +166,7 @@ def compare(
     runs, each by itself, with the permutation test of their labels.
 
     With `speeds` the comparison is that which counts of the raw one and of the one without what
-    they explain, see `tuner.measure.adjusted`.
+    they explain, see `tuner.measure.contrast`.
     """
     if len(a) != len(b) or len(a) < 2:
         raise ValueError("a comparison needs at least two pairs")

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from tuner.flood.pace import fixed
 from tuner.lab.lab import Lab
 from tuner.measure.ceiling import Ceiling, CeilingPlan, ceiling
-from tuner.measure.measurement import TrialPlan
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Result, TrialPlan
 from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.sustain import overload_plan
 from tuner.measure.trial import Survivor, Tell, run_trial

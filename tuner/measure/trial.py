@@ -31,13 +31,13 @@ from tuner.measure.measurement import (
     Failure,
     FailureKind,
     Outcome,
+    Result,
     RunFigures,
     Spent,
     StageClock,
     TrialPart,
     TrialPlan,
 )
-from tuner.measure.metrics import Result
 from tuner.measure.pipeline import Pipeline, pipeline, refusal_of
 from tuner.measure.settle import after_loss, loss_of, settle
 from tuner.measure.summary import Observed, summarise

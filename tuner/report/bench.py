@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from pydantic import TypeAdapter, ValidationError
 
 from tuner.errors import JobFailed
-from tuner.measure.measurement import Failure, Measurement
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Failure, Measurement, Result
 from tuner.measure.paired import Comparison
 from tuner.measure.series import Run, Series, by_machine, comparison
 from tuner.profile.metric import Metric

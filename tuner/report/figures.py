@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tuner.measure.adjusted import Counts, Estimate
+from tuner.measure.contrast import Counts, Estimate
 from tuner.measure.paired import Comparison
 from tuner.profile.metric import Metric
 from tuner.schema.numerals import eps, mebibytes, percent

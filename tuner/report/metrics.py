@@ -17,8 +17,7 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from tuner import __version__
-from tuner.measure.measurement import DoubtKind, Failure, FailureKind
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import DoubtKind, Failure, FailureKind, Result
 from tuner.measure.paired import Comparison
 from tuner.search.study import BASELINE, SCORED, Asked, Phase, Trial
 

@@ -10,9 +10,9 @@ from functools import cached_property
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.lint.repairs import Repair, every_change, repairs
-from tuner.measure.doubts import DISTURBED
 from tuner.measure.measurement import (
     COUNTED,
+    DISTURBED,
     Consequence,
     DoubtKind,
     Failure,

@@ -6,9 +6,8 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from tuner.measure.bottleneck import Diagnosis
-from tuner.measure.effective import Effective, QueueUse
-from tuner.measure.measurement import Failure, Measurement, Percentiles
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Failure, Measurement, Percentiles, Result
+from tuner.measure.stages import Effective, QueueUse
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 from tuner.schema.numerals import counted, eps
 from tuner.space.knob import Bottleneck

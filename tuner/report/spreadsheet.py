@@ -7,8 +7,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 
-from tuner.measure.measurement import Failure, Measurement, PacedMeasurement
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, Result
 from tuner.report.sections import shown
 from tuner.search.study import Study, Trial
 from tuner.space.knob import level_text

@@ -7,8 +7,7 @@ import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tuner.measure.metrics import restarted
-from tuner.measure.series import Series, average, comparison, values
+from tuner.measure.series import Series, average, comparison, restarted, values
 from tuner.profile.metric import Metric
 from tuner.report.drawing import matplotlib_settings
 from tuner.report.figures import figure, ratio_text

@@ -12,11 +12,10 @@ import numpy as np
 from scipy.special import stdtrit
 
 from tuner.errors import GuardrailBreached, JobFailed
-from tuner.measure.adjusted import counted_sigma
-from tuner.measure.contrast import detectable_by
+from tuner.measure.contrast import counted_sigma, detectable_by
 from tuner.measure.measurement import Failure, FailureKind, Measurement
-from tuner.measure.metrics import restarted
 from tuner.measure.paired import Comparison, compare
+from tuner.measure.series import restarted
 from tuner.measure.speed import Adjustment, ProbedRun, Speed, adjustment, slopes_of, usual
 from tuner.search.space import Floats
 from tuner.search.study import HERE, Changes, Phase, Trial

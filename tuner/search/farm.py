@@ -14,8 +14,7 @@ from typing import Protocol
 
 from tuner.errors import Unreachable
 from tuner.measure.ceiling import Ceiling
-from tuner.measure.measurement import Failure
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Failure, Result
 from tuner.measure.trial import Tell
 from tuner.profile.model import Profile
 from tuner.search.study import HERE, Asked, LabFacts, Note, Trial

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from tuner.lab.copy import LEFT_OUT
 from tuner.measure.contrast import MOST_PAIRS, pairs_to_detect
-from tuner.measure.doubts import DISTURBED
 from tuner.measure.enough import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.measure.machines import Outlier
+from tuner.measure.measurement import DISTURBED
 from tuner.profile.model import Profile
 from tuner.profile.paths import full_name, names_in
 from tuner.schema.numerals import seconds

@@ -13,9 +13,9 @@ from tuner.measure.measurement import (
     Measurement,
     Outcome,
     PacedMeasurement,
+    Result,
     TrialPlan,
 )
-from tuner.measure.metrics import Result
 from tuner.profile.model import Guardrails
 from tuner.schema.units import size_bytes
 from tuner.space.knob import Knob, Level, level_text

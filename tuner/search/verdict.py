@@ -15,8 +15,8 @@ from tuner.errors import JobFailed
 from tuner.measure.enough import FEWEST_PAIRS
 from tuner.measure.machines import compare_across
 from tuner.measure.measurement import Failure, FailureKind, Measurement, PacedMeasurement
-from tuner.measure.metrics import restarts, speeds
 from tuner.measure.paired import Comparison, least
+from tuner.measure.series import restarts, speeds
 from tuner.search.calibration import over_baseline
 from tuner.search.effects import Effects, effects_of, winners
 from tuner.search.study import (
