@@ -4,7 +4,7 @@ that the profile names are made in it."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from posixpath import abspath, basename, dirname, relpath
@@ -45,6 +45,7 @@ _SAID_BY_BASE = (
 _MOST_ENGINE_ACTIONS = 200
 
 
+_RSYSLOG = (BASE, "rsyslog")
 MAPPING, EXPLICIT = "mapping", "explicit"
 """The change of an index template that is not about a setting, and what it can be."""
 _NEEDS_USES = (
@@ -61,13 +62,13 @@ class UsesOfFields:
     text: str
     fields: tuple[DocumentField, ...]
 
-    def explicit(self, own: Mapping[str, object]) -> dict[str, object]:
+    def explicit(self, mappings: Mapping[str, object]) -> dict[str, object]:
         """The leanest mapping that serves these uses; fields that the template maps itself stay as
         they are there."""
-        lean, given = mapping_of(self.fields), own.get("properties")
-        listed = lean["properties"] if isinstance(lean["properties"], dict) else {}
-        properties = with_own(listed, given if isinstance(given, dict) else {})
-        return {**own, "dynamic": False, "properties": properties}
+        lean, given = mapping_of(self.fields)["properties"], mappings.get("properties")
+        lean = lean if isinstance(lean, dict) else {}
+        properties = with_own(lean, given if isinstance(given, dict) else {})
+        return {**mappings, "dynamic": False, "properties": properties}
 
 
 @dataclass(frozen=True)
@@ -116,9 +117,9 @@ class KeptBase:
     def sources(self) -> Mapping[str, str]:
         """Its files without changes and its index template, by their whole paths and as
         in a `SourceFile`."""
-        found = {str(Path(one.path).absolute()): one.text for one in self.written.files.values()}
-        beside = [(one.file, one.text) for one in (self.given, self.uses) if one is not None]
-        return found | {str(Path(file).absolute()): text for file, text in beside}
+        beside = (self.given, self.uses)
+        files = [*self.written.text, *((file.file, file.text) for file in beside if file)]
+        return {str(Path(path).absolute()): text for path, text in files}
 
     @cached_property
     def around(self) -> Mapping[str, Around]:
@@ -146,12 +147,14 @@ class KeptBase:
 
 
 def _index_names(base: Base) -> frozenset[str] | None:
-    every = [one for _, one in base.engine_actions]
-    named = [one.get("searchIndex") for one in every]
-    names = [None if one is not None and one.text is None else one for one in named]
-    if any(one.is_on("dynSearchIndex") for one in every) or names != named:
-        return None
-    return frozenset(DEFAULT_INDEX if one is None else str(one.text) for one in named)
+    names = set[str]()
+    for _, action in base.engine_actions:
+        index = action.get("searchIndex")
+        name = DEFAULT_INDEX if index is None else index.text
+        if name is None or action.is_on("dynSearchIndex"):
+            return None
+        names.add(name)
+    return frozenset(names)
 
 
 def _too_many(written: Base) -> Iterator[Gap]:
@@ -177,12 +180,12 @@ def _changed(
     """The files that the changes touch, and the configuration that begins with the file `first`
     with those on top of the others; raises LookupError where it says anything but the changes."""
     files = edited(written, changes)
-    again = configuration(first, _Overlay(files, store), root=root) if files else read
-    changed = base_of(again) if files else written
-    said = [unheeded(written, changed, changes)]
-    said += [str(one) for one in again.refused if len(again.refused) > len(read.refused)]
-    if any(said):
-        raise LookupError("; ".join(filter(None, said)))
+    reread = configuration(first, _Overlay(files, store), root=root) if files else read
+    changed = base_of(reread) if files else written
+    reasons = [unheeded(written, changed, changes)]
+    reasons += [str(gap) for gap in reread.refused if len(reread.refused) > len(read.refused)]
+    if any(reasons):
+        raise LookupError("; ".join(filter(None, reasons)))
     return files, changed
 
 
@@ -194,61 +197,150 @@ def with_base(
     """What a profile says together with its base, and that base, None where it has none; its files
     are `read` already, or from this machine unless they are `recorded`, by path and as in a
     `SourceFile`.  Raises BadProfile with all that is wrong with the base."""
-    name, given = at(source.data, (BASE, "rsyslog")), at(source.data, (BASE,))
-    if not isinstance(source.data, Mapping) or not isinstance(name, str):
+    if not isinstance(source.data, Mapping) or not isinstance(at(source.data, _RSYSLOG), str):
         return source, None
-    unprintable = [
-        _wrong(source, (BASE, str(key)), f"{BASE}.{key} is {one!a}: no file is called so")
-        for key, one in (given.items() if isinstance(given, Mapping) else ())
-        if isinstance(one, str) and not one.isprintable()
-    ]
-    if unprintable:
-        raise BadProfile((*source.problems, *unprintable))
-    path = Path(source.file_of((BASE, "rsyslog"))).parent / name
-    below = at(source.data, (BASE, "root"))
-    folder = Path(source.file_of((BASE, "root"))).parent
-    root = str(folder / below) if isinstance(below, str) else ""
-    if root and not path.is_relative_to(root):
-        found = _wrong(source, (BASE, "root"), f"{path} is not below {root}, which stands for /")
-        raise BadProfile((*source.problems, found))
     store: ConfigurationFiles = LocalFiles()
     if recorded is not None:
         store = _Overlay({file: text.encode("utf-8", SURROGATES) for file, text in recorded})
-    try:
-        read = read or configuration(path, store, root=root)
-    except Denied as denied:
-        said = [replace(one, message=f"{one.message}: {WAY_TO_READ}") for one in denied.gaps]
-        raise BadProfile((*source.problems, *map(_in_base, said))) from None
-    problems = list(map(_in_base, read.refused))
-    written = base_of(read)
-    problems += map(_in_base, _too_many(written))
-    problems += [
-        _wrong(source, (key,), f"{key} is what the base says: change it there, or by an entry of "
-               "changes")
-        for key in _SAID_BY_BASE
-        if at(source.data, (key,)) is not None
-    ]  # fmt: skip
-    own, unread = _template(source, store)
-    uses, unusable = _uses(source, store)
-    changes, settings, unknown = _changes(source, written, own, uses)
-    problems += [*unread, *unusable, *unknown]
-    if problems:
-        raise BadProfile((*source.problems, *problems))
-    try:
-        _, changed = _changed(read, written, changes, path, store, root)
-    except LookupError as bad:
-        found = _wrong(source, (CHANGES,), str(bad.args[0]))
-        raise BadProfile((*source.problems, found)) from None
-    template = None if own is None else _changed_template(own, settings, uses)
-    names = _index_names(changed)
-    is_used = template is not None and (names is None or any(map(template.is_for, names)))
-    view = view_of(changed, template.settings if template is not None and is_used else None)
-    if is_used and uses is not None:
-        view = view.with_uses(is_explicit=settings.get(MAPPING) == EXPLICIT)
-    unset = tuple(replace(_in_base(one), severity=Severity.WARNING) for one in read.unset)
-    kept = KeptBase(written, changed, view, changes, root, own, template, unset, uses)
+    kept = _BaseReader(source, store).read(read)
     spots = {**dict(_spots(kept, source)), **source.spots}
     return replace(source, data={**kept.view.data, **source.data}, spots=spots), kept
+
+
+@dataclass
+class _BaseReader:
+    """Reads what the base of a profile names, and notes all that is wrong with it."""
+
+    source: Source
+    store: ConfigurationFiles
+    problems: list[Problem] = field(default_factory=list)
+
+    def read(self, read: Configuration | None) -> KeptBase:
+        """The base, with its changes.  Raises BadProfile."""
+        path, root = self.place()
+        try:
+            read = read or configuration(path, self.store, root=root)
+        except Denied as denied:
+            gaps = [replace(gap, message=f"{gap.message}: {WAY_TO_READ}") for gap in denied.gaps]
+            raise self.bad(*map(_in_base, gaps)) from None
+        written = base_of(read)
+        self.problems += map(_in_base, (*read.refused, *_too_many(written)))
+        for key in _SAID_BY_BASE:
+            if at(self.source.data, (key,)) is not None:
+                advice = "change it there, or by an entry of changes"
+                self.note((key,), f"{key} is what the base says: {advice}")
+        given, uses = self.template(), self.uses()
+        changes, settings = self.changes(written, given, uses)
+        self.require_sound()
+        try:
+            _, changed = _changed(read, written, changes, path, self.store, root)
+        except LookupError as bad:
+            raise self.bad(self.problem((CHANGES,), str(bad.args[0]))) from None
+        template = None if given is None else _changed_template(given, settings, uses)
+        names = _index_names(changed)
+        is_used = template is not None and (names is None or any(map(template.is_for, names)))
+        view = view_of(changed, template.settings if template is not None and is_used else None)
+        if is_used and uses is not None:
+            view = view.with_uses(is_explicit=settings.get(MAPPING) == EXPLICIT)
+        unset = tuple(replace(_in_base(gap), severity=Severity.WARNING) for gap in read.unset)
+        return KeptBase(written, changed, view, changes, root, given, template, unset, uses)
+
+    def place(self) -> tuple[Path, str]:
+        """The first file, and the folder that stands for /, "" without one."""
+        named = at(self.source.data, (BASE,))
+        for key, name in named.items() if isinstance(named, Mapping) else ():
+            if isinstance(name, str) and not name.isprintable():
+                self.note((BASE, str(key)), f"{BASE}.{key} is {name!a}: no file is called so")
+        path, root = self.path("rsyslog"), self.path("root")
+        if root is not None and path is not None and not path.is_relative_to(root):
+            self.note((BASE, "root"), f"{path} is not below {root}, which stands for /")
+        self.require_sound()
+        return path or Path(), "" if root is None else str(root)
+
+    def path(self, key: str) -> Path | None:
+        """What the base names by a key; None where it does not."""
+        name = at(self.source.data, (BASE, key))
+        folder = Path(self.source.file_of((BASE, key))).parent
+        return folder / name if isinstance(name, str) else None
+
+    def text(self, key: str) -> tuple[str, str] | None:
+        """The path and the text of a file that the base names by a key."""
+        path = self.path(key)
+        if path is None:
+            return None
+        try:
+            return str(path), self.store.read(str(path)).decode("utf-8")
+        except OSError as bad:
+            reason = f"cannot be read: {why(bad)}"
+        except ValueError:
+            reason = "is no text in UTF-8"
+        self.note((BASE, key), f"{path} {reason}")
+        return None
+
+    def template(self) -> GivenTemplate | None:
+        """The index template that the base names."""
+        file = self.text("template")
+        try:
+            return None if file is None else given_template(*file)
+        except ValueError as bad:
+            self.note((BASE, "template"), f"{file and file[0]} is no index template: {bad}")
+            return None
+
+    def uses(self) -> UsesOfFields | None:
+        """What the base says of the uses of fields."""
+        file = self.text("uses")
+        if file is None:
+            return None
+        path, text = file
+        try:
+            return UsesOfFields(path, text, fields_in(text, path))
+        except BadProfile as bad:
+            self.problems += bad.problems
+            return None
+
+    def changes(
+        self, base: Base, template: GivenTemplate | None, uses: UsesOfFields | None
+    ) -> tuple[Changes, dict[str, object]]:
+        """The changes by address and parameter, and those of settings of the index template by
+        their names."""
+        given = at(self.source.data, (CHANGES,))
+        changes: dict[tuple[str, str], str | None] = {}
+        settings: dict[str, object] = {}
+        for key, value in (given if isinstance(given, Mapping) else {}).items():
+            address, _, setting = str(key).partition(".")
+            place = base.place_of(str(key))
+            wrong: str | None
+            if address == TEMPLATE and template is not None:
+                settings[setting] = value
+                wrong = _wrong_change(setting, value, uses)
+            elif place is None:
+                file, addresses = next(iter(base.files), "the base"), [*base.addresses]
+                addresses += [TEMPLATE] if template is not None else []
+                wrong = f"{key} names nothing in {file}, which has {', '.join(addresses)}"
+            else:
+                text = ("off", "on")[value] if isinstance(value, bool) else str(value)
+                changes[place] = None if value is None else text
+                unquotable = unquotable_in(text)
+                wrong = None if unquotable is None else f"{key}: {unquotable}"
+            if wrong is not None:
+                self.note((CHANGES, key), wrong)
+        return changes, settings
+
+    def note(self, path: KeyPath, message: str) -> None:
+        """Note a problem at a key of the profile."""
+        self.problems.append(self.problem(path, message))
+
+    def problem(self, path: KeyPath, message: str) -> Problem:
+        position = self.source.key_position(path)
+        return problem_at(self.source.file_of(path), position, message, IN_BASE)
+
+    def require_sound(self) -> None:
+        """Raise BadProfile where something is wrong."""
+        if self.problems:
+            raise self.bad(*self.problems)
+
+    def bad(self, *problems: Problem) -> BadProfile:
+        return BadProfile((*self.source.problems, *problems))
 
 
 def as_kept(name: str, text: str) -> KeptBase:
@@ -258,50 +350,16 @@ def as_kept(name: str, text: str) -> KeptBase:
     return KeptBase(written, written, view_of(written, None), {})
 
 
-def _wrong(source: Source, path: KeyPath, message: str) -> Problem:
-    """A problem at a key of the profile."""
-    return problem_at(source.file_of(path), source.key_position(path), message, IN_BASE)
-
-
 def _changed_template(
-    own: GivenTemplate, changes: Mapping[str, object], uses: UsesOfFields | None
+    given: GivenTemplate, changes: Mapping[str, object], uses: UsesOfFields | None
 ) -> GivenTemplate:
     """A template with other settings, and with the mapping that uses ask for where it is to be
     explicit."""
     settings = {name: value for name, value in changes.items() if name != MAPPING}
-    template = own.with_settings(settings)
+    template = given.with_settings(settings)
     if uses is None or changes.get(MAPPING) != EXPLICIT:
         return template
     return template.with_mappings(uses.explicit(template.mappings))
-
-
-def _changes(
-    source: Source, base: Base, template: GivenTemplate | None, uses: UsesOfFields | None
-) -> tuple[Changes, dict[str, object], list[Problem]]:
-    """The changes by address and parameter, those of settings of the index template by their names,
-    and what names nothing."""
-    given = at(source.data, (CHANGES,))
-    changes: dict[tuple[str, str], str | None] = {}
-    settings: dict[str, object] = {}
-    problems = []
-    for key, value in (given if isinstance(given, Mapping) else {}).items():
-        address, _, setting = str(key).partition(".")
-        place = base.place_of(str(key))
-        if address == TEMPLATE and template is not None:
-            settings[setting] = value
-            if (wrong := _wrong_change(setting, value, uses)) is not None:
-                problems.append(_wrong(source, (CHANGES, key), wrong))
-        elif place is None:
-            here, there = next(iter(base.files), "the base"), [*base.addresses]
-            there += [TEMPLATE] if template is not None else []
-            message = f"{key} names nothing in {here}, which has {', '.join(there)}"
-            problems.append(_wrong(source, (CHANGES, key), message))
-        else:
-            text = ("off", "on")[value] if isinstance(value, bool) else str(value)
-            changes[place] = None if value is None else text
-            if (unquotable := unquotable_in(text)) is not None:
-                problems.append(_wrong(source, (CHANGES, key), f"{key}: {unquotable}"))
-    return changes, settings, problems
 
 
 def _wrong_change(setting: str, value: object, uses: UsesOfFields | None) -> str | None:
@@ -314,44 +372,8 @@ def _wrong_change(setting: str, value: object, uses: UsesOfFields | None) -> str
 
 
 def _in_base(gap: Gap) -> Problem:
-    where = gap.origin
-    return Problem(where.file, where.line, where.column, gap.message, IN_BASE)
-
-
-def _template(
-    source: Source, store: ConfigurationFiles
-) -> tuple[GivenTemplate | None, list[Problem]]:
-    """The index template that the base names, and what is wrong with it."""
-    key = (BASE, "template")
-    name = at(source.data, key)
-    if not isinstance(name, str):
-        return None, []
-    path = str(Path(source.file_of(key)).parent / name)
-    try:
-        return given_template(path, store.read(path).decode("utf-8")), []
-    except OSError as bad:
-        reason = f"cannot be read: {why(bad)}"
-    except ValueError as bad:
-        reason = f"is no index template: {bad}"
-    return None, [_wrong(source, key, f"{path} {reason}")]
-
-
-def _uses(source: Source, store: ConfigurationFiles) -> tuple[UsesOfFields | None, list[Problem]]:
-    """What the base says of the uses of fields, and what is wrong with it."""
-    key = (BASE, "uses")
-    name = at(source.data, key)
-    if not isinstance(name, str):
-        return None, []
-    path = str(Path(source.file_of(key)).parent / name)
-    try:
-        text = store.read(path).decode("utf-8")
-        return UsesOfFields(path, text, fields_in(text, path)), []
-    except OSError as bad:
-        return None, [_wrong(source, key, f"{path} cannot be read: {why(bad)}")]
-    except ValueError:
-        return None, [_wrong(source, key, f"{path} is no text in UTF-8")]
-    except BadProfile as bad:
-        return None, list(bad.problems)
+    origin = gap.origin
+    return Problem(origin.file, origin.line, origin.column, gap.message, IN_BASE)
 
 
 def _spots(kept: KeptBase, source: Source) -> Iterator[tuple[KeyPath, Spot]]:
@@ -361,14 +383,14 @@ def _spots(kept: KeptBase, source: Source) -> Iterator[tuple[KeyPath, Spot]]:
     for path in _paths(kept.view.data, ()):
         place = kept.view.place(path)
         address, name = place or (kept.view.sections.get(path, ""), "")
-        found = kept.written.objects.get(address)
+        item = kept.written.objects.get(address)
         change = (CHANGES, kept.written.key_of(address, name))
         if place is not None and change in source.spots:
             yield path, source.spots[change]
-        elif found is not None:
-            origin = (found.get(name) or found).origin
-            where = Position(origin.line, origin.column)
-            yield path, Spot(where, where, file=origin.file)
+        elif item is not None:
+            origin = (item.get(name) or item).origin
+            position = Position(origin.line, origin.column)
+            yield path, Spot(position, position, file=origin.file)
 
 
 def _paths(data: object, path: KeyPath) -> Iterator[KeyPath]:
@@ -404,5 +426,5 @@ class _Overlay(ConfigurationFiles):
     def listed(self, folder: str) -> Mapping[str, bool]:
         if self.below is not None:
             return self.below.listed(folder)
-        here = abspath(folder)
-        return {basename(path): True for path in self.contents if dirname(path) == here}
+        whole = abspath(folder)
+        return {basename(path): True for path in self.contents if dirname(path) == whole}
