@@ -28,7 +28,7 @@ def layers_below(leaf: Source, read_text: Read) -> tuple[Source, ...]:
     chain, files = [leaf], [resolved(leaf.name)]
     while (path := _extended(chain[-1])) is not None:
         above = chain[-1]
-        chain_text = " -> ".join([*(one.name for one in chain), str(path)])
+        chain_text = " -> ".join([*(layer.name for layer in chain), str(path)])
         if resolved(path) in files:
             raise _bad(above, f"circular extends: {chain_text}: remove one of them")
         if len(chain) == MAX_LAYERS:
@@ -89,56 +89,56 @@ class _Merge:
         problems = self.above.problems + self.below.problems
         return replace(self.above, data=data, spots=self.spots, problems=problems)
 
-    def _both(self, up: KeyPath, down: KeyPath, here: KeyPath) -> object:
+    def _both(self, up: KeyPath, down: KeyPath, place: KeyPath) -> object:
         """What stands at `up` in the layer above and at `down` below, noted at `here`."""
         over, under = at(self.above.data, up), at(self.below.data, down)
         if isinstance(over, Mapping) and isinstance(under, Mapping):
-            self.spots[here] = self.above.spots[up]
-            return self._mapping(up, down, here)
-        if here == NAMED and isinstance(over, list) and isinstance(under, list):
-            self.spots[here] = self.above.spots[up]
-            return self._named(over, under, here)
-        return self._copy(self.above, up, here)
+            self.spots[place] = self.above.spots[up]
+            return self._mapping(up, down, place)
+        if place == NAMED and isinstance(over, list) and isinstance(under, list):
+            self.spots[place] = self.above.spots[up]
+            return self._named(over, under, place)
+        return self._copy(self.above, up, place)
 
-    def _mapping(self, up: KeyPath, down: KeyPath, here: KeyPath) -> dict[str, object]:
+    def _mapping(self, up: KeyPath, down: KeyPath, place: KeyPath) -> dict[str, object]:
         over, under = _keys(self.above, up), _keys(self.below, down)
         merged: dict[str, object] = {}
         for key in [*under, *(key for key in over if key not in under)]:
             if key not in over:
-                merged[key] = self._copy(self.below, (*down, key), (*here, key))
+                merged[key] = self._copy(self.below, (*down, key), (*place, key))
             elif key not in under:
-                merged[key] = self._copy(self.above, (*up, key), (*here, key))
+                merged[key] = self._copy(self.above, (*up, key), (*place, key))
             elif at(self.above.data, (*up, key)) is not None:
-                merged[key] = self._both((*up, key), (*down, key), (*here, key))
+                merged[key] = self._both((*up, key), (*down, key), (*place, key))
         return merged
 
-    def _named(self, over: list[object], under: list[object], here: KeyPath) -> list[object]:
+    def _named(self, over: list[object], under: list[object], place: KeyPath) -> list[object]:
         """The items below in their order, each with its namesake on top; then the new ones."""
         merged: list[object] = []
         taken: set[int] = set()
         for number, item in enumerate(under):
-            spot = (*here, len(merged))
+            spot = (*place, len(merged))
             twin = number_of(over, _name(item))
             if twin is None or twin in taken:
-                merged.append(self._copy(self.below, (*here, number), spot))
+                merged.append(self._copy(self.below, (*place, number), spot))
             else:
                 taken.add(twin)
-                merged.append(self._both((*here, twin), (*here, number), spot))
+                merged.append(self._both((*place, twin), (*place, number), spot))
         for number in range(len(over)):
             if number not in taken:
-                spot = (*here, len(merged))
-                merged.append(self._copy(self.above, (*here, number), spot))
+                spot = (*place, len(merged))
+                merged.append(self._copy(self.above, (*place, number), spot))
         return merged
 
-    def _copy(self, source: Source, path: KeyPath, here: KeyPath) -> object:
+    def _copy(self, source: Source, path: KeyPath, place: KeyPath) -> object:
         """What `source` alone has at `path`, with its places."""
         if path in source.spots:
-            self.spots[here] = source.spots[path]
+            self.spots[place] = source.spots[path]
         data = at(source.data, path)
         if isinstance(data, Mapping):
-            return {key: self._copy(source, (*path, key), (*here, key)) for key in data}
+            return {key: self._copy(source, (*path, key), (*place, key)) for key in data}
         if isinstance(data, list):
-            return [self._copy(source, (*path, i), (*here, i)) for i in range(len(data))]
+            return [self._copy(source, (*path, i), (*place, i)) for i in range(len(data))]
         return data
 
 

@@ -50,9 +50,9 @@ class Metric(Enum):
 
     def __new__(cls, key: str, label: str, unit: str, more_is_better: bool = False) -> Self:
         """A metric by its key, with what to call it."""
-        one = object.__new__(cls)
-        one._value_, one.about = key, MetricText(label, unit, more_is_better)
-        return one
+        metric = object.__new__(cls)
+        metric._value_, metric.about = key, MetricText(label, unit, more_is_better)
+        return metric
 
     @property
     def is_freshness(self) -> bool:

@@ -252,8 +252,8 @@ class Profile(Section):
     @property
     def host_inputs(self) -> tuple[AnyInput, ...]:
         """The inputs that a host has: without the one that only a lab adds to a base."""
-        kept = self.base.kept if self.base is not None and self.base.is_read else None
-        return self.inputs if kept is None or kept.view.stand_in is None else self.inputs[:-1]
+        base = self.base.kept if self.base is not None and self.base.is_read else None
+        return self.inputs if base is None or base.view.stand_in is None else self.inputs[:-1]
 
     @property
     def secrets(self) -> tuple[SecretRef, ...]:
@@ -286,7 +286,7 @@ class Profile(Section):
     @property
     def secret_variables(self) -> tuple[str, ...]:
         """The variables of the environment that rsyslogd takes those secrets from."""
-        return tuple(one.env for one in self.secrets if one.env is not None)
+        return tuple(secret.env for secret in self.secrets if secret.env is not None)
 
     @property
     def measured_stream(self) -> str | None:
@@ -298,13 +298,13 @@ class Profile(Section):
         """The numbers of the inputs that measurements flood: the first of the measured stream that
         they can, else the first; of a base see `View.flooded`."""
         if self.base is not None and self.base.is_read:
-            formats = [one.format_for(self.workload.format) for one in self.inputs]
-            ranks = [one.flood_rank for one in self.inputs]
+            formats = [source.format_for(self.workload.format) for source in self.inputs]
+            ranks = [source.flood_rank for source in self.inputs]
             return self.base.kept.view.flooded(ranks, formats)
         stream = self.measured_stream
-        mine = [n for n, one in enumerate(self.inputs) if one.stream == stream]
-        able = [number for number in mine if self.inputs[number].unmeasured is None]
-        return (next(iter(able or mine), 0),)
+        numbers = [number for number, source in enumerate(self.inputs) if source.stream == stream]
+        able = [number for number in numbers if self.inputs[number].unmeasured is None]
+        return (next(iter(able or numbers), 0),)
 
     @property
     def flooded(self) -> tuple[AnyInput, ...]:
@@ -334,12 +334,14 @@ class Profile(Section):
         """A stream by its name; for None what the profile says itself.  One that is not there is
         empty: lint reports it."""
         if name is None:
-            own = self.snippets.outputs
             return Stream.model_construct(
-                parser=self.parser, parse=self.parse, steps=self.steps, snippets=own
+                parser=self.parser,
+                parse=self.parse,
+                steps=self.steps,
+                snippets=self.snippets.outputs,
             )
-        stream = self.streams.get(name, Stream.model_construct())
-        return stream.model_copy(update={"parser": stream.parser or self.parser})
+        named = self.streams.get(name, Stream.model_construct())
+        return named.model_copy(update={"parser": named.parser or self.parser})
 
     @property
     def every_stream(self) -> tuple[tuple[str | None, Stream], ...]:

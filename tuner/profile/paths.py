@@ -39,20 +39,20 @@ def get(data: object, path: str) -> object:
     return at(data, resolve_path(data, path))
 
 
-def _longest_key(here: KeyPath, words: Sequence[str], path: str) -> int:
+def _longest_key(section: KeyPath, words: Sequence[str], path: str) -> int:
     """How many of `words` make the longest key known at `here`."""
-    known = keys_of(models_at(here))
+    keys = keys_of(models_at(section))
     for taken in range(len(words), 0, -1):
-        if ".".join(words[:taken]) in known:
+        if ".".join(words[:taken]) in keys:
             return taken
-    near = difflib.get_close_matches(".".join(words), known, 1)
+    near = difflib.get_close_matches(".".join(words), keys, 1)
     hint = f": did you mean {near[0]}?" if near else ""
     raise BadUsage(f"a profile has no setting {path}{hint}")
 
 
-def _index(data: object, here: KeyPath, item: str, path: str) -> int | str:
+def _index(data: object, section: KeyPath, item: str, path: str) -> int | str:
     """The number of the list item that is called `item`; of a section of named ones its name."""
-    items = at(data, here)
+    items = at(data, section)
     if isinstance(items, Mapping) and item in items:
         return item
     if not isinstance(items, Sequence) or isinstance(items, str):
@@ -70,15 +70,15 @@ def full_name(profile: Profile, path: str) -> str:
     `action[es].queue.workerThreads`, else its path."""
     if profile.base is None or not profile.base.is_read:
         return path
-    kept = profile.base.kept
-    steps = resolve_path(kept.view.data, path)
-    place = kept.view.place(steps)
+    base = profile.base.kept
+    steps = resolve_path(base.view.data, path)
+    place = base.view.place(steps)
     if place is None:
         return path
     address, parameter = place
     # It stands in the value of `timeout`, which is another setting.
     is_part = steps[-1] == FILTER_PATH
-    return kept.written.key_of(address, FILTER_PATH if is_part else parameter)
+    return base.written.key_of(address, FILTER_PATH if is_part else parameter)
 
 
 def names_in(profile: Profile, paths: Sequence[str]) -> dict[str, str]:

@@ -118,7 +118,7 @@ def retry_file(filename: str, retry: str) -> str:
 def retry_file_names(profile: Profile, queue: PlacedQueue) -> tuple[str, ...]:
     """What the files of both are called, if the queue is that of an output that has them."""
     name = queue.resolved.filename
-    retried = (number for number, one in profile.enumerated if one.retryfailures is not None)
+    retried = (number for number, output in profile.enumerated if output.retryfailures is not None)
     if name is None or queue.path not in {("outputs", number, "queue") for number in retried}:
         return ()
     return retry_file(name, "retry"), retry_file(name, "again")
@@ -131,8 +131,8 @@ def entry_queue(profile: Profile) -> PlacedQueue:
 
 def entry_queues(profile: Profile) -> tuple[PlacedQueue, ...]:
     """The queues that inputs hand events to, that of the measured stream first."""
-    others = (queue_behind(profile, source.stream) for source in profile.inputs)
-    return tuple(dict.fromkeys((entry_queue(profile), *others)))
+    behind_inputs = (queue_behind(profile, source.stream) for source in profile.inputs)
+    return tuple(dict.fromkeys((entry_queue(profile), *behind_inputs)))
 
 
 def queue_behind(profile: Profile, stream: str | None) -> PlacedQueue:
@@ -220,10 +220,12 @@ def queues(profile: Profile) -> tuple[PlacedQueue, ...]:
     """Every queue in an event's way, Direct ones included: that of the inputs first, then those of
     the lanes and streams, then every output's."""
     outputs = range(len(profile.outputs))
-    own = (stream_queue(profile, name) for name in profile.streams)
-    uses_main = any(stream_queue(profile, one.stream) is None for one in profile.inputs)
-    others = [main_queue(profile)] if profile.streams and uses_main else []
-    before = (entry_queue(profile), working_queue(profile), *others, *(one for one in own if one))
+    before = [entry_queue(profile), working_queue(profile)]
+    if profile.streams and any(
+        stream_queue(profile, source.stream) is None for source in profile.inputs
+    ):
+        before.append(main_queue(profile))
+    before += filter(None, (stream_queue(profile, name) for name in profile.streams))
     return (*dict.fromkeys(before), *(action_queue(profile, number) for number in outputs))
 
 
@@ -308,21 +310,21 @@ def around_output(profile: Profile, number: int) -> Around:
     if profile.base is not None:
         return _in_base(profile, ("outputs", number))
     groups = [group for group in every_failover(profile) if number in group]
-    behind = [one for group in groups for one in group[group.index(number) + 1 :]]
-    ahead = [one for group in groups for one in group[: group.index(number)]]
+    behind = [index for group in groups for index in group[group.index(number) + 1 :]]
+    ahead = [index for group in groups for index in group[: group.index(number)]]
     before = [first for group in groups for first, later in pairwise(group) if later == number]
     thread = working_queue(profile, number)
     beside = [
-        other
-        for other in range(len(profile.outputs))
-        if other not in {number, *behind, *ahead} and working_queue(profile, other) == thread
+        index
+        for index in range(len(profile.outputs))
+        if index not in {number, *behind, *ahead} and working_queue(profile, index) == thread
     ]
-    hasty = (one for one in profile.inputs if one.type in HASTY)
+    hasty = (source for source in profile.inputs if source.type in HASTY)
     return Around(
         _names(profile, behind),
         _names(profile, before),
         _names(profile, beside),
-        tuple(one.type for one in hasty if _thread_of(profile, one) == thread),
+        tuple(source.type for source in hasty if _thread_of(profile, source) == thread),
     )
 
 
@@ -339,9 +341,9 @@ def around_queue(profile: Profile, queue: PlacedQueue) -> Around:
 
 def in_flight(profile: Profile, number: int) -> int:
     """How many events can be in flight to an output."""
-    own = action_queue(profile, number)
-    queue = working_queue(profile, number) if own.is_direct else own
-    return queue.copies * queue.workers * queue.batch
+    queue = action_queue(profile, number)
+    working = working_queue(profile, number) if queue.is_direct else queue
+    return working.copies * working.workers * working.batch
 
 
 def _thread_of(profile: Profile, source: Input) -> PlacedQueue:
@@ -354,5 +356,5 @@ def _thread_of(profile: Profile, source: Input) -> PlacedQueue:
 def _in_base(profile: Profile, path: KeyPath) -> Around:
     if profile.base is None or not profile.base.is_read:
         return Around()
-    kept = profile.base.kept
-    return kept.around.get(kept.view.sections.get(path, ""), Around())
+    base = profile.base.kept
+    return base.around.get(base.view.sections.get(path, ""), Around())

@@ -57,8 +57,8 @@ def sample_of(
         if text is None:
             text = sample_text(path, texts)
     except JobFailed as failed:
-        found = problem_at(source.file_of(SAMPLE), source.position(SAMPLE), str(failed), UNUSABLE)
-        raise BadProfile((*source.problems, found)) from None
+        problem = problem_at(source.file_of(SAMPLE), source.position(SAMPLE), str(failed), UNUSABLE)
+        raise BadProfile((*source.problems, problem)) from None
     return SampleFile(str(path), text, read_sample(text, str(path)))
 
 
@@ -78,17 +78,17 @@ def sample_text(path: Path, texts: Iterable[str] = (), *, verbatim: bool = False
             if len(raw) > MAX_BYTES:
                 raise JobFailed(f"{path} is larger than {MAX_BYTES} bytes: this cannot be a sample")
             return raw.decode("utf-8", "replace")
-    what, records = records_of(path)
-    kept = {word for text in texts for word in re.findall(r"[A-Za-z][A-Za-z0-9_.-]+", text)}
-    kept |= {piece for word in kept for piece in re.findall(r"[A-Za-z]+", word)}
-    sample = learnt(records, kept, verbatim=verbatim)
-    return written(sample, f"{len(records):,} messages ({what})")
+    origin, records = records_of(path)
+    words = {word for text in texts for word in re.findall(r"[A-Za-z][A-Za-z0-9_.-]+", text)}
+    words |= {piece for word in words for piece in re.findall(r"[A-Za-z]+", word)}
+    sample = learnt(records, words, verbatim=verbatim)
+    return written(sample, f"{len(records):,} messages ({origin})")
 
 
 def written(sample: TrafficSample, source: str) -> str:
     """A sample as a file, which says what it was learnt from; its rarest templates are left out as
     far as the file would be too long to be read again."""
-    templates = sorted(sample.templates, key=lambda one: -one.times)
+    templates = sorted(sample.templates, key=lambda template: -template.times)
     while True:
         fitting = sample.model_copy(update={"templates": tuple(templates)})
         data = fitting.model_dump(exclude_none=True, exclude_defaults=True)

@@ -48,10 +48,10 @@ def every_key() -> tuple[Key, ...]:
 def _keys_below(section: type[BaseModel], path: str) -> Iterator[Key]:
     for attribute, info in section.model_fields.items():
         name = info.alias or attribute
-        here = f"{path}.{name}" if path else name
-        yield Key(here, section, name, attribute, info)
+        inner_path = f"{path}.{name}" if path else name
+        yield Key(inner_path, section, name, attribute, info)
         for inner, is_item in _sections_in(info.annotation):
-            yield from _keys_below(inner, f"{here}[]" if is_item else here)
+            yield from _keys_below(inner, f"{inner_path}[]" if is_item else inner_path)
 
 
 def _sections_in(
@@ -167,8 +167,8 @@ _SOURCES = (
 def fact_of(key: Key) -> Doc:
     """What is known about `key`: what its section says of it, else what facts.yaml does; its
     traps in full."""
-    known = doc(key.section, key.attribute) or facts().get(fact_name(key), Doc(""))
-    return replace(known, traps=tuple(FINDINGS.get(trap, trap) for trap in known.traps))
+    fact = doc(key.section, key.attribute) or facts().get(fact_name(key), Doc(""))
+    return replace(fact, traps=tuple(FINDINGS.get(trap, trap) for trap in fact.traps))
 
 
 def fact_name(key: Key) -> str:
@@ -190,10 +190,10 @@ def source_of(name: str, kinds: Sequence[str] = ()) -> str:
 def facts() -> dict[str, Doc]:
     """The facts of facts.yaml beside this module, each by its name, such as `release.rsyslog`."""
     text = (files("tuner.profile") / "facts.yaml").read_text(encoding="utf-8")
-    known: dict[str, str | dict[str, Any]] = yaml.safe_load(text)["keys"]
+    written: dict[str, str | dict[str, Any]] = yaml.safe_load(text)["keys"]
     return {
-        name: Doc(one)
-        if isinstance(one, str)
-        else Doc(one["does"], str(one.get("default", "")), tuple(one.get("traps", ())))
-        for name, one in known.items()
+        name: Doc(fact)
+        if isinstance(fact, str)
+        else Doc(fact["does"], str(fact.get("default", "")), tuple(fact.get("traps", ())))
+        for name, fact in written.items()
     }

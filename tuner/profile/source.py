@@ -121,9 +121,9 @@ def position_of(mark: _Mark) -> Position:
     return Position(mark.line + 1, mark.column + 1)
 
 
-def problem_at(name: str, where: Position, message: str, code: str) -> Problem:
+def problem_at(name: str, position: Position, message: str, code: str) -> Problem:
     """An error at a place of the file."""
-    return Problem(name, where.line, where.column, message, code)
+    return Problem(name, position.line, position.column, message, code)
 
 
 class _Forbidden(Exception):
@@ -131,7 +131,7 @@ class _Forbidden(Exception):
 
     def __init__(self, event: yaml.Event, message: str, code: str) -> None:
         super().__init__(message)
-        self.where = position_of(event.start_mark) if event.start_mark else Position(1, 1)
+        self.position = position_of(event.start_mark) if event.start_mark else Position(1, 1)
         self.message, self.code = message, code
 
 
@@ -161,23 +161,21 @@ def compose(text: str, name: str) -> yaml.Node | None:
     try:
         loader = _Loader(text)
         return loader.get_single_node()
-    except _Forbidden as found:
-        problem = problem_at(name, found.where, found.message, found.code)
-        raise BadProfile((problem,)) from None
+    except _Forbidden as bad:
+        position, message, code = bad.position, bad.message, bad.code
     except yaml.reader.ReaderError as bad:
-        before = text[: bad.position]
-        where = Position(before.count("\n") + 1, len(before) - before.rfind("\n"))
+        before, code = text[: bad.position], NOT_YAML
+        position = Position(before.count("\n") + 1, len(before) - before.rfind("\n"))
         message = f"character {bad.character!r} is not allowed in YAML: remove it"
-        raise BadProfile((problem_at(name, where, message, NOT_YAML),)) from None
     except (ValueError, OverflowError):
         # PyYAML makes a character of whatever number an escape has.
-        where = position_of(loader.get_mark())
+        position, code = position_of(loader.get_mark()), NOT_YAML
         message = "an escape here is no character: there is none above \\U0010FFFF"
-        raise BadProfile((problem_at(name, where, message, NOT_YAML),)) from None
     except yaml.MarkedYAMLError as bad:
         mark = bad.problem_mark or bad.context_mark
-        where = position_of(mark) if mark else Position(1, 1)
-        raise BadProfile((problem_at(name, where, _not_yaml(bad), NOT_YAML),)) from None
+        position = position_of(mark) if mark else Position(1, 1)
+        message, code = _not_yaml(bad), NOT_YAML
+    raise BadProfile((problem_at(name, position, message, code),))
 
 
 def _not_yaml(bad: yaml.MarkedYAMLError) -> str:
@@ -203,10 +201,10 @@ class _Reading:
 
     def value(self, node: yaml.Node, path: KeyPath, key: yaml.Node | None = None) -> object:
         """The plain data of `node`, noting its place under `path`."""
-        here = position_of(node.start_mark)
+        start = position_of(node.start_mark)
         raw = node.value if isinstance(node, yaml.ScalarNode) else None
-        at_key = position_of(key.start_mark) if key else here
-        self.spots[path] = Spot(at_key, here, raw, self.name)
+        at_key = position_of(key.start_mark) if key else start
+        self.spots[path] = Spot(at_key, start, raw, self.name)
         if isinstance(node, yaml.MappingNode) and node.tag == f"{_CORE}map":
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode) and node.tag == f"{_CORE}seq":

@@ -52,18 +52,18 @@ def on_top_of(
     """A profile called `name` on top of the configuration in the file `base`, below the folder
     `root` where that stands for /, for an installed `rsyslog` (None: unknown) and with the traffic
     of a `sample`; the file `uses` says what fields must serve."""
-    known = None if rsyslog is None else _covered(rsyslog)
-    release = DEFAULT.release.model_copy(update={} if known is None else {"rsyslog": known})
-    kept = {"rsyslog": base} | ({} if root is None else {"root": root})
-    kept |= {} if uses is None else {"uses": uses}
+    covered = None if rsyslog is None else _covered(rsyslog)
+    release = DEFAULT.release.model_copy(update={} if covered is None else {"rsyslog": covered})
+    files = {"rsyslog": base} | ({} if root is None else {"root": root})
+    files |= {} if uses is None else {"uses": uses}
     load = {} if sample is None else {"sample": sample}
-    assumed = "The engine's version is" if known else "The versions of rsyslog and engine are"
+    assumed = "The engine's version is" if covered else "The versions of rsyslog and engine are"
     return f"""\
 {_MODELINE}
 #
 # On top of a configuration that stays as it is: `changes` are made in it.
 name: {flow(name)}
-base: {flow(kept)}
+base: {flow(files)}
 # {assumed} assumed: the configuration does not say it.
 release: {flow(release.model_dump(exclude_none=True))}
 # Traffic is made from what the configuration reads; `sample: FILE` learns it from lines of yours.

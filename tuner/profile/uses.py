@@ -41,8 +41,8 @@ def fields_in(text: str, name: str) -> tuple[DocumentField, ...]:
     if source.problems:
         raise BadProfile(source.problems)
     return tuple(
-        DocumentField(name=field, json_path=field, type=said.type, uses=said.uses)
-        for field, said in listed.root.items()
+        DocumentField(name=name, json_path=name, type=used.type, uses=used.uses)
+        for name, used in listed.root.items()
     )
 
 
@@ -58,17 +58,17 @@ def written(fields: Mapping[str, UsedField], comment: str) -> str:
 def with_own(lean: Mapping[str, object], own: Mapping[str, object]) -> dict[str, object]:
     """The properties of a mapping with those that a template of the user's has, which stay as they
     are."""
-    made = dict(lean)
+    properties = dict(lean)
     for name, field in own.items():
         ours, theirs = _properties(lean.get(name)), _properties(field)
         both = None if ours is None or theirs is None else with_own(ours, theirs)
         if both is not None and isinstance(field, Mapping):
-            made[name] = {**field, "properties": both}
+            properties[name] = {**field, "properties": both}
         else:
-            made[name] = field
-    return made
+            properties[name] = field
+    return properties
 
 
 def _properties(field: object) -> Mapping[str, object] | None:
-    found = field.get("properties") if isinstance(field, Mapping) else None
-    return found if isinstance(found, Mapping) else None
+    properties = field.get("properties") if isinstance(field, Mapping) else None
+    return properties if isinstance(properties, Mapping) else None

@@ -111,17 +111,17 @@ def _schema() -> dict[str, Any]:
     return Profile.model_json_schema()
 
 
-def _words(schema: Schema, known: Mapping[str, Schema]) -> str:
+def _words(schema: Schema, definitions: Mapping[str, Schema]) -> str:
     if "$ref" in schema:
-        return _words(known[str(schema["$ref"]).rpartition("/")[2]], known)
+        return _words(definitions[str(schema["$ref"]).rpartition("/")[2]], definitions)
     for several in ("anyOf", "oneOf"):
         parts = schema.get(several)
         if isinstance(parts, list):
-            words = [_words(part, known) for part in parts if part.get("type") != "null"]
+            words = [_words(part, definitions) for part in parts if part.get("type") != "null"]
             return " or ".join(dict.fromkeys(words))
     items = schema.get("items")
     if isinstance(items, Mapping):
-        return f"a list of: {_words(items, known)}"
+        return f"a list of: {_words(items, definitions)}"
     return _plain_words(schema)
 
 
@@ -148,8 +148,8 @@ def _bounds(schema: Schema) -> str:
         "exclusiveMinimum": "more than",
         "maximum": "at most",
     }
-    said = [f"{word} {schema[key]}" for key, word in words.items() if key in schema]
-    return "".join(f", {one}" for one in said if not one.endswith(str(2**31 - 1)))
+    bounds = [f"{word} {schema[key]}" for key, word in words.items() if key in schema]
+    return "".join(f", {bound}" for bound in bounds if not bound.endswith(str(2**31 - 1)))
 
 
 def default_of(info: FieldInfo) -> str:

@@ -130,7 +130,7 @@ class _Fault(NamedTuple):
     path: KeyPath
     kind: str
     given: object
-    said: str
+    pydantic_message: str
     context: Mapping[str, object]
 
 
@@ -141,18 +141,18 @@ def problems_of(
     faults = [
         _Fault(
             root=root,
-            path=_path(one["loc"], one["type"], _tag(one.get("ctx", {})), source.data),
-            kind=one["type"],
-            given=one["input"],
-            said=one["msg"],
-            context=one.get("ctx", {}),
+            path=_path(detail["loc"], detail["type"], _tag(detail.get("ctx", {})), source.data),
+            kind=detail["type"],
+            given=detail["input"],
+            pydantic_message=detail["msg"],
+            context=detail.get("ctx", {}),
         )
-        for one in error.errors(include_url=False)
+        for detail in error.errors(include_url=False)
     ]
     outer = {fault.path[:end] for fault in faults for end in range(len(fault.path))}
-    kept = [fault for fault in faults if not (fault.path in outer and fault.kind in _ECHOES)]
+    telling = [fault for fault in faults if not (fault.path in outer and fault.kind in _ECHOES)]
     by_path: dict[tuple[KeyPath, str], list[_Fault]] = {}
-    for fault in kept:
+    for fault in telling:
         by_path.setdefault((fault.path, _code(fault)), []).append(fault)
     return tuple(
         _problem(together, source, advised=number < _ADVISED)
@@ -192,12 +192,12 @@ def _problem(together: Sequence[_Fault], source: Source, advised: bool) -> Probl
     first = together[0]
     code = _code(first)
     at_key = code in {UNKNOWN_KEY, MISSING}
-    where = source.key_position(first.path) if at_key else source.position(first.path)
+    position = source.key_position(first.path) if at_key else source.position(first.path)
     if code == UNKNOWN_KEY and not advised:
         message = f"there is no key {shortened(_spell(first.path))}: remove it"
     else:
         message = _message(first, code, together, source)
-    return problem_at(source.file_of(first.path), where, message, code)
+    return problem_at(source.file_of(first.path), position, message, code)
 
 
 def _message(first: _Fault, code: str, together: Sequence[_Fault], source: Source) -> str:
@@ -216,41 +216,43 @@ def _message(first: _Fault, code: str, together: Sequence[_Fault], source: Sourc
         if not texts:
             return f"{key} must say where the secret is, never hold it: {_PLACES}"
         together = texts  # a text may stand there too, if it gives nothing away
-    first_choice, *others = dict.fromkeys(_requirement(fault) for fault in together)
-    requirement = " or ".join([first_choice, *(other.removeprefix("must be ") for other in others)])
-    if first.kind == "tuple_type" and not others and isinstance(first.given, str):
+    first_requirement, *choices = dict.fromkeys(_requirement(fault) for fault in together)
+    requirement = " or ".join(
+        [first_requirement, *(choice.removeprefix("must be ") for choice in choices)]
+    )
+    if first.kind == "tuple_type" and not choices and isinstance(first.given, str):
         requirement += " in brackets, even for one entry"
     return f"{key} {requirement}{_given(first)}"
 
 
 def _unknown(fault: _Fault, source: Source) -> str:
     path = fault.path
-    known = keys_of(models_at(path[:-1], fault.root, source.data))
+    keys = keys_of(models_at(path[:-1], fault.root, source.data))
     key = shortened(str(path[-1]))
     section = f" in {_spell(path[:-1])}" if len(path) > 1 else ""
-    here = re.sub(r"\[[0-9]+\]", "[]", _spell(path[:-1]))
-    return f"there is no key {key}{section}: {_instead(key, tuple(known), here)}"
+    section_path = re.sub(r"\[[0-9]+\]", "[]", _spell(path[:-1]))
+    return f"there is no key {key}{section}: {_instead(key, tuple(keys), section_path)}"
 
 
-def _instead(key: str, known: tuple[str, ...], here: str) -> str:
+def _instead(key: str, keys: tuple[str, ...], section: str) -> str:
     """What to write instead of an unknown key of the section `here`, whose keys are `known`."""
-    lowered = {name.lower(): name for name in known}
+    lowered = {name.lower(): name for name in keys}
     word = key.lower().removeprefix("queue.")
     if key.lower() not in lowered:
         inner = key[len("queue.") :] if word != key.lower() else ""
-        if inner and "queue" in known:
+        if inner and "queue" in keys:
             return f"write queue: {{{inner}: ...}}"
         if key.lower() in SPELLINGS:
             return SPELLINGS[key.lower()].write
     near = difflib.get_close_matches(word, lowered, 1)
     if near:
         return f"did you mean {lowered[near[0]]}?"
-    same = [one.path for one in every_key() if one.name.lower() == word]
-    homes = dict.fromkeys(path.rpartition(".")[0] for path in same)
-    inside = [home for home in homes if home.startswith(here)]
+    paths = [known.path for known in every_key() if known.name.lower() == word]
+    homes = dict.fromkeys(path.rpartition(".")[0] for path in paths)
+    inside = [home for home in homes if home.startswith(section)]
     if homes:
         return f"it belongs in {' or '.join(home or 'the top level' for home in inside or homes)}"
-    return f"known keys: {', '.join(known)}"
+    return f"known keys: {', '.join(keys)}"
 
 
 def _requirement(fault: _Fault) -> str:

@@ -53,9 +53,9 @@ def spliced(source: Source, splice: Splice, wanted: object, path: KeyPath) -> So
     """`source` after the splice; raises BadUsage unless it then says exactly `wanted`."""
     edited = read(splice.apply(source.text), source.name)
     if edited.problems or not same(edited.data, wanted):
-        where = source.position(path)
+        position = source.position(path)
         raise BadUsage(
-            f"line {where.line} of {source.name} is written in a way that cannot be edited in "
+            f"line {position.line} of {source.name} is written in a way that cannot be edited in "
             "place: put that section in the form key: value and try again"
         )
     return edited
@@ -65,13 +65,13 @@ def changed(data: object, path: KeyPath, value: object) -> object:
     """A copy of plain data with `path` set, or removed when `value` is None."""
     if not path:
         return value
-    step, rest = path[0], path[1:]
+    step, keys = path[0], path[1:]
     if isinstance(data, list) and isinstance(step, int):
-        return [changed(item, rest, value) if i == step else item for i, item in enumerate(data)]
-    old = data if isinstance(data, Mapping) else {}
-    if value is None and not rest:
-        return {key: item for key, item in old.items() if key != step}
-    return {**old, step: changed(old.get(step), rest, value)}
+        return [changed(item, keys, value) if i == step else item for i, item in enumerate(data)]
+    section = data if isinstance(data, Mapping) else {}
+    if value is None and not keys:
+        return {key: item for key, item in section.items() if key != step}
+    return {**section, step: changed(section.get(step), keys, value)}
 
 
 def plain(value: object) -> object:
@@ -83,13 +83,13 @@ def plain(value: object) -> object:
     return value
 
 
-def same(one: object, other: object) -> bool:
+def same(first: object, second: object) -> bool:
     """Whether plain data are equal, true and 1 being different."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return type(one) is type(other) and one == other
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return first.keys() == second.keys() and all(same(first[key], second[key]) for key in first)
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(same, first, second))
+    return type(first) is type(second) and first == second
 
 
 def _holds(data: object, path: KeyPath) -> bool:
@@ -145,16 +145,24 @@ def is_outside(name: object) -> bool:
 
 
 def _set(leaf: Source, whole: object, steps: KeyPath, wanted: object) -> Source:
-    here = _in_leaf(leaf, whole, steps)
-    if here[:1] == NAMED and len(here) > 1 and not _holds(leaf.data, here[:2]):
+    steps_in_leaf = _in_leaf(leaf, whole, steps)
+    if (
+        steps_in_leaf[:1] == NAMED
+        and len(steps_in_leaf) > 1
+        and not _holds(leaf.data, steps_in_leaf[:2])
+    ):
         leaf = _add_namesake(leaf, at(whole, (*steps[:2], "name")))
-    numbers = (i for i, step in enumerate(here) if isinstance(step, int) and here[:i] != NAMED)
+    numbers = (
+        i
+        for i, step in enumerate(steps_in_leaf)
+        if isinstance(step, int) and steps_in_leaf[:i] != NAMED
+    )
     cut = next(numbers, None)
-    if cut is None or _holds(leaf.data, here[:cut]):
-        return set_at(leaf, here, wanted)
+    if cut is None or _holds(leaf.data, steps_in_leaf[:cut]):
+        return set_at(leaf, steps_in_leaf, wanted)
     # A list without names is replaced as a whole: the leaf needs all of it.
-    every = changed(at(whole, steps[:cut]), steps[cut:], wanted)
-    return set_at(leaf, here[:cut], every)
+    whole_list = changed(at(whole, steps[:cut]), steps[cut:], wanted)
+    return set_at(leaf, steps_in_leaf[:cut], whole_list)
 
 
 def _in_leaf(leaf: Source, whole: object, steps: KeyPath) -> KeyPath:
@@ -179,12 +187,12 @@ def _add_namesake(leaf: Source, name: object) -> Source:
     return spliced(leaf, splice, changed(leaf.data, NAMED, [*items, item]), NAMED)
 
 
-def set_empty(leaf: Source, here: KeyPath) -> Source:
+def set_empty(leaf: Source, path: KeyPath) -> Source:
     """`leaf` with an empty value, which removes what a lower layer sets."""
-    if any(isinstance(step, int) for step in here[2:]):
+    if any(isinstance(step, int) for step in path[2:]):
         raise BadUsage("a value inside a list cannot be removed: write the whole list")
-    splice = setting(leaf.text, leaf.root, here, None)
-    section = at(leaf.data, here[:-1])
-    kept = dict(section) if isinstance(section, Mapping) else {}
-    wanted = changed(leaf.data, here[:-1], {**kept, here[-1]: None})
-    return spliced(leaf, splice, wanted, here)
+    splice = setting(leaf.text, leaf.root, path, None)
+    section = at(leaf.data, path[:-1])
+    values = dict(section) if isinstance(section, Mapping) else {}
+    wanted = changed(leaf.data, path[:-1], {**values, path[-1]: None})
+    return spliced(leaf, splice, wanted, path)

@@ -45,14 +45,14 @@ def setting(text: str, root: yaml.Node | None, path: KeyPath, value: object) -> 
         gap = "" if text.endswith("\n") or not text else "\n"
         return Splice(len(text), len(text), f"{gap}{_entry(path[0], _nested(path[1:], value))}\n")
     place = _walk(root, path)
-    rest = path[place.depth :]
-    if not rest:
+    missing = path[place.depth :]
+    if not missing:
         return _replacing(text, place, value)
     if isinstance(place.node, yaml.MappingNode):
-        return _adding(text, place.node, _entry(rest[0], _nested(rest[1:], value)))
+        return _adding(text, place.node, _entry(missing[0], _nested(missing[1:], value)))
     if place.node.tag == "tag:yaml.org,2002:null":
-        return _replacing(text, place, _nested(rest, value))
-    raise BadUsage(f"{rest[0]} cannot be set inside something that is not a section")
+        return _replacing(text, place, _nested(missing, value))
+    raise BadUsage(f"{missing[0]} cannot be set inside something that is not a section")
 
 
 def removing(text: str, root: yaml.Node | None, path: KeyPath) -> Splice | None:
@@ -286,7 +286,7 @@ def _stays_text(word: str) -> bool:
 def flow(value: object, style: str | None = None) -> str:
     """`value` in flow style; strings keep the quotes of `style` (' or ") where they can."""
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{flow(key)}: {flow(one)}' for key, one in value.items())}}}"
+        return f"{{{', '.join(f'{flow(key)}: {flow(member)}' for key, member in value.items())}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(flow, value))}]"
     return _scalar(value, style)
