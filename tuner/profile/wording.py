@@ -216,10 +216,8 @@ def _message(first: _Fault, code: str, together: Sequence[_Fault], source: Sourc
         if not texts:
             return f"{key} must say where the secret is, never hold it: {_PLACES}"
         together = texts  # a text may stand there too, if it gives nothing away
-    first_requirement, *choices = dict.fromkeys(_requirement(fault) for fault in together)
-    requirement = " or ".join(
-        [first_requirement, *(choice.removeprefix("must be ") for choice in choices)]
-    )
+    requirement, *choices = dict.fromkeys(_requirement(fault) for fault in together)
+    requirement = " or ".join([requirement, *(text.removeprefix("must be ") for text in choices)])
     if first.kind == "tuple_type" and not choices and isinstance(first.given, str):
         requirement += " in brackets, even for one entry"
     return f"{key} {requirement}{_given(first)}"
@@ -260,7 +258,7 @@ def _requirement(fault: _Fault) -> str:
     if fault.kind in _KINDS:
         return f"must be {_KINDS[fault.kind]}"
     if fault.kind not in _SENTENCES:
-        return f"is wrong: {fault.said}"
+        return f"is wrong: {fault.pydantic_message}"
     choices = re.findall(r"'([^']*)'", str(fault.context.get("expected", "")))
     near = difflib.get_close_matches(str(fault.given), choices, 1)
     hint = f" (did you mean {near[0]}?)" if near else ""

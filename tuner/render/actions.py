@@ -75,13 +75,18 @@ def deliveries(
         yield ActionGroup(
             actions=(
                 _action(profile, leader, queue if ruleset is None else DIRECT),
-                *(_action(profile, one, action_queue(profile, one).resolved) for one in standins),
+                *(
+                    _action(profile, number, action_queue(profile, number).resolved)
+                    for number in standins
+                ),
             ),
             condition=condition(output.filter),
             ruleset=ruleset,
             queue=queue,
             steps=tuple(
-                step for one in (leader, *standins) for step in steps[profile.outputs[one].name]
+                step
+                for number in (leader, *standins)
+                for step in steps[profile.outputs[number].name]
             ),
         )
 
@@ -120,12 +125,12 @@ def _action(profile: Profile, number: int, queue: Queue) -> BulkAction | LineAct
     output = profile.outputs[number]
     if isinstance(output, OmelasticsearchOutput):
         return bulk(profile, output, output.name, retry_name(output), queue)
-    own = {**dict(own_parameters(output)), **output.spelled()}
+    parameters = {**dict(own_parameters(output)), **output.spelled()}
     return LineAction(
         output=output,
         template=_format(output),
         # What a section says, its output has spelled.
-        parameters=tuple((k, value) for k, value in own.items() if not isinstance(value, dict)),
+        parameters=tuple(pair for pair in parameters.items() if not isinstance(pair[1], dict)),
         queue=queue,
         stands_in=output.exec_only_when_previous_is_suspended,
         condition=condition(output.filter),

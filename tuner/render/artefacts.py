@@ -106,11 +106,12 @@ def base_places(base: BaseFiles, live: str) -> dict[str, str]:
     if base.place is not None:
         return {path: kept.on_its_host(path) for path in kept.changed.files}
     first = next(iter(kept.changed.files))
-    here, there = PurePosixPath(first).parent, PurePosixPath(live).parent
+    folder, live_folder = PurePosixPath(first).parent, PurePosixPath(live).parent
     places = {}
     for path in kept.changed.files:
-        is_below = PurePosixPath(path).is_relative_to(here)
-        places[path] = str(there / PurePosixPath(path).relative_to(here)) if is_below else path
+        file = PurePosixPath(path)
+        is_below = file.is_relative_to(folder)
+        places[path] = str(live_folder / file.relative_to(folder)) if is_below else path
     return {**places, first: live}
 
 
@@ -155,7 +156,7 @@ def rsyslog_conf(profile: Profile, templates: Templates | None = None, form: For
             "way you do today"
         )
     writer, name = templates or shipped_templates(), f"{RSYSLOG}.j2"
-    digest = _digest(profile, [*writer.own(name), *form.snippets.items()])
+    digest = _digest(profile, [*writer.site_files(name), *form.snippets.items()])
     return fold(writer.fill(name, conf=script(profile, form), digest=digest))
 
 
@@ -166,8 +167,8 @@ def fragment_path(profile: Profile) -> str:
 
 def node_files(profile: Profile) -> tuple[str, ...]:
     """The paths of what only a restart of a node applies."""
-    own = (NODE[profile.release.engine],) if profile.node.settings else ()
-    return (*own, HEAP) if "heap" in profile.node.model_fields_set else own
+    files = (NODE[profile.release.engine],) if profile.node.settings else ()
+    return (*files, HEAP) if "heap" in profile.node.model_fields_set else files
 
 
 def _other_files(profile: Profile, templates: Templates) -> Iterator[Artefact]:
@@ -199,8 +200,8 @@ def _node_files(profile: Profile, templates: Templates) -> Iterator[Artefact]:
         name, values = f"{path}.j2", dict[str, object](settings=profile.node.settings)
         if path == HEAP:
             name, values = "heap.options.j2", dict[str, object](heap=profile.node.heap)
-        own = templates.own(name)
-        digest = fingerprint([node, own] if own else node)
+        own_templates = templates.site_files(name)
+        digest = fingerprint([node, own_templates] if own_templates else node)
         yield Artefact(path, templates.fill(name, profile=profile.name, digest=digest, **values))
 
 

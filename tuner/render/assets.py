@@ -29,8 +29,8 @@ def asset_text(folder: str, name: str) -> str:
 
 def asset_texts(folder: str, ending: str) -> dict[str, str]:
     """The texts of the assets of a folder whose names end so, by their names."""
-    places = (one for one in asset_folder(folder).iterdir() if one.name.endswith(ending))
-    return {one.name: one.read_text(encoding="utf-8") for one in sorted(places, key=_name)}
+    places = (place for place in asset_folder(folder).iterdir() if place.name.endswith(ending))
+    return {place.name: place.read_text(encoding="utf-8") for place in sorted(places, key=_name)}
 
 
 def _name(place: Traversable) -> str:

@@ -111,17 +111,17 @@ class Steps:
         table: str | None = None,
     ) -> Property:
         """What writes the text of these pieces; a `variable` of its own keeps it."""
-        own, template = self._names()
-        kept = variable or own
-        self._taken.append(TextStep(kept, template, pieces, mends, joins, fallback, table))
-        return Property(kept)
+        next_variable, template = self._names()
+        step_variable = variable or next_variable
+        self._taken.append(TextStep(step_variable, template, pieces, mends, joins, fallback, table))
+        return Property(step_variable)
 
-    def json(self, one: DocumentField, prefix: str | None = None) -> Property:
+    def json(self, field: DocumentField, prefix: str | None = None) -> Property:
         """What writes the JSON that a field passes on."""
-        if one.json_path == EVERYTHING:
+        if field.json_path == EVERYTHING:
             return EVERYTHING_FOUND
         variable, template = self._names()
-        self._taken.append(JsonStep(variable, template, json_name(str(one.json_path)), prefix))
+        self._taken.append(JsonStep(variable, template, json_name(str(field.json_path)), prefix))
         return Property(f"{variable}!text")
 
     def merged(self, names: list[str]) -> Property:
@@ -152,14 +152,14 @@ def document(
     steps: Steps,
 ) -> tuple[Piece, ...]:
     """A document of these fields, with `end` after it."""
-    own = tuple(field for field in fields if not merges(field))
-    members = list(_Members(parse, steps).of(_tree(own)))
-    if own == fields:
+    named = tuple(field for field in fields if not merges(field))
+    members = list(_Members(parse, steps).of(_tree(named)))
+    if named == fields:
         pieces: list[Piece] = ["{", *members, "}", end]
-    elif not own:
+    elif not named:
         pieces = [EVERYTHING_FOUND, end]
     else:
-        pieces = ["{", *members, steps.merged([field.name for field in own]), end]
+        pieces = ["{", *members, steps.merged([field.name for field in named]), end]
     return tuple(_joined(pieces))
 
 
@@ -167,8 +167,8 @@ def line(output: Lines, parse: Parse | None, end: str) -> tuple[Piece, ...]:
     """The line of an output's texts with `end` after it; nothing where it has none."""
     if output.line is None:
         return ()
-    kept = output.control_characters == "keep"
-    controls = None if kept else output.control_characters
+    keeps = output.control_characters == "keep"
+    controls = None if keeps else output.control_characters
     texts = (piece for part in output.line for piece in _plain(part, parse, controls))
     return tuple(_joined([*texts, end]))
 
@@ -187,7 +187,7 @@ def labelled(
             pieces.append(json.dumps(str(part.constant))[1:-1])
         else:
             texts = texts_in_whole(part, parse, steps)
-            pieces += [one._replace(format="json") for one in texts]
+            pieces += [text._replace(format="json") for text in texts]
     return tuple(_joined([*pieces, '"]]}']))
 
 
@@ -197,21 +197,21 @@ def _plain(part: TextSource, parse: Parse | None, controls: str | None) -> Itera
     elif part.json_path == EVERYTHING:
         yield EVERYTHING_FOUND
     else:
-        yield from (one._replace(controls=controls) for one in texts_of(part, parse))
+        yield from (text._replace(controls=controls) for text in texts_of(part, parse))
 
 
 def _tree(fields: tuple[DocumentField, ...]) -> _Tree:
     """Dotted names as nested objects, in the order of first appearance."""
     root: _Tree = {}
-    for one in fields:
-        *parents, leaf = one.name.split(".")
-        here = root
+    for leaf in fields:
+        *parents, key = leaf.name.split(".")
+        section = root
         for parent in parents:
-            inner = here.setdefault(parent, {})
+            inner = section.setdefault(parent, {})
             if not isinstance(inner, dict):
                 raise TypeError(f"{parent} is both a value and an object")
-            here = inner
-        here[leaf] = one
+            section = inner
+        section[key] = leaf
     return root
 
 
@@ -258,15 +258,15 @@ class _Members:
             yield '"'
             # Times hold nothing that JSON would escape.
             escaped = None if field.property in TIMES else "json"
-            yield from (one._replace(format=escaped) for one in self._texts(field))
+            yield from (text._replace(format=escaped) for text in self._texts(field))
             yield '"'
 
     def _whole(self, key: str, field: DocumentField, on_empty: str) -> Property:
         """The whole member, or what stands for one without a value."""
         kind = "number" if field.type in CHECKED else "string"
         texts = (self._value(field),) if _is_checked(field) else self._texts(field)
-        one = texts[0] if len(texts) == 1 else self.steps.text(texts)
-        return one._replace(member=key, data_type=kind, on_empty=on_empty)
+        property_ = texts[0] if len(texts) == 1 else self.steps.text(texts)
+        return property_._replace(member=key, data_type=kind, on_empty=on_empty)
 
     def _left_out(self, key: str, field: DocumentField) -> Property:
         """A comma and the member, or nothing."""
@@ -304,13 +304,13 @@ def _is_checked(field: DocumentField) -> bool:
 def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """One text for each stretch between two properties."""
     text = ""
-    for one in pieces:
-        if isinstance(one, str):
-            text += one
+    for piece in pieces:
+        if isinstance(piece, str):
+            text += piece
             continue
         if text:
             yield text
-        yield one
+        yield piece
         text = ""
     if text:
         yield text

@@ -167,10 +167,12 @@ def _mappings(profile: Profile, output: OmelasticsearchOutput) -> Json | None:
 
 def _fields_into(profile: Profile, index: Index) -> tuple[DocumentField, ...]:
     """The fields of an index: several outputs may write to it, each documents of its own."""
-    first, *others = (fields_of(one) for one in profile.indexed if one.index.target == index.target)
-    known = {field.name for field in first}
-    more = {field.name: field for fields in others for field in fields if field.name not in known}
-    return (*first, *more.values())
+    first, *later = (
+        fields_of(output) for output in profile.indexed if output.index.target == index.target
+    )
+    names = {field.name for field in first}
+    added = {field.name: field for fields in later for field in fields if field.name not in names}
+    return (*first, *added.values())
 
 
 def _policy_settings(profile: Profile, index: Index) -> Json:
@@ -198,8 +200,8 @@ def _digest(profile: Profile, output: OmelasticsearchOutput, templates: Template
         field.model_dump(mode="json", exclude_none=True)
         for field in _fields_into(profile, output.index)
     ]
-    own = (templates or shipped_templates()).own(f"{INDEX_TEMPLATE}.j2")
-    return fingerprint([profile.release.engine.value, index, fields, *own])
+    site_files = (templates or shipped_templates()).site_files(f"{INDEX_TEMPLATE}.j2")
+    return fingerprint([profile.release.engine.value, index, fields, *site_files])
 
 
 def _filled(templates: Templates | None, path: str, **values: object) -> Json:

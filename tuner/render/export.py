@@ -66,18 +66,18 @@ def exported(
         return tuple(rendered)
     base, module = profile.base, puppet_module(profile)
     files = _of_profile(profile, rendered) if base is None else _of_base(base, form)
-    given = None if base is None else _given(profile, base)
-    texts = {one.path: one.text for one in rendered}
+    put_template = None if base is None else _given(profile, base)
+    texts = {file.path: file.text for file in rendered}
     values: dict[str, object] = {
         "profile": profile.name,
         "module": module,
         "module_files": f"puppet:///modules/{module}/",
         "config": _CONFIG,
-        "files": [one._asdict() for one in files],
-        "template": None if given is None else given._asdict(),
+        "files": [file._asdict() for file in files],
+        "template": None if put_template is None else put_template._asdict(),
         "packages": [
             "rsyslog",
-            *sorted(packages_of("\n".join(texts[one.source] for one in files))),
+            *sorted(packages_of("\n".join(texts[file.source] for file in files))),
         ],
         "restart": "systemctl restart rsyslog",
         "healthy": " && ".join(_signs(profile)),
@@ -87,31 +87,33 @@ def exported(
     values["digest"] = fingerprint(values)
     writer = templates or shipped_templates()
     written = {**_WRITTEN[format_], f"{FILES}{_SWAP}": f"{_SWAP}.j2"}
-    made = [Artefact(FILES + one.path, one.text, one.private) for one in rendered]
-    if given is not None:
-        made = [one for one in made if one.path != FILES + given.source]
-        made.append(Artefact(FILES + given.source, given.text))
-    made += [
+    artefacts = [Artefact(FILES + file.path, file.text, file.private) for file in rendered]
+    if put_template is not None:
+        artefacts = [file for file in artefacts if file.path != FILES + put_template.source]
+        artefacts.append(Artefact(FILES + put_template.source, put_template.text))
+    artefacts += [
         Artefact(path, writer.fill(f"export/{template}", **values))
         for path, template in written.items()
     ]
-    return tuple(sorted(made, key=lambda file: file.path))
+    return tuple(sorted(artefacts, key=lambda file: file.path))
 
 
 def _of_profile(profile: Profile, rendered: Sequence[Artefact]) -> list[_Installed]:
     """What rsyslogd reads, and where it belongs."""
-    source = next(one for one in rendered if one.path in (RSYSLOG, fragment_path(profile)))
+    source = next(file for file in rendered if file.path in (RSYSLOG, fragment_path(profile)))
     return [_Installed(source.path, f"/etc/{source.path}", _mode(source))]
 
 
 def _of_base(base: BaseFiles, form: Form) -> list[_Installed]:
-    """The same of the user's own files; what is included comes before what includes it."""
+    """The user's own files and where they belong; what is included comes before its includer."""
     artefacts = base_files(base.kept)
     first = PurePosixPath(next(iter(artefacts)))
     live = f"{_CONFIG.removesuffix('.conf')}.d/{first.stem}.conf" if form.is_fragment else _CONFIG
     places = base_places(base, live)
-    every = [_Installed(one.path, places[here], _mode(one)) for here, one in artefacts.items()]
-    return every[::-1]
+    return [
+        _Installed(file.path, places[path], _mode(file))
+        for path, file in reversed(artefacts.items())
+    ]
 
 
 def _mode(file: Artefact) -> str:

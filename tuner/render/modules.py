@@ -37,22 +37,22 @@ class Module(NamedTuple):
 def modules(profile: Profile, repairs: bool, form: Form) -> tuple[Module, ...]:
     """The modules to load, those left out that the host of a fragment has loaded: rsyslogd refuses
     to load one twice.  Raises Refused where the profile sets parameters of such a one."""
-    kept: list[Module] = []
+    loaded: list[Module] = []
     for module in _every(profile, repairs):
-        if any(module.name == one.name for one in kept):
+        if any(module.name == other.name for other in loaded):
             continue
         if module.name not in form.loaded:
-            kept.append(module)
+            loaded.append(module)
             continue
         follows = {key for source in profile.inputs for key in source.fixed}
         written = (name for name, value in module.parameters if value is not None)
-        own = [name for name in written if name not in follows]
-        if own:
+        unsettable = [name for name in written if name not in follows]
+        if unsettable:
             raise Refused(
                 f"the host's own configuration loads {module.name}, and only there can its "
-                f"parameters be set: remove {', '.join(own)} from the profile"
+                f"parameters be set: remove {', '.join(unsettable)} from the profile"
             )
-    return tuple(kept)
+    return tuple(loaded)
 
 
 def loaded_by(configuration: str) -> list[str]:
@@ -65,7 +65,7 @@ def packages_of(configuration: str) -> dict[str, str]:
     the module or TLS driver that needs it."""
     shipped = {**every_package(), **_DRIVERS}
     used = (*loaded_by(configuration), *_DRIVER.findall(configuration))
-    return {shipped[one]: one for one in used if one in shipped}
+    return {shipped[name]: name for name in used if name in shipped}
 
 
 def own_parameters(section: RsyslogSection) -> Parameters:
@@ -75,8 +75,8 @@ def own_parameters(section: RsyslogSection) -> Parameters:
     written = section.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=beside)
     for name, info in type(section).model_fields.items():
         value = getattr(section, name)
-        every = value if isinstance(value, tuple) else (value,)
-        if name not in beside and any(isinstance(one, SecretRef) for one in every):
+        values = value if isinstance(value, tuple) else (value,)
+        if name not in beside and any(isinstance(item, SecretRef) for item in values):
             written[info.alias or name] = value
     return tuple(written.items())
 
@@ -95,7 +95,7 @@ def _every(profile: Profile, repairs: bool) -> Iterator[Module]:
             yield Module("mmnormalize")
     steps = (step for stream in streams for step in stream.steps)
     yield from (Module(step.type) for step in steps if isinstance(step, MmanonStep))
-    built_in = {name_of(one) for one in OUTPUTS if one.built_in}
+    built_in = {name_of(output) for output in OUTPUTS if output.built_in}
     for module in _shared(profile.outputs):
         if module.name not in built_in:
             yield module

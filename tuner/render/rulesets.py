@@ -44,8 +44,8 @@ def counter_names(profile: Profile, queue: PlacedQueue) -> tuple[str, ...]:
         case ("outputs", int(number), _):
             return (queue_of_action(counted_action(profile, number)),)
         case ("streams", str(stream), _) if profile.base is not None:
-            kept = profile.base.kept
-            return (kept.changed.objects[kept.view.sections["streams", stream]].name,)
+            base = profile.base.kept
+            return (base.changed.objects[base.view.sections["streams", stream]].name,)
         case ("streams", str(stream), _):
             return (outputs_ruleset(profile, stream),)
         case ("lanes", _):
@@ -59,10 +59,10 @@ def counted_action(profile: Profile, number: int) -> str:
     name = profile.outputs[number].name
     if profile.base is None:
         return name
-    kept = profile.base.kept
-    outputs = (one for one in kept.view.sections if one[0] == "outputs")
-    own = next(one for one in outputs if kept.view.section(one)["name"] == name)
-    return kept.changed.told_apart[kept.changed.objects[kept.view.sections[own]].origin]
+    base = profile.base.kept
+    paths = (path for path in base.view.sections if path[0] == "outputs")
+    path = next(path for path in paths if base.view.section(path)["name"] == name)
+    return base.changed.told_apart[base.changed.objects[base.view.sections[path]].origin]
 
 
 def ruleset_of(profile: Profile, stream: str | None) -> str:
@@ -72,7 +72,9 @@ def ruleset_of(profile: Profile, stream: str | None) -> str:
 
 def entrances(profile: Profile) -> Iterator[Entrance]:
     """One for each choice of parsers that is not that of the stream, whose ruleset it calls."""
-    for stream, parsers in dict.fromkeys((one.stream, one.parser) for one in profile.inputs):
+    for stream, parsers in dict.fromkeys(
+        (source.stream, source.parser) for source in profile.inputs
+    ):
         if parsers is not None and parsers != profile.stream(stream).parser:
             name, ruleset = entrance(profile, stream, parsers), ruleset_of(profile, stream)
             yield Entrance(name, parsers, ruleset)
@@ -89,9 +91,9 @@ def entrance(profile: Profile, stream: str | None, parsers: Parsers | None) -> s
 def local_ruleset(profile: Profile) -> str | None:
     """The ruleset that takes what comes to the default one: events of local sources, and rsyslog's
     own messages; None where none do."""
-    streams = [one.stream for one in profile.inputs if not one.has_statement]
+    streams = [source.stream for source in profile.inputs if not source.has_statement]
     if profile.global_.process_internal_messages:
-        streams += [one.stream for one in profile.outputs if one.stream is None]
+        streams += [output.stream for output in profile.outputs if output.stream is None]
     return outputs_ruleset(profile, streams[0]) if streams else None
 
 

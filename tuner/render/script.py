@@ -158,10 +158,10 @@ def date(rotate: Rotate, separator: str, clock: str, in_utc: bool) -> tuple[Piec
     """What writes the date of an event."""
     time = "timereported" if clock == "reported" else "timegenerated"
     utc = "on" if in_utc else None
-    first, *others = (Property(time, date_format=part, utc=utc) for part in _DATES[rotate])
+    first, *parts = (Property(time, date_format=part, utc=utc) for part in _DATES[rotate])
     pieces: list[Piece] = [first]
-    for other in others:
-        pieces += [other] if separator == "none" else [separator, other]
+    for part in parts:
+        pieces += [part] if separator == "none" else [separator, part]
     return tuple(pieces)
 
 
@@ -190,7 +190,7 @@ def file_name(file: DynaFile) -> tuple[Piece, ...]:
 def rest_path(path: RestPath, steps: Steps) -> tuple[Piece, ...]:
     """What writes a path at a server, where a value cannot leave its place."""
     value = _allowed(path.property, path.fallback, steps)
-    return tuple(one for one in (path.before, value, path.after) if one is not None)
+    return tuple(piece for piece in (path.before, value, path.after) if piece is not None)
 
 
 def document_id(wanted: DocumentId | str | None, steps: Steps) -> Property:
@@ -273,15 +273,15 @@ class Script(NamedTuple):
     @property
     def failovers(self) -> tuple[ActionGroup, ...]:
         """The deliveries that have a ruleset of their own."""
-        every = (one for stream in self.streams for one in stream.deliveries)
-        return tuple(one for one in every if one.ruleset is not None)
+        deliveries = (delivery for stream in self.streams for delivery in stream.deliveries)
+        return tuple(delivery for delivery in deliveries if delivery.ruleset is not None)
 
 
 def script(profile: Profile, form: Form = WHOLE) -> Script:
     """What rsyslog.conf says for a profile.  Raises Refused where a fragment sets parameters of a
     module that the host has loaded."""
-    templates = tuple(output_templates(profile, one) for one in profile.outputs)
-    streams = tuple(_streams(profile, form, {one.name: one.steps for one in templates}))
+    templates = tuple(output_templates(profile, output) for output in profile.outputs)
+    streams = tuple(_streams(profile, form, {made.name: made.steps for made in templates}))
     return Script(
         name=profile.name,
         entry=entry_ruleset(profile),
@@ -290,10 +290,10 @@ def script(profile: Profile, form: Form = WHOLE) -> Script:
         parameters=_global(profile.global_, profile.release.rsyslog_number),
         impstats=profile.impstats,
         counters_ruleset=counters_ruleset(profile),
-        limits=tuple((name, own_parameters(one)) for name, one in profile.ratelimits.items()),
-        modules=modules(profile, any(one.repaired is not None for one in streams), form),
+        limits=tuple((name, own_parameters(limit)) for name, limit in profile.ratelimits.items()),
+        modules=modules(profile, any(stream.repaired is not None for stream in streams), form),
         tables=tuple(profile.lookup_tables.items()),
-        texts=templates_of(one for stream in streams for one in stream.statements),
+        texts=templates_of(step for stream in streams for step in stream.statements),
         templates=templates,
         main_queue=main_queue(profile).resolved,
         streams=streams,
@@ -323,8 +323,8 @@ def _own_queue(profile: Profile, ruleset: str) -> Queue:
     queue = main_queue(profile).resolved
     several = len(profile.streams) > 0 and queue.filename is not None
     named = {"filename": f"{queue.filename}-{ruleset}"} if several else {}
-    where = queue.spool_directory or profile.global_.work_directory
-    files = {"spool_directory": where} if queue.filename is not None else {}
+    folder = queue.spool_directory or profile.global_.work_directory
+    files = {"spool_directory": folder} if queue.filename is not None else {}
     return queue.model_copy(update={**named, **files})
 
 
@@ -334,8 +334,8 @@ def _streams(
     """The profile's own inputs and outputs, if it has any, then its streams; `steps` are what the
     documents of each output need."""
     has_own = any(output.stream is None for output in profile.outputs)
-    own = [None] if has_own or profile.snippets.outputs else []
-    for name in (*own, *profile.streams):
+    outside = [None] if has_own or profile.snippets.outputs else []
+    for name in (*outside, *profile.streams):
         stream = profile.stream(name)
         outputs = [output for output in profile.outputs if output.stream == name]
         placed, queue = stream_queue(profile, name), None
@@ -348,7 +348,7 @@ def _streams(
             # Events are parsed by the parser of the ruleset that they enter.
             parser=stream.parser if name is not None or profile.lanes is None else None,
             queue=queue,
-            repaired=next((one.name for one in outputs if _needs_repair(one)), None),
+            repaired=next((output.name for output in outputs if _needs_repair(output)), None),
             kept_metadata=KEPT_METADATA if any(map(_reads_metadata, outputs)) else None,
             statements=tuple(statements(name, profile.name, stream)),
             snippets=snippets(stream.snippets, form),
@@ -392,7 +392,9 @@ def _lane_of(profile: Profile) -> Emitted | None:
 
 def _inputs(profile: Profile) -> Iterator[InputStatement]:
     """The profile's ruleset takes events, or one lane's where each lane has a port of its own."""
-    for source in (one for one in profile.inputs if one.has_statement):
+    for source in profile.inputs:
+        if not source.has_statement:
+            continue
         if not lanes_by_port(profile, source):
             yield _source(source, entrance(profile, source.stream, source.parser))
             continue
@@ -402,8 +404,8 @@ def _inputs(profile: Profile) -> Iterator[InputStatement]:
 
 
 def _source(source: Input, ruleset: str) -> InputStatement:
-    own = {"type": source.type, **dict(own_parameters(source))}
+    parameters = {"type": source.type, **dict(own_parameters(source))}
     if isinstance(source, Listener) and source.address == EVERY_ADDRESS:
-        del own["address"]  # without one rsyslog listens on all
-    first = tuple((key, own.pop(key)) for key in _FIRST if key in own)
-    return InputStatement(first, ruleset, tuple(own.items()))
+        del parameters["address"]  # without one rsyslog listens on all
+    source_parameters = tuple((key, parameters.pop(key)) for key in _FIRST if key in parameters)
+    return InputStatement(source_parameters, ruleset, tuple(parameters.items()))

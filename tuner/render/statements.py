@@ -44,14 +44,14 @@ def _matched(match: Match) -> str:
         name = json_name(match.json_path)
     elif match.variable is not None:
         name = variable_name(match.variable)
-    operation = next(one for one in OPERATIONS if getattr(match, one) is not None)
+    operation = next(name for name in OPERATIONS if getattr(match, name) is not None)
     texts = [literal(text) for text in getattr(match, operation)]
     if operation == "ereregex":
-        found = [f"re_match({name}, {text})" for text in texts]
+        comparisons = [f"re_match({name}, {text})" for text in texts]
     else:
         operator = "==" if operation == "isequal" else operation
-        found = [f"{name} {operator} {text}" for text in texts]
-    return f"not ({' or '.join(found)})" if match.negate else _any(found)
+        comparisons = [f"{name} {operator} {text}" for text in texts]
+    return f"not ({' or '.join(comparisons)})" if match.negate else _any(comparisons)
 
 
 def _any(terms: list[str]) -> str:
@@ -122,9 +122,14 @@ def statements(name: str | None, profile_name: str, stream: Stream) -> Iterator[
             yield ActionStatement(action, step.type, own_parameters(step), condition(step.filter))
 
 
-def templates_of(every: Iterator[Statement]) -> tuple[TextStep, ...]:
+def templates_of(all_statements: Iterator[Statement]) -> tuple[TextStep, ...]:
     """The texts for which statements need templates."""
-    return tuple(text for one in every if isinstance(one, SetStatement) for text in one.texts)
+    return tuple(
+        text
+        for statement in all_statements
+        if isinstance(statement, SetStatement)
+        for text in statement.texts
+    )
 
 
 def _parsed(stem: str, stream: Stream) -> Iterator[ActionStatement]:
@@ -141,9 +146,9 @@ def _set(step: SetStep, stream: Stream, steps: Steps) -> SetStatement:
     before = len(steps.taken)
     pieces = tuple(piece for part in step.value for piece in _pieces(part, stream, steps))
     fallback = None if step.fallback is None else literal(step.fallback)
-    own = None if step.variable is None else variable_name(step.variable)
-    steps.text(pieces, fallback=fallback, variable=own, table=step.lookup)
-    texts = tuple(one for one in steps.taken[before:] if isinstance(one, TextStep))
+    path_variable = None if step.variable is None else variable_name(step.variable)
+    steps.text(pieces, fallback=fallback, variable=path_variable, table=step.lookup)
+    texts = tuple(step for step in steps.taken[before:] if isinstance(step, TextStep))
     places, path = [], step.json_path or ""
     while path:
         places.append(json_name(path))

@@ -77,12 +77,12 @@ class Templates:
             raise self._named(name, ValueError("what it writes is not a JSON object"))
         return body
 
-    def own(self, name: str) -> list[tuple[str, str]]:
+    def site_files(self, name: str) -> list[tuple[str, str]]:
         """The site's files that the template called `name` is made of, each with its text."""
         if self._folder is None:
             return []
         try:
-            return sorted((one, text) for one, text in self._parts(name) if self._is_own(one))
+            return sorted((part, text) for part, text in self._parts(name) if self._is_own(part))
         except Exception as bad:
             raise self._named(name, bad) from bad
 
@@ -91,23 +91,25 @@ class Templates:
         """The texts of the site's files that stand for a shipped one, and of those that they are
         made of, by their names below the folder."""
         shipped = (name for name in self._files() if _is_shipped(name))
-        return dict(part for name in shipped for part in self.own(name))
+        return dict(part for name in shipped for part in self.site_files(name))
 
     def _parts(self, name: str) -> Iterator[tuple[str, str]]:
         """The template and all that it imports, includes or extends; all the site's files where a
         name is worked out."""
-        waiting, known = [name], {name}
+        waiting, seen = [name], {name}
         while waiting:
-            here = waiting.pop()
+            template = waiting.pop()
             try:
-                text = self._loader.get_source(self._environment, here)[0]
+                text = self._loader.get_source(self._environment, template)[0]
             except jinja2.TemplateNotFound:
                 continue  # filling it in says so, with the line that names it
-            yield here, text
-            for other in meta.find_referenced_templates(self._environment.parse(text, here)):
-                for part in [other] if other is not None else self._files():
-                    if part not in known:
-                        known.add(part)
+            yield template, text
+            for referenced in meta.find_referenced_templates(
+                self._environment.parse(text, template)
+            ):
+                for part in [referenced] if referenced is not None else self._files():
+                    if part not in seen:
+                        seen.add(part)
                         waiting.append(part)
 
     def _files(self) -> list[str]:
@@ -248,15 +250,15 @@ class _Shipped(jinja2.BaseLoader):
         in `__pycache__`, and is trusted and turned off as that is; another text, Python, Jinja or
         environment, which this module makes, compiles it again."""
         text, place, _ = self.get_source(environment, name)
-        kept = Path(cache_from_source(str(asset("templates", name))))
+        compiled = Path(cache_from_source(str(asset("templates", name))))
         made_of = f"{jinja2.__version__} {Path(__file__).stat().st_mtime_ns} {text}"
         bucket = Bucket(environment, name, sha256(made_of.encode()).hexdigest())
         with suppress(OSError, EOFError, UnpicklingError):
-            bucket.bytecode_from_string(kept.read_bytes())
+            bucket.bytecode_from_string(compiled.read_bytes())
         if bucket.code is None:
             bucket.code = environment.compile(text, name, place)
             if not sys.dont_write_bytecode:
-                SourceFileLoader(name, place).set_data(str(kept), bucket.bytecode_to_string())
+                SourceFileLoader(name, place).set_data(str(compiled), bucket.bytecode_to_string())
         return environment.template_class.from_code(environment, bucket.code, values or {})
 
 

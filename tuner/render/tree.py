@@ -202,11 +202,11 @@ def _listed(directory: Path) -> dict[str, str]:
 def _left_over(files: tuple[Artefact, ...], directory: Path, read: set[Path]) -> list[str]:
     """Files of ours that this profile no longer has, without those that it reads."""
     paths = {file.path for file in files}
-    every = [DIGESTS, *(folder + path for folder in ("", FILES) for path in OPTIONAL)]
+    candidates = [DIGESTS, *(folder + path for folder in ("", FILES) for path in OPTIONAL)]
     if any(path.startswith(HOSTS) for path in paths):
         of_hosts = sorted(directory.glob(f"{HOSTS}**/*.conf"))
-        every += [str(one.relative_to(directory)) for one in of_hosts]
-    marked = (path for path in every if _says_ours(path, _read(directory / path) or ""))
+        candidates += [str(file.relative_to(directory)) for file in of_hosts]
+    marked = (path for path in candidates if _says_ours(path, _read(directory / path) or ""))
     gone = (path for path in (*marked, *_kept(directory)) if path not in paths)
     return [path for path in gone if resolved(directory / path) not in read]
 

@@ -145,24 +145,16 @@ def is_outside(name: object) -> bool:
 
 
 def _set(leaf: Source, whole: object, steps: KeyPath, wanted: object) -> Source:
-    steps_in_leaf = _in_leaf(leaf, whole, steps)
-    if (
-        steps_in_leaf[:1] == NAMED
-        and len(steps_in_leaf) > 1
-        and not _holds(leaf.data, steps_in_leaf[:2])
-    ):
+    path = _in_leaf(leaf, whole, steps)
+    if path[:1] == NAMED and len(path) > 1 and not _holds(leaf.data, path[:2]):
         leaf = _add_namesake(leaf, at(whole, (*steps[:2], "name")))
-    numbers = (
-        i
-        for i, step in enumerate(steps_in_leaf)
-        if isinstance(step, int) and steps_in_leaf[:i] != NAMED
-    )
+    numbers = (i for i, step in enumerate(path) if isinstance(step, int) and path[:i] != NAMED)
     cut = next(numbers, None)
-    if cut is None or _holds(leaf.data, steps_in_leaf[:cut]):
-        return set_at(leaf, steps_in_leaf, wanted)
+    if cut is None or _holds(leaf.data, path[:cut]):
+        return set_at(leaf, path, wanted)
     # A list without names is replaced as a whole: the leaf needs all of it.
     whole_list = changed(at(whole, steps[:cut]), steps[cut:], wanted)
-    return set_at(leaf, steps_in_leaf[:cut], whole_list)
+    return set_at(leaf, path[:cut], whole_list)
 
 
 def _in_leaf(leaf: Source, whole: object, steps: KeyPath) -> KeyPath:
