@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.search.simulator import Pipeline, Troubles
+from tests.search.toys import PooledSpace
 from tuner.search.space import Dimension, Observation, Point, Space
 
 _SIMULATED_TRIAL_S = 15.0
@@ -84,7 +85,8 @@ def table(path: Path, objective: str, goal: str, ignored: set[str], noise: Noise
     dimensions = tuple(replace(columns[name][0], name=name) for name in knobs)
     space = Space(dimensions, truth.__contains__, trial_s=_SIMULATED_TRIAL_S)
     if np.prod(space.sizes.astype(float)) > len(truth):
-        space = replace(space, pool=tuple(sorted(truth)))
+        pool = tuple(sorted(truth))
+        space = PooledSpace(dimensions, truth.__contains__, trial_s=_SIMULATED_TRIAL_S, pool=pool)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
     return _known(f"{path.stem} {digest} {objective}", space, truth, noise)
 

@@ -22,6 +22,7 @@ from smac.model.random_forest import RandomForest
 from smac.runhistory import StatusType, TrialInfo, TrialValue
 
 from tests.benchmarks.rival import Rival, proposed, values, without_handle
+from tests.search.toys import pool_of
 from tuner.search.space import Dimension, Floats, Observation, Point, Proposal, Space
 from tuner.search.strategies.random_points import draw
 
@@ -50,7 +51,7 @@ class Smac(Rival[TrialInfo]):
         self._pool_arrays: Floats | None = None
         # SMAC writes where it runs; nothing of it is read again, and it is gone with us.
         self._folder = tempfile.TemporaryDirectory(prefix="rsyslog-tune-smac-")
-        self._facade = None if space.pool is not None else self._stock(trials)
+        self._facade = None if pool_of(space) is not None else self._stock(trials)
 
     def _learn(self, observation: Observation, handle: TrialInfo | None) -> None:
         if self._facade is None:
@@ -123,7 +124,7 @@ class Smac(Rival[TrialInfo]):
         return self._best_of_pool(improvement)
 
     def _best_of_pool(self, improvement: EI) -> Point | None:
-        pool = self._space.pool or ()
+        pool = pool_of(self._space) or ()
         if self._pool_arrays is None:
             self._pool_arrays = np.array([self._configuration(one).get_array() for one in pool])
         measured = {one.point for one in self._told}

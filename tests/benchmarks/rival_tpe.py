@@ -15,6 +15,7 @@ from optuna.samplers._tpe.sampler import _split_trials, default_gamma
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 
 from tests.benchmarks.rival import Rival, proposed, value, values, without_handle
+from tests.search.toys import pool_of
 from tuner.search.space import Dimension, Floats, Observation, Point, Proposal, Space
 
 _STARTUP = 10
@@ -47,7 +48,7 @@ class Tpe(Rival[Trial]):
 
     def _proposed(self) -> tuple[Proposal, Trial | None] | None:
         sampler = self._sampler()
-        if self._space.pool is not None:
+        if pool_of(self._space) is not None:
             if len(self._told) < _STARTUP:
                 return self._drawn()
             return without_handle(self._of_pool(sampler), "promising")
@@ -66,7 +67,7 @@ class Tpe(Rival[Trial]):
 
     def _of_pool(self, sampler: TPESampler) -> Point | None:
         measured = {one.point for one in self._told}
-        free = [point for point in self._space.pool or () if point not in measured]
+        free = [point for point in pool_of(self._space) or () if point not in measured]
         if not free:
             return None
         trials = self._study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))

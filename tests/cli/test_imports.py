@@ -63,7 +63,7 @@ def test_what_reads_a_configuration_is_imported_for_a_profile_that_stands_on_one
 @pytest.mark.parametrize("name", ["search", "report"])
 def test_nothing_is_drawn_with_before_there_is_a_report(name: str) -> None:
     show = f"import sys, tuner.cli.{name}"
-    told = f"{show}; print('tuner.report.drawing' in sys.modules, 'matplotlib' in sys.modules)"
+    told = f"{show}; print('tuner.report.page' in sys.modules, 'matplotlib' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", told], capture_output=True, text=True, check=True, cwd=ROOT
     )

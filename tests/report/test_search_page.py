@@ -26,8 +26,7 @@ from tuner.report.figures import interval
 from tuner.report.page import _environment
 from tuner.report.page import page as page_of
 from tuner.report.result import analyse
-from tuner.report.search_report import search_report
-from tuner.report.spreadsheet import trials_csv
+from tuner.report.search_report import search_report, trials_csv
 from tuner.schema.numerals import share
 from tuner.search.journal import read
 from tuner.search.study import BASELINE, Ending, Note, Phase, Study

@@ -35,8 +35,8 @@ from tuner.report.search_report import (
     outcome_blocks,
     report_json,
     search_report,
+    trials_csv,
 )
-from tuner.report.spreadsheet import trials_csv
 from tuner.schema.numerals import p_value
 from tuner.search.study import BASELINE, Changes, Ending, Phase, Session, Study, Trial
 from tuner.search.verdict import Claim, judge

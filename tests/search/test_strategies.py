@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.benchmarks.rivals import NAMES, PACKAGES, strategy
-from tests.search.toys import SIGMA, hill, line, mixed, points_asked, slope
+from tests.search.toys import SIGMA, PooledSpace, hill, line, mixed, points_asked, slope
 from tuner.search.space import Dimension, Observation, Point, Space, Strategy
 from tuner.search.strategies import NAMES as SHIPPED
 
@@ -53,7 +53,9 @@ def test_of_a_pool_each_point_is_asked_for_once_until_none_is_left(name: str) ->
     dimensions = tuple(
         replace(one, start=level) for one, level in zip(mixed().dimensions, pool[0], strict=True)
     )
-    asked = points_asked(strategy_of(name, Space(dimensions, lambda _: True, pool)), slope, 40)
+    asked = points_asked(
+        strategy_of(name, PooledSpace(dimensions, lambda _: True, pool=pool)), slope, 40
+    )
     assert asked[0] == pool[0]
     assert sorted(asked) == sorted(pool)
 

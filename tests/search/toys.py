@@ -2,14 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from tuner.search.space import Dimension, Observation, Point, Space, Strategy
+from tuner.search.space import Dimension, Observation, Point, Points, Space, Strategy
 
 SIGMA = 0.02
 Truth = Callable[[Point], float]
+
+
+# The most points of a pool that a proposal is chosen from.
+_MOST = 1200
+
+
+@dataclass(frozen=True)
+class PooledSpace(Space):
+    """A space of which only the points of a pool exist, as the rows of a table."""
+
+    pool: tuple[Point, ...] = ()
+
+    def random_points(self, count: int, rng: np.random.Generator) -> Points:
+        rows = np.array(self.pool, dtype=np.int64)
+        return rows[rng.permutation(len(rows))[:count]]
+
+    def candidates(self, elites: Sequence[Point], rng: np.random.Generator) -> Points:
+        """All of a small pool; else the nearest to each elite, and some from everywhere."""
+        rows = np.array(self.pool, dtype=np.int64)
+        if len(rows) <= _MOST or not elites:
+            return rows[rng.permutation(len(rows))[:_MOST]]
+        x, near = self.features(rows), _MOST // 2 // len(elites)
+        numbers = {int(at) for at in rng.permutation(len(rows))[: _MOST // 2]}
+        for centre in self.features(np.array(elites)):
+            gaps = ((x - centre) ** 2).sum(axis=1)
+            numbers |= set(np.argpartition(gaps, near)[:near].tolist())
+        return rows[sorted(numbers)]
+
+
+def pool_of(space: Space) -> tuple[Point, ...] | None:
+    """The only points that exist in a space; None where all do."""
+    return space.pool if isinstance(space, PooledSpace) else None
 
 
 def line(levels: int = 40) -> Space:

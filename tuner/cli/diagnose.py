@@ -36,7 +36,6 @@ from tuner.report.diagnosis import (
     diagnosis_json,
     diagnosis_report,
 )
-from tuner.report.page import page as html
 from tuner.schema.numerals import counted
 from tuner.script.configuration import configuration, require_read
 from tuner.script.objects import base_of
@@ -66,6 +65,9 @@ def diagnose(options: DiagnoseArguments) -> None:
     else:
         show_blocks(diagnosis_blocks(diagnosis))
     if options.page is not None:
+        # Nothing else is drawn.
+        from tuner.report.page import page as html
+
         write_whole(options.page, html(diagnosis_report(diagnosis)))
         say(f"page: {options.page}")
     if options.write_workload is not None:

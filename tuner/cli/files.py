@@ -28,9 +28,8 @@ from tuner.report.markdown import blocks_markdown, report_markdown
 from tuner.report.metrics import Gauges, metrics_text
 from tuner.report.page import page
 from tuner.report.result import StudyResult, analyse
-from tuner.report.search_report import report_text, search_report
+from tuner.report.search_report import report_text, search_report, trials_csv
 from tuner.report.sections import PlainBlock
-from tuner.report.spreadsheet import trials_csv
 from tuner.script.hiding import LEFT_OUT, hidden, recordable_profile
 from tuner.search.journal import NAME as JOURNAL
 from tuner.search.study import Study

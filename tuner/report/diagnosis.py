@@ -14,11 +14,11 @@ from tuner.diagnose.finding import EventEffect, Events, ProductionFinding
 from tuner.diagnose.queues import QueueCourse
 from tuner.diagnose.settings import ENGINE_OUTPUT
 from tuner.modules.stats_rounds import Unreadable
-from tuner.report.drawing import Colour
 from tuner.report.sections import (
     Block,
     Bullets,
     Caution,
+    Colour,
     Columns,
     FirstScreen,
     Paragraph,

@@ -7,18 +7,17 @@ from collections.abc import Iterator
 
 from tuner.measure.measurement import COUNTED, Consequence
 from tuner.measure.paired import Comparison
-from tuner.report.figures import interval
+from tuner.report.figures import interval, setting
 from tuner.report.result import (
     FRESHNESS,
     STEADY,
     SUSTAINED,
     StudyResult,
 )
-from tuner.report.search_trials import loss_lines, loss_name
 from tuner.report.sections import Caution, FirstScreen
 from tuner.schema.numerals import counted, eps, p_value, share
-from tuner.search.study import BASELINE, Ending, Phase, Study
-from tuner.search.verdict import Claim
+from tuner.search.study import BASELINE, Changes, Ending, Phase, Study
+from tuner.search.verdict import Claim, Loss
 
 
 def first_screen(result: StudyResult) -> FirstScreen:
@@ -275,3 +274,48 @@ def _as_written(study: Study) -> Iterator[str]:
     if rates:
         count = "1 run" if len(rates) == 1 else f"median of {len(rates)} runs"
         yield f"as written: {eps(statistics.median(rates))} EPS ({count} {STEADY.over})"
+
+
+_MOST_LINES = 3
+
+
+def loss_lines(result: StudyResult) -> Iterator[str]:
+    """A line for each of the nearest, and one for the others."""
+    for loss in result.losses[:_MOST_LINES]:
+        yield f"{loss_name(loss)} {loss}, {_where(loss, result)}"
+    others = result.losses[_MOST_LINES:]
+    if others:
+        numbers = ", ".join(str(loss.trial) for loss in others)
+        yield f"{counted(len(others), 'more trial')}, further away: {numbers}"
+
+
+def loss_name(loss: Loss) -> str:
+    """The trial that it was in."""
+    return "the warm-up" if loss.trial < 0 else f"trial {loss.trial}"
+
+
+def _where(loss: Loss, result: StudyResult) -> str:
+    """With which settings, beside those that are recommended."""
+    if loss.changes == BASELINE:
+        repaired = [trial.number for trial in result.study.trials if trial.repaired]
+        return "with the profile " + ("and its repairs" if loss.trial in repaired else "as written")
+    recommended = result.verdict.changes
+    if not recommended:
+        return f"with {', '.join(changed_texts(loss.changes, result))}"
+    shared = f"{len(loss.shared)} of the {counted(len(recommended), 'recommended change')}"
+    return f"with {shared}; it differs in {', '.join(apart_texts(loss, result))}"
+
+
+def changed_texts(changes: Changes, result: StudyResult) -> Iterator[str]:
+    """Each change of the profile as written."""
+    for path, level in changes:
+        yield f"`{result.name(path)}` {setting(result.as_written(path))} -> {setting(level)}"
+
+
+def apart_texts(loss: Loss, result: StudyResult) -> Iterator[str]:
+    """What it had instead of what is recommended."""
+    made, recommended = dict(loss.changes), dict(result.verdict.changes)
+    for path in loss.apart:
+        as_written = result.as_written(path)
+        here, there = (setting(levels.get(path, as_written)) for levels in (made, recommended))
+        yield f"`{result.name(path)}` {here} instead of {there}"

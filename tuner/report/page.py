@@ -1,20 +1,28 @@
-"""A report as one page of HTML that opens anywhere; pure.
+"""A report as one page of HTML that opens anywhere, with its plots as SVG; pure.
 
 It has no scripts and asks for nothing; every text in it that is not our own is escaped by Jinja.
+Plots are drawn by matplotlib without pyplot, which would keep state; text stays text, and colours
+are those of the page.  Its style attributes are refused by a strict Content-Security-Policy: they
+become classes and presentation attributes.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import re
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
+from typing import Any
+from xml.etree import ElementTree
 
 import jinja2
 
 from tuner.render.assets import asset_text
-from tuner.report.drawing import svg
-from tuner.report.sections import Report, Table, numeric_columns, shown
+from tuner.report.sections import Colour, Plot, Report, Table, numeric_columns, shown
 
 # What keeps the page of a search of days below a megabyte.
 _MOST_ROWS = 250
@@ -22,6 +30,15 @@ _CODE = re.compile("`([^`]+)`")
 # What a phone shows beside one another: 390 pixels of small type, with two characters between
 # columns.
 _PHONE_CHARACTERS = 48
+
+# In units of the drawing, near the width of a telephone: text of 10 units stays readable there.
+_WIDTH = 400
+_SVG = "http://www.w3.org/2000/svg"
+_HREF = "{http://www.w3.org/1999/xlink}href"
+_REFERENCE = re.compile(r"(?:url\()?#([\w-]+)\)?")
+_SIZE = re.compile(r"([\d.]+)px")
+_NUMBER = re.compile(r"-?\d+\.\d{2,}")
+_FONT = frozenset({"font-family", "font-stretch", "font-variant", "font-style", "font-weight"})
 
 
 def page(report: Report) -> str:
@@ -77,3 +94,133 @@ def _environment() -> jinja2.Environment:
     environment.tests["wide"] = _is_wide
     environment.globals["most_rows"] = _MOST_ROWS
     return environment
+
+
+_SAME: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "rsyslog-tune",
+    "text.parse_math": False,
+}
+_SETTINGS: dict[Any, Any] = {
+    "text.color": Colour.INK.value,
+    "font.size": 10,
+    "axes.edgecolor": Colour.MUTED.value,
+    "axes.facecolor": "none",
+    "axes.labelcolor": Colour.MUTED.value,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "axes.labelsize": 10,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.linewidth": 0.8,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": Colour.GRID.value,
+    "grid.linewidth": 0.6,
+    "xtick.color": Colour.MUTED.value,
+    "ytick.color": Colour.MUTED.value,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "figure.facecolor": "none",
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "legend.handlelength": 1.2,
+    "legend.columnspacing": 1.2,
+}
+
+
+@contextmanager
+def matplotlib_settings(ours: Mapping[Any, Any]) -> Iterator[None]:
+    """Draw with matplotlib's own defaults and `ours`: a user's matplotlibrc must not change, or
+    break, what a report shows.  The same bytes every time, and text stays text."""
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update({**_SAME, **ours})
+        yield
+
+
+def svg(plot: Plot) -> str:
+    """A plot as an SVG element; ids in it begin with its name, which a page has once.  The same
+    every time."""
+    from matplotlib.figure import Figure
+
+    with matplotlib_settings(_SETTINGS), warnings.catch_warnings():
+        # Text is set in the fonts of whoever reads it.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+        figure = Figure(figsize=(_WIDTH / 72, plot.height / 72), layout="constrained")
+        plot.paint(figure)
+        drawn = io.StringIO()
+        figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
+    root = ElementTree.ElementTree().parse(io.StringIO(shown(drawn.getvalue())))
+    return _embedded(root, plot)
+
+
+def _embedded(root: ElementTree.Element, plot: Plot) -> str:
+    """The drawing as part of a page, in the fewest bytes that say it."""
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag in {f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"}:
+                parent.remove(child)
+    name = plot.name
+    _rename(root, name)
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
+        _restyle(element)
+        _shorten(element)
+    size = root.attrib["viewBox"]
+    root.attrib.clear()
+    root.attrib |= {"viewBox": size, "role": "img", "aria-labelledby": f"{name}-t {name}-d"}
+    for position, (tag, text) in enumerate((("title", plot.title), ("desc", plot.says))):
+        element = ElementTree.Element(tag, id=f"{name}-{tag[0]}")
+        element.text = shown(text)
+        root.insert(position, element)
+    return re.sub(r">\s+<", "><", ElementTree.tostring(root, encoding="unicode"))
+
+
+def _rename(root: ElementTree.Element, name: str) -> None:
+    """Short ids that begin with `name`, for what is referred to; the others go."""
+    used = {target for element in root.iter() for target in _references(element)}
+    named = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
+    short = {old: f"{name}-{number}" for number, old in enumerate(o for o in named if o in used)}
+    for element in root.iter():
+        old = element.attrib.pop("id", None)
+        if old in short:
+            element.attrib["id"] = short[old]
+        if _HREF in element.attrib:
+            element.attrib["href"] = f"#{short[element.attrib.pop(_HREF)[1:]]}"
+        if "clip-path" in element.attrib:
+            element.attrib["clip-path"] = f"url(#{short[element.attrib['clip-path'][5:-1]]})"
+
+
+def _references(element: ElementTree.Element) -> Iterator[str]:
+    for attribute in (_HREF, "clip-path"):
+        reference = _REFERENCE.fullmatch(element.attrib.get(attribute, ""))
+        if reference is not None:
+            yield reference[1]
+
+
+def _restyle(element: ElementTree.Element) -> None:
+    """Style as attributes; the colours of a page as classes: `f-ink` fills, `s-ink` strokes."""
+    classes = []
+    for declaration in element.attrib.pop("style", "").split(";"):
+        key, _, value = (part.strip() for part in declaration.partition(":"))
+        if key in {"fill", "stroke"} and value.startswith("#"):
+            classes.append(f"{key[0]}-{Colour(value).name.lower()}")
+        elif key in {"font", "font-size"}:
+            size = _SIZE.search(value)
+            element.attrib["font-size"] = size[1] if size is not None else "10"
+        elif key and key not in _FONT:
+            element.attrib[key] = value
+    if classes:
+        element.attrib["class"] = " ".join(classes)
+
+
+def _shorten(element: ElementTree.Element) -> None:
+    """Coordinates to a tenth, and no turn by nothing."""
+    if element.attrib.get("transform", "").startswith("rotate(-0 "):
+        del element.attrib["transform"]
+    for key in {"d", "x", "y", "transform"} & element.attrib.keys():
+        rounded = _NUMBER.sub(lambda match: f"{float(match[0]):.1f}", element.attrib[key])
+        element.attrib[key] = re.sub(r"\s+", " ", rounded).strip()

@@ -1,5 +1,5 @@
-"""Sections of a search's report: what shows the gain, what limits the rate, and what changes in the
-files."""
+"""Sections of a search's report: what shows the gain, what limits the rate, what changes in the
+files, every trial, and how that was measured."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuner.lint.candidate import candidate
-from tuner.measure.measurement import Failure, PacedMeasurement
+from tuner.lint.repairs import every_change
+from tuner.measure.measurement import Consequence, DoubtKind, Failure, FailureKind, PacedMeasurement
 from tuner.measure.paired import Comparison
 from tuner.render.artefacts import render
 from tuner.render.tree import unified
-from tuner.report.drawing import Colour
-from tuner.report.figures import interval, raw_and_adjusted, restart_text
-from tuner.report.first_screen import evidence_lines
+from tuner.report.figures import (
+    interval,
+    pair_text,
+    raw_and_adjusted,
+    restart_text,
+    steps,
+    steps_text,
+    widened,
+)
+from tuner.report.first_screen import apart_texts, changed_texts, evidence_lines
 from tuner.report.result import (
     AS_WRITTEN,
     BEST,
@@ -28,21 +36,27 @@ from tuner.report.runs import (
     effective_blocks,
     effective_table,
     percentiles_text,
+    run_cells,
+    speed_text,
 )
-from tuner.report.search_trials import losses_table
 from tuner.report.sections import (
     Block,
+    Cell,
+    Colour,
     Columns,
     FileDiff,
     Folded,
+    PaperNote,
     Paragraph,
     Plot,
     ReportSection,
+    RowMark,
     Subheading,
     Table,
     bullets,
 )
-from tuner.schema.numerals import eps, percent
+from tuner.schema.numerals import eps, mebibytes, percent, seconds
+from tuner.search.study import BASELINE, Changes, Phase, Trial
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -221,3 +235,192 @@ def diff(result: StudyResult) -> ReportSection:
         if lines:
             blocks.append(FileDiff(path, lines))
     return ReportSection("diff", "What changes in the files", tuple(blocks), short="Diff")
+
+
+_TRIALS_HEADER = ("trial", "phase", "what it changed", "EPS, steady window", "sent", "indexed",
+           "rsyslogd us/event", "engine us/event", "doubts, or why it failed")  # fmt: skip
+# Among so many points before it a point is compared with the one nearest to it.
+_NEAR = 100
+
+
+def trials(result: StudyResult) -> ReportSection:
+    """A row for each trial."""
+    every = result.study.trials
+    rows = tuple(map(_trial_row, every, _settings(result)))
+    header: tuple[str, ...] = _TRIALS_HEADER
+    if len({trial.machine for trial in every}) > 1:
+        header = (*_TRIALS_HEADER, "machine")
+        rows = tuple((*row, trial.machine) for row, trial in zip(rows, every, strict=True))
+    marks = tuple(map(_mark, every))
+    table = Table("Trials", header, rows, "trials", "trials.csv", marks)
+    paper = "They are not printed: `trials.csv` and the page on a screen have them."
+    blocks = (PaperNote(paper), Folded(_summary(result), table, on_paper=False))
+    return ReportSection("trials", "Trials", blocks if rows else ())
+
+
+def _summary(result: StudyResult) -> str:
+    """What all trials came to: `95 trials: 89 measured, 2 at a fixed rate, 4 failed, ...`."""
+    every = result.study.trials
+    failed = len(result.failures)
+    lossy = sum(_mark(trial) is RowMark.LOST for trial in every)
+    paced = len(every) - len(result.measured) - failed
+    parts = [f"{len(result.measured)} measured"]
+    parts += [f"{paced} at a fixed rate"] if paced else []
+    parts += [f"{failed} failed"] if failed else []
+    parts += [f"{lossy} of them with events lost or doubled"] if lossy else []
+    return f"All {len(every)} trials: {', '.join(parts)}"
+
+
+def _settings(result: StudyResult) -> Iterator[str]:
+    """Of each trial what it changed of the earlier point that is nearest to it, or of the profile
+    as written; a point that was measured before is named by its first trial."""
+    written = result.current
+    first: dict[Changes, int] = {}
+
+    def distance(changes: Changes, other: Changes) -> int:
+        return len({path for path, _ in set(changes) ^ set(other)} & written.keys())
+
+    for trial in result.study.trials:
+        point = trial.changes
+        if point == BASELINE:
+            yield "as written"
+        elif point in first:
+            yield f"as trial {first[point]}"
+        else:
+            among = (BASELINE, *list(first)[-_NEAR:])
+            nearest = min(among, key=lambda earlier: distance(earlier, point))
+            moved = steps(nearest, point, written)
+            start = "" if nearest == BASELINE else f"trial {first[nearest]} with "
+            yield start + steps_text(moved, result.names) if moved else trial.why
+            first[point] = trial.number
+
+
+def _mark(trial: Trial) -> RowMark:
+    if not isinstance(trial.outcome, Failure):
+        return RowMark.NONE
+    return RowMark.LOST if trial.outcome.kind is FailureKind.DELIVERY else RowMark.FAILED
+
+
+def _word(failure: Failure) -> str:
+    if failure.kind is not FailureKind.DELIVERY:
+        return "failed"
+    is_doubled = failure.delivery is not None and not failure.delivery.lost
+    return "EVENTS DOUBLED" if is_doubled else "EVENTS LOST"
+
+
+def _trial_row(trial: Trial, settings: str) -> tuple[Cell, ...]:
+    number = "-" if trial.number < 0 else str(trial.number)
+    pair = pair_text(trial.phase, trial.pair)
+    phase = f"{trial.phase.value}, {pair}".removesuffix(", ")
+    outcome, start = trial.outcome, (number, phase, settings)
+    if isinstance(outcome, Failure):
+        return (*start, *run_cells(outcome), (_word(outcome), str(outcome)))
+    remarks = ["at a fixed rate"] if isinstance(outcome, PacedMeasurement) else []
+    remarks += [doubt.kind.value for doubt in outcome.doubts]
+    return (*start, *run_cells(outcome), ", ".join(remarks))
+
+
+def losses_table(result: StudyResult) -> Table:
+    """All of them, with every setting that differs."""
+    rows = tuple(
+        (
+            str(loss.trial),
+            str(loss),
+            tuple(changed_texts(loss.changes, result)) or "nothing",
+            tuple(apart_texts(loss, result)) or "nothing",
+        )
+        for loss in result.losses
+    )
+    header = ("trial", "what happened", "differs from the profile in",
+              "differs from the recommendation in")  # fmt: skip
+    return Table("Trials that lost or doubled events", header, rows, "trials", "report.json")
+
+
+_NEVER_TESTED = (
+    "message sizes, formats and connection counts other than the profile's workload",
+    "what happens under overload and after a failure of the engine",
+    "runs longer than the windows named at the end: merges of large segments come later",
+)
+
+
+def sure(result: StudyResult) -> ReportSection:
+    """What the search said of itself: its noise, what it left out, what it did beyond its time,
+    and what the doubts about its runs mean."""
+    kinds = {doubt.kind for run in result.measured for doubt in run.doubts}
+    doubts = [
+        f"{kind.value} ({consequence.value}): {kind.advice}"
+        for consequence in Consequence
+        for kind in DoubtKind
+        if kind in kinds and kind.consequence is consequence
+    ]
+    blocks: list[Block] = [*bullets(note.text for note in result.study.notes)]
+    if doubts:
+        blocks += [Subheading("What the doubts mean"), *bullets(doubts)]
+    return ReportSection("sure", "How sure it can be", tuple(blocks))
+
+
+def not_traded(result: StudyResult) -> ReportSection:
+    """What holds of every valid trial."""
+    runs = result.measured
+    if not runs:
+        return ReportSection("kept", "What stays guaranteed", ())
+    memory = mebibytes(max(run.shipper_rss_bytes for run in runs))
+    limit = result.study.header.limits.rss_bytes
+    allowed = "" if limit is None else f", of the {mebibytes(limit)} that rss_bytes allows"
+    opened = ", ".join(guarantee.name for guarantee in result.opened)
+    repaired = ", ".join(f"`{result.name(path)}`" for path, _ in every_change(result.repaired))
+    but = f", except what was opened: {opened}" if opened else ""
+    but += f", except what was repaired: {repaired}" if repaired else ""
+    tier = result.written.profile.guardrails.tier.value
+    lines = [
+        f"delivery: {result.sent:,} events sent in the {len(runs)} valid trials, every one "
+        f"{result.delivered}; a trial that misses or doubles an event is invalid: "
+        f"{len(result.losses) or 'none'} did",
+        f"tier `{tier}`: durability, replicas, `_source`, retries and queue files are never "
+        f"searched; `best.yaml` has them as you wrote them{but}",
+        f"memory: rsyslogd used at most {memory}{allowed}",
+    ]
+    return ReportSection("kept", "What stays guaranteed", tuple(bullets(lines)), short="Guarantees")
+
+
+def open_questions(result: StudyResult) -> ReportSection:
+    """What a lab replaced, and what no trial shows."""
+    study = result.study
+    header = study.header
+    lines = [f"changed for the lab: {line}" for line in header.substitutions]
+    lines += header.untested
+    if not result.is_sink:
+        lines.append(
+            "measured documents carry one more number, `rsyslog_tune_seq`, which identifies every "
+            "event; the rendered files leave it out"
+        )
+    if not study.of(Phase.CHECK):
+        lines.append(
+            "freshness (the guardrail freshness_p99_s only bounds which refresh intervals are "
+            "tried; it is measured where ten minutes are left after the engine's warm-up)"
+        )
+    blocks = tuple(bullets([*lines, *_NEVER_TESTED]))
+    return ReportSection("open", "Not tested", blocks)
+
+
+def how(result: StudyResult) -> ReportSection:
+    """The command, the versions and the machine, the windows, and how numbers are made."""
+    header = result.study.header
+    plans = {trial.phase: trial.plan for trial in result.study.trials}
+    command = header.command.replace("`", "'")
+    windows = ", ".join(f"{phase.value} {plan.window_s:.1f} s" for phase, plan in plans.items())
+    claimed = result.verdict.claimed
+    wider = "" if claimed is None else widened(claimed)
+    lines = [
+        f"`{command}`, budget {seconds(header.budget_s)}, seed {header.seed}, "
+        f"started {header.started}, {header.tool}",
+        f"rsyslogd {header.rsyslog}, {header.engine}, {header.machine}",
+        *speed_text(result.measured),
+        f"windows: {windows}; each trial on a fresh index, with its own rsyslogd",
+        "EPS is the rise of the engine's `indexing.index_total` over the window, which goes from "
+        "one refresh under load to another; ± is the standard error from five batch means",
+        "ratios are means of log-ratios of pairs, intervals are Student's t on them"
+        f"{wider and f', that of the claim {wider}'}",
+    ]
+    heading = "How this was measured"
+    return ReportSection("how", heading, tuple(bullets(lines)), short="How it was measured")

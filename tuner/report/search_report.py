@@ -1,12 +1,15 @@
-"""What is reported of a search: all sections, the outcome on a terminal, and JSON."""
+"""What is reported of a search: all sections, the outcome on a terminal, JSON, and CSV."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
+import re
 import shlex
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,20 +17,21 @@ from pydantic_core import to_jsonable_python
 
 from tuner.lint.repairs import every_change
 from tuner.measure.enough import FEWEST_PAIRS
+from tuner.measure.measurement import Failure, Measurement, PacedMeasurement
+from tuner.measure.metrics import Result
 from tuner.report.first_screen import evidence_lines, first_screen
 from tuner.report.result import StudyResult
-from tuner.report.search_evidence import diff, evidence, limits
-from tuner.report.search_sections import (
-    change,
-    effect_text,
+from tuner.report.search_changes import change, effect_text, how_effects_are_known, taken_back
+from tuner.report.search_evidence import (
+    diff,
+    evidence,
     how,
-    how_effects_are_known,
+    limits,
     not_traded,
     open_questions,
     sure,
-    taken_back,
+    trials,
 )
-from tuner.report.search_trials import trials
 from tuner.report.sections import (
     Bullets,
     Caution,
@@ -36,9 +40,10 @@ from tuner.report.sections import (
     Report,
     ReportSection,
     bullets,
+    shown,
 )
 from tuner.search.budget import FEWEST_CALIBRATING, FEWEST_SEARCH_TRIALS
-from tuner.search.study import Ending, Options
+from tuner.search.study import Ending, Options, Study, Trial
 from tuner.search.verdict import Claim
 from tuner.space.knob import Level, level_text
 
@@ -52,11 +57,11 @@ SECTIONS: tuple[Callable[[StudyResult], ReportSection], ...] = (
 def search_report(result: StudyResult, directory: Path) -> Report:
     """The whole report of a search with this run directory."""
     leading, *sections = (section(result) for section in (change, *SECTIONS))
-    shown = tuple(section for section in sections if section.blocks)
+    full = tuple(section for section in sections if section.blocks)
     first, after = first_screen(result), next_command(result, directory)
     if after is not None and result.study.ending is Ending.FINISHED:
         first = replace(first, remarks=(*first.remarks, f"next: `{after}`"))
-    return Report(first, shown, leading if leading.blocks else None)
+    return Report(first, full, leading if leading.blocks else None)
 
 
 _MINUTE_S = 60
@@ -166,3 +171,88 @@ def report_json(result: StudyResult) -> dict[str, object]:
 def report_text(result: StudyResult) -> str:
     """The report as indented JSON text."""
     return json.dumps(report_json(result), indent=2) + "\n"
+
+
+# What spreadsheets take for a formula, numbers left out.
+_FORMULA = re.compile(r"(?![+-]?[\d.]+$)[=+@\t-]")
+
+_TRIAL = ("trial", "phase", "pair", "why", "at_s", "ended_s", "machine",
+          "offered_per_second")  # fmt: skip
+_RESULT = (
+    "outcome", "eps", "eps_se", "eps_paid", "eps_durable", "eps_merged", "sent", "indexed", "lost",
+    "duplicated", "shipper_cpu_us", "engine_cpu_us", "shipper_rss_bytes", "store_bytes_per_event",
+    "freshness_p50_s", "freshness_p99_s", "probe_zlib_us", "probe_socket_us", "bottleneck",
+    "doubts", "failure",
+)  # fmt: skip
+"""The columns of a result: figures of the run or of its delivery by their own names, and others."""
+
+CsvCell = str | float | None
+
+
+def trials_csv(study: Study) -> str:
+    """A row for each trial: what was asked for, what came out, and the value of every knob of the
+    search."""
+    axes = study.header.space
+    rows = []
+    for trial in study.trials:
+        changes, outcome = dict(trial.changes), trial.outcome
+        levels = [level_text(changes.get(axis.path, axis.current)) for axis in axes]
+        others = _others(outcome)
+        result = (others[name] if name in others else _figure(outcome, name) for name in _RESULT)
+        rows.append((*_asked(trial), *result, *levels))
+    return _table((*_TRIAL, *_RESULT, *(axis.path for axis in axes)), rows)
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[CsvCell]]) -> str:
+    """A table as RFC 4180 has it; cells without a value are empty."""
+    text = io.StringIO()
+    csv.writer(text).writerows([_cell(cell) for cell in row] for row in (header, *rows))
+    return text.getvalue()
+
+
+def _asked(trial: Trial) -> tuple[CsvCell, ...]:
+    return (
+        trial.number,
+        trial.phase.value,
+        trial.pair,
+        trial.why,
+        trial.at_s,
+        trial.ended_s,
+        trial.machine or None,
+        trial.per_second,
+    )
+
+
+def _figure(outcome: Result, name: str) -> CsvCell:
+    """A figure of a run, or of its delivery; None where it has none of the name."""
+    figure: CsvCell = getattr(outcome.delivery, name, None)
+    return getattr(outcome, name, None) if figure is None else figure
+
+
+def _others(outcome: Result) -> dict[str, CsvCell]:
+    """What is not a figure by its own name."""
+    match outcome:
+        case Failure():
+            return {"outcome": "failed", "failure": str(outcome)}
+        case PacedMeasurement(freshness_s=fresh):
+            kind: dict[str, CsvCell] = {"outcome": "fixed rate"}
+            if fresh is not None:
+                kind |= {"freshness_p50_s": fresh.p50, "freshness_p99_s": fresh.p99}
+        case Measurement(verdict=verdict):
+            kind = {"outcome": "measured"}
+            kind["bottleneck"] = None if verdict is None else verdict.bottleneck.value
+    speed = outcome.speed
+    return {
+        **kind,
+        "doubts": "; ".join(map(str, outcome.doubts)),
+        "probe_zlib_us": None if speed is None else speed.zlib_us,
+        "probe_socket_us": None if speed is None else speed.socket_us,
+    }
+
+
+def _cell(value: CsvCell) -> CsvCell:
+    """A text that a spreadsheet would compute stays text behind an apostrophe."""
+    if not isinstance(value, str):
+        return value
+    text = shown(value)
+    return f"'{text}" if _FORMULA.match(text) else text

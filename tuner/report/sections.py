@@ -81,6 +81,19 @@ PlainBlock = Paragraph | Bullets | Table
 """What a terminal shows too."""
 
 
+class Colour(Enum):
+    """The colours of a plot: what matplotlib is told, and by its name the class that a page
+    colours."""
+
+    INK = "#101010"
+    MUTED = "#606060"
+    GRID = "#d0d0d0"
+    WRITTEN = "#b05000"
+    BEST = "#0050a0"
+    BAD = "#c00000"
+    PAPER = "#fefefe"
+
+
 @dataclass(frozen=True)
 class Plot:
     """A plot: `says` is one sentence, `paint` draws it `height` units high, and `rows` hold under

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from tuner.measure.series import Series, average, comparison, restarted, values
 from tuner.profile.metric import Metric
-from tuner.report.drawing import matplotlib_settings
 from tuner.report.figures import figure, ratio_text
+from tuner.report.page import matplotlib_settings
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 from tuner.report.series import closing_blocks, conditions, machine_blocks, series_json, speed_notes
 from tuner.schema.numerals import size

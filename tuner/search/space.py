@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 Point = tuple[int, ...]
+Points = NDArray[np.int64]
+"""Level indices, a row for each point."""
 Floats = NDArray[np.float64]
+# A space up to this size is taken whole.
+_WHOLE = 1200
+_ANYWHERE = 300
+_TWO_KNOBS = 200
+_CROSSED = 100
 
 
 @dataclass(frozen=True)
@@ -59,13 +66,11 @@ class Space:
     """The dimensions, which points may be measured, what a trial costs in seconds, and how many
     machines measure at once.
 
-    With a `pool` only its points exist.  Otherwise `is_valid` is asked of the few points that are
-    about to be proposed, because it may be slow.
+    `is_valid` is asked of the few points that are about to be proposed, because it may be slow.
     """
 
     dimensions: tuple[Dimension, ...]
     is_valid: Callable[[Point], bool]
-    pool: tuple[Point, ...] | None = None
     trial_s: float = 1.0
     machines: int = 1
 
@@ -75,32 +80,22 @@ class Space:
         return tuple(dimension.start for dimension in self.dimensions)
 
     @cached_property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Points:
         """The number of levels of each dimension."""
         return np.array([dimension.size for dimension in self.dimensions])
 
     @cached_property
-    def columns(self) -> NDArray[np.int64]:
+    def columns(self) -> Points:
         """The dimension that each column of the features belongs to."""
         widths = [dimension.features.shape[1] for dimension in self.dimensions]
         return np.repeat(np.arange(len(widths)), widths)
 
-    @cached_property
-    def pool_rows(self) -> NDArray[np.int64]:
-        """The pool as rows of level indices."""
-        return np.array(self.pool or (), dtype=np.int64).reshape(-1, len(self.dimensions))
-
-    @cached_property
-    def pool_features(self) -> Floats:
-        """The features of the pool."""
-        return self.features(self.pool_rows)
-
-    def features(self, points: NDArray[np.int64]) -> Floats:
+    def features(self, points: Points) -> Floats:
         """The features of points (rows of level indices), a row each."""
         tables = [dimension.features for dimension in self.dimensions]
         return np.hstack([table[points[:, at]] for at, table in enumerate(tables)])
 
-    def canonical(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+    def canonical(self, points: Points) -> Points:
         """The points with their inactive dimensions at the start, parents before children."""
         canonical = points.copy()
         for at, dimension in enumerate(self.dimensions):
@@ -109,9 +104,31 @@ class Space:
                 canonical[idle, at] = dimension.start
         return canonical
 
-    def seconds(
-        self, before: Point, points: NDArray[np.int64], dearest_s: float | None = None
-    ) -> Floats:
+    def random_points(self, count: int, rng: np.random.Generator) -> Points:
+        """Points drawn at random; they may be invalid."""
+        return self.canonical(rng.integers(self.sizes, size=(count, len(self.sizes))))
+
+    def candidates(self, elites: Sequence[Point], rng: np.random.Generator) -> Points:
+        """What to choose a proposal from, each point once: all of a small space; else one-knob
+        neighbours of the elites, some with two knobs changed, crossings, and others.  They may be
+        invalid."""
+        if np.prod(self.sizes.astype(float)) <= _WHOLE:
+            grid = np.meshgrid(*map(np.arange, self.sizes), indexing="ij")
+            return np.unique(self.canonical(np.stack(grid, -1).reshape(-1, len(grid))), axis=0)
+        parts = [self.random_points(_ANYWHERE, rng)]
+        if elites:
+            rows = np.array(elites)
+            parts += [_neighbours(self, elite) for elite in rows]
+            twice = rows[rng.integers(len(rows), size=_TWO_KNOBS)]
+            for _ in range(2):
+                twice = _changed(self, twice, rng)
+            parts.append(twice)
+            mothers, fathers = rng.integers(len(rows), size=(2, _CROSSED))
+            from_mother = rng.uniform(size=(_CROSSED, len(self.sizes))) < 0.5
+            parts.append(np.where(from_mother, rows[mothers], rows[fathers]))
+        return np.unique(self.canonical(np.vstack(parts)), axis=0)
+
+    def seconds(self, before: Point, points: Points, dearest_s: float | None = None) -> Floats:
         """What a trial of each point takes after one of `before`: moves of a kind cost once, and
         those of the dearest kind `dearest_s` where that was measured."""
         moves = np.array([dimension.move_s for dimension in self.dimensions])
@@ -119,6 +136,24 @@ class Space:
             moves[(moves > 0) & (moves == moves.max())] = dearest_s
         changed = points != np.array(before)
         return np.asarray(self.trial_s + np.max(changed * moves, axis=1))
+
+
+def _neighbours(space: Space, elite: Points) -> Points:
+    """The points that differ from one in one knob."""
+    rows = []
+    for at, size in enumerate(space.sizes):
+        for level in range(int(size)):
+            row = elite.copy()
+            row[at] = level
+            rows.append(row)
+    return np.array(rows)
+
+
+def _changed(space: Space, points: Points, rng: np.random.Generator) -> Points:
+    changed = points.copy()
+    which = rng.integers(len(space.sizes), size=len(points))
+    changed[np.arange(len(points)), which] = rng.integers(space.sizes[which])
+    return changed
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ from heapq import heappop, heappush
 from statistics import fmean
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tuner.search.space import Belief, Floats, Observation, Point, Proposal, Space
+from tuner.search.space import Belief, Floats, Observation, Point, Points, Proposal, Space
 from tuner.search.strategies.model import Batch, Guard, Model
 
 # More points spread out at the start, or farther apart, cost more than they showed.
@@ -61,14 +60,7 @@ class Gaussian:
         self._batch = None
         self._guard.tell(observation)
         if observation.feasible:
-            self._model.tell(
-                observation.point,
-                observation.log_value,
-                max(observation.se, _LEAST_ERROR),
-                observation.at_s,
-                just_restarted=observation.moved_s > 0,
-                machine=observation.machine,
-            )
+            self._model.tell(replace(observation, se=max(observation.se, _LEAST_ERROR)))
 
     def beliefs(self) -> list[Belief]:
         """The posterior at the points measured that the model rests on, each with a part of its
@@ -86,7 +78,7 @@ class Gaussian:
 
     def _spread(self, measured: set[Point], rng: np.random.Generator) -> Proposal | None:
         for _ in range(_DRAWS):
-            among = random_points(self._space, _DRAWN, rng)
+            among = self._space.random_points(_DRAWN, rng)
             fresh = np.array([row for row in among.tolist() if tuple(row) not in measured])
             if not len(fresh):
                 break
@@ -113,7 +105,7 @@ class Gaussian:
         proposal = self._first_valid((point for point in likely if point not in known), "promising")
         return proposal and replace(proposal, gain=self._model.gain(improvements))
 
-    def _likely_best(self, among: NDArray[np.int64], gains: Floats) -> Iterator[Point]:
+    def _likely_best(self, among: Points, gains: Floats) -> Iterator[Point]:
         """The points by their gains times the probability that they are safe, those that likely
         are not last.  Few are looked at, so only as many as needed are judged."""
         likely: list[tuple[float, int]] = []
@@ -133,7 +125,7 @@ class Gaussian:
         moves_s = [observation.moved_s for observation in self._told if observation.moved_s > 0]
         return fmean(moves_s) if moves_s else None
 
-    def _bottleneck_weights(self, among: NDArray[np.int64], elites: list[Point]) -> Floats:
+    def _bottleneck_weights(self, among: Points, elites: list[Point]) -> Floats:
         """1 for points that differ from the good one nearest to them in a knob that can matter
         there, by what limits the pipeline there; less for the others."""
         matters = {
@@ -154,37 +146,21 @@ class Gaussian:
 
     def _first_valid(self, among: Iterable[Point], why: str) -> Proposal | None:
         for point in among:
-            if self._space.pool is not None or self._space.is_valid(point):
+            if self._space.is_valid(point):
                 return Proposal(point, why)
         return None
 
 
-def _point(row: NDArray[np.int64]) -> Point:
+def _point(row: Points) -> Point:
     return tuple(row.tolist())
-
-
-Points = NDArray[np.int64]
-# A space up to this size is taken whole.
-_WHOLE = 1200
-_ANYWHERE = 300
-_TWO_KNOBS = 200
-_CROSSED = 100
 
 
 def candidates(
     space: Space, elites: Sequence[Point], measured: set[Point], rng: np.random.Generator
 ) -> Points:
-    """Points that were not measured, each once; those outside a pool may still be invalid."""
-    if space.pool is not None:
-        points = _of_pool(space, elites, rng)
-    elif np.prod(space.sizes.astype(float)) <= _WHOLE:
-        points = np.stack(np.meshgrid(*map(np.arange, space.sizes), indexing="ij"), -1)
-        points = points.reshape(-1, len(space.sizes))
-    else:
-        points = _generated(space, np.array(elites), rng)
-    distinct = points if space.pool else np.unique(space.canonical(points), axis=0)
-    new = [at for at, row in enumerate(distinct.tolist()) if tuple(row) not in measured]
-    return distinct[new]
+    """Points that were not measured, each once; they may be invalid."""
+    points = space.candidates(elites, rng)
+    return points[[at for at, row in enumerate(points.tolist()) if tuple(row) not in measured]]
 
 
 def spread(
@@ -195,56 +171,3 @@ def spread(
     centres = space.features(np.array(chosen))
     gaps = np.linalg.norm(x[:, np.newaxis, :] - centres, axis=2).min(axis=1)
     return [int(at) for at in np.argsort(-(gaps + 1e-9 * rng.uniform(size=len(gaps))))]
-
-
-def random_points(space: Space, count: int, rng: np.random.Generator) -> Points:
-    """Points drawn at random; outside a pool they may be invalid."""
-    if space.pool is not None:
-        pool = space.pool_rows
-        return pool[rng.permutation(len(pool))[:count]]
-    return space.canonical(rng.integers(space.sizes, size=(count, len(space.sizes))))
-
-
-def _of_pool(space: Space, elites: Sequence[Point], rng: np.random.Generator) -> Points:
-    """All of a small pool; of a large one the nearest to each elite, and some from everywhere."""
-    pool = space.pool_rows
-    if len(pool) <= _WHOLE or not len(elites):
-        return pool[rng.permutation(len(pool))[:_WHOLE]]
-    x, centres = space.pool_features, space.features(np.array(elites))
-    near = _WHOLE // 2 // len(elites)
-    kept = {int(at) for at in rng.permutation(len(pool))[: _WHOLE // 2]}
-    for centre in centres:
-        kept |= set(np.argpartition(((x - centre) ** 2).sum(axis=1), near)[:near].tolist())
-    return pool[sorted(kept)]
-
-
-def _generated(space: Space, elites: Points, rng: np.random.Generator) -> Points:
-    """One-knob neighbours of the elites, some with two knobs changed, crossings, and others."""
-    parts = [random_points(space, _ANYWHERE, rng)]
-    if len(elites):
-        parts += [_neighbours(space, elite) for elite in elites]
-        twice = elites[rng.integers(len(elites), size=_TWO_KNOBS)]
-        for _ in range(2):
-            twice = _changed(space, twice, rng)
-        parts.append(twice)
-        mothers, fathers = rng.integers(len(elites), size=(2, _CROSSED))
-        from_mother = rng.uniform(size=(_CROSSED, len(space.sizes))) < 0.5
-        parts.append(np.where(from_mother, elites[mothers], elites[fathers]))
-    return np.vstack(parts)
-
-
-def _neighbours(space: Space, elite: Points) -> Points:
-    rows = []
-    for at, size in enumerate(space.sizes):
-        for level in range(int(size)):
-            row = elite.copy()
-            row[at] = level
-            rows.append(row)
-    return np.array(rows)
-
-
-def _changed(space: Space, points: Points, rng: np.random.Generator) -> Points:
-    changed = points.copy()
-    which = rng.integers(len(space.sizes), size=len(points))
-    changed[np.arange(len(points)), which] = rng.integers(space.sizes[which])
-    return changed

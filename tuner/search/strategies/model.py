@@ -50,12 +50,7 @@ class Model:
     space: Space
     seed: list[int]
     compressed: bool = False
-    points: list[Point] = field(default_factory=list)
-    _values: list[float] = field(default_factory=list)
-    _errors: list[float] = field(default_factory=list)
-    _at_s: list[float] = field(default_factory=list)
-    _restarted: list[bool] = field(default_factory=list)
-    _machines: list[str] = field(default_factory=list)
+    _told: list[Observation] = field(default_factory=list)
     _learnt: int = 0
     _rows: NDArray[np.int64] = field(init=False)
     _samples: Floats = field(init=False)
@@ -64,24 +59,15 @@ class Model:
     _centre: float = 0.0
     _scale: float = 1.0
 
-    def tell(
-        self,
-        point: Point,
-        value: float,
-        se: float,
-        at_s: float,
-        *,
-        just_restarted: bool = False,
-        machine: str = "",
-    ) -> None:
+    @property
+    def points(self) -> list[Point]:
+        """Where it was told a value, in order."""
+        return [observation.point for observation in self._told]
+
+    def tell(self, observation: Observation) -> None:
         """Learn one value and its standard error; what it would be on the usual machine, without
         the restart of the engine just before it, is what is believed."""
-        self.points.append(point)
-        self._restarted.append(just_restarted)
-        self._values.append(value)
-        self._errors.append(se)
-        self._at_s.append(at_s)
-        self._machines.append(machine)
+        self._told.append(observation)
 
     def at_measured(self) -> dict[Point, tuple[float, float]]:
         """Mean and standard deviation at the points that it rests on."""
@@ -121,7 +107,7 @@ class Model:
 
     def _known(self) -> process.Posterior:
         """The process after all that was told."""
-        known = len(self.points)
+        known = len(self._told)
         if self.space.machines > 1 and known > self._learnt:
             # Several machines do not wait while each value is learnt by itself.
             self._learn(known, process.MOVES if self._learnt else _MOVES_AT_ONCE)
@@ -148,9 +134,11 @@ class Model:
     def _data(self, count: int) -> process.Data:
         """The values that say most, standardised, without the shift of restarts as far as it is
         known; their scale is that of the compressed values."""
-        restarted = np.array(self._restarted[:count], dtype=float)
-        values = np.array(self._values[:count]) - self._shift * restarted
-        errors = np.hypot(self._errors[:count], _RESTART_OWN_SD * restarted)
+        told = self._told[:count]
+        restarted = np.array([float(observation.moved_s > 0) for observation in told])
+        values = np.array([observation.log_value for observation in told])
+        values -= self._shift * restarted
+        errors = np.hypot([observation.se for observation in told], _RESTART_OWN_SD * restarted)
         centre = float(np.median(values))
         spread = max(float(values.std()), float(errors.min()), 1e-6)
         y, slope = (values - centre) / spread, np.ones(len(values))
@@ -162,16 +150,18 @@ class Model:
         moved = restarted / spread * slope
         y -= (_RESTART_SHIFT - self._shift) * moved
         shift = _RESTART_SHIFT_SD * moved
-        points = np.array(self.points[:count])
+        points = np.array([observation.point for observation in told])
         self._rows = rows = self._telling(points, values)
         kept = points[rows]
         same = (kept[:, np.newaxis, :] == kept).all(axis=2).astype(float)
-        features, times = self.space.features(kept), np.array(self._at_s)[rows]
-        machines = np.array(self._machines[:count])[rows]
+        features, times = self.space.features(kept), [told[row].at_s for row in rows]
+        machines = np.array([told[row].machine for row in rows])
         beside = (machines[:, np.newaxis] == machines).astype(float)
-        apart = _MACHINES_SD / spread if len(set(self._machines[:count])) > 1 else 0.0
+        apart = (
+            _MACHINES_SD / spread if len({observation.machine for observation in told}) > 1 else 0.0
+        )
         return process.Data(
-            features, self.space.columns, same, y[rows], noise[rows], shift[rows], times,
+            features, self.space.columns, same, y[rows], noise[rows], shift[rows], np.array(times),
             beside, apart,
         )  # fmt: skip
 
@@ -191,8 +181,9 @@ class Model:
         features = self.space.features(points)
         gaps = [((features - features[at]) ** 2).sum(axis=1) for at in best[:_NEAREST_TO]]
         near = np.argsort(np.min(gaps, axis=0), kind="stable")
-        runs = Counter(self.points[:count])
-        again = [at for at in range(count) if runs[self.points[at]] > 1]
+        told = self.points[:count]
+        runs = Counter(told)
+        again = [at for at in range(count) if runs[told[at]] > 1]
         newest = range(count - most // 8, count)
         # Each value has a place of its own in this order, whatever follows it.
         drawn = np.argsort(np.random.default_rng([*self.seed, 0]).uniform(size=count))
@@ -222,7 +213,7 @@ class Guard:
         for name, margin in observation.margins:
             seed = [self._seed, zlib.crc32(name.encode())]
             model = self._margins.setdefault(name, Model(self._space, seed))
-            model.tell(observation.point, margin, self._sigma, observation.at_s)
+            model.tell(Observation(observation.point, margin, self._sigma, observation.at_s))
         if self._failures is not None:
             self._learn(self._failures, observation)
         elif _is_unforetold(observation):
@@ -258,9 +249,8 @@ class Guard:
 
     def _learn(self, failures: Model, observation: Observation) -> None:
         if observation.feasible or _is_unforetold(observation):
-            failures.tell(
-                observation.point, 1.0 if observation.feasible else -1.0, _DOUBT, observation.at_s
-            )
+            value = 1.0 if observation.feasible else -1.0
+            failures.tell(Observation(observation.point, value, _DOUBT, observation.at_s))
 
 
 def _is_unforetold(observation: Observation) -> bool:

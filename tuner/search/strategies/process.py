@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from scipy.spatial.distance import cdist
 from scipy.special import ndtr
 
 from tuner.search.space import Floats
@@ -68,7 +69,7 @@ class Data:
         by_knob = np.empty((self.dimensions, len(x), len(y)))
         for knob in range(self.dimensions):
             own_columns = self.columns == knob
-            by_knob[knob] = _squared(x[:, own_columns], y[:, own_columns])
+            by_knob[knob] = cdist(x[:, own_columns], y[:, own_columns], "sqeuclidean")
         return by_knob.reshape(self.dimensions, -1)
 
     @cached_property
@@ -170,13 +171,6 @@ def _smooth(scales: _Scales, squared: Floats) -> Floats:
 
 def _alike(squared: Floats) -> Floats:
     return np.asarray(np.exp(-2.0 * squared))
-
-
-def _squared(a: Floats, b: Floats) -> Floats:
-    if a.shape[1] == 1:
-        return (a - b.T) ** 2
-    cross = (a**2).sum(axis=1)[:, np.newaxis] + (b**2).sum(axis=1) - 2 * a @ b.T
-    return np.asarray(np.maximum(cross, 0.0))
 
 
 def _factored(scales: _Scales, data: Data) -> tuple[Floats, Floats]:

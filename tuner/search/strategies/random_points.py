@@ -42,12 +42,8 @@ class RandomPoints:
 
 def draw(space: Space, measured: set[Point], rng: np.random.Generator) -> Point | None:
     """A random valid point that was not measured; None when none turned up."""
-    if space.pool is not None:
-        free = [point for point in space.pool if point not in measured]
-        return free[int(rng.integers(len(free)))] if free else None
     for _ in range(_TRIES):
-        drawn = space.canonical(rng.integers(space.sizes)[np.newaxis])[0]
-        point = tuple(int(level) for level in drawn)
+        point = tuple(space.random_points(1, rng)[0].tolist())
         if point not in measured and space.is_valid(point):
             return point
     return None

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from tests.report.markup import seen
-from tuner.report.drawing import Colour, svg
-from tuner.report.sections import Plot
+from tuner.report.page import svg
+from tuner.report.sections import Colour, Plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

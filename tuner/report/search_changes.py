@@ -1,5 +1,4 @@
-"""Sections of a search's report: what to change, what each change gave, and how that was
-measured."""
+"""Sections of a search's report: what to change, what each change gave, and what was taken back."""
 
 from __future__ import annotations
 
@@ -8,10 +7,8 @@ from collections.abc import Iterator
 
 from tuner.lint.candidate import with_main_queue
 from tuner.lint.repairs import every_change
-from tuner.measure.measurement import Consequence, DoubtKind
-from tuner.report.figures import interval, setting, widened
+from tuner.report.figures import interval, setting
 from tuner.report.result import EffectGroup, StudyResult
-from tuner.report.runs import speed_text
 from tuner.report.sections import (
     Block,
     Cell,
@@ -21,7 +18,6 @@ from tuner.report.sections import (
     Table,
     bullets,
 )
-from tuner.schema.numerals import mebibytes, seconds
 from tuner.search.budget import NODE_PACE, SINK_PACE, minutes_for_effects, trial_seconds
 from tuner.search.effects import RULED_OUT, TOLERATED, effects_of
 from tuner.search.study import Changes, Phase
@@ -172,93 +168,3 @@ def effect_text(group: EffectGroup) -> str:
     if group.estimate is None:
         return "not measured by itself: the engine restarts for it"
     return f"{'together ' if len(group.changes) > 1 else ''}{interval(group.estimate)}"
-
-
-_NEVER_TESTED = (
-    "message sizes, formats and connection counts other than the profile's workload",
-    "what happens under overload and after a failure of the engine",
-    "runs longer than the windows named at the end: merges of large segments come later",
-)
-
-
-def sure(result: StudyResult) -> ReportSection:
-    """What the search said of itself: its noise, what it left out, what it did beyond its time,
-    and what the doubts about its runs mean."""
-    kinds = {doubt.kind for run in result.measured for doubt in run.doubts}
-    doubts = [
-        f"{kind.value} ({consequence.value}): {kind.advice}"
-        for consequence in Consequence
-        for kind in DoubtKind
-        if kind in kinds and kind.consequence is consequence
-    ]
-    blocks: list[Block] = [*bullets(note.text for note in result.study.notes)]
-    if doubts:
-        blocks += [Subheading("What the doubts mean"), *bullets(doubts)]
-    return ReportSection("sure", "How sure it can be", tuple(blocks))
-
-
-def not_traded(result: StudyResult) -> ReportSection:
-    """What holds of every valid trial."""
-    runs = result.measured
-    if not runs:
-        return ReportSection("kept", "What stays guaranteed", ())
-    memory = mebibytes(max(run.shipper_rss_bytes for run in runs))
-    limit = result.study.header.limits.rss_bytes
-    allowed = "" if limit is None else f", of the {mebibytes(limit)} that rss_bytes allows"
-    opened = ", ".join(guarantee.name for guarantee in result.opened)
-    repaired = ", ".join(f"`{result.name(path)}`" for path, _ in every_change(result.repaired))
-    but = f", except what was opened: {opened}" if opened else ""
-    but += f", except what was repaired: {repaired}" if repaired else ""
-    tier = result.written.profile.guardrails.tier.value
-    lines = [
-        f"delivery: {result.sent:,} events sent in the {len(runs)} valid trials, every one "
-        f"{result.delivered}; a trial that misses or doubles an event is invalid: "
-        f"{len(result.losses) or 'none'} did",
-        f"tier `{tier}`: durability, replicas, `_source`, retries and queue files are never "
-        f"searched; `best.yaml` has them as you wrote them{but}",
-        f"memory: rsyslogd used at most {memory}{allowed}",
-    ]
-    return ReportSection("kept", "What stays guaranteed", tuple(bullets(lines)), short="Guarantees")
-
-
-def open_questions(result: StudyResult) -> ReportSection:
-    """What a lab replaced, and what no trial shows."""
-    study = result.study
-    header = study.header
-    lines = [f"changed for the lab: {line}" for line in header.substitutions]
-    lines += header.untested
-    if not result.is_sink:
-        lines.append(
-            "measured documents carry one more number, `rsyslog_tune_seq`, which identifies every "
-            "event; the rendered files leave it out"
-        )
-    if not study.of(Phase.CHECK):
-        lines.append(
-            "freshness (the guardrail freshness_p99_s only bounds which refresh intervals are "
-            "tried; it is measured where ten minutes are left after the engine's warm-up)"
-        )
-    blocks = tuple(bullets([*lines, *_NEVER_TESTED]))
-    return ReportSection("open", "Not tested", blocks)
-
-
-def how(result: StudyResult) -> ReportSection:
-    """The command, the versions and the machine, the windows, and how numbers are made."""
-    header = result.study.header
-    plans = {trial.phase: trial.plan for trial in result.study.trials}
-    command = header.command.replace("`", "'")
-    windows = ", ".join(f"{phase.value} {plan.window_s:.1f} s" for phase, plan in plans.items())
-    claimed = result.verdict.claimed
-    wider = "" if claimed is None else widened(claimed)
-    lines = [
-        f"`{command}`, budget {seconds(header.budget_s)}, seed {header.seed}, "
-        f"started {header.started}, {header.tool}",
-        f"rsyslogd {header.rsyslog}, {header.engine}, {header.machine}",
-        *speed_text(result.measured),
-        f"windows: {windows}; each trial on a fresh index, with its own rsyslogd",
-        "EPS is the rise of the engine's `indexing.index_total` over the window, which goes from "
-        "one refresh under load to another; ± is the standard error from five batch means",
-        "ratios are means of log-ratios of pairs, intervals are Student's t on them"
-        f"{wider and f', that of the claim {wider}'}",
-    ]
-    heading = "How this was measured"
-    return ReportSection("how", heading, tuple(bullets(lines)), short="How it was measured")
