@@ -17,8 +17,7 @@ from pydantic_core import to_jsonable_python
 
 from tuner.lint.repairs import every_change
 from tuner.measure.enough import FEWEST_PAIRS
-from tuner.measure.measurement import Failure, Measurement, PacedMeasurement
-from tuner.measure.metrics import Result
+from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, Result
 from tuner.report.first_screen import evidence_lines, first_screen
 from tuner.report.result import StudyResult
 from tuner.report.search_changes import change, effect_text, how_effects_are_known, taken_back
