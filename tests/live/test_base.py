@@ -90,7 +90,7 @@ def measured(lab: Lab, profile: Profile) -> Outcome:
 
 
 CASES = [
-    pytest.param(one, marks=() if one in {"a filter", "several inputs"} else pytest.mark.full)
+    pytest.param(one, marks=() if one == "several inputs" else pytest.mark.full)
     for one in CONFIGURATIONS
 ]
 

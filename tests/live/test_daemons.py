@@ -78,7 +78,9 @@ def test_no_link_in_the_place_of_a_log_is_read(folder: Path, tmp_path: Path) -> 
         rsyslogd.stop()
 
 
+@pytest.mark.full
 def test_a_proxy_of_the_shell_gets_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what every program of ours gets of the environment tests/host/test_process.py tells."""
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.delenv("no_proxy", raising=False)

@@ -193,6 +193,7 @@ def test_counters_become_documents_of_their_own_index(format_: str, tmp_path: Pa
     assert found[-1][full] == 0
 
 
+@pytest.mark.full
 def test_counters_of_the_profile_and_those_of_the_lab_do_not_meet(tmp_path: Path) -> None:
     outcome = measured(tmp_path, with_counters("http://127.0.0.1:9200", 10514, "cee", "raw"))
     assert outcome.delivery.exact

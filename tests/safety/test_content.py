@@ -122,6 +122,7 @@ def test_another_content_than_was_sent_gives_no_number(
     assert outcome.delivery.exact
 
 
+@pytest.mark.full
 def test_what_passes_unchanged_is_measured(site: Path) -> None:
     with meddled(site, lambda body: body) as lab:
         outcome = run_trial(lab, PROFILE, SHORT, "struck", silent)
