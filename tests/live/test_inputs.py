@@ -7,9 +7,11 @@ import shutil
 import socket
 import ssl
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -65,44 +67,39 @@ class Site:
 
 def make_certificates(folder: Path) -> None:
     """An authority, and certificates of a server and of a client that it signed."""
+    for name, content in _certificates().items():
+        (folder / name).write_bytes(content)
+        (folder / name).chmod(0o644)
 
-    def openssl(*arguments: str) -> None:
-        done = subprocess.run(
-            ["openssl", *arguments], cwd=folder, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
 
-    key = ("-newkey", "rsa:2048", "-nodes")
-    # Python 3.13 takes no authority that does not say what its key is for.
-    openssl("req", "-x509", *key, "-days", "2", "-subj", "/CN=test-ca",
-            "-addext", "keyUsage=critical,keyCertSign",
-            "-keyout", "ca.key", "-out", "ca.pem")  # fmt: skip
-    for name in ("server", "client", "stranger"):
-        openssl("req", *key, "-subj", f"/CN={name}.example.org",
-                "-keyout", f"{name}.key", "-out", f"{name}.csr")  # fmt: skip
-        (folder / "san").write_text(
-            f"subjectAltName=DNS:{name}.example.org\nauthorityKeyIdentifier=keyid\n",
-            encoding="utf-8",
-        )
-        openssl(
-            "x509",
-            "-req",
-            "-in",
-            f"{name}.csr",
-            "-CA",
-            "ca.pem",
-            "-CAkey",
-            "ca.key",
-            "-CAcreateserial",
-            "-days",
-            "2",
-            "-extfile",
-            "san",
-            "-out",
-            f"{name}.pem",
-        )
-    for file in folder.iterdir():
-        file.chmod(0o644)
+@cache
+def _certificates() -> dict[str, bytes]:
+    """Their files, made once in a process: keys take their time."""
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+
+        def openssl(*arguments: str) -> None:
+            done = subprocess.run(
+                ["openssl", *arguments], cwd=folder, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, done.stderr
+
+        key = ("-newkey", "rsa:2048", "-nodes")
+        # Python 3.13 takes no authority that does not say what its key is for.
+        openssl("req", "-x509", *key, "-days", "2", "-subj", "/CN=test-ca",
+                "-addext", "keyUsage=critical,keyCertSign",
+                "-keyout", "ca.key", "-out", "ca.pem")  # fmt: skip
+        for name in ("server", "client", "stranger"):
+            openssl("req", *key, "-subj", f"/CN={name}.example.org",
+                    "-keyout", f"{name}.key", "-out", f"{name}.csr")  # fmt: skip
+            (folder / "san").write_text(
+                f"subjectAltName=DNS:{name}.example.org\nauthorityKeyIdentifier=keyid\n",
+                encoding="utf-8",
+            )
+            openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
+                    "-CAcreateserial", "-days", "2", "-extfile", "san",
+                    "-out", f"{name}.pem")  # fmt: skip
+        return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
 def sources(ports: dict[str, int], folder: Path) -> list[dict[str, object]]:
