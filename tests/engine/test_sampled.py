@@ -10,7 +10,7 @@ from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.engine.sampled import SAMPLE, sampled, sampled_by_sink
 from tuner.lab.sink_http import HttpRequest
 from tuner.lab.sink_server import answer
-from tuner.lab.sink_store import Drawn, Store
+from tuner.lab.sink_store import DrawnSample, Store
 
 
 class Keeping(EngineClient):
@@ -39,7 +39,7 @@ def test_an_engine_draws_them_at_random() -> None:
 
 
 def test_each_document_is_as_likely_as_any_other() -> None:
-    drawn, came = Drawn(100), 0
+    drawn, came = DrawnSample(100), 0
     for size in (1, 99, 3, 5000, 1, *[500] * 50):
         drawn.add([b"%d" % one for one in range(came, came + size)])
         came += size

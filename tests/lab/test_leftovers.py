@@ -11,15 +11,15 @@ import pytest
 
 from tuner.engine.client import EngineClient
 from tuner.engine.owned import Owner, create_index, created, indices, put_template
-from tuner.lab.lab import alive, attached_lab, remove_left
+from tuner.lab.lab import attached_lab, record_kept, remove_leftovers
 from tuner.lab.sink import Sink
 
 KILLED, LIVING, ELSEWHERE = "0a1b2c3d", "11111111", "22222222"
 
 KILLS_ITSELF = """
 import os, signal, sys
-from tuner.lab.lab import alive
-with alive(sys.argv[1]):
+from tuner.lab.lab import record_kept
+with record_kept(sys.argv[1]):
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -53,8 +53,8 @@ def test_only_what_a_run_left_that_was_killed_here_is_removed(engine: EngineClie
     create(engine, foreign, {"managed_by": "somebody else", "run_id": KILLED})
     killed = subprocess.run([sys.executable, "-c", KILLS_ITSELF, KILLED], check=False)
     assert killed.returncode == -9
-    with alive(LIVING):
-        told = list(remove_left(engine))
+    with record_kept(LIVING):
+        told = list(remove_leftovers(engine))
     assert set(created(engine)) == {LIVING, ELSEWHERE}
     assert indices(engine, foreign.prefix) == (f"{foreign.prefix}t1-syslog",)
     removed, unknown = told
@@ -65,7 +65,7 @@ def test_only_what_a_run_left_that_was_killed_here_is_removed(engine: EngineClie
     )
     assert f"another run, {ELSEWHERE}" in unknown
     assert f"curl -X DELETE {engine.url}/rsyslog-tune-{ELSEWHERE}-t1-syslog;" in unknown
-    assert list(remove_left(engine))[1] == unknown, "a run that could not remove it by itself"
+    assert list(remove_leftovers(engine))[1] == unknown, "a run that could not remove it by itself"
     assert set(created(engine)) == {ELSEWHERE}
 
 
@@ -79,5 +79,5 @@ def test_a_run_that_ends_leaves_no_record(engine: EngineClient, tmp_path: Path) 
 
 def test_a_name_of_a_run_that_is_no_run_reaches_no_file(engine: EngineClient) -> None:
     create(engine, Owner(".."))
-    (line,) = remove_left(engine)
+    (line,) = remove_leftovers(engine)
     assert "another run, .., which" in line

@@ -9,7 +9,7 @@ import pytest
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
 from tuner.lab.sink import Sink
-from tuner.lab.sink_store import Kept
+from tuner.lab.sink_store import KeptLines
 
 
 def lines(first: int, end: int) -> bytes:
@@ -18,7 +18,7 @@ def lines(first: int, end: int) -> bytes:
 
 @pytest.mark.parametrize("bulk", [1, 3, 4, 100])
 def test_the_first_documents_are_kept_byte_for_byte_however_they_come(bulk: int) -> None:
-    store = Kept(documents=8)
+    store = KeptLines(documents=8)
     for first in range(0, 100, bulk):
         store.add(lines(first, first + bulk))
     assert store.lines == lines(0, 8)
@@ -27,14 +27,14 @@ def test_the_first_documents_are_kept_byte_for_byte_however_they_come(bulk: int)
 def test_it_keeps_no_more_bytes_than_it_may_and_no_half_document() -> None:
     room = len(lines(0, 5))
     for most_bytes, documents in ((room, 5), (room + 10, 5), (room - 1, 4), (3, 0)):
-        store = Kept(documents=50, most_bytes=most_bytes)
+        store = KeptLines(documents=50, most_bytes=most_bytes)
         store.add(lines(0, 3))
         store.add(lines(3, 9))
         assert store.lines == lines(0, documents)
 
 
 def test_nothing_follows_the_first_document_that_had_no_room() -> None:
-    store = Kept(documents=50, most_bytes=len(lines(0, 2)))
+    store = KeptLines(documents=50, most_bytes=len(lines(0, 2)))
     long = b'{"index":{"_index":"k"}}\n{"text":"%b"}\n' % (b"x" * 500)
     store.add(lines(0, 1) + long)
     store.add(lines(1, 2))
@@ -42,7 +42,7 @@ def test_nothing_follows_the_first_document_that_had_no_room() -> None:
 
 
 def test_bulks_that_come_in_parallel_are_kept_whole() -> None:
-    store = Kept(documents=400)
+    store = KeptLines(documents=400)
     workers = [
         threading.Thread(target=store.add, args=(lines(n * 100, n * 100 + 100),)) for n in range(6)
     ]

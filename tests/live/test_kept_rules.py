@@ -18,7 +18,7 @@ from tuner.lab.entrances import TcpPort
 from tuner.lab.lab import sink_lab
 from tuner.lab.scratch import scratch
 from tuner.lint.load import LoadedProfile
-from tuner.measure.learning import seen
+from tuner.measure.learning import slow_pass
 
 pytestmark = [
     pytest.mark.live,
@@ -150,7 +150,7 @@ def refused_by_an_engine(loaded: LoadedProfile, folder: Path) -> list[bool]:
     base = loaded.profile.base
     assert base is not None
     with scratch(folder) as below, sink_lab(below, "0a1b2c3d") as lab:
-        return [one.is_all for one in seen(lab, loaded.profile).refused]
+        return [one.is_all for one in slow_pass(lab, loaded.profile).refused]
 
 
 _HEAD = (

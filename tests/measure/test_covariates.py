@@ -107,11 +107,11 @@ def test_what_the_machine_explains_is_taken_off_and_no_more_than_it_usually_does
     assert found is not None
     assert found.share == 1.0
     assert found.sigma == pytest.approx(math.sqrt(4 / 3) * 0.24, rel=0.05)
-    assert found.of(at_speed(0, 0.05).logs) == pytest.approx(-0.12, rel=0.05)
-    assert found.of(MIDDLE) == 0.0
-    reach = found.of(at_speed(0, -2.0).logs)
+    assert found.above_usual(at_speed(0, 0.05).logs) == pytest.approx(-0.12, rel=0.05)
+    assert found.above_usual(MIDDLE) == 0.0
+    reach = found.above_usual(at_speed(0, -2.0).logs)
     assert reach == pytest.approx(3 * found.sigma)
-    assert found.of(at_speed(0, 2.0).logs) == -reach
+    assert found.above_usual(at_speed(0, 2.0).logs) == -reach
 
 
 def test_the_more_settings_move_the_probe_the_less_is_taken_off() -> None:

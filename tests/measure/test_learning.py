@@ -25,12 +25,12 @@ from tuner.flood.spec import FloodSpec
 from tuner.lab.lab import Lab
 from tuner.lab.receiver import Received
 from tuner.measure.learning import (
-    Seen,
+    SlowPass,
     documents_of,
     learnt,
+    not_compared,
     refused_documents,
-    seldom,
-    unkept,
+    seldom_reached,
     unreached,
 )
 from tuner.modules.pstats import ActionCounters, ElasticsearchCounters, ResourceUsage, Snapshot
@@ -76,11 +76,11 @@ def test_actions_that_few_messages_reach_are_told_with_their_places(tmp_path: Pa
     base = loaded(tmp_path, conf=CONF).profile.base
     assert base is not None
     engine = [base.kept.changed.objects["action[es]"]]
-    (line,) = seldom([[1] * 9 + [0] * 991], engine)
+    (line,) = seldom_reached([[1] * 9 + [0] * 991], engine)
     place = f"{tmp_path}/rsyslog.conf:5:5"
     assert line == f"load on actions that less than 1% of the messages reach: {place}"
-    assert list(seldom([[1] * 10 + [0] * 990], engine)) == []
-    assert list(seldom([[0] * 1000], engine)) == []
+    assert list(seldom_reached([[1] * 10 + [0] * 990], engine)) == []
+    assert list(seldom_reached([[0] * 1000], engine)) == []
 
 
 def test_documents_that_an_engine_refuses_are_told_with_their_action(tmp_path: Path) -> None:
@@ -107,8 +107,8 @@ def test_documents_that_an_engine_refuses_are_told_with_their_action(tmp_path: P
 def test_documents_of_which_nothing_is_kept_are_told() -> None:
     """What is learnt of a large replay is bounded, and the rest is compared with nothing."""
     lines = b'{"index":{}}\n{"a":1}\n' * 3
-    assert list(unkept([[1, 0, 1], [0, 1, 0]], lines)) == []
-    (said,) = unkept([[1, 2, 1], [0, 1, 0]], lines)
+    assert list(not_compared([[1, 0, 1], [0, 1, 0]], lines)) == []
+    (said,) = not_compared([[1, 2, 1], [0, 1, 0]], lines)
     assert said.startswith("what 2 of 5 documents hold")
 
 
@@ -136,11 +136,11 @@ def test_what_a_base_makes_of_each_message_is_learnt_once_from_two_rounds(
     rounds = [[1, 0, 2, 1, 0, 2], [0, 1, 0, 1, 1, 0]]
     asked: list[object] = []
 
-    def seen(_lab: object, profile: object) -> Seen:
+    def slow_pass(_lab: object, profile: object) -> SlowPass:
         asked.append(profile)
-        return Seen(rounds, ("it",), (), b"", "700")
+        return SlowPass(rounds, ("it",), (), b"", "700")
 
-    monkeypatch.setattr("tuner.measure.learning.seen", seen)
+    monkeypatch.setattr("tuner.measure.learning.slow_pass", slow_pass)
     here = lab()
     found = learnt(here, of(), text("one"))
     assert found.expectation.outputs == ((1, 0, 2), (-1, 1, 0))
@@ -182,11 +182,11 @@ def test_what_may_change_documents_is_learnt_apart_and_what_a_search_turns_is_no
 ) -> None:
     asked: list[object] = []
 
-    def seen(_lab: object, profile: object) -> Seen:
+    def slow_pass(_lab: object, profile: object) -> SlowPass:
         asked.append(profile)
-        return Seen([[1, 1]], (), (), b"", "700")
+        return SlowPass([[1, 1]], (), (), b"", "700")
 
-    monkeypatch.setattr("tuner.measure.learning.seen", seen)
+    monkeypatch.setattr("tuner.measure.learning.slow_pass", slow_pass)
     here = lab()
     for conf in (PIPELINE, PIPELINE.replace(before, after)):
         learnt(here, of(), as_kept("rsyslog.conf", conf))
@@ -204,7 +204,9 @@ def test_what_may_change_documents_is_learnt_apart_and_what_a_search_turns_is_no
 def test_a_base_of_which_nothing_can_be_expected_is_not_measured(
     rounds: list[list[int]], why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tuner.measure.learning.seen", lambda *_: Seen(rounds, (), (), b"", "1"))
+    monkeypatch.setattr(
+        "tuner.measure.learning.slow_pass", lambda *_: SlowPass(rounds, (), (), b"", "1")
+    )
     with pytest.raises(Refused, match=why):
         learnt(lab(), of(), text("one"))
 

@@ -110,9 +110,7 @@ def _serve(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
                 changed = loads.change()
                 if changed is None:
                     asked = question.asked
-                    outcome = trials.measured(
-                        profile, asked.plan, asked.per_second, asked.name, _tell
-                    )
+                    outcome = trials.trial(profile, asked.plan, asked.per_second, asked.name, _tell)
                     changed = loads.change() if isinstance(outcome, Failure) else None
                 REPLIES.say(TrialEnded(outcome if changed is None else Lost(changed)))
             else:

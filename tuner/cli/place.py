@@ -27,7 +27,7 @@ from tuner.host.usage import busy_share, cores, cpu_model, describe_machine
 from tuner.lab import standing
 from tuner.lab.bind import require_bindable
 from tuner.lab.distribution import provide
-from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, remove_left, sink_lab
+from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, remove_leftovers, sink_lab
 from tuner.lab.scratch import remove_abandoned, scratch
 from tuner.measure.learning import learnt
 from tuner.measure.measurement import DISTURBED, TrialPlan
@@ -182,7 +182,7 @@ def _attached(
     client: EngineClient, folder: Path, run_id: str, heap: str | None, tell: Tell
 ) -> Iterator[Lab]:
     """A lab around an engine that runs already, without what killed runs left there."""
-    for line in remove_left(client):
+    for line in remove_leftovers(client):
         tell(line)
     with attached_lab(client, folder, run_id, heap) as lab:
         yield lab
@@ -227,7 +227,7 @@ def place_of(
 
     def farm(telling: Telling) -> Farm:
         return FarmOfOne(
-            lambda asked, profile: trials.measured(
+            lambda asked, profile: trials.trial(
                 profile, asked.plan, asked.per_second, asked.name, partial(telling, asked)
             )
         )

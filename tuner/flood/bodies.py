@@ -22,6 +22,8 @@ _T = TypeVar("_T")
 # A log-normal reaches from its lower to its upper bound over this many standard deviations.
 _SIGMAS = 4.0
 _HALVINGS = 100
+# So far from the logarithm of a mean all weight is on one of the bounds.
+_FAR = float(1 << 17)
 
 
 def lengths(dice: Dice, sizes: MessageSizes, longest_header: int, count: int) -> list[int]:
@@ -62,7 +64,7 @@ def _lognormal(mean: int, least: int, most: int, count: int) -> list[int]:
     """
     values = np.arange(least, most + 1, dtype=np.float64)
     sigma = math.log(most / least) / _SIGMAS
-    below, above = _bracket(values, mean, sigma)
+    below, above = math.log(mean) - _FAR, math.log(mean) + _FAR
     for _ in range(_HALVINGS):
         middle = (below + above) / 2
         if _mean(values, _shares(values, middle, sigma)) < mean:
@@ -73,18 +75,6 @@ def _lognormal(mean: int, least: int, most: int, count: int) -> list[int]:
     ranks = (np.arange(count) + 0.5) / count
     places = np.minimum(np.searchsorted(grown, ranks), len(values) - 1)
     return _with_sum([least + int(place) for place in places], mean * count, least, most)
-
-
-def _bracket(values: NDArray[np.float64], mean: int, sigma: float) -> tuple[float, float]:
-    """Two values of mu, one with a mean below and one above the wanted."""
-    step = 1.0
-    middle = math.log(mean)
-    while _mean(values, _shares(values, middle - step, sigma)) > mean:
-        step *= 2
-    below, step = middle - step, 1.0
-    while _mean(values, _shares(values, middle + step, sigma)) < mean:
-        step *= 2
-    return below, middle + step
 
 
 def _shares(values: NDArray[np.float64], mu: float, sigma: float) -> NDArray[np.float64]:

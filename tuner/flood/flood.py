@@ -186,15 +186,10 @@ def parts_of(spec: FloodSpec, senders: int) -> tuple[FloodSpec, ...]:
     """The floods of that many senders, which together are `spec`."""
     connections = shared(max(spec.connections, senders), senders)
     counts = (None,) * senders if spec.count is None else shared(spec.count, senders)
+    parts = enumerate(zip(connections, counts, strict=True))
     return tuple(
-        replace(
-            spec,
-            connections=connections[sender],
-            count=counts[sender],
-            sender=sender,
-            senders=senders,
-        )
-        for sender in range(senders)
+        replace(spec, connections=several, count=count, sender=sender, senders=senders)
+        for sender, (several, count) in parts
     )
 
 
@@ -330,11 +325,9 @@ class SpreadFlood:
     def follow(self, schedule: Schedule, limit: int = sys.maxsize) -> None:
         """Send by a schedule that starts now and waits for nobody, up to `limit` in total."""
         self._schedule = schedule
-        senders = len(self._floods)
-        for number, (flood, most) in enumerate(
-            zip(self._floods, shared(limit, senders), strict=True)
-        ):
-            flood.follow(replace(schedule, part=number, parts=senders), most)
+        limits = shared(limit, len(self._floods))
+        for number, (flood, most) in enumerate(zip(self._floods, limits, strict=True)):
+            flood.follow(replace(schedule, part=number, parts=len(limits)), most)
 
     def run(self, runs: Runs) -> None:
         """Send runs, each as fast as it goes."""
@@ -385,11 +378,9 @@ class SpreadFlood:
 
     def _merged(self, progress: Sequence[FloodProgress]) -> FloodProgress:
         placed = []
-        for host, sender_progress in zip(self._hosts, progress, strict=True):
-            error = (
-                None if sender_progress.error is None else f"{host.name}: {sender_progress.error}"
-            )
-            placed.append(replace(on_our_clock(sender_progress, host.clock()), error=error))
+        for host, sender in zip(self._hosts, progress, strict=True):
+            error = None if sender.error is None else f"{host.name}: {sender.error}"
+            placed.append(replace(on_our_clock(sender, host.clock()), error=error))
         return merged(placed)
 
 

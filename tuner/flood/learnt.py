@@ -55,22 +55,16 @@ class _Weighted(Generic[_T]):
 
 def messages_of(sample: TrafficSample, dice: Dice, count: int) -> Iterator[LearntMessage]:
     """So many messages, of each template as large a share as in the source, as dice fall."""
-    templates = _Weighted(
-        {number: template.times for number, template in enumerate(sample.templates)}
-    )
+    kinds = sample.templates
+    templates = _Weighted({number: kind.times for number, kind in enumerate(kinds)})
     hosts = _Weighted(sample.hosts or {"host": 1})
-    priorities = [
-        _Weighted(template.priorities or {"user.notice": 1}) for template in sample.templates
-    ]
-    parts = [
-        (tuple(parts_of(template.data)), tuple(parts_of(template.text)))
-        for template in sample.templates
-    ]
+    priorities = [_Weighted(kind.priorities or {"user.notice": 1}) for kind in kinds]
+    parts = [(tuple(parts_of(kind.data)), tuple(parts_of(kind.text))) for kind in kinds]
     number = templates.drawn(dice)
     for place in range(count):
         if dice.below(100) >= 100 * sample.stays:
             number = templates.drawn(dice)
-        template, (data, text) = sample.templates[number], parts[number]
+        template, (data, text) = kinds[number], parts[number]
         at_s, written_by = place // _PER_SECOND, dice
         if template.variants is not None:
             variant = dice.below(template.variants)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from tuner.errors import Refused
+from tuner.errors import KeyPath, Refused
 from tuner.lab.confined import HOST_MODULES, TLS, TOWARDS_ENGINE, confined, without_host
 from tuner.lab.numbered import (
     LINE_DIGITS,
@@ -26,6 +25,8 @@ from tuner.lab.stand_in import stand_in
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.modules.refused_bulks import sends_type
+from tuner.profile.base import KeptBase
+from tuner.script.objects import Base
 from tuner.script.printing import printed
 from tuner.script.script import (
     DEFAULT,
@@ -41,11 +42,6 @@ from tuner.script.script import (
     rewritten,
 )
 from tuner.script.template import never_json
-
-if TYPE_CHECKING:
-    from tuner.errors import KeyPath
-    from tuner.profile.base import KeptBase
-    from tuner.script.objects import Base
 
 # Where an action forwards to, and from which address or device.
 _TOWARDS_RECEIVER = frozenset(
@@ -128,7 +124,7 @@ def copied(
     # Last, so that it holds whatever stands above.
     safe = confined((*added, *fitting.templates, *block), site.folder)
     for gap in safe.left_out:
-        fitting.leave_out(gap.origin, gap.message)
+        fitting.note(gap.origin, gap.message)
     added_here = (Replaced(gap.origin, "inputs", gap.message) for gap in gaps)
     return LabCopy(
         block=safe.block,
@@ -163,9 +159,9 @@ class _Fitting:
             case ScriptObject():
                 yield from self.object(statement)
             case Directive():
-                self.leave_out(statement.origin, f"${statement.name}")
+                self.note(statement.origin, f"${statement.name}")
             case BsdBlock():
-                self.leave_out(statement.origin, statement.text)
+                self.note(statement.origin, statement.text)
             case _:
                 yield statement
 
@@ -173,11 +169,11 @@ class _Fitting:
         """An object that is no action."""
         match statement.kind:
             case "module" if self.is_of_host(module_name(statement)):
-                self.leave_out(statement.origin, f"module {module_name(statement)}")
+                self.note(statement.origin, f"module {module_name(statement)}")
             case "module" if (
                 module_name(statement) == "imfile" and statement.text("mode") == "polling"
             ):
-                self.replaced.append(Replaced(statement.origin, "mode polling", "inotify"))
+                self.note(statement.origin, "mode polling", "inotify")
                 yield statement.without(_POLLING)
             case "input":
                 yield from self.input(statement)
@@ -205,7 +201,7 @@ class _Fitting:
         path = next((at for at, place in self.base.view.sections.items() if place == address), None)
         bound = None if path is None else self.inputs[int(path[1])]
         if path is None or bound is None:
-            self.leave_out(source.origin, f"input {source.text('type')}{self.missed(path)}")
+            self.note(source.origin, f"input {source.text('type')}{self.missed(path)}")
             return
         section = self.base.view.section(path)
         written = type(bound).model_validate(section, by_alias=True, by_name=False)
@@ -228,12 +224,10 @@ class _Fitting:
             return source.with_values({"ignoreTimestamp": "off", "useSysTimeStamp": "off"})
         if not self.purpose.headless or source.type != "imfile":
             return source
-        self.replaced.append(Replaced(source.origin, "lines", "with a number before each"))
+        self.note(source.origin, "lines", "with a number before each")
         joins = [parameter for parameter in source.parameters if parameter.key in _JOINS]
-        self.replaced += (
-            Replaced(source.origin, f"{parameter.name} {parameter.text}", "events of one line")
-            for parameter in joins
-        )
+        for parameter in joins:
+            self.note(source.origin, f"{parameter.name} {parameter.text}", "events of one line")
         # One that begins events would hold back the last line until another comes.
         ends = {"endmsg.regex": _NUMBERED_LINE} if joins else {}
         return source.without(_JOINS).with_values(ends)
@@ -307,7 +301,7 @@ class _Fitting:
             values["template"] = document.name
             yield from document.before
         if (action.text("writeOperation") or "").lower() == "create":
-            self.replaced.append(Replaced(action.origin, "data stream, if it is one", "an index"))
+            self.note(action.origin, "data stream, if it is one", "an index")
         made = self.towards_engine(self.identified(self.typed(action)), number)
         yield self.spooled(made.with_values(values))
 
@@ -318,7 +312,7 @@ class _Fitting:
         gone = _SERVERS if self.site.keeps_authentication else TOWARDS_ENGINE
         for name in ("pipelineName", "dynPipelineName"):
             if action.get(name) is not None:
-                self.leave_out(action.origin, f"{name}, of which a lab has none")
+                self.note(action.origin, f"{name}, of which a lab has none")
         values: dict[str, object] = {
             "server": list(self.site.engine_urls)[:several],
             # Of a bulk that goes well rsyslogd writes nothing there; of others, the engine's words.
@@ -338,7 +332,7 @@ class _Fitting:
             return action
         name = f"{OWN}id-{len(self.outputs)}"
         self.templates.append(string_template(name, "%uuid%"))
-        self.replaced.append(Replaced(action.origin, f"bulkid {written}", "another one each time"))
+        self.note(action.origin, f"bulkid {written}", "another one each time")
         return action.with_values({"bulkid": name})
 
     def refused(self, action: ScriptObject) -> str | None:
@@ -365,7 +359,7 @@ class _Fitting:
         if self.site.without_types is not None or (kind is not None and kind.text in _OF_LAB):
             return action
         if kind is not None:
-            self.replaced.append(Replaced(action.origin, f"searchType {kind.text}", _DOC))
+            self.note(action.origin, f"searchType {kind.text}", _DOC)
         return action.without({"dynsearchtype"}).with_values({"searchType": _DOC})
 
     def to_receiver(self, action: ScriptObject, kind: str) -> Iterator[Statement]:
@@ -373,9 +367,7 @@ class _Fitting:
         plain = action.without_beginning(TLS)
         port = self.site.receiver_port + (kind == "omrelp")
         secured = " with TLS" if len(plain.parameters) < len(action.parameters) else ""
-        self.replaced.append(
-            Replaced(action.origin, f"action {kind}{secured}", "to a receiver of the lab")
-        )
+        self.note(action.origin, f"action {kind}{secured}", "to a receiver of the lab")
         self.forwards = True
         bare = plain.without(_TOWARDS_RECEIVER)
         yield self.spooled(bare.with_values({"target": LOOPBACK, "port": port}))
@@ -416,32 +408,30 @@ class _Fitting:
             return
         place = ScriptPosition(given.file, 1, 1)
         for name in given.left_out:
-            self.leave_out(place, name)
+            self.note(place, name)
         actions = [self.base.changed.objects[address] for address in self.outputs]
         names = [action.text("searchIndex") or DEFAULT_INDEX for action in actions]
         varies = any(action.is_on("dynSearchIndex") for action in actions)
         if not varies and not any(map(given.is_for, names)):
             patterns = ", ".join(given.patterns)
             used = f"not used: none of the indices ({', '.join(names)}) matches"
-            self.replaced.append(Replaced(place, f"index_patterns {patterns}", used))
+            self.note(place, f"index_patterns {patterns}", used)
 
     def spooled(self, statement: ScriptObject) -> ScriptObject:
         """A queue keeps its files in the lab's folder."""
         written = statement.get(_SPOOL)
         if written is None:
             return statement
-        self.replaced.append(
-            Replaced(statement.origin, f"{_SPOOL} {written.text}", self.site.folder)
-        )
+        self.note(statement.origin, f"{_SPOOL} {written.text}", self.site.folder)
         return statement.with_values({_SPOOL: self.site.folder})
 
-    def leave_out(self, origin: ScriptPosition, part: str) -> None:
-        """Note what is left out."""
-        self.replaced.append(Replaced(origin, part))
+    def note(self, origin: ScriptPosition, part: str, used: str = LEFT_OUT) -> None:
+        """Note what is replaced or left out."""
+        self.replaced.append(Replaced(origin, part, used))
 
     def without(self, action: ScriptObject, reason: str) -> Statement:
         """Nothing in place of an action."""
-        self.leave_out(action.origin, reason)
+        self.note(action.origin, reason)
         return nothing(action.origin)
 
 

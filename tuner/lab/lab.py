@@ -160,7 +160,7 @@ def attached_lab(
 ) -> Iterator[Lab]:
     """A lab around an engine that runs already: nothing is touched in it but indices and templates
     of this run, which are gone afterwards."""
-    with alive(run_id), lab_around(AttachedEngine(client, heap), folder, run_id) as lab:
+    with record_kept(run_id), lab_around(AttachedEngine(client, heap), folder, run_id) as lab:
         yield lab
 
 
@@ -182,7 +182,7 @@ def lab_around(engine: LabEngine, folder: Path, run_id: str) -> Iterator[Lab]:
             with contextlib.suppress(TuneError):
                 settle(lab.client)
                 remove(lab.client, lab.owner, lab.owner.prefix)
-                forget(run_id)
+                remove_record(run_id)
         lab.client.close()
 
 
@@ -190,7 +190,7 @@ _RUN_ID = re.compile("[0-9a-f]{8}")
 
 
 @contextlib.contextmanager
-def alive(run_id: str) -> Iterator[None]:
+def record_kept(run_id: str) -> Iterator[None]:
     """Keep the record of a run for as long as it lives."""
     path = _record(run_id)
     path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -201,12 +201,12 @@ def alive(run_id: str) -> Iterator[None]:
         yield
 
 
-def forget(run_id: str) -> None:
+def remove_record(run_id: str) -> None:
     """Remove the record of a run that has removed everything it had created."""
     _record(run_id).unlink(missing_ok=True)
 
 
-def remove_left(client: EngineClient) -> Iterator[str]:
+def remove_leftovers(client: EngineClient) -> Iterator[str]:
     """Remove what killed runs of this user, on this machine, left in an engine; a line for each
     run, also for those of others, which may live."""
     for run_id, paths in created(client).items():
@@ -214,7 +214,7 @@ def remove_left(client: EngineClient) -> Iterator[str]:
         if is_dead:
             owner = Owner(run_id)
             remove(client, owner, owner.prefix)
-            forget(run_id)
+            remove_record(run_id)
             yield f"removed {', '.join(paths)} from {client.url}, left by a killed run"
         elif is_dead is None:
             commands = "; ".join(f"curl -X DELETE {client.url}{path}" for path in paths)

@@ -17,8 +17,6 @@ from tuner.lab.sink import Fault, FaultKind
 from tuner.lab.sink_http import Reply, ReplyEnding, json_reply
 
 Count = Callable[[str, Sequence[bytes]], int]
-Refuse = Callable[[int], dict[int, int]]
-"""Which of so many documents are refused, by their place, and with which status."""
 Claim = Callable[[str, str], bool]
 """Whether an index had no document with that id; from now on it has."""
 
@@ -61,7 +59,7 @@ def bulk(
     count: Count,
     claim: Claim,
     *,
-    refuse: Refuse,
+    fault: Fault | None = None,
 ) -> bytes:
     """Count the documents of a bulk body through `count`, which says how many were there before.
 
@@ -69,7 +67,7 @@ def bulk(
     an index of a name that no engine takes with 400.
 
     The reply has the fields that `filter_path` leaves, of those that rsyslog asks for; any other
-    filter leaves everything.  What `refuse` names is refused and not counted.
+    filter leaves everything.  What `fault` refuses is not counted.
     """
     lines = body.split(b"\n")
     if lines.pop() != b"":
@@ -82,7 +80,7 @@ def bulk(
         raise BadBulk("request body is required: action and source lines that alternate")
     by_action = {action: _target(action, default_index) for action in set(actions)}
     targets = [by_action[action] for action in actions]
-    refused = _misnamed(targets, by_action.values()) | refuse(len(targets))
+    refused = _misnamed(targets, by_action.values()) | _refusals(fault, len(targets))
     if any(target.document_id is not None for target in by_action.values()):
         refused |= _conflicts(targets, refused, claim)
     counted = targets
@@ -93,19 +91,14 @@ def bulk(
     return _reply(targets, before, filter_path, refused)
 
 
-def none(_documents: int) -> dict[int, int]:
-    """Refuses nothing."""
+def _refusals(fault: Fault | None, documents: int) -> dict[int, int]:
+    """Which of so many documents a fault refuses, by their place, and with which status: all, or
+    every third, in turn for good and for the time being."""
+    if fault is not None and fault.kind is FaultKind.ERRORS:
+        return {place: 429 if place % 2 else 400 for place in range(2, documents, 3)}
+    if fault is not None and fault.kind is FaultKind.ITEMS:
+        return dict.fromkeys(range(documents), int(fault.value))
     return {}
-
-
-def every_third(documents: int) -> dict[int, int]:
-    """Refuses every third, in turn for good and for the time being."""
-    return {place: 429 if place % 2 else 400 for place in range(2, documents, 3)}
-
-
-def every_one(status: int) -> Refuse:
-    """What refuses all, with this status."""
-    return lambda documents: dict.fromkeys(range(documents), status)
 
 
 def _misnamed(targets: Sequence[Target], different: Iterable[Target]) -> dict[int, int]:
@@ -204,8 +197,8 @@ def _full_items(
     return items
 
 
-Bulk = Callable[[Refuse], tuple[bytes, int]]
-"""Stores a bulk but what is refused; gives the reply and how many documents it stored."""
+Bulk = Callable[[Fault | None], tuple[bytes, int]]
+"""Stores a bulk but what a fault refuses; gives the reply and how many documents it stored."""
 
 _PAGE = b"<html><head><title>%d</title></head><body><h1>From a proxy</h1></body></html>\n"
 
@@ -245,7 +238,7 @@ class FaultInjector:
             ]
         try:
             if not active:
-                return Reply(store(none)[0])
+                return Reply(store(None)[0])
             reply, stored = _faulty_reply(active[0], store)
             self._remember(FaultCount(str(active[0]), documents_in(body), stored))
             return reply
@@ -277,23 +270,12 @@ def _faulty_reply(fault: Fault, store: Bulk) -> tuple[Reply, int]:
         return nothing, 0
     if fault.kind is FaultKind.DELAY:
         time.sleep(fault.value)
-    body, stored = store(_refusing(fault))
+    body, stored = store(fault)
     if fault.kind is FaultKind.RESET:
         return Reply(b"", ending=ReplyEnding.RESET), stored
     if fault.kind is FaultKind.TRUNCATE:
         body = body[: len(body) // 2]
     return Reply(body), stored
-
-
-def _refusing(fault: Fault) -> Refuse:
-    """Which documents a fault refuses."""
-    match fault.kind:
-        case FaultKind.ERRORS:
-            return every_third
-        case FaultKind.ITEMS:
-            return every_one(int(fault.value))
-        case _:
-            return none
 
 
 def _storing_nothing(fault: Fault) -> Reply | None:

@@ -10,9 +10,9 @@ import json
 import socket
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, auto
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 LONGEST_HEAD_BYTES = 64 * 1024
@@ -54,12 +54,11 @@ class Reply:
     ending: ReplyEnding = ReplyEnding.KEPT
 
 
-@dataclass(frozen=True)
-class _Head:
+class _Head(NamedTuple):
     method: str
     target: str
     version: str
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str]
 
 
 class BadRequest(Exception):

@@ -22,8 +22,8 @@ from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import SentEvents
 from tuner.engines.versions import DEFAULT
 from tuner.errors import BadUsage
-from tuner.lab.sink import parse_fault
-from tuner.lab.sink_bulk import BadBulk, Refuse, bulk
+from tuner.lab.sink import Fault, parse_fault
+from tuner.lab.sink_bulk import BadBulk, bulk
 from tuner.lab.sink_http import BadRequest, Conversation, HttpRequest, Reply, json_reply
 from tuner.lab.sink_store import JSON, Exists, Missing, SinkIndex, Store
 
@@ -120,9 +120,9 @@ def _bulk(store: Store, request: HttpRequest, name: str) -> Reply:
         stored += len(documents)
         return store.add(index, documents)
 
-    def keep(refuse: Refuse) -> tuple[bytes, int]:
+    def keep(fault: Fault | None) -> tuple[bytes, int]:
         filter_path = request.query.get("filter_path")
-        reply = bulk(body, name or None, filter_path, count, store.claim, refuse=refuse)
+        reply = bulk(body, name or None, filter_path, count, store.claim, fault=fault)
         store.kept.add(body)
         return reply, stored
 

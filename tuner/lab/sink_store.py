@@ -82,7 +82,7 @@ def _histogram(counts: list[int]) -> list[dict[str, int]]:
 MOST_BYTES = 64 * 1024**2
 
 
-class Kept:
+class KeptLines:
     """The action and document lines of the first `documents` that arrive, byte for byte.
 
     It keeps `most_bytes` at the most; its methods may be called from any thread.
@@ -124,7 +124,7 @@ def _fitting(body: bytes, documents: int, most_bytes: int) -> tuple[int, int]:
     return end, documents
 
 
-class Drawn:
+class DrawnSample:
     """A sample of all documents that came, each as likely in it as any other; the place of the next
     one to take is drawn beforehand (algorithm L), so that the others cost nothing."""
 
@@ -189,7 +189,7 @@ class SinkIndex:
         self.body = body
         self.documents = 0
         self.tallies: dict[bytes, Tally] = {}
-        self.drawn = Drawn()
+        self.drawn = DrawnSample()
         self.created: set[str] = set()
 
 
@@ -198,7 +198,7 @@ class Store:
 
     def __init__(self, faults: Sequence[Fault] = (), keep: int = 0) -> None:
         self.injector = FaultInjector(faults)
-        self.kept = Kept(keep)
+        self.kept = KeptLines(keep)
         self.times = ReplyTimes()
         self._lock = threading.Lock()
         self._indices: dict[str, SinkIndex] = {}

@@ -4,14 +4,11 @@ that are not loaded, and an input where none can be flooded."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tuner.modules.input import Input
+from tuner.profile.base import KeptBase
 from tuner.script.configuration import not_loaded
 from tuner.script.script import HERE, Block, Gap, ScriptPosition, loading
-
-if TYPE_CHECKING:
-    from tuner.profile.base import KeptBase
 
 # How a module is loaded that would take events of the host: what is left out of a base too.
 _WITHOUT_HOST = {"imuxsock": loading("imuxsock", HERE).with_values({"sysSock.use": False})}

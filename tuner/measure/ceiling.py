@@ -132,11 +132,9 @@ class _Experiment:
 
     def _ceiling(self, combinations: tuple[Combination, ...]) -> Ceiling:
         """The best combination measured again; the next best should that be invalid."""
-        valid = [combination for combination in combinations if combination.invalid is None]
-        objections = [
-            combination for combination in combinations if combination.invalid is not None
-        ]
-        for best in sorted(valid, key=lambda combination: combination.eps, reverse=True):
+        valid = [tried for tried in combinations if tried.invalid is None]
+        objections = [tried for tried in combinations if tried.invalid is not None]
+        for best in sorted(valid, key=lambda tried: tried.eps, reverse=True):
             bulks = bulks_of(self.lines, best.bulk)
             fresh = self._combination(bulks, best.clients, 2 * self.plan.window_s)
             self.tell(f"again: {fresh}")

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -254,10 +255,14 @@ class BySpeed:
     counts: Counts
 
 
-def largest(gains: Sequence[float | None]) -> float | None:
-    """What all of several can detect; None where one detects nothing."""
-    detected = [gain for gain in gains if gain is not None]
-    return max(detected) if len(detected) == len(gains) else None
+_Number = TypeVar("_Number", int, float)
+
+
+def largest(needs: Sequence[_Number | None]) -> _Number | None:
+    """The gain that all of several can detect, or the pairs that suffice for all; None where
+    nothing does for one."""
+    numbers = [number for number in needs if number is not None]
+    return max(numbers) if len(numbers) == len(needs) else None
 
 
 def estimate(

@@ -115,13 +115,10 @@ def _shaped(statement: Statement) -> Iterator[Statement]:
 
 def _learn(lab: Lab, profile: Profile) -> Learnt:
     """From two rounds of the pool: of messages of which the documents differ none is expected."""
-    rounds = seen(lab, profile)
+    rounds = slow_pass(lab, profile)
     outputs = tuple(
-        tuple(
-            first if first == second else -1
-            for first, second in zip(*_halves(documents), strict=True)
-        )
-        for documents in rounds.documents
+        tuple(first if first == second else -1 for first, second in _rounds(times))
+        for times in rounds.documents
     )
     messages = len(outputs[0])
     unsure = sum(any(output[message] < 0 for output in outputs) for message in range(messages))
@@ -140,34 +137,29 @@ def _learn(lab: Lab, profile: Profile) -> Learnt:
             else f"none of {messages} messages reaches an engine action: filters want others "
             "(workload.sample, replay and format say what is sent)"
         )
-    untested = [
-        *rounds.untested,
-        *(f"what an engine refuses: {refusal}" for refusal in rounds.refused),
-    ]
+    untested = [*rounds.untested, *(f"what an engine refuses: {text}" for text in rounds.refused)]
     if unsure:
-        untested.append(
-            f"the documents of {unsure} of {messages} messages, which differ from time to time"
-        )
-    expectation = Expectation(outputs)
+        some = f"{unsure} of {messages} messages"
+        untested.append(f"the documents of {some}, which differ from time to time")
+    expectation, means = Expectation(outputs), tuple(map(_mean_of_unsure, rounds.documents))
     documents = learnt_documents(rounds.lines, rounds.run, expectation)
-    return Learnt(
-        expectation, tuple(map(_mean_of_unsure, rounds.documents)), documents, tuple(untested)
-    )
+    return Learnt(expectation, means, documents, tuple(untested))
 
 
 def _mean_of_unsure(numbers: list[int]) -> float:
     """The mean number of documents of the messages whose two rounds differ; 0 if none do."""
-    pairs = zip(*_halves(numbers), strict=True)
-    means = [(first + second) / 2 for first, second in pairs if first != second]
+    means = [(first + second) / 2 for first, second in _rounds(numbers) if first != second]
     return statistics.fmean(means) if means else 0.0
 
 
-def _halves(numbers: list[int]) -> tuple[list[int], list[int]]:
-    return numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
+def _rounds(numbers: list[int]) -> Iterator[tuple[int, int]]:
+    """Of each message the numbers of both rounds."""
+    half = len(numbers) // 2
+    return zip(numbers[:half], numbers[half:], strict=True)
 
 
 @dataclass(frozen=True)
-class Seen:
+class SlowPass:
     """How many documents of each output each message of two rounds of the pool gave, what of the
     configuration they do not test, which documents an engine refuses, and the bulks of that run."""
 
@@ -178,7 +170,7 @@ class Seen:
     run: str
 
 
-def seen(lab: Lab, profile: Profile) -> Seen:
+def slow_pass(lab: Lab, profile: Profile) -> SlowPass:
     """Send two rounds of the pool, slowly, into our sink.  Raises JobFailed and Refused."""
     bound = lab.bind(profile, f"learning-{secrets.token_hex(2)}")
     text, spec = bound.text, flood_spec(bound.profile, secrets.token_hex(4))
@@ -194,12 +186,12 @@ def seen(lab: Lab, profile: Profile) -> Seen:
     written = [text.written.objects[address] for address in copy.outputs]
     untested = (
         *unreached(text, actions, counted), *_missed(actions, counted, received),
-        *seldom(documents, written), *unkept(documents, lines),
+        *seldom_reached(documents, written), *not_compared(documents, lines),
     )  # fmt: skip
     if not bound.templates and lab.engine.stand_in is None:
         untested = (*untested, _NO_TEMPLATE)
     refused = tuple(refused_documents(lines, written))
-    return Seen(documents, untested, refused, lines, spec.stamped_run)
+    return SlowPass(documents, untested, refused, lines, spec.stamped_run)
 
 
 def documents_of(lab: Lab, profile: Profile, name: str, count: int) -> bytes:
@@ -255,17 +247,17 @@ class RefusedDocuments:
 
     action: ScriptObject
     documents: int
-    of: int
+    total: int
     reason: str
 
     @property
     def is_all(self) -> bool:
         """Whether nothing of the action arrives."""
-        return self.documents == self.of
+        return self.documents == self.total
 
     def __str__(self) -> str:
         share = "all" if self.is_all else f"{self.documents} of"
-        return f"{share} {self.of} documents of {self.action.origin}: {self.reason}"
+        return f"{share} {self.total} documents of {self.action.origin}: {self.reason}"
 
 
 def refused_documents(lines: bytes, actions: Sequence[ScriptObject]) -> Iterator[RefusedDocuments]:
@@ -315,10 +307,9 @@ def _name(number: int) -> str:
 def _counted(stats: Path) -> Mapping[str, int]:
     """The events of each action by its name, after another round of rsyslogd's counters."""
     await_round(stats, time.time())
-    last = read(stats)[-1:]
-    return {
-        name: counters.processed for snapshot in last for name, counters in snapshot.actions.items()
-    }
+    rounds = read(stats)
+    actions = rounds[-1].actions if rounds else {}
+    return {name: counters.processed for name, counters in actions.items()}
 
 
 def unreached(
@@ -337,7 +328,9 @@ def unreached(
         yield f"{len(none)} of {len(events)} actions, which got no event: {', '.join(none)}"
 
 
-def seldom(documents: Sequence[Sequence[int]], actions: Sequence[ScriptObject]) -> Iterator[str]:
+def seldom_reached(
+    documents: Sequence[Sequence[int]], actions: Sequence[ScriptObject]
+) -> Iterator[str]:
     """The actions into an engine that few messages reach, with their places."""
     few = [
         str(action.origin)
@@ -354,9 +347,8 @@ def _missed(
 ) -> Iterator[str]:
     """What was forwarded and did not come, where that can be told: what is compressed has no ends
     of messages."""
-    forwarding = {
-        n: action for n, action in enumerate(actions, 1) if action.type.endswith(_FORWARDING)
-    }
+    numbered = enumerate(actions, 1)
+    forwarding = {n: action for n, action in numbered if action.type.endswith(_FORWARDING)}
     squeezed = any(action.get(name) for action in forwarding.values() for name in _COMPRESSION)
     sent = sum(counted.get(_name(number), 0) for number in forwarding)
     if received is not None and not squeezed and received.messages < sent:
@@ -379,7 +371,7 @@ def _flood(spec: FloodSpec, client: EngineClient, rsyslogd: Rsyslogd) -> None:
     await_quiet(client, rsyslogd.check, _QUIET_S)
 
 
-def unkept(documents: Sequence[Sequence[int]], lines: bytes) -> Iterator[str]:
+def not_compared(documents: Sequence[Sequence[int]], lines: bytes) -> Iterator[str]:
     """How many of the documents are not among those that the sink kept; nothing where all are."""
     came, stored = sum(map(sum, documents)), lines.count(b"\n") // 2
     if stored < came:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from tuner.measure.contrast import SIGNIFICANT, Estimate, Numbers, pairs_to_detect
+from tuner.measure.contrast import SIGNIFICANT, Estimate, Numbers, largest, pairs_to_detect
 from tuner.measure.paired import Comparison, Pairs, Speeds, compare
 
 # Equal machines are believed to gain the same: that is worth one degree of freedom.
@@ -156,24 +156,16 @@ def gate(rates: Sequence[Pairs], bar: float) -> Gate:
     it.  Shown means that the whole 95 % interval lies on that side and the exact sign-flip test
     agrees.
     """
-    against = [
-        compare_across(*pairs._replace(a=[bar * rate for rate in pairs.a])) for pairs in rates
-    ]
+    raised = (pairs._replace(a=[bar * rate for rate in pairs.a]) for pairs in rates)
+    against = [compare_across(*pairs) for pairs in raised]
     decisions = [_decision(comparison) for comparison in against]
     if Decision.BELOW in decisions:
         return Gate(bar, Decision.BELOW)
-    open_ones = [
-        comparison
-        for comparison, decision in zip(against, decisions, strict=True)
-        if decision is Decision.INCONCLUSIVE
-    ]
+    outcomes = zip(against, decisions, strict=True)
+    open_ones = [pairs for pairs, decision in outcomes if decision is Decision.INCONCLUSIVE]
     if not open_ones:
         return Gate(bar, Decision.KEPT)
-    pairs_needed = [_pairs_wanted(comparison) for comparison in open_ones]
-    sensible = [pairs for pairs in pairs_needed if pairs is not None]
-    return Gate(
-        bar, Decision.INCONCLUSIVE, max(sensible) if len(sensible) == len(pairs_needed) else None
-    )
+    return Gate(bar, Decision.INCONCLUSIVE, largest([_pairs_wanted(pairs) for pairs in open_ones]))
 
 
 def _decision(against: Comparison) -> Decision:

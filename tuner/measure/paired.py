@@ -99,9 +99,7 @@ def _combined(
 ) -> Comparison:
     """The comparison by the outermost ratio and bounds, and the weakest evidence."""
     first = comparisons[0]
-    by_speeds = [
-        comparison.by_speed for comparison in comparisons if comparison.by_speed is not None
-    ]
+    by_speeds = [pairs.by_speed for pairs in comparisons if pairs.by_speed is not None]
     by_speed = None
     if len(by_speeds) == len(comparisons):
         # Of the same runs the same rule says which counts.

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from tuner.flood.pace import fixed
-from tuner.lab.lab import Lab
 from tuner.measure.ceiling import Ceiling, CeilingPlan, ceiling
 from tuner.measure.measurement import Result, TrialPlan
 from tuner.measure.paced import Pacing, run_paced
@@ -14,20 +11,10 @@ from tuner.measure.trial import Survivor, Tell, run_trial
 from tuner.profile.model import Profile
 
 
-@dataclass
-class LabTrials:
-    """Trials in `lab`; an engine that had to be restarted gets warm first by `warm_up`, with the
-    profile as `written`."""
+class LabTrials(Survivor):
+    """Trials in one lab, whose engine may die and gets warm first where it was restarted."""
 
-    lab: Lab
-    written: Profile
-    warm_up: TrialPlan
-    _survivor: Survivor = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._survivor = Survivor(self.lab, self.written, self.warm_up)
-
-    def measured(
+    def trial(
         self, profile: Profile, plan: TrialPlan, per_second: float | None, name: str, tell: Tell
     ) -> Result:
         """A trial by `plan`: at `per_second` events a second, else as fast as they are taken."""
@@ -37,7 +24,7 @@ class LabTrials:
                 return run_trial(self.lab, profile, plan, name, tell)
             return run_paced(self.lab, profile, _pacing(plan, per_second), name, tell)
 
-        return self._survivor.measured(profile, run, name, tell)
+        return self.measured(profile, run, name, tell)
 
     def ceiling(self, profile: Profile, tell: Tell) -> Ceiling:
         """What the engine carries of the documents of `profile` without rsyslog, once warm."""

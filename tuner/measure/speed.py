@@ -149,7 +149,7 @@ class Adjustment:
     share: float
     sigma: float
 
-    def of(self, logs: Logs) -> float:
+    def above_usual(self, logs: Logs) -> float:
         """How far the machine's speed put a run above the usual.  What lies beyond three standard
         deviations of runs of the same settings is not the machine's."""
         reach = _REACH * self.sigma

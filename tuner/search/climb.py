@@ -266,7 +266,7 @@ class Climb:
         if run.speed is None or explained is None:
             return value, self.noise.over(run.window_s)
         error = self.noise.over(run.window_s, explained.share)
-        return value - explained.of(run.speed.logs), error
+        return value - explained.above_usual(run.speed.logs), error
 
     def take_over(self, trials: Sequence[Trial]) -> None:
         """Learn from trials of sessions before this one; recipes among them are done.

@@ -394,7 +394,11 @@ class _Rates:
         if run is None:
             raise ValueError("a failed trial has no rate")
         explained, log = self._explained.get(trial.machine), math.log(run.eps_paid)
-        return log if explained is None or run.speed is None else log - explained.of(run.speed.logs)
+        return (
+            log
+            if explained is None or run.speed is None
+            else log - explained.above_usual(run.speed.logs)
+        )
 
     def steps(self) -> tuple[float, float]:
         """The `step_squares` of the calibration."""

@@ -50,7 +50,7 @@ class StandIns:
         says_nothing = len(lower) == 1 or lower in words() or lower in programs()
         return self.verbatim or says_nothing or lower in self._kept
 
-    def of(self, word: str) -> str:
+    def stand_in(self, word: str) -> str:
         """What stands for it: itself if it may stay."""
         if self.may_stay(word):
             return word
@@ -66,7 +66,7 @@ class StandIns:
 
     def text(self, text: str) -> str:
         """A text with others in place of its words."""
-        return re.sub(r"[^\W\d_]+", lambda word: self.of(word[0]), text)
+        return re.sub(r"[^\W\d_]+", lambda word: self.stand_in(word[0]), text)
 
     def program(self, name: str) -> str:
         """What stands for the name of a program: itself where many hosts have it."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tuner.errors import JobFailed, Problem, Refused, Severity
 from tuner.lab.lab import Lab
-from tuner.measure.learning import RefusedDocuments, seen
+from tuner.measure.learning import RefusedDocuments, slow_pass
 from tuner.profile.model import BaseFiles, Profile
 from tuner.validate.layers import DOCUMENTS, Layer, acceptances, accepted_apart
 
@@ -22,7 +22,7 @@ def documents_layer(
     """Send messages through the base into our sink, and judge what comes as an engine does; what a
     warning of lint says of an action already is not said again."""
     try:
-        learnt_pass = seen(lab, profile)
+        learnt_pass = slow_pass(lab, profile)
     except (JobFailed, Refused) as cannot:
         return Layer(DOCUMENTS, None, str(cannot))
     made = learnt_pass.lines.count(b"\n") // 2
@@ -41,7 +41,7 @@ def documents_layer(
 
 def _problem(address: str, refusal: RefusedDocuments) -> Problem:
     """One action of which an engine refuses documents."""
-    some = f"{refusal.documents:,} of {refusal.of:,} documents"
+    some = f"{refusal.documents:,} of {refusal.total:,} documents"
     share = "every document" if refusal.is_all else some
     message = (
         f"{address}: sent through rsyslogd, {share} would be refused by the engine "
