@@ -52,7 +52,7 @@ class GivenTemplate:
 
     def is_for(self, index: str) -> bool:
         """Whether an index of that name would be made from it."""
-        return any(fnmatchcase(index, one) for one in self.patterns)
+        return any(fnmatchcase(index, pattern) for pattern in self.patterns)
 
     def with_settings(self, changes: Mapping[str, object]) -> GivenTemplate:
         """The template with other values of settings by their whole names, where they stand in its
@@ -64,14 +64,11 @@ class GivenTemplate:
 
     def with_mappings(self, mappings: Mapping[str, object]) -> GivenTemplate:
         """The template with other mappings in its text; everything else stays as it is."""
-        every = tuple(_objects(self.text, _after_blanks(self.text, 0)))
-        written = json.dumps(mappings, indent=2)
-        found = next((one for one in every if one.name == _MAPPINGS), None)
-        if found is not None:
-            text = self.text[: found.value] + written + self.text[found.end :]
+        sections, written = _sections(self.text), json.dumps(mappings, indent=2)
+        if _MAPPINGS in sections:
+            text = sections[_MAPPINGS].replaced(self.text, written)
         else:
-            beside = next(one for one in every if one.name == _SETTINGS)
-            text = _with_first(self.text, beside.start, _MAPPINGS, written)
+            text = _with_first(self.text, sections[_SETTINGS].start, _MAPPINGS, written)
         return given_template(self.file, text)
 
 
@@ -115,6 +112,10 @@ class _Member:
     value: int
     end: int
 
+    def replaced(self, text: str, written: str) -> str:
+        """The text with another value of it."""
+        return text[: self.value] + written + text[self.end :]
+
 
 def _members(text: str, start: int) -> Iterator[_Member]:
     """Those of the object that begins there."""
@@ -128,8 +129,8 @@ def _members(text: str, start: int) -> Iterator[_Member]:
 
 
 def _after_blanks(text: str, at: int) -> int:
-    found = _BLANKS.match(text, at)
-    return at if found is None else found.end()
+    blanks = _BLANKS.match(text, at)
+    return at if blanks is None else blanks.end()
 
 
 def _objects(text: str, start: int) -> Iterator[_Member]:
@@ -138,46 +139,52 @@ def _objects(text: str, start: int) -> Iterator[_Member]:
     if text[start] == "[":
         start = _after_blanks(text, start + 1)
     if text[start] == "{":
-        for one in _members(text, start):
-            yield one
-            if one.name != _MAPPINGS:
-                yield from _objects(text, one.value)
+        for member in _members(text, start):
+            yield member
+            if member.name != _MAPPINGS:
+                yield from _objects(text, member.value)
+
+
+def _sections(text: str) -> dict[str, _Member]:
+    """The first member of each name in the objects of a text."""
+    members = [*_objects(text, _after_blanks(text, 0))]
+    return {member.name: member for member in reversed(members)}
 
 
 def _with_setting(text: str, name: str, value: object) -> str:
     """The text with one setting: at its place, or first of all settings."""
-    every = tuple(_objects(text, _after_blanks(text, 0)))
-    section = next((one for one in every if one.name == _SETTINGS), None)
-    known = {} if section is None else dict(_settings(text, section.value))
-    found, written = known.get(name), json.dumps(value)
+    sections, written = _sections(text), json.dumps(value)
+    section = sections.get(_SETTINGS)
+    settings = {} if section is None else dict(_settings(text, section.value))
+    setting = settings.get(name)
     if value is None:
-        return text if found is None else _without(text, found)
-    if found is not None:
-        return text[: found.value] + written + text[found.end :]
+        return text if setting is None else _without(text, setting)
+    if setting is not None:
+        return setting.replaced(text, written)
     if section is None:
-        beside = next(one for one in every if one.name == _MAPPINGS)
-        return _with_first(text, beside.start, _SETTINGS, json.dumps({name: value}))
-    if known:
+        whole = json.dumps({name: value})
+        return _with_first(text, sections[_MAPPINGS].start, _SETTINGS, whole)
+    if settings:
         return _with_first(text, _after_blanks(text, section.value + 1), name, written)
-    return text[: section.value] + json.dumps({name: value}) + text[section.end :]
+    return section.replaced(text, json.dumps({name: value}))
 
 
-def _without(text: str, one: _Member) -> str:
+def _without(text: str, member: _Member) -> str:
     """The text without a member, and the comma that belongs to it."""
-    after = _after_blanks(text, one.end)
-    if "," in text[one.end : after]:
-        return text[: one.start] + text[after:]
-    return text[: one.start].rstrip().removesuffix(",") + text[one.end :]
+    after = _after_blanks(text, member.end)
+    if "," in text[member.end : after]:
+        return text[: member.start] + text[after:]
+    return text[: member.start].rstrip().removesuffix(",") + text[member.end :]
 
 
 def _settings(text: str, start: int, prefix: str = "index") -> Iterator[tuple[str, _Member]]:
     """The settings in a section by their whole names, see `_flat`."""
-    for one in _members(text, start):
-        whole = _whole(prefix, one.name)
-        if text[one.value] == "{":
-            yield from _settings(text, one.value, whole)
+    for member in _members(text, start):
+        whole = _whole(prefix, member.name)
+        if text[member.value] == "{":
+            yield from _settings(text, member.value, whole)
         else:
-            yield whole, one
+            yield whole, member
 
 
 def _with_first(text: str, at: int, name: str, written: str) -> str:
@@ -204,8 +211,8 @@ def _named(data: object) -> tuple[str | None, Mapping[str, object]]:
 
 
 def _object(data: object, name: str) -> Mapping[str, object]:
-    found = data.get(name) if isinstance(data, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+    section = data.get(name) if isinstance(data, Mapping) else None
+    return section if isinstance(section, Mapping) else {}
 
 
 def _patterns(body: Mapping[str, object]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ def name_refusal(name: str) -> str | None:
     reasons = (
         (name == "", "must not be empty"),
         (
-            any(one in _BESIDE_LETTERS for one in name),
+            any(character in _BESIDE_LETTERS for character in name),
             f"must not contain the following characters [{_LISTED}]",
         ),
         ("#" in name, "must not contain '#'"),

@@ -56,8 +56,8 @@ def setting(
     """A field of a section that is a setting of the engine, as `parameter` is one of rsyslog's: of
     both engines in all releases, or only of those whose release it names.  `default` is the
     engine's own in words, or the number that a profile has where it says none."""
-    own, words = (None, default) if isinstance(default, str) else (default, "")
-    info = parameter(does, *traps, value=own, default=words, alias=name)
+    value, engine_default = (None, default) if isinstance(default, str) else (default, "")
+    info = parameter(does, *traps, value=value, default=engine_default, alias=name)
     is_everywhere = elasticsearch is None and opensearch is None
     since = (ALWAYS, ALWAYS) if is_everywhere else (elasticsearch, opensearch)
     info.metadata.append(Setting(name, update, *since))
@@ -95,10 +95,11 @@ def unknown_to(
 ) -> str | None:
     """Why `release` lacks what these releases introduced, or None if it has it."""
     is_opensearch = release.engine is Engine.OPENSEARCH
-    since, other = (opensearch, "Elasticsearch") if is_opensearch else (elasticsearch, "OpenSearch")
+    since = opensearch if is_opensearch else elasticsearch
+    names = ["Elasticsearch", "OpenSearch"]
+    engine, rival = reversed(names) if is_opensearch else names
     if since is None:
-        return f"only {other} has it"
+        return f"only {rival} has it"
     if release.engine_version < since:
-        engine = "OpenSearch" if is_opensearch else "Elasticsearch"
         return f"introduced in {engine} {since[0]}.{since[1]}"
     return None

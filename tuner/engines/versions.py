@@ -50,7 +50,7 @@ VERSIONS = (
     Distribution(Engine.OPENSEARCH, "3.6.0", 21, 25,
         "a91faa1dc1cadc78cb278b4f63847e19e1627a4e9de698e14e7efc14ee37b286", is_tested=True),
 )  # fmt: skip
-TESTED = tuple(one for one in VERSIONS if one.is_tested)
+TESTED = tuple(distribution for distribution in VERSIONS if distribution.is_tested)
 DEFAULT = VERSIONS[1]
 """The engine of a profile that names none."""
 
@@ -61,16 +61,14 @@ def distribution_for(release: Release) -> Distribution:
 
     Raises JobFailed for an engine that no lab can run.
     """
-    major = release.engine_version[0]
-    same = sorted(
-        (
-            one
-            for one in VERSIONS
-            if one.engine is release.engine and one.release.engine_version[0] == major
-        ),
-        key=lambda one: one.release.engine_version,
-    )
-    if not same:
-        raise JobFailed(f"no lab for {release.engine.value} {major}: use --elasticsearch URL")
-    older = [one for one in same if one.release.engine_version <= release.engine_version]
-    return older[-1] if older else same[0]
+    wanted = release.engine_version
+    by_version = {
+        distribution.release.engine_version: distribution
+        for distribution in VERSIONS
+        if distribution.engine is release.engine
+    }
+    candidates = sorted(version for version in by_version if version[0] == wanted[0])
+    if not candidates:
+        raise JobFailed(f"no lab for {release.engine.value} {wanted[0]}: use --elasticsearch URL")
+    older = [version for version in candidates if version <= wanted]
+    return by_version[(older or candidates[:1])[-1]]

@@ -147,7 +147,7 @@ class ImfileInput(Input):
             RateLimit(60, lines, "maxLinesPerMinute"),
             RateLimit(60, size, "maxBytesPerMinute", is_of_bytes=True),
         )
-        return tuple(one for one in limits if one.burst)
+        return tuple(limit for limit in limits if limit.burst)
 
     @property
     def transport(self) -> TransportKind:

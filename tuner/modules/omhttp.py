@@ -278,11 +278,11 @@ class OmhttpOutput(Lines):
             raise ValueError("labels and batch.format: lokirest belong together")
         if self.labels is not None and self.line is None:
             raise ValueError("labels need line, the text of an event")
-        for one in self.labels or ():
-            plain = one.type is FieldType.STRING and one.json_path != EVERYTHING
-            if not plain or not _LABEL.fullmatch(one.name):
+        for label in self.labels or ():
+            plain = label.type is FieldType.STRING and label.json_path != EVERYTHING
+            if not plain or not _LABEL.fullmatch(label.name):
                 raise ValueError(
-                    f"the label {one.name} is not what Loki takes: a text under a name of "
+                    f"the label {label.name} is not what Loki takes: a text under a name of "
                     "letters, digits and underscores"
                 )
         if self.bulk is not None and (self.document is None or not self._joins_by_newline):
@@ -316,18 +316,18 @@ class OmhttpOutput(Lines):
     def addresses(self) -> tuple[str, ...]:
         """The servers with their schemes."""
         scheme = "http://" if self.use_https is False else "https://"
-        return tuple(one if "://" in one else scheme + one for one in self.server)
+        return tuple(server if "://" in server else scheme + server for server in self.server)
 
     @property
     def secrets(self) -> tuple[SecretRef, ...]:
         """What it logs in with."""
-        every = (
+        values = (
             None if self.auth is None else self.auth.pwd,
             self.token,
             self.httpheadervalue,
             *(self.httpheaders or ()),
         )
-        return tuple(one for one in every if isinstance(one, SecretRef))
+        return tuple(value for value in values if isinstance(value, SecretRef))
 
     package: ClassVar[str] = "rsyslog-http"
     packaged_since: ClassVar[int] = PACKAGED

@@ -100,5 +100,5 @@ class OmkafkaOutput(Lines):
     @property
     def secrets(self) -> tuple[SecretRef, ...]:
         """The parameters of librdkafka that stand elsewhere."""
-        every = (*(self.conf_param or ()), *(self.topic_conf_param or ()))
-        return tuple(one for one in every if isinstance(one, SecretRef))
+        values = (*(self.conf_param or ()), *(self.topic_conf_param or ()))
+        return tuple(value for value in values if isinstance(value, SecretRef))

@@ -184,7 +184,7 @@ class Lines(Output):
 
     @model_validator(mode="after")
     def _one_format(self) -> Self:
-        if sum(one is not None for one in (self.template, self.document, self.line)) > 1:
+        if sum(choice is not None for choice in (self.template, self.document, self.line)) > 1:
             raise ValueError("name one of line, template and document: each defines the format")
         if self.line is None and self.control_characters != "escape":
             raise ValueError("controlCharacters is for line: add line, or remove it")

@@ -7,7 +7,8 @@ what is handed to a queue and not what is delivered, `submitted` what is tried a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import TypeVar
 
 from tuner.modules.stats_rounds import StatsObject, last_objects, rounds
 
@@ -21,12 +22,12 @@ class QueueCounters:
     rsyslog's int ends at 2 GiB), None for other queues.
     """
 
-    size: int
-    enqueued: int
-    full: int
-    discarded_full: int
-    discarded_nf: int
-    maxqsize: int
+    size: int = 0
+    enqueued: int = 0
+    full: int = 0
+    discarded_full: int = 0
+    discarded_nf: int = 0
+    maxqsize: int = 0
     disk_bytes: int | None = None
 
 
@@ -38,9 +39,9 @@ class ActionCounters:
     limit threw away (8.2610).
     """
 
-    processed: int
-    failed: int
-    suspended: int
+    processed: int = 0
+    failed: int = 0
+    suspended: int = 0
     batches: int | None = None
     rate_dropped: int = 0
 
@@ -86,7 +87,7 @@ class Snapshot:
 
 def snapshots(text: str) -> tuple[Snapshot, ...]:
     """The complete rounds in a text whose lines say their time, oldest first."""
-    return tuple(_snapshot(one.at, one.objects) for one in rounds(text) if one.at is not None)
+    return tuple(_snapshot(item.at, item.objects) for item in rounds(text) if item.at is not None)
 
 
 def last_figures(text: str) -> Snapshot | None:
@@ -96,70 +97,45 @@ def last_figures(text: str) -> Snapshot | None:
     return _snapshot(0, objects) if objects else None
 
 
-def within(every: Iterable[Snapshot], first_s: float, last_s: float) -> tuple[Snapshot, ...]:
+def within(taken: Iterable[Snapshot], first_s: float, last_s: float) -> tuple[Snapshot, ...]:
     """The snapshots of a span of time, both ends in seconds since 1970."""
-    return tuple(one for one in every if first_s <= one.at <= last_s)
+    return tuple(snapshot for snapshot in taken if first_s <= snapshot.at <= last_s)
 
 
 def _snapshot(at: float, objects: Iterable[StatsObject]) -> Snapshot:
     queues: dict[str, QueueCounters] = {}
     actions: dict[str, ActionCounters] = {}
     engine, usage = ElasticsearchCounters(), ResourceUsage()
-    for one in objects:
-        match one.origin:
+    for item in objects:
+        match item.origin:
             case "core.queue":
-                queues[one.name] = _queue(one.counters)
+                queues[item.name] = _record(QueueCounters, item)
             case "core.action":
-                actions[one.name] = _action(one.counters)
+                actions[item.name] = _record(ActionCounters, item)
             case "omelasticsearch":
-                engine = _elasticsearch(one.counters)
-            case "impstats" if one.name == "resource-usage":
-                usage = _usage(one.counters)
+                engine = _record(ElasticsearchCounters, item)
+            case "impstats" if item.name == "resource-usage":
+                usage = _record(ResourceUsage, item)
             case _:
                 continue
     return Snapshot(at, queues, actions, engine, usage)
 
 
-# A counter that the release does not have is 0, or None where that would say something.
-def _queue(one: Mapping[str, int]) -> QueueCounters:
-    return QueueCounters(
-        size=one.get("size", 0),
-        enqueued=one.get("enqueued", 0),
-        full=one.get("full", 0),
-        discarded_full=one.get("discarded.full", 0),
-        discarded_nf=one.get("discarded.nf", 0),
-        maxqsize=one.get("maxqsize", 0),
-        disk_bytes=one.get("disk.usage"),
-    )
+# rsyslog's names of counters that are not those of the fields.
+_NAMES = {
+    "discarded_full": "discarded.full", "discarded_nf": "discarded.nf", "disk_bytes": "disk.usage",
+    "batches": "batchesprocessed", "rate_dropped": "ratelimit.dropped",
+    "failed_http": "failed.http", "failed_httprequests": "failed.httprequests",
+    "failed_check_conn": "failed.checkConn", "failed_es": "failed.es",
+    "requests": "requests.count", "requests_ms": "requests.time_ms",
+    "utime_us": "utime", "stime_us": "stime", "maxrss_kib": "maxrss",
+}  # fmt: skip
+_Record = TypeVar("_Record", QueueCounters, ActionCounters, ElasticsearchCounters, ResourceUsage)
 
 
-def _action(one: Mapping[str, int]) -> ActionCounters:
-    return ActionCounters(
-        processed=one.get("processed", 0),
-        failed=one.get("failed", 0),
-        suspended=one.get("suspended", 0),
-        batches=one.get("batchesprocessed"),
-        rate_dropped=one.get("ratelimit.dropped", 0),
-    )
-
-
-def _elasticsearch(one: Mapping[str, int]) -> ElasticsearchCounters:
-    return ElasticsearchCounters(
-        submitted=one.get("submitted", 0),
-        failed_http=one.get("failed.http", 0),
-        failed_httprequests=one.get("failed.httprequests", 0),
-        failed_check_conn=one.get("failed.checkConn", 0),
-        failed_es=one.get("failed.es", 0),
-        requests=one.get("requests.count"),
-        requests_ms=one.get("requests.time_ms"),
-    )
-
-
-def _usage(one: Mapping[str, int]) -> ResourceUsage:
-    return ResourceUsage(
-        utime_us=one.get("utime", 0),
-        stime_us=one.get("stime", 0),
-        maxrss_kib=one.get("maxrss", 0),
-        nvcsw=one.get("nvcsw", 0),
-        nivcsw=one.get("nivcsw", 0),
-    )
+def _record(kind: type[_Record], item: StatsObject) -> _Record:
+    """The counters of an object; one that the release does not have is 0, or None where that would
+    say something."""
+    names = {field.name: _NAMES.get(field.name, field.name) for field in fields(kind)}
+    counted = {field: item.counters[name] for field, name in names.items() if name in item.counters}
+    return kind(**counted)

@@ -80,8 +80,8 @@ def has_own_limit(section: BaseModel, key: str) -> bool:
     keys = {info.alias or name: name for name, info in type(section).model_fields.items()}
     return any(
         getattr(section, name) is not None
-        for other, name in keys.items()
-        if other.lower().replace(".", "") in {f"{stem}interval", f"{stem}burst"}
+        for alias, name in keys.items()
+        if alias.lower().replace(".", "") in {f"{stem}interval", f"{stem}burst"}
     )
 
 

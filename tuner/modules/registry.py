@@ -67,7 +67,7 @@ UNPACKAGED = "mmdblookup"
 def packages() -> dict[str, str]:
     """Each module of profiles that another package of Debian ships than rsyslog's own, with that
     package."""
-    return {name_of(one): one.package for one in MODULES if one.package != "rsyslog"}
+    return {name_of(module): module.package for module in MODULES if module.package != "rsyslog"}
 
 
 def every_package() -> dict[str, str]:
@@ -78,7 +78,7 @@ def every_package() -> dict[str, str]:
 def packaged_since() -> dict[str, int]:
     """The modules whose package came to Debian later than the oldest release we know, each with
     the first rsyslog that has it: 2512 stands for 8.2512."""
-    return {name_of(one): one.packaged_since for one in OUTPUTS if one.packaged_since}
+    return {name_of(output): output.packaged_since for output in OUTPUTS if output.packaged_since}
 
 
 def name_of(module: type[Input | Output | StreamStep]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
+from itertools import chain
 from typing import NamedTuple
 
 TAG = "rsyslogd-pstats"
@@ -46,6 +47,11 @@ class StatsObject(NamedTuple):
     origin: str
     name: str
     counters: Mapping[str, int]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from the other objects of a round."""
+        return self.origin, self.name
 
 
 @dataclass(frozen=True)
@@ -119,19 +125,17 @@ def read_rounds(
 
 def rounds(text: str) -> tuple[StatsRound, ...]:
     """The whole rounds in a text of any format, oldest first."""
-    every = read_rounds(numbered(text))
-    return tuple(one for one in every if isinstance(one, StatsRound) and one.is_whole)
+    read = read_rounds(numbered(text))
+    return tuple(item for item in read if isinstance(item, StatsRound) and item.is_whole)
 
 
 def last_objects(text: str) -> tuple[StatsObject, ...]:
     """Each object as it last stands in a text, such as the end of a file, whole rounds or not."""
-    every: dict[tuple[str, str], StatsObject] = {}
-    for one in read_rounds(numbered(text)):
-        for each in one.objects if isinstance(one, StatsRound) else ():
-            key = (each.origin, each.name)
-            old = every[key].counters if key in every else {}
-            every[key] = StatsObject(*key, {**old, **each.counters})
-    return tuple(every.values())
+    last: dict[tuple[str, str], dict[str, int]] = {}
+    for item in read_rounds(numbered(text)):
+        for counted in item.objects if isinstance(item, StatsRound) else ():
+            last.setdefault(counted.key, {}).update(counted.counters)
+    return tuple(StatsObject(*key, counters) for key, counters in last.items())
 
 
 LEVELS = frozenset(
@@ -151,7 +155,7 @@ class _Line(NamedTuple):
 
     at: float | None
     host: str
-    said: _Bracket | tuple[StatsObject, ...]
+    content: _Bracket | tuple[StatsObject, ...]
 
 
 class _Host:
@@ -165,61 +169,61 @@ class _Host:
         self.has_brackets = False
         self.has_begun = False
         # What comes again in the same second, after all that a round has at least once.
-        self.again: list[StatsObject] = []
+        self.repeated: list[StatsObject] = []
 
     def take(self, line: _Line) -> StatsRound | None:
         """The next line; gives a round that is over."""
         over = None
-        if line.said is _Bracket.BEGIN:
+        if line.content is _Bracket.BEGIN:
             over = self.end(is_whole=not self.has_brackets and not self.has_begun)
             self.has_brackets = self.has_begun = self.is_open = True
             self.at = line.at
-        elif line.said is _Bracket.END:
+        elif line.content is _Bracket.END:
             over = self.end(is_whole=self.has_begun)
-        elif isinstance(line.said, tuple):
-            if self.is_open and line.at != self.at and self._comes_again(line.said):
+        elif isinstance(line.content, tuple):
+            if self.is_open and line.at != self.at and self._comes_again(line.content):
                 over = self.end(is_whole=not self.has_brackets)
             if not self.is_open:
                 self.at, self.is_open = line.at, True
-            elif not self.has_begun and self._is_second(line.said):
+            elif not self.has_begun and self._is_second(line.content):
                 return self._second_round()
-            if not self.again:
-                for one in line.said:
-                    self._add(one)
+            if not self.repeated:
+                for counted in line.content:
+                    self._add(counted)
         return over
 
     def _is_second(self, objects: Iterable[StatsObject]) -> bool:
         """Keep what comes again in one second; whether a second round has begun there, as only one
         object of a round tells what the process uses."""
-        every = tuple(objects)
-        if self.again or (_USAGE in self.objects and self._comes_again(every)):
-            self.again += every
-        return any((one.origin, one.name) == _USAGE for one in self.again)
+        repeats = tuple(objects)
+        if self.repeated or (_USAGE in self.objects and self._comes_again(repeats)):
+            self.repeated += repeats
+        return any(item.key == _USAGE for item in self.repeated)
 
     def _second_round(self) -> StatsRound | None:
-        at, again = self.at, self.again
-        self.again = []
+        at, repeated = self.at, self.repeated
+        self.repeated = []
         over = self.end(is_whole=not self.has_brackets)
         self.at, self.is_open = at, True
-        for one in again:
-            self._add(one)
+        for item in repeated:
+            self._add(item)
         return over
 
-    def _add(self, one: StatsObject) -> None:
+    def _add(self, item: StatsObject) -> None:
         """An object of the round.  One that comes again is of another round in the same second, or
         a namesake, as imudp before 8.2108 has one for IPv6 that mostly counts nothing
         (rsyslog#4364): more counts."""
-        known = self.objects.setdefault((one.origin, one.name), {})
-        for name, value in one.counters.items():
+        counters = self.objects.setdefault(item.key, {})
+        for name, value in item.counters.items():
             is_count = self.at is not None and name not in LEVELS
-            known[name] = max(known.get(name, 0), value) if is_count else value
+            counters[name] = max(counters.get(name, 0), value) if is_count else value
 
     def end(self, is_whole: bool) -> StatsRound | None:
         """The round so far; None where there is none."""
         over = None
-        for again in self.again:
-            self._add(again)
-        self.again = []
+        for item in self.repeated:
+            self._add(item)
+        self.repeated = []
         if self.is_open and (self.objects or self.has_begun):
             objects = (StatsObject(*key, counters) for key, counters in self.objects.items())
             over = StatsRound(self.at, tuple(objects), self.name, is_whole)
@@ -227,8 +231,8 @@ class _Host:
         return over
 
     def _comes_again(self, objects: Iterable[StatsObject]) -> bool:
-        every = ((self.objects.get((one.origin, one.name)), one.counters) for one in objects)
-        return any(old is not None and (not new or old.keys() & new.keys()) for old, new in every)
+        pairs = ((self.objects.get(item.key), item.counters) for item in objects)
+        return any(old is not None and (not new or old.keys() & new.keys()) for old, new in pairs)
 
 
 @dataclass
@@ -249,11 +253,11 @@ class _Heads:
             return self._sampled(text)
         if text[_CTIME_LENGTH : _CTIME_LENGTH + 2] == ": " and self._is_ctime(text):
             return self._content(text[_CTIME_LENGTH + 2 :], self.ctime[1], "")
-        head, tag, rest = text.partition(TAG)
+        head, tag, content = text.partition(TAG)
         if tag and not head.endswith("=") and not head.lstrip().startswith("{"):
             if head != self.head[0]:
                 self.head = (head, *self._of_head(head))
-            return self._content(rest[_end_of_tag(rest) :], *self.head[1:])
+            return self._content(content[_end_of_tag(content) :], *self.head[1:])
         return self._of_other_head(text)
 
     def _of_other_head(self, text: str) -> _Line | Unreadable | None:
@@ -264,10 +268,10 @@ class _Heads:
         if _HEADED.match(text) is None:
             is_empty = not text.strip() or text.startswith("# TYPE ")
             return None if is_empty else self._content(text, None, "")
-        own = _OWN.search(text)
-        if own is None:
+        own_start = _OWN.search(text)
+        if own_start is None:
             return Unreadable.OTHER
-        return self._content(text[own.start() :], *self._of_head(text[: own.start()]))
+        return self._content(text[own_start.start() :], *self._of_head(text[: own_start.start()]))
 
     def _is_ctime(self, text: str) -> bool:
         head = text[:_CTIME_LENGTH]
@@ -293,9 +297,9 @@ class _Heads:
             # Only a leap year has every day.
             at = datetime.strptime(f"2000 {text}", "%Y %b %d %H:%M:%S")
             years = (latest.year - back for back in range(5))
-            found = (at.replace(year=year) for year in years if at.day < 29 or at.month != 2
+            times = (at.replace(year=year) for year in years if at.day < 29 or at.month != 2
                      or year % 4 == 0)  # fmt: skip
-            return next(one.timestamp() for one in found if one <= latest)
+            return next(time.timestamp() for time in times if time <= latest)
         except (ValueError, OverflowError, OSError, StopIteration):
             return None
 
@@ -312,8 +316,8 @@ class _Heads:
             return _of_json(content, at, host)
         help_ = _HELP.fullmatch(content) if content.startswith("#") else None
         if help_ is not None:
-            name, origin, of, counter = help_.groups()
-            self.sample, self.sampled = (name, origin, of, counter), (at, host)
+            sample, origin, name, counter = help_.groups()
+            self.sample, self.sampled = (sample, origin, name, counter), (at, host)
             return None
         # rsyslogd ends each pair with a space; where all of these are gone, a log took them away.
         has_end = text.endswith(" ")
@@ -334,8 +338,8 @@ class _Heads:
         return _Line(*self.sampled, (StatsObject(origin, name, {counter: int(value)}),))
 
 
-def _end_of_tag(rest: str) -> int:
-    match = _AFTER_TAG.match(rest)
+def _end_of_tag(content: str) -> int:
+    match = _AFTER_TAG.match(content)
     return 0 if match is None else match.end()
 
 
@@ -374,18 +378,18 @@ def _of_json(content: str, at: float | None, host: str) -> _Line | Unreadable:
         inner = str(parsed["MESSAGE"]).removeprefix("@cee:").strip()
         seconds = float(int(stamp) // 1_000_000) if stamp.isdecimal() and len(stamp) < 18 else None
         return _of_json(inner, seconds, host) if inner.startswith("{") else Unreadable.OTHER
-    if isinstance(parsed.get("name"), str) and any(type(one) is int for one in parsed.values()):
+    if isinstance(parsed.get("name"), str) and any(type(value) is int for value in parsed.values()):
         return Unreadable.OLD
-    lists = (several for several in parsed.values() if isinstance(several, list))
-    objects = tuple(_object(one) for each in lists for one in each if isinstance(one, dict))
+    lists = (values for values in parsed.values() if isinstance(values, list))
+    objects = tuple(_object(item) for item in chain(*lists) if isinstance(item, dict))
     return _Line(at, host, objects) if objects else Unreadable.UNKNOWN
 
 
 def _object(parsed: Mapping[str, object]) -> StatsObject:
     """Numbers of dynamic statistics stand one deeper; json-elasticsearch has ! for dots."""
     inner = parsed.get("values")
-    every = {**parsed, **inner} if isinstance(inner, dict) and inner else parsed
-    counters = {key: value for key, value in every.items() if type(value) is int}
+    members = {**parsed, **inner} if isinstance(inner, dict) and inner else parsed
+    counters = {key: value for key, value in members.items() if type(value) is int}
     if counters and not -_HIGHEST < min(counters.values()) <= max(counters.values()) < _HIGHEST:
         counters = {key: value for key, value in counters.items() if -_HIGHEST < value < _HIGHEST}
     if "!" in "".join(counters):

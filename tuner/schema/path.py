@@ -77,15 +77,15 @@ class Path(str):
 def short_names(paths: Sequence[str]) -> dict[str, str]:
     """The shortest end of each path that no other path has.  A key that is one word in small
     letters (`size`, `type`) says too little without the key above it."""
-    every = [Path(path) for path in paths]
-    return {path: _short(path, every) for path in every}
+    all_paths = [Path(path) for path in paths]
+    return {path: _short(path, all_paths) for path in all_paths}
 
 
-def _short(path: Path, every: Sequence[Path]) -> str:
+def _short(path: Path, all_paths: Sequence[Path]) -> str:
     ends = path.ends
     is_vague = path.last.isalpha() and path.last.islower() and len(ends) > 1
     for end in ends[1:] if is_vague else ends:
-        if sum(other.ends_with(end) for other in every) == 1:
+        if sum(path_beside.ends_with(end) for path_beside in all_paths) == 1:
             return end
     return path
 
