@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.search.simulator import Pipeline, Troubles
+from tests.benchmarks.simulator import Pipeline, Troubles
 from tests.search.toys import PooledSpace
 from tuner.search.space import Dimension, Observation, Point, Space
 

@@ -1,40 +1,32 @@
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tests.benchmarks.rivals import NAMES, PACKAGES, strategy
 from tests.search.toys import SIGMA, PooledSpace, hill, line, mixed, points_asked, slope
 from tuner.search.space import Dimension, Observation, Point, Space, Strategy
-from tuner.search.strategies import NAMES as SHIPPED
-
-INSTALLED = [
-    name for name in NAMES if name not in PACKAGES or importlib.util.find_spec(PACKAGES[name])
-]
-pytestmark = pytest.mark.filterwarnings("ignore")
+from tuner.search.strategies import NAMES, strategy
 
 
 def strategy_of(name: str, space: Space, seed: int = 3) -> Strategy:
-    return strategy(name, space, seed, SIGMA, 20)
+    return strategy(name, space, seed, SIGMA)
 
 
 def slope_of_all(point: Point) -> float:
     return 0.1 * sum(point)
 
 
-@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_same_seed_asks_for_the_same_points_and_another_for_others(name: str) -> None:
     first, second = (points_asked(strategy_of(name, mixed()), slope, 13) for _ in range(2))
     assert first == second
     assert points_asked(strategy_of(name, mixed(), seed=4), slope, 13) != first
 
 
-@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_start_is_asked_for_first_and_only_valid_points_follow(name: str) -> None:
     space = mixed()
     asked = points_asked(strategy_of(name, space), slope, 16)
@@ -46,7 +38,7 @@ def test_the_start_is_asked_for_first_and_only_valid_points_follow(name: str) ->
     assert [p for p in asked if p[2] != 2 and p[3] != 2] == [], "an inactive knob was moved"
 
 
-@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("name", NAMES)
 def test_of_a_pool_each_point_is_asked_for_once_until_none_is_left(name: str) -> None:
     drawn = np.random.default_rng(1).integers(mixed().sizes, size=(18, 4))
     pool = tuple({tuple(int(level) for level in row) for row in drawn})
@@ -60,13 +52,13 @@ def test_of_a_pool_each_point_is_asked_for_once_until_none_is_left(name: str) ->
     assert sorted(asked) == sorted(pool)
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_space_that_is_used_up_ends(name: str) -> None:
     asked = points_asked(strategy_of(name, line(6)), hill, 30)
     assert sorted(asked) == [(at,) for at in range(6)]
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_space_of_which_little_is_valid_does_not_end_the_search(name: str) -> None:
     dimensions = tuple(Dimension(f"knob {at}", 5, True) for at in range(6))
     space = Space(dimensions, lambda point: sum(point) % 16 == 0)
@@ -115,7 +107,7 @@ def test_one_trial_just_after_a_restart_is_not_taken_for_a_slow_point() -> None:
 def test_a_long_window_counts_for_more_than_a_short_one() -> None:
     sds = []
     for error in (0.1, 0.03):
-        searcher = strategy("default", line(), 0, 0.1, 20)
+        searcher = strategy("default", line(), 0, 0.1)
         for at, value in ((0, 0.0), (10, 0.3), (20, -0.2), (30, 0.1)):
             searcher.tell(Observation((at,), value, error if at == 10 else 0.1))
         (belief,) = [one for one in searcher.beliefs() if one.point == (10,)]
@@ -205,7 +197,7 @@ def test_equal_values_and_equal_points_are_no_trouble() -> None:
 
 
 def test_without_noise_the_best_measured_is_believed_the_best() -> None:
-    searcher = strategy("default", line(), 0, 0.0, 20)
+    searcher = strategy("default", line(), 0, 0.0)
     for trial in range(12):
         proposal = searcher.ask()
         assert proposal is not None
@@ -215,7 +207,7 @@ def test_without_noise_the_best_measured_is_believed_the_best() -> None:
 
 
 def test_a_point_measured_well_often_is_believed_more_than_a_lucky_one() -> None:
-    searcher = strategy("default", mixed(), 0, 0.1, 20)
+    searcher = strategy("default", mixed(), 0, 0.1)
     values: Sequence[tuple[Point, float]] = [
         ((1, 0, 1, 2), 1.0), ((2, 2, 1, 2), 1.25), *[((3, 1, 0, 2), 1.2)] * 8,
     ]  # fmt: skip
@@ -260,28 +252,12 @@ def test_failures_without_a_margin_are_avoided_too() -> None:
 
 def test_slow_drift_does_not_hide_the_best() -> None:
     """The machine gets slower; the best, 8, is measured late, and 11 again and again."""
-    searcher = strategy("default", line(12), 1, SIGMA, 20)
+    searcher = strategy("default", line(12), 1, SIGMA)
     order = [0, 11, 5, 2, 11, 3, 5, 11, 1, 10, 11, 5, 8, 11, 8, 5, 11]
     for trial, at in enumerate(order):
         value = -(((at - 8) / 10) ** 2) - 0.02 * trial
         searcher.tell(Observation((at,), value, SIGMA, 60.0 * trial))
     assert searcher.beliefs()[0].point == (8,)
-
-
-@pytest.mark.parametrize(("name", "package"), sorted(PACKAGES.items()))
-def test_a_missing_package_is_named_with_the_way_to_get_it(
-    monkeypatch: pytest.MonkeyPatch, name: str, package: str
-) -> None:
-    real = importlib.import_module
-
-    def absent(wanted: str, *rest: str) -> object:
-        if wanted == package:
-            raise ModuleNotFoundError(name=wanted)
-        return real(wanted, *rest)
-
-    monkeypatch.setattr(importlib, "import_module", absent)
-    with pytest.raises(SystemExit, match=rf"{package}.*pip install '\.\[arena\]'"):
-        strategy_of(name, line())
 
 
 def test_an_unknown_name_is_refused_with_those_there_are() -> None:
@@ -310,7 +286,7 @@ def test_knobs_that_can_matter_by_the_verdict_are_tried_first() -> None:
 def test_moves_that_turned_out_to_be_dear_are_made_less_often() -> None:
     def moves(took_s: float) -> int:
         knobs = (Dimension("a", 8, True), Dimension("node", 8, True, move_s=20.0))
-        default = strategy("default", Space(knobs, lambda _: True, trial_s=10.0), 3, SIGMA, 40)
+        default = strategy("default", Space(knobs, lambda _: True, trial_s=10.0), 3, SIGMA)
         before, made = 0, 0
         rng = np.random.default_rng(0)
         for _ in range(25):
