@@ -238,3 +238,25 @@ def test_what_stands_beside_is_named_in_every_form(tmp_path: Path) -> None:
         assert (COUNT in changed_by(loaded(tmp_path, body, bound))) is not is_beside
     called = f'ruleset(name="r" queue.type="LinkedList") {{\n{ES}}}\n{LOCAL}call r\n'
     assert COUNT not in changed_by(loaded(tmp_path, called))
+
+
+WAITS = ES.replace(BULK, f'{BULK} action.resumeRetryCount="-1"')
+STOPPED = {
+    "before": (WAITS + LOCAL, True),
+    "behind": (LOCAL + WAITS, True),
+    "called": (f'ruleset(name="r") {{\n{WAITS}}}\ncall r\n{LOCAL}', True),
+    "in a ruleset with a queue": (
+        f'ruleset(name="r" queue.type="LinkedList") {{\n{WAITS}}}\ncall r\n{LOCAL}', False
+    ),
+    "with a queue": (WAITS.replace(BULK, f'{BULK} queue.type="LinkedList"') + LOCAL, False),
+    "without retries": (ES + LOCAL, False),
+    "alone": (WAITS, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "stops"), STOPPED.values(), ids=STOPPED)
+def test_what_a_waiting_action_stops_at_once_is_in_its_own_thread(
+    tmp_path: Path, body: str, stops: bool
+) -> None:
+    messages = [one.message for one in loaded(tmp_path, body).warnings if one.code == "RT256"]
+    assert [("action[local]" in message) for message in messages] == [True] * stops

@@ -117,7 +117,7 @@ def test_what_stops_beside_an_engine_that_is_away(case: str, site: Place, tmp_pa
     run(site, files)
     stops = len(lines(site.folder / "beside.log")) < 2 * EVENTS
     assert stops is (case in {"before", "behind", "called"})
-    assert ("RT415" in codes(kept(tmp_path / "asked", files))) is stops
+    assert ("RT256" in codes(kept(tmp_path / "asked", files))) is stops
 
 
 @pytest.mark.parametrize("reopens", [True, False])

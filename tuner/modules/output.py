@@ -133,8 +133,9 @@ class Output(RsyslogSection):
 class Around:
     """What stands around an output, or around a queue that other threads fill, by names: the
     outputs that `take_over` while it is suspended, and those `before` that it takes over from; the
-    outputs `beside`, which wait while it makes the thread before it wait; and the inputs whose
-    events are lost, `hasty`, once the queues before it are full.
+    outputs `beside`, which wait while it makes the thread before it wait, of which those of the
+    same thread wait `at_once`; and the inputs whose events are lost, `hasty`, once the queues
+    before it are full.
 
     rsyslog runs the actions of an event one after the other in the thread of the queue before them
     (action.c, doSubmitToActionQ): one with action.execOnlyWhenPreviousIsSuspended looks at the
@@ -145,6 +146,7 @@ class Around:
     before: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     hasty: tuple[str, ...] = ()
+    at_once: tuple[str, ...] = ()
 
 
 class Lines(Output):

@@ -320,11 +320,13 @@ def around_output(profile: Profile, number: int) -> Around:
         if index not in {number, *behind, *ahead} and working_queue(profile, index) == thread
     ]
     hasty = (source for source in profile.inputs if source.type in HASTY)
+    names = _names(profile, beside)
     return Around(
         _names(profile, behind),
         _names(profile, before),
-        _names(profile, beside),
+        names,
         tuple(source.type for source in hasty if _thread_of(profile, source) == thread),
+        at_once=names,
     )
 
 

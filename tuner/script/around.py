@@ -50,7 +50,8 @@ class _Surroundings:
         for address, action in self.base.of_kind("action"):
             take_over = _closure(self.standins, action.origin)
             group = {action.origin, *take_over, *_closure(before, action.origin)}
-            threads = self._upstream(self._threads_of(action.origin))
+            own = self._threads_of(action.origin)
+            threads = self._upstream(own)
             yield (
                 address,
                 Around(
@@ -58,6 +59,7 @@ class _Surroundings:
                     self._named(before.get(action.origin, {})),
                     self._named(self._outputs(threads) - group),
                     self._hasty(threads),
+                    self._named(self._outputs(own) - group),
                 ),
             )
         for address, ruleset in self.base.of_kind("ruleset"):

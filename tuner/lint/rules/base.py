@@ -11,7 +11,7 @@ from tuner.lint.sections import CheckedBase, Remark, engine_actions, for_each_ob
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.modules.refused_bulks import refuses_type, sends_type
 from tuner.rule import advice, all_lost, loss
-from tuner.script.script import DEFAULT, OFF, ScriptObject, ScriptPosition
+from tuner.script.script import OFF, ScriptObject, ScriptPosition
 from tuner.script.template import (
     TemplatePiece,
     TemplateProperty,
@@ -22,7 +22,6 @@ from tuner.script.template import (
 
 if TYPE_CHECKING:
     from tuner.script.legacy import WithoutEffect
-    from tuner.script.objects import Base
 
 
 @loss("RT408")
@@ -253,35 +252,6 @@ def directives_for_nothing(base: CheckedBase) -> Iterator[Remark]:
         first, others = directives[0].directive, len(directives) - 1
         what = f"${first.name} and {others} more apply" if others else f"${first.name} applies"
         yield Remark(first.origin, f"{what} to nothing: {why}: {way}")
-
-
-@loss("RT415")
-@for_each_object(engine_actions, "action.resumeRetryCount")
-def stops_others(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
-    """Engine actions that keep the worker which others need."""
-    is_direct = (action.text("queue.type") or "Direct").lower() == "direct"
-    if action.text("action.resumeRetryCount") != "-1" or not is_direct:
-        return
-    groups = [group for group in _outputs_by_worker(base.kept.changed) if action.origin in group]
-    others = dict.fromkeys(origin for group in groups for origin in group)
-    lines = [str(origin.line) for origin in others if origin != action.origin]
-    if lines:
-        yield (
-            "while the engine is away this action keeps the worker that runs it, and what runs on "
-            f"the same one stops too, the action{'s' * (len(lines) > 1)} in "
-            f"line{'s' * (len(lines) > 1)} {', '.join(lines)}: give it a queue of its own "
-            '(queue.type="LinkedList")'
-        )
-
-
-def _outputs_by_worker(base: Base) -> Iterator[tuple[ScriptPosition, ...]]:
-    """The outputs that run on the workers of each queue before rulesets, but for what only comes
-    back from the engine."""
-    retried = {(action.text("retryRuleset") or "").lower() for _, action in base.of_kind("action")}
-    for start in base.bodies.keys() - (retried - {DEFAULT}):
-        rulesets = base.reached([start], through_queues=False)
-        actions = (action for key in rulesets for action in base.actions[key])
-        yield tuple(action.origin for action in actions if action.type.startswith("om"))
 
 
 @advice("RT416")

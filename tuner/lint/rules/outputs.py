@@ -16,7 +16,7 @@ from tuner.modules.output import Around, Output
 from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import Profile
 from tuner.profile.placement import around_output, in_flight
-from tuner.rule import Complaint, Cure, advice, error, loss, warning
+from tuner.rule import Complaint, Cure, advice, error, loss
 from tuner.schema.numerals import listed
 from tuner.schema.units import size_bytes
 
@@ -183,12 +183,11 @@ def _followed(profile: Profile) -> Iterator[Placed[_Led]]:
 
 
 def _waiting_beside_others(profile: Profile) -> Iterator[Placed[Around]]:
-    """What is around each output into the engine that stops others while it waits; of a base RT415
-    says it."""
-    for number, output in profile.enumerated if profile.base is None else ():
-        found = around_output(profile, number)
-        if output.action_resume_retry_count and output.is_direct and found.beside:
-            yield ("outputs", number), found
+    """What is around each output into the engine that stops others while it waits."""
+    for number, output in profile.enumerated:
+        around = around_output(profile, number)
+        if output.action_resume_retry_count and output.is_direct and around.at_once:
+            yield ("outputs", number), around
 
 
 @error("RT250")
@@ -228,12 +227,12 @@ def _queue_between(led: _Led, profile: Profile) -> Iterator[str]:
     )
 
 
-@warning("RT256")
+@loss("RT256")
 @for_each(_waiting_beside_others, "queue")
-def _stops_others(found: Around, _: Profile) -> Iterator[str]:
-    lost = f", and {listed(found.hasty)} then loses events" if found.hasty else ""
+def _stops_others(around: Around, _: Profile) -> Iterator[str]:
+    lost = f", and {listed(around.hasty)} then loses events" if around.hasty else ""
     yield (
-        f"while its target is down, this output without a queue also stops {listed(found.beside)}"
+        f"while its target is down, this output without a queue also stops {listed(around.at_once)}"
         f"{lost}: give it a queue, which holds an outage, best one on disk (type LinkedList, "
         "filename, and a size of twenty batches or more)"
     )
