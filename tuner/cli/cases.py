@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
 
 from tuner.cases.judge import JudgedCase, judged
 from tuner.cases.load import LoadedCases, inputs_called, load_cases, messages
@@ -74,55 +73,40 @@ def run_cases(options: TestArguments) -> None:
         raise BadUsage("--input goes with --record: a case names its input itself")
     if junit is not None:
         require_writable(junit)
-    try:
-        loaded = _of_all(load_cases, options.tests)
-        ready = _of_all(lambda cases: _ready(cases, named, site), loaded)
-    except BadProfile as bad:
+    ready, problems = [], list[Problem]()
+    for path in options.tests:
+        try:
+            ready.append(_ready(path, named, site))
+        except BadProfile as bad:
+            problems += bad.problems
+    if problems:
+        wrong = BadProfile(tuple(dict.fromkeys(problems)))
         if output is not ProblemFormat.TEXT:
-            show_to_program(output, bad.problems, _json((), bad.problems))
-        raise
-    files = [
-        _tested(cases, subject, sent) for cases, (subject, sent) in zip(loaded, ready, strict=True)
-    ]
+            show_to_program(output, wrong.problems, _json((), wrong.problems))
+        raise wrong
+    files = [_tested(*cases) for cases in ready]
     if junit is not None:
         write_whole(junit, junit_xml([(file.path, file.cases, file.took_s) for file in files]))
     _show(files, output)
 
 
-_Source = TypeVar("_Source")
-_Read = TypeVar("_Read")
-
-
-def _of_all(read: Callable[[_Source], _Read], sources: Iterable[_Source]) -> list[_Read]:
-    """What is read of each source; raises BadProfile with the problems of all."""
-    texts, problems = list[_Read](), list[Problem]()
-    for source in sources:
-        try:
-            texts.append(read(source))
-        except BadProfile as bad:
-            problems += bad.problems
-    if problems:
-        raise BadProfile(tuple(dict.fromkeys(problems)))
-    return texts
-
-
 def _ready(
-    loaded: LoadedCases, given: Path | None, site: Templates | None
-) -> tuple[Subject, tuple[Sent, ...]]:
-    """What cases are of, and what is sent; raises BadProfile."""
-    named = loaded.cases.profile or loaded.cases.conf
-    subject = subject_of(given or (LOCAL if named is None else loaded.beside(named)), site)
-    return subject, messages(loaded, subject.surface)
+    file: Path, named: Path | None, site: Templates | None
+) -> tuple[LoadedCases, Subject, tuple[Sent, ...]]:
+    """The cases of a file, what they are of, and what is sent; raises BadProfile."""
+    loaded = load_cases(file)
+    name = loaded.cases.profile or loaded.cases.conf
+    subject = subject_of(named or (LOCAL if name is None else loaded.beside(name)), site)
+    return loaded, subject, messages(loaded, subject.surface)
 
 
 def subject_of(path: Path, site: Templates | None) -> Subject:
     """The statements of a profile or a configuration; raises BadProfile and JobFailed."""
     loaded = read_profile(path)
-    base = loaded.profile.base
-    if base is not None:
-        kept = base.kept
-        require_taken(kept.written, is_copy=bool(kept.root), with_all=True)
-        block = kept.changed.block
+    if loaded.profile.base is not None:
+        base = loaded.profile.base.kept
+        require_taken(base.written, is_copy=bool(base.root), with_all=True)
+        block = base.changed.block
     else:
         form = Form(snippets_of(loaded))
         text = rsyslog_conf(loaded.profile, templates=site, form=form)

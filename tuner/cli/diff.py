@@ -36,7 +36,7 @@ def _profiles(a: Path, b: Path, site: Templates | None, output: OutputFormat) ->
     """What two profiles render, file by file; what rsyslogd starts from is one file, however its
     name differs."""
     first, second = (load(path) for path in (a, b))
-    before, after = (_rendered(one, site) for one in (first, second))
+    before, after = (_rendered(loaded, site) for loaded in (first, second))
     if _main(second) not in before:
         before[_main(second)] = before.pop(_main(first))
     texts = {
@@ -61,7 +61,7 @@ def _main(loaded: LoadedProfile) -> str:
 
 def _rendered(loaded: LoadedProfile, site: Templates | None) -> dict[str, str]:
     files = render(loaded.profile, site, Form(snippets_of(loaded)))
-    return {one.path: one.text for one in files}
+    return {file.path: file.text for file in files}
 
 
 def _cluster(
@@ -74,26 +74,26 @@ def _cluster(
         working(f"reading {elasticsearch}"),
         contextlib.closing(client_for(elasticsearch, wanted)) as client,
     ):
-        found = compare(wanted, client, site)
-    differing = [one for one in found if one.differs]
-    fields = {"differs": bool(differing), "objects": [_object(one) for one in found]}
-    print_result(output, "diff", fields, "".join(one.unified() for one in differing).rstrip())
+        objects = compare(wanted, client, site)
+    differing = [compared for compared in objects if compared.differs]
+    fields = {"differs": bool(differing), "objects": [_fields(compared) for compared in objects]}
+    text = "".join(compared.unified() for compared in differing).rstrip()
+    print_result(output, "diff", fields, text)
     if differing:
-        names = ", ".join(_told(one) for one in differing)
-        raise DifferencesFound(f"{len(differing)} of {len(found)} objects differ: {names}")
-    say(f"the same: {', '.join(one.name for one in found)}")
+        names = ", ".join(
+            f"{compared.name} (missing)" if compared.found is None else compared.name
+            for compared in differing
+        )
+        raise DifferencesFound(f"{len(differing)} of {len(objects)} objects differ: {names}")
+    say(f"the same: {', '.join(compared.name for compared in objects)}")
 
 
-def _told(one: ClusterObject) -> str:
-    return f"{one.name} (missing)" if one.found is None else one.name
-
-
-def _object(one: ClusterObject) -> dict[str, object]:
-    state = "missing" if one.found is None else "differs" if one.differs else "same"
+def _fields(compared: ClusterObject) -> dict[str, object]:
+    state = "missing" if compared.found is None else "differs" if compared.differs else "same"
     return {
-        "name": one.name,
+        "name": compared.name,
         "state": state,
-        "cluster": one.found,
-        "profile": one.wanted,
-        "diff": one.unified(),
+        "cluster": compared.found,
+        "profile": compared.wanted,
+        "diff": compared.unified(),
     }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import platform
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import chain
 
 from tuner.cli.console import print_result, say, working
 from tuner.cli.usage.labs import EXAMPLE, DoctorArguments
@@ -53,12 +53,12 @@ class Requirement:
 
 def doctor(options: DoctorArguments) -> None:
     """Carry out `rsyslog-tune doctor`."""
-    for distribution in [one for text in options.fetch_engines or [] for one in _engines(text)]:
+    for distribution in chain.from_iterable(map(_engines, options.fetch_engines or ())):
         if not home_of(distribution).is_dir():
             with working(f"downloading {_name(distribution)}; it is kept for later runs"):
                 fetch(distribution)
     removed = [
-        Requirement("removed", f"{left}, left by a killed run") for left in remove_abandoned()
+        Requirement("removed", f"{path}, left by a killed run") for path in remove_abandoned()
     ]
     findings = [*_needed(), *_module_findings(), *_useful(), *removed]
     print_result(options.output, "doctor", {"findings": findings}, "\n".join(map(str, findings)))
@@ -74,7 +74,7 @@ def _engines(text: str) -> Sequence[Distribution]:
     if text == "default":
         return (DEFAULT,)
     engine, _, version = text.partition("-")
-    if engine not in {one.value for one in Engine} or not re.fullmatch(r"\d+\.\d+", version):
+    if engine not in {kind.value for kind in Engine} or not re.fullmatch(r"\d+\.\d+", version):
         raise BadUsage(f"--fetch {text}: use {EXAMPLE}, default or all")
     release = Release.model_validate({engine: version})
     distribution = distribution_for(release)
@@ -87,8 +87,8 @@ def _needed() -> list[Requirement]:
     lowest, highest = DEFAULT.java_lowest, DEFAULT.java_highest
 
     def java() -> str:
-        found = java_for(lowest, highest)
-        return f"{found.major}  {found.home}"
+        program = java_for(lowest, highest)
+        return f"{program.major}  {program.home}"
 
     def omelasticsearch() -> str:
         require_omelasticsearch()
@@ -130,25 +130,26 @@ def python_finding(version: tuple[int, int]) -> Requirement:
     """Whether tests ran on this Python."""
     if version > _NEWEST_PYTHON:
         newest = ".".join(map(str, _NEWEST_PYTHON))
-        said = f"{platform.python_version()}, newer than {newest}, the newest that is tested"
-        return Requirement("python", said, limits=True)
+        note = f"{platform.python_version()}, newer than {newest}, the newest that is tested"
+        return Requirement("python", note, limits=True)
     return Requirement("python", f"{platform.python_version()}  {sys.executable}")
 
 
-def _libraries() -> Iterator[Requirement]:
+def _libraries() -> list[Requirement]:
     """The first of the libraries that measuring needs and that is not there."""
-    lacking = (one for one in EXTRAS["search"] if find_spec(one) is None)
-    for library in itertools.islice(lacking, 1):
-        yield Requirement("python library", str(library_missing(library, "a search")), missing=True)
+    lacking = next((name for name in EXTRAS["search"] if find_spec(name) is None), None)
+    if lacking is None:
+        return []
+    return [Requirement("python library", str(library_missing(lacking, "a search")), missing=True)]
 
 
 def maven_finding(engines: Sequence[Distribution]) -> Requirement:
     """Whether Maven is there, which only fetches engines: with one in the cache, as in a container
     that holds no more, it is not missed."""
-    found = _asked("mvn", maven)
-    if found.missing and engines:
+    requirement = _asked("mvn", maven)
+    if requirement.missing and engines:
         return Requirement("mvn", f"not installed; not needed for {', '.join(map(_name, engines))}")
-    return found
+    return requirement
 
 
 def _asked(what: str, ask: Callable[[], str]) -> Requirement:
@@ -158,32 +159,33 @@ def _asked(what: str, ask: Callable[[], str]) -> Requirement:
         return Requirement(what, str(error), missing=True)
 
 
-def engine_finding(one: Distribution) -> Requirement:
+def engine_finding(engine: Distribution) -> Requirement:
     """Whether a lab here can run an engine: its Java, and whether it is in the cache or can be
     fetched."""
-    name = _name(one)
+    name = _name(engine)
     try:
-        java = java_for(one.java_lowest, one.java_highest)
-        where = str(home_of(one))
-        if not home_of(one).is_dir():
+        java = java_for(engine.java_lowest, engine.java_highest)
+        place = str(home_of(engine))
+        if not home_of(engine).is_dir():
             maven()
-            where = "downloaded by the first search"
+            place = "downloaded by the first search"
     except ProgramMissing as error:
         return Requirement("engine", f"{name} does not run here: {error}", limits=True)
-    return Requirement("engine", f"{name}  Java {java.major}  {where}")
+    return Requirement("engine", f"{name}  Java {java.major}  {place}")
 
 
 def _useful() -> list[Requirement]:
     memory = f"{cores_text(cores())}, {memory_bytes() / 1024**3:.1f} GiB"
     here = connect("this machine", "local://")
-    found = {name: here.package(name) for name in _PACKAGES}
-    installed = [Requirement("package", f"{one} {found[one]}") for one in _PACKAGES if found[one]]
+    versions = {name: here.package(name) for name in _PACKAGES}
+    installed = [
+        Requirement("package", f"{name} {version}") for name, version in versions.items() if version
+    ]
     by_ssh = _asked("ssh", ssh)
     if by_ssh.missing:
         needs = "apply, verify, import --host and cluster need it"
         by_ssh = Requirement("ssh", f"{by_ssh.found}; {needs}", limits=True)
-    engines = [engine_finding(one) for one in VERSIONS]
-    return [*engines, by_ssh, Requirement("machine", memory), *installed]
+    return [*map(engine_finding, VERSIONS), by_ssh, Requirement("machine", memory), *installed]
 
 
 def _name(distribution: Distribution) -> str:

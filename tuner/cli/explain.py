@@ -14,51 +14,52 @@ from tuner.render.assets import asset_texts
 
 def explain(options: ExplainArguments) -> None:
     """Carry out `rsyslog-tune explain`."""
-    asked = " ".join(options.key)
-    if is_code(asked):
-        found = Found(codes=(explain_code(asked),))
+    words = " ".join(options.key)
+    if is_code(words):
+        answer = Found(codes=(explain_code(words),))
     else:
         pages = {f"docs/{name}": text for name, text in asset_texts("docs", ".md").items()}
-        found = look_up(asked, pages)
-    fields = {"keys": found.keys, "rules": found.codes, "mentions": found.mentions}
-    text = "\n\n".join([*map(_text, found.keys), *map(_rule_text, found.codes)])
-    if found.mentions:
-        text = "\n".join(_mentioned(asked, found.mentions))
+        answer = look_up(words, pages)
+    fields = {"keys": answer.keys, "rules": answer.codes, "mentions": answer.mentions}
+    text = "\n\n".join([*map(_key_text, answer.keys), *map(_rule_text, answer.codes)])
+    if answer.mentions:
+        text = "\n".join(_mentioned(words, answer.mentions))
     print_result(options.output, "explain", fields, text)
 
 
-def _mentioned(asked: str, several: Sequence[Mention]) -> Iterator[str]:
-    yield f"No key is called {asked}; it is mentioned here:"
-    for one in several:
-        yield from ("", one.where, wrapped(one.text, "  "))
-    explained = next((one.where for one in several if not one.where.startswith("docs/")), None)
+def _mentioned(words: str, mentions: Sequence[Mention]) -> Iterator[str]:
+    yield f"No key is called {words}; it is mentioned here:"
+    for mention in mentions:
+        yield from ("", mention.where, wrapped(mention.text, "  "))
+    places = (mention.where for mention in mentions)
+    explained = next((place for place in places if not place.startswith("docs/")), None)
     if explained is not None:
         yield from ("", f"in full: rsyslog-tune explain '{explained}'")
 
 
-def _text(found: Explanation) -> str:
+def _key_text(key: Explanation) -> str:
     rows = [
-        ("allowed", found.allowed),
-        ("default", found.default),
-        ("since", found.since),
-        ("changes", (found.changes,) if found.changes else ()),
-        ("search", found.search),
-        ("trap", found.traps),
-        ("keys", found.keys),
-        ("source", (found.source,)),
+        ("allowed", key.allowed),
+        ("default", key.default),
+        ("since", key.since),
+        ("changes", (key.changes,) if key.changes else ()),
+        ("search", key.search),
+        ("trap", key.traps),
+        ("keys", key.keys),
+        ("source", (key.source,)),
     ]
-    return "\n".join([*found.paths, wrapped(found.does, "  "), *labelled(rows)])
+    return "\n".join([*key.paths, wrapped(key.does, "  "), *labelled(rows)])
 
 
-def _rule_text(found: CodeExplanation) -> str:
+def _rule_text(rule: CodeExplanation) -> str:
     rows = [
-        ("layer", (found.layer,)),
-        ("severity", (found.severity,) if found.severity else ()),
-        ("bad", found.bad),
-        ("good", found.good),
-        ("source", (found.source,)),
+        ("layer", (rule.layer,)),
+        ("severity", (rule.severity,) if rule.severity else ()),
+        ("bad", rule.bad),
+        ("good", rule.good),
+        ("source", (rule.source,)),
     ]
-    return "\n".join([found.code, wrapped(found.why, "  "), *labelled(rows)])
+    return "\n".join([rule.code, wrapped(rule.why, "  "), *labelled(rows)])
 
 
 def schema(_: SchemaArguments) -> None:

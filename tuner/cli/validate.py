@@ -104,12 +104,12 @@ def _fixed(profile: Path, output: ProblemFormat) -> tuple[Mend, ...]:
 def _rewrite(path: Path, old: str, text: str) -> None:
     """Put another text in the place of a file, or of what a link leads to, which stays a link and
     is named."""
-    there = resolved(path)
-    if content(there) != raw_of(old):
+    target = resolved(path)
+    if content(target) != raw_of(old):
         raise JobFailed(f"{path} was changed while it was read, and is not repaired: try again")
-    if str(there) != abspath(str(path)):
-        say(f"{path} leads to {there}: that file is repaired")
-    write_whole(there, text)
+    if str(target) != abspath(str(path)):
+        say(f"{path} leads to {target}: that file is repaired")
+    write_whole(target, text)
 
 
 def _offer(profile: Path, several: Sequence[object]) -> Iterator[str]:
