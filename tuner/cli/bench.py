@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
-from pathlib import Path
 
 from tuner.cli.files import Exports, running_metrics
 from tuner.cli.options import (
@@ -43,8 +41,7 @@ def bench(options: BenchArguments) -> None:
     wanted = wanted_of(options)
     gauges = Gauges("bench", name, BENCH_PHASES, time.time(), planned=repeat)
     with running_metrics(options.metrics_path, gauges) as metrics:
-        parent = Path(tempfile.gettempdir())
-        series, lost = measured(wanted, course, (name,), parent, metrics)
+        series, lost = measured(wanted, course, (name,), metrics=metrics)
     exports.publish(bench_json(series), bench_blocks(series), options.output)
     if lost is not None:
         raise lost

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -44,8 +43,7 @@ def measured_pair(options: CompareArguments) -> tuple[Series, Unreachable | None
     phases = tuple(phase for phase in _PHASES if getattr(options, phase))
     course = Course(arms, "pair", options.pairs, plan, pace, options.seed, phases)
     _require_enough(course, restarts=wanted.starts_node)
-    parent = Path(tempfile.gettempdir())
-    return measured(wanted, course, (str(a), str(b)), parent, doubts=doubts)
+    return measured(wanted, course, (str(a), str(b)), doubts=doubts)
 
 
 def under_one_workload(a: Profile, b: Profile, path: Path) -> tuple[Profile, Profile, list[str]]:

@@ -3,10 +3,12 @@ the cluster; what they are, and how a trial is measured in one."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from tuner.cli.console import Verbosity
@@ -107,7 +109,7 @@ def prepare(wanted: Wanted, profiles: Sequence[Profile], tell: Tell) -> float:
     require_omelasticsearch()
     require_runnable(wanted, profiles, rsyslog_version())
     require_bases_taken(profiles)
-    for remark in dict.fromkeys(one for profile in profiles for one in remarks_on(profile)):
+    for remark in dict.fromkeys(chain.from_iterable(map(remarks_on, profiles))):
         tell(remark)
     if not wanted.starts_node:
         return 0.0
@@ -132,7 +134,7 @@ def _require_login(url: str, profile: Profile) -> None:
             f"outputs[{profile.measured.name}].apikey: measurements log in to {url} with a name "
             "and a password: use auth in the profile that you measure with"
         )
-    files = [one.file for one in profile.secrets]
+    files = [secret.file for secret in profile.secrets]
     for tls in (output.tls for output in profile.indexed if output.tls is not None):
         files += [tls.cacert, tls.mycert, tls.myprivkey]
     for path in files:
@@ -145,15 +147,23 @@ def _require_login(url: str, profile: Profile) -> None:
 
 
 @contextmanager
+def prepared_lab(wanted: Wanted, profile: Profile, tell: Tell) -> Iterator[Lab]:
+    """A lab for `profile`, after a look at what it needs; its files are temporary ones."""
+    prepare(wanted, [profile], tell)
+    with open_lab(wanted, profile, Path(tempfile.gettempdir()), tell) as lab:
+        yield lab
+
+
+@contextmanager
 def open_lab(wanted: Wanted, profile: Profile, parent: Path, tell: Tell) -> Iterator[Lab]:
     """A lab for `profile`, alone on this machine, its files below `parent`; gone afterwards.
 
     What a run that was killed has left is removed first.
     """
     with measuring("rsyslog-tune"):
-        for left in remove_abandoned():
-            tell(f"removed {left}, left by a killed run")
-        sockets = any(one.transport == "unix" for one in profile.flooded)
+        for abandoned in remove_abandoned():
+            tell(f"removed {abandoned}, left by a killed run")
+        sockets = any(part.transport == "unix" for part in profile.flooded)
         with (
             scratch(parent, holds_sockets=sockets) as folder,
             _lab(wanted, profile, folder, tell) as lab,
@@ -192,12 +202,13 @@ def _attached(
 def open_place(
     wanted: Wanted,
     profiles: Sequence[Profile],
-    parent: Path,
+    parent: Path | None,
     verbosity: Verbosity,
     allow: Sequence[str] = (),
 ) -> Iterator[MeasuringPlace]:
     """The place for these profiles, gone afterwards: the engine is that of the first, of which a
-    search may also turn what it is allowed to weaken; a lab here has its files below `parent`."""
+    search may also turn what it is allowed to weaken; a lab here has its files below `parent`, else
+    where temporary files are."""
     if wanted.on_cluster:
         require_runnable(wanted, profiles)
         # Needs more than a lab here.
@@ -210,7 +221,8 @@ def open_place(
     tell_of_others(verbosity.say)
     with ExitStack() as stack:
         with verbosity.working("starting the lab"):
-            lab = stack.enter_context(open_lab(wanted, profiles[0], parent, verbosity.say))
+            folder = parent or Path(tempfile.gettempdir())
+            lab = stack.enter_context(open_lab(wanted, profiles[0], folder, verbosity.say))
         yield place_of(lab, profiles, allow, pace_of(wanted.engine), downloads_s)
 
 
@@ -255,19 +267,19 @@ def facts_of(lab: Lab, profiles: Sequence[Profile], allow: Sequence[str]) -> Lab
     """What a lab is for these profiles, with the settings of the first that a search may turn,
     also those that weaken what is allowed to be."""
     first, *beside = (
-        tuple(str(one) for one in lab.bind(profile, "trial").substitutions) for profile in profiles
+        tuple(map(str, lab.bind(profile, "trial").substitutions)) for profile in profiles
     )
     facts = lab.engine.facts
     nodes = f"{facts.data_nodes} data nodes, {facts.processors} processors"
     base = profiles[0].base
     workload = profiles[0].workload.model_dump(mode="json", by_alias=True)
     chosen = chosen_rsyslogd()
-    untested = dict.fromkeys(line for one in profiles for line in learnt(lab, one).untested)
+    untested = dict.fromkeys(line for profile in profiles for line in learnt(lab, profile).untested)
     return LabFacts(
         engine=lab.engine.name,
         machine=describe_machine(),
         substitutions=first,
-        turned=tuple(Axis.of(one) for one in lab.engine.turns(knobs(profiles[0], allow))),
+        turned=tuple(map(Axis.of, lab.engine.turns(knobs(profiles[0], allow)))),
         fingerprint=Fingerprint(
             rsyslog=lab.rsyslog if chosen is None else f"{lab.rsyslog} ({chosen})",
             engine=f"{lab.engine.name}, {nodes}",

@@ -50,9 +50,9 @@ def measured(
     wanted: Wanted,
     course: Course,
     titles: Sequence[str],
-    parent: Path,
-    metrics: MetricsFile | None = None,
+    parent: Path | None = None,
     *,
+    metrics: MetricsFile | None = None,
     doubts: Sequence[str] = (),
     interrupted: Callable[[Series], None] = lambda _: None,
 ) -> tuple[Series, Unreachable | None]:

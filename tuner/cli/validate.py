@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from posixpath import abspath
 
@@ -25,6 +25,7 @@ from tuner.errors import (
 from tuner.lint.lint import summary
 from tuner.lint.load import STDIN, LoadedProfile, text_of
 from tuner.lint.repairs import Mend, mended, mended_files, repairs
+from tuner.profile.model import BaseFiles
 from tuner.reading import content, resolved
 from tuner.render.templates import Templates
 from tuner.rule import Rank
@@ -126,33 +127,30 @@ def _asked(
     base writes is not for the profile to say."""
     url, smoke = options.elasticsearch, options.smoke
     rejected = [layer.name for layer in done if layer.passed is False]
-    if loaded.profile.base is not None:
+    base = loaded.profile.base
+    if base is not None:
         if url is not None:
             done.append(Layer("engine", None, "a base has documents and indices of its own"))
         if not smoke or rejected:
             why = f"rejected by {rejected[0]}" if rejected else "--smoke asks a real rsyslogd"
             done.append(Layer(DOCUMENTS, None, why))
         else:
-            yield DOCUMENTS, lambda: _documents(loaded)
+            yield DOCUMENTS, partial(_documents, loaded, base)
         return
     if url is not None:
-        yield "engine", lambda: _engine(loaded, url, site)
+        yield "engine", partial(_engine, loaded, url, site)
     if smoke and rejected:
         done.append(Layer("smoke", None, f"rejected by {rejected[0]}"))
     elif smoke:
-        yield "smoke", lambda: _smoke(loaded, url, site)
+        yield "smoke", partial(_smoke, loaded, url, site)
 
 
-def _documents(loaded: LoadedProfile) -> Layer:
+def _documents(loaded: LoadedProfile, base: BaseFiles) -> Layer:
     """What a real rsyslogd makes of the base."""
-    from tuner.cli.place import Wanted, open_lab, prepare
+    from tuner.cli.place import Wanted, prepared_lab
     from tuner.validate.documents import documents_layer
 
-    base, wanted = loaded.profile.base, Wanted(EngineChoice.SINK, None)
-    if base is None:
-        raise ValueError("only a base is asked for its documents")
-    prepare(wanted, [loaded.profile], say)
-    with open_lab(wanted, loaded.profile, Path(tempfile.gettempdir()), say) as lab:
+    with prepared_lab(Wanted(EngineChoice.SINK, None), loaded.profile, say) as lab:
         say("sending messages through rsyslogd")
         return documents_layer(lab, loaded.profile, base, loaded.warnings)
 
@@ -172,12 +170,10 @@ def _engine(loaded: LoadedProfile, url: str, site: Templates | None) -> Layer:
 
 def _smoke(loaded: LoadedProfile, url: str | None, site: Templates | None) -> Layer:
     """Imported here: what measures takes longer to import than the other layers take."""
-    from tuner.cli.place import Wanted, open_lab, prepare
+    from tuner.cli.place import Wanted, prepared_lab
     from tuner.validate.smoke import smoke_layer
 
-    wanted = Wanted(EngineChoice.NODE, url, site)
-    prepare(wanted, [loaded.profile], say)
-    with open_lab(wanted, loaded.profile, Path(tempfile.gettempdir()), say) as lab:
+    with prepared_lab(Wanted(EngineChoice.NODE, url, site), loaded.profile, say) as lab:
         say(f"sending one event through rsyslogd into {lab.engine.name}")
         return smoke_layer(lab, loaded.profile)
 
