@@ -40,26 +40,26 @@ from tuner.writing import write_new
 @dataclass(frozen=True)
 class _Original:
     """The configuration that a profile stands on: how the profile names its first file, and how
-    a reader does; what was `read` of it here; and what is kept beside the profile, with the folder
-    there that stands for /."""
+    a reader does; what was `read` of it here; and the copies beside the profile, with the
+    folder there that stands for /."""
 
     base: str
-    called: str
+    title: str
     read: Configuration | None = None
-    kept: Mapping[Path, str] = field(default_factory=dict)
+    copies: Mapping[Path, str] = field(default_factory=dict)
     root: str | None = None
     uses: str | None = None
 
     @property
     def beside(self) -> list[tuple[str, str]] | None:
         """What is kept beside the profile, by whole paths; None where nothing is."""
-        return [(str(path.absolute()), text) for path, text in self.kept.items()] or None
+        return [(str(path.absolute()), text) for path, text in self.copies.items()] or None
 
     @property
     def files(self) -> list[str]:
         """The files that the profile stands on."""
         read = () if self.read is None else self.read.sources
-        return [str(path) for path in (*self.kept, *read)]
+        return [str(path) for path in (*self.copies, *read)]
 
 
 def import_(options: ImportArguments) -> None:
@@ -68,32 +68,28 @@ def import_(options: ImportArguments) -> None:
     machine = _machine(options.host, options.inventory)
     original = _original(options.file, machine, profile)
     release = _release(options.release, machine)
-    name = name_for(profile or Path(original.called))
+    name = name_for(profile or Path(original.title))
     text = on_top_of(original.base, name, release, original.root)
     if options.uses is not None or options.index is not None:
         original = _with_uses(original, text, profile, options.uses, options.index)
         text = on_top_of(original.base, name, release, original.root, uses=original.uses)
-    called = str(profile or "the profile")
-    loaded = parse_profile(text, called, beside=original.beside, base=original.read)
+    file = str(profile or "the profile")
+    loaded = parse_profile(text, file, beside=original.beside, base=original.read)
     if profile is not None:
-        _write(profile, text, original.kept)
+        _write(profile, text, original.copies)
     verdict = rsyslogd_layer(loaded)
-    described = _described(loaded.profile)
+    lines, tunable = _tunable(loaded.profile)
     fields: dict[str, object] = {
         "profile": None if profile is None else str(profile),
         "text": text,
         "files": original.files,
         "rsyslogd": {"accepted": verdict.passed, "remark": verdict.remark},
-        **described.fields,
+        **tunable,
     }
-    print_result(options.output, "import", fields, text.rstrip("\n") if profile is None else called)
-    for line in summary(loaded.warnings):
-        say(line)
-    say(_verdict_on(original.called, verdict))
-    for line in verdict.notes:
-        say(line)
-    say(f"{original.called} stays as it is.")
-    for line in described.lines:
+    print_result(options.output, "import", fields, text.rstrip("\n") if profile is None else file)
+    verdict_lines = (_verdict_on(original.title, verdict), *verdict.notes)
+    unchanged = f"{original.title} stays as it is."
+    for line in (*summary(loaded.warnings), *verdict_lines, unchanged, *lines):
         say(line)
 
 
@@ -114,50 +110,46 @@ def _with_uses(
     BadUsage and JobFailed."""
     if url is None or profile is None:
         raise BadUsage("the file of --uses URL is kept beside the profile: name that, -o PROFILE")
-    known = parse_profile(text, str(profile), beside=original.beside, base=original.read).profile
-    names = None if known.base is None else known.base.kept.index_names
+    read = parse_profile(text, str(profile), beside=original.beside, base=original.read).profile
+    names = None if read.base is None else read.base.kept.index_names
     pattern = index or ",".join(sorted(names or ()))
     if not pattern:
         raise BadUsage("events or rsyslogd make the names of indices: name them, --index PATTERN")
-    with working(f"asking {url}"), closing(client_for(url, known)) as client:
-        found = field_uses(client, pattern)
-    if found is None:
+    with working(f"asking {url}"), closing(client_for(url, read)) as client:
+        used = field_uses(client, pattern)
+    if used is None:
         raise JobFailed(f"{url} has no index {pattern} with fields: name others, --index PATTERN")
     fields = {
-        name: UsedField(type=_TYPES[kind], uses=tuple(sorted(found.of_field[name], key=str)))
-        for name, kind in found.types.items()
-        if name in found.of_field and kind in _TYPES
+        name: UsedField(type=_TYPES[kind], uses=tuple(sorted(used.of_field[name], key=str)))
+        for name, kind in used.types.items()
+        if name in used.of_field and kind in _TYPES
     }
-    since = "" if found.since is None else f" since {found.since:%Y-%m-%d %H:%M} UTC"
-    why = f"; {found.why}, so what their mapping serves" if found.why else ""
+    since = "" if used.since is None else f" since {used.since:%Y-%m-%d %H:%M} UTC"
+    why = f"; {used.why}, so what their mapping serves" if used.why else ""
     file = profile.with_suffix(".uses.yaml")
     say(f"{file}: what {len(fields)} fields of {pattern} must serve{why}")
     comment = f"What was asked of the fields of {pattern}{since}{why}."
-    return replace(original, kept={**original.kept, file: written(fields, comment)}, uses=file.name)
+    copies = {**original.copies, file: written(fields, comment)}
+    return replace(original, copies=copies, uses=file.name)
 
 
-@dataclass(frozen=True)
-class _Described:
+def _tunable(profile: Profile) -> tuple[Sequence[str], Mapping[str, object]]:
     """What of a configuration can be tuned, and what a lab replaces: in lines, and as data."""
-
-    lines: Sequence[str]
-    fields: Mapping[str, object] = field(default_factory=dict)
-
-
-def _described(profile: Profile) -> _Described:
     if profile.base is None or not profile.indexed:
         nothing = "No action goes into Elasticsearch or OpenSearch: search has nothing to measure."
-        return _Described([nothing])
+        return [nothing], {}
     try:
         bound = require_bindable(profile, profile.release.rsyslog)
     except Refused as refused:
-        return _Described([f"A lab cannot measure it: {refused}"], {"unmeasured": str(refused)})
-    kept, replaced = profile.base.kept, bound.copy.replaced
+        return [f"A lab cannot measure it: {refused}"], {"unmeasured": str(refused)}
+    base, replaced = profile.base.kept, bound.copy.replaced
     fields = {
-        "tunable": tunable_objects(profile, kept),
-        "replaced": [vars(one.origin) | {"what": one.what, "used": one.used} for one in replaced],
+        "tunable": tunable_objects(profile, base),
+        "replaced": [
+            vars(part.origin) | {"what": part.what, "used": part.used} for part in replaced
+        ],
     }
-    return _Described([*page(profile, kept, replaced)], fields)
+    return [*page(profile, base, replaced)], fields
 
 
 def _machine(host: str | None, inventory: Path | None) -> RemoteHost | None:
@@ -197,11 +189,11 @@ def _of_host(file: Path | None, machine: RemoteHost, profile: Path | None) -> _O
     require_read(read)
     root = f"{profile.stem}.files"
     # What a host names never leads out of the folder.
-    kept = {
+    copies = {
         profile.parent / root / normpath(path).lstrip("/"): raw.decode("utf-8", SURROGATES)
         for path, raw in read.sources.items()
     }
-    return _Original(f"{root}{first}", f"{machine.machine.name}:{first}", kept=kept, root=root)
+    return _Original(f"{root}{first}", f"{machine.machine.name}:{first}", copies=copies, root=root)
 
 
 def _of_yaml(file: Path, profile: Path | None) -> _Original:
@@ -212,26 +204,26 @@ def _of_yaml(file: Path, profile: Path | None) -> _Original:
             "translates it to is kept beside it"
         )
     script = profile.with_suffix(".conf")
-    kept = {script: translated(str(file))}
+    copies = {script: translated(str(file))}
     say(f"{file} is rsyslog's own YAML: the profile stands on its translation, {script}")
-    return _Original(script.name, str(script), kept=kept)
+    return _Original(script.name, str(script), copies=copies)
 
 
-def _write(profile: Path, text: str, kept: Mapping[Path, str]) -> None:
-    """Write a profile, and what is kept beside it; what holds a secret for its owner alone."""
-    private = {path for path, script in kept.items() if hidden(script) != script}
-    write_new({**kept, profile: text}, private)
+def _write(profile: Path, text: str, copies: Mapping[Path, str]) -> None:
+    """Write a profile, and the copies beside it; what holds a secret for its owner alone."""
+    private = {path for path, script in copies.items() if hidden(script) != script}
+    write_new({**copies, profile: text}, private)
     for path in sorted(private):
         say(f"{path} holds a password or a key: only you may read it; keep it out of the "
             "repository, or have rsyslogd read that from a file")  # fmt: skip
 
 
-def _verdict_on(called: str, layer: Layer) -> str:
+def _verdict_on(title: str, layer: Layer) -> str:
     """What rsyslogd says of the configuration, in a sentence."""
     if layer.passed is None:
-        return f"rsyslogd -N1 was not asked about {called}: {layer.remark}"
+        return f"rsyslogd -N1 was not asked about {title}: {layer.remark}"
     verdict = "accepts" if layer.passed else "rejects"
-    return f"rsyslogd -N1 {verdict} {called}{': ' if layer.remark else ''}{layer.remark}"
+    return f"rsyslogd -N1 {verdict} {title}{': ' if layer.remark else ''}{layer.remark}"
 
 
 def _release(wanted: str | None, machine: RemoteHost | None) -> str | None:
@@ -241,16 +233,16 @@ def _release(wanted: str | None, machine: RemoteHost | None) -> str | None:
         if re.fullmatch(r"8\.[0-9]{2,4}", wanted) is None:
             raise BadUsage(f"--release {wanted}: a release of rsyslog is written as 8.2512")
         return wanted
-    found, where = None, "here"
+    release, place = None, "here"
     if machine is not None:
-        where = f"on {machine.machine.name}"
+        place = f"on {machine.machine.name}"
         asked = machine.host.run(["sh", "-c", "PATH=$PATH:/usr/sbin:/sbin rsyslogd -v"])
-        found = version_in(asked.out.decode(errors="replace"))
+        release = version_in(asked.out.decode(errors="replace"))
     else:
         with suppress(ProgramMissing):
-            found = rsyslog_version()
-    if found is None:
-        say(f"release.rsyslog is the default, as there is no rsyslogd {where}: --release names it")
+            release = rsyslog_version()
+    if release is None:
+        say(f"release.rsyslog is the default, as there is no rsyslogd {place}: --release names it")
     else:
-        say(f"release.rsyslog is {found}, that of the rsyslogd {where}: --release names another")
-    return found
+        say(f"release.rsyslog is {release}, that of the rsyslogd {place}: --release names another")
+    return release

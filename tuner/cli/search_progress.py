@@ -140,15 +140,15 @@ class Progress:
 
     def verdict(self, changes: Changes) -> Diagnosis | None:
         """What limited a point when it was measured last."""
-        seen = [one.measurement for one in self.trials if one.changes == changes]
-        found = [one.verdict for one in seen if one is not None and one.verdict is not None]
-        return found[-1] if found else None
+        measured = (trial.measurement for trial in self.trials if trial.changes == changes)
+        verdicts = [run.verdict for run in measured if run is not None]
+        return next((verdict for verdict in reversed(verdicts) if verdict is not None), None)
 
     @property
     def doubts(self) -> Counter[DoubtKind]:
         """In how many trials there was each doubt."""
         measured = [trial.measurement for trial in self.trials]
-        return Counter(doubt.kind for one in measured if one is not None for doubt in one.doubts)
+        return Counter(doubt.kind for run in measured if run is not None for doubt in run.doubts)
 
     def _ratio(self, trial: Trial) -> float | None:
         unscored = {Phase.WARM_UP, *PAIRED}
@@ -164,24 +164,25 @@ class Progress:
         if trial.phase not in PAIRED:
             return None
         pair = (trial.phase, trial.pair, trial.machine, trial.at_s)
-        last = [
-            one for one in self.trials if (one.phase, one.pair, one.machine, one.ended_s) == pair
+        before = [
+            earlier
+            for earlier in self.trials
+            if (earlier.phase, earlier.pair, earlier.machine, earlier.ended_s) == pair
         ]
-        runs = {one.changes: one.measurement for one in (*last, trial)}
+        runs = {run.changes: run.measurement for run in (*before, trial)}
         if len(runs) != 2:
             return None
         best = candidate_of([*self.trials, trial])
-        before, after = sorted(runs, key=lambda changes: changes == best)
-        a, b = runs[before], runs[after]
+        a, b = (runs[changes] for changes in sorted(runs, key=lambda changes: changes == best))
         return (
             None if a is None or b is None else PairRatios(b.eps / a.eps, b.eps_paid / a.eps_paid)
         )
 
     def _best_seen(self, trial: Trial) -> float | None:
-        known = [row.best_eps for row in self.rows[-1:] if row.best_eps is not None]
+        rates = [row.best_eps for row in self.rows[-1:] if row.best_eps is not None]
         if trial.phase in SCORED and isinstance(trial.outcome, Measurement):
-            known.append(trial.outcome.eps)
-        return max(known, default=None)
+            rates.append(trial.outcome.eps)
+        return max(rates, default=None)
 
 
 _MOVING = frozenset({Phase.SEARCH, Phase.FINAL, Phase.EFFECTS})
@@ -238,15 +239,16 @@ def what(row: TrialRow, progress: Progress) -> str:
 
 def _again(row: TrialRow, progress: Progress) -> str:
     """Which point was measured again: its first trial says what it is."""
-    first = next(one.number for one in progress.trials if one.changes == row.trial.changes)
-    best = "" if row.move.steps or row.trial.changes == BASELINE else ", the best so far"
+    changes = row.trial.changes
+    first = next(trial.number for trial in progress.trials if trial.changes == changes)
+    best = "" if row.move.steps or changes == BASELINE else ", the best so far"
     return f"again, as trial {first}{best}"
 
 
 def freshness(outcome: PacedMeasurement) -> str:
     """How fresh events were at a fixed rate, where that can be seen; to follow something."""
-    found = outcome.freshness_s
-    return "" if found is None else f", freshness p99 {found.p99:.1f} s"
+    seen_s = outcome.freshness_s
+    return "" if seen_s is None else f", freshness p99 {seen_s.p99:.1f} s"
 
 
 def _name(row: TrialRow) -> str:

@@ -79,29 +79,29 @@ def trial_row(row: TrialRow, progress: Progress) -> Table:
     failed."""
     trial, outcome = row.trial, row.trial.outcome
     pair = pair_text(trial.phase, trial.pair)
-    said = Text(_one_line(f"{pair}{': ' * bool(pair)}{what(row, progress)}"))
-    rate, change = Text("failed", style="red"), Text()
+    remark = Text(_one_line(f"{pair}{': ' * bool(pair)}{what(row, progress)}"))
+    rate, ratio = Text("failed", style="red"), Text()
     if isinstance(outcome, Failure):
         reason = textwrap.shorten(_one_line(str(outcome)), _REASON, placeholder=" ...")
-        said.append(f"\n{reason}", style="red")
+        remark.append(f"\n{reason}", style="red")
     else:
         if isinstance(outcome, PacedMeasurement):
-            said.append(freshness(outcome))
+            remark.append(freshness(outcome))
         is_best = trial.phase in SCORED and outcome.eps == row.best_eps and row.ratio is not None
         rate = Text(eps(outcome.eps), style="bold" if is_best else "")
         if row.ratio is not None:
             is_other = trial.changes != BASELINE or trial.pair is not None
-            change = Text(percent(row.ratio), style=_style_of(row.ratio) if is_other else "")
+            ratio = Text(percent(row.ratio), style=_style_of(row.ratio) if is_other else "")
         elif row.pair is not None:
-            change = Text(percent(row.pair.lesser), style=_style_of(row.pair.lesser))
-            said.append(f", this pair {row.pair}" * (row.pair.steady != row.pair.sustained))
+            ratio = Text(percent(row.pair.lesser), style=_style_of(row.pair.lesser))
+            remark.append(f", this pair {row.pair}" * (row.pair.steady != row.pair.sustained))
     grid = Table.grid()
     for width in (4, 8, 10):
         grid.add_column(width=width, justify="right")
     grid.add_column(width=2)
     grid.add_column(overflow="fold")
     number = "" if trial.number < 0 else str(trial.number)
-    grid.add_row(Text(number, style="dim"), rate, change, "", said)
+    grid.add_row(Text(number, style="dim"), rate, ratio, "", remark)
     return grid
 
 
@@ -139,7 +139,7 @@ def _facts(progress: Progress, ascii_only: bool) -> Iterator[tuple[str, Text]]:
         rate = f"{eps(statistics.median(rates))} EPS"
         yield "as written", Text(f"{rate}, {_runs(rates)}{spread}")
     if best != BASELINE and (rates := progress.rates(best)):
-        first = next(one.number for one in progress.trials if one.changes == best)
+        first = next(trial.number for trial in progress.trials if trial.changes == best)
         rate = f"{eps(statistics.median(rates))} EPS"
         yield "best", Text.assemble((rate, "bold"), f", trial {first}, {_runs(rates)}")
     yield from _gain(progress)
@@ -155,8 +155,8 @@ def _facts(progress: Progress, ascii_only: bool) -> Iterator[tuple[str, Text]]:
     if doubts:
         among = f" of {len(progress.trials)} trials"
         yield "doubts", Text(", ".join(doubts) + among, style="yellow")
-    if found := steps(BASELINE, best, progress.written):
-        yield "changed", Text(_one_line(steps_text(found, progress.names, _MOST_CHANGED)))
+    if changed := steps(BASELINE, best, progress.written):
+        yield "changed", Text(_one_line(steps_text(changed, progress.names, _MOST_CHANGED)))
 
 
 def _runs(rates: Sequence[float]) -> str:
@@ -166,34 +166,36 @@ def _runs(rates: Sequence[float]) -> str:
 def _gain(progress: Progress) -> Iterator[tuple[str, Text]]:
     """The best over the profile with its 95 % interval, and what that rests on."""
     paired = progress.paired
-    found = paired or (None if progress.leader is None else progress.leader.believed)
-    if found is None:
+    gain = paired or (None if progress.leader is None else progress.leader.believed)
+    if gain is None:
         return
     basis = f" {SUSTAINED.over}, estimated from all trials; pairs decide"
     if paired is not None:
         enough = "" if paired.enough else f" of {paired.fewest} or more"
         adjusted = ", adjusted for the machine's speed" * paired.is_adjusted
         basis = f" {progress.paired_rate.over}{adjusted}, by {paired.pairs}{enough} pairs"
-    between = f" [{percent(found.low)}, {percent(found.high)}]"
-    yield "gain", Text.assemble((percent(found.ratio), _style_of(found.ratio)), between, basis)
+    between = f" [{percent(gain.low)}, {percent(gain.high)}]"
+    yield "gain", Text.assemble((percent(gain.ratio), _style_of(gain.ratio)), between, basis)
 
 
 def _rates(progress: Progress, ascii_only: bool) -> Iterator[tuple[str, Text]]:
     """The rates of the last trials as a sparkline, without those that a schedule set."""
     aside = (Phase.WARM_UP, Phase.CHECK)
-    outcomes = [one.outcome for one in progress.trials if one.phase not in aside][-_MOST_BARS:]
-    rates = [one.eps if isinstance(one, Measurement) else None for one in outcomes]
-    known = [rate for rate in rates if rate is not None]
-    if known:
-        between = f" {eps(min(known))} to {eps(max(known))}"
+    trials = [trial for trial in progress.trials if trial.phase not in aside][-_MOST_BARS:]
+    outcomes = [trial.outcome for trial in trials]
+    rates = [seen.eps if isinstance(seen, Measurement) else None for seen in outcomes]
+    measured = [rate for rate in rates if rate is not None]
+    if measured:
+        between = f" {eps(min(measured))} to {eps(max(measured))}"
         yield "EPS", sparkline(rates, ascii_only).append(between)
 
 
 def sparkline(values: Sequence[float | None], ascii_only: bool) -> Text:
     """A bar for each value between the lowest and the highest of them, an x for None."""
     bars = _ASCII_BARS if ascii_only else _BARS
-    known = [value for value in values if value is not None]
-    low, spread = min(known, default=0.0), max(known, default=0.0) - min(known, default=0.0)
+    numbers = [value for value in values if value is not None]
+    low = min(numbers, default=0.0)
+    spread = max(numbers, default=0.0) - low
     line = Text()
     for value in values:
         if value is None:
@@ -205,8 +207,8 @@ def sparkline(values: Sequence[float | None], ascii_only: bool) -> Text:
 
 
 def _bottleneck(progress: Progress, changes: Changes) -> str:
-    found = progress.verdict(changes)
-    return "" if found is None else found.bottleneck.value
+    verdict = progress.verdict(changes)
+    return "" if verdict is None else verdict.bottleneck.value
 
 
 def _style_of(ratio: float) -> str:
@@ -221,14 +223,14 @@ _MOST_LINES = 12
 
 class Screen:
     """Shows a search in lines: one for each trial and note, with `-v` for each stage too.  What was
-    `said` before it began need not be said again."""
+    `announced` before it began need not be said again."""
 
     def __init__(
-        self, verbosity: Verbosity, progress: Progress, said: tuple[str, ...] = ()
+        self, verbosity: Verbosity, progress: Progress, announced: tuple[str, ...] = ()
     ) -> None:
         self.verbosity = verbosity
         self.progress = progress
-        self.said = said
+        self.announced = announced
 
     def say(self, text: str) -> None:
         """Something to know that stays to be read."""
@@ -271,9 +273,9 @@ class LiveScreen(Screen):
         progress: Progress,
         console: Console,
         now_s: Callable[[], float],
-        said: tuple[str, ...] = (),
+        announced: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(verbosity, progress, said)
+        super().__init__(verbosity, progress, announced)
         ascii_only = console.options.ascii_only
         self._view = _View(console, lambda: view(self.progress, now_s(), ascii_only=ascii_only))
 
@@ -354,16 +356,16 @@ def screen(
     verbosity: Verbosity,
     progress: Progress,
     now_s: Callable[[], float],
-    said: tuple[str, ...] = (),
+    announced: tuple[str, ...] = (),
 ) -> Iterator[Screen]:
-    """Where to show a search: a view on a terminal, lines elsewhere; `said` is what stands above
-    it."""
+    """Where to show a search: a view on a terminal, lines elsewhere; `announced` is what stands
+    above it."""
     if verbosity is Verbosity.QUIET or not is_live():
-        lines = Screen(verbosity, progress, said)
+        lines = Screen(verbosity, progress, announced)
         lines.say("first trial")
         yield lines
         return
-    live = LiveScreen(verbosity, progress, stderr(), now_s, said)
+    live = LiveScreen(verbosity, progress, stderr(), now_s, announced)
     try:
         live.start()
         yield live

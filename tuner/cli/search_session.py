@@ -141,13 +141,13 @@ def recorded_or_set_aside(directory: Path) -> Record:
         return recorded(directory)
     except Damaged as damaged:
         aside = set_aside(directory)
-        kept = damaged.line - 1
-        keep = (
-            f". The lines before it are intact: to resume from there, run head -n {kept} {aside} > "
-            f"{aside.with_name('trials.jsonl')}"
+        intact = damaged.line - 1
+        remedy = (
+            f". The lines before it are intact: to resume from there, run head -n {intact} {aside} "
+            f"> {aside.with_name('trials.jsonl')}"
         )
         raise JobFailed(
-            f"{damaged}. The journal was renamed to {aside}{keep if kept else ''}"
+            f"{damaged}. The journal was renamed to {aside}{remedy if intact else ''}"
         ) from None
 
 
@@ -155,8 +155,8 @@ def resumed(directory: Path, record: Record, clock: Stopwatch, *, on_cluster: bo
     """A search that goes on, its clock from where it was."""
     header = record.study.header
     clock.before_s = record.spent_s
-    own = (header.profile_path, header.profile_text)
-    (path, text), *layers = with_secrets((own, *header.profile_layers), recordable_profile)
+    leaf = (header.profile_path, header.profile_text)
+    (path, text), *layers = with_secrets((leaf, *header.profile_layers), recordable_profile)
     beside = header.profile_base and with_secrets(header.profile_base, recordable)
     return Job(
         loaded=parse_profile(text, path, layers, beside),
@@ -178,8 +178,8 @@ def has_changed(begun_with: LoadedProfile) -> bool:
     with contextlib.suppress(OSError):
         if learnt is not None and is_sample(Path(learnt.path)):
             files[Path(learnt.path)] = learnt.text
-    own = _base_files(begun_with)
-    return any(_differs(path, text) for path, text in files.items() if path not in own)
+    base = _base_files(begun_with)
+    return any(_differs(path, text) for path, text in files.items() if path not in base)
 
 
 def require_same_base(begun_with: LoadedProfile) -> None:
@@ -209,17 +209,21 @@ def searchable(profile: Profile, options: Options) -> tuple[Knob, ...]:
     turned = knobs(profile, options.allow)
     if options.engine == EngineChoice.SINK.value:
         turned = of_rsyslog(turned)
-    return _some(turned if options.url is None else without_node(turned))
+    return _require_some(turned if options.url is None else without_node(turned))
 
 
 def dimensions(job: Job, facts: LabFacts) -> tuple[Knob, ...]:
     """The knobs that a search turns in a lab; raises BadUsage if there is no setting to search."""
-    here = {axis.path: axis.levels for axis in facts.turned}
-    every = knobs(job.loaded.profile, job.options.allow)
-    return _some(tuple(replace(one, levels=here[one.path]) for one in every if one.path in here))
+    levels = {axis.path: axis.levels for axis in facts.turned}
+    turned = (
+        replace(knob, levels=levels[knob.path])
+        for knob in knobs(job.loaded.profile, job.options.allow)
+        if knob.path in levels
+    )
+    return _require_some(tuple(turned))
 
 
-def _some(turned: tuple[Knob, ...]) -> tuple[Knob, ...]:
+def _require_some(turned: tuple[Knob, ...]) -> tuple[Knob, ...]:
     if not turned:
         raise BadUsage(
             "no settings are left to search here: see search in the profile (freeze, only, keep); "
@@ -229,7 +233,7 @@ def _some(turned: tuple[Knob, ...]) -> tuple[Knob, ...]:
     return turned
 
 
-def header_of(job: Job, facts: LabFacts) -> Header:
+def header_of(job: Job, facts: LabFacts, turned: tuple[Knob, ...]) -> Header:
     """What is asked for and where it runs, for the first line of a journal."""
     profile = job.loaded.profile
     return Header(
@@ -249,29 +253,30 @@ def header_of(job: Job, facts: LabFacts) -> Header:
             (abspath(name), recordable_profile(text)) for name, text in job.loaded.layers
         ),
         profile_base=job.loaded.beside_without_secrets,
-        earlier=_earlier(job, facts),
+        earlier=_earlier(job, turned),
         libraries=tuple(f"{name} {version(name)}" for name in _LIBRARIES),
         untested=facts.untested,
         limits=Limits.of(profile.guardrails),
         options=job.options,
         fingerprint=facts.fingerprint,
-        space=tuple(Axis.of(knob) for knob in dimensions(job, facts)),
+        space=tuple(map(Axis.of, turned)),
     )
 
 
-def _earlier(job: Job, facts: LabFacts) -> tuple[Earlier, ...]:
+def _earlier(job: Job, turned: tuple[Knob, ...]) -> tuple[Earlier, ...]:
     """What the searches to start from ended with; a search that goes on knows that already."""
     if job.record is not None:
         return job.record.study.header.earlier
-    turned, searches = dimensions(job, facts), job.warm_starts
-    return tuple(point for name, study in searches for point in earlier_points(name, study, turned))
+    return tuple(
+        point for run, study in job.warm_starts for point in earlier_points(run, study, turned)
+    )
 
 
 def warm_start_notes(job: Job, header: Header) -> Iterator[str]:
     """What to say of the searches to start from: how many points each gives, and where it was
     measured elsewhere."""
     for run, study in job.warm_starts:
-        points = sum(one.run == run for one in header.earlier)
+        points = sum(point.run == run for point in header.earlier)
         text = f"{run} gives {points} points to begin with"
         elsewhere = study.header.fingerprint.differences(header.fingerprint)
         if elsewhere:
@@ -289,8 +294,8 @@ def require_strategy(before: Header) -> None:
 def require_same(before: Header, now: Header) -> None:
     """Raise Refused unless what would be measured now compares with what was measured before; some
     of the machines are enough."""
-    here, there = (set(one.fingerprint.hardware.split(AND)) for one in (now, before))
-    hardware = (before if here <= there else now).fingerprint.hardware
+    machines, earlier = (set(header.fingerprint.hardware.split(AND)) for header in (now, before))
+    hardware = (before if machines <= earlier else now).fingerprint.hardware
     reasons = [*before.fingerprint.differences(replace(now.fingerprint, hardware=hardware))]
     if before.space != now.space:
         reasons.append("its settings or their levels have changed")
@@ -312,39 +317,41 @@ class Worked:
 
 def work_on(job: Job, place: MeasuringPlace, verbosity: Verbosity, metrics: MetricsFile) -> Worked:
     """Search, recording each trial as it happens."""
-    facts = place.facts
-    header = header_of(job, facts)
+    facts, profile = place.facts, job.loaded.profile
+    turned = dimensions(job, facts)
+    header = header_of(job, facts, turned)
     gauges = replace(metrics.gauges, engine=header.engine, rsyslog=header.rsyslog)
     metrics.update(replace(gauges, budget_s=header.budget_s))
     record = _taken_over(job, place, header, verbosity)
-    for line in in_lab(header.substitutions, in_full=verbosity is Verbosity.VERBOSE):
-        verbosity.say(line)
-    for line in header.untested:
-        verbosity.say(f"not tested: {line}")
-    for line in warm_start_notes(job, header):
-        verbosity.say(line)
-    said: tuple[str, ...] = ()
+    lines = [
+        *in_lab(header.substitutions, in_full=verbosity is Verbosity.VERBOSE),
+        *(f"not tested: {line}" for line in header.untested),
+        *warm_start_notes(job, header),
+    ]
+    plan: tuple[str, ...] = ()
     if job.record is None:
         machines = len(place.farm(lambda _asked, _stage: None).machines)
-        turned = dimensions(job, facts)
-        said = tuple(bought(job.budget_s, job.pace, job.loaded.profile, turned, machines))
-        for line in said:
-            verbosity.say(line)
+        plan = tuple(bought(job.budget_s, job.pace, profile, turned, machines))
+        lines += plan
         if job.repairs:
-            verbosity.say(repairs_made(job.loaded.profile, job.repairs))
+            lines.append(repairs_made(profile, job.repairs))
         ends = datetime.now() + timedelta(seconds=job.budget_s - job.clock())
-        verbosity.say(f"ends at about {ends:%H:%M:%S}; Ctrl-C ends it earlier, --resume continues")
-    title = f"{job.loaded.profile.name}, {facts.engine}, seed {job.seed}"
-    nothing_yet = Progress(title, job.budget_s, job.loaded.profile, dimensions(job, facts))
-    writing = journal(job.directory, header) if job.record is None else reopened(job.directory)
+        lines.append(f"ends at about {ends:%H:%M:%S}; Ctrl-C ends it earlier, --resume continues")
+    for line in lines:
+        verbosity.say(line)
+    title = f"{profile.name}, {facts.engine}, seed {job.seed}"
+    progress = Progress(title, job.budget_s, profile, turned)
     if job.record is None:
+        writing = journal(job.directory, header)
         keep_snippets(job.directory, job.loaded)
-    with writing as lines, screen(verbosity, nothing_yet, job.clock, said) as shown:
-        work = _Work(job, place, record, header.started, lines, shown, metrics)
+    else:
+        writing = reopened(job.directory)
+    with writing as journal_lines, screen(verbosity, progress, job.clock, plan) as shown:
+        work = _Work(job, place, turned, record, header.started, journal_lines, shown, metrics)
         error = _ended_by(work.search)
         ending, reason = _ending_of(error)
         try:
-            lines.write(Ended(ending, job.clock(), reason))
+            journal_lines.write(Ended(ending, job.clock(), reason))
         except JobFailed as lost:
             # Without its folder or any room there, whatever else failed did so for that.
             error = error if isinstance(error, Interrupted) else lost
@@ -417,42 +424,41 @@ def _taken_over(job: Job, place: MeasuringPlace, header: Header, verbosity: Verb
     return job.record
 
 
+@dataclass
 class _Work:
     """A search under way: each trial, as it begins and as it ends, goes into the journal, onto the
     screen and into the metrics."""
 
-    def __init__(
-        self,
-        job: Job,
-        place: MeasuringPlace,
-        record: Record,
-        started: str,
-        lines: Journal,
-        shown: Screen,
-        metrics: MetricsFile,
-    ) -> None:
-        self.study = record.study
-        self._job, self._place, self._record, self._started = job, place, record, started
-        self._lines, self._shown, self._metrics = lines, shown, metrics
-        self._phase: Phase | None = None
+    job: Job
+    place: MeasuringPlace
+    turned: tuple[Knob, ...]
+    record: Record
+    started: str
+    lines: Journal
+    shown: Screen
+    metrics: MetricsFile
+    _phase: Phase | None = None
+
+    def __post_init__(self) -> None:
+        self.study = self.record.study
 
     def search(self) -> None:
         """Search, or go on with it, to its end."""
-        job, place = self._job, self._place
+        job, place = self.job, self.place
         checker = Checker(job.loaded, job.options.allow, job.repairs)
         farm = place.farm(self._show)
-        known = self.study.trials
-        started, count = self._started, len(known)
+        trials = self.study.trials
+        started, count = self.started, len(trials)
         session = Session(started, os.getpid(), place.run_id, count, job.clock(), farm.machines)
-        self._lines.write(session)
+        self.lines.write(session)
         self.study = replace(self.study, sessions=(*self.study.sessions, session))
-        for trial in known:
-            self._shown.took_over(trial, None, trial.number, job.budget_s - trial.ended_s)
+        for trial in trials:
+            self.shown.took_over(trial, None, trial.number, job.budget_s - trial.ended_s)
         runner = Runner(
             Setup(
-                record=self._record,
+                record=self.record,
                 candidates=Candidates(
-                    dimensions(job, place.facts),
+                    self.turned,
                     job.candidate if job.loaded.profile.base else checker.profile,
                     checker.is_valid,
                     job.repairs,
@@ -462,11 +468,11 @@ class _Work:
                     job.options.strategy, space, job.seed, sigma
                 ),
                 # The pairs of another session are in an order of their own.
-                rng=random.Random(f"{job.seed} {count}" if known else job.seed),
+                rng=random.Random(f"{job.seed} {count}" if trials else job.seed),
                 used_s=job.clock,
                 pace=job.pace,
                 begins=self._begins,
-                ended=self._lines.write,
+                ended=self.lines.write,
             )
         )
         search = Search(runner)
@@ -476,24 +482,24 @@ class _Work:
                 leader, left_s = search.leader(), job.budget_s - job.clock()
                 best = BASELINE if leader is None else leader.changes
                 expected = runner.forecast.trials_expected(best)
-                self._shown.ended(step, leader, expected, left_s)
-                gauges = of_trials(self._metrics.gauges, runner.trials, expected, left_s)
-                self._metrics.update(gauges)
+                self.shown.ended(step, leader, expected, left_s)
+                gauges = of_trials(self.metrics.gauges, runner.trials, expected, left_s)
+                self.metrics.update(gauges)
             else:
-                self._lines.write(step)
+                self.lines.write(step)
                 self.study = replace(self.study, notes=(*self.study.notes, step))
-                if step.text not in self._shown.said:
-                    self._shown.say(step.text)
+                if step.text not in self.shown.announced:
+                    self.shown.say(step.text)
 
     def _begins(self, asked: Asked) -> None:
         if asked.phase is not self._phase:
-            self._lines.write(Began(asked.phase, self._job.clock()))
+            self.lines.write(Began(asked.phase, self.job.clock()))
             self._phase = asked.phase
-        self._lines.write(Intent(asked, self._job.clock()))
-        left_s = self._job.budget_s - self._job.clock()
-        self._metrics.update(of_intent(self._metrics.gauges, asked, left_s))
+        self.lines.write(Intent(asked, self.job.clock()))
+        left_s = self.job.budget_s - self.job.clock()
+        self.metrics.update(of_intent(self.metrics.gauges, asked, left_s))
         self._show(asked, f"on {asked.machine}" if asked.machine else "starting")
 
     def _show(self, asked: Asked, stage: str) -> None:
-        now_s = self._job.clock()
-        self._shown.began(Running(asked.number, asked.phase, asked.pair, stage, now_s))
+        now_s = self.job.clock()
+        self.shown.began(Running(asked.number, asked.phase, asked.pair, stage, now_s))
