@@ -104,7 +104,7 @@ lint: $(VENV)/.ready
 
 # The manual page, to be written anew when a command or an option changes; a test tells.
 man: $(VENV)/.ready
-	$(BIN)/python -m tuner.cli.manual > man/rsyslog-tune.1
+	$(BIN)/python -m tests.cli.manual > man/rsyslog-tune.1
 
 bench: setup
 	$(BIN)/python -m tests.benchmarks.flood_cost

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.shipped import EXAMPLES, PROFILES, ROOT
-from tuner.cli.compare import measured_pair
+from tuner.cli.bench import measured_pair
 from tuner.cli.options import EngineChoice
 from tuner.cli.profiles import read_profile
 from tuner.cli.usage.measuring import CompareArguments

@@ -11,8 +11,8 @@ import pytest
 
 from tests.search import simulated
 from tests.search.simulated import ASKED, START_S, World, search
+from tuner.cli.bench import of_searches, under_one_workload
 from tuner.cli.commands import app
-from tuner.cli.compare import of_searches, under_one_workload
 from tuner.cli.profiles import read_profile
 from tuner.errors import BadUsage, JobFailed, Refused
 from tuner.measure.machines import Decision

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.manual import page
 from tuner.cli.commands import COMMANDS
-from tuner.cli.manual import page
 
 PAGE = Path(__file__).parents[2] / "man" / "rsyslog-tune.1"
 

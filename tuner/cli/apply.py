@@ -1,5 +1,5 @@
-"""`rsyslog-tune apply`, a profile on hosts and engine, and how an apply is ended or undone that was
-not finished: `confirm` and `recover`."""
+"""`rsyslog-tune apply`, a profile on hosts and engine; how an apply is ended or undone that was not
+finished, `confirm` and `recover`; and `verify`, what differs from the profile."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ from tuner.deploy.plan import (
     unfit,
 )
 from tuner.deploy.previous import hosts_before, objects_before
+from tuner.deploy.queues import figures_note
 from tuner.deploy.target import RemoteHost
+from tuner.deploy.verify import engine_drift, host_drift
 from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.errors import BadUsage, DifferencesFound, JobFailed, Locked, Refused, TuneError
@@ -47,6 +49,7 @@ from tuner.lint.load import LoadedProfile, parse_profile, text_of
 from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import node_files
 from tuner.render.templates import Templates
+from tuner.schema.numerals import counted
 from tuner.writing import write_whole
 
 # What a saved plan says, and is not said again beside it.
@@ -313,3 +316,27 @@ def _client_of(began: Beginning) -> EngineClient | None:
         return None
     loaded = parse_profile(began.text, began.profile, began.layers, began.beside)
     return client_for(began.url, loaded.profile)
+
+
+def verify(options: usage.VerifyArguments) -> None:
+    """Carry out `rsyslog-tune verify`."""
+    loaded = load(options.profile)
+    site, form = templates_of(options.templates), form_of(loaded, options)
+    machines = machines_of(options.host, options.inventory, options.profile)
+    profiles = [host_profile(loaded, machine, site, form) for machine in machines]
+    url = engine_url(loaded.profile, options, machines)
+    names = ", ".join(machine.name for machine in machines)
+    with working(f"asking {names}"):
+        hosts = [(RemoteHost(wanted.machine, wanted.files), wanted) for wanted in profiles]
+        drifts = [drift for host, wanted in hosts for drift in host_drift(host, wanted)]
+        notes = [figures_note(host, wanted.profile) for host, wanted in hosts]
+        if url is not None:
+            with contextlib.closing(client_for(url, loaded.profile)) as client:
+                drifts += engine_drift(loaded.profile, client, site)
+    texts = [f"{drift.where}: {drift.what}\n{drift.diff}".rstrip() for drift in drifts]
+    print_result(options.output, "verify", {"drift": drifts, "notes": notes}, "\n".join(texts))
+    for note in notes:
+        say(note)
+    if drifts:
+        raise DifferencesFound(f"{counted(len(drifts), 'difference')} from the profile")
+    say(f"as in the profile: {names}{'' if url is None else ', engine'}")

@@ -1,48 +1,282 @@
-"""`rsyslog-tune bench`: measure one profile, in runs and then in the phases that were chosen."""
+"""`rsyslog-tune bench`, `compare` and `sweep`: one profile, two, or the variants of an experiment,
+in blocks of runs and then in the phases that were chosen."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from tuner.cli.files import Exports, running_metrics
-from tuner.cli.options import (
-    duration_s,
-)
-from tuner.cli.place import pace_of, wanted_of
-from tuner.cli.profiles import load
-from tuner.cli.series import measured, require_none_failed
+from tuner.cli.console import OutputFormat, print_result, result, say
+from tuner.cli.files import Exports, new_run_directory, running_metrics
+from tuner.cli.options import EngineChoice, duration_s
+from tuner.cli.place import Wanted, pace_of, require_runnable, wanted_of
+from tuner.cli.profiles import CONFIGURATION, load
+from tuner.cli.series import measured, require_whole
 from tuner.cli.side_by_side import Course
-from tuner.cli.usage.measuring import BenchArguments
-from tuner.measure.measurement import TrialPlan
-from tuner.measure.series import Arm
+from tuner.cli.usage.measuring import BenchArguments, CompareArguments, Exporting, SweepArguments
+from tuner.errors import BadUsage, BelowTheBar, JobFailed, Refused, Unreachable
+from tuner.lint.load_experiment import LoadedExperiment, load_experiment
+from tuner.measure.enough import fewest_pairs
+from tuner.measure.machines import Decision
+from tuner.measure.measurement import Measurement, TrialPlan
+from tuner.measure.series import Arm, MeasuredProfile, Run, Series, comparison, restarted
+from tuner.profile.metric import Metric
+from tuner.profile.model import Profile
 from tuner.report.bench import bench_blocks, bench_json
+from tuner.report.compare import A, B, compare_blocks, compare_json, gate_of, gate_text
+from tuner.report.figures import interval
 from tuner.report.metrics import BENCH_PHASES, Gauges
+from tuner.report.sections import PlainBlock
+from tuner.report.sweep import sweep_blocks, sweep_json, sweep_svg
+from tuner.schema.numerals import seconds
+from tuner.search.journal import read
+from tuner.search.study import Header, Study
+from tuner.search.verdict import ConfirmedRuns, confirmed_runs
+from tuner.validate.rsyslogd import require_bases_taken
+from tuner.writing import write_whole
 
 _PHASES = ("freshness", "sustain", "overload", "ceiling")
 
 
 def bench(options: BenchArguments) -> None:
     """Carry out `rsyslog-tune bench`."""
-    profile, repeat = options.profile, options.repeat
     exports = Exports(options.export_json, options.export_markdown)
-    exports.require_writable(profile)
-    measured_profile = load(profile).profile
-    name, window_s = measured_profile.name, duration_s(options.window)
-    pace = pace_of(options.engine)
+    exports.require_writable(options.profile)
+    profile, window_s = load(options.profile).profile, duration_s(options.window)
+    name, pace = profile.name, pace_of(options.engine)
     course = Course(
-        arms=(Arm(name, measured_profile),),
+        arms=(Arm(name, profile),),
         word="run",
-        blocks=repeat,
+        blocks=options.repeat,
         plan=TrialPlan(pace.warm_up_s, window_s, window_s, awaits_counters=True),
         pace=pace,
         seed=0,
-        phases=tuple(phase for phase in _PHASES if getattr(options, phase)),
+        phases=_phases(options),
     )
-    wanted = wanted_of(options)
-    gauges = Gauges("bench", name, BENCH_PHASES, time.time(), planned=repeat)
+    gauges = Gauges("bench", name, BENCH_PHASES, time.time(), planned=options.repeat)
     with running_metrics(options.metrics_path, gauges) as metrics:
-        series, lost = measured(wanted, course, (name,), metrics=metrics)
+        series, lost = measured(wanted_of(options), course, (name,), metrics=metrics)
     exports.publish(bench_json(series), bench_blocks(series), options.output)
-    if lost is not None:
-        raise lost
-    require_none_failed(series)
+    require_whole(series, lost)
+
+
+def _phases(options: Exporting) -> tuple[str, ...]:
+    """The phases after the runs that were asked for."""
+    return tuple(phase for phase in _PHASES if getattr(options, phase, False))
+
+
+# What two searches can be compared with.
+_OF_SEARCHES = {"a", "b", "fail_below", "export_json", "export_markdown", "rsyslogd", "output"}
+
+
+def compare(options: CompareArguments) -> None:
+    """Carry out `rsyslog-tune compare`."""
+    a, b = options.a, options.b
+    exports = Exports(options.export_json, options.export_markdown)
+    exports.require_writable(a, b)
+    directories = [path for path in (a, b) if path.is_dir()]
+    if len(directories) == 1:
+        raise BadUsage(
+            f"{directories[0]} is a folder: compare two profiles, or two run directories"
+        )
+    lost = None
+    if directories:
+        if given := options.given_beside(_OF_SEARCHES):
+            raise BadUsage(f"two searches are already measured: leave out {', '.join(given)}")
+        series = of_searches(a, b)
+    else:
+        series, lost = measured_pair(options)
+    decided = gate_of(series, options.fail_below)
+    exports.publish(compare_json(series, decided), compare_blocks(series, decided), options.output)
+    require_whole(series, lost)
+    if decided is None or decided.decision is Decision.KEPT:
+        return
+    text = gate_text(decided, series)
+    raise (BelowTheBar if decided.decision is Decision.BELOW else JobFailed)(text)
+
+
+def measured_pair(options: CompareArguments) -> tuple[Series, Unreachable | None]:
+    """Measure both profiles on labs of the release of `a`; where the engine or the last machine is
+    lost for good, what was measured before that, and the loss."""
+    a, b, wanted = options.a, options.b, wanted_of(options)
+    first, second, doubts = under_one_workload(load(a).profile, load(b).profile, a)
+    if first.workload.rate != "max":
+        doubts.append("workload.rate is fixed: both sides were offered exactly that rate")
+    arms, pace = (Arm(A, first), Arm(B, second)), pace_of(wanted.engine)
+    plan = TrialPlan(pace.warm_up_s, duration_s(options.window), awaits_counters=True)
+    course = Course(arms, "pair", options.pairs, plan, pace, options.seed, _phases(options))
+    _require_enough(course, restarts=wanted.starts_node)
+    return measured(wanted, course, (str(a), str(b)), doubts=doubts)
+
+
+def under_one_workload(a: Profile, b: Profile, path: Path) -> tuple[Profile, Profile, list[str]]:
+    """Both profiles with the workload of A, and what that leaves in doubt; a configuration, in
+    which no workload can stand, has that of the profile on top of one beside it."""
+    if path.suffix == CONFIGURATION and b.base is not None:
+        return a.model_copy(update={"workload": b.workload}), b, []
+    if b.workload == a.workload:
+        return a, b, []
+    doubt = "the workloads differ: both sides were measured with that of A"
+    return a, b.model_copy(update={"workload": a.workload}), [doubt]
+
+
+def _require_enough(course: Course, *, restarts: bool) -> None:
+    """Raise BadUsage for fewer pairs than can show anything."""
+    fewest = fewest_pairs(restarting=restarts and course.nodes > 1)
+    if course.blocks < fewest:
+        raise BadUsage(
+            f"--pairs {course.blocks} is too few: the node sections differ, so the engine restarts "
+            f"between the sides, and runs just after a restart do not count; {fewest} suffice"
+        )
+
+
+def of_searches(a: Path, b: Path) -> Series:
+    """Compare what the searches in two run directories confirmed."""
+    studies = read(a), read(b)
+    _require_comparable(a, b, studies)
+    first, second = (
+        confirmed_runs(study, str(path)) for study, path in zip(studies, (a, b), strict=True)
+    )
+    runs = _confirmed_runs(first.confirmed, second.confirmed)
+    header = studies[1].header
+    return Series(
+        variants=(_side(A, a, studies[0], first), _side(B, b, studies[1], second)),
+        engine=header.engine,
+        rsyslog=header.rsyslog,
+        machine=header.machine,
+        runs=runs,
+        seed=None,
+        doubts=tuple(_doubts(a, b, studies, (first, second))),
+    )
+
+
+def _require_comparable(a: Path, b: Path, studies: tuple[Study, Study]) -> None:
+    """Raise Refused where more than the settings of the searches differs; a heap is a setting."""
+    before, after = (study.header.fingerprint for study in studies)
+    apart = before.apart(replace(after, heap=before.heap))
+    if apart:
+        conditions = "; ".join(f"{name}: {was} in A, {now} in B" for name, was, now in apart)
+        raise Refused(
+            "A and B cannot be compared, they were measured under different conditions: "
+            f"{conditions}; to measure both here: "
+            f"rsyslog-tune compare {a / 'best.yaml'} {b / 'best.yaml'}"
+        )
+
+
+def _confirmed_runs(a: Sequence[Measurement], b: Sequence[Measurement]) -> tuple[Run, ...]:
+    """The runs of both in order, those just after a restart of the engine with such runs only."""
+    pairs = [
+        both
+        for after in (False, True)
+        for both in zip(
+            [run for run in a if restarted(run) is after],
+            [run for run in b if restarted(run) is after],
+            strict=False,
+        )
+    ]
+    return tuple(
+        Run(arm, block, run)
+        for block, both in enumerate(pairs, 1)
+        for arm, run in zip((A, B), both, strict=True)
+    )
+
+
+def _side(name: str, path: Path, study: Study, outcome: ConfirmedRuns) -> MeasuredProfile:
+    unchanged = "the profile as written: no improvement shown"
+    title = f"{path} ({'what it confirmed' if outcome.improved else unchanged})"
+    limits, substitutions = study.header.limits, study.header.substitutions
+    return MeasuredProfile(name, title, limits.freshness_p99_s, substitutions, outcome.freshness)
+
+
+def _doubts(
+    a: Path, b: Path, studies: tuple[Study, Study], outcomes: tuple[ConfirmedRuns, ConfirmedRuns]
+) -> Iterator[str]:
+    yield (
+        "the runs of A and B were not interleaved: they are paired by their order only, so a "
+        "change of the machine in between shows as a difference"
+    )
+    before, after = (study.header for study in studies)
+    if _profile_texts(before) != _profile_texts(after):
+        yield (
+            "the searches began with different profiles, so the difference is that of the profiles "
+            f"and of what was found: rsyslog-tune diff {a / 'best.yaml'} {b / 'best.yaml'}"
+        )
+        return
+    drift = _confirmed_runs(outcomes[0].written, outcomes[1].written)
+    difference = comparison(drift, A, B, Metric.EPS)
+    if difference is not None:
+        yield (
+            "both searches began with the same profile, which differed by "
+            f"{interval(difference)} in the pairs of B: this much is not due to the settings"
+        )
+
+
+def _profile_texts(header: Header) -> tuple[object, ...]:
+    return header.profile_text, header.profile_layers, header.profile_base
+
+
+def sweep(options: SweepArguments) -> None:
+    """Carry out `rsyslog-tune sweep`."""
+    loaded, output = load_experiment(options.file), options.output
+    asked = loaded.experiment
+    warnings = (str(warning) for variant in loaded.variants for warning in variant.warnings)
+    for text in (*dict.fromkeys(warnings), *loaded.doubts):
+        say(text)
+    wanted = wanted_of(options, EngineChoice(asked.engine))
+    course = _course_of(loaded, options, wanted.engine)
+    if options.dry_run:
+        profiles = [arm.profile for arm in course.arms]
+        require_runnable(wanted, profiles)
+        require_bases_taken(profiles, runs_here=False)
+        _tell_plan(course, wanted, output)
+        return
+    with new_run_directory(options.run_dir, asked.name) as directory:
+        exports = Exports(directory / "sweep.json", directory / "sweep.md")
+
+        def write(series: Series) -> tuple[Mapping[str, object], Sequence[PlainBlock]]:
+            data = {**sweep_json(series, asked), "run_directory": str(directory)}
+            blocks = sweep_blocks(series, asked)
+            exports.write(data, blocks)
+            write_whole(directory / "sweep.svg", sweep_svg(series, asked))
+            return data, blocks
+
+        def interrupted(series: Series) -> None:
+            write(series)
+            say(f"results so far are in {directory}")
+
+        series, lost = measured(
+            wanted, course, [arm.name for arm in course.arms], directory, doubts=loaded.doubts,
+            interrupted=interrupted,
+        )  # fmt: skip
+        exports.show(*write(series), output)
+    if output is not OutputFormat.JSON:
+        result(f"\nplot: {directory / 'sweep.svg'}")
+    require_whole(series, lost)
+
+
+def _course_of(loaded: LoadedExperiment, options: SweepArguments, engine: EngineChoice) -> Course:
+    pace, asked = pace_of(engine), loaded.experiment
+    window_s = duration_s(options.window or asked.window)
+    reads_files = any(metric.reads_files for metric in asked.metrics)
+    return Course(
+        arms=tuple(Arm(variant.name, variant.profile) for variant in loaded.variants),
+        word="block",
+        blocks=options.repeats or asked.repeats,
+        plan=TrialPlan(pace.warm_up_s, window_s, awaits_counters=True, reads_files=reads_files),
+        pace=pace,
+        seed=options.seed,
+        judges_freshness=asked.judges_freshness,
+    )
+
+
+def _tell_plan(course: Course, wanted: Wanted, output: OutputFormat) -> None:
+    """The variants, and how long one machine takes to measure them, from the start of its lab."""
+    pace, names = course.pace, [arm.name for arm in course.arms]
+    took_s = pace.start_s + 2 * pace.engine_warm_up_s + course.runs_s
+    alone = " for one machine; those of the cluster share the blocks" if wanted.on_cluster else ""
+    lines = [f"- {name}" for name in names]
+    lines.append(f"{course.blocks} blocks of {len(names)} runs: about {seconds(took_s)}{alone}")
+    fields = {"variants": names, "repeats": course.blocks, "about_s": took_s}
+    print_result(output, "sweep plan", fields, "\n".join(lines))

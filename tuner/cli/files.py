@@ -32,7 +32,8 @@ from tuner.report.search_report import report_text, search_report, trials_csv
 from tuner.report.sections import PlainBlock
 from tuner.script.hiding import LEFT_OUT, hidden, recordable_profile
 from tuner.search.journal import NAME as JOURNAL
-from tuner.search.study import Study
+from tuner.search.journal import Damaged, recorded, set_aside
+from tuner.search.study import Record, Study
 from tuner.writing import require_writable, write_whole
 
 PARENT = Path("rsyslog-tune-runs")
@@ -176,6 +177,23 @@ def require_begun(directory: Path) -> None:
             f"{directory} is not a run directory, or its search was ended before it began to "
             "measure: then start it again with the same command, into the same --run-dir"
         )
+
+
+def recorded_or_set_aside(directory: Path) -> Record:
+    """What the journal of a run directory holds.  One that is damaged gets another name, so that
+    nothing goes on from it; raises JobFailed, which says where it is."""
+    try:
+        return recorded(directory)
+    except Damaged as damaged:
+        aside = set_aside(directory)
+        intact = damaged.line - 1
+        remedy = (
+            f". The lines before it are intact: to resume from there, run head -n {intact} {aside} "
+            f"> {aside.with_name('trials.jsonl')}"
+        )
+        raise JobFailed(
+            f"{damaged}. The journal was renamed to {aside}{remedy if intact else ''}"
+        ) from None
 
 
 def _is_bare(directory: Path) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tuner.cli.console import OutputFormat, result_json
 from tuner.cli.layout import show_blocks
-from tuner.cli.usage.plan import PlanArguments, rate_of
+from tuner.cli.usage.measuring import PlanArguments, rate_of
 from tuner.errors import BadUsage, JobFailed
 from tuner.lab.engine import stores
 from tuner.measure.measurement import Measurement

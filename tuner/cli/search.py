@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tuner.cli.console import OutputFormat, Verbosity, print_result, result, result_json
-from tuner.cli.files import new_run_directory, require_begun, running_metrics, writing_to
+from tuner.cli.files import (
+    new_run_directory,
+    recorded_or_set_aside,
+    require_begun,
+    running_metrics,
+    writing_to,
+)
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
     EngineChoice,
@@ -21,7 +27,6 @@ from tuner.cli.search_session import (
     Stopwatch,
     Worked,
     has_changed,
-    recorded_or_set_aside,
     require_same_base,
     require_strategy,
     resumed,

@@ -38,15 +38,12 @@ from tuner.search.budget import Pace
 from tuner.search.farm import AND, MeasuringPlace
 from tuner.search.journal import (
     Began,
-    Damaged,
     Ended,
     Intent,
     Journal,
     journal,
     record_of,
-    recorded,
     reopened,
-    set_aside,
 )
 from tuner.search.notes import bought, in_lab, repairs_made
 from tuner.search.runner import Runner
@@ -132,23 +129,6 @@ class Job:
     def repairs(self) -> Changes:
         """What every point that it proposes contains."""
         return every_change(repairs(self.loaded.profile)) if self.options.repairs else ()
-
-
-def recorded_or_set_aside(directory: Path) -> Record:
-    """What the journal of a run directory holds.  One that is damaged gets another name, so that
-    nothing goes on from it; raises JobFailed, which says where it is."""
-    try:
-        return recorded(directory)
-    except Damaged as damaged:
-        aside = set_aside(directory)
-        intact = damaged.line - 1
-        remedy = (
-            f". The lines before it are intact: to resume from there, run head -n {intact} {aside} "
-            f"> {aside.with_name('trials.jsonl')}"
-        )
-        raise JobFailed(
-            f"{damaged}. The journal was renamed to {aside}{remedy if intact else ''}"
-        ) from None
 
 
 def resumed(directory: Path, record: Record, clock: Stopwatch, *, on_cluster: bool) -> Job:

@@ -312,6 +312,13 @@ def result_text(result: Result) -> str:
 _BREACHED = (FailureKind.DELIVERY, FailureKind.GUARDRAIL)
 
 
+def require_whole(series: Series, lost: Unreachable | None) -> None:
+    """Raise what was lost, else see require_none_failed."""
+    if lost is not None:
+        raise lost
+    require_none_failed(series)
+
+
 def require_none_failed(series: Series) -> None:
     """Raise GuardrailBreached or JobFailed where a run or a phase failed, and where a variant is
     not as fresh as its guardrail asks for."""
