@@ -178,7 +178,7 @@ class Flood:
 
 
 def shared(total: int, senders: int) -> tuple[int, ...]:
-    """As equal shares as there are."""
+    """Splits a total into shares that differ by at most one."""
     return tuple(share(total, sender, senders) for sender in range(senders))
 
 

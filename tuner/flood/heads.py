@@ -103,7 +103,7 @@ class StampNumbering(Numbering):
         self._begins_s = begins_s
 
     def head(self, style: Style, origin: HeadFields, /) -> Head:
-        """As Numbering says; the time is UTC."""
+        """A head whose time is the number, in UTC."""
         before, at = style.head(origin, STAMP_BYTES)
         high = self.high(0).decode()
         text = f"{before[:at]}{high}000+00:00{before[at + STAMP_BYTES :]}"
@@ -115,7 +115,7 @@ class StampNumbering(Numbering):
         return b"%s.%03d" % (_utc(self._begins_s + second), millis)
 
     def stamp(self, style: Style) -> None:
-        """As Numbering says."""
+        """None: the time is the number."""
 
 
 class LineNumbering(StampNumbering):
@@ -124,7 +124,7 @@ class LineNumbering(StampNumbering):
     high_bytes = 13
 
     def head(self, _style: Style, _origin: HeadFields, /) -> Head:
-        """As Numbering says."""
+        """The number and a blank, which stand before a line."""
         return Head(f"{self.high(0).decode()}000 ", 0, 0)
 
     def high(self, block: int) -> bytes:

@@ -125,7 +125,7 @@ class Messages:
 
 
 def numbering_of(spec: FloodSpec) -> Numbering:
-    """Where the messages of a flood have their numbers."""
+    """How the messages of a flood are numbered."""
     if spec.begins_s is None:
         return Numbering(spec.run_id)
     kind = LineNumbering if STYLES[spec.format].stamp is None else StampNumbering

@@ -73,7 +73,7 @@ class FloodSpec:
 
     @property
     def transports(self) -> tuple[Transport, ...]:
-        """All of them."""
+        """All transports."""
         return (self.transport, *self.beside)
 
     def framing_of(self, transport: Transport) -> Framing:

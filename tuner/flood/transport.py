@@ -24,7 +24,7 @@ class Credentials:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Those that there are."""
+        """The files that are given."""
         return tuple(path for path in (self.ca, self.certificate, self.key) if path is not None)
 
 

@@ -32,7 +32,7 @@ def cache_folder() -> Path:
 
 
 def home_of(distribution: Distribution) -> Path:
-    """Where the unpacked engine is, or would be."""
+    """The folder of the unpacked engine, there or not."""
     return cache_folder() / f"{distribution.engine.value}-{distribution.version}"
 
 

@@ -162,16 +162,16 @@ class LabNodes(LabEngine):
         return fitting_heap(profile.node.heap, self._nodes.memory_bytes)
 
     def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
-        """Also without the heaps that a node has no memory for."""
+        """Leaves out the heaps that a node has no memory for, too."""
         possible = super().turns(knobs)
         return tuple(self._fitting(knob) if knob.path == "node.heap" else knob for knob in possible)
 
     def run_with(self, profile: Profile, /) -> float:
-        """As LabEngine says."""
+        """Restarts the nodes with the heap and the node settings of a profile."""
         return self._nodes.run_with(self.heap_for(profile), profile.node.settings)
 
     def revive(self) -> None:
-        """As LabEngine says."""
+        """Starts the nodes as they were started first; each has as long as then."""
         self._nodes.start_again(START_TIMEOUT_S)
 
     def _fitting(self, knob: Knob) -> Knob:
@@ -199,18 +199,18 @@ class SinkEngine(LabEngine):
         return self._sink.ending()
 
     def revive(self) -> None:
-        """As LabEngine says."""
+        """Starts another process of the sink on the same port."""
         try:
             self._sink.start_again()
         except JobFailed as error:
             raise Unreachable(f"the sink did not start again: {error}") from None
 
     def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
-        """Those of rsyslog: the sink stores nothing."""
+        """The knobs of rsyslog: the sink stores nothing."""
         return of_rsyslog(knobs)
 
     def tells_apart(self, _profile: Profile, /) -> bool:
-        """By the numbers in what arrives."""
+        """Every event has a number, also in the ceiling tier."""
         return True
 
     def refresh_s(self, _output: OmelasticsearchOutput) -> float | None:
@@ -228,9 +228,9 @@ class SinkEngine(LabEngine):
     def check_delivery(
         self, pattern: str, sent: SentEvents, run: str, expectation: Expectation, /
     ) -> DeliveryCheck:
-        """As the sink counted them."""
+        """Compares what the sink counted with what was sent."""
         return check_by_sink(self.client, pattern, sent, run, expectation)
 
     def sampled(self, pattern: str, _seed: int, /) -> tuple[StoredDocument | None, ...]:
-        """Those that the sink drew as they came."""
+        """The documents that the sink drew as they came."""
         return sampled_by_sink(self.client, pattern)

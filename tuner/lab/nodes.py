@@ -68,7 +68,7 @@ class NodeRoom:
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The address at which it answers."""
         return f"http://{LOOPBACK}:{self.port}"
 
 
@@ -218,7 +218,7 @@ class NodeProcess:
 
     @property
     def url(self) -> str:
-        """Where the node answers."""
+        """The address at which the node answers."""
         return self._room.url
 
     @property

@@ -106,7 +106,7 @@ class TcpReader:
         self._rest = b""
 
     def feed(self, data: bytes, /) -> tuple[int, bytes]:
-        """As Reader says; nothing is answered."""
+        """Counts messages, and answers nothing."""
         if self._says_length is None:
             self._says_length = _COUNTED.match(data) is not None
         if not self._says_length:
@@ -128,7 +128,7 @@ class RelpReader:
         self._rest = b""
 
     def feed(self, data: bytes, /) -> tuple[int, bytes]:
-        """As Reader says.  Raises ValueError for what is no RELP."""
+        """Counts and acknowledges messages.  Raises ValueError for what is no RELP."""
         data, at, messages = self._rest + data, 0, 0
         replies = []
         while (head := RELP_HEAD.match(data, at)) is not None:

@@ -30,7 +30,7 @@ class Sink:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The address at which it listens."""
         return f"http://127.0.0.1:{self.port}"
 
     @property

@@ -96,7 +96,7 @@ class KeptLines:
 
     @property
     def lines(self) -> bytes:
-        """What is kept, as the body of one bulk request."""
+        """The lines that are kept, as the body of one bulk request."""
         with self._lock:
             return b"".join(self._parts)
 
@@ -267,7 +267,7 @@ class Store:
             return [int(times) for times in arrived(tallies, SentEvents((count,)))]
 
     def _tallies(self, pattern: str, run: str, output: int) -> list[Tally]:
-        """Those of a run that a lab numbered, and of one output."""
+        """The tallies of a run that a lab numbered, and of one output."""
         name = f"{FIRST_OUTPUT + output}{run}".encode()
         indices = (index for index in self._indices.values() if matches(index.name, pattern))
         return [index.tallies[name] for index in indices if name in index.tallies]

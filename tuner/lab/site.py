@@ -46,5 +46,5 @@ class Site:
         return self.release.rsyslog_number if refuses else None
 
     def in_place_of_engine(self, url: Server, index_prefix: str) -> Site:
-        """The same with a sink of ours."""
+        """This site with a sink of ours in the place of the engine."""
         return replace(self, engine_urls=(url,), index_prefix=index_prefix, stand_in="sink")

@@ -71,7 +71,7 @@ class Standing:
 
     @property
     def others(self) -> tuple[str, ...]:
-        """Where the further nodes answer."""
+        """The addresses of the further nodes."""
         return tuple(node.url for node in self.other_nodes)
 
 
@@ -79,7 +79,7 @@ _STANDING = TypeAdapter(Standing)
 
 
 def folder() -> Path:
-    """Where the standing lab keeps its files."""
+    """The folder of the standing lab."""
     return state_folder() / "lab"
 
 

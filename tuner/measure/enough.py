@@ -5,7 +5,7 @@ from __future__ import annotations
 FEWEST_PAIRS = 6
 """With fewer the exact test cannot reach 0.05."""
 FEWEST_RESTARTING = 8
-"""The same where an engine restarts between the sides, because half of the runs do not count."""
+"""The fewest where an engine restarts between the sides: half of the runs do not count."""
 
 
 def fewest_pairs(*, restarting: bool) -> int:

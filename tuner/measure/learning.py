@@ -153,7 +153,7 @@ def _mean_of_unsure(numbers: list[int]) -> float:
 
 
 def _rounds(numbers: list[int]) -> Iterator[tuple[int, int]]:
-    """Of each message the numbers of both rounds."""
+    """The numbers of both rounds, by message."""
     half = len(numbers) // 2
     return zip(numbers[:half], numbers[half:], strict=True)
 

@@ -35,7 +35,7 @@ class Spent:
 
     @property
     def total_s(self) -> float:
-        """All of it."""
+        """Total seconds."""
         return float(sum(getattr(self, part.name) for part in fields(self)))
 
 

@@ -87,7 +87,7 @@ class CeilingShare:
 
 
 def ceiling_shares(series: Series) -> Iterator[tuple[str, CeilingShare]]:
-    """That of each variant, by its runs on the machine of the ceiling."""
+    """The share of each variant, by its runs on the machine of the ceiling."""
     runs = series.runs_on(series.phase_on("ceiling"))
     wanted = (Metric.EPS, Metric.EPS_PAID, Metric.SHIPPER_CPU, Metric.ENGINE_CPU)
     for name in series.names:
