@@ -1,7 +1,7 @@
 """The copy of a configuration that a lab runs, with only that replaced which it must; pure.
 
-What takes events from the host or sends them elsewhere is left out, each said with its place;
-nothing of the user's is run but rsyslogd itself.
+What takes events from the host or sends them elsewhere is left out, each said with its place; an
+input stands in where none can be flooded.  Nothing of the user's is run but rsyslogd itself.
 """
 
 from __future__ import annotations
@@ -21,21 +21,23 @@ from tuner.lab.numbered import (
     string_template,
 )
 from tuner.lab.site import Site
-from tuner.lab.stand_in import stand_in
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.modules.refused_bulks import sends_type
 from tuner.profile.base import KeptBase
+from tuner.script.configuration import not_loaded
 from tuner.script.objects import Base
 from tuner.script.printing import printed
 from tuner.script.script import (
     DEFAULT,
+    HERE,
     Block,
     BsdBlock,
     Directive,
     ScriptObject,
     ScriptPosition,
     Statement,
+    loading,
     module_name,
     nothing,
     objects_in,
@@ -120,17 +122,16 @@ def copied(
         why = "; ".join(gone) or "it has no action of type omelasticsearch: add one"
         raise Refused(f"nothing of it goes into an engine in a lab: {why}")
     fitting.note_template()
-    added, gaps = stand_in(base, inputs or (), block)
+    added, notes = _stand_in(base, inputs or (), block)
     # Last, so that it holds whatever stands above.
     safe = confined((*added, *fitting.templates, *block), site.folder)
     for gap in safe.left_out:
         fitting.note(gap.origin, gap.message)
-    added_here = (Replaced(gap.origin, "inputs", gap.message) for gap in gaps)
     return LabCopy(
         block=safe.block,
         outputs=tuple(fitting.outputs),
         indices=tuple(fitting.indices),
-        replaced=(*added_here, *fitting.replaced),
+        replaced=(*notes, *fitting.replaced),
         site=site,
         forwards=fitting.forwards,
     )
@@ -455,3 +456,32 @@ def _no_room(template: ScriptObject | None) -> str:
         f"an action whose template never gives a JSON object ({broken[1]}), so that an engine "
         "refuses every document (RT412)"
     )
+
+
+# How a module is loaded that would take events of the host: what is left out of a base too.
+_WITHOUT_HOST = {"imuxsock": loading("imuxsock", HERE).with_values({"sysSock.use": False})}
+
+
+def _stand_in(
+    base: KeptBase, inputs: Sequence[Input | None], block: Block
+) -> tuple[Block, list[Replaced]]:
+    """What a lab adds before the statements that it has of a base: modules that are not loaded, and
+    an input where none can be flooded; and what to say of it."""
+    place = ScriptPosition(next(iter(base.changed.files)), 1, 1)
+    source, bound = base.view.stand_in, next(iter(inputs[-1:]), None)
+    missing = not_loaded(block)
+    notes: list[Replaced] = []
+    added: Block = ()
+    if new := [name for name in missing if name in not_loaded(base.changed.block)]:
+        loaded = f"modules that it does not load: the lab loads {', '.join(new)}"
+        notes.append(Replaced(place, "inputs", loaded))
+    if source is not None and bound is not None:
+        data = bound.model_dump(mode="json", by_alias=True, include={"address", "port"})
+        added = (source.with_values(data),)
+        ruleset = source.text("ruleset")
+        target = "" if ruleset is None else f" for ruleset {ruleset}"
+        entrance = f"no input that can be flooded: the lab adds an {source.type}{target}"
+        notes.append(Replaced(place, "inputs", entrance))
+        missing = not_loaded((*added, *block))
+    modules = (_WITHOUT_HOST.get(name, loading(name, place)) for name in missing)
+    return (*modules, *added), notes
