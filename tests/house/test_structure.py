@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import io
+import re
+import tokenize
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -50,6 +53,12 @@ OWNERS = {
     "zstandard": {"lab", "traffic"},
 }  # fmt: skip
 
+# Tokens that hold no code.
+LAYOUT = {
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}  # fmt: skip
+MOST_CORE_MODULES, MOST_CORE_LINES = 20, 3600
 LONGEST_MODULE = 500
 LONGEST_FUNCTION = 80
 
@@ -158,3 +167,29 @@ def test_two_types_never_share_a_name() -> None:
                 homes.setdefault(node.name, []).append(name_of(module))
     shared = {name: where for name, where in homes.items() if len(where) > 1}
     assert not shared, shared
+
+
+def test_the_core_can_be_read_in_an_afternoon() -> None:
+    """The modules that docs/development.md leads through, from a search to a verdict."""
+    page = (PACKAGE.parent / "docs" / "development.md").read_text(encoding="utf-8")
+    core = [PACKAGE / name for name in re.findall(r"\*\*`([\w/]+\.py)`\*\*", page)]
+    assert 10 < len(core) == len(set(core)) <= MOST_CORE_MODULES
+    assert sum(map(code_lines, core)) <= MOST_CORE_LINES
+
+
+def code_lines(module: Path) -> int:
+    """Lines that hold code, without docstrings."""
+    docstrings = {
+        line
+        for node in ast.walk(tree_of(module))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node)
+        for line in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }
+    tokens = tokenize.generate_tokens(io.StringIO(module.read_text(encoding="utf-8")).readline)
+    said = {
+        line
+        for token in tokens
+        if token.type not in LAYOUT
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    return len(said - docstrings)
