@@ -62,7 +62,7 @@ def swept(asked: Experiment | None = None, blocks: int = 3) -> Swept:
         runs.append(Run("fast", block, replace(measured(1500 / step), store_bytes=25_000)))
     runs.append(Run("other", 1, failed()))
     asked = asked or experiment()
-    whole = series(runs, *(one.name for one in asked.every))
+    whole = series(runs, *(one.name for one in asked.all_variants))
     heap = ("heap: 4g -> 2g",)
     variants = tuple(replace(one, substitutions=heap) for one in whole.variants)
     return Swept(asked, replace(whole, variants=variants))

@@ -14,14 +14,14 @@ from tuner.measure.measurement import Failure, FailureKind, Result, TrialPlan
 from tuner.profile.model import Profile
 from tuner.search.farm import (
     MOST_FAILURES,
-    AnyWork,
     DroppedMachine,
     FarmOfOne,
-    Happening,
     Lost,
     LostTrial,
+    MachineEvent,
     Machines,
     Task,
+    TaskSteps,
 )
 from tuner.search.study import HERE, Asked, Note, Phase, Trial
 
@@ -90,7 +90,7 @@ def tasks(*numbers: int) -> Callable[[str], Task | None]:
             return None
         number = left.pop(0)
 
-        def work(machine: str) -> AnyWork:
+        def work(machine: str) -> TaskSteps:
             yield Note(f"{number} on {machine}", 0.0)
             times, again[number] = again[number], again[number] + 1
             return (yield asked(number + 100 * times))
@@ -100,7 +100,7 @@ def tasks(*numbers: int) -> Callable[[str], Task | None]:
     return next_task
 
 
-def told(happened: Iterator[Happening]) -> list[object]:
+def told(happened: Iterator[MachineEvent]) -> list[object]:
     """What happened, in short."""
     found: list[object] = []
     for one in happened:
@@ -133,7 +133,7 @@ def test_a_task_goes_on_on_its_machine_until_it_ends() -> None:
     """It gets what each of its trials showed, and says what it wants in between."""
     seen: list[float] = []
 
-    def pair(_machine: str) -> AnyWork:
+    def pair(_machine: str) -> TaskSteps:
         first = yield asked(1)
         seen.append(first.ended_s)
         yield Note("half", 0.0)

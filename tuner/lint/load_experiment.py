@@ -101,7 +101,7 @@ def _variants(
     """The variants that are valid profiles, and what is wrong with the others."""
     variants: list[LoadedVariant] = []
     problems: dict[Problem, None] = {}
-    for number, variant in enumerate(experiment.every):
+    for number, variant in enumerate(experiment.all_variants):
         try:
             unchanged = _variant_profile(variant, experiment, Folder(source.name).parent)
             written = candidate(unchanged, variant.changes.items())
@@ -144,7 +144,7 @@ def _messages(bad: BadProfile | BadUsage | Refused) -> Iterator[str]:
 
 def _published(experiment: Experiment, source: Source) -> Iterator[Problem]:
     """Problems of published figures: metrics or variants that the experiment lacks."""
-    names = [variant.name for variant in experiment.every]
+    names = [variant.name for variant in experiment.all_variants]
     for metric, figures in experiment.published.items():
         at: KeyPath = ("published", metric.value)
         if metric not in experiment.metrics:

@@ -49,8 +49,8 @@ class RunSpread:
 
 def bench_json(series: Series) -> dict[str, object]:
     """All runs, and the median and spread of those that are valid."""
-    own = self_comparison(series)
-    return series_json(series, "bench", (), summary=spread(series), self_comparison=own)
+    itself = self_comparison(series)
+    return series_json(series, "bench", (), summary=spread(series), self_comparison=itself)
 
 
 def read_bench(text: str, name: str) -> Series:

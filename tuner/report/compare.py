@@ -47,12 +47,12 @@ def compared(series: Series, metric: Metric) -> Comparison | None:
 def difference(series: Series) -> Difference:
     """What the pairs show."""
     rates = [compared(series, metric) for metric in RATES]
-    known = [rate for rate in rates if rate is not None and rate.enough]
-    if len(known) < len(RATES):
+    shown = [rate for rate in rates if rate is not None and rate.enough]
+    if len(shown) < len(RATES):
         return Difference.TOO_FEW
-    if all(rate.shows_more for rate in known):
+    if all(rate.shows_more for rate in shown):
         return Difference.FASTER
-    return Difference.SLOWER if all(rate.shows_less for rate in known) else Difference.NOT_SHOWN
+    return Difference.SLOWER if all(rate.shows_less for rate in shown) else Difference.NOT_SHOWN
 
 
 def gate_of(series: Series, bar: float | None) -> Gate | None:

@@ -191,14 +191,14 @@ def verdict(host: Diagnosed) -> str:
     """What was found and carried, in a sentence; only what is among the counters."""
     if not host.findings:
         only = " in this one round" if host.course.is_single else ""
-        kept = f", {_fullest(host)}, nothing discarded" if host.queues else ""
-        return f"Nothing wrong{only}: {_carried(host)}{kept}."
-    every = ", ".join(
+        fullest = f", {_fullest(host)}, nothing discarded" if host.queues else ""
+        return f"Nothing wrong{only}: {_carried(host)}{fullest}."
+    effects = ", ".join(
         f"{sum(finding.effect is effect for finding in host.findings)} {effect.value}"
         for effect in EventEffect
         if any(finding.effect is effect for finding in host.findings)
     )
-    return f"{counted(len(host.findings), 'finding')} ({every}); {_carried(host)}."
+    return f"{counted(len(host.findings), 'finding')} ({effects}); {_carried(host)}."
 
 
 def _carried(host: Diagnosed) -> str:
@@ -242,10 +242,10 @@ def finding_lines(finding: ProductionFinding) -> Iterator[str]:
     yield f"when: {_when(begin, end)}"
     yield f"cause: {finding.why}"
     yield f"events: {finding.meaning}"
-    way = finding.way_out
-    named = f"{way.parameter}: " if way.parameter else ""
-    code = f" (rsyslog-tune explain {way.code})" if way.code else ""
-    yield f"way out: {named}{way.text}{code}"
+    way_out = finding.way_out
+    named = f"{way_out.parameter}: " if way_out.parameter else ""
+    code = f" (rsyslog-tune explain {way_out.code})" if way_out.code else ""
+    yield f"way out: {named}{way_out.text}{code}"
 
 
 def _when(begin: float, end: float) -> str:

@@ -38,8 +38,8 @@ def ratio_text(comparison: Comparison | None) -> str:
 def pair_text(phase: Phase, pair: int | None) -> str:
     """The pair of a trial, or the block of those that take the winner apart: `pair 3`; empty for a
     trial of none."""
-    what = "block" if phase is Phase.EFFECTS else "pair"
-    return "" if pair is None else f"{what} {pair}"
+    noun = "block" if phase is Phase.EFFECTS else "pair"
+    return "" if pair is None else f"{noun} {pair}"
 
 
 def interval(comparison: Comparison | Estimate | EffectRatio) -> str:

@@ -283,10 +283,10 @@ def loss_lines(result: StudyResult) -> Iterator[str]:
     """A line for each of the nearest, and one for the others."""
     for loss in result.losses[:_MOST_LINES]:
         yield f"{loss_name(loss)} {loss}, {_where(loss, result)}"
-    others = result.losses[_MOST_LINES:]
-    if others:
-        numbers = ", ".join(str(loss.trial) for loss in others)
-        yield f"{counted(len(others), 'more trial')}, further away: {numbers}"
+    further = result.losses[_MOST_LINES:]
+    if further:
+        numbers = ", ".join(str(loss.trial) for loss in further)
+        yield f"{counted(len(further), 'more trial')}, further away: {numbers}"
 
 
 def loss_name(loss: Loss) -> str:
@@ -317,5 +317,7 @@ def apart_texts(loss: Loss, result: StudyResult) -> Iterator[str]:
     made, recommended = dict(loss.changes), dict(result.verdict.changes)
     for path in loss.apart:
         as_written = result.as_written(path)
-        here, there = (setting(levels.get(path, as_written)) for levels in (made, recommended))
-        yield f"`{result.name(path)}` {here} instead of {there}"
+        made_text, recommended_text = (
+            setting(levels.get(path, as_written)) for levels in (made, recommended)
+        )
+        yield f"`{result.name(path)}` {made_text} instead of {recommended_text}"

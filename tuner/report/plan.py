@@ -64,11 +64,11 @@ def plans_blocks(rates: Sequence[PlannedRate]) -> tuple[PlainBlock, ...]:
             Table("Plan", ("plan", "", ""), tuple(_figures(highest))),
             Table("Space", sizes, tuple(_space(highest.made))),
         )
-    known = tuple(_assumptions(highest, several=len(rates) > 1))
+    assumptions = tuple(_assumptions(highest, several=len(rates) > 1))
     return (
         *shown,
         *bullets(notes(highest)),
-        Table("Assumptions", ("assumption", "value", "", "where from"), known),
+        Table("Assumptions", ("assumption", "value", "", "where from"), assumptions),
     )
 
 
@@ -295,8 +295,8 @@ def _assumptions(rate: PlannedRate, *, several: bool) -> Iterator[Row]:
     rate of a machine follows from them."""
     inputs, run = rate.inputs, rate.measured
     if run is not None:
-        what = f"{run.where}: {run.what}; rsyslogd and engine together {eps(run.eps)} EPS"
-        yield ("run", "", Origin.MEASURED.value, what)
+        source = f"{run.where}: {run.what}; rsyslogd and engine together {eps(run.eps)} EPS"
+        yield ("run", "", Origin.MEASURED.value, source)
     given = {"rate"} if several else set[str]()
     for machine in ("collector", "node"):
         if getattr(inputs, f"{machine}_eps").origin is Origin.GIVEN:

@@ -405,19 +405,21 @@ class StudyResult:
             together = EffectRatio(paid.ratio, paid.low, paid.high)
             tuned = self.tuning(verdict.changes)
             return (EffectGroup(tuned, together),) if tuned else ()
-        kept = {*verdict.confirmed}
+        confirmed = {*verdict.confirmed}
         groups = [
-            EffectGroup(group, effects.of(at), not {*group} <= kept)
+            EffectGroup(group, effects.of(at), not {*group} <= confirmed)
             for at, group in enumerate(effects.groups)
         ]
         measured = {change for group in effects.groups for change in group}
-        others = tuple(change for change in self.tuning(verdict.chosen) if change not in measured)
+        unmeasured = tuple(
+            change for change in self.tuning(verdict.chosen) if change not in measured
+        )
 
         def place(group: EffectGroup) -> tuple[bool, float]:
             return group.taken_back, -group.estimate.ratio if group.estimate else 0.0
 
-        rest = (EffectGroup(others, None),) if others else ()
-        return (*sorted(groups, key=place), *rest)
+        last = (EffectGroup(unmeasured, None),) if unmeasured else ()
+        return (*sorted(groups, key=place), *last)
 
 
 def analyse(study: Study) -> StudyResult:

@@ -36,8 +36,8 @@ def _changes(result: StudyResult) -> Iterator[Block]:
         yield Table("What to change", _HEADER, tuple(_row(group, result) for group in groups))
         yield Paragraph(how_effects_are_known(result))
         yield from bullets(_together(result))
-        if kept := with_main_queue(result.written.profile, dict(result.verdict.changes)):
-            yield Paragraph(kept)
+        if main_queue := with_main_queue(result.written.profile, dict(result.verdict.changes)):
+            yield Paragraph(main_queue)
     elif not result.repaired and result.verdict.claim is not Claim.UNFINISHED:
         yield Paragraph("Nothing: `best.yaml` is the profile as written.")
     costs = [*(concession.text for concession in result.given_up), *map(str, result.costs)]
@@ -69,13 +69,13 @@ def how_effects_are_known(result: StudyResult) -> str:
             f"gave was not measured{_why_not_apart(result)}."
         )
     together = f"all of them together {interval(effects.whole)}"
-    kept = [
+    handed_over = [
         at for at, group in enumerate(effects.groups) if {*group} <= {*result.verdict.confirmed}
     ]
-    back = [at for at in range(len(effects.groups)) if at not in kept]
+    back = [at for at in range(len(effects.groups)) if at not in handed_over]
     if back:
         together = (
-            f"those that are kept together {interval(effects.of(*kept))}, "
+            f"those that are kept together {interval(effects.of(*handed_over))}, "
             f"those that were taken back {interval(effects.of(*back))}"
         )
     if effects.beside is not None:

@@ -148,16 +148,16 @@ def _every_pair(result: StudyResult) -> tuple[str, tuple[str, ...], tuple[tuple[
     """Every pair, as measured, by the rate that the claim rests on and by the other one, with its
     delivery check: the title, header and rows of a table.  The sink puts nothing off."""
     rate = result.claimed_rate
-    others = () if result.is_sink else (STEADY if rate is SUSTAINED else SUSTAINED,)
+    other_rates = () if result.is_sink else (STEADY if rate is SUSTAINED else SUSTAINED,)
     header = ("pair", "as written, EPS", "best found, EPS", "change",
-              *(f"change {other.over}" for other in others),
+              *(f"change {other.over}" for other in other_rates),
               "as written, sent / indexed", "best found, sent / indexed")  # fmt: skip
     rows = (
         (
             str(number),
             eps(rate.of(before)),
             eps(rate.of(after)),
-            *(percent(stretch.of(after) / stretch.of(before)) for stretch in (rate, *others)),
+            *(percent(stretch.of(after) / stretch.of(before)) for stretch in (rate, *other_rates)),
             f"{before.delivery.sent:,} / {before.delivery.indexed:,}",
             f"{after.delivery.sent:,} / {after.delivery.indexed:,}",
         )
@@ -245,13 +245,13 @@ _NEAR = 100
 
 def trials(result: StudyResult) -> ReportSection:
     """A row for each trial."""
-    every = result.study.trials
-    rows = tuple(map(_trial_row, every, _settings(result)))
+    all_trials = result.study.trials
+    rows = tuple(map(_trial_row, all_trials, _settings(result)))
     header: tuple[str, ...] = _TRIALS_HEADER
-    if len({trial.machine for trial in every}) > 1:
+    if len({trial.machine for trial in all_trials}) > 1:
         header = (*_TRIALS_HEADER, "machine")
-        rows = tuple((*row, trial.machine) for row, trial in zip(rows, every, strict=True))
-    marks = tuple(map(_mark, every))
+        rows = tuple((*row, trial.machine) for row, trial in zip(rows, all_trials, strict=True))
+    marks = tuple(map(_mark, all_trials))
     table = Table("Trials", header, rows, "trials", "trials.csv", marks)
     paper = "They are not printed: `trials.csv` and the page on a screen have them."
     blocks = (PaperNote(paper), Folded(_summary(result), table, on_paper=False))
@@ -260,15 +260,15 @@ def trials(result: StudyResult) -> ReportSection:
 
 def _summary(result: StudyResult) -> str:
     """What all trials came to: `95 trials: 89 measured, 2 at a fixed rate, 4 failed, ...`."""
-    every = result.study.trials
+    all_trials = result.study.trials
     failed = len(result.failures)
-    lossy = sum(_mark(trial) is RowMark.LOST for trial in every)
-    paced = len(every) - len(result.measured) - failed
+    lossy = sum(_mark(trial) is RowMark.LOST for trial in all_trials)
+    paced = len(all_trials) - len(result.measured) - failed
     parts = [f"{len(result.measured)} measured"]
     parts += [f"{paced} at a fixed rate"] if paced else []
     parts += [f"{failed} failed"] if failed else []
     parts += [f"{lossy} of them with events lost or doubled"] if lossy else []
-    return f"All {len(every)} trials: {', '.join(parts)}"
+    return f"All {len(all_trials)} trials: {', '.join(parts)}"
 
 
 def _settings(result: StudyResult) -> Iterator[str]:

@@ -103,15 +103,15 @@ def _changed(path: str, level: Level, result: StudyResult) -> str:
 def next_command(result: StudyResult, directory: Path) -> str | None:
     """What to run next; None where nothing follows but to read the report."""
     header, best = result.study.header, directory / "best.yaml"
-    there = ["--cluster"] if result.is_on_cluster else []
+    cluster = ["--cluster"] if result.is_on_cluster else []
     match result.verdict.claim:
         case Claim.IMPROVED if result.is_sink:
-            words = ["compare", header.profile_path, str(best), *there]
+            words = ["compare", header.profile_path, str(best), *cluster]
         case Claim.IMPROVED:
             words = ["render", str(best), "-o", "rendered"]
         case Claim.NOT_SHOWN | Claim.UNFINISHED:
             words = ["search", *_searched(result), "--budget", f"{_minutes(result):.0f}m"]
-            words += ["--warm-start", str(directory), *_again(header.options), *there]
+            words += ["--warm-start", str(directory), *_again(header.options), *cluster]
         case Claim.INFEASIBLE:
             return None
     return shlex.join(["rsyslog-tune", *words])
@@ -196,8 +196,8 @@ def trials_csv(study: Study) -> str:
     for trial in study.trials:
         changes, outcome = dict(trial.changes), trial.outcome
         levels = [level_text(changes.get(axis.path, axis.current)) for axis in axes]
-        others = _others(outcome)
-        result = (others[name] if name in others else _figure(outcome, name) for name in _RESULT)
+        named = _others(outcome)
+        result = (named[name] if name in named else _figure(outcome, name) for name in _RESULT)
         rows.append((*_asked(trial), *result, *levels))
     return _table((*_TRIAL, *_RESULT, *(axis.path for axis in axes)), rows)
 

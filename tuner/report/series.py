@@ -79,12 +79,12 @@ def machine_blocks(series: Series, metric: Metric, word: str) -> list[PlainBlock
     header = ("machine", f"{word}s", *(f"{name}, {metric.about.label}" for name in series.names))
     header += (f"{others[0]} over {first}",) if len(others) == 1 else ()
     rows = []
-    for machine, own in by_machine(series.runs).items():
-        blocks = ", ".join(str(block) for block in sorted({run.block for run in own}))
-        means = (figure(metric, average(own, name, metric)) for name in series.names)
+    for machine, machine_runs in by_machine(series.runs).items():
+        blocks = ", ".join(str(block) for block in sorted({run.block for run in machine_runs}))
+        means = (figure(metric, average(machine_runs, name, metric)) for name in series.names)
         cells = [machine, blocks, *means]
         if len(others) == 1:
-            gains = _gains(own, first, others[0], metric)
+            gains = _gains(machine_runs, first, others[0], metric)
             cells.append(f"{math.exp(statistics.fmean(gains)):.3f}" if gains else "-")
         rows.append(tuple(cells))
     return [Table("By machine", header, tuple(rows))] if rows else []
@@ -158,10 +158,16 @@ def _standing_out(series: Series, metric: Metric) -> Iterator[str]:
     shows, and in how the others compare with it."""
     first, *others = series.names
     label, machines = metric.about.label, by_machine(series.runs)
-    levels = {name: _logs(values(own, first, metric).values()) for name, own in machines.items()}
+    levels = {
+        name: _logs(values(machine_runs, first, metric).values())
+        for name, machine_runs in machines.items()
+    }
     yield from standing_out(outliers(levels), f"{label} of {first}")
     for other in others:
-        gains = {name: _gains(own, first, other, metric) for name, own in machines.items()}
+        gains = {
+            name: _gains(machine_runs, first, other, metric)
+            for name, machine_runs in machines.items()
+        }
         yield from standing_out(outliers(gains), f"{label} of {other} over {first}")
 
 
@@ -194,33 +200,33 @@ def phase_blocks(series: Series) -> list[PlainBlock]:
     return [*blocks, Paragraph(f"each on one machine: {where}")] if where else blocks
 
 
-def _freshness(what: str, variant: MeasuredProfile) -> Iterator[str]:
+def _freshness(phase: str, variant: MeasuredProfile) -> Iterator[str]:
     """How long events took from when they were due until a search found them."""
     outcome, limit_s = variant.freshness, variant.freshness_limit_s
     match outcome:
         case Failure():
-            yield f"{what}: not measured: {outcome}"
+            yield f"{phase}: not measured: {outcome}"
         case PacedMeasurement(freshness_s=fresh):
-            rate = f"{what} at {eps(outcome.offered_per_second)} events per second"
+            rate = f"{phase} at {eps(outcome.offered_per_second)} events per second"
             if fresh is None:
                 why = (
                     "nothing refreshes the index, or what a message gives differs from time to time"
                 )
                 yield f"{rate}: cannot be seen: {why}"
                 return
-            kept = "within" if fresh.p99 <= limit_s else "ABOVE"
-            yield f"{rate}: {percentiles_text(fresh)}; p99 is {kept} freshness_p99_s, {limit_s:g} s"
+            side = "within" if fresh.p99 <= limit_s else "ABOVE"
+            yield f"{rate}: {percentiles_text(fresh)}; p99 is {side} freshness_p99_s, {limit_s:g} s"
             yield from (f"doubt: {doubt}" for doubt in outcome.doubts)
         case _:
             """Not measured: it was not asked for, or nothing is kept that could be searched."""
 
 
-def sustain_blocks(known: Bounds, trials: Sequence[LoadTrial]) -> list[PlainBlock]:
+def sustain_blocks(bounds: Bounds, trials: Sequence[LoadTrial]) -> list[PlainBlock]:
     """The maximum sustainable rate, why more is not sustainable, and every trial."""
     head = "maximum sustainable rate: "
-    head += "not found" if known.lower is None else f"{eps(known.lower)} events per second"
-    if known.upper is not None:
-        head += f"; {eps(known.upper)} is not sustainable: {_reason(known.upper, trials)}"
+    head += "not found" if bounds.lower is None else f"{eps(bounds.lower)} events per second"
+    if bounds.upper is not None:
+        head += f"; {eps(bounds.upper)} is not sustainable: {_reason(bounds.upper, trials)}"
     header = ("offered per second", "seconds", "freshness p50", "p99", "carried")
     rows = tuple(_load_row(trial) for trial in trials)
     return [Paragraph(head), Table("Sustainable rate", header, rows)]
@@ -316,11 +322,11 @@ def _reached(series: Series) -> Iterator[str]:
 
 
 def _combination_row(combination: Combination) -> tuple[str, ...]:
-    what = (str(combination.clients), f"{combination.bulk:,}")
+    sent = (str(combination.clients), f"{combination.bulk:,}")
     if combination.invalid is not None:
-        return (*what, "-", "-", "-", "-", f"invalid: {combination.invalid}")
+        return (*sent, "-", "-", "-", "-", f"invalid: {combination.invalid}")
     return (
-        *what,
+        *sent,
         f"{eps(combination.eps)} ± {eps(combination.eps_se)}",
         f"{combination.engine_cpu_us:.1f}",
         f"{combination.client_cpu_us:.1f}",

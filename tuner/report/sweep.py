@@ -135,8 +135,8 @@ def _thresholds(series: Series) -> Iterator[str]:
         limit_s = variant.freshness_limit_s
         p99_s = average(series.runs, variant.name, Metric.FRESHNESS_P99)
         if p99_s is not None:
-            kept = "within" if p99_s <= limit_s else "ABOVE"
-            yield f"{variant.name}: freshness p99 is {kept} freshness_p99_s, {limit_s:g} s"
+            side = "within" if p99_s <= limit_s else "ABOVE"
+            yield f"{variant.name}: freshness p99 is {side} freshness_p99_s, {limit_s:g} s"
 
 
 def _projection(series: Series, asked: Experiment, projection: Projection) -> list[PlainBlock]:

@@ -60,8 +60,8 @@ def _most(ordered: list[tuple[str, int]], whole: int) -> Iterator[str]:
     for name, count in ordered[:_ROWS]:
         yield f"{name} {count / whole:.1%}"
     if len(ordered) > _ROWS:
-        rest = sum(count for _, count in ordered[_ROWS:])
-        yield f"{len(ordered) - _ROWS} others {rest / whole:.1%}"
+        remaining = sum(count for _, count in ordered[_ROWS:])
+        yield f"{len(ordered) - _ROWS} others {remaining / whole:.1%}"
 
 
 def _cut(text: str) -> str:

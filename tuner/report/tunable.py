@@ -27,27 +27,27 @@ class TunableObject:
         return f"{self.place or 'not written'}: {self.address}: {', '.join(self.parameters)}"
 
 
-def tunable_objects(profile: Profile, kept: KeptBase) -> tuple[TunableObject, ...]:
+def tunable_objects(profile: Profile, base: KeptBase) -> tuple[TunableObject, ...]:
     """The objects that a search of this profile can change."""
     names = [full_name(profile, str(knob.path)) for knob in knobs(profile)]
     parameters: dict[str, list[str]] = {}
     for name in names:
-        place = kept.written.place_of(name)
+        place = base.written.place_of(name)
         address = "template" if place is None else place[0]
         parameters.setdefault(address, []).append(name.removeprefix(f"{address}."))
     return tuple(
-        TunableObject(address, _place(kept, address), tuple(of_address))
+        TunableObject(address, _place(base, address), tuple(of_address))
         for address, of_address in parameters.items()
     )
 
 
-def page(profile: Profile, kept: KeptBase, replaced: Sequence[Replaced]) -> Iterator[str]:
+def page(profile: Profile, base: KeptBase, replaced: Sequence[Replaced]) -> Iterator[str]:
     """The page in lines; `replaced` is what a lab does not run as it stands."""
     yield "A search can change these parameters, each where it stands:"
-    yield from _listed(tunable_objects(profile, kept))
-    flooded = [kept.view.sections.get(("inputs", n)) for n in profile.flooded_numbers]
+    yield from _listed(tunable_objects(profile, base))
+    flooded = [base.view.sections.get(("inputs", n)) for n in profile.flooded_numbers]
     entrances = [
-        f"{address} ({_place(kept, address)})" for address in flooded if address is not None
+        f"{address} ({_place(base, address)})" for address in flooded if address is not None
     ]
     yield f"It sends traffic to {' and '.join(entrances) or 'an input of its own'}."
     gone = [part for part in replaced if part.used == LEFT_OUT]
@@ -64,12 +64,12 @@ def page(profile: Profile, kept: KeptBase, replaced: Sequence[Replaced]) -> Iter
     yield "All else runs there as it stands, with servers, ports, index names and folders of a lab."
 
 
-def _place(kept: KeptBase, address: str) -> str:
+def _place(base: KeptBase, address: str) -> str:
     """Where an object stands; "" where it is not written."""
-    written = kept.written.objects.get(address)
+    written = base.written.objects.get(address)
     if written is not None:
         return str(written.origin)
-    return kept.given.file if address == "template" and kept.given is not None else ""
+    return base.given.file if address == "template" and base.given is not None else ""
 
 
 def _listed(lines: Sequence[object]) -> Iterator[str]:

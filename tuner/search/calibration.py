@@ -174,14 +174,16 @@ def step_squares(logs: Sequence[Floats]) -> tuple[float, float]:
     freedom are those of a chi-squared with as much variance (Satterthwaite 1946).
     """
     squares, freedom = 0.0, 0.0
-    for steps in (np.diff(own) for own in logs if len(own) > 1):
+    for steps in (np.diff(machine_logs) for machine_logs in logs if len(machine_logs) > 1):
         count = len(steps)
-        kept = np.eye(count) - (1 / count if count + 1 >= _FEWEST_DRIFTING else 0.0)
-        covariances = kept @ (2 * np.eye(count) - np.eye(count, k=1) - np.eye(count, k=-1)) @ kept
+        centring = np.eye(count) - (1 / count if count + 1 >= _FEWEST_DRIFTING else 0.0)
+        covariances = (
+            centring @ (2 * np.eye(count) - np.eye(count, k=1) - np.eye(count, k=-1)) @ centring
+        )
         total = float(np.trace(covariances))
-        own = total**2 / float((covariances**2).sum())
-        squares += float(steps @ kept @ steps) * 2 * own / total
-        freedom += own
+        steps_freedom = total**2 / float((covariances**2).sum())
+        squares += float(steps @ centring @ steps) * 2 * steps_freedom / total
+        freedom += steps_freedom
     return squares, freedom
 
 
@@ -195,12 +197,12 @@ def _sigma_adjusted(machines: Sequence[Repeats]) -> float | None:
         runs = zip(repeats.logs.tolist(), speeds, strict=True)
         groups.append([ProbedRun(log, speed.logs) for log, speed in runs])
     slopes = slopes_of(groups)
-    rest = []
+    unexplained = []
     for group in groups:
         middle = usual([run.logs for run in group])
-        left = [run.log_rate - slopes.explained(run.logs, middle) for run in group]
-        rest.append(np.array(left))
-    return _sigma(rest, slopes.estimated)
+        residuals = [run.log_rate - slopes.explained(run.logs, middle) for run in group]
+        unexplained.append(np.array(residuals))
+    return _sigma(unexplained, slopes.estimated)
 
 
 def _drift(logs: Floats, at_s: Floats, sigma: float) -> tuple[float, float]:
@@ -240,10 +242,10 @@ def required(trial: Trial) -> Measurement:
         return trial.outcome
     if not isinstance(trial.outcome, Failure):
         raise TypeError("a run at a fixed rate is no baseline")
-    outcome, what = trial.outcome, "with its repairs" if trial.repaired else "as written"
+    outcome, baseline = trial.outcome, "with its repairs" if trial.repaired else "as written"
     if outcome.kind is FailureKind.GUARDRAIL:
         raise GuardrailBreached(
-            f"the profile {what} breaches its own guardrails: {outcome.reason}: there is "
+            f"the profile {baseline} breaches its own guardrails: {outcome.reason}: there is "
             "nothing to compare with, so it stays as it is"
         )
-    raise JobFailed(f"the profile {what} cannot be measured: {outcome}")
+    raise JobFailed(f"the profile {baseline} cannot be measured: {outcome}")

@@ -95,11 +95,13 @@ def preferred(beliefs: Sequence[Belief], knobs: Knobs, trials: Sequence[Trial]) 
     """The changes to confirm: those with the best rate and, among rates within 1 %, the least CPU
     per event, then the fewest changes.  None where nothing but the profile as written was found.
     """
-    others = [belief for belief in recommendable(beliefs) if belief.point != knobs.start]
-    best = choose(others)
+    candidates = [belief for belief in recommendable(beliefs) if belief.point != knobs.start]
+    best = choose(candidates)
     if best is None:
         return None
-    tied = [knobs.changes(belief.point) for belief in others if belief.mean >= best.mean - _SAME]
+    tied = [
+        knobs.changes(belief.point) for belief in candidates if belief.mean >= best.mean - _SAME
+    ]
     cheapest = min(_cpu_us(trials, changes) for changes in tied)
     cheap = [changes for changes in tied if _cpu_us(trials, changes) * _CHEAPER <= cheapest]
     return min(cheap, key=len)
@@ -235,8 +237,8 @@ class Climb:
             if trial.changes == BASELINE and trial.measurement is not None:
                 logs.setdefault(trial.machine, []).append(math.log(trial.measurement.eps_paid))
         means = {machine: statistics.fmean(runs) for machine, runs in logs.items()}
-        known = [means[machine] - effect for machine, effect in self._machines.items()]
-        usual = statistics.fmean(known or means.values()) if means else 0.0
+        levels = [means[machine] - effect for machine, effect in self._machines.items()]
+        usual = statistics.fmean(levels or means.values()) if means else 0.0
         for machine in means.keys() - self._machines.keys():
             self._machines[machine] = means[machine] - usual if len(means) > 1 else 0.0
 
@@ -323,9 +325,9 @@ class Climb:
         """Which knobs, by number, can matter where the trial was, by its verdict."""
         if outcome.verdict is None:
             return None
-        every = self.knobs.knobs
-        relevant = mattering(outcome.verdict.bottleneck, every)
-        return frozenset(at for at, knob in enumerate(every) if knob in relevant)
+        knobs = self.knobs.knobs
+        relevant = mattering(outcome.verdict.bottleneck, knobs)
+        return frozenset(at for at, knob in enumerate(knobs) if knob in relevant)
 
     def winner(
         self, trials: Sequence[Trial], fits: Callable[[Changes], bool] = lambda _: True
@@ -338,8 +340,8 @@ class Climb:
         beliefs = [
             belief for belief in self.strategy.beliefs() if fits(self.knobs.changes(belief.point))
         ]
-        kept = self.checks.kept([belief.point for belief in beliefs])
-        likely = [replace(belief, safe=belief.safe * kept[belief.point]) for belief in beliefs]
+        keeping = self.checks.kept([belief.point for belief in beliefs])
+        likely = [replace(belief, safe=belief.safe * keeping[belief.point]) for belief in beliefs]
         return preferred(likely, self.knobs, trials) or self.knobs.repairs or None
 
     def untried(self, fits: Callable[[Changes], bool]) -> Changes | None:
@@ -373,22 +375,22 @@ class Climb:
         return Leader(changes, estimate)
 
 
-def kept_knobs(runner: Runner) -> tuple[Knob, ...]:
+def turned_knobs(runner: Runner) -> tuple[Knob, ...]:
     """The knobs that the budget is enough for, the most promising ones, and those that recipes,
     earlier searches or trials changed, in their order."""
     setup = runner.setup
-    every = affordable(setup.candidates.knobs, setup.header.budget_s, setup.pace)
-    count = runner.forecast.plans.knobs_kept(len(every))
+    knobs = affordable(setup.candidates.knobs, setup.header.budget_s, setup.pace)
+    count = runner.forecast.plans.knobs_kept(len(knobs))
     changed = [point.changes for point in setup.header.earlier]
     changed += [trial.changes for trial in runner.trials]
-    known = {path for changes in changed for path, _ in changes}
-    return most_promising(every, count, known | in_recipes(every))
+    paths = {path for changes in changed for path, _ in changes}
+    return most_promising(knobs, count, paths | in_recipes(knobs))
 
 
-def begun(runner: Runner, kept: tuple[Knob, ...], calibration: Calibration) -> Climb:
+def begin_climb(runner: Runner, turned: tuple[Knob, ...], calibration: Calibration) -> Climb:
     """The climb, with what the calibration showed and what experts would try first."""
     setup = runner.setup
-    knobs = Knobs(kept, setup.candidates.repairs)
+    knobs = Knobs(turned, setup.candidates.repairs)
     trial_s = runner.forecast.takes_s(runner.forecast.plans.search)
     move_s = {Cost.NODE_RESTART: runner.forecast.restart_s()}
     space = knobs.space(setup.candidates.is_valid, trial_s, move_s, len(runner.machines.names))
@@ -400,13 +402,13 @@ def begun(runner: Runner, kept: tuple[Knob, ...], calibration: Calibration) -> C
             for recipe in RECIPES
         ),
     ]
-    known: dict[Changes, str] = {}
+    reasons: dict[Changes, str] = {}
     for changes, why in recipes:
-        known.setdefault(knobs.known(changes), why)
+        reasons.setdefault(knobs.known(changes), why)
     if not runner.is_repaired:
-        known.setdefault(setup.candidates.repairs, "repairs, not for speed")
+        reasons.setdefault(setup.candidates.repairs, "repairs, not for speed")
     usable = [
-        recipe for recipe in known.items() if recipe[0] and setup.candidates.is_valid(recipe[0])
+        recipe for recipe in reasons.items() if recipe[0] and setup.candidates.is_valid(recipe[0])
     ]
     checks = Guard(space, 0, calibration.sigma)
     window_s = runner.forecast.plans.search.window_s

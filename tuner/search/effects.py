@@ -225,9 +225,9 @@ class Effects:
 
     def holds(self, changes: Changes) -> bool:
         """Whether these changes are some of those groups, with what is `held`."""
-        there = {*changes}
-        whole = all({*group} <= there or there.isdisjoint(group) for group in self.groups)
-        return whole and {*self.held} <= there <= {*self.chosen}
+        made = {*changes}
+        whole = all({*group} <= made or made.isdisjoint(group) for group in self.groups)
+        return whole and {*self.held} <= made <= {*self.chosen}
 
     @property
     def left(self) -> Changes:
@@ -285,8 +285,8 @@ def effects_of(
     weighted = matrix * weights[:, np.newaxis]
     inverse = np.linalg.inv(weighted.T @ weighted)
     logs = inverse @ weighted.T @ (apart * weights)
-    rest = (apart - matrix @ logs) * weights
-    squares, freedom = float(rest @ rest), float(len(rows) - matrix.shape[1])
+    residuals = (apart - matrix @ logs) * weights
+    squares, freedom = float(residuals @ residuals), float(len(rows) - matrix.shape[1])
     for alike in _alike(rows):
         of_sums = _without_line(sums[alike]) * weights[alike]
         squares, freedom = squares + float(of_sums @ of_sums), freedom + max(0, len(alike) - 2)
@@ -330,13 +330,13 @@ def winners(trials: Sequence[Trial]) -> list[Changes]:
 def blocks_left(design: Design, trials: Sequence[Trial]) -> list[Block]:
     """The blocks of a design that were not measured yet, in order."""
     done = Counter(frozenset(run.changes for run in block) for block in _blocks(trials))
-    left = []
+    missing = []
     for block in design.blocks():
         if done[frozenset(block)] > 0:
             done[frozenset(block)] -= 1
         else:
-            left.append(block)
-    return left
+            missing.append(block)
+    return missing
 
 
 def _blocks(trials: Sequence[Trial]) -> Iterator[tuple[Trial, Trial]]:

@@ -128,11 +128,11 @@ def _longest_by_plan_s(asked: Asked) -> float:
 Work = Generator[Asked | Note, Trial, Trial]
 """Gives what is to be measured on one machine, and what to say; returns the last trial."""
 
-AnyWork = Generator[Asked | Note, Trial, object]
-"""The same, whatever it returns."""
+TaskSteps = Generator[Asked | Note, Trial, object]
+"""A task under way on its machine, as `Work` is, with whatever result."""
 
-Task = Callable[[str], AnyWork]
-"""Work to be done, given the machine that does it."""
+Task = Callable[[str], TaskSteps]
+"""A task, given the machine that does it."""
 
 MOST_FAILURES = 3
 """A machine that fails so many times in a row is dropped, if there are others."""
@@ -155,11 +155,11 @@ class _UnderWay:
     at_s: float
     until_s: float
     task: Task
-    work: AnyWork
+    work: TaskSteps
 
 
-Happening = Trial | LostTrial | DroppedMachine | Note
-"""What is to be known of machines at work."""
+MachineEvent = Trial | LostTrial | DroppedMachine | Note
+"""What happened on the machines at work: a trial ended, or was lost, or a machine was given up."""
 
 
 @dataclass
@@ -208,7 +208,7 @@ class Machines:
         *,
         again: bool = True,
         until_s: Callable[[], float] = lambda: math.inf,
-    ) -> Iterator[Happening]:
+    ) -> Iterator[MachineEvent]:
         """Keep every machine busy with the tasks that there are for it, until none is left; what
         happens, as it does.
 
@@ -264,9 +264,9 @@ class Machines:
                     lasted = f"no answer for {self.clock() - begun.at_s:.0f} s"
                     ended[begun.asked.number] = Lost(lasted, is_gone=True)
         self._seen_s = self.clock()
-        known = [trial for trial in self._open.values() if trial.asked.number in ended]
+        finished = [trial for trial in self._open.values() if trial.asked.number in ended]
         events = []
-        for begun in sorted(known, key=lambda trial: trial.asked.number):
+        for begun in sorted(finished, key=lambda trial: trial.asked.number):
             outcome, asked = ended[begun.asked.number], begun.asked
             event: Event = (
                 LostTrial(asked, outcome.reason, self._seen_s, outcome.is_gone)
@@ -278,7 +278,7 @@ class Machines:
         return events
 
     def _go_on(
-        self, machine: str, task: Task, work: AnyWork, trial: Trial | None
+        self, machine: str, task: Task, work: TaskSteps, trial: Trial | None
     ) -> Iterator[Note]:
         """Continue work up to its next trial, or its end."""
         try:

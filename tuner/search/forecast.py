@@ -105,9 +105,9 @@ class Forecast:
     def _climb_s(self) -> float:
         """What half of the planned climb, but for the trials that were made, takes in seconds: so
         much is not given up for what follows it."""
-        kept = min(self.plans.searching, max(FEWEST_SEARCH_TRIALS, self.plans.searching // 2))
-        left = max(0, kept - len(self._trials_in(Phase.SEARCH)))
-        return self._by_each(left) * self.takes_s(self.plans.search)
+        planned = min(self.plans.searching, max(FEWEST_SEARCH_TRIALS, self.plans.searching // 2))
+        missing = max(0, planned - len(self._trials_in(Phase.SEARCH)))
+        return self._by_each(missing) * self.takes_s(self.plans.search)
 
     def _blocks_kept(self, best: Changes) -> int:
         """How many of the blocks that are still planned are kept for: where trials take longer
@@ -291,16 +291,16 @@ class Forecast:
         drain for longer than what was found, and lately hardly ran, and what else was tried for
         longer than `best`; without a run of that, the others stand for it.  On a machine that just
         became busy it is what the last two trials took."""
-        every = self._overheads_s()
-        written = [seconds for changes, seconds in every if changes == BASELINE]
-        with_best = [seconds for changes, seconds in every if changes == best != BASELINE]
-        others = [seconds for changes, seconds in every if changes != BASELINE]
-        sides = (written[-_RECENT:], (with_best or others)[-_RECENT:])
-        known = [statistics.fmean(side) for side in sides if side]
-        if not known:
+        overheads = self._overheads_s()
+        written = [seconds for changes, seconds in overheads if changes == BASELINE]
+        with_best = [seconds for changes, seconds in overheads if changes == best != BASELINE]
+        candidates = [seconds for changes, seconds in overheads if changes != BASELINE]
+        sides = (written[-_RECENT:], (with_best or candidates)[-_RECENT:])
+        means = [statistics.fmean(side) for side in sides if side]
+        if not means:
             return self.setup.pace.overhead_s
-        lately = statistics.fmean(seconds for _, seconds in every[-_SIDES:])
-        return max(lately, statistics.fmean(known))
+        lately = statistics.fmean(seconds for _, seconds in overheads[-_SIDES:])
+        return max(lately, statistics.fmean(means))
 
     def restart_s(self) -> float:
         """What restarting the engine took in the mean, in seconds, until it was warm again."""

@@ -161,8 +161,8 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 class Damaged(JobFailed):
     """A line of a journal (counted from 1) is not as it was written."""
 
-    def __init__(self, path: Path, line: int, what: str) -> None:
-        super().__init__(f"{path}:{line}: the journal is damaged{what}")
+    def __init__(self, path: Path, line: int, problem: str) -> None:
+        super().__init__(f"{path}:{line}: the journal is damaged{problem}")
         self.line = line
 
 
@@ -246,9 +246,9 @@ def recorded(run_directory: Path) -> Record:
     A last line that was cut short was being written when the machine stopped: it is left out.
     """
     path = run_directory / NAME
-    (first, _), *rest = _whole(path)
+    (first, _), *records = _whole(path)
     header = _validated(path, 1, _HEADER, first["header"])
-    lines = [_line_of(path, number, record) for number, (record, _) in enumerate(rest, 2)]
+    lines = [_line_of(path, number, record) for number, (record, _) in enumerate(records, 2)]
     return record_of(header, lines)
 
 

@@ -106,9 +106,9 @@ def _adjusted(calibration: Calibration) -> str:
     return "" if sigma is None else f", {sigma:.1%} adjusted for the machine's speed"
 
 
-def repeating(failed: Trial, what: str = "it") -> str:
+def repeating(failed: Trial, again: str = "it") -> str:
     """A run that failed is made once more, or the pair that it was in."""
-    return f"{_called(failed.number)} failed: {failed.outcome}; repeating {what} once"
+    return f"{_called(failed.number)} failed: {failed.outcome}; repeating {again} once"
 
 
 def repaired(lost: Trial) -> str:
@@ -130,10 +130,10 @@ def _called(number: int) -> str:
     return "the warm-up" if number < 0 else f"trial {number}"
 
 
-def dropped(event: DroppedMachine, left: int) -> str:
+def dropped(event: DroppedMachine, count: int) -> str:
     """A machine is not used any more."""
-    others = "1 machine is left" if left == 1 else f"{left} machines are left"
-    return f"{event.machine} is dropped: {event.reason}; {others}"
+    remaining = "1 machine is left" if count == 1 else f"{count} machines are left"
+    return f"{event.machine} is dropped: {event.reason}; {remaining}"
 
 
 def standing_out(outlying: Sequence[Outlier], figure: str) -> Iterator[str]:
@@ -151,20 +151,21 @@ def too_short(needed_s: float) -> str:
     )
 
 
-def frozen(profile: Profile, every: Sequence[Knob], kept: Sequence[Knob]) -> str:
+def frozen(profile: Profile, knobs: Sequence[Knob], turned: Sequence[Knob]) -> str:
     """Which settings the budget is too small for."""
-    paths = {knob.path for knob in kept}
-    left = [knob for knob in every if knob.path not in paths]
-    why = "; too short for engine restarts" if _restarts(left) and not _restarts(kept) else ""
+    paths = {knob.path for knob in turned}
+    others = [knob for knob in knobs if knob.path not in paths]
+    no_restarts = _restarts(others) and not _restarts(turned)
+    why = "; too short for engine restarts" if no_restarts else ""
     return (
-        f"the budget is enough for {len(kept)} of {len(every)} settings{why}; not searched: "
-        f"{_some(profile, left, every)}"
+        f"the budget is enough for {len(turned)} of {len(knobs)} settings{why}; not searched: "
+        f"{_some(profile, others, knobs)}"
     )
 
 
-def _some(profile: Profile, knobs: Sequence[Knob], every: Sequence[Knob]) -> str:
+def _some(profile: Profile, knobs: Sequence[Knob], named: Sequence[Knob]) -> str:
     """The short names of the most promising of them, and how many more there are."""
-    names = names_in(profile, [knob.path for knob in every])
+    names = names_in(profile, [knob.path for knob in named])
     return _listed([names[knob.path] for knob in _ranked(knobs)])
 
 
@@ -198,10 +199,10 @@ def bought(
     begun_s = pace.start_s + trial_seconds(warm_up, pace.overhead_s, pace)
     fixed_s = checks_s(profile, knobs, pace)
     plans = spend(budget_s - begun_s, pace.overhead_s, pace, fixed_s, machines)
-    turned = affordable(knobs, budget_s, pace)
-    kept = most_promising(turned, plans.knobs_kept(len(turned)), in_recipes(turned))
+    paid = affordable(knobs, budget_s, pace)
+    turned = most_promising(paid, plans.knobs_kept(len(paid)), in_recipes(paid))
     enough_for_all = f"the budget is enough for all {len(knobs)} settings"
-    yield frozen(profile, knobs, kept) if len(kept) < len(knobs) else enough_for_all
+    yield frozen(profile, knobs, turned) if len(turned) < len(knobs) else enough_for_all
     yield from _mapping(profile, knobs)
     on_each = "" if machines == 1 else f" on each of {machines} machines"
     yield (
@@ -212,7 +213,7 @@ def bought(
     )
     restarting = (
         f"; {FEWEST_RESTARTING} shorter ones with engine restarts if it changes the node"
-        if _restarts(kept)
+        if _restarts(turned)
         else ""
     )
     fresh = "" if plans.checks_s else "; freshness is not measured in less than about 12 minutes"

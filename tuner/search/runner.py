@@ -152,13 +152,13 @@ class Runner:
         for trial in self.trials:
             if trial.phase in {Phase.WARM_UP, Phase.CALIBRATE} and trial.measurement is not None:
                 rates.setdefault(trial.machine, []).append(trial.measurement.eps_paid)
-        medians = {name: statistics.median(own) for name, own in rates.items()}
-        own = medians.pop(machine, None)
+        medians = {name: statistics.median(machine_rates) for name, machine_rates in rates.items()}
+        rate = medians.pop(machine, None)
         beside = [rate for name, rate in medians.items() if name in self.machines.names]
-        if own is None or not beside or (others := statistics.median(beside)) < _TOO_SLOW * own:
+        if rate is None or not beside or (usual := statistics.median(beside)) < _TOO_SLOW * rate:
             return None
         return (
-            f"it carries {own:,.0f} EPS where the others carry {others:,.0f}, and would hold them "
+            f"it carries {rate:,.0f} EPS where the others carry {usual:,.0f}, and would hold them "
             "up"
         )
 

@@ -24,7 +24,7 @@ from tuner.search.budget import (
     engine_warm_up,
 )
 from tuner.search.calibration import calibrate, calibrating, repeats_of
-from tuner.search.climb import Climb, Leader, begun, kept_knobs
+from tuner.search.climb import Climb, Leader, begin_climb, turned_knobs
 from tuner.search.effects import Block, Design, blocks_left, designed, effects_of
 from tuner.search.farm import Task, Work
 from tuner.search.runner import Runner
@@ -76,14 +76,14 @@ class Search:
         allowed = runner.setup.header.options.refuse_noise
         if allowed is not None and calibration.sigma > allowed:
             raise Refused(notes.too_noisy(calibration, allowed))
-        kept = kept_knobs(runner)
-        if is_new and len(kept) < len(runner.setup.candidates.knobs):
+        turned = turned_knobs(runner)
+        if is_new and len(turned) < len(runner.setup.candidates.knobs):
             yield runner.note(
                 notes.frozen(
-                    runner.setup.candidates.profile(BASELINE), runner.setup.candidates.knobs, kept
+                    runner.setup.candidates.profile(BASELINE), runner.setup.candidates.knobs, turned
                 )
             )
-        self._ascent = Ascent(runner, begun(runner, kept, calibration))
+        self._ascent = Ascent(runner, begin_climb(runner, turned, calibration))
         yield from self._ascent.run()
 
     def _warm_up(self) -> Iterator[Step]:
@@ -205,9 +205,9 @@ class Ascent:
         def next_task(machine: str) -> Task | None:
             if next(made) >= forecast.plans.finals:
                 return None
-            left = int(forecast.free_s(self._best()) / forecast.takes_s(plan))
+            trials_left = int(forecast.free_s(self._best()) / forecast.takes_s(plan))
             changes = self.climb.again(
-                left * len(runner.machines.names),
+                trials_left * len(runner.machines.names),
                 plan,
                 lambda changes: forecast.next_s(changes, plan, machine),
                 runner.under_way,
@@ -290,14 +290,14 @@ class Ascent:
         """Measure the blocks of a design that fit into the time; false where a run failed, so that
         another design is needed."""
         runner, forecast, failed = self.runner, self.runner.forecast, False
-        left = blocks_left(design, runner.trials)
+        blocks = blocks_left(design, runner.trials)
         number = max((trial.pair or 0 for trial in runner.of(Phase.EFFECTS)), default=0)
 
         def next_task(_: str) -> Task | None:
             nonlocal number
-            if failed or not forecast.has_room_for_block(winner, len(left)):
+            if failed or not forecast.has_room_for_block(winner, len(blocks)):
                 return None
-            block = left.pop(0)
+            block = blocks.pop(0)
             number += 1
             return partial(measured, block, number)
 
@@ -310,7 +310,7 @@ class Ascent:
                     trial = yield from runner.trial(asked)
                 except GeneratorExit:
                     # It was lost with its machine.
-                    left.insert(0, block)
+                    blocks.insert(0, block)
                     raise
                 self._learn(trial)
                 if isinstance(trial.outcome, Failure):
@@ -352,8 +352,8 @@ class Ascent:
             self.climb.checked(trial)
             return trial
 
-        left = [checked]
-        yield from runner.run(lambda _: left.pop() if left else None)
+        tasks = [checked]
+        yield from runner.run(lambda _: tasks.pop() if tasks else None)
 
     def _called(self, changes: Changes) -> str:
         return self.runner.baseline if changes == BASELINE else BEST

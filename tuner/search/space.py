@@ -151,8 +151,8 @@ def _neighbours(space: Space, elite: Points) -> Points:
 
 def _changed(space: Space, points: Points, rng: np.random.Generator) -> Points:
     changed = points.copy()
-    which = rng.integers(len(space.sizes), size=len(points))
-    changed[np.arange(len(points)), which] = rng.integers(space.sizes[which])
+    knobs = rng.integers(len(space.sizes), size=len(points))
+    changed[np.arange(len(points)), knobs] = rng.integers(space.sizes[knobs])
     return changed
 
 

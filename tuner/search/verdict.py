@@ -93,11 +93,11 @@ def recipe_pairs_of(trials: Sequence[Trial]) -> tuple[tuple[Pair, ...], tuple[st
 def confirming(trials: Sequence[Trial]) -> list[tuple[Pair, tuple[Trial, Trial]]]:
     """Those of `pairs_of`, each with the trials that it is of."""
     runs = [trial for trial in trials if trial.phase is Phase.CONFIRM]
-    every = list(_neighbours(runs, BASELINE, candidate_of(trials)))
-    written = [pair for pair in every if not pair[1][0].repaired]
+    pairs = list(_neighbours(runs, BASELINE, candidate_of(trials)))
+    written = [pair for pair in pairs if not pair[1][0].repaired]
     if not any(run.repaired for run in runs) or are_enough([pair for pair, _ in written]):
         return written
-    return [pair for pair in every if pair[1][0].repaired]
+    return [pair for pair in pairs if pair[1][0].repaired]
 
 
 def are_enough(pairs: Sequence[Pair]) -> bool:
@@ -212,9 +212,12 @@ class Verdict:
 
 def experiments(trials: Sequence[Trial]) -> Iterator[Effects]:
     """What was found of each winner that was taken apart, the last first."""
-    pairs, left = [both for _, both in confirming(trials)], {*(candidate_of(trials) or BASELINE)}
+    pairs, candidate = (
+        [both for _, both in confirming(trials)],
+        {*(candidate_of(trials) or BASELINE)},
+    )
     for winner in winners(trials):
-        effects = effects_of(trials, winner, pairs if left <= {*winner} else ())
+        effects = effects_of(trials, winner, pairs if candidate <= {*winner} else ())
         if effects is not None:
             yield effects
 
@@ -271,8 +274,8 @@ def _unconfirmed(study: Study) -> Verdict:
     reasons = [reason_of(trial, study.header.limits) for trial in tried]
     if study.ending is not Ending.FINISHED or not reasons or None in reasons:
         return _not_shown(study, 0, BASELINE)
-    what = "at a fixed rate, " if checked else ""
-    why = f"Of {len(tried)} points measured {what}none can be recommended; the last: {reasons[-1]}."
+    when = "at a fixed rate, " if checked else ""
+    why = f"Of {len(tried)} points measured {when}none can be recommended; the last: {reasons[-1]}."
     return Verdict(Claim.INFEASIBLE, BASELINE, failure=why)
 
 

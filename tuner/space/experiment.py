@@ -81,7 +81,7 @@ class Experiment(Section):
         return any(metric.is_freshness for metric in self.metrics)
 
     @property
-    def every(self) -> tuple[Variant, ...]:
+    def all_variants(self) -> tuple[Variant, ...]:
         """All variants with all their changes, the one to compare with first."""
         variants = self.variants or _combinations(self.knobs)
         return tuple(
@@ -97,11 +97,11 @@ class Experiment(Section):
         count = len(self.variants) or math.prod(len(knob.values) for knob in self.knobs)
         if not 1 <= count <= MOST_VARIANTS:
             raise ValueError(f"{count} variants, at most {MOST_VARIANTS}: split it")
-        names = [variant.name for variant in self.every]
+        names = [variant.name for variant in self.all_variants]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"two variants are called {twice[0]}: give each a name of its own")
-        if self.profile is None and any(variant.profile is None for variant in self.every):
+        if self.profile is None and any(variant.profile is None for variant in self.all_variants):
             raise ValueError("a variant names no profile, and the experiment none: add profile")
         return self
 
@@ -125,8 +125,8 @@ def _combinations(knobs: tuple[Factor, ...]) -> tuple[Variant, ...]:
     paths = [knob.path for knob in knobs]
     short = _names(paths)
     combinations = itertools.product(*(knob.values for knob in knobs))
-    every = (dict(zip(paths, values, strict=True)) for values in combinations)
-    return tuple(Variant(name=_name(changes, short), changes=changes) for changes in every)
+    combined = (dict(zip(paths, values, strict=True)) for values in combinations)
+    return tuple(Variant(name=_name(changes, short), changes=changes) for changes in combined)
 
 
 def _names(paths: list[str]) -> dict[str, str]:

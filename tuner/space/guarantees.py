@@ -85,9 +85,11 @@ def called(name: str) -> Guarantee:
     """The guarantee of that name; raises BadUsage with names that are spelled almost so."""
     if name in GUARANTEES:
         return GUARANTEES[name]
-    endings = {word: known for known in GUARANTEES for word in (known, Path(known).last)}
+    endings = {
+        word: guarantee for guarantee in GUARANTEES for word in (guarantee, Path(guarantee).last)
+    }
     near = dict.fromkeys(endings[word] for word in difflib.get_close_matches(name, endings, 3))
-    inside = [known for known in GUARANTEES if name and name in known]
+    inside = [guarantee for guarantee in GUARANTEES if name and name in guarantee]
     close = " or ".join(near) or " or ".join(inside)
     hint = f"did you mean {close}?" if close else f"the names are {', '.join(GUARANTEES)}"
     raise BadUsage(f"no guarantee is called {name}: {hint}")
@@ -276,8 +278,8 @@ def concessions(
         _change(knob, level) for knob, level in turned if Keep.ORDER in given_up_at(knob, level)
     ]
     if reordering:
-        other = "events may be stored in another order"
-        yield Concession("another order of events", f"{', '.join(reordering)}: {other}")
+        reordered = "events may be stored in another order"
+        yield Concession("another order of events", f"{', '.join(reordering)}: {reordered}")
 
 
 def _seconds(level: Level) -> float:
@@ -346,8 +348,8 @@ def _queue_of(knob: Knob) -> Path:
 
 
 def _on_disk(profile: Profile) -> set[Path]:
-    way = measured_path(profile)
-    return {path_of(profile, queue) for queue in way if queue.resolved.is_on_disk}
+    path = measured_path(profile)
+    return {path_of(profile, queue) for queue in path if queue.resolved.is_on_disk}
 
 
 def _held_in_memory(profile: Profile, queue: Path) -> int:

@@ -112,10 +112,10 @@ class Knob:
     def positions(self) -> tuple[float, ...]:
         """Where ordered levels lie between 0 and 1 by the logarithm of their amounts; special
         ones lie at the end where they stand.  Empty when there is no order."""
-        known = [amount for level in self.levels if (amount := self._amount(level)) is not None]
-        if not self.ordered or not known:
+        amounts = [amount for level in self.levels if (amount := self._amount(level)) is not None]
+        if not self.ordered or not amounts:
             return ()
-        low, high = math.log(min(known)), math.log(max(known))
+        low, high = math.log(min(amounts)), math.log(max(amounts))
         scale = high - low or 1.0
         last = len(self.levels) - 1
         return tuple(

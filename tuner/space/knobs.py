@@ -105,26 +105,26 @@ def _level(section: BaseModel | None, key: str) -> Level:
     return level
 
 
-def within_scope(every: tuple[Knob, ...], search: SearchScope) -> tuple[Knob, ...]:
+def within_scope(knobs: tuple[Knob, ...], search: SearchScope) -> tuple[Knob, ...]:
     """The knobs that `search` keeps; those that need a level which nothing can give them any more
     are left out, and needs that hold whatever is turned are forgotten."""
-    current = {knob.path: knob.current for knob in every}
-    kept: dict[str, Knob] = {}
-    for knob in every:
+    current = {knob.path: knob.current for knob in knobs}
+    within: dict[str, Knob] = {}
+    for knob in knobs:
         if len(knob.levels) < _FEWEST_LEVELS or not _is_kept(knob.path, search, current):
             continue
-        open_needs = tuple(need for need in knob.needs if need.path in kept)
-        shut = (need for need in knob.needs if need.path in current.keys() - kept.keys())
+        open_needs = tuple(need for need in knob.needs if need.path in within)
+        shut = (need for need in knob.needs if need.path in current.keys() - within.keys())
         if all(current[need.path] in need.levels for need in shut):
-            kept[knob.path] = replace(knob, needs=open_needs)
-    return tuple(kept.values())
+            within[knob.path] = replace(knob, needs=open_needs)
+    return tuple(within.values())
 
 
-def _is_kept(path: Path, search: SearchScope, known: Container[str]) -> bool:
+def _is_kept(path: Path, search: SearchScope, places: Container[str]) -> bool:
     """A place that is a knob itself is no section, although another key may begin like it."""
 
     def covers(place: str) -> bool:
-        return path == place if place in known else path.is_in(place)
+        return path == place if place in places else path.is_in(place)
 
     frozen = any(covers(place) for place in search.freeze)
     return not frozen and (not search.only or any(covers(place) for place in search.only))
@@ -137,19 +137,19 @@ def _narrowed(knob: Knob, search: SearchScope) -> Knob:
     return knob if given is None else with_levels(knob, given)
 
 
-def of_rsyslog(every: Sequence[Knob]) -> tuple[Knob, ...]:
+def of_rsyslog(knobs: Sequence[Knob]) -> tuple[Knob, ...]:
     """The knobs that matter where nothing is stored: those of rsyslog."""
-    return tuple(knob for knob in every if knob.cost is Cost.RSYSLOG_RESTART)
+    return tuple(knob for knob in knobs if knob.cost is Cost.RSYSLOG_RESTART)
 
 
-def without_node(every: Sequence[Knob]) -> tuple[Knob, ...]:
+def without_node(knobs: Sequence[Knob]) -> tuple[Knob, ...]:
     """The knobs that an engine of somebody else leaves: none of its nodes'."""
-    return tuple(knob for knob in every if knob.cost is not Cost.NODE_RESTART)
+    return tuple(knob for knob in knobs if knob.cost is not Cost.NODE_RESTART)
 
 
-def most_promising(every: Sequence[Knob], most: int, also: Container[str]) -> tuple[Knob, ...]:
+def most_promising(knobs: Sequence[Knob], most: int, also: Container[str]) -> tuple[Knob, ...]:
     """At most so many knobs, those of the best rank, and those of the paths `also`, in their order;
     what needs one that is left out goes with it unless it is active as the profile is written."""
-    best = sorted(every, key=lambda knob: knob.rank)[:most]
-    paths = [knob.path for knob in every if knob in best or knob.path in also]
-    return within_scope(tuple(every), SearchScope(only=tuple(paths)))
+    best = sorted(knobs, key=lambda knob: knob.rank)[:most]
+    paths = [knob.path for knob in knobs if knob in best or knob.path in also]
+    return within_scope(tuple(knobs), SearchScope(only=tuple(paths)))

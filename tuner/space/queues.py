@@ -127,10 +127,10 @@ def _more_in_flight(profile: Profile, row: Row) -> Row:
     return replace(row, gives_up=tuple(dict.fromkeys((*row.gives_up, Keep.LOSS))))
 
 
-def _also(row: Row, other: Row) -> Row:
+def _also(row: Row, replaced: Row) -> Row:
     """The row of a queue that does what another row's queue does too."""
-    return replace(row, also=(other.key,), rank=min(row.rank, other.rank), why=other.why,
-                   note=other.note, helps={**other.helps, **row.helps})  # fmt: skip
+    return replace(row, also=(replaced.key,), rank=min(row.rank, replaced.rank), why=replaced.why,
+                   note=replaced.note, helps={**replaced.helps, **row.helps})  # fmt: skip
 
 
 def _action(profile: Profile) -> list[Knob]:
@@ -164,8 +164,8 @@ def _would_end_failover(profile: Profile) -> bool:
 
 def has_files(profile: Profile) -> bool:
     """Whether what waits for the measured output is in files when rsyslogd ends."""
-    own = measured_queue(profile)
-    queue = working_queue(profile) if own.is_direct else own
+    action_queue = measured_queue(profile)
+    queue = working_queue(profile) if action_queue.is_direct else action_queue
     return queue.resolved.filename is not None
 
 

@@ -154,7 +154,7 @@ def _nearest(knob: Knob, target: Level) -> Level:
     if target in knob.levels:
         return target
     amount = amount_of(target)
-    amounts = {level: known for level in knob.levels if (known := amount_of(level))}
+    amounts = {level: number for level in knob.levels if (number := amount_of(level))}
     if not amount or not amounts or not knob.ordered:
         return None
     return min(amounts, key=lambda level: max(amounts[level] / amount, amount / amounts[level]))

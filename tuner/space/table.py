@@ -118,8 +118,8 @@ def _only_rfc3164(profile: Profile) -> bool:
     load = profile.workload
     chosen = any(source.parser is not None for source in profile.inputs)
     is_plain = load.format == "rfc3164" and load.replay is None
-    own = profile.stream(profile.measured_stream).parser
-    return is_plain and own is None and not chosen
+    parser = profile.stream(profile.measured_stream).parser
+    return is_plain and parser is None and not chosen
 
 
 def _own_lanes(profile: Profile) -> bool:
@@ -205,8 +205,8 @@ def _heaps(profile: Profile) -> tuple[Level, ...]:
 
 
 def _heap(megabytes: int) -> str:
-    gigabytes, rest = divmod(megabytes, 1024)
-    return f"{megabytes}m" if rest else f"{gigabytes}g"
+    gigabytes, remainder = divmod(megabytes, 1024)
+    return f"{megabytes}m" if remainder else f"{gigabytes}g"
 
 
 def _known_processors(profile: Profile) -> bool:

@@ -46,13 +46,13 @@ class Gaussian:
 
     def ask(self, under_way: Sequence[Point] = ()) -> Proposal | None:
         """The start, points far from each other, then the most promising one."""
-        known = {observation.point for observation in self._told} | set(under_way)
-        if not known:
+        asked = {observation.point for observation in self._told} | set(under_way)
+        if not asked:
             return Proposal(self._space.start, "the start")
-        if len(known) < _START or len(set(self._model.points)) < 2:
+        if len(asked) < _START or len(set(self._model.points)) < 2:
             rng = np.random.default_rng([self._seed, 2, len(self._told) + len(under_way)])
-            return self._spread(known, rng)
-        return self._promising(known, under_way)
+            return self._spread(asked, rng)
+        return self._promising(asked, under_way)
 
     def tell(self, observation: Observation) -> None:
         """Learn what a trial showed."""
@@ -67,11 +67,11 @@ class Gaussian:
         own; those are all while they are few."""
         if not self._model.points:
             return []
-        known, runs = self._model.at_measured(), Counter(self._model.points)
-        safe = self._guard.safe_at_measured(list(known))
+        means, runs = self._model.at_measured(), Counter(self._model.points)
+        safe = self._guard.safe_at_measured(list(means))
         beliefs = [
             Belief(point, mean, sd, runs[point], safe[point])
-            for point, (mean, sd) in known.items()
+            for point, (mean, sd) in means.items()
             if safe[point] > 0
         ]
         return sorted(beliefs, key=lambda belief: -belief.mean)
@@ -86,15 +86,15 @@ class Gaussian:
             proposal = self._first_valid(map(_point, fresh[order]), "far from the others")
             if proposal is not None:
                 return proposal
-        rest = candidates(self._space, [], measured, rng)
-        return self._first_valid(map(_point, rest), "the rest")
+        unmeasured = candidates(self._space, [], measured, rng)
+        return self._first_valid(map(_point, unmeasured), "the rest")
 
-    def _promising(self, known: set[Point], under_way: Sequence[Point]) -> Proposal | None:
+    def _promising(self, asked: set[Point], under_way: Sequence[Point]) -> Proposal | None:
         batch = self._batch
         if batch is None or not batch.continues(under_way):
             rng = np.random.default_rng([self._seed, 2, len(self._told)])
             elites = [belief.point for belief in self.beliefs()[:_ELITES]]
-            among = candidates(self._space, elites, known, rng)
+            among = candidates(self._space, elites, asked, rng)
             if not len(among):
                 return None
             batch = self._batch = self._model.batch(among)
@@ -102,7 +102,7 @@ class Gaussian:
             self._costs = seconds / self._bottleneck_weights(among, elites)
         improvements = batch.gains(under_way)
         likely = self._likely_best(batch.among, improvements / self._costs)
-        proposal = self._first_valid((point for point in likely if point not in known), "promising")
+        proposal = self._first_valid((point for point in likely if point not in asked), "promising")
         return proposal and replace(proposal, gain=self._model.gain(improvements))
 
     def _likely_best(self, among: Points, gains: Floats) -> Iterator[Point]:
@@ -133,13 +133,13 @@ class Gaussian:
             for observation in self._told
             if observation.matters is not None
         }
-        known = [point for point in elites if point in matters]
-        if not known:
+        judged = [point for point in elites if point in matters]
+        if not judged:
             return np.ones(len(among))
-        changed = among[:, np.newaxis, :] != np.array(known)
+        changed = among[:, np.newaxis, :] != np.array(judged)
         nearest = changed.sum(axis=2).argmin(axis=1)
-        can_matter = np.zeros((len(known), among.shape[1]), dtype=bool)
-        for row, point in enumerate(known):
+        can_matter = np.zeros((len(judged), among.shape[1]), dtype=bool)
+        for row, point in enumerate(judged):
             can_matter[row, sorted(matters[point])] = True
         can_help = (changed[np.arange(len(among)), nearest] & can_matter[nearest]).any(axis=1)
         return np.where(can_help, 1.0, _ELSEWHERE)

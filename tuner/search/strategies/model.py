@@ -71,7 +71,7 @@ class Model:
 
     def at_measured(self) -> dict[Point, tuple[float, float]]:
         """Mean and standard deviation at the points that it rests on."""
-        means, variances = self._known().at_measured
+        means, variances = self._fitted().at_measured
         spread = np.sqrt(variances.mean(axis=0) + means.var(axis=0)) * self._scale
         mean = self._centre + self._scale * means.mean(axis=0)
         points = [self.points[row] for row in self._rows]
@@ -79,7 +79,7 @@ class Model:
 
     def batch(self, among: NDArray[np.int64]) -> Batch:
         """The candidates for the next proposals, none of them measured."""
-        data = self._known().data
+        data = self._fitted().data
         level = process.equally_relevant(self._samples, len(self.space.dimensions))
         hedged = process.Posterior.of(np.vstack([self._samples, level]), data)
         return Batch(self.space, hedged, among)
@@ -90,31 +90,33 @@ class Model:
 
     def above(self, among: NDArray[np.int64], limit: float) -> Floats:
         """How probable it is at each point, not measured, that the value is above the limit."""
-        means, variances = self._known().at_new(self.space.features(among))
+        means, variances = self._fitted().at_new(self.space.features(among))
         scaled = (means - (limit - self._centre) / self._scale) / np.sqrt(variances)
         return np.asarray(ndtr(scaled).mean(axis=0))
 
     def above_zero(self, points: Iterable[Point]) -> dict[Point, float]:
         """How probable it is at those of the points that were measured."""
-        known = {
+        probable = {
             point: float(ndtr(mean / max(sd, 1e-9)))
             for point, (mean, sd) in self.at_measured().items()
         }
-        others = [point for point in set(points) & set(self.points) if point not in known]
-        if others:
-            known |= dict(zip(others, self.above(np.array(others), 0.0).tolist(), strict=True))
-        return {point: known[point] for point in points if point in known}
+        elsewhere = [point for point in set(points) & set(self.points) if point not in probable]
+        if elsewhere:
+            probable |= dict(
+                zip(elsewhere, self.above(np.array(elsewhere), 0.0).tolist(), strict=True)
+            )
+        return {point: probable[point] for point in points if point in probable}
 
-    def _known(self) -> process.Posterior:
+    def _fitted(self) -> process.Posterior:
         """The process after all that was told."""
-        known = len(self._told)
-        if self.space.machines > 1 and known > self._learnt:
+        total = len(self._told)
+        if self.space.machines > 1 and total > self._learnt:
             # Several machines do not wait while each value is learnt by itself.
-            self._learn(known, process.MOVES if self._learnt else _MOVES_AT_ONCE)
-        if known - self._learnt > _ONE_BY_ONE:
-            for count in ((self._learnt + known) // 2, known):
+            self._learn(total, process.MOVES if self._learnt else _MOVES_AT_ONCE)
+        if total - self._learnt > _ONE_BY_ONE:
+            for count in ((self._learnt + total) // 2, total):
                 self._learn(count, _MOVES_AT_ONCE)
-        for count in range(self._learnt + 1, known + 1):
+        for count in range(self._learnt + 1, total + 1):
             is_due = count <= self._most_rows or count % _SELDOM == 0
             self._learn(count, process.MOVES if is_due else 0)
         return self._posterior
@@ -152,9 +154,9 @@ class Model:
         shift = _RESTART_SHIFT_SD * moved
         points = np.array([observation.point for observation in told])
         self._rows = rows = self._telling(points, values)
-        kept = points[rows]
-        same = (kept[:, np.newaxis, :] == kept).all(axis=2).astype(float)
-        features, times = self.space.features(kept), [told[row].at_s for row in rows]
+        rows_points = points[rows]
+        same = (rows_points[:, np.newaxis, :] == rows_points).all(axis=2).astype(float)
+        features, times = self.space.features(rows_points), [told[row].at_s for row in rows]
         machines = np.array([told[row].machine for row in rows])
         beside = (machines[:, np.newaxis] == machines).astype(float)
         apart = (
@@ -181,9 +183,9 @@ class Model:
         features = self.space.features(points)
         gaps = [((features - features[at]) ** 2).sum(axis=1) for at in best[:_NEAREST_TO]]
         near = np.argsort(np.min(gaps, axis=0), kind="stable")
-        told = self.points[:count]
-        runs = Counter(told)
-        again = [at for at in range(count) if runs[told[at]] > 1]
+        told_points = self.points[:count]
+        runs = Counter(told_points)
+        again = [at for at in range(count) if runs[told_points[at]] > 1]
         newest = range(count - most // 8, count)
         # Each value has a place of its own in this order, whatever follows it.
         drawn = np.argsort(np.random.default_rng([*self.seed, 0]).uniform(size=count))
@@ -232,10 +234,10 @@ class Guard:
     def kept(self, points: Sequence[Point]) -> dict[Point, float]:
         """The probability for each of the points, measured or not; failures alone tell nothing of
         other points."""
-        kept = dict.fromkeys(points, 1.0)
+        probable = dict.fromkeys(points, 1.0)
         if points and any(observation.feasible for observation in self._told):
-            kept = dict(zip(points, self.safe(np.array(points)).tolist(), strict=True))
-        return kept | self.safe_at_measured([observation.point for observation in self._told])
+            probable = dict(zip(points, self.safe(np.array(points)).tolist(), strict=True))
+        return probable | self.safe_at_measured([observation.point for observation in self._told])
 
     def safe_at_measured(self, points: Sequence[Point]) -> dict[Point, float]:
         """The probability for each of these points, which it was told of: by its margins, and none
@@ -292,9 +294,9 @@ class Batch:
 
     def continues(self, under_way: Sequence[Point]) -> bool:
         """Whether what is under way is what was, and proposals of this batch."""
-        known = set(under_way)
-        before = known.issuperset(self._under_way)
-        return before and (not self._under_way or known <= {*self._under_way, *self._numbers})
+        asked = set(under_way)
+        before = asked.issuperset(self._under_way)
+        return before and (not self._under_way or asked <= {*self._under_way, *self._numbers})
 
     @cached_property
     def _numbers(self) -> dict[Point, int]:
@@ -310,8 +312,8 @@ class Batch:
         x = self.space.features(np.array(points))
         self._white = self.posterior.explained(self._x)
         white = self.posterior.explained(x)
-        own = self.posterior.between(x, x, np.eye(len(x)))
-        apart = own - white.transpose(0, 2, 1) @ white + self._noise * np.eye(len(x))
+        prior = self.posterior.between(x, x, np.eye(len(x)))
+        apart = prior - white.transpose(0, 2, 1) @ white + self._noise * np.eye(len(x))
         across = self.posterior.between(x, self._x) - white.transpose(0, 2, 1) @ self._white
         self._learn(np.linalg.solve(np.linalg.cholesky(apart), across))
 
@@ -324,5 +326,5 @@ class Batch:
 
     def _learn(self, rows: Floats) -> None:
         self._white = np.concatenate([self._white, rows], axis=1)
-        left = self._variances - (rows**2).sum(axis=1)
-        self._variances = np.asarray(np.maximum(left, 1e-12))
+        variances = self._variances - (rows**2).sum(axis=1)
+        self._variances = np.asarray(np.maximum(variances, 1e-12))

@@ -77,9 +77,9 @@ class Data:
         """What the covariances are sums of beside the smooth part, a row for each: each knob's own
         effect, what is the points' own, the drift, and what is known beforehand."""
         apart = np.abs(self.at_s[:, np.newaxis] - self.at_s) / _DRIFT_S
-        known = _MEAN_SD**2 + np.outer(self.shift, self.shift) + np.diag(self.noise + _JITTER)
-        known += self.apart**2 * self.beside
-        rows = np.stack([self.same, np.exp(-apart) * self.beside, known]).reshape(3, -1)
+        fixed = _MEAN_SD**2 + np.outer(self.shift, self.shift) + np.diag(self.noise + _JITTER)
+        fixed += self.apart**2 * self.beside
+        rows = np.stack([self.same, np.exp(-apart) * self.beside, fixed]).reshape(3, -1)
         return np.vstack([_alike(self.squared), rows])
 
     @property
@@ -262,8 +262,8 @@ class Posterior:
         additive = scales.shares * scales.additive[:, np.newaxis]
         across = _smooth(scales, squared)
         across += additive @ _alike(squared)
-        own = 0.0 if same is None else same.ravel()
-        across += _MEAN_SD**2 + scales.own[:, np.newaxis] * own
+        alike = 0.0 if same is None else same.ravel()
+        across += _MEAN_SD**2 + scales.own[:, np.newaxis] * alike
         return across.reshape(len(across), len(x), len(y))
 
     def _means(self, across: Floats) -> Floats:

@@ -24,11 +24,11 @@ class RandomPoints:
 
     def ask(self, under_way: Sequence[Point] = ()) -> Proposal | None:
         """The start, then a random valid point that was not measured."""
-        known = [*(observation.point for observation in self._told), *under_way]
-        if not known:
+        asked = [*(observation.point for observation in self._told), *under_way]
+        if not asked:
             return Proposal(self._space.start, "the start")
-        rng = np.random.default_rng([self._seed, len(known)])
-        point = draw(self._space, set(known), rng)
+        rng = np.random.default_rng([self._seed, len(asked)])
+        point = draw(self._space, set(asked), rng)
         return None if point is None else Proposal(point, "at random")
 
     def tell(self, observation: Observation) -> None:
