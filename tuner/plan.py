@@ -239,30 +239,30 @@ def inputs_of(
     given: Mapping[str, Figure], run: Measured | None = None, sample: Sample | None = None
 ) -> Inputs:
     """Each figure as the user gave it, else as it was measured, else as it is assumed."""
-    known = {name: Figure(value, Origin.ASSUMED, why) for name, (value, why) in _ASSUMED.items()}
+    figures = {name: Figure(value, Origin.ASSUMED, why) for name, (value, why) in _ASSUMED.items()}
     if run is not None and run.message_bytes is not None:
-        known["message_bytes"] = Figure(run.message_bytes, Origin.MEASURED, run.where)
+        figures["message_bytes"] = Figure(run.message_bytes, Origin.MEASURED, run.where)
     if sample is not None:
         where = f"mean of {sample.lines:,} lines of {sample.name}"
-        known["message_bytes"] = Figure(sample.message_bytes, Origin.MEASURED, where)
+        figures["message_bytes"] = Figure(sample.message_bytes, Origin.MEASURED, where)
         where = f"gzip -6 of {sample.name}"
-        known["gzip_ratio"] = Figure(sample.gzip_ratio, Origin.MEASURED, where)
-    size = given.get("message_bytes", known["message_bytes"]).value
+        figures["gzip_ratio"] = Figure(sample.gzip_ratio, Origin.MEASURED, where)
+    size = given.get("message_bytes", figures["message_bytes"]).value
     derived = {
         "store_bytes": (size * _STORE_RATIO, _STORE_WHY),
         "bulk_bytes": (size + _BULK_OVERHEAD_BYTES, _BULK_WHY),
         "queue_memory_bytes": (message_memory_bytes(size), _QUEUE_MEMORY_WHY),
         "queue_file_bytes": (size + _QUEUE_FILE_OVERHEAD_BYTES, _QUEUE_FILE_WHY),
     }
-    known |= {name: Figure(value, Origin.ASSUMED, why) for name, (value, why) in derived.items()}
+    figures |= {name: Figure(value, Origin.ASSUMED, why) for name, (value, why) in derived.items()}
     if run is not None:
-        known |= {name: _for_size(name, run, size) for name in run.figures}
-    known.update(given)
+        figures |= {name: _for_size(name, run, size) for name in run.figures}
+    figures.update(given)
     for machine in ("collector", "node"):
-        known.setdefault(
-            f"{machine}_eps", _carried(known[f"{machine}_us"], known[f"{machine}_cores"], run)
+        figures.setdefault(
+            f"{machine}_eps", _carried(figures[f"{machine}_us"], figures[f"{machine}_cores"], run)
         )
-    return Inputs(**known)
+    return Inputs(**figures)
 
 
 def _for_size(name: str, run: Measured, size: float) -> Figure:

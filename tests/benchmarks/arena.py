@@ -31,7 +31,7 @@ _DECIDES = (
     "tuner/measure/paired.py",
     "tests/benchmarks/arena_*.py",
     "tests/benchmarks/rival*.py",
-    "tests/search/simulator.py",
+    "tests/benchmarks/simulator.py",
 )
 
 

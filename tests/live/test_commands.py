@@ -64,17 +64,18 @@ def test_a_lab_runs_what_the_sites_own_templates_write(tmp_path: Path) -> None:
 
 
 def test_stale_files_are_exit_2_and_shown(tmp_path: Path) -> None:
-    tune("render", DEFAULT, "-o", "out", folder=tmp_path)
-    assert tune("render", DEFAULT, "-o", "out", "--check", folder=tmp_path).code == 0
+    render = ("render", DEFAULT, "-o", tmp_path / "out")
+    here(*render)
+    assert here(*render, "--check").code == 0
     path = tmp_path / "out" / "rsyslog.conf"
     path.write_text(path.read_text("utf-8").replace('"1024"', '"2048"'), "utf-8")
-    done = tune("render", DEFAULT, "-o", "out", "--diff", folder=tmp_path)
+    done = here(*render, "--diff")
     assert done.code == 2
     assert '+    queue.dequeueBatchSize="1024"' in done.out
 
 
-def test_doctor_names_what_is_there(tmp_path: Path) -> None:
-    done = tune("doctor", "--output", "json", folder=tmp_path)
+def test_doctor_names_what_is_there() -> None:
+    done = here("doctor", "--output", "json")
     assert done.code == 0, done.err
     findings = {f["what"]: f for f in json.loads(done.out)["findings"]}
     assert findings["rsyslogd"]["found"].startswith("8.")
@@ -162,8 +163,8 @@ def test_flood_sends_what_it_says(tmp_path: Path) -> None:
     assert report["cpu_seconds"] > 0
 
 
-def test_flooding_a_port_where_nobody_listens_fails_in_a_sentence(tmp_path: Path) -> None:
-    done = tune("flood", "--port", 9, "--count", 10, folder=tmp_path)
+def test_flooding_a_port_where_nobody_listens_fails_in_a_sentence() -> None:
+    done = here("flood", "--port", 9, "--count", 10)
     assert done.code == 1
     assert "refused" in done.err
 

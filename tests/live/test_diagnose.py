@@ -51,6 +51,7 @@ def test_lost_events_are_counted_as_the_receiver_counts_them(name: str, tmp_path
     assert (events.least, events.most) == (lost, lost)
 
 
+@pytest.mark.full
 @pytest.mark.each_rsyslogd("impstats")
 def test_nothing_is_found_where_nothing_is_wrong(tmp_path: Path) -> None:
     findings, lost = found(ROWS["healthy-es"], tmp_path)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.conftest import Done, tune
+from tests.cli.here import Done, here
 from tests.profile.examples import SMALL
 from tuner.engine.client import EngineClient
 from tuner.engine.normal import puttable
@@ -87,11 +87,11 @@ def test_what_was_put_as_rendered_shows_nothing(
     path = tmp_path / "small.yaml"
     path.write_text(text, "utf-8")
     try:
-        missing = tune("diff", path, "--elasticsearch", client.url, folder=tmp_path)
+        missing = here("diff", path, "--elasticsearch", client.url)
         assert missing.code == 2
         assert "--- /dev/null\n+++ profile/index/template/syslog\n" in missing.out
         name = put(client, text, kind)
-        done = tune("diff", path, "--elasticsearch", client.url, folder=tmp_path)
+        done = here("diff", path, "--elasticsearch", client.url)
         assert (done.code, done.out) == (0, ""), done.out
         assert f"index {name}" in done.err
     finally:
@@ -107,7 +107,7 @@ def test_one_change_by_hand_shows_itself_and_nothing_else(
     path.write_text(text, "utf-8")
 
     def diff() -> Done:
-        return tune("diff", path, "--elasticsearch", client.url, folder=tmp_path)
+        return here("diff", path, "--elasticsearch", client.url)
 
     try:
         put(client, text, "plain")
@@ -156,9 +156,7 @@ def test_a_component_changed_by_hand(
         body = found[0]["component_template"]
         body["template"]["settings"]["index"]["codec"] = "default"
         client.request("PUT", "/_component_template/syslog-settings", puttable(body))
-        done = tune(
-            "diff", path, "--elasticsearch", client.url, "--output", "json", folder=tmp_path
-        )
+        done = here("diff", path, "--elasticsearch", client.url, "--output", "json")
         assert done.code == 2
         states = {one["name"]: one["state"] for one in json.loads(done.out)["objects"]}
         assert states == {

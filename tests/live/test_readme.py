@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.here import here
 from tests.flood.receiver import Receiver
 from tests.house.pages import ROOT, Command, blocks, commands, profile_block
 from tests.live.conftest import tune, tune_and_signal
@@ -42,9 +43,10 @@ def with_values(words: tuple[str, ...], values: dict[str, str]) -> list[str]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """README.md's profile with a password that is here, one that a search could end with, and a
-    configuration."""
+    configuration, in the working directory."""
+    monkeypatch.chdir(tmp_path)
     text = profile_block()
     (tmp_path / "es.pwd").write_text("secret", encoding="utf-8")
     text = edit(text, {"outputs[logs].auth.pwd.file": str(tmp_path / "es.pwd")})
@@ -85,7 +87,7 @@ def test_rsyslogd_takes_what_a_profile_is_rendered_to(one: Command, folder: Path
     words = [word for word in one.words if word != "--smoke"]
     (folder / "run").mkdir()
     (folder / "run" / "best.yaml").write_bytes((folder / "best.yaml").read_bytes())
-    done = tune(*words, folder=folder)
+    done = here(*words)
     assert done.code == 0, done.err
     assert "rsyslogd -N1   ok" in done.out
 
@@ -96,7 +98,7 @@ def test_rsyslogd_takes_what_a_profile_is_rendered_to(one: Command, folder: Path
 def test_every_message_of_a_flood_arrives(one: Command, folder: Path) -> None:
     count = int(one.words[one.words.index("--count") + 1])
     with Receiver() as receiver:
-        done = tune(*with_values(one.words, {"--port": str(receiver.port)}), folder=folder)
+        done = here(*with_values(one.words, {"--port": str(receiver.port)}))
         assert done.code == 0, done.err
         assert receiver.numbers() == list(range(count))
 
@@ -110,7 +112,7 @@ def test_a_cluster_without_the_templates_differs(
     path = folder / PROFILE
     path.write_text(edit(path.read_text("utf-8"), {"outputs[logs].auth": None}), encoding="utf-8")
     words = with_values(one.words, {"--elasticsearch": elasticsearch.url})
-    done = tune(*words, folder=folder)
+    done = here(*words)
     assert done.code == 2, done.err
     assert "index template syslog (missing)" in done.err
 
@@ -118,16 +120,16 @@ def test_a_cluster_without_the_templates_differs(
 def test_the_cases_of_a_page_pass_and_new_ones_are_recorded(folder: Path) -> None:
     (text,) = (b.text for b in blocks(ROOT / "docs/test.md") if b.language == "yaml")
     (folder / PROFILE).unlink()
-    assert tune("init", folder=folder).code == 0
+    assert here("init").code == 0
     (folder / "tests.yaml").write_text(text, encoding="utf-8")
     (folder / "sample.log").write_text("<38>1 - web1 sshd 42 - - hello\n", encoding="utf-8")
     record, plain = sorted(of("test"), key=lambda one: "--record" not in one.words)
-    done = tune(*plain.words, folder=folder)
+    done = here(*plain.words)
     assert done.code == 0, done.err
     assert done.out == "2 cases passed\n"
     (folder / "tests.yaml").unlink()
     words = (one.replace("/etc/rsyslog.conf", "rsyslog.conf") for one in record.words)
-    assert tune(*words, folder=folder).code == 0
-    done = tune(*plain.words, folder=folder)
+    assert here(*words).code == 0
+    done = here(*plain.words)
     assert done.code == 0, done.err
     assert done.out == "1 case passed\n"

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.conftest import Done, tune, tune_and_signal
+from tests.cli.here import Done, here
+from tests.live.conftest import tune, tune_and_signal
 from tests.profile.examples import SMALL
 from tuner.engine.client import JSON, EngineClient
 from tuner.engine.installed import installed_templates
@@ -82,7 +83,7 @@ def test_what_is_rendered_is_taken_and_nothing_is_stored(
         {"name": "syslog", "rotate": "rollover", "mapping": "dynamic"},
     ):
         path = written(tmp_path, release, {INDEX: index})
-        done = tune("validate", path, "--elasticsearch", engine.url, folder=tmp_path)
+        done = here("validate", path, "--elasticsearch", engine.url)
         assert done.code == 0, done.out + done.err
         assert "engine         ok" in done.out
 
@@ -90,9 +91,7 @@ def test_what_is_rendered_is_taken_and_nothing_is_stored(
 @pytest.mark.full
 def test_another_release_is_told(engine: EngineClient, release: Release, tmp_path: Path) -> None:
     path = written(tmp_path, Release(elasticsearch="8.11"))
-    done = tune(
-        "validate", path, "--elasticsearch", engine.url, "--output", "json", folder=tmp_path
-    )
+    done = here("validate", path, "--elasticsearch", engine.url, "--output", "json")
     assert done.code == 78
     ((code, line, message),) = problems(done)
     version = ".".join(map(str, release.engine_version))
@@ -111,9 +110,7 @@ def test_what_the_engine_refuses_is_told_where_it_is_written(
         "default_pipeline": "nowhere",
     }
     path = written(tmp_path, release, {INDEX: {"name": "syslog", "settings": settings}})
-    done = tune(
-        "validate", path, "--elasticsearch", engine.url, "--output", "json", folder=tmp_path
-    )
+    done = here("validate", path, "--elasticsearch", engine.url, "--output", "json")
     assert done.code == 78
     found = problems(done)
     assert [code for code, _, _ in found] == ["RT502", "RT505"]
@@ -132,9 +129,7 @@ def test_a_mapping_that_is_refused_is_told_at_its_field(
     ]
     parse = {"format": "csv", "columns": ["when"]}
     path = written(tmp_path, release, {"outputs[logs].document": document, "parse": parse})
-    done = tune(
-        "validate", path, "--elasticsearch", engine.url, "--output", "json", folder=tmp_path
-    )
+    done = here("validate", path, "--elasticsearch", engine.url, "--output", "json")
     assert done.code == 78, done.err
     ((code, line, message),) = problems(done)
     assert code == "RT502"
@@ -148,9 +143,7 @@ def test_policies_that_the_minimal_engines_lack(
 ) -> None:
     index = {"name": "syslog", "rotate": "daily", "lifecycle": {"retention": "30d"}}
     path = written(tmp_path, release, {INDEX: index})
-    done = tune(
-        "validate", path, "--elasticsearch", engine.url, "--output", "json", folder=tmp_path
-    )
+    done = here("validate", path, "--elasticsearch", engine.url, "--output", "json")
     assert done.code == 78
     assert [code for code, _, _ in problems(done)] == ["RT504"]
 
@@ -165,11 +158,11 @@ def test_a_profile_is_tried_beside_its_own_template(
     client = running_engine
     client.request("PUT", "/_index_template/by-hand", body)
     try:
-        done = tune("validate", path, "--elasticsearch", client.url, folder=tmp_path)
+        done = here("validate", path, "--elasticsearch", client.url)
         assert done.code == 0, done.out
         stronger = {**body, "index_patterns": ["sys*"], "priority": 900}
         client.request("PUT", "/_index_template/all", stronger)
-        done = tune("validate", path, "--elasticsearch", client.url, folder=tmp_path)
+        done = here("validate", path, "--elasticsearch", client.url)
         assert done.code == 78
         assert "the template all of the cluster, whose priority 900" in done.err
     finally:
