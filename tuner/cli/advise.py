@@ -49,15 +49,15 @@ def advise(options: AdviseArguments) -> None:
     require_configuration(conf, None if profile == LOCAL else profile)
     written = read_profile(conf or profile)
     require_bases_taken([written.profile], runs_here=False)
-    here = options.cores or cores(), _memory(options.memory)
-    advice = advice_for(written, *here)
-    repaired = {one.code for one in advice.repairs}
-    others = [one for one in written.warnings if one.code not in repaired]
-    say_last(summary(others, Rank.LOSS))
+    machine = options.cores or cores(), _memory(options.memory)
+    advice = advice_for(written, *machine)
+    repaired = {repair.code for repair in advice.repairs}
+    warnings = [warning for warning in written.warnings if warning.code not in repaired]
+    say_last(summary(warnings, Rank.LOSS))
     if write == _STDOUT:
         if options.output is OutputFormat.JSON:
             raise BadUsage("--write - prints a profile: leave --output json out")
-        say("\n".join(_text(written, advice, *here)).rstrip())
+        say("\n".join(_text(written, advice, *machine)).rstrip())
         typer.echo(_profile(write, written, advice), nl=False)
         return
     if write is not None:
@@ -67,17 +67,17 @@ def advise(options: AdviseArguments) -> None:
     fields = {
         "profile": str(written.path),
         "measured": False,
-        "cores": here[0],
-        "memory_bytes": here[1],
+        "cores": machine[0],
+        "memory_bytes": machine[1],
         "engine": "local" if advice.is_local else "remote",
         "recipe": {"name": advice.recipe.name, "source": advice.recipe.source},
-        "repairs": [vars(one) | {"why": one.why} for one in advice.repairs],
+        "repairs": [vars(repair) | {"why": repair.why} for repair in advice.repairs],
         "changes": advice.changes,
         "left": advice.left,
         "written": None if write is None else str(write),
         "next": after,
     }
-    lines = [*_text(written, advice, *here), *([] if write is None else [f"written: {write}"])]
+    lines = [*_text(written, advice, *machine), *([] if write is None else [f"written: {write}"])]
     print_result(options.output, "advice", fields, "\n".join([*lines, f"next: {after}"]))
 
 
@@ -130,8 +130,9 @@ def _text(written: LoadedProfile, advice: Advice, cores: float, memory: int) -> 
         yield from ("", f"Nothing to change{but}: what fits of the recipe is there already.")
     if advice.left:
         yield from ("", "Left to a search, which measures whether they are worth what they cost:")
-        for one in advice.left:
-            yield wrapped(f"{name(one.path)}: {one.levels}: {'; '.join(one.price)}", "  ", "- ")
+        for change in advice.left:
+            price = "; ".join(change.price)
+            yield wrapped(f"{name(change.path)}: {change.levels}: {price}", "  ", "- ")
     yield ""
 
 
@@ -140,13 +141,13 @@ def _in_base(written: LoadedProfile, advice: Advice) -> Iterator[str]:
     if written.profile.base is not None and advice.settings:
         texts = (written.text, candidate(written, advice.settings).text)
         before, after = (at(read(text, "").data, (CHANGES,)) for text in texts)
-        known = before if isinstance(before, dict) else {}
+        changes = before if isinstance(before, dict) else {}
         yield from ("", "In the configuration itself (what --write puts into changes):")
         for key, value in after.items() if isinstance(after, dict) else ():
-            if key not in known or known[key] != value:
+            if key not in changes or changes[key] != value:
                 yield f"  {key}: {'not set' if value is None else flow(value)}"
-    if kept := with_main_queue(written.profile, dict(advice.settings)):
-        yield from ("", wrapped(kept, ""))
+    if remark := with_main_queue(written.profile, dict(advice.settings)):
+        yield from ("", wrapped(remark, ""))
 
 
 def _profile(file: Path, written: LoadedProfile, advice: Advice) -> str:

@@ -26,19 +26,19 @@ def up(options: usage.ClusterArguments.Up) -> None:
     hosts = () if inventory is None else load_inventory(inventory)
     machines = [host for host in hosts if host.role is not Role.ENGINE]
     with measuring("rsyslog-tune cluster up"):
-        found = standing.read()
-        if found is not None and (not found.is_ours or found.scheduler.is_alive()):
-            if not standing.bring_back(found, machines, say):
+        before = standing.read()
+        if before is not None and (not before.is_ours or before.scheduler.is_alive()):
+            if not standing.bring_back(before, machines, say):
                 raise JobFailed(
-                    f"a cluster is already up at {found.address}; end it with: rsyslog-tune "
+                    f"a cluster is already up at {before.address}; end it with: rsyslog-tune "
                     "cluster down"
                 )
-            started = found
+            started = before
         else:
-            if found is not None:
+            if before is not None:
                 # What still runs where nobody reaches it ends with its scheduler.
                 with suppress(JobFailed):
-                    standing.down(found, say)
+                    standing.down(before, say)
             if scheduler is None:
                 started = standing.up(machines, options.listen, say)
             else:
@@ -54,13 +54,13 @@ def status(options: usage.ClusterArguments.Status) -> None:
 def down(_: usage.ClusterArguments.Down) -> None:
     """Carry out `rsyslog-tune cluster down`."""
     with measuring("rsyslog-tune cluster down"):
-        found = standing.read()
-        if found is not None:
-            standing.down(found, say)
-    if found is None or found.is_ours:
+        cluster = standing.read()
+        if cluster is not None:
+            standing.down(cluster, say)
+    if cluster is None or cluster.is_ours:
         result("the cluster is down")
     else:
-        result(f"{found.address} is no longer used")
+        result(f"{cluster.address} is no longer used")
 
 
 def versions(_: usage.ClusterArguments.Versions) -> None:
@@ -78,13 +78,13 @@ def member(options: usage.ClusterArguments.Member) -> None:
 
 def cluster_that_is_up() -> standing.StandingCluster:
     """The cluster that `cluster up` left; raises JobFailed without one."""
-    found = standing.read()
+    cluster = standing.read()
     # Without an address it was killed before its scheduler answered.
-    if found is None or not found.address:
+    if cluster is None or not cluster.address:
         raise JobFailed(
             "no cluster is up; start one with: rsyslog-tune cluster up --inventory hosts.yaml"
         )
-    return found
+    return cluster
 
 
 def _show(cluster: standing.StandingCluster, output: OutputFormat) -> None:

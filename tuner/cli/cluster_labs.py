@@ -55,7 +55,7 @@ def labs_of_cluster(
                 lambda _: farm,
                 lambda _: None,
                 lambda machine, profile, _: farm.ceiling(machine, profile),
-                max(one.downloads_s for one in opened.values()),
+                max(lab.downloads_s for lab in opened.values()),
             )
 
 
@@ -65,30 +65,30 @@ def _loads(span: SpanOver) -> str:
 
 def _facts_of_span(opened: Mapping[str, Opened], span: SpanOver) -> LabFacts:
     """What the lab on the collector is."""
-    ((name, one),) = opened.items()
-    return replace(one.facts, machine=f"{name}, with {_loads(span)}: {one.facts.machine}")
+    ((name, lab),) = opened.items()
+    return replace(lab.facts, machine=f"{name}, with {_loads(span)}: {lab.facts.machine}")
 
 
 def _facts(opened: Mapping[str, Opened]) -> LabFacts:
     """What all labs are, on machines that may differ."""
-    every = {name: one.facts for name, one in opened.items()}
-    first, facts = next(iter(every.items()))
-    for name, other in every.items():
+    labs = {name: lab.facts for name, lab in opened.items()}
+    first, facts = next(iter(labs.items()))
+    for name, other in labs.items():
         apart = facts.fingerprint.apart(other.fingerprint)
-        wrong = [f"{what} {b}, {first} has {a}" for what, a, b in apart if what != "hardware"]
+        wrong = [f"{part} {b}, {first} has {a}" for part, a, b in apart if part != "hardware"]
         if wrong or facts.turned != other.turned:
-            what = "; ".join(wrong) or f"memory for other heap sizes than {first}"
+            difference = "; ".join(wrong) or f"memory for other heap sizes than {first}"
             raise Refused(
-                f"the labs cannot be compared: {name} has {what}; use equal machines, or take "
-                f"{name} out of the inventory"
+                f"the labs cannot be compared: {name} has {difference}; use equal machines, or "
+                f"take {name} out of the inventory"
             )
-    machines = AND.join(sorted({one.machine for one in every.values()}))
-    hardware = AND.join(sorted({one.fingerprint.hardware for one in every.values()}))
+    machines = AND.join(sorted({lab.machine for lab in labs.values()}))
+    hardware = AND.join(sorted({lab.fingerprint.hardware for lab in labs.values()}))
     return replace(
         facts,
-        machine=f"{len(every)} machines ({', '.join(every)}), each {machines}",
+        machine=f"{len(labs)} machines ({', '.join(labs)}), each {machines}",
         fingerprint=replace(facts.fingerprint, hardware=hardware),
-        cores=facts.cores if len({one.cores for one in every.values()}) == 1 else None,
+        cores=facts.cores if len({lab.cores for lab in labs.values()}) == 1 else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -131,16 +132,16 @@ def _settings(profile: Profile | None, conf: Path | None) -> Settings:
 class _Tally:
     """What was not read so far."""
 
-    counts: dict[Unreadable, int] = field(default_factory=dict)
+    counts: Counter[Unreadable] = field(default_factory=Counter)
     first: dict[Unreadable, list[tuple[str, int]]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
-    def take(self, one: UnreadLine) -> None:
+    def take(self, line: UnreadLine) -> None:
         """Count a line, and remember where the first are."""
-        self.counts[one.why] = self.counts.get(one.why, 0) + 1
-        places = self.first.setdefault(one.why, [])
+        self.counts[line.why] += 1
+        places = self.first.setdefault(line.why, [])
         if len(places) < _NAMED:
-            places.append((one.file, one.number))
+            places.append((line.file, line.number))
 
     def lines(self) -> tuple[UnreadLines, ...]:
         """All that was counted; lines of other programs are no trouble."""
@@ -170,34 +171,34 @@ def _diagnosis(
     is_since_start: bool = True,
 ) -> FilesDiagnosis:
     def rounds() -> Iterator[StatsRound]:
-        for one in read_rounds(lines, latest):
-            if isinstance(one, StatsRound):
-                yield one
+        for part in read_rounds(lines, latest):
+            if isinstance(part, StatsRound):
+                yield part
             else:
-                tally.take(one)
+                tally.take(part)
 
     hosts = diagnose_courses(courses(rounds(), is_since_start), settings, kernel)
     return FilesDiagnosis(names, hosts, tally.lines(), tuple(tally.remarks))
 
 
-def _of_index(url: str, name: str, profile: Profile | None, known: Settings) -> FilesDiagnosis:
+def _of_index(url: str, name: str, profile: Profile | None, settings: Settings) -> FilesDiagnosis:
     """What the documents of an index say."""
     # Files are read without an engine's client.
     from tuner.engine.access import client_for
     from tuner.engine.client import EngineClient
     from tuner.engine.stats_index import stats_index, stats_lines
 
-    tally, where = _Tally(), f"{url.rstrip('/')}/{name}"
+    tally, place = _Tally(), f"{url.rstrip('/')}/{name}"
     client = EngineClient(url) if profile is None else client_for(url, profile)
-    with working(f"reading {where}"), closing(client):
-        found = stats_index(client, name)
-        if found.is_part:
-            begin = found.begin.astimezone().strftime("%Y-%m-%d %H:%M")
+    with working(f"reading {place}"), closing(client):
+        index = stats_index(client, name)
+        if index.is_part:
+            begin = index.begin.astimezone().strftime("%Y-%m-%d %H:%M")
             tally.remarks.append(
-                f"{where}: read from {begin} on; a whole day has too many counters"
+                f"{place}: read from {begin} on; a whole day has too many counters"
             )
-        lines = stats_lines(client, found)
-        return _diagnosis((where,), lines, datetime.now() + _A_DAY, tally, known)
+        lines = stats_lines(client, index)
+        return _diagnosis((place,), lines, datetime.now() + _A_DAY, tally, settings)
 
 
 def _of_host(name: str, options: DiagnoseArguments, settings: Settings) -> FilesDiagnosis:
@@ -223,8 +224,8 @@ def _of_host(name: str, options: DiagnoseArguments, settings: Settings) -> Files
     machine = machines_of([name], options.inventory, None)[0]
     tally = _Tally()
     with working(f"reading the counters of {machine.name}"):
-        there = RemoteHost(machine)
-        read_files = configuration(Path(machine.paths.configuration), HostFiles(there.host))
+        target = RemoteHost(machine)
+        read_files = configuration(Path(machine.paths.configuration), HostFiles(target.host))
         base = base_of(read_files)
         path = files[0] if files else Path(counters_file(base) or "")
         if not path.is_absolute():
@@ -233,47 +234,48 @@ def _of_host(name: str, options: DiagnoseArguments, settings: Settings) -> Files
                 "log.file, or name the file"
             )
         ports = udp_ports(base)
-        first = kernel_counts(there, ports)
+        first = kernel_counts(target, ports)
         if for_s is None:
-            logs = counters_logs(there.host, path, tally.remarks.append)
-            names = tuple(f"{machine.name}:{one.path}" for one in logs)
-            lines = lines_of_logs(there.host, logs, tally.remarks.append)
+            logs = counters_logs(target.host, path, tally.remarks.append)
+            names = tuple(f"{machine.name}:{log.path}" for log in logs)
+            lines = lines_of_logs(target.host, logs, tally.remarks.append)
             kernel = first
         else:
             names = (f"{machine.name}:{path}",)
-            lines = iter(tuple(grown(there.host, path, for_s)))
-            last = kernel_counts(there, ports)
+            lines = iter(tuple(grown(target.host, path, for_s)))
+            last = kernel_counts(target, ports)
             kernel = last if first is None or last is None else last.since(first)
-        known = settings if settings.queues else of_base(base)
+        settings = settings if settings.queues else of_base(base)
         return _diagnosis(
-            names, lines, datetime.now() + _A_DAY, tally, known, kernel,
+            names, lines, datetime.now() + _A_DAY, tally, settings, kernel,
             is_since_start=for_s is None,
         )  # fmt: skip
 
 
-def _write_workload(path: Path, made: FilesDiagnosis) -> None:
+def _write_workload(path: Path, diagnosis: FilesDiagnosis) -> None:
     """Put what came in into a profile; raises BadProfile where that does not fit it."""
-    if len(made.hosts) > 1:
-        names = ", ".join(host.course.host or "-" for host in made.hosts[:5])
+    if len(diagnosis.hosts) > 1:
+        names = ", ".join(host.course.host or "-" for host in diagnosis.hosts[:5])
         raise BadUsage(f"--write-workload: the files are of several hosts ({names}): name one's")
-    if made.hosts[0].course.is_single:
+    if diagnosis.hosts[0].course.is_single:
         raise BadUsage("--write-workload: one round alone tells no rate: name a log of several")
     # As for a profile that is named.
     from tuner.lint.load import parse_profile, text_of
     from tuner.profile.edit import edit
 
-    changes = workload_changes(traffic_of(made.hosts[0]))
+    changes = workload_changes(traffic_of(diagnosis.hosts[0]))
     text = edit(text_of(path), changes)
     parse_profile(text, str(path))
     write_whole(path, text)
     say(f"wrote {path}: {', '.join(f'{key} {value}' for key, value in changes.items())}")
 
 
-def _nothing(made: FilesDiagnosis) -> str:
-    names = ", ".join(made.files[:3])
+def _nothing(diagnosis: FilesDiagnosis) -> str:
+    names = ", ".join(diagnosis.files[:3])
     why = "; ".join(
-        f"{counted(one.count, 'line')} {one.why.value}, first {one.first[0][0]}:{one.first[0][1]}"
-        for one in made.unread
+        f"{counted(lines.count, 'line')} {lines.why.value}, first "
+        f"{lines.first[0][0]}:{lines.first[0][1]}"
+        for lines in diagnosis.unread
     )
     return (
         f"no counters of impstats in {names}{': ' + why if why else ''}; load impstats "

@@ -32,12 +32,12 @@ def up(options: usage.LabArguments.Up) -> None:
     wanted = load_or_default(options.profile).profile
     require_bindable(wanted, rsyslog_version())
     with measuring("rsyslog-tune lab up"):
-        found = standing.read()
-        if found is not None and found.alive:
+        before = standing.read()
+        if before is not None and before.alive:
             raise JobFailed(
-                f"a lab is already running at {found.url}; end it with: rsyslog-tune lab down"
+                f"a lab is already running at {before.url}; end it with: rsyslog-tune lab down"
             )
-        standing.end(found)
+        standing.end(before)
         with working("starting the lab"):
             started = _start(wanted)
     _show(started, options.output)
@@ -45,10 +45,10 @@ def up(options: usage.LabArguments.Up) -> None:
 
 def status(options: usage.LabArguments.Status) -> None:
     """Carry out `rsyslog-tune lab status`."""
-    found = standing.read()
-    if found is None or not found.alive:
+    lab = standing.read()
+    if lab is None or not lab.alive:
         raise JobFailed("no lab is running; start one with: rsyslog-tune lab up")
-    _show(found, options.output)
+    _show(lab, options.output)
 
 
 def down(_: usage.LabArguments.Down) -> None:
@@ -95,7 +95,7 @@ def _ship(profile: Profile, nodes: Nodes, folder: Path) -> standing.Standing:
             engine=standing.process_of(first.pid),
             rsyslogd=standing.process_of(rsyslogd.pid),
             other_nodes=tuple(
-                standing.StandingNode(one.url, standing.process_of(one.pid)) for one in others
+                standing.StandingNode(node.url, standing.process_of(node.pid)) for node in others
             ),
         )
         standing.write(started)
@@ -104,7 +104,7 @@ def _ship(profile: Profile, nodes: Nodes, folder: Path) -> standing.Standing:
 
 
 def _show(lab: standing.Standing, output: OutputFormat) -> None:
-    others = "".join(f"          {one.url} (pid {one.process.pid})\n" for one in lab.other_nodes)
+    others = "".join(f"          {node.url} (pid {node.process.pid})\n" for node in lab.other_nodes)
     text = (
         f"engine    {lab.url} ({lab.version}, {lab.heap} heap, pid {lab.engine.pid})\n{others}"
         f"rsyslogd  {lab.syslog} (pid {lab.rsyslogd.pid})\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from rich import box
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
@@ -30,15 +31,15 @@ _GAP = 2
 
 def show_blocks(blocks: Iterable[PlainBlock | Caution]) -> None:
     """Print blocks as the result of a command, tables as wide as the terminal."""
-    show(*(one for block in blocks for one in laid_out(block)))
+    show(*chain.from_iterable(map(laid_out, blocks)))
 
 
 def laid_out(block: PlainBlock | Caution) -> Iterator[RenderableType]:
     """A block for a terminal of any width."""
     match block:
         case Caution(lead, text, lines):
-            said = f"{lead}: {text}".removesuffix(": ") + (":" if lines else "")
-            yield Text(shown(said), style="bold yellow")
+            sentence = f"{lead}: {text}".removesuffix(": ") + (":" if lines else "")
+            yield Text(shown(sentence), style="bold yellow")
             if lines:
                 yield _list(lines)
         case Paragraph(text, is_lead):
@@ -81,14 +82,14 @@ class _FittedTable:
 def _widths(header: Sequence[str], longest: Sequence[int], room: int) -> list[int | None]:
     """How wide each column is to be, by its longest cell: None where Rich decides, for it does not
     see to it that a least width leaves room for the others."""
-    left = room - 1 - _GAP * len(header)
-    if sum(map(max, longest, map(len, header))) <= left:
+    columns = room - 1 - _GAP * len(header)
+    if sum(map(max, longest, map(len, header))) <= columns:
         return [None] * len(header)
     words = [max(map(len, name.split()), default=0) for name in header]
-    kept = [max(pair) if max(pair) <= _SHORT else 0 for pair in zip(longest, words, strict=True)]
-    while any(kept) and sum(width or _FOLDED for width in kept) > left:
-        kept[kept.index(max(kept))] = 0
-    return [width or None for width in kept]
+    widths = [max(pair) if max(pair) <= _SHORT else 0 for pair in zip(longest, words, strict=True)]
+    while any(widths) and sum(width or _FOLDED for width in widths) > columns:
+        widths[widths.index(max(widths))] = 0
+    return [width or None for width in widths]
 
 
 def _text(cell: Cell) -> Text:

@@ -66,9 +66,9 @@ def _measured(run: Path | None) -> Measured | None:
         raise JobFailed(f"{run} is not output of `bench --output json`: it is not text") from None
     bench = read_bench(text, str(run))
     (variant,) = bench.variants
-    runs = [one.result for one in bench.runs if isinstance(one.result, Measurement)]
-    what = f"bench of {variant.title} on {bench.engine}, {counted(len(runs), 'valid run')}"
-    return measured_of(runs, str(run), what, variant.message_bytes, stored=stores(bench.engine))
+    runs = [run.result for run in bench.runs if isinstance(run.result, Measurement)]
+    title = f"bench of {variant.title} on {bench.engine}, {counted(len(runs), 'valid run')}"
+    return measured_of(runs, str(run), title, variant.message_bytes, stored=stores(bench.engine))
 
 
 def _sample(path: Path | None) -> Sample | None:

@@ -71,11 +71,11 @@ def _exported(
         raise BadUsage(
             f"-o {directory}: Puppet finds a module by the name of its folder: end it in {module}"
         )
-    given = None if profile.base is None else profile.base.kept.template
-    if format_ is not Format.PLAIN and given is not None and not given.says_patterns:
+    template = None if profile.base is None else profile.base.kept.template
+    if format_ is not Format.PLAIN and template is not None and not template.says_patterns:
         say(
-            f"{given.file} has no index_patterns: what installs the files does not give it to the "
-            "engine"
+            f"{template.file} has no index_patterns: what installs the files does not give it to "
+            "the engine"
         )
     return exported(profile, artefacts_of(profile, site, form), format_, form, site)
 
@@ -83,11 +83,13 @@ def _exported(
 def _say_written(
     done: Mapping[str, Status], needs: _Needs, directory: Path, output: OutputFormat
 ) -> None:
-    states = {str(directory / path): one.value for path, one in done.items()}
+    states = {str(directory / path): status.value for path, status in done.items()}
     lines = [f"{state:<9}  {path}" for path, state in states.items()]
     for host, kinds in needs.items():
-        lines += [f"{host} needs {kind}: {', '.join(one)}" for kind, one in kinds.items() if one]
-    files = [str(directory / path) for path, one in done.items() if one is not Status.REMOVED]
+        lines += [
+            f"{host} needs {kind}: {', '.join(names)}" for kind, names in kinds.items() if names
+        ]
+    files = [str(directory / path) for path, status in done.items() if status is not Status.REMOVED]
     print_result(
         output, "render", {"files": files, "status": states, "needs": needs}, "\n".join(lines)
     )
@@ -101,14 +103,14 @@ def _print(artefacts: tuple[Artefact, ...], output: OutputFormat) -> None:
 
 def _print_file(artefacts: tuple[Artefact, ...], file: str, output: OutputFormat) -> None:
     """One file to its last byte, to be piped on."""
-    found = [artefact for artefact in artefacts if artefact.path == file]
-    if not found:
+    chosen = [artefact for artefact in artefacts if artefact.path == file]
+    if not chosen:
         names = ", ".join(artefact.path for artefact in artefacts)
         raise BadUsage(f"this profile renders no {file}, only {names}")
     if output is OutputFormat.JSON:
-        _print(tuple(found), output)
+        _print(tuple(chosen), output)
     else:
-        typer.echo(found[0].text, nl=False)
+        typer.echo(chosen[0].text, nl=False)
 
 
 def _compare(

@@ -37,7 +37,7 @@ from tuner.measure.sustain import (
 )
 from tuner.profile.metric import Metric
 from tuner.report.figures import on
-from tuner.schema.numerals import eps, percent, seconds
+from tuner.schema.numerals import counted, eps, percent, seconds
 from tuner.search.budget import LEAD_S, check_rate, interval_s
 from tuner.search.farm import MeasuringPlace
 from tuner.search.study import Asked, LabFacts, Phase, Trial
@@ -74,28 +74,28 @@ def last_known(
 ) -> tuple[Series, Unreachable | None]:
     """The last of the stages; where the engine or the last machine is lost for good, what was known
     before that, and the loss.  Raises Unreachable where nothing was."""
-    known: Series | None = None
+    last: Series | None = None
     try:
-        for stage in stages:
-            known = stage
+        for series in stages:
+            last = series
     except Unreachable as lost:
-        if known is None:
+        if last is None:
             raise
-        return known, lost
+        return last, lost
     except Interrupted:
-        if known is not None:
-            interrupted(known)
+        if last is not None:
+            interrupted(last)
         raise
-    if known is None:
+    if last is None:
         raise RuntimeError("nothing was measured")
-    return known, None
+    return last, None
 
 
 def unmeasured(
     course: Course, facts: LabFacts, titles: Sequence[str], doubts: Sequence[str]
 ) -> Series:
     """A series before its first run."""
-    kept = [_KEPT_NODE] if facts.fixes_node and course.nodes > 1 else []
+    fixed = [_KEPT_NODE] if facts.fixes_node and course.nodes > 1 else []
     changed = (facts.substitutions, *facts.beside)
     return Series(
         variants=tuple(
@@ -112,7 +112,7 @@ def unmeasured(
         rsyslog=facts.fingerprint.rsyslog,
         machine=facts.machine,
         seed=course.seed,
-        doubts=(*doubts, *kept),
+        doubts=(*doubts, *fixed),
         untested=facts.untested,
         cores=facts.cores,
     )
@@ -322,19 +322,19 @@ def require_whole(series: Series, lost: Unreachable | None) -> None:
 def require_none_failed(series: Series) -> None:
     """Raise GuardrailBreached or JobFailed where a run or a phase failed, and where a variant is
     not as fresh as its guardrail asks for."""
-    fresh = [(one.freshness, one.freshness_limit_s) for one in series.variants]
-    results = [*(run.result for run in series.runs), *(one for one, _ in fresh), series.overload]
-    failures = [one for one in results if isinstance(one, Failure)]
+    fresh = [(variant.freshness, variant.freshness_limit_s) for variant in series.variants]
+    results = [*(run.result for run in series.runs), *(result for result, _ in fresh)]
+    failures = [result for result in (*results, series.overload) if isinstance(result, Failure)]
     breaches = [
         failure
         for failure in failures
         if failure.kind in _BREACHED or (failure.delivery is not None and failure.delivery.lost > 0)
     ]
-    what = "1 run failed" if len(failures) == 1 else f"{len(failures)} runs failed"
+    count = f"{counted(len(failures), 'run')} failed"
     if breaches:
-        raise GuardrailBreached(f"{what}: {breaches[0].reason}")
+        raise GuardrailBreached(f"{count}: {breaches[0].reason}")
     if failures:
-        raise JobFailed(f"{what}: {failures[0].reason}")
+        raise JobFailed(f"{count}: {failures[0].reason}")
     for result, limit_s in fresh:
         if not isinstance(result, PacedMeasurement) or result.freshness_s is None:
             continue

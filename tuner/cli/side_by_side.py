@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import TypeVar
 
 from tuner.cli.console import say
@@ -137,11 +138,11 @@ class SideBySide:
         for happening in self._spread(take):
             if isinstance(happening, str):
                 lost = (happening, self._doing.get(happening))
-                runs = tuple(one for one in runs if (one.machine, one.block) != lost)
+                runs = tuple(run for run in runs if (run.machine, run.block) != lost)
                 yield None, runs
             elif happening.pair is not None:
                 run = Run(happening.why, happening.pair, happening.outcome, happening.machine)
-                runs = tuple(sorted((*runs, run), key=lambda one: one.block))
+                runs = tuple(sorted((*runs, run), key=attrgetter("block")))
                 yield run, runs
 
     def alone(
@@ -207,8 +208,8 @@ class SideBySide:
                 case Trial():
                     yield happening
                 case LostTrial(asked=asked, reason=reason):
-                    what = f"{_name(asked)} was lost on {asked.machine}"
-                    say(f"{what}: {reason}; it does not count and is measured again")
+                    run = f"{_name(asked)} was lost on {asked.machine}"
+                    say(f"{run}: {reason}; it does not count and is measured again")
                     yield asked.machine
                 case DroppedMachine(machine=machine):
                     say(dropped(happening, len(self._machines.names)))

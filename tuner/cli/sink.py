@@ -41,9 +41,9 @@ def _show(
     url: str, indices: tuple[Arrived, ...], faults: tuple[FaultCount, ...], output: OutputFormat
 ) -> None:
     lines = []
-    for one in indices:
-        lines.append(f"{one.index}: {one.documents:,} documents")
-        lines += [f"  run {run.run_id}: {_run_text(run)}" for run in one.runs]
+    for index in indices:
+        lines.append(f"{index.index}: {index.documents:,} documents")
+        lines += [f"  run {run.run_id}: {_run_text(run)}" for run in index.runs]
     for fault in faults:
         lines.append(
             f"fault {fault.fault}: {fault.documents:,} documents, {fault.stored:,} counted"
