@@ -43,6 +43,14 @@ def content(path: str | Path, most: int = -1) -> bytes:
         return file.read(most)
 
 
+def required_content(path: str | Path, most: int = -1) -> bytes:
+    """The content of a file that the user named; raises NotReadable."""
+    try:
+        return content(path, most)
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
 def json_of(text: str | bytes) -> Any:
     """What a JSON text says; raises ValueError, also where it is nested deeper than any is."""
     try:

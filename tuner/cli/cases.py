@@ -27,7 +27,7 @@ from tuner.errors import (
 )
 from tuner.host.programs import rsyslog_version
 from tuner.lint.load import snippets_of
-from tuner.reading import content, unreadable
+from tuner.reading import required_content
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
 from tuner.render.templates import Templates
@@ -201,9 +201,7 @@ def _input(name: str | None, surface: Surface) -> str:
 def _lines(log: Path) -> list[str]:
     """The lines of a sample that say something; raises JobFailed and BadUsage."""
     try:
-        text = content(log).decode()
-    except OSError as error:
-        raise unreadable(log, error) from None
+        text = required_content(log).decode()
     except UnicodeDecodeError:
         raise JobFailed(f"{log} is no text in UTF-8, as a file of cases is") from None
     lines = [line for line in text.split("\n") if line.strip()]

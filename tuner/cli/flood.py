@@ -223,35 +223,37 @@ def show(
     output: OutputFormat,
 ) -> None:
     """Print the result of a flood that sent everything, and how much of it each load host."""
-    lines = [*_lines(final, timeline)]
-    if sent:
-        lines.append(", ".join(f"{name} sent {count:,}" for name, count in sent.items()))
-    seen = final.punctuality
+    seconds = (final.last_send_s or 0.0) - (final.first_send_s or 0.0)
+    # The share of one core that the sender used.
+    share = final.cpu_seconds / seconds if seconds >= _LONG_ENOUGH_S else None
+    achieved, paced = _achieved(final, timeline, seconds), final.punctuality
     fields = {
         "run_id": run_id,
         "sent": final.sent,
         "load_hosts": dict(sent),
-        "seconds": _seconds(final),
-        "achieved_per_second": _achieved(final, timeline),
+        "seconds": seconds,
+        "achieved_per_second": achieved,
         "cpu_seconds": final.cpu_seconds,
-        "cpu_share": _cpu_share(final),
+        "cpu_share": share,
         "blocked_seconds": final.blocked_seconds,
         # Only a pace that waits for nobody can be missed.
-        "offered": seen and seen.offered,
-        "late": seen and seen.late,
-        "max_late_s": seen and seen.max_late_s,
-        "kept_pace": seen and seen.kept,
+        "offered": paced and paced.offered,
+        "late": paced and paced.late,
+        "max_late_s": paced and paced.max_late_s,
+        "kept_pace": paced and paced.kept,
     }
+    lines = [*_lines(final, seconds, achieved, share)]
+    if sent:
+        lines.append(", ".join(f"{name} sent {count:,}" for name, count in sent.items()))
     print_result(output, "flood", fields, "\n".join(lines))
 
 
-def _lines(final: FloodProgress, timeline: Timeline | None) -> Iterator[str]:
-    seconds = _seconds(final)
-    achieved = _achieved(final, timeline)
-    brief = achieved is None or seconds < _LONG_ENOUGH_S
+def _lines(
+    final: FloodProgress, seconds: float, achieved: float | None, share: float | None
+) -> Iterator[str]:
+    brief = achieved is None or share is None
     rate = "too short for a rate" if brief else f"{achieved:,.0f} per second"
     cpu_us = final.cpu_seconds * 1e6 / max(1, final.sent)
-    share = _cpu_share(final)
     used = "" if share is None else f", {share:.1%} of a core"
     yield f"{final.sent:,} messages in {seconds:.2f} s ({rate}), {cpu_us:.2f} us CPU each{used}"
     if final.blocked_seconds > _WORTH_SAYING * seconds:
@@ -259,30 +261,18 @@ def _lines(final: FloodProgress, timeline: Timeline | None) -> Iterator[str]:
             f"The sender was blocked for {final.blocked_seconds:.2f} s: "
             "the receiver could not keep up."
         )
-    seen = final.punctuality
-    if seen is not None and seen.late:
-        verdict = "" if seen.kept else "The rate was not kept: "
+    paced = final.punctuality
+    if paced is not None and paced.late:
+        verdict = "" if paced.kept else "The rate was not kept: "
         yield (
-            f"{verdict}{seen.late:,} of {seen.offered:,} messages were more than 50 ms late, "
-            f"by up to {seen.max_late_s:.2f} s."
+            f"{verdict}{paced.late:,} of {paced.offered:,} messages were more than 50 ms late, "
+            f"by up to {paced.max_late_s:.2f} s."
         )
 
 
-def _seconds(final: FloodProgress) -> float:
-    """From the first message to the last."""
-    return (final.last_send_s or 0.0) - (final.first_send_s or 0.0)
-
-
-def _cpu_share(final: FloodProgress) -> float | None:
-    """The share of one core that the sender used; None when it sent too briefly to say."""
-    seconds = _seconds(final)
-    return final.cpu_seconds / seconds if seconds >= _LONG_ENOUGH_S else None
-
-
-def _achieved(final: FloodProgress, timeline: Timeline | None) -> float | None:
+def _achieved(final: FloodProgress, timeline: Timeline | None, seconds: float) -> float | None:
     """Messages per second.  By a schedule, the last message counts for the time up to the one
     that would follow, so that a pace that is kept comes out as its rate."""
-    seconds = _seconds(final)
     if timeline is not None and final.last_send_s is not None:
         due_s = timeline.schedule.intended_s
         following_s = due_s(final.sent) - due_s(final.sent - 1)

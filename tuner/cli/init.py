@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from tuner.cli.console import print_result, say
 from tuner.cli.profiles import name_for
 from tuner.cli.usage.profiles import InitArguments
@@ -16,7 +18,10 @@ from tuner.writing import write_new
 
 def init(options: InitArguments) -> None:
     """Carry out `rsyslog-tune init`."""
-    machine = LocalMachine(_rsyslog(), cores(), memory_bytes())
+    release = None
+    with suppress(ProgramMissing):
+        release = rsyslog_version()
+    machine = LocalMachine(release, cores(), memory_bytes())
     profile = options.profile
     text = starter(asset_text("templates", "starter.yaml"), name_for(profile), machine)
     parse_profile(text, str(profile))
@@ -25,10 +30,3 @@ def init(options: InitArguments) -> None:
     schema = profile.parent / "profile.schema.json"
     if not schema.exists():
         say(f"for completion in your editor: rsyslog-tune schema > {schema}")
-
-
-def _rsyslog() -> str | None:
-    try:
-        return rsyslog_version()
-    except ProgramMissing:
-        return None

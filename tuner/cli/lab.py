@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from pathlib import Path
 
 from tuner.cli.console import OutputFormat, print_result, result, working
 from tuner.cli.flood import flood_command
@@ -59,7 +58,8 @@ def down(_: usage.LabArguments.Down) -> None:
 
 
 def _start(profile: Profile) -> standing.Standing:
-    """Start the engine, then rsyslogd; whatever was started ends again when a part fails."""
+    """Start the engine, then rsyslogd in front of it, and record both; whatever was started ends
+    again when a part fails."""
     fetch(distribution_for(profile.release))
     folder = standing.make_folder()
     with ExitStack() as undo:
@@ -67,31 +67,22 @@ def _start(profile: Profile) -> standing.Standing:
         hosts = nodes_here(folder / "engine", profile.lab.nodes)
         nodes = Nodes(plan_for(profile, hosts, dies_with_us=False), hosts)
         undo.callback(nodes.stop)
-        started = _ship(profile, nodes, folder)
-        undo.pop_all()
-    return started
-
-
-def _ship(profile: Profile, nodes: Nodes, folder: Path) -> standing.Standing:
-    """Start rsyslogd in front of `nodes` and record both."""
-    engine = AttachedEngine(nodes.client(), nodes.plan.heap)
-    lab = lab_of(engine, folder, standing.RUN_ID)
-    fitted = lab.bind(profile, "lab")
-    bound, copy = fitted.profile, fitted.copy_for(fitted.site, numbers=False)
-    install(lab, fitted, copy)
-    transport = transports_for(bound)[0]
-    work = subfolder(folder, lab.trial_folder("lab").name)
-    rsyslogd = start(fitted, printed(copy.block), work, dies_with_us=False)
-    first, *others = nodes.running
-    with ExitStack() as undo:
+        lab = lab_of(AttachedEngine(nodes.client(), nodes.plan.heap), folder, standing.RUN_ID)
+        fitted = lab.bind(profile, "lab")
+        copy = fitted.copy_for(fitted.site, numbers=False)
+        install(lab, fitted, copy)
+        transport = transports_for(fitted.profile)[0]
+        work = subfolder(folder, lab.trial_folder("lab").name)
+        rsyslogd = start(fitted, printed(copy.block), work, dies_with_us=False)
         undo.callback(rsyslogd.stop)
+        first, *others = nodes.running
         started = standing.Standing(
             url=first.url,
             version=nodes.plan.distribution.version,
             heap=nodes.plan.heap,
             syslog=str(transport),
             flood=flood_command(transport),
-            index=bound.measured.index.target,
+            index=fitted.profile.measured.index.target,
             engine=standing.process_of(first.pid),
             rsyslogd=standing.process_of(rsyslogd.pid),
             other_nodes=tuple(

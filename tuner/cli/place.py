@@ -223,39 +223,32 @@ def open_place(
         with verbosity.working("starting the lab"):
             folder = parent or Path(tempfile.gettempdir())
             lab = stack.enter_context(open_lab(wanted, profiles[0], folder, verbosity.say))
-        yield place_of(lab, profiles, allow, pace_of(wanted.engine), downloads_s)
+        trials = trials_in(lab, profiles[0], pace_of(wanted.engine))
+
+        def farm(telling: Telling) -> Farm:
+            return FarmOfOne(
+                lambda asked, profile: trials.trial(
+                    profile, asked.plan, asked.per_second, asked.name, partial(telling, asked)
+                )
+            )
+
+        def forget(run_id: str) -> None:
+            owner = Owner(run_id)
+            remove(lab.client, owner, owner.prefix)
+
+        yield MeasuringPlace(
+            facts_of(lab, profiles, allow),
+            lab.owner.run_id,
+            farm,
+            forget,
+            lambda _, profile, tell: trials.ceiling(profile, tell),
+            downloads_s,
+        )
 
 
 def pace_of(engine: EngineChoice) -> Pace:
     """What a kind of lab needs in seconds."""
     return SINK_PACE if engine is EngineChoice.SINK else NODE_PACE
-
-
-def place_of(
-    lab: Lab, profiles: Sequence[Profile], allow: Sequence[str], pace: Pace, downloads_s: float
-) -> MeasuringPlace:
-    """A lab on this machine."""
-    trials = trials_in(lab, profiles[0], pace)
-
-    def farm(telling: Telling) -> Farm:
-        return FarmOfOne(
-            lambda asked, profile: trials.trial(
-                profile, asked.plan, asked.per_second, asked.name, partial(telling, asked)
-            )
-        )
-
-    def forget(run_id: str) -> None:
-        owner = Owner(run_id)
-        remove(lab.client, owner, owner.prefix)
-
-    return MeasuringPlace(
-        facts_of(lab, profiles, allow),
-        lab.owner.run_id,
-        farm,
-        forget,
-        lambda _, profile, tell: trials.ceiling(profile, tell),
-        downloads_s,
-    )
 
 
 def trials_in(lab: Lab, written: Profile, pace: Pace) -> LabTrials:

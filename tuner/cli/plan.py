@@ -22,7 +22,7 @@ from tuner.plan import (
     sample_of,
 )
 from tuner.plan import plan as plan_of
-from tuner.reading import content, unreadable
+from tuner.reading import required_content
 from tuner.report.bench import read_bench
 from tuner.report.plan import PlannedRate, plans_blocks, plans_json
 from tuner.schema.numerals import counted
@@ -59,9 +59,7 @@ def _measured(run: Path | None) -> Measured | None:
     if run.is_dir():
         return measured_by_search(read(run), str(run))
     try:
-        text = content(run).decode()
-    except OSError as error:
-        raise unreadable(run, error) from None
+        text = required_content(run).decode()
     except UnicodeDecodeError:
         raise JobFailed(f"{run} is not output of `bench --output json`: it is not text") from None
     bench = read_bench(text, str(run))
@@ -74,10 +72,7 @@ def _measured(run: Path | None) -> Measured | None:
 def _sample(path: Path | None) -> Sample | None:
     if path is None:
         return None
-    try:
-        lines = sample_of(content(path, _SAMPLE_BYTES), str(path))
-    except OSError as error:
-        raise unreadable(path, error) from None
+    lines = sample_of(required_content(path, _SAMPLE_BYTES), str(path))
     if lines is None:
         raise BadUsage(f"--sample {path} has no lines")
     return lines

@@ -10,7 +10,7 @@ from tuner.cli.layout import show_blocks
 from tuner.cli.usage.traffic import WorkloadArguments
 from tuner.errors import Refused
 from tuner.profile.sample import is_sample, origin_of, read_sample, sample_text
-from tuner.reading import content, unreadable
+from tuner.reading import required_content
 from tuner.report.traffic import traffic_blocks
 from tuner.script.configuration import MAX_BYTES, configuration
 from tuner.script.tokens import SURROGATES
@@ -42,10 +42,7 @@ def workload(options: WorkloadArguments) -> None:
 
 def _texts(path: Path) -> Iterator[str]:
     """The texts of a configuration and of what it includes, as far as they can be read."""
-    try:
-        first = content(path, MAX_BYTES)
-    except OSError as error:
-        raise unreadable(path, error) from None
+    first = required_content(path, MAX_BYTES)
     sources = configuration(path).sources
     for raw in (first, *(raw for name, raw in sources.items() if name != str(path))):
         yield raw.decode("utf-8", SURROGATES)
