@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tuner.cli.console import OutputFormat, print_result, result, say
 from tuner.cli.files import Exports, new_run_directory, running_metrics
+from tuner.cli.layout import print_blocks
 from tuner.cli.options import EngineChoice, duration_s
 from tuner.cli.place import Wanted, pace_of, require_runnable, wanted_of
 from tuner.cli.profiles import CONFIGURATION, load
@@ -250,7 +251,7 @@ def sweep(options: SweepArguments) -> None:
             wanted, course, [arm.name for arm in course.arms], directory, doubts=loaded.doubts,
             interrupted=interrupted,
         )  # fmt: skip
-        exports.show(*write(series), output)
+        print_blocks(output, *write(series))
     if output is not OutputFormat.JSON:
         result(f"\nplot: {directory / 'sweep.svg'}")
     require_whole(series, lost)

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from itertools import chain
 from pathlib import Path
 
-from tuner.cli.console import OutputFormat, result_json, say, say_when_slow, working
-from tuner.cli.layout import show_blocks
+from tuner.cli.console import say, say_when_slow, working
+from tuner.cli.layout import print_blocks
 from tuner.cli.options import duration_s
 from tuner.cli.usage.hosts import DiagnoseArguments, FailOn
 from tuner.diagnose.course import courses
@@ -61,10 +61,7 @@ def diagnose(options: DiagnoseArguments) -> None:
     diagnosis = _diagnosed(options, profile, _settings(profile, options.conf))
     if not diagnosis.hosts:
         raise JobFailed(_nothing(diagnosis))
-    if options.output is OutputFormat.JSON:
-        result_json(diagnosis_json(diagnosis))
-    else:
-        show_blocks(diagnosis_blocks(diagnosis))
+    print_blocks(options.output, diagnosis_json(diagnosis), diagnosis_blocks(diagnosis))
     if options.page is not None:
         # Nothing else is drawn.
         from tuner.report.page import page as html

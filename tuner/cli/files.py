@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from tuner.cli.console import OutputFormat, result_json, say
-from tuner.cli.layout import show_blocks
+from tuner.cli.console import OutputFormat, say
+from tuner.cli.layout import print_blocks
 from tuner.errors import BadProfile, BadUsage, JobFailed, Refused
 from tuner.host.lock import holding
 from tuner.lab.scratch import remove_abandoned
@@ -77,17 +77,7 @@ class Exports:
     ) -> None:
         """Write the results to those files, then print them; raises JobFailed."""
         self.write(data, blocks)
-        self.show(data, blocks, output)
-
-    @staticmethod
-    def show(
-        data: Mapping[str, object], blocks: Sequence[PlainBlock], output: OutputFormat
-    ) -> None:
-        """Print the results."""
-        if output is OutputFormat.JSON:
-            result_json(data)
-        else:
-            show_blocks(blocks)
+        print_blocks(output, data, blocks)
 
 
 class MetricsFile:

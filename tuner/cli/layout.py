@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType,
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from tuner.cli.console import show
+from tuner.cli.console import OutputFormat, result_json, show
 from tuner.report.sections import (
     Bullets,
     Caution,
@@ -32,6 +32,16 @@ _GAP = 2
 def show_blocks(blocks: Iterable[PlainBlock | Caution]) -> None:
     """Print blocks as the result of a command, tables as wide as the terminal."""
     show(*chain.from_iterable(map(laid_out, blocks)))
+
+
+def print_blocks(
+    output: OutputFormat, data: Mapping[str, object], blocks: Iterable[PlainBlock | Caution]
+) -> None:
+    """Print the result of a command, as JSON or laid out."""
+    if output is OutputFormat.JSON:
+        result_json(data)
+    else:
+        show_blocks(blocks)
 
 
 def laid_out(block: PlainBlock | Caution) -> Iterator[RenderableType]:

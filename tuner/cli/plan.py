@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tuner.cli.console import OutputFormat, result_json
-from tuner.cli.layout import show_blocks
+from tuner.cli.layout import print_blocks
 from tuner.cli.usage.measuring import PlanArguments, rate_of
 from tuner.errors import BadUsage, JobFailed
 from tuner.lab.engine import stores
@@ -46,10 +45,7 @@ def plan(options: PlanArguments) -> None:
         inputs = inputs_of(figures, measured, lines)
         reach = plan_range(figures, measured, lines)
         plans.append(PlannedRate(inputs, plan_of(inputs), measured, reach))
-    if options.output is OutputFormat.JSON:
-        result_json(plans_json(plans))
-    else:
-        show_blocks(plans_blocks(plans))
+    print_blocks(options.output, plans_json(plans), plans_blocks(plans))
 
 
 def _measured(run: Path | None) -> Measured | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tuner.cli.console import OutputFormat, result_json, say, working
-from tuner.cli.layout import show_blocks
+from tuner.cli.console import say, working
+from tuner.cli.layout import print_blocks
 from tuner.cli.usage.traffic import WorkloadArguments
 from tuner.errors import Refused
 from tuner.profile.sample import is_sample, origin_of, read_sample, sample_text
@@ -32,10 +32,8 @@ def workload(options: WorkloadArguments) -> None:
         say(origin)
     if file is not None:
         write_whole(file, text)
-    if options.output is OutputFormat.JSON:
-        result_json({"schema": 1, "kind": "workload", "sample": sample.model_dump(mode="json")})
-    else:
-        show_blocks(traffic_blocks(sample))
+    data = {"schema": 1, "kind": "workload", "sample": sample.model_dump(mode="json")}
+    print_blocks(options.output, data, traffic_blocks(sample))
     if file is not None:
         say(f"wrote {file}: name it as workload.sample in a profile")
 
