@@ -18,14 +18,7 @@ from tuner.cli.usage import hosts as usage
 from tuner.deploy import recover as undo
 from tuner.deploy.apply import Apply, ApplyOptions, HostOutcome, HostState, entrance_of
 from tuner.deploy.host_profile import HostProfile, host_profile
-from tuner.deploy.intents import (
-    Beginning,
-    Put,
-    Touched,
-    last_finished,
-    left_intents,
-    new_intents,
-)
+from tuner.deploy.intents import Beginning, Put, Touched, last_finished, left_intents, new_intents
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.plan import (
     DeployPlan,

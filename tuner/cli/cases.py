@@ -17,14 +17,7 @@ from tuner.cli.console import ProblemFormat, result, say, show_to_program, worki
 from tuner.cli.options import LOCAL
 from tuner.cli.profiles import CONFIGURATION, read_profile, templates_of
 from tuner.cli.usage.profiles import TestArguments
-from tuner.errors import (
-    BadProfile,
-    BadUsage,
-    DifferencesFound,
-    JobFailed,
-    Problem,
-    Refused,
-)
+from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Problem, Refused
 from tuner.host.programs import rsyslog_version
 from tuner.lint.load import snippets_of
 from tuner.reading import required_content

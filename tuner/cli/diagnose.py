@@ -22,13 +22,7 @@ from tuner.diagnose.finding import EventEffect
 from tuner.diagnose.inputs import KernelCounts
 from tuner.diagnose.settings import Settings, of_base, of_profile
 from tuner.errors import BadUsage, DifferencesFound, JobFailed
-from tuner.modules.stats_rounds import (
-    Numbered,
-    StatsRound,
-    Unreadable,
-    UnreadLine,
-    read_rounds,
-)
+from tuner.modules.stats_rounds import Numbered, StatsRound, Unreadable, UnreadLine, read_rounds
 from tuner.profile.model import Profile
 from tuner.report.diagnosis import (
     FilesDiagnosis,

@@ -15,12 +15,7 @@ from tuner.cli.usage.labs import EXAMPLE, DoctorArguments
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.engines.versions import DEFAULT, TESTED, VERSIONS, Distribution, distribution_for
 from tuner.errors import EXTRAS, BadUsage, ProgramMissing, library_missing
-from tuner.host.programs import (
-    java_for,
-    maven,
-    rsyslog_version,
-    ssh,
-)
+from tuner.host.programs import java_for, maven, rsyslog_version, ssh
 from tuner.host.remote import connect
 from tuner.host.usage import cores, memory_bytes
 from tuner.lab.distribution import cached, fetch, home_of

@@ -15,11 +15,7 @@ from tuner.cli.files import (
     writing_to,
 )
 from tuner.cli.layout import show_blocks
-from tuner.cli.options import (
-    EngineChoice,
-    duration_s,
-    verbosity_of,
-)
+from tuner.cli.options import EngineChoice, duration_s, verbosity_of
 from tuner.cli.place import Wanted, open_place, pace_of, require_runnable
 from tuner.cli.profiles import load, load_or_default, require_configuration
 from tuner.cli.search_session import (

@@ -36,15 +36,7 @@ from tuner.schema.numerals import seconds
 from tuner.script.hiding import recordable, recordable_profile
 from tuner.search.budget import Pace
 from tuner.search.farm import AND, MeasuringPlace
-from tuner.search.journal import (
-    Began,
-    Ended,
-    Intent,
-    Journal,
-    journal,
-    record_of,
-    reopened,
-)
+from tuner.search.journal import Began, Ended, Intent, Journal, journal, record_of, reopened
 from tuner.search.notes import bought, in_lab, repairs_made
 from tuner.search.runner import Runner
 from tuner.search.search import Search

@@ -18,14 +18,7 @@ from tuner.measure.measurement import Failure, TrialPlan
 from tuner.measure.series import Arm, Run, block_order
 from tuner.profile.model import Profile
 from tuner.search.budget import Pace, check_plan, interval_s, trial_seconds
-from tuner.search.farm import (
-    DroppedMachine,
-    LostTrial,
-    Machines,
-    MeasuringPlace,
-    Task,
-    Telling,
-)
+from tuner.search.farm import DroppedMachine, LostTrial, Machines, MeasuringPlace, Task, Telling
 from tuner.search.notes import dropped
 from tuner.search.study import BASELINE, Asked, Note, Phase, Trial
 
