@@ -58,11 +58,7 @@ def engine_url(
 
 
 def for_hosts(
-    loaded: LoadedProfile,
-    profile: Path,
-    inventory: Path,
-    site: Templates | None,
-    form: Form,
+    loaded: LoadedProfile, profile: Path, inventory: Path, site: Templates | None, form: Form
 ) -> tuple[tuple[Artefact, ...], dict[str, dict[str, Sequence[str]]]]:
     """What the engine gets once, the configuration of each host in a folder of its own, and what
     each host needs by its name."""

@@ -161,10 +161,7 @@ def _engine(loaded: LoadedProfile, url: str, site: Templates | None) -> Layer:
 
     if not loaded.profile.indexed:
         return Layer("engine", None, "no output goes into an engine")
-    with (
-        working(f"asking {url}"),
-        contextlib.closing(client_for(url, loaded.profile)) as client,
-    ):
+    with working(f"asking {url}"), contextlib.closing(client_for(url, loaded.profile)) as client:
         return engine_layer(loaded, client, site)
 
 
