@@ -93,10 +93,11 @@ class Child:
         self.end(_GRACE_S)
         self.close()
 
-    def answer(self, timeout_s: float) -> bytes:
-        """The next line that it writes; empty where none comes in time, or it has ended.  For one
-        that writes a line when it is asked for it."""
-        return self.stdout.readline() if select.select([self.stdout], [], [], timeout_s)[0] else b""
+    def answer(self, timeout_s: float) -> bytes | None:
+        """The next line that it writes, empty where it has ended; None where none comes in time.
+        For one that writes a line when it is asked for it."""
+        is_there, _, _ = select.select([self.stdout], [], [], timeout_s)
+        return self.stdout.readline() if is_there else None
 
     def __enter__(self) -> Self:
         return self

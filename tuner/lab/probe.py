@@ -58,7 +58,7 @@ class Probe(Child):
         """What it has done so far; None once it is gone, which fails no measurement."""
         with suppress(OSError, ValueError):
             self.tell(b"?")
-            return Pieces(**json.loads(self.answer(_PATIENCE_S)))
+            return Pieces(**json.loads(self.answer(_PATIENCE_S) or b""))
         # A late answer would be taken for the next one's.
         self.end()
         return None

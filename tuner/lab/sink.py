@@ -61,18 +61,17 @@ class Sink:
         self._child = Child("tuner.lab.sink_server", ["--port", str(port), *self._options])
         try:
             line = self._child.answer(START_TIMEOUT_S)
-            if not line:
-                raise JobFailed(f"the sink did not start{self._why_not()}")
+            if line is None:
+                raise JobFailed(
+                    f"the sink did not start within {START_TIMEOUT_S:g} s: this machine is very "
+                    "busy"
+                )
+            if line == b"":
+                raise JobFailed(f"the sink did not start: {self._child.complaint()}")
             self.port = int(json.loads(line)["port"])
         except BaseException:
             self.stop()
             raise
-
-    def _why_not(self) -> str:
-        """Why it announced no port, as the end of a sentence."""
-        if self.ending() is None:
-            return f" within {START_TIMEOUT_S:g} s: this machine is very busy"
-        return f": {self._child.complaint()}"
 
 
 DEFAULT_AFTER = 5
