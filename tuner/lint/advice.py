@@ -72,7 +72,7 @@ class Advice:
     @property
     def settings(self) -> tuple[tuple[str, Level], ...]:
         """All that it changes, by path."""
-        tuned = {one.path: one.after for one in self.changes}
+        tuned = {change.path: change.after for change in self.changes}
         return tuple(sorted({**tuned, **dict(every_change(self.repairs))}.items()))
 
 
@@ -82,11 +82,11 @@ def advise(written: LoadedProfile, cores: float, memory_bytes: int) -> Advice:
     profile = written.profile
     is_local = not remote_servers(profile.measured)
     recipe, needed = fitting(cores, is_local=is_local), repairs(profile)
-    single = sum(one.code == SINGLE_REQUESTS for one in written.warnings)
-    sends_bulks = single < len(profile.indexed)
-    every = {knob.path: knob for knob in knobs(profile) if sends_bulks}
+    unbatched = sum(warning.code == SINGLE_REQUESTS for warning in written.warnings)
+    sends_bulks = unbatched < len(profile.indexed)
+    all_knobs = {knob.path: knob for knob in knobs(profile) if sends_bulks}
     free = {knob.path: knob for knob in _free(profile) if sends_bulks}
-    asked = dict(changes_of(recipe, tuple(every.values())))
+    asked = dict(changes_of(recipe, tuple(all_knobs.values())))
     fit = _FittedRecipe(written, free, every_change(needed), memory_bytes // _SHARE_OF_MEMORY)
     advised = fit.levels(dict(changes_of(recipe, tuple(free.values()))))
     return Advice(
@@ -96,10 +96,10 @@ def advise(written: LoadedProfile, cores: float, memory_bytes: int) -> Advice:
         needed,
         tuple(
             fit.change(knob, advised[knob.path])
-            for knob in sorted(free.values(), key=lambda one: one.rank)
+            for knob in sorted(free.values(), key=lambda knob: knob.rank)
             if knob.path in advised
         ),
-        tuple(_left(every, asked, advised, fit)),
+        tuple(_left(all_knobs, asked, advised, fit)),
     )
 
 
@@ -129,16 +129,16 @@ def _reorders(queue: PlacedQueue) -> bool:
 
 
 def _left(
-    every: Mapping[Path, Knob],
+    all_knobs: Mapping[Path, Knob],
     asked: Mapping[str, Level],
     advised: Mapping[str, Level],
     fit: _FittedRecipe,
 ) -> Iterator[Change]:
     """What the recipe asks for beyond the advice: what gives something up, or is not valid here."""
     for path, level in asked.items():
-        knob = every[Path(path)]
+        knob = all_knobs[Path(path)]
         is_idle = any(
-            advised.get(need.path, every[need.path].current) not in need.levels
+            advised.get(need.path, all_knobs[need.path].current) not in need.levels
             for need in knob.needs
         )
         if path in advised or is_idle:
@@ -155,7 +155,9 @@ def _helps(knob: Knob, level: Level) -> bool:
     ways = set(knob.helps.values())
     if not knob.ordered:
         return Way.UP in ways
-    before, after = (amount_of(knob.unset if one is None else one) for one in (knob.current, level))
+    before, after = (
+        amount_of(knob.unset if value is None else value) for value in (knob.current, level)
+    )
     if before is None or after is None:
         return knob.current is None
     larger, smaller = after > before * _LEAST, after * _LEAST < before
@@ -182,14 +184,14 @@ class _FittedRecipe:
         changed = self._checker.profile(alone)
         given_up = concessions(self.written.profile, changed, alone, {str(knob.path): knob})
         note = "" if _starts_later(knob, level) else knob.note
-        price = tuple(one.short for one in given_up) or ((note,) if note else ())
+        price = tuple(concession.short for concession in given_up) or ((note,) if note else ())
         return Change(knob.path, knob.current, level, knob.why, price, knob.cost.value)
 
     def levels(self, asked: Mapping[str, Level]) -> dict[str, Level]:
         """The settings that fit, the most promising first."""
         point: dict[str, Level] = {}
         starts = [knob for path, knob in self.knobs.items() if path in asked and _is_start(path)]
-        for knob in sorted(self.knobs.values(), key=lambda one: one.rank):
+        for knob in sorted(self.knobs.values(), key=lambda knob: knob.rank):
             if knob.path in asked and knob not in starts:
                 point = self._with(point, knob, asked[knob.path], starts)
         begun = self._begun(point, starts)
@@ -201,8 +203,8 @@ class _FittedRecipe:
         if refusal is not None:
             return refusal
         before, after = (
-            sum(bulk.under_way_bytes for _, bulk in bulks(self._checker.profile(one)))
-            for one in ((), point.items())
+            sum(bulk.under_way_bytes for _, bulk in bulks(self._checker.profile(changes)))
+            for changes in ((), point.items())
         )
         if after > max(before, self.room_bytes):
             return f"bulks under way would take {after // 1024**2} MiB of the machine's memory"
@@ -227,7 +229,9 @@ class _FittedRecipe:
             section = Path(start.path.removesuffix(f".{_STARTS}"))
             batch, workers = (self._level(point, section / key) for key in (_BATCH, _WORKERS))
             if isinstance(batch, int) and workers not in {None, 1}:
-                level = min(start.levels, key=lambda one: abs((amount_of(one) or 0) - batch))
+                level = min(
+                    start.levels, key=lambda start_level: abs((amount_of(start_level) or 0) - batch)
+                )
                 begun |= {start.path: level}
         return {path: level for path, level in begun.items()
                 if level != self.knobs[Path(path)].current}  # fmt: skip
@@ -253,5 +257,5 @@ def _towards(knob: Knob, target: Level) -> Sequence[Level]:
     """The target first, then the levels between it and what the profile has."""
     if not knob.ordered:
         return (target,)
-    here, there = knob.levels.index(knob.current), knob.levels.index(target)
-    return knob.levels[here + 1 : there + 1][::-1] if there > here else knob.levels[there:here]
+    current, end = knob.levels.index(knob.current), knob.levels.index(target)
+    return knob.levels[current + 1 : end + 1][::-1] if end > current else knob.levels[end:current]

@@ -57,7 +57,7 @@ def edited_text(written: Draft, edits: Mapping[str, object]) -> str:
     leaf, base = written.leaf, written.profile.base
     if base is None:
         return edit_leaf(leaf, written.below, edits)
-    kept, beside, made = base.kept, dict[str, object](), dict[str, object]()
+    kept, beside, changes = base.kept, dict[str, object](), dict[str, object]()
     in_base = set()
     for path, value in edits.items():
         steps = resolve_path(kept.view.data, path)
@@ -66,21 +66,21 @@ def edited_text(written: Draft, edits: Mapping[str, object]) -> str:
             beside[path] = value
             continue
         key, parameter = kept.written.key_of(*place), kept.changed.parameter(*place)
-        before = made.get(key, None if parameter is None else parameter.text)
-        made[key] = kept.view.value(steps, value, before)
+        before = changes.get(key, None if parameter is None else parameter.text)
+        changes[key] = kept.view.value(steps, value, before)
         if kept.says(*place):
             in_base.add(key)
-    for key in [key for key, value in made.items() if value is None and key not in in_base]:
+    for key in [key for key, value in changes.items() if value is None and key not in in_base]:
         # What the base has goes only where the profile says so.
-        del made[key]
+        del changes[key]
         leaf = set_at(leaf, (CHANGES, key), None)
-    if at(leaf.data, (CHANGES,)) is None and made:
+    if at(leaf.data, (CHANGES,)) is None and changes:
         section = "".join(
             f"  {flow(key)}:{'' if value is None else f' {flow(value)}'}\n"
-            for key, value in made.items()
+            for key, value in changes.items()
         )
         leaf = read(f"{leaf.text.rstrip()}\n{CHANGES}:\n{section}", leaf.name)
-    for key, value in made.items():
+    for key, value in changes.items():
         change: KeyPath = (CHANGES, key)
         leaf = set_empty(leaf, change) if value is None else set_at(leaf, change, value)
     return edit_leaf(leaf, written.below, beside)
@@ -207,8 +207,8 @@ def _with_fitting_queue(profile: Profile, settings: dict[str, Level]) -> dict[st
     kind = settings.get(section / "type")
     if kind == QueueType.DIRECT.value:
         gone: dict[str, Level] = {section / key: None for key in _set_in(queue) if key != "type"}
-        others = {path for path in settings if Path(path).is_in(section)} - {section / "type"}
-        return gone | {path: level for path, level in settings.items() if path not in others}
+        replaced = {path for path in settings if Path(path).is_in(section)} - {section / "type"}
+        return gone | {path: level for path, level in settings.items() if path not in replaced}
     if kind is not None and queue.is_direct:
         first = queue_for_direct(profile).model_dump(mode="json", by_alias=True, exclude_none=True)
         return {section / key: level for key, level in first.items()} | settings

@@ -96,26 +96,26 @@ def explain(asked: str) -> tuple[Explanation, ...]:
         return (_module(word, modules[word]),)
     spelling = SPELLINGS.get(word)
     if spelling is not None and not any(path.ends_with(word) for path in _paths().values()):
-        known = _of_paths(frozenset(spelling.keys))
+        explanations = _of_paths(frozenset(spelling.keys))
         return (
             Explanation((asked,), f"rsyslog's own word. In a profile {spelling.write}."),
-            *known,
+            *explanations,
         )
     return _of_paths(_matching(asked))
 
 
 def _module(name: str, module: type[Input | Output | StreamStep]) -> Explanation:
     """A module of rsyslog, and the keys that a profile has for it."""
-    where = "outputs[]"
+    section = "outputs[]"
     if not issubclass(module, Output):
-        where = "inputs[]" if issubclass(module, Input) else "steps[]"
+        section = "inputs[]" if issubclass(module, Input) else "steps[]"
     keys = [key for key in every_key() if key.section is module and key.path.count(".") <= 2]
     does = inspect.cleandoc(module.__doc__ or "").partition("\n\n")[0]
     return Explanation(
-        (f"{where} with type: {name}",),
+        (f"{section} with type: {name}",),
         " ".join(does.split()),
         keys=tuple(f"{key.name}: {fact_of(key).does}" for key in keys),
-        source=source_of(f"{where}.", (name,)),
+        source=source_of(f"{section}.", (name,)),
     )
 
 
@@ -140,13 +140,15 @@ def _matching(asked: str) -> frozenset[str]:
         word = plain.removeprefix(prefix)
         if prefix and word == plain:
             continue
-        exact = frozenset(path for path, one in paths.items() if one == word)
+        exact = frozenset(path for path, compared in paths.items() if compared == word)
         if exact and "." in word:
             return exact
         # Of any queue, main_queue among them.
         of_main = f"main_{word}" if word.startswith("queue.") else None
         matches = exact | {
-            path for path, one in paths.items() if one.ends_with(word) or one == of_main
+            path
+            for path, compared in paths.items()
+            if compared.ends_with(word) or compared == of_main
         }
         if matches:
             return matches
@@ -166,7 +168,7 @@ def _near(plain: str, paths: tuple[str, ...]) -> list[str]:
     for path in paths:
         for end in reversed(Path(path).ends):
             endings.setdefault(_plain(end), end)
-    return [endings[one] for one in difflib.get_close_matches(plain, endings, 3)]
+    return [endings[ending] for ending in difflib.get_close_matches(plain, endings, 3)]
 
 
 def _explained(name: str, keys: list[Key]) -> Explanation:
@@ -185,16 +187,16 @@ def _explained(name: str, keys: list[Key]) -> Explanation:
     )
 
 
-def _defaults(known: list[str], keys: list[Key]) -> tuple[str, ...]:
+def _defaults(stated: list[str], keys: list[Key]) -> tuple[str, ...]:
     if keys[0].section is Queue:
-        return (known[0],) if known[0] else queue_defaults(keys[0])
+        return (stated[0],) if stated[0] else queue_defaults(keys[0])
     written = [default_of(key.info) for key in keys]
     return _by_kind(
         keys,
         [
-            "; ".join(dict.fromkeys(one for one in pair if one and one != "not set"))
+            "; ".join(dict.fromkeys(text for text in pair if text and text != "not set"))
             or ("not set" if "not set" in pair else "")
-            for pair in zip(written, known, strict=True)
+            for pair in zip(written, stated, strict=True)
         ],
     )
 
@@ -202,9 +204,9 @@ def _defaults(known: list[str], keys: list[Key]) -> tuple[str, ...]:
 def _by_kind(keys: list[Key], texts: list[str]) -> tuple[str, ...]:
     """One text for each kind of input or output, or one for all if they agree."""
     if len(set(texts)) == 1:
-        return tuple(one for one in texts[:1] if one)
+        return tuple(text for text in texts[:1] if text)
     kinds = zip(map(_kind, keys), texts, strict=True)
-    return tuple(dict.fromkeys(f"{kind}: {one}" for kind, one in kinds if one))
+    return tuple(dict.fromkeys(f"{kind}: {text}" for kind, text in kinds if text))
 
 
 def _kind(key: Key) -> str:
@@ -230,7 +232,7 @@ def _since(keys: list[Key]) -> tuple[str, ...]:
     setting = _setting(keys[0])
     if setting is None:
         releases = [since(key.info) for key in keys]
-        return _by_kind(keys, [f"rsyslog 8.{one}" if one else "" for one in releases])
+        return _by_kind(keys, [f"rsyslog 8.{release}" if release else "" for release in releases])
     engines = (("Elasticsearch", setting.elasticsearch), ("OpenSearch", setting.opensearch))
     return tuple(
         f"not in {engine}" if version is None else f"{engine} {version[0]}.{version[1]}"
@@ -254,7 +256,7 @@ def _search(paths: tuple[str, ...]) -> tuple[str, ...]:
         if path in paths:
             levels = ", ".join(level_text(level) for level in knob.levels)
             effects.append(f"tries {levels} on {path} ({knob.cost.value})")
-        elif any(path.is_in(one) for one in paths):
+        elif any(path.is_in(section) for section in paths):
             inside.append(path)
     if inside:
         effects.append(f"varies {', '.join(inside)}")
@@ -341,28 +343,38 @@ def look_up(asked: str, pages: Mapping[str, str]) -> Found:
     """What is known of some words; `pages` are the texts of the documentation, by their names.
     Raises BadUsage, with near misses, for what stands nowhere."""
     topic = _BY_NAME.get(" ".join(asked.lower().split()), Topic((), ()))
-    meant = [one for key in topic.keys for one in explain(key)]
+    by_topic = [explanation for key in topic.keys for explanation in explain(key)]
     codes = tuple(map(explain_code, topic.codes))
     try:
         spelled = explain(asked)
     except BadUsage:
-        mentions = () if meant else tuple(_mentions(asked, pages))
-        if not meant and not mentions:
+        mentions = () if by_topic else tuple(_mentions(asked, pages))
+        if not by_topic and not mentions:
             raise
-        return Found(tuple(meant), codes, mentions)
-    return Found((*meant, *(one for one in spelled if one not in meant)), codes)
+        return Found(tuple(by_topic), codes, mentions)
+    return Found(
+        (*by_topic, *(explanation for explanation in spelled if explanation not in by_topic)), codes
+    )
 
 
 def _mentions(asked: str, pages: Mapping[str, str]) -> Iterator[Mention]:
     wanted = frozenset(_words(asked)) - _COMMON
     if not wanted:
         return
-    codes = (Mention(one.code, one.why) for one in explained_codes())
-    for kind in (_of_keys(), codes, _of_pages(pages)):
-        several = [one for one in kind if wanted <= {*_words(one.where), *_words(one.text)}]
+    codes = (Mention(mention.code, mention.why) for mention in explained_codes())
+    for source in (_of_keys(), codes, _of_pages(pages)):
+        matches = [
+            mention
+            for mention in source
+            if wanted <= {*_words(mention.where), *_words(mention.text)}
+        ]
         # In its name it is what is asked for, in a short text more so than in a long one.
-        several.sort(key=lambda one: (not wanted <= {*_words(one.where)}, len(one.text)))
-        yield from (Mention(one.where, _around(one.text, wanted)) for one in several[:_MOST])
+        matches.sort(
+            key=lambda mention: (not wanted <= {*_words(mention.where)}, len(mention.text))
+        )
+        yield from (
+            Mention(mention.where, _around(mention.text, wanted)) for mention in matches[:_MOST]
+        )
 
 
 def _words(text: str) -> Iterator[str]:
@@ -374,14 +386,14 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _of_keys() -> Iterator[Mention]:
-    known: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for key in every_key():
         fact = fact_of(key)
-        known.setdefault(f"{key.path} {fact.does}", " ".join((fact.does, *fact.traps)))
-    seen: set[str] = set()
-    for named, text in known.items():
-        if text not in seen:
-            seen.add(text)
+        texts.setdefault(f"{key.path} {fact.does}", " ".join((fact.does, *fact.traps)))
+    yielded: set[str] = set()
+    for named, text in texts.items():
+        if text not in yielded:
+            yielded.add(text)
             yield Mention(named.partition(" ")[0], text)
 
 
@@ -401,5 +413,5 @@ def _around(text: str, wanted: Iterable[str]) -> str:
     if len(text) <= _LONGEST:
         return text
     sentences = re.split(r"(?<=[.:;]) ", text)
-    best = max(sentences, key=lambda one: len({*_words(one)} & {*wanted}))
+    best = max(sentences, key=lambda sentence: len({*_words(sentence)} & {*wanted}))
     return best if len(best) <= _LONGEST else f"{best[:_LONGEST].rpartition(' ')[0]} ..."

@@ -133,14 +133,14 @@ def _is_said_otherwise(profile: Profile, path: KeyPath) -> bool:
     place = kept.view.place(path)
     if place is None:
         return False
-    written = kept.changed.parameter(*place)
-    is_on = written is not None and (written.text or "").lower() not in OFF
-    is_read = written is not None and bool(written.texts)
+    parameter = kept.changed.parameter(*place)
+    is_on = parameter is not None and (parameter.text or "").lower() not in OFF
+    is_read = parameter is not None and bool(parameter.texts)
     if is_on and not (is_read and path[-1] in kept.view.section(path[:-1])):
         return True
     script = kept.changed.objects.get(place[0])
     queue = () if script is None else script.queue
-    return place[1].startswith(QUEUE) and not all(parameter.texts for parameter in queue)
+    return place[1].startswith(QUEUE) and not all(member.texts for member in queue)
 
 
 def warnings_of(kept: KeptBase, release: Release) -> Iterator[Problem]:

@@ -227,11 +227,11 @@ def _draft(
         profile = Profile.model_validate(source.data, by_alias=True, by_name=False)
     except ValidationError as error:
         # Reading the text reported some of them already.
-        known = {(problem.file, problem.line, problem.column) for problem in source.problems}
+        reported = {(problem.file, problem.line, problem.column) for problem in source.problems}
         new = tuple(
             problem
             for problem in problems_of(error, source)
-            if (problem.file, problem.line, problem.column) not in known
+            if (problem.file, problem.line, problem.column) not in reported
         )
         raise BadProfile(_in_order(source.problems + new, leaf, below)) from None
     if profile.base is not None and kept is not None:
@@ -257,7 +257,10 @@ def _parsed(
     errors = tuple(problem for problem in problems if problem.severity is Severity.ERROR)
     if profile.base is not None:
         # What runs so is no fault of the profile's: rsyslogd takes it.
-        problems, errors = tuple(replace(one, severity=Severity.WARNING) for one in problems), ()
+        problems, errors = (
+            tuple(replace(problem, severity=Severity.WARNING) for problem in problems),
+            (),
+        )
         kept = profile.base.kept
         problems += (*kept.unset, *warnings_of(kept, profile.release))
     if source.problems or errors:

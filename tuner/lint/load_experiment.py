@@ -59,14 +59,16 @@ def load_experiment(path: Folder) -> LoadedExperiment:
     problems = (*source.problems, *_idle(experiment, source), *_published(experiment, source),
                 *problems)  # fmt: skip
     if problems:
-        raise BadProfile(tuple(sorted(problems, key=lambda one: (one.line, one.column))))
+        raise BadProfile(
+            tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
+        )
     return LoadedExperiment(experiment, variants, tuple(_doubts(experiment, variants)))
 
 
 def _doubts(experiment: Experiment, variants: Sequence[LoadedVariant]) -> Iterator[str]:
     """Why the variants may not be comparable: what is measured is the profiles, not their traffic,
     unless changes are about that."""
-    if experiment.workload is None and len({one.profile_workload for one in variants}) > 1:
+    if experiment.workload is None and len({variant.profile_workload for variant in variants}) > 1:
         yield (
             "the profiles have different workloads, and each variant was measured with its own: "
             "add workload to the experiment to give all the same"

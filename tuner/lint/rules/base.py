@@ -250,8 +250,8 @@ def directives_for_nothing(base: CheckedBase) -> Iterator[Remark]:
             why = f"the action() in line {action.line} takes no directives, and uses them up"
             way = f"write {' '.join(unused.instead for unused in directives)} in it"
         first, others = directives[0].directive, len(directives) - 1
-        what = f"${first.name} and {others} more apply" if others else f"${first.name} applies"
-        yield Remark(first.origin, f"{what} to nothing: {why}: {way}")
+        fact = f"${first.name} and {others} more apply" if others else f"${first.name} applies"
+        yield Remark(first.origin, f"{fact} to nothing: {why}: {way}")
 
 
 @advice("RT416")
@@ -283,11 +283,11 @@ def ignored_refusals(action: ScriptObject, _: CheckedBase) -> Iterator[str]:
 @loss("RT418")
 def unused_template(base: CheckedBase) -> Iterator[Remark]:
     """A template of the profile that is for none of the indices."""
-    given, names = base.kept.given, base.kept.index_names
-    if given is not None and names is not None and not any(map(given.is_for, names)):
-        patterns, indices = ", ".join(given.patterns), ", ".join(sorted(names))
+    template, names = base.kept.given, base.kept.index_names
+    if template is not None and names is not None and not any(map(template.is_for, names)):
+        patterns, indices = ", ".join(template.patterns), ", ".join(sorted(names))
         yield Remark(
-            ScriptPosition(given.file, 1, 1),
+            ScriptPosition(template.file, 1, 1),
             f"the index template is for {patterns}, and none of the indices ({indices}) matches: "
             "its mappings and settings apply to nothing, so none of them is searched",
         )

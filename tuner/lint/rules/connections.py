@@ -294,7 +294,7 @@ def _waits_for_ever(output: OmelasticsearchOutput, profile: Profile) -> Iterator
 def _slow_start(profile: Profile) -> Iterator[Complaint]:
     if profile.release.rsyslog_number < ASKS_AT_START or profile.start_checks_s <= _START_S:
         return
-    number, output = max(profile.enumerated, key=lambda one: one[1].start_checks_s)
+    number, output = max(profile.enumerated, key=lambda numbered: numbered[1].start_checks_s)
     yield Complaint(
         ("outputs", number, "healthCheckTimeout"),
         f"when no server answers, rsyslogd takes {profile.start_checks_s:g} s to start, asking one "
@@ -306,22 +306,22 @@ def _slow_start(profile: Profile) -> Iterator[Complaint]:
 def of_each_item(output: OmelasticsearchOutput, key: str) -> frozenset[str]:
     """The entries of filter_path that keep a key of every item of a reply."""
     operation = "create" if output.creates else output.writeoperation or "index"
-    own = (f"items.{operation}", f"items.{operation}.*", f"items.{operation}.{key}")
-    return frozenset({"*", "items", "items.*", f"items.*.{key}", *own})
+    of_operation = (f"items.{operation}", f"items.{operation}.*", f"items.{operation}.{key}")
+    return frozenset({"*", "items", "items.*", f"items.*.{key}", *of_operation})
 
 
 @error("RT210")
 @for_each(engine_outputs)
 def _filter_path(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
-    kept = set(output.filter_path or ())
+    entries = set(output.filter_path or ())
     status = of_each_item(output, "status")
-    if not kept:
+    if not entries:
         return
     path = ("filter_path",)
     missing = [
         name
         for name, covering in (("errors", _ERRORS), ("items.*.status", status))
-        if not kept & covering
+        if not entries & covering
     ]
     if missing:
         yield Complaint(
@@ -329,5 +329,5 @@ def _filter_path(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complain
             f"omelasticsearch reads {' and '.join(missing)} of each reply and would treat "
             "every batch as failed: add what is missing",
         )
-    if any(part.startswith("-") for part in kept):
+    if any(entry.startswith("-") for entry in entries):
         yield Complaint(path, "name what to keep; exclusions with - are not supported")

@@ -108,13 +108,13 @@ def _hasty_shutdown(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
 @error("RT123")
 @for_each(every_queue)
 def _samples(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
-    every = queue.resolved.sampling_interval or 0
-    if every > 1:
+    interval = queue.resolved.sampling_interval or 0
+    if interval > 1:
         yield Complaint(
             ("samplingInterval",),
-            f"keeps one message of {every} and drops the others, but the guardrails allow no "
+            f"keeps one message of {interval} and drops the others, but the guardrails allow no "
             "loss: use 0, which keeps all",
-            Cure(0, f"{every - 1} of {every} events are lost"),
+            Cure(0, f"{interval - 1} of {interval} events are lost"),
         )
 
 
@@ -185,9 +185,9 @@ def _refusals_lost(output: OmelasticsearchOutput, profile: Profile) -> Iterator[
 @error("RT241")
 @for_each(engine_outputs, "filter_path")
 def _reasons_filtered(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
-    kept = set(output.filter_path or ())
+    entries = set(output.filter_path or ())
     reasons = of_each_item(output, "error")
-    if output.retryfailures is not None and kept and not kept & reasons:
+    if output.retryfailures is not None and entries and not entries & reasons:
         yield (
             "retryfailures reads items.*.error of each reply to decide which documents to "
             "retry: add it"
@@ -198,9 +198,9 @@ def _reasons_filtered(output: OmelasticsearchOutput, _: Profile) -> Iterator[str
 @for_each(engine_outputs, "writeoperation")
 def _overwrites(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     if output.writeoperation == "index" and output.creates:
-        what = "retryfailures" if output.retryfailures is not None else "a data stream"
+        cause = "retryfailures" if output.retryfailures is not None else "a data stream"
         yield (
-            f"index would overwrite documents or be refused: {what} needs create, which is "
+            f"index would overwrite documents or be refused: {cause} needs create, which is "
             "used if writeoperation is left out"
         )
 
@@ -235,8 +235,8 @@ def _without_effect(output: OmelasticsearchOutput, _: Profile) -> Iterator[Compl
 @for_each(engine_outputs, "pipelineName")
 def _unknown_property(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     """In a base the name is that of a template, which says the property."""
-    known = {None, *_NAMES}
-    if profile.base is None and output.dyn_pipeline_name and output.pipeline_name not in known:
+    properties = {None, *_NAMES}
+    if profile.base is None and output.dyn_pipeline_name and output.pipeline_name not in properties:
         yield (
             "with dynPipelineName this names a property of the event: use one of "
             f"{', '.join(sorted(_NAMES))}"
@@ -286,7 +286,7 @@ def waiting_output(profile: Profile, number: int, way: str, cure: Cure) -> tuple
         return way, cure
     when = "while the target is down" if queue.is_direct else "once this output's queue is full"
     return (
-        f"first give this output a queue on disk ({_ON_DISK}), then {way}{_else(around, when)}",
+        f"first give this output a queue on disk ({_ON_DISK}), then {way}{_why_not_wait(around, when)}",
         None,
     )
 
@@ -300,26 +300,26 @@ def waiting_queue(
     if not around.beside:
         return way, cure
     if spools(queue):
-        stops = _waits(around, "once its files have taken maxDiskSpace")
+        stops = _who_waits(around, "once its files have taken maxDiskSpace")
         return f"{way}; {stops}", cure._replace(stops=stops)
     if (queue.resolved.timeout_enqueue or 0) < _STANDS_MS:
         return (
-            f"first let this queue write to disk ({_ON_DISK}), then {way}{_else(around, when)}",
+            f"first let this queue write to disk ({_ON_DISK}), then {way}{_why_not_wait(around, when)}",
             None,
         )
-    stops = f"{_waits(around, when)}, as it nearly does now"
+    stops = f"{_who_waits(around, when)}, as it nearly does now"
     return f"{way}; {stops}", cure._replace(stops=stops)
 
 
-def _waits(around: Around, when: str) -> str:
+def _who_waits(around: Around, when: str) -> str:
     return f"{listed(around.beside)} then wait{'s' * (len(around.beside) == 1)} too {when}"
 
 
-def _else(around: Around, when: str) -> str:
+def _why_not_wait(around: Around, when: str) -> str:
     """Why an output is not simply made to wait."""
     lost = f", and what {listed(around.hasty)} receives meanwhile is lost" if around.hasty else ""
-    one = "s" * (len(around.beside) == 1)
+    s = "s" * (len(around.beside) == 1)
     return (
-        f"; without files {listed(around.beside)} wait{one} too {when}, and lose{one} what waits "
-        f"if rsyslogd ends before{lost}"
+        f"; without files {listed(around.beside)} wait{s} too {when}, and lose{s} what "
+        f"waits if rsyslogd ends before{lost}"
     )

@@ -31,8 +31,8 @@ _NEEDS = {"column": "csv", "key": "kv", "json": "json"}
 
 def _documents(profile: Profile) -> Iterator[Placed[tuple[DocumentField, ...]]]:
     """The fields of each output's document."""
-    every = enumerate(profile.outputs)
-    return ((("outputs", number, "document"), fields_of(output)) for number, output in every)
+    numbered = enumerate(profile.outputs)
+    return ((("outputs", number, "document"), fields_of(output)) for number, output in numbered)
 
 
 @error("RT309")
@@ -68,8 +68,8 @@ def _texts(profile: Profile) -> Iterator[tuple[KeyPath, str | None, TextSource]]
 
 def _has_metadata(profile: Profile) -> bool:
     """Whether an input says which file an event is of; with wildcards imfile does by itself."""
-    files = [one for one in profile.inputs if isinstance(one, ImfileInput)]
-    return any(one.add_metadata or "*" in one.file for one in files)
+    files = [source for source in profile.inputs if isinstance(source, ImfileInput)]
+    return any(source.add_metadata or "*" in source.file for source in files)
 
 
 def _parsed(field: TextSource) -> Iterator[tuple[str, str]]:
@@ -96,9 +96,11 @@ def _fault(key: str, value: str, stream: Stream) -> str | None:
 
 @error("RT310")
 def _columns_twice(profile: Profile) -> Iterator[Complaint]:
-    own: list[tuple[KeyPath, Parse | None]] = [(("parse",), profile.parse)]
-    own += [(("streams", name, "parse"), one.parse) for name, one in profile.streams.items()]
-    for path, parse in own:
+    parsings: list[tuple[KeyPath, Parse | None]] = [(("parse",), profile.parse)]
+    parsings += [
+        (("streams", name, "parse"), stream.parse) for name, stream in profile.streams.items()
+    ]
+    for path, parse in parsings:
         columns = parse.columns if isinstance(parse, CsvParse) else ()
         for i, name in enumerate(columns):
             if name in columns[:i]:
@@ -182,10 +184,10 @@ def _too_new(profile: Profile) -> Iterator[Complaint]:
 @error("RT312")
 @for_each(_documents)
 def _nothing_left(fields: tuple[DocumentField, ...], _: Profile) -> Iterator[Complaint]:
-    kept = {start for one in fields if one.on_empty != "skip" for start in _objects(one)}
+    filled = {start for field in fields if field.on_empty != "skip" for start in _objects(field)}
     for i, field in enumerate(fields):
         parent = field.name.rpartition(".")[0]
-        if field.on_empty == "skip" and parent not in kept:
+        if field.on_empty == "skip" and parent not in filled:
             yield Complaint(
                 (i, "onEmpty"),
                 f"{parent or 'the document'} has no field that is always there: use null, or "

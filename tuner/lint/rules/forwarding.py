@@ -67,10 +67,10 @@ def _is_here(target: str, source: Input) -> bool:
 
 def _is_own(target: str) -> bool:
     try:
-        found = ipaddress.ip_address(target)
+        address = ipaddress.ip_address(target)
     except ValueError:
         return False
-    return found.is_loopback or found.is_unspecified
+    return address.is_loopback or address.is_unspecified
 
 
 @warning("RT273")
@@ -104,8 +104,8 @@ def _not_sent_again(output: OmkafkaOutput, _: Profile) -> Iterator[Complaint]:
 @for_each(outputs_of(OmfwdOutput), "TCP_Framing")
 def _many_lines(output: OmfwdOutput, profile: Profile) -> Iterator[str]:
     """imfile escapes line ends in events of several lines unless escapeLF is off."""
-    files = [one for one in profile.inputs if isinstance(one, ImfileInput)]
-    raw = output.document is None and any(one.escape_lf is False for one in files)
+    files = [source for source in profile.inputs if isinstance(source, ImfileInput)]
+    raw = output.document is None and any(source.escape_lf is False for source in files)
     if raw and output.protocol == "tcp" and output.tcp_framing != "octet-counted":
         yield (
             "imfile with escapeLF off keeps line ends inside events, and the receiver takes "
@@ -174,8 +174,8 @@ def _sent_in_parts(profile: Profile) -> Iterator[Complaint]:
         if not isinstance(output, OmhttpOutput):
             continue
         queue = action_queue(profile, number)
-        taken = (working_queue(profile, number) if queue.is_direct else queue).batch
-        if taken == 1:
+        batch = (working_queue(profile, number) if queue.is_direct else queue).batch
+        if batch == 1:
             continue
         again = (
             "when one fails, what was accepted before it is sent again, and its events arrive twice"
@@ -183,14 +183,14 @@ def _sent_in_parts(profile: Profile) -> Iterator[Complaint]:
         if not output.batches:
             yield Complaint(
                 ("outputs", number, "batch"),
-                f"each event is a request of its own, {taken} to a batch of the queue: {again}; "
-                f"set batch: on and batch.maxsize: {taken}",
+                f"each event is a request of its own, {batch} to a batch of the queue: {again}; "
+                f"set batch: on and batch.maxsize: {batch}",
             )
-        elif (output.batch_maxsize or _BATCH) < taken:
+        elif (output.batch_maxsize or _BATCH) < batch:
             yield Complaint(
                 ("outputs", number, "batch.maxsize"),
-                f"the queue hands over {taken} events at a time, which make several requests: "
-                f"{again}; use {taken} or more",
+                f"the queue hands over {batch} events at a time, which make several requests: "
+                f"{again}; use {batch} or more",
             )
         elif output.dynrestpath is not None:
             yield Complaint(
@@ -240,7 +240,7 @@ def _not_packaged(_: OmhttpOutput, profile: Profile) -> Iterator[str]:
 @loss("RT296")
 @for_each(outputs_of(OmhttpOutput), "labels")
 def _no_label(output: OmhttpOutput, _: Profile) -> Iterator[str]:
-    if output.labels is not None and not any(one.constant for one in output.labels):
+    if output.labels is not None and not any(label.constant for label in output.labels):
         yield (
             "Loki refuses a whole batch for one event without any label: add one that is "
             "always there, such as {constant: syslog, name: job}"

@@ -150,9 +150,9 @@ def _nothing_kept(output: OmelasticsearchOutput, profile: Profile) -> Iterator[s
 def _many_indices(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     by = output.index.by
     if by is not None and by.property not in _FEW_VALUES:
-        what = by.property or f"the JSON at {by.json_path}"
+        value = by.property or f"the JSON at {by.json_path}"
         yield (
-            f"senders choose {what}, and each value makes an index of "
+            f"senders choose {value}, and each value makes an index of "
             f"{output.index.settings.number_of_shards} shards: filter the events, use "
             "syslogfacility-text, or watch the number of indices"
         )
@@ -164,11 +164,11 @@ def _index_of_another(output: OmelasticsearchOutput, profile: Profile) -> Iterat
     index = output.index
     if index.by is None:
         return
-    others = (other.index.target for other in profile.indexed if other is not output)
-    taken = next((one for one in others if one.startswith(f"{index.target}-")), None)
-    if taken is not None:
+    targets = (other.index.target for other in profile.indexed if other is not output)
+    target = next((target for target in targets if target.startswith(f"{index.target}-")), None)
+    if target is not None:
         yield (
-            f"an event could choose {taken}, the index of another output: give one of them a "
+            f"an event could choose {target}, the index of another output: give one of them a "
             f"name that does not begin with {index.target}-"
         )
 

@@ -37,46 +37,46 @@ def disagreements(sections: Iterable[Placed[Input | Output]]) -> Iterator[Compla
         first = firsts.setdefault((section.type, is_module), section)
         for key, name in of_module(type(section)).items():
             if getattr(first, name) != getattr(section, name):
-                what = "input" if isinstance(section, Input) else "output"
+                noun = "input" if isinstance(section, Input) else "output"
                 yield Complaint(
                     (*place, key),
-                    f"{key} belongs to the {section.type} module, so every {section.type} {what} "
+                    f"{key} belongs to the {section.type} module, so every {section.type} {noun} "
                     "must agree on it",
                 )
 
 
 @error("RT202")
 def _same_port(profile: Profile) -> Iterator[Complaint]:
-    taken: dict[tuple[bool, int], list[str]] = {}
+    addresses: dict[tuple[bool, int], list[str]] = {}
     for number, source in enumerate(profile.inputs):
         if not isinstance(source, Listener):
             continue
         datagrams = source.transport == "udp"
         ports = {
-            port: taken.setdefault((datagrams, port), []) for port in ports_of(profile, source)
+            port: addresses.setdefault((datagrams, port), []) for port in ports_of(profile, source)
         }
         clash = [
             port
-            for port, others in ports.items()
-            if any(_overlap(source.address, other) for other in others)
+            for port, in_use in ports.items()
+            if any(_overlap(source.address, address) for address in in_use)
         ]
         if clash:
             yield Complaint(
                 ("inputs", number, "port"),
                 f"port {clash[0]} of {source.address} is used by another input: give each its own",
             )
-        for others in ports.values():
-            others.append(source.address)
+        for in_use in ports.values():
+            in_use.append(source.address)
 
 
-def _overlap(one: str, other: str) -> bool:
+def _overlap(first: str, second: str) -> bool:
     """Whether two listening addresses can meet: the same, or one stands for all of them.  rsyslog's
     sockets for IPv6 take nothing of IPv4 (IPV6_V6ONLY)."""
-    if one == other or EVERY_ADDRESS in {one, other}:
+    if first == second or EVERY_ADDRESS in {first, second}:
         return True
-    known = [address for address in map(_ip_address, (one, other)) if address is not None]
-    is_all = any(address.is_unspecified for address in known)
-    return is_all and len({address.version for address in known}) == 1
+    addresses = [address for address in map(_ip_address, (first, second)) if address is not None]
+    is_all = any(address.is_unspecified for address in addresses)
+    return is_all and len({address.version for address in addresses}) == 1
 
 
 def _ip_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -89,17 +89,17 @@ def _ip_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | No
 
 @error("RT220")
 def _same_place(profile: Profile) -> Iterator[Complaint]:
-    taken: set[str] = set()
+    places: set[str] = set()
     for number, source in enumerate(profile.inputs):
         if not isinstance(source, ImfileInput | ImuxsockInput):
             continue
         key = "file" if isinstance(source, ImfileInput) else "socket"
         place = source.file if isinstance(source, ImfileInput) else source.place
-        if place in taken:
+        if place in places:
             yield Complaint(
                 ("inputs", number, key), f"another input already reads {place}: remove one"
             )
-        taken.add(place)
+        places.add(place)
 
 
 @loss("RT203")
@@ -153,16 +153,16 @@ def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
     queue = entry_queue(profile)
     if queue.is_direct or not any(inputs_of(ImudpInput)(profile)):
         return
-    others = any(not isinstance(source, ImudpInput) for source in profile.inputs)
+    is_shared = any(not isinstance(source, ImudpInput) for source in profile.inputs)
     mark = queue.resolved.light_delay_mark
-    if others and not mark:
+    if is_shared and not mark:
         yield Complaint(
             (*queue.path, "lightDelayMark"),
             f"with lightDelayMark 0 the other inputs can fill {queue.label}, and UDP, which "
             f"cannot be slowed down, is then dropped: use {queue.size // 100 * 70}",
         )
         return
-    room = queue.size - mark if others and mark else queue.size
+    room = queue.size - mark if is_shared and mark else queue.size
     rate = profile.workload.rate
     if rate != "max" and room < _HEADROOM_S * rate:
         yield Complaint(

@@ -83,11 +83,11 @@ def _same_file(profile: Profile) -> Iterator[Complaint]:
     writers: dict[str, str] = {}
     for number, output in enumerate(profile.outputs):
         for key, path in _written(output) if profile.base is None else ():
-            other = next((at for at in writers if _is_one(at, path)), None)
-            if other is not None:
+            clash = next((file for file in writers if _may_be_same(file, path)), None)
+            if clash is not None:
                 yield Complaint(
                     ("outputs", number, key),
-                    f"{writers[other]} writes to {path} too, and they would break up each other's "
+                    f"{writers[clash]} writes to {path} too, and they would break up each other's "
                     "lines: give each its own file",
                 )
             else:
@@ -113,7 +113,7 @@ def _pattern(output: OmfileOutput) -> str:
     return output.file or "" if dynamic is None else file_pattern(dynamic)
 
 
-def _is_one(path: str, other: str) -> bool:
+def _may_be_same(path: str, other: str) -> bool:
     """Whether two paths can be the same file; a * stands for no slash."""
     return any(
         fnmatchcase(a, b) and a.count("/") == b.count("/")
@@ -125,8 +125,8 @@ def _is_one(path: str, other: str) -> bool:
 @for_each(outputs_of(OmfileOutput))
 def _read_again(output: OmfileOutput, profile: Profile) -> Iterator[Complaint]:
     path = _pattern(output)
-    readers = [one.file for one in profile.inputs if isinstance(one, ImfileInput)]
-    if any(_is_one(path, one) for one in readers):
+    files = [source.file for source in profile.inputs if isinstance(source, ImfileInput)]
+    if any(_may_be_same(path, file) for file in files):
         yield Complaint(
             ("file" if output.dyna_file is None else "dynaFile",),
             f"an imfile input reads {path}, so every event comes back forever: write to a "
@@ -155,9 +155,9 @@ def _without_effect(output: OmfileOutput, _: Profile) -> Iterator[Complaint]:
         ("rotation.sizeLimitCommand", output.rotation_size_limit_command,
          output.rotation_size_limit, "rotation.sizeLimit"),
     )  # fmt: skip
-    for key, is_set, is_there, what in needs:
+    for key, is_set, is_there, needed in needs:
         if is_set and not is_there:
-            yield Complaint((key,), f"{key} has no effect without {what}: add it")
+            yield Complaint((key,), f"{key} has no effect without {needed}: add it")
 
 
 _SUSPENDED = "action.execOnlyWhenPreviousIsSuspended"
@@ -176,9 +176,9 @@ class _Led(NamedTuple):
 def _followed(profile: Profile) -> Iterator[Placed[_Led]]:
     """Each output that others take over from."""
     for number, output in enumerate(profile.outputs):
-        found = around_output(profile, number)
-        if found.take_over:
-            led = _Led(number, output, found.take_over[0], bool(found.before))
+        around = around_output(profile, number)
+        if around.take_over:
+            led = _Led(number, output, around.take_over[0], bool(around.before))
             yield ("outputs", number), led
 
 
@@ -255,28 +255,28 @@ def _same_name(profile: Profile) -> Iterator[Complaint]:
 def _same_index(profile: Profile) -> Iterator[Complaint]:
     writers: dict[str, OmelasticsearchOutput] = {}
     for number, output in profile.enumerated:
-        other = writers.setdefault(output.index.target, output)
-        if other is output:
+        writer = writers.setdefault(output.index.target, output)
+        if writer is output:
             continue
-        clash = next(_clashes(_mapped(other), _mapped(output)), None)
-        what = "with other settings" if other.index != output.index else clash
-        if what is not None:
+        clash = next(_clashes(_mapped(writer), _mapped(output)), None)
+        difference = "with other settings" if writer.index != output.index else clash
+        if difference is not None:
             yield Complaint(
                 ("outputs", number, "index"),
-                f"{other.name} writes to {output.index.target} too, {what}, and an index has one "
-                "template: give each output its own index, or both the same settings and uses",
+                f"{writer.name} writes to {output.index.target} too, {difference}, and an index has "
+                "one template: give each output its own index, or both the same settings and uses",
             )
 
 
-def _clashes(some: Mapping[str, object], others: Mapping[str, object]) -> Iterator[str]:
+def _clashes(first: Mapping[str, object], second: Mapping[str, object]) -> Iterator[str]:
     """Fields that no mapping can have together."""
-    for name, mapping in others.items():
-        if some.get(name, mapping) != mapping:
+    for name, mapping in second.items():
+        if first.get(name, mapping) != mapping:
             yield f"where the mapping of {name} differs"
-        around = [one for one in some if f"{name}.".startswith(f"{one}.") and one != name]
-        within = [one for one in some if one.startswith(f"{name}.")]
-        for one in (*around, *within):
-            yield f"where {one} and {name} cannot both be fields"
+        around = [field for field in first if f"{name}.".startswith(f"{field}.") and field != name]
+        within = [field for field in first if field.startswith(f"{name}.")]
+        for field in (*around, *within):
+            yield f"where {field} and {name} cannot both be fields"
 
 
 def _mapped(output: OmelasticsearchOutput) -> dict[str, object]:

@@ -30,12 +30,12 @@ def _no_such_limit(profile: Profile) -> Iterator[Complaint]:
     """Snippets may define others, and a base says its own."""
     if profile.base is not None:
         return
-    known = ", ".join(profile.ratelimits) or "none"
+    names = ", ".join(profile.ratelimits) or "none"
     for place, section in (*inputs(profile), *outputs(profile)):
         for key, name in named_limits(section).items():
             path, policy = (*place, key), profile.ratelimits.get(name)
             if policy is None and not profile.snippets.start:
-                yield Complaint(path, f"there is no limit {name}: ratelimits has {known}")
+                yield Complaint(path, f"there is no limit {name}: ratelimits has {names}")
             elif has_own_limit(section, key):
                 yield Complaint(path, "it has an interval and a burst of its own: remove them")
             elif policy is not None and key.startswith("action.") and policy.policy is None:
@@ -159,8 +159,8 @@ def _idle_workers(profile: Profile) -> Iterator[Complaint]:
     if _has_simpler_finding(profile):
         return
     for queue in measured_path(profile):
-        filled = taken(profile, queue)
-        room = ROOM_PERCENT * filled // 100
+        capacity = taken(profile, queue)
+        room = ROOM_PERCENT * capacity // 100
         if queue.is_direct or queue.busy_backlog <= room:
             continue
         key, needed, advice = "", queue.busy_backlog, []
@@ -174,7 +174,7 @@ def _idle_workers(profile: Profile) -> Iterator[Complaint]:
             if queue == entry_queue(profile) and _is_written(queue, "lightDelayMark"):
                 larger, value = "lightDelayMark", queue.resolved.light_delay_mark or queue.size
             # Rounded up to hundreds.
-            least = -(-needed * value // (ROOM_PERCENT * filled)) * 100
+            least = -(-needed * value // (ROOM_PERCENT * capacity)) * 100
             both = " and size" if least > queue.size and larger != "size" else ""
             advice.append(f"raise {larger}{both} to at least {least}")
             key = "dequeueBatchSize" if _is_written(queue, "dequeueBatchSize") else larger

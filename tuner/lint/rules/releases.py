@@ -85,16 +85,18 @@ def _engine(profile: Profile) -> Iterator[Complaint]:
 @loss("RT404")
 def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
     release = profile.release
-    at_risk = [both for both in where_durable(engine_outputs)(profile) if remote_servers(both[1])]
+    at_risk = [
+        placed for placed in where_durable(engine_outputs)(profile) if remote_servers(placed[1])
+    ]
     lost = lost_whole(release.rsyslog_number)
     if not lost or not at_risk:
         return
     # A configuration does not say which release reads it: there it stands at each output.
     in_base = profile.base is not None
-    for ones in [[one] for one in at_risk] if in_base else [at_risk]:
-        path: KeyPath = (*ones[0][0], "errorfile") if in_base else ("release", "rsyslog")
+    for group in [[placed] for placed in at_risk] if in_base else [at_risk]:
+        path: KeyPath = (*group[0][0], "errorfile") if in_base else ("release", "rsyslog")
         cure = "set errorfile, which then holds what was dropped"
-        if all(output.errorfile is not None for _, output in ones):
+        if all(output.errorfile is not None for _, output in group):
             cure = "errorfile holds what was dropped: send it again from there"
         yield Complaint(
             path,

@@ -73,7 +73,9 @@ def _large_heap(profile: Profile) -> Iterator[Complaint]:
 @warning("RT338")
 def _too_few_lab_nodes(profile: Profile) -> Iterator[Complaint]:
     nodes = profile.lab.nodes
-    copies = 1 + max((one.index.settings.number_of_replicas for one in profile.indexed), default=0)
+    copies = 1 + max(
+        (output.index.settings.number_of_replicas for output in profile.indexed), default=0
+    )
     if 1 < nodes < copies:
         yield Complaint(
             ("lab", "nodes"),
@@ -219,11 +221,11 @@ def _above_the_engines(output: OmelasticsearchOutput, profile: Profile) -> Itera
 def _above_a_proxys(bulk: Requests, _: Profile) -> Iterator[str]:
     """Engines listen on 9200: on the ports of the web something else answers for them."""
     servers = remote_servers(bulk.output)
-    behind = next((one for _, one in servers if urlsplit(one).port in _WEB), None)
-    if behind is not None and not bulk.output.maxbytes and bulk.batch_bytes > _NGINX_BODY:
+    proxy = next((server for _, server in servers if urlsplit(server).port in _WEB), None)
+    if proxy is not None and not bulk.output.maxbytes and bulk.batch_bytes > _NGINX_BODY:
         yield (
             f"batches of {bulk.queue.batch} events can exceed 1 MiB, nginx's default limit of "
-            f"a request, and {behind} looks like a proxy: if it refuses them, the output blocks "
+            f"a request, and {proxy} looks like a proxy: if it refuses them, the output blocks "
             f"and doubles events; use at most {_NGINX_BODY // bulk.event_bytes}, or set "
             "maxbytes to what the proxy takes"
         )
@@ -233,13 +235,13 @@ def _above_a_proxys(bulk: Requests, _: Profile) -> Iterator[str]:
 def _under_pressure(profile: Profile) -> Iterator[Complaint]:
     limit = pressure_bytes(profile)
     room = int(limit * _SHARE_OF_PRESSURE)
-    every = [bulk for _, bulk in bulks(profile)]
-    under_way = sum(one.under_way_bytes for one in every)
+    all_bulks = [bulk for _, bulk in bulks(profile)]
+    under_way = sum(bulk.under_way_bytes for bulk in all_bulks)
     if under_way > room:
-        largest = max(every, key=lambda one: one.under_way_bytes)
-        others = under_way - largest.under_way_bytes
+        largest = max(all_bulks, key=lambda bulk: bulk.under_way_bytes)
+        others_bytes = under_way - largest.under_way_bytes
         workers = largest.queue.copies * largest.queue.workers
-        fits = max(1, (room - others) // workers // largest.event_bytes)
+        fits = max(1, (room - others_bytes) // workers // largest.event_bytes)
         yield _batch(
             largest,
             f"can have {under_way} bytes in flight at once, and one node with the heap of "
@@ -248,10 +250,10 @@ def _under_pressure(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-def _batch(requests: Requests, what: str, fits: int) -> Complaint:
+def _batch(requests: Requests, reason: str, fits: int) -> Complaint:
     return Complaint(
         (*requests.queue.path, "dequeueBatchSize"),
-        f"batches of {requests.queue.batch} events {what}: use at most {fits}",
+        f"batches of {requests.queue.batch} events {reason}: use at most {fits}",
     )
 
 

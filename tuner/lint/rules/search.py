@@ -46,14 +46,14 @@ def _names(profile: Profile) -> Iterator[Complaint]:
 def _paths(profile: Profile) -> Iterator[Complaint]:
     """Paths that a profile cannot have and, of those that only may vary, those that cannot."""
     search = profile.search
-    every = _every_knob(profile) if search.freeze or search.only else ()
+    space = _every_knob(profile) if search.freeze or search.only else ()
     for number, path in enumerate(search.freeze):
         reason = _unknown(profile, path)
-        if reason is not None and not any(knob.path.is_in(path) for knob in every):
+        if reason is not None and not any(knob.path.is_in(path) for knob in space):
             yield Complaint(("search", "freeze", number), reason)
     for number, path in enumerate(search.only):
-        if not any(knob.path.is_in(path) for knob in every):
-            yield Complaint(("search", "only", number), _no_knob(path, every))
+        if not any(knob.path.is_in(path) for knob in space):
+            yield Complaint(("search", "only", number), _no_knob(path, space))
 
 
 @error("RT602")
@@ -63,11 +63,11 @@ def _levels(profile: Profile) -> Iterator[Complaint]:
         return
     from tuner.space.knob import level_text
 
-    every: dict[str, Knob] = {knob.path: knob for knob in _every_knob(profile)}
+    space: dict[str, Knob] = {knob.path: knob for knob in _every_knob(profile)}
     for path, levels in profile.search.levels.items():
-        knob = every.get(path)
+        knob = space.get(path)
         if knob is None:
-            no_knob = _no_knob(path, tuple(every.values()))
+            no_knob = _no_knob(path, tuple(space.values()))
             yield Complaint(("search", "levels", path), no_knob)
             continue
         for number, level in enumerate(levels):
@@ -99,9 +99,9 @@ def _unknown(profile: Profile, path: str) -> str | None:
     return None
 
 
-def _no_knob(path: str, every: Sequence[Knob]) -> str:
-    known = [knob.path for knob in every]
-    near = difflib.get_close_matches(path, known, 2, 0.5)
+def _no_knob(path: str, space: Sequence[Knob]) -> str:
+    paths = [knob.path for knob in space]
+    near = difflib.get_close_matches(path, paths, 2, 0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else "see rsyslog-tune explain KEY"
     return f"a search of this profile does not vary {path}: {hint}"
 

@@ -97,27 +97,29 @@ _MOST_NAMED = 8
 
 def variable_fault(path: str, stream: Stream) -> str | None:
     """What is wrong with reading that variable; a snippet may set any."""
-    ours = {step.variable for step in stream.steps if isinstance(step, SetStep)} - {None}
-    if stream.snippets or any(path == one or path.startswith(f"{one}.") for one in ours):
+    variables = {step.variable for step in stream.steps if isinstance(step, SetStep)} - {None}
+    if stream.snippets or any(
+        path == variable or path.startswith(f"{variable}.") for variable in variables
+    ):
         return None
-    known = ", ".join(sorted(map(str, ours))[:_MOST_NAMED]) or "none"
-    return f"no step sets the variable {path}: the steps of the stream set {known}"
+    names = ", ".join(sorted(map(str, variables))[:_MOST_NAMED]) or "none"
+    return f"no step sets the variable {path}: the steps of the stream set {names}"
 
 
 @error("RT288")
 def _no_table(profile: Profile) -> Iterator[Complaint]:
-    known = ", ".join(profile.lookup_tables) or "none"
+    tables = ", ".join(profile.lookup_tables) or "none"
     for path, _, step in steps_of(profile):
         table = step.lookup if isinstance(step, SetStep) else None
         if table is not None and table not in profile.lookup_tables:
             yield Complaint(
-                (*path, "lookup"), f"there is no table {table}: lookup_tables has {known}"
+                (*path, "lookup"), f"there is no table {table}: lookup_tables has {tables}"
             )
 
 
 @error("RT289")
 def _parses_nothing(profile: Profile) -> Iterator[Complaint]:
-    met: set[str | None] = set()
+    parsed: set[str | None] = set()
     for path, name, step in steps_of(profile):
         if not isinstance(step, ParseStep):
             continue
@@ -127,9 +129,9 @@ def _parses_nothing(profile: Profile) -> Iterator[Complaint]:
                 "nothing is parsed at this place: add parse with format json or normalize, or "
                 "remove the step; values of csv and kv are found when they are written",
             )
-        elif name in met:
+        elif name in parsed:
             yield Complaint(path, "an event is parsed once: remove all but one of these steps")
-        met.add(name)
+        parsed.add(name)
 
 
 _BY_MODULE = "parse with format json or normalize"
@@ -137,19 +139,19 @@ _BY_MODULE = "parse with format json or normalize"
 
 @error("RT284")
 def _unknown_stream(profile: Profile) -> Iterator[Complaint]:
-    known = ", ".join(profile.streams) or "none"
+    streams = ", ".join(profile.streams) or "none"
     sections: tuple[Placed[Input | Output], ...] = (*inputs(profile), *outputs(profile))
-    for place, one in sections:
-        if one.stream is not None and one.stream not in profile.streams:
+    for place, section in sections:
+        if section.stream is not None and section.stream not in profile.streams:
             yield Complaint(
                 (*place, "stream"),
-                f"there is no stream {one.stream}, streams has {known}: add it there, or "
+                f"there is no stream {section.stream}, streams has {streams}: add it there, or "
                 "remove this",
             )
     counters = profile.impstats.stream if profile.impstats is not None else None
     if counters is not None and counters not in profile.streams:
         yield Complaint(
-            ("impstats", "stream"), f"there is no stream {counters}, streams has {known}: add it"
+            ("impstats", "stream"), f"there is no stream {counters}, streams has {streams}: add it"
         )
 
 
@@ -166,16 +168,16 @@ def _half_a_stream(profile: Profile) -> Iterator[Complaint]:
         return  # RT284 says it
     for name in names:
         path: KeyPath = ("inputs",) if name is None else ("streams", name)
-        what = "what names no stream" if name is None else f"stream {name}"
+        label = "what names no stream" if name is None else f"stream {name}"
         goes_on = name in targets or profile.stream(name).snippets
         if name in sources and not goes_on:
             yield Complaint(
                 path,
-                f"{what} has inputs and no output: its events would be dropped; add an output, or "
+                f"{label} has inputs and no output: its events would be dropped; add an output, or "
                 "a snippet that holds one",
             )
         if name not in sources and (name in targets or name is not None):
-            yield Complaint(path, f"{what} has no input: nothing would reach it")
+            yield Complaint(path, f"{label} has no input: nothing would reach it")
 
 
 @error("RT286")
@@ -208,12 +210,14 @@ def _filters(profile: Profile) -> Iterator[tuple[KeyPath, str | None, Filter]]:
 
 @error("RT287")
 def _local_apart(profile: Profile) -> Iterator[Complaint]:
-    local = [(n, one) for n, one in enumerate(profile.inputs) if not one.has_statement]
-    for number, one in local[1:]:
+    local = [
+        (number, source) for number, source in enumerate(profile.inputs) if not source.has_statement
+    ]
+    for number, source in local[1:]:
         first = local[0][1]
-        if one.stream != first.stream:
+        if source.stream != first.stream:
             yield Complaint(
                 ("inputs", number, "stream"),
-                f"{one.type} and {first.type} both come to rsyslog's default ruleset: name the "
+                f"{source.type} and {first.type} both come to rsyslog's default ruleset: name the "
                 "same stream in both, and tell them apart by the filters of outputs",
             )
