@@ -285,41 +285,38 @@ def waiting_output(profile: Profile, number: int, way: str, cure: Cure) -> tuple
     if spools(queue) or not around.beside:
         return way, cure
     when = "while the target is down" if queue.is_direct else "once this output's queue is full"
-    return (
-        f"first give this output a queue on disk ({_ON_DISK}), then {way}{_why_not_wait(around, when)}",
-        None,
-    )
+    return _disk_first("give this output a queue on disk", way, around, when), None
 
 
 def waiting_queue(
     profile: Profile, queue: PlacedQueue, way: str, cure: Cure
 ) -> tuple[str, Cure | None]:
-    """The same for what waits for room in a queue, with what waits too; where each event waits a
-    second as it is written, the others stand still already."""
+    """The way out and the cure where what feeds a queue is to wait for room in it, with what waits
+    too; where each event waits a second as it is written, the others stand still already."""
     around, when = around_queue(profile, queue), f"while {queue.label} is full"
     if not around.beside:
         return way, cure
+    stands = (queue.resolved.timeout_enqueue or 0) >= _STANDS_MS
     if spools(queue):
-        stops = _who_waits(around, "once its files have taken maxDiskSpace")
-        return f"{way}; {stops}", cure._replace(stops=stops)
-    if (queue.resolved.timeout_enqueue or 0) < _STANDS_MS:
-        return (
-            f"first let this queue write to disk ({_ON_DISK}), then {way}{_why_not_wait(around, when)}",
-            None,
-        )
-    stops = f"{_who_waits(around, when)}, as it nearly does now"
+        when = "once its files have taken maxDiskSpace"
+    elif stands:
+        when = f"{when}, as it nearly does now"
+    else:
+        return _disk_first("let this queue write to disk", way, around, when), None
+    stops = f"{listed(around.beside)} then wait{_s(around)} too {when}"
     return f"{way}; {stops}", cure._replace(stops=stops)
 
 
-def _who_waits(around: Around, when: str) -> str:
-    return f"{listed(around.beside)} then wait{'s' * (len(around.beside) == 1)} too {when}"
-
-
-def _why_not_wait(around: Around, when: str) -> str:
-    """Why an output is not simply made to wait."""
+def _disk_first(first: str, way: str, around: Around, when: str) -> str:
+    """The way out where an output that simply waited would stop others."""
     lost = f", and what {listed(around.hasty)} receives meanwhile is lost" if around.hasty else ""
-    s = "s" * (len(around.beside) == 1)
+    s = _s(around)
     return (
-        f"; without files {listed(around.beside)} wait{s} too {when}, and lose{s} what "
-        f"waits if rsyslogd ends before{lost}"
+        f"first {first} ({_ON_DISK}), then {way}; without files {listed(around.beside)} wait{s} too "
+        f"{when}, and lose{s} what waits if rsyslogd ends before{lost}"
     )
+
+
+def _s(around: Around) -> str:
+    """The ending of a verb whose subject is what stands beside."""
+    return "s" * (len(around.beside) == 1)

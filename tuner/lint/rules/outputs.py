@@ -263,8 +263,8 @@ def _same_index(profile: Profile) -> Iterator[Complaint]:
         if difference is not None:
             yield Complaint(
                 ("outputs", number, "index"),
-                f"{writer.name} writes to {output.index.target} too, {difference}, and an index has "
-                "one template: give each output its own index, or both the same settings and uses",
+                f"{writer.name} writes to {output.index.target} too, {difference}, and an index "
+                "has one template: give each output its own index, or both the same settings and uses",
             )
 
 
