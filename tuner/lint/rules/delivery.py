@@ -312,8 +312,8 @@ def _disk_first(first: str, way: str, around: Around, when: str) -> str:
     lost = f", and what {listed(around.hasty)} receives meanwhile is lost" if around.hasty else ""
     s = _s(around)
     return (
-        f"first {first} ({_ON_DISK}), then {way}; without files {listed(around.beside)} wait{s} too "
-        f"{when}, and lose{s} what waits if rsyslogd ends before{lost}"
+        f"first {first} ({_ON_DISK}), then {way}; without files {listed(around.beside)} wait{s} "
+        f"too {when}, and lose{s} what waits if rsyslogd ends before{lost}"
     )
 
 

@@ -264,7 +264,8 @@ def _same_index(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 ("outputs", number, "index"),
                 f"{writer.name} writes to {output.index.target} too, {difference}, and an index "
-                "has one template: give each output its own index, or both the same settings and uses",
+                "has one template: give each output its own index, or both the same settings "
+                "and uses",
             )
 
 
