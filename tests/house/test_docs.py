@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import pytest
 
 from tests.house.pages import PAGES, ROOT, Block, blocks, profile_block, rows, section, text_of
+from tests.modules.refused_bulks import REFUSED_BULKS, periods
 from tuner.diagnose.finding import Cause
 from tuner.engines.versions import VERSIONS
 from tuner.lint.codes import explained_codes
 from tuner.lint.load import parse_profile
 from tuner.measure.measurement import DoubtKind
-from tuner.modules.refused_bulks import REFUSED_BULKS, periods
 from tuner.profile.schema import every_key, fact_name, source_of
 from tuner.render import artefacts, engine_files
 from tuner.search.budget import NODE_PACE, SINK_PACE, smallest_budget_s

@@ -14,11 +14,11 @@ import pytest
 
 from tests.lab.test_sink_live import account
 from tests.live.outputs import bulks_to, lines, place, rendered_for_it, wait
+from tests.modules.refused_bulks import REFUSED_BULKS, Fate, RefusedBulk
 from tests.shipped import release_at_hand
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import DeliveryCheck, FaultCount, fault_counts
 from tuner.lab.sink import Sink, parse_fault
-from tuner.modules.refused_bulks import REFUSED_BULKS, Fate, RefusedBulk
 
 pytestmark = [
     pytest.mark.live,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.modules.refused_bulks import REFUSED_BULKS, Fate
 from tests.safety.scorecard import control, row
 from tests.safety.trials import (
     PROFILE,
@@ -28,7 +29,6 @@ from tuner.engine.delivery import FaultCount, fault_counts
 from tuner.measure import summary
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
 from tuner.measure.trial import run_trial
-from tuner.modules.refused_bulks import REFUSED_BULKS, Fate
 
 pytestmark = pytest.mark.live
 

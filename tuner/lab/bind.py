@@ -11,6 +11,7 @@ from itertools import accumulate
 from pydantic import BaseModel
 
 from tuner.engines.given_template import GivenTemplate, given_template
+from tuner.engines.index import Index, Rotate
 from tuner.errors import Refused
 from tuner.lab.copy import LEFT_OUT, LabCopy, Purpose, copied
 from tuner.lab.site import Site
@@ -253,10 +254,39 @@ def wanted(load: Workload, text: KeptBase) -> Workload:
 def bind_outputs(profile: Profile, site: Site) -> Iterator[Output]:
     """The outputs with the lab's engine and indices."""
     for output in profile.outputs:
-        if isinstance(output, OmelasticsearchOutput):
-            yield output.in_lab(site, site.index_prefix)
-        else:
+        if not isinstance(output, OmelasticsearchOutput):
             yield output
+            continue
+        changes: dict[str, object] = {
+            "servers": site.engine_urls[: len(output.servers)],
+            "index": _bound_index(output.index, site),
+        }
+        if not site.keeps_authentication:
+            changes |= {"auth": None, "apikey": None, "tls": None}
+        yield output.model_copy(update=changes)
+
+
+def _bound_index(index: Index, site: Site) -> Index:
+    """A plain or daily index of ours with as many copies as there are nodes, in place of a data
+    stream too, and without ingest pipelines."""
+    rolls_over = index.rotate is Rotate.ROLLOVER
+    copies = min(index.settings.number_of_replicas + 1, site.data_nodes)
+    waits = index.settings.write_wait_for_active_shards
+    settings = {
+        "number_of_replicas": copies - 1,
+        "write_wait_for_active_shards": min(waits, copies) if isinstance(waits, int) else waits,
+        "default_pipeline": None,
+        "final_pipeline": None,
+    }
+    return index.model_copy(
+        update={
+            "name": site.index_prefix + index.target,
+            "data_stream": None,
+            "rotate": Rotate.NONE if rolls_over else index.rotate,
+            "lifecycle": None,
+            "settings": index.settings.model_copy(update=settings),
+        }
+    )
 
 
 def require_bindable(profile: Profile, rsyslog: str) -> Bound:

@@ -3,12 +3,11 @@
 None means not set in the profile: rsyslog's default applies.
 """
 
-from typing import Annotated, ClassVar, Literal, Protocol, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tuner.engines.index import Index, Rotate
-from tuner.engines.index_settings import IndexSettings
+from tuner.engines.index import Index
 from tuner.modules.field import DocumentField, Preset
 from tuner.modules.output import Output
 from tuner.modules.secrets import Auth, SecretRef, Tls
@@ -33,51 +32,6 @@ BULK_TIMEOUT = "1m"
 """Elasticsearch's own timeout of a bulk."""
 ASKS_AT_START = 2510
 """The first rsyslog that asks each server for its version when it starts (F14)."""
-
-
-class Surroundings(Protocol):
-    """What a lab has for outputs into the engine."""
-
-    @property
-    def engine_urls(self) -> tuple[str, ...]:
-        """Where the nodes of its engine are."""
-
-    @property
-    def data_nodes(self) -> int:
-        """How many copies of a shard the engine can have."""
-
-    @property
-    def keeps_authentication(self) -> bool:
-        """Whether the engine is the profile's own, which knows the profile's users."""
-
-
-def bind_index(index: Index, prefix: str, data_nodes: int) -> Index:
-    """A plain or daily index of ours with as many copies as there are nodes, in place of a data
-    stream too, and without ingest pipelines."""
-    rolls_over = index.rotate is Rotate.ROLLOVER
-    return index.model_copy(
-        update={
-            "name": prefix + index.target,
-            "data_stream": None,
-            "rotate": Rotate.NONE if rolls_over else index.rotate,
-            "lifecycle": None,
-            "settings": _settings(index.settings, data_nodes),
-        }
-    )
-
-
-def _settings(settings: IndexSettings, data_nodes: int) -> IndexSettings:
-    copies = min(settings.number_of_replicas + 1, data_nodes)
-    waits = settings.write_wait_for_active_shards
-    if isinstance(waits, int):
-        waits = min(waits, copies)
-    changes = {
-        "number_of_replicas": copies - 1,
-        "write_wait_for_active_shards": waits,
-        "default_pipeline": None,
-        "final_pipeline": None,
-    }
-    return settings.model_copy(update=changes)
 
 
 _WriteOperation = Literal["index", "create"]
@@ -275,13 +229,3 @@ class OmelasticsearchOutput(Output):
         return self.auth is not None or self.apikey is not None
 
     package: ClassVar[str] = "rsyslog-elasticsearch"
-
-    def in_lab(self, lab: Surroundings, index_prefix: str, /) -> Self:
-        """Into the lab's engine."""
-        changes: dict[str, object] = {
-            "servers": lab.engine_urls[: len(self.servers)],
-            "index": bind_index(self.index, index_prefix, lab.data_nodes),
-        }
-        if not lab.keeps_authentication:
-            changes |= {"auth": None, "apikey": None, "tls": None}
-        return self.model_copy(update=changes)
