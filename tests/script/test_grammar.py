@@ -20,12 +20,11 @@ from tuner.script.script import (
     If,
     Include,
     LegacyAction,
+    LegacyFilter,
     Operation,
-    PropertyFilter,
     Quoted,
     ScriptNumber,
     ScriptObject,
-    SelectorFilter,
     SetVariable,
     Statement,
     Variable,
@@ -150,7 +149,7 @@ def test_lines_of_the_old_form() -> None:
         "cron.* |/dev/xconsole\n"
     )
     selector, test, *others = read(text)
-    assert selector == SelectorFilter(
+    assert selector == LegacyFilter(
         "*.info;mail.none",
         (
             LegacyAction("-/var/log/messages;fmt", selector.origin),
@@ -158,10 +157,10 @@ def test_lines_of_the_old_form() -> None:
         ),
         selector.origin,
     )
-    assert isinstance(test, PropertyFilter)
+    assert isinstance(test, LegacyFilter)
     assert test.text == ':msg, !contains, "a \\"b\\""'
     assert (test.origin.line, test.origin.column) == (3, 2)
-    assert all(isinstance(one, SelectorFilter) for one in others)
+    assert all(isinstance(one, LegacyFilter) for one in others)
 
 
 def test_directives_and_blocks_of_bsd() -> None:
@@ -176,7 +175,7 @@ def test_directives_and_blocks_of_bsd() -> None:
 def test_a_directive_may_stand_before_and_also() -> None:
     text = "*.* @@first\n$ActionExecOnlyWhenPreviousIsSuspended on\n& @@second\n"
     selector = only(text)
-    assert isinstance(selector, SelectorFilter)
+    assert isinstance(selector, LegacyFilter)
     assert [type(one) for one in selector.body] == [LegacyAction, Directive, LegacyAction]
 
 

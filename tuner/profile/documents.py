@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import assert_never
 
 from tuner.modules.field import DocumentField, FieldType, Preset, Use, is_json, merges
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -112,26 +111,24 @@ def mapping_of(fields: tuple[DocumentField, ...], in_data_stream: bool = False) 
     return {"dynamic": False, "properties": root}
 
 
+# Of fields that are neither texts nor dates.
+_ENGINE_TYPES = {
+    FieldType.INTEGER: "long", FieldType.FLOAT: "double", FieldType.BOOLEAN: "boolean",
+}  # fmt: skip
+
+
 def _leaf(field: DocumentField) -> Mapping:
     if is_json(field):
         # Kept as it is, whatever it is: its members cannot clash with any mapping.
         return {"type": "object", "enabled": False}
-    match field.type:
-        case FieldType.DATE:
-            # What is not a date stays in _source unindexed, and the document is not refused.
-            malformed: Mapping = {"ignore_malformed": True} if is_parsed(field) else {}
-            date: Mapping = {"type": "date"} | _date_format(field)
-            return date | malformed | _switched_off(field)
-        case FieldType.INTEGER:
-            return {"type": "long"} | _switched_off(field)
-        case FieldType.FLOAT:
-            return {"type": "double"} | _switched_off(field)
-        case FieldType.BOOLEAN:
-            return {"type": "boolean"} | _switched_off(field)
-        case FieldType.STRING | FieldType.JSON:
-            return _string(field)
-        case _:
-            assert_never(field.type)
+    if field.type is FieldType.DATE:
+        # What is not a date stays in _source unindexed, and the document is not refused.
+        malformed: Mapping = {"ignore_malformed": True} if is_parsed(field) else {}
+        date: Mapping = {"type": "date"} | _date_format(field)
+        return date | malformed | _switched_off(field)
+    if field.type in _ENGINE_TYPES:
+        return {"type": _ENGINE_TYPES[field.type]} | _switched_off(field)
+    return _string(field)
 
 
 def _date_format(field: DocumentField) -> Mapping:

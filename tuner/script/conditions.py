@@ -15,11 +15,10 @@ from tuner.script.script import (
     Array,
     Expression,
     FunctionCall,
+    LegacyFilter,
     Operation,
-    PropertyFilter,
     Quoted,
     ScriptNumber,
-    SelectorFilter,
     Variable,
 )
 
@@ -186,9 +185,9 @@ _NAMES: dict[str, Collection[str]] = {
 }
 
 
-def condition_of(filter_: SelectorFilter | PropertyFilter) -> Expression:
+def condition_of(filter_: LegacyFilter) -> Expression:
     """The condition that stands for it."""
-    if isinstance(filter_, SelectorFilter):
+    if not filter_.text.startswith(":"):
         return FunctionCall("prifilt", (Quoted(filter_.text, filter_.origin),), filter_.origin)
     name, operation, text = (part.strip() for part in filter_.text.removeprefix(":").split(",", 2))
     negate, operation = operation.startswith("!"), operation.removeprefix("!").strip().lower()

@@ -42,12 +42,11 @@ from tuner.script.script import (
     If,
     Include,
     LegacyAction,
+    LegacyFilter,
     Parameter,
-    PropertyFilter,
     Quoted,
     ScriptObject,
     ScriptPosition,
-    SelectorFilter,
     Statement,
     Word,
     loading,
@@ -171,7 +170,7 @@ class _Modernised:
                 yield statement
             case ScriptObject(kind="ruleset") if self.is_ruleset(statement.name):
                 return  # rsyslogd refuses a second one of that name
-            case SelectorFilter() | PropertyFilter():
+            case LegacyFilter():
                 body = self.inner(statement.body)
                 yield If(condition_of(statement), body, (), statement.origin)
             case Include():

@@ -27,15 +27,14 @@ from tuner.script.script import (
     If,
     Include,
     LegacyAction,
+    LegacyFilter,
     Operation,
     Parameter,
-    PropertyFilter,
     Quoted,
     ReloadTable,
     ScriptNumber,
     ScriptObject,
     ScriptPosition,
-    SelectorFilter,
     SetVariable,
     Variable,
     Word,
@@ -272,11 +271,8 @@ class _Builder(Transformer[Token, Block]):
         name = variable.value.text
         return (SetVariable(verb.value.text.lower(), name, value, verb.value.origin),)
 
-    def selector(self, word: Token, body: Block) -> Block:
-        return (SelectorFilter(word.value.text, body, word.value.origin),)
-
-    def property_filter(self, word: Token, body: Block) -> Block:
-        return (PropertyFilter(word.value.text, body, word.value.origin),)
+    def legacy_filter(self, word: Token, body: Block) -> Block:
+        return (LegacyFilter(word.value.text, body, word.value.origin),)
 
     def reload(self, word: Token, *arguments: Expression) -> Block:
         return (ReloadTable(arguments, word.value.origin),)

@@ -18,14 +18,13 @@ from tuner.script.script import (
     If,
     Include,
     LegacyAction,
+    LegacyFilter,
     Operation,
     Parameter,
-    PropertyFilter,
     Quoted,
     ReloadTable,
     ScriptNumber,
     ScriptObject,
-    SelectorFilter,
     SetVariable,
     Statement,
     Variable,
@@ -64,7 +63,7 @@ def _statement(statement: Statement) -> Iterator[str]:
                 yield "} else {"
                 yield from _indented(statement.otherwise)
             yield "}"
-        case SelectorFilter() | PropertyFilter():
+        case LegacyFilter():
             yield f"{statement.text} {{"
             yield from _indented(statement.body or _NOTHING)
             yield "}"

@@ -253,17 +253,8 @@ class If:
 
 
 @dataclass(frozen=True)
-class SelectorFilter:
-    """`facility.severity;...` before an action."""
-
-    text: str
-    body: Block
-    origin: ScriptPosition = field(compare=False)
-
-
-@dataclass(frozen=True)
-class PropertyFilter:
-    """`:property, operation, "text"` before an action."""
+class LegacyFilter:
+    """A selector, `facility.severity;...`, or `:property, operation, "text"` before an action."""
 
     text: str
     body: Block
@@ -321,8 +312,7 @@ Statement = (
     | LegacyAction
     | BsdBlock
     | If
-    | SelectorFilter
-    | PropertyFilter
+    | LegacyFilter
     | Foreach
     | SetVariable
     | Call
@@ -354,7 +344,7 @@ def inner_blocks(statement: Statement) -> tuple[Block, ...]:
     match statement:
         case If():
             return statement.then, statement.otherwise
-        case SelectorFilter() | PropertyFilter() | Foreach():
+        case LegacyFilter() | Foreach():
             return (statement.body,)
         case ScriptObject():
             return (statement.body or (),)
@@ -399,7 +389,7 @@ def with_inner(statement: Statement, change: Callable[[Block], Block]) -> Statem
         case If():
             then, otherwise = change(statement.then), change(statement.otherwise)
             return replace(statement, then=then, otherwise=otherwise)
-        case SelectorFilter() | PropertyFilter() | Foreach() | ScriptObject(body=tuple()):
+        case LegacyFilter() | Foreach() | ScriptObject(body=tuple()):
             return replace(statement, body=change(statement.body or ()))
         case Include():
             return replace(statement, files=tuple(map(change, statement.files)))

@@ -223,21 +223,19 @@ def tokens(
 ) -> Iterator[ScriptToken]:
     """The words of a text, as far as the allowance goes.  Anything that is not a word is added to
     `refused` and skipped; nothing is read once so much was."""
-    text, mode, start, depth = source.text, Mode.STATEMENT, 0, 0
-    while start < len(text) and len(refused) < most_refused:
-        rule, end = _longest(text, start, mode)
+    text, depth = source.text, 0
+    for rule, start, end, mode in _scanned(text):
         # Each property of a template counts as well.
         allowance.words -= 1 + text.count("%", start, end) // 2
         if allowance.words < 0:
             refused.append(Gap(source.origin(start), _TOO_MUCH))
+        if allowance.words < 0 or len(refused) >= most_refused:
             return
         if rule is None:
             refusal = Gap(source.origin(start), _why(text, start, mode))
             if refusal.message != _NO_BREAK or all(gap.message != _NO_BREAK for gap in refused):
                 refused.append(refusal)
-            start = _after(text, start)
-            continue
-        if rule.kind is not None:
+        elif rule.kind is not None:
             word = text[start:end]
             blanks = len(word) - len(word.lstrip(" \t"))
             origin = source.origin(start + blanks)
@@ -251,7 +249,17 @@ def tokens(
                 refused.append(Gap(origin, f"a number of more than {LONGEST_NUMBER} digits"))
             else:
                 yield ScriptToken(rule.kind, word[blanks:], origin)
-        start, mode = end, rule.then or mode
+
+
+def _scanned(text: str) -> Iterator[tuple[_Rule | None, int, int, Mode]]:
+    """Each piece of a text: its rule, None for what is no word, its start and end, and the mode in
+    which it was read."""
+    mode, start = Mode.STATEMENT, 0
+    while start < len(text):
+        rule, end = _longest(text, start, mode)
+        end = _after(text, start) if rule is None else end
+        yield rule, start, end, mode
+        start, mode = end, (rule and rule.then) or mode
 
 
 def comments(text: str) -> Iterator[tuple[int, int]]:
@@ -264,18 +272,12 @@ def comments(text: str) -> Iterator[tuple[int, int]]:
         origin = source.origin(joined_offset)
         return lines[origin.line - 1] + origin.column - 1
 
-    mode, start = Mode.STATEMENT, 0
-    while start < len(source.text):
-        rule, end = _longest(source.text, start, mode)
-        if rule is None:
-            start = _after(source.text, start)
-            continue
-        comment = _comment_start(rule, source.text, start, end)
+    for rule, start, end, _ in _scanned(source.text):
+        comment = None if rule is None else _comment_start(rule, source.text, start, end)
         if comment is not None:
             # A line end stays where it is.
             stop = comment + len(source.text[comment:end].rstrip("\n"))
             yield offset(comment), offset(stop - 1) + 1
-        start, mode = end, rule.then or mode
 
 
 _BEHIND = re.compile(r"[ \t]#")
