@@ -138,6 +138,7 @@ class ImfileInput(Input):
     )
 
     thread_names: ClassVar[tuple[str, ...]] = ("in:imfile",)
+    transport: ClassVar[TransportKind] = "file"
 
     @property
     def rate_limits(self) -> tuple[RateLimit, ...]:
@@ -148,11 +149,6 @@ class ImfileInput(Input):
             RateLimit(60, size, "maxBytesPerMinute", is_of_bytes=True),
         )
         return tuple(limit for limit in limits if limit.burst)
-
-    @property
-    def transport(self) -> TransportKind:
-        """Lines in a file."""
-        return "file"
 
     @property
     def line_head(self) -> LineHead | None:

@@ -77,14 +77,10 @@ class ImjournalInput(Input):
     )
 
     thread_names: ClassVar[tuple[str, ...]] = ("in:imjournal",)
+    has_statement: ClassVar[bool] = False
 
     @property
     def rate_limit(self) -> RateLimit | None:
         """rsyslog's own, unless the profile sets another."""
         interval = _INTERVAL_S if self.ratelimit_interval is None else self.ratelimit_interval
         return rate_limit(interval, self.ratelimit_burst, _BURST, "ratelimit.interval")
-
-    @property
-    def has_statement(self) -> bool:
-        """It is a module alone."""
-        return False

@@ -57,6 +57,7 @@ class ImklogInput(Input):
     rate_limit_name: NamedLimit = parameter(since=2604, alias="ratelimit.name", of_module=True)
 
     thread_names: ClassVar[tuple[str, ...]] = ("in:imklog",)
+    has_statement: ClassVar[bool] = False
 
     @property
     def rate_limit(self) -> RateLimit | None:
@@ -64,8 +65,3 @@ class ImklogInput(Input):
         return rate_limit(
             self.ratelimit_interval, self.ratelimit_burst, _BURST, "ratelimitInterval"
         )
-
-    @property
-    def has_statement(self) -> bool:
-        """It is a module alone."""
-        return False

@@ -39,13 +39,9 @@ class ImptcpInput(Tcp):
     )
     notify_on_connection_open: NotifyOnOpen = None
     thread_names: ClassVar[tuple[str, ...]] = ("in:imptcp", "imptcp/w")
+    transport: ClassVar[TransportKind] = "tcp"
 
     @classmethod
     def threads_of(cls, sources: Sequence[Self], _release: int, /) -> int:
         """Its helpers, which all inputs share."""
         return max(source.threads for source in sources)
-
-    @property
-    def transport(self) -> TransportKind:
-        """Always plain."""
-        return "tcp"

@@ -3,23 +3,20 @@
 None means not set in the profile: rsyslog's default applies.
 """
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from tuner.modules.input import (
-    BURST,
     Listener,
     Peers,
     RateBurst,
     RateInterval,
-    RateLimit,
     TransportKind,
-    rate_limit,
 )
 from tuner.modules.ratelimit import NamedLimit
 from tuner.modules.tcp import KeepsAlive
-from tuner.modules.tls import SENDER_NAME, Certificates, Priorities, RelpLibrary, certificates_at
+from tuner.modules.tls import Priorities, RelpLibrary
 from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import AbsolutePath, MemorySize, Switch
 
@@ -64,11 +61,14 @@ class ImrelpInput(Listener, KeepsAlive):
 
     package: ClassVar[str] = "rsyslog-relp"
     thread_names: ClassVar[tuple[str, ...]] = ("in:imrelp",)
-
-    @property
-    def transport(self) -> TransportKind:
-        """RELP, encrypted or not."""
-        return "relp"
+    transport: ClassVar[TransportKind] = "relp"
+    tls_attributes: ClassVar[tuple[str, ...]] = (
+        "tls_ca_cert",
+        "tls_my_cert",
+        "tls_my_priv_key",
+        "tls_auth_mode",
+        "tls_permitted_peer",
+    )
 
     @property
     def is_encrypted(self) -> bool:
@@ -76,32 +76,6 @@ class ImrelpInput(Listener, KeepsAlive):
         return self.tls is True
 
     @property
-    def certificates(self) -> Certificates | None:
-        """The certificates beside the CA's."""
-        return certificates_at(self.tls_ca_cert if self.is_encrypted else None)
-
-    @property
-    def rate_limit(self) -> RateLimit | None:
-        """Where both parameters say so."""
-        return rate_limit(self.rate_limit_interval, self.rate_limit_burst, BURST)
-
-    @property
     def missing_flow_control(self) -> bool | str | None:
         """Senders wait unless flowControl is off."""
         return "light" if self.flow_control == "none" else None
-
-    def in_lab(self, port: int, spool: str, /) -> Self:
-        """With the lab's certificates."""
-        bound = super().in_lab(port, spool)
-        if not self.is_encrypted:
-            return bound
-        ours, mode = Certificates(f"{spool}/tls"), self.tls_auth_mode
-        return bound.model_copy(
-            update={
-                "tls_ca_cert": ours.authority,
-                "tls_my_cert": ours.collector,
-                "tls_my_priv_key": ours.collector_key,
-                "tls_auth_mode": "name" if mode == "fingerprint" else mode,
-                "tls_permitted_peer": self.tls_permitted_peer and (SENDER_NAME,),
-            }
-        )

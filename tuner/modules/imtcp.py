@@ -22,14 +22,11 @@ from tuner.modules.tcp import (
     Tcp,
 )
 from tuner.modules.tls import (
-    SENDER_NAME,
-    Certificates,
     ExpiredCerts,
     Priorities,
     StreamDriverCaFile,
     StreamDriverCrlFile,
     VerifyDepth,
-    certificates_at,
 )
 from tuner.rule import Complaint, warning
 from tuner.schema.parameter import Doc, parameter
@@ -186,6 +183,13 @@ class ImtcpInput(Tcp):
         return self.stream_driver_mode == 1
 
     thread_names: ClassVar[tuple[str, ...]] = ("in:imtcp", "tcpsrv/w")
+    tls_attributes: ClassVar[tuple[str, ...]] = (
+        "stream_driver_ca_file",
+        "stream_driver_cert_file",
+        "stream_driver_key_file",
+        "stream_driver_auth_mode",
+        "permitted_peer",
+    )
 
     @classmethod
     def threads_of(cls, sources: Sequence[Self], release: int, /) -> int:
@@ -199,25 +203,11 @@ class ImtcpInput(Tcp):
         """Encrypted or plain."""
         return "tls" if self.is_encrypted else "tcp"
 
-    @property
-    def certificates(self) -> Certificates | None:
-        """The certificates beside the CA's."""
-        return certificates_at(self.stream_driver_ca_file if self.is_encrypted else None)
-
     def in_lab(self, port: int, spool: str, /) -> Self:
-        """With the lab's certificates, and open to the flood."""
-        changes: dict[str, object] = {"allowed_sender": None, "network_namespace": None}
-        if self.is_encrypted:
-            ours, mode = Certificates(f"{spool}/tls"), self.stream_driver_auth_mode
-            changes |= {
-                "stream_driver_ca_file": ours.authority,
-                "stream_driver_cert_file": ours.collector,
-                "stream_driver_key_file": ours.collector_key,
-                "stream_driver_crl_file": None,
-                "stream_driver_auth_mode": "x509/name" if mode == "x509/fingerprint" else mode,
-                "permitted_peer": self.permitted_peer and (SENDER_NAME,),
-            }
-        return super().in_lab(port, spool).model_copy(update=changes)
+        """Open to the flood, whose certificate nobody revoked."""
+        open_to_all = {"allowed_sender": None, "network_namespace": None}
+        crl = {"stream_driver_crl_file": None} if self.is_encrypted else {}
+        return super().in_lab(port, spool).model_copy(update=open_to_all | crl)
 
 
 _POOL_IS_SOUND = 2508

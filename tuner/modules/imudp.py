@@ -10,15 +10,12 @@ from pydantic import Field
 
 from tuner.modules.in_profile import InProfile
 from tuner.modules.input import (
-    BURST,
     AllowedSenders,
     DefaultZone,
     Listener,
     RateBurst,
     RateInterval,
-    RateLimit,
     TransportKind,
-    rate_limit,
 )
 from tuner.modules.ratelimit import NamedLimit
 from tuner.rule import Complaint, loss
@@ -62,21 +59,12 @@ class ImudpInput(Listener):
     default_tz: DefaultZone = None
 
     thread_names: ClassVar[tuple[str, ...]] = ("in:imudp", "imudp(w")
+    transport: ClassVar[TransportKind] = "udp"
 
     @classmethod
     def threads_of(cls, sources: Sequence[Self], _release: int, /) -> int:
         """Its readers, which all inputs share."""
         return max(source.threads or 1 for source in sources)
-
-    @property
-    def transport(self) -> TransportKind:
-        """Datagrams."""
-        return "udp"
-
-    @property
-    def rate_limit(self) -> RateLimit | None:
-        """Where both parameters say so."""
-        return rate_limit(self.rate_limit_interval, self.rate_limit_burst, BURST)
 
     def in_lab(self, port: int, spool: str, /) -> Self:
         """On any device, and open to the flood."""

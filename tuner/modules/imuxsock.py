@@ -153,6 +153,8 @@ class ImuxsockInput(Input):
     )
 
     thread_names: ClassVar[tuple[str, ...]] = ("in:imuxsock",)
+    transport: ClassVar[TransportKind] = "unix"
+    own_burst: ClassVar[int] = _BURST
 
     @model_validator(mode="after")
     def _system_or_own(self) -> Self:
@@ -180,17 +182,12 @@ class ImuxsockInput(Input):
         return self.socket or self.sys_sock_name or "the system's log socket"
 
     @property
-    def transport(self) -> TransportKind:
-        """A datagram socket."""
-        return "unix"
-
-    @property
     def rate_limit(self) -> RateLimit | None:
-        """Where both parameters say so."""
-        if self.socket is None:
-            interval, burst = self.sys_sock_rate_limit_interval, self.sys_sock_rate_limit_burst
-            return rate_limit(interval, burst, _BURST, "sysSock.rateLimit.interval")
-        return rate_limit(self.rate_limit_interval, self.rate_limit_burst, _BURST)
+        """That of the system's socket has parameters of its own."""
+        if self.socket is not None:
+            return super().rate_limit
+        interval, burst = self.sys_sock_rate_limit_interval, self.sys_sock_rate_limit_burst
+        return rate_limit(interval, burst, _BURST, "sysSock.rateLimit.interval")
 
     @property
     def missing_flow_control(self) -> bool | str | None:

@@ -1,11 +1,12 @@
 """What every input has in common, whatever module it is of."""
 
 from collections.abc import Mapping, Sequence
+from posixpath import dirname
 from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field
 
-from tuner.modules.tls import Certificates
+from tuner.modules.tls import SENDER_NAME, Certificates
 from tuner.schema.parameter import Doc, OfProfile, Since, parameter
 from tuner.schema.scalars import Name, NonNegative, Peer, Port, Switch, TimeZone
 from tuner.schema.section import RsyslogSection
@@ -138,6 +139,8 @@ class Input(RsyslogSection):
     """Debian's package that ships the module."""
     thread_names: ClassVar[tuple[str, ...]]
     """How the names of its threads begin."""
+    own_burst: ClassVar[int] = BURST
+    """The burst of a rate limit that has none."""
 
     parser: Annotated[Parsers | None, OfProfile()] = parameter(
         "The parser of this input's events; without it rsyslog tries RFC 5424, then RFC 3164, "
@@ -201,8 +204,11 @@ class Input(RsyslogSection):
 
     @property
     def rate_limit(self) -> RateLimit | None:
-        """The rate limit; None without one."""
-        return None
+        """The limit that rateLimit.interval and rateLimit.burst set, of a module that has them."""
+        interval, burst = (
+            getattr(self, f"rate_limit_{name}", None) for name in ("interval", "burst")
+        )
+        return rate_limit(interval, burst, self.own_burst)
 
     @property
     def rate_limits(self) -> tuple[RateLimit, ...]:
@@ -252,6 +258,28 @@ class Listener(Input):
         ),
     ]
 
-    def in_lab(self, port: int, _spool: str, /) -> Self:
-        """On loopback, and on that port."""
-        return self.model_copy(update={"address": LOOPBACK, "port": port})
+    tls_attributes: ClassVar[tuple[str, ...]] = ()
+    """Of one that may speak TLS: what names the authority's certificate, its own, its key, how
+    senders prove who they are, and which of them are accepted."""
+
+    @property
+    def certificates(self) -> Certificates | None:
+        """The certificates beside the authority's."""
+        authority = getattr(self, self.tls_attributes[0]) if self.is_encrypted else None
+        return None if authority is None else Certificates(dirname(authority))
+
+    def in_lab(self, port: int, spool: str, /) -> Self:
+        """On loopback, on that port and with the lab's certificates; no fingerprint is that of the
+        flood's."""
+        changes: dict[str, object] = {"address": LOOPBACK, "port": port}
+        if self.is_encrypted:
+            authority, certificate, key, mode, peers = self.tls_attributes
+            ours, written = Certificates(f"{spool}/tls"), getattr(self, mode)
+            changes |= {
+                authority: ours.authority,
+                certificate: ours.collector,
+                key: ours.collector_key,
+                mode: written and written.replace("fingerprint", "name"),
+                peers: getattr(self, peers) and (SENDER_NAME,),
+            }
+        return self.model_copy(update=changes)

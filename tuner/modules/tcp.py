@@ -5,15 +5,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tuner.modules.input import (
-    BURST,
     DefaultZone,
     DiscardTruncated,
     FlowControl,
     Listener,
     RateBurst,
     RateInterval,
-    RateLimit,
-    rate_limit,
 )
 from tuner.modules.ratelimit import NamedLimit
 from tuner.schema.parameter import Doc, parameter
@@ -106,11 +103,6 @@ class Tcp(Listener, KeepsAlive):
         alias="compression.mode",
     )
     default_tz: DefaultZone = None
-
-    @property
-    def rate_limit(self) -> RateLimit | None:
-        """Where both parameters say so."""
-        return rate_limit(self.rate_limit_interval, self.rate_limit_burst, BURST)
 
     @property
     def unmeasured(self) -> str | None:

@@ -1,7 +1,6 @@
 """Parameters of TLS that several modules have, and the certificates of a lab."""
 
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -51,11 +50,6 @@ class Certificates:
     def sender_key(self) -> str:
         """The key of the flood."""
         return f"{self.folder}/sender-key.pem"
-
-
-def certificates_at(authority: str | None) -> Certificates | None:
-    """The certificates beside the authority's; None without one."""
-    return None if authority is None else Certificates(str(PurePath(authority).parent))
 
 
 StreamDriverCaFile = Annotated[
