@@ -42,10 +42,11 @@ def write(
     """Bring `directory` up to date, all of it or nothing, and say what that did to each path.
     Raises Refused where a file in the way is not ours, or is one of `inputs`."""
     require_named(directory)
-    files, read = _with_digests(artefacts), _resolved(inputs)
-    _require_ours(files, directory, read)
+    rendered = tuple(artefacts)
+    require_ours(rendered, directory, inputs)
+    files = _with_digests(rendered)
     with saying_why():
-        states = _states(files, directory, read)
+        states = states_of(rendered, directory, inputs)
         for file in files:
             (directory / file.path).parent.mkdir(parents=True, exist_ok=True)
         put_all(
@@ -58,8 +59,12 @@ def write(
     return states
 
 
-def _require_ours(files: tuple[Artefact, ...], directory: Path, read: set[Path]) -> None:
-    """Raise Refused where a file would take the place of one that is not ours."""
+def require_ours(
+    artefacts: Iterable[Artefact], directory: Path, inputs: Iterable[str] = ()
+) -> None:
+    """Raise Refused where `write` would: where a file would take the place of one that is not
+    ours."""
+    files, read = _with_digests(artefacts), set(map(resolved, inputs))
     for file in files:
         if resolved(directory / file.path) in read:
             raise Refused(
@@ -85,24 +90,10 @@ def states_of(
     artefacts: Iterable[Artefact], directory: Path, inputs: Iterable[str] = ()
 ) -> dict[str, Status]:
     """What `write` would do to each path below `directory`, were all files there ours."""
-    return _states(_with_digests(artefacts), directory, _resolved(inputs))
-
-
-def require_ours(
-    artefacts: Iterable[Artefact], directory: Path, inputs: Iterable[str] = ()
-) -> None:
-    """Raise Refused where `write` would."""
-    _require_ours(_with_digests(artefacts), directory, _resolved(inputs))
-
-
-def _resolved(inputs: Iterable[str]) -> set[Path]:
-    return set(map(resolved, inputs))
-
-
-def _states(files: tuple[Artefact, ...], directory: Path, read: set[Path]) -> dict[str, Status]:
+    files = _with_digests(artefacts)
     states = {file.path: _state(file, directory) for file in files}
-    states |= dict.fromkeys(_left_over(files, directory, read), Status.REMOVED)
-    return dict(sorted(states.items()))
+    gone = _left_over(files, directory, set(map(resolved, inputs)))
+    return dict(sorted((states | dict.fromkeys(gone, Status.REMOVED)).items()))
 
 
 def stale(states: Mapping[str, Status]) -> tuple[str, ...]:
@@ -112,11 +103,11 @@ def stale(states: Mapping[str, Status]) -> tuple[str, ...]:
 
 def diff(artefacts: Iterable[Artefact], directory: Path, inputs: Iterable[str] = ()) -> str:
     """What `write` would change, as a unified diff; empty when there is nothing to do."""
-    files = _with_digests(artefacts)
-    texts = {file.path: file.text for file in files}
+    rendered = tuple(artefacts)
+    texts = {file.path: file.text for file in _with_digests(rendered)}
     return "".join(
         line
-        for path in stale(_states(files, directory, _resolved(inputs)))
+        for path in stale(states_of(rendered, directory, inputs))
         for line in unified(path, _read(directory / path), texts.get(path))
     )
 
