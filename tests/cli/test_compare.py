@@ -11,7 +11,7 @@ import pytest
 
 from tests.search import simulated
 from tests.search.simulated import ASKED, START_S, World, search
-from tuner.cli.bench import of_searches, under_one_workload
+from tuner.cli.bench import under_one_workload
 from tuner.cli.commands import app
 from tuner.cli.profiles import read_profile
 from tuner.errors import BadUsage, JobFailed, Refused
@@ -25,8 +25,10 @@ from tuner.report.compare import (
     compared,
     difference,
     gate_of,
+    of_searches,
 )
 from tuner.report.markdown import blocks_markdown
+from tuner.search.journal import read
 from tuner.search.study import Fingerprint
 from tuner.search.verdict import Claim, judge
 
@@ -61,7 +63,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_search_compared_with_itself_differs_in_nothing(run: Path) -> None:
-    found = of_searches(run, run)
+    found = of_searches(run, run, (read(run), read(run)))
     assert difference(found) is Difference.NOT_SHOWN
     eps = compared(found, Metric.EPS)
     assert eps is not None
@@ -73,7 +75,7 @@ def test_a_search_compared_with_itself_differs_in_nothing(run: Path) -> None:
 
 
 def test_that_nothing_took_turns_is_said_first(run: Path) -> None:
-    found = of_searches(run, run)
+    found = of_searches(run, run, (read(run), read(run)))
     assert found.doubts[0].startswith("the runs of A and B were not interleaved")
     assert "began with the same profile, which differed by +0.0 %" in found.doubts[-1]
     assert compare_json(found, None)["interleaved"] is False
@@ -87,7 +89,7 @@ def test_that_the_profiles_differed_is_said(
 ) -> None:
     monkeypatch.setattr(simulated, "ASKED", replace(ASKED, profile_text=f"{ASKED.profile_text}#\n"))
     search(tmp_path, World(START_S), seed=2)
-    said = of_searches(run, tmp_path).doubts[-1]
+    said = of_searches(run, tmp_path, (read(run), read(tmp_path))).doubts[-1]
     assert said.startswith("the searches began with different profiles")
     assert said.endswith(f"rsyslog-tune diff {run}/best.yaml {tmp_path}/best.yaml")
 
@@ -109,7 +111,7 @@ def test_searches_under_other_conditions_are_refused_with_what_differs(
     here = ASKED.fingerprint
     other = under(tmp_path, replace(here, **{name: there}), monkeypatch)
     with pytest.raises(Refused, match="were measured under different conditions") as refused:
-        of_searches(run, other)
+        of_searches(run, other, (read(run), read(other)))
     message = str(refused.value)
     assert f": {name}: {getattr(here, name)} in A, {there} in B;" in message
     assert f"rsyslog-tune compare {run}/best.yaml {other}/best.yaml" in message
@@ -119,7 +121,7 @@ def test_searches_of_profiles_with_another_heap_are_compared(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = under(tmp_path, replace(ASKED.fingerprint, heap="9g"), monkeypatch)
-    assert compared(of_searches(run, other), Metric.EPS) is not None
+    assert compared(of_searches(run, other, (read(run), read(other))), Metric.EPS) is not None
 
 
 def test_a_search_that_confirmed_nothing_is_refused(tmp_path: Path, run: Path) -> None:
@@ -133,7 +135,7 @@ def test_a_search_that_confirmed_nothing_is_refused(tmp_path: Path, run: Path) -
     with pytest.raises(JobFailed, match="enough"):
         search(broken, World(START_S, stop=stop))
     with pytest.raises(JobFailed, match="holds no confirmed pairs to compare"):
-        of_searches(run, broken)
+        of_searches(run, broken, (read(run), read(broken)))
 
 
 def test_options_about_runs_are_refused_and_so_is_one_of_each(run: Path, tmp_path: Path) -> None:

@@ -4,8 +4,7 @@ in blocks of runs and then in the phases that were chosen."""
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tuner.cli.console import OutputFormat, print_result, result, say
@@ -17,24 +16,28 @@ from tuner.cli.profiles import CONFIGURATION, load
 from tuner.cli.series import measured, require_whole
 from tuner.cli.side_by_side import Course
 from tuner.cli.usage.measuring import BenchArguments, CompareArguments, Exporting, SweepArguments
-from tuner.errors import BadUsage, BelowTheBar, JobFailed, Refused, Unreachable
+from tuner.errors import BadUsage, BelowTheBar, JobFailed, Unreachable
 from tuner.lint.load_experiment import LoadedExperiment, load_experiment
 from tuner.measure.enough import fewest_pairs
 from tuner.measure.machines import Decision
-from tuner.measure.measurement import Measurement, TrialPlan
-from tuner.measure.series import Arm, MeasuredProfile, Run, Series, comparison, restarted
-from tuner.profile.metric import Metric
+from tuner.measure.measurement import TrialPlan
+from tuner.measure.series import Arm, Series
 from tuner.profile.model import Profile
 from tuner.report.bench import bench_blocks, bench_json
-from tuner.report.compare import A, B, compare_blocks, compare_json, gate_of, gate_text
-from tuner.report.figures import interval
+from tuner.report.compare import (
+    A,
+    B,
+    compare_blocks,
+    compare_json,
+    gate_of,
+    gate_text,
+    of_searches,
+)
 from tuner.report.metrics import BENCH_PHASES, Gauges
 from tuner.report.sections import PlainBlock
 from tuner.report.sweep import sweep_blocks, sweep_json, sweep_svg
 from tuner.schema.numerals import seconds
 from tuner.search.journal import read
-from tuner.search.study import Header, Study
-from tuner.search.verdict import ConfirmedRuns, confirmed_runs
 from tuner.validate.rsyslogd import require_bases_taken
 from tuner.writing import write_whole
 
@@ -86,7 +89,7 @@ def compare(options: CompareArguments) -> None:
     if directories:
         if given := options.given_beside(_OF_SEARCHES):
             raise BadUsage(f"two searches are already measured: leave out {', '.join(given)}")
-        series = of_searches(a, b)
+        series = of_searches(a, b, (read(a), read(b)))
     else:
         series, lost = measured_pair(options)
     decided = gate_of(series, options.fail_below)
@@ -131,91 +134,6 @@ def _require_enough(course: Course, *, restarts: bool) -> None:
             f"--pairs {course.blocks} is too few: the node sections differ, so the engine restarts "
             f"between the sides, and runs just after a restart do not count; {fewest} suffice"
         )
-
-
-def of_searches(a: Path, b: Path) -> Series:
-    """Compare what the searches in two run directories confirmed."""
-    studies = read(a), read(b)
-    _require_comparable(a, b, studies)
-    first, second = (
-        confirmed_runs(study, str(path)) for study, path in zip(studies, (a, b), strict=True)
-    )
-    runs = _confirmed_runs(first.confirmed, second.confirmed)
-    header = studies[1].header
-    return Series(
-        variants=(_side(A, a, studies[0], first), _side(B, b, studies[1], second)),
-        engine=header.engine,
-        rsyslog=header.rsyslog,
-        machine=header.machine,
-        runs=runs,
-        seed=None,
-        doubts=tuple(_doubts(a, b, studies, (first, second))),
-    )
-
-
-def _require_comparable(a: Path, b: Path, studies: tuple[Study, Study]) -> None:
-    """Raise Refused where more than the settings of the searches differs; a heap is a setting."""
-    before, after = (study.header.fingerprint for study in studies)
-    apart = before.apart(replace(after, heap=before.heap))
-    if apart:
-        conditions = "; ".join(f"{name}: {was} in A, {now} in B" for name, was, now in apart)
-        raise Refused(
-            "A and B cannot be compared, they were measured under different conditions: "
-            f"{conditions}; to measure both here: "
-            f"rsyslog-tune compare {a / 'best.yaml'} {b / 'best.yaml'}"
-        )
-
-
-def _confirmed_runs(a: Sequence[Measurement], b: Sequence[Measurement]) -> tuple[Run, ...]:
-    """The runs of both in order, those just after a restart of the engine with such runs only."""
-    pairs = [
-        both
-        for after in (False, True)
-        for both in zip(
-            [run for run in a if restarted(run) is after],
-            [run for run in b if restarted(run) is after],
-            strict=False,
-        )
-    ]
-    return tuple(
-        Run(arm, block, run)
-        for block, both in enumerate(pairs, 1)
-        for arm, run in zip((A, B), both, strict=True)
-    )
-
-
-def _side(name: str, path: Path, study: Study, outcome: ConfirmedRuns) -> MeasuredProfile:
-    unchanged = "the profile as written: no improvement shown"
-    title = f"{path} ({'what it confirmed' if outcome.improved else unchanged})"
-    limits, substitutions = study.header.limits, study.header.substitutions
-    return MeasuredProfile(name, title, limits.freshness_p99_s, substitutions, outcome.freshness)
-
-
-def _doubts(
-    a: Path, b: Path, studies: tuple[Study, Study], outcomes: tuple[ConfirmedRuns, ConfirmedRuns]
-) -> Iterator[str]:
-    yield (
-        "the runs of A and B were not interleaved: they are paired by their order only, so a "
-        "change of the machine in between shows as a difference"
-    )
-    before, after = (study.header for study in studies)
-    if _profile_texts(before) != _profile_texts(after):
-        yield (
-            "the searches began with different profiles, so the difference is that of the profiles "
-            f"and of what was found: rsyslog-tune diff {a / 'best.yaml'} {b / 'best.yaml'}"
-        )
-        return
-    drift = _confirmed_runs(outcomes[0].written, outcomes[1].written)
-    difference = comparison(drift, A, B, Metric.EPS)
-    if difference is not None:
-        yield (
-            "both searches began with the same profile, which differed by "
-            f"{interval(difference)} in the pairs of B: this much is not due to the settings"
-        )
-
-
-def _profile_texts(header: Header) -> tuple[object, ...]:
-    return header.profile_text, header.profile_layers, header.profile_base
 
 
 def sweep(options: SweepArguments) -> None:
