@@ -23,7 +23,7 @@ from tests.report.markup import seen
 from tests.report.test_runs import USED
 from tests.report.test_search_report import markdown, rows, section
 from tests.search.simulated import START_S, Machine, Probe, World, search
-from tuner.cli.layout import laid_out
+from tuner.cli.layout import renderables
 from tuner.cli.profiles import read_profile
 from tuner.engine.bulk_times import BulkLatency
 from tuner.measure.measurement import Delivery, Doubt, DoubtKind, Measurement
@@ -68,7 +68,7 @@ def told(study: Study) -> str:
 def terminal(study: Study, width: int) -> str:
     console = Console(file=io.StringIO(), width=width)
     for block in outcome_blocks(analyse(study)):
-        console.print(*laid_out(block), sep="\n")
+        console.print(*renderables(block), sep="\n")
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

@@ -76,7 +76,7 @@ def apply(options: usage.ApplyArguments) -> None:
         if is_shown:
             _show(plan, options.check, options.output)
         if refused:
-            raise _together(refused)
+            raise _in_one_message(refused)
         if is_shown:
             _conclude(plan, plan_out)
             return
@@ -103,7 +103,7 @@ def _client(
     return None
 
 
-def _together(refused: list[TuneError]) -> TuneError:
+def _in_one_message(refused: list[TuneError]) -> TuneError:
     """All that refuses an apply, in one message."""
     if len(refused) == 1:
         return refused[0]

@@ -149,7 +149,7 @@ def sweep(options: SweepArguments) -> None:
         profiles = [arm.profile for arm in course.arms]
         require_runnable(wanted, profiles)
         require_bases_taken(profiles, runs_here=False)
-        _tell_plan(course, wanted, output)
+        _show_plan(course, wanted, output)
         return
     with new_run_directory(options.run_dir, asked.name) as directory:
         exports = Exports(directory / "sweep.json", directory / "sweep.md")
@@ -190,7 +190,7 @@ def _course_of(loaded: LoadedExperiment, options: SweepArguments, engine: Engine
     )
 
 
-def _tell_plan(course: Course, wanted: Wanted, output: OutputFormat) -> None:
+def _show_plan(course: Course, wanted: Wanted, output: OutputFormat) -> None:
     """The variants, and how long one machine takes to measure them, from the start of its lab."""
     pace, names = course.pace, [arm.name for arm in course.arms]
     took_s = pace.start_s + 2 * pace.engine_warm_up_s + course.runs_s

@@ -88,7 +88,7 @@ def _serve(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
     profiles = [profile_of(one) for one in (request.profile, *request.beside)]
     span = request.span
     with ExitStack() as opened:
-        templates = opened.enter_context(_laid_down(request.templates))
+        templates = opened.enter_context(_site_templates(request.templates))
         wanted = Wanted(engine, request.url, templates)
         if span is not None:
             opened.enter_context(loads.answering(span.loads))
@@ -118,7 +118,7 @@ def _serve(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
 
 
 @contextmanager
-def _laid_down(texts: Mapping[str, str]) -> Iterator[Templates | None]:
+def _site_templates(texts: Mapping[str, str]) -> Iterator[Templates | None]:
     """A site's templates, in a folder of their own; None for the shipped ones alone."""
     if not texts:
         yield None

@@ -96,9 +96,9 @@ def _diagnosed(
 ) -> FilesDiagnosis:
     """What the counters say, with these settings and the login of this profile."""
     if options.host is not None:
-        return _of_host(options.host, options, settings)
+        return _from_host(options.host, options, settings)
     if options.elasticsearch is not None and options.index is not None:
-        return _of_index(options.elasticsearch, options.index, profile, settings)
+        return _from_index(options.elasticsearch, options.index, profile, settings)
     files = in_order(options.files or [])
     with say_when_slow("reading the counters"):
         return read(files, settings)
@@ -172,7 +172,7 @@ def _diagnosis(
     return FilesDiagnosis(names, hosts, tally.lines(), tuple(tally.remarks))
 
 
-def _of_index(url: str, name: str, profile: Profile | None, settings: Settings) -> FilesDiagnosis:
+def _from_index(url: str, name: str, profile: Profile | None, settings: Settings) -> FilesDiagnosis:
     """What the documents of an index say."""
     # Files are read without an engine's client.
     from tuner.engine.access import client_for
@@ -192,7 +192,7 @@ def _of_index(url: str, name: str, profile: Profile | None, settings: Settings) 
         return _diagnosis((place,), lines, datetime.now() + _A_DAY, tally, settings)
 
 
-def _of_host(name: str, options: DiagnoseArguments, settings: Settings) -> FilesDiagnosis:
+def _from_host(name: str, options: DiagnoseArguments, settings: Settings) -> FilesDiagnosis:
     """What a host's files of counters say, and its kernel, and its configuration of the settings,
     unless others are named."""
     # Hosts are reached by what others do not need.

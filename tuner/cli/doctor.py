@@ -48,7 +48,8 @@ class Requirement:
 
 def doctor(options: DoctorArguments) -> None:
     """Carry out `rsyslog-tune doctor`."""
-    for distribution in chain.from_iterable(map(_engines, options.fetch_engines or ())):
+    wanted = [*chain.from_iterable(map(_engines, options.fetch_engines or ()))]
+    for distribution in wanted:
         if not home_of(distribution).is_dir():
             with working(f"downloading {_name(distribution)}; it is kept for later runs"):
                 fetch(distribution)

@@ -129,9 +129,9 @@ def new_run_directory(wanted: Path | None, name: str) -> Iterator[Path]:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with writing_to(directory):
-            if not _is_bare(directory):
+            if not _holds_no_run(directory):
                 remove_abandoned()
-            if not _is_bare(directory):
+            if not _holds_no_run(directory):
                 raise BadUsage(f"{directory} is not empty: name a new folder with --run-dir")
             yield directory
     finally:
@@ -162,7 +162,7 @@ def require_begun(directory: Path) -> None:
     before it began to measure; what the lab of that left there is removed."""
     if not (directory / JOURNAL).exists():
         remove_abandoned()
-    if _is_bare(directory):
+    if _holds_no_run(directory):
         raise JobFailed(
             f"{directory} is not a run directory, or its search was ended before it began to "
             "measure: then start it again with the same command, into the same --run-dir"
@@ -186,7 +186,7 @@ def recorded_or_set_aside(directory: Path) -> Record:
         ) from None
 
 
-def _is_bare(directory: Path) -> bool:
+def _holds_no_run(directory: Path) -> bool:
     return directory.is_dir() and all(path.name == _LOCK for path in directory.iterdir())
 
 

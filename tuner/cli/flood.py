@@ -154,7 +154,7 @@ def flood(options: FloodArguments) -> None:
     )
     output = options.output
     if not options.cluster:
-        _tell_of_replay(spec)
+        _say_replay_remarks(spec)
         _run(spec, (), plan, output)
         return
     # Needs more than a flood from here.
@@ -188,7 +188,7 @@ def _replay(options: FloodArguments) -> str | None:
     return str(replay)
 
 
-def _tell_of_replay(spec: FloodSpec) -> None:
+def _say_replay_remarks(spec: FloodSpec) -> None:
     """Say what of a file to replay is not sent as it is; what repairs UTF-8 there is not known."""
     if spec.replay is not None:
         style, file = STYLES[spec.format], replayed_file(spec.replay)

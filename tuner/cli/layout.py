@@ -31,7 +31,7 @@ _GAP = 2
 
 def show_blocks(blocks: Iterable[PlainBlock | Caution]) -> None:
     """Print blocks as the result of a command, tables as wide as the terminal."""
-    show(*chain.from_iterable(map(laid_out, blocks)))
+    show(*chain.from_iterable(map(renderables, blocks)))
 
 
 def print_blocks(
@@ -44,7 +44,7 @@ def print_blocks(
         show_blocks(blocks)
 
 
-def laid_out(block: PlainBlock | Caution) -> Iterator[RenderableType]:
+def renderables(block: PlainBlock | Caution) -> Iterator[RenderableType]:
     """A block for a terminal of any width."""
     match block:
         case Caution(lead, text, lines):
@@ -80,13 +80,13 @@ class _FittedTable:
         longest = [max(map(len, column)) for column in zip(*rows, strict=True)] or [0] * len(header)
         numeric = numeric_columns(self.table) or (False,) * len(header)
         widths = _widths(header, longest, options.max_width)
-        laid_out = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        grid = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
         for name, is_number, width in zip(header, numeric, widths, strict=True):
             justify: JustifyMethod = "right" if is_number else "left"
-            laid_out.add_column(Text(name), justify=justify, overflow="fold", width=width)
+            grid.add_column(Text(name), justify=justify, overflow="fold", width=width)
         for row in rows:
-            laid_out.add_row(*row)
-        yield laid_out
+            grid.add_row(*row)
+        yield grid
 
 
 def _widths(header: Sequence[str], longest: Sequence[int], room: int) -> list[int | None]:

@@ -116,7 +116,7 @@ def prepare(wanted: Wanted, profiles: Sequence[Profile], tell: Tell) -> float:
     return provide(distribution_for(profiles[0].release), tell)
 
 
-def tell_of_others(tell: Tell) -> None:
+def warn_of_other_load(tell: Tell) -> None:
     """Say so where others keep this machine busy, before anything of ours does."""
     used = busy_share()
     if used >= DISTURBED:
@@ -187,15 +187,13 @@ def _lab(wanted: Wanted, profile: Profile, folder: Path, tell: Tell) -> Abstract
     return node_lab(profile, folder, run_id)
 
 
-@contextmanager
 def _attached(
     client: EngineClient, folder: Path, run_id: str, heap: str | None, tell: Tell
-) -> Iterator[Lab]:
+) -> AbstractContextManager[Lab]:
     """A lab around an engine that runs already, without what killed runs left there."""
     for line in remove_leftovers(client):
         tell(line)
-    with attached_lab(client, folder, run_id, heap) as lab:
-        yield lab
+    return attached_lab(client, folder, run_id, heap)
 
 
 @contextmanager
@@ -218,7 +216,7 @@ def open_place(
             yield place
         return
     downloads_s = prepare(wanted, profiles, verbosity.say)
-    tell_of_others(verbosity.say)
+    warn_of_other_load(verbosity.say)
     with ExitStack() as stack:
         with verbosity.working("starting the lab"):
             folder = parent or Path(tempfile.gettempdir())

@@ -20,16 +20,16 @@ from tuner.cli.place import Wanted, open_place, pace_of, require_runnable
 from tuner.cli.profiles import load, load_or_default, require_configuration
 from tuner.cli.search_session import (
     Job,
+    SessionResult,
     Stopwatch,
-    Worked,
     has_changed,
     require_same_base,
     require_strategy,
     resumed,
+    run_session,
     searchable,
     to_resume,
-    work_on,
-    written,
+    with_results,
 )
 from tuner.cli.usage.measuring import SearchArguments
 from tuner.errors import BadUsage, GuardrailBreached, Interrupted, JobFailed, NoImprovement
@@ -62,8 +62,8 @@ def search(options: SearchArguments) -> None:
         if given := options.given_beside(_BESIDE_RESUME):
             raise BadUsage(f"--resume keeps the options of the search: remove {', '.join(given)}")
         with writing_to(options.resume):
-            worked = _gone_on(options.resume, options, clock, verbosity)
-        _conclude(worked, options.resume, options)
+            session = _resume(options.resume, options, clock, verbosity)
+        _conclude(session, options.resume, options)
         return
     profile, conf, sample, engine = options.profile, options.conf, options.sample, options.engine
     require_configuration(conf, profile)
@@ -87,7 +87,7 @@ def search(options: SearchArguments) -> None:
     require_bases_taken([loaded.profile], runs_here=False)
     turned = searchable(loaded.profile, asked)
     if options.dry_run:
-        _tell_plan(loaded.profile, asked, turned, budget_s, options)
+        _show_plan(loaded.profile, asked, turned, budget_s, options)
         return
     earlier = tuple((str(path), read(path)) for path in options.warm_start or ())
     with new_run_directory(options.run_dir, loaded.profile.name) as directory:
@@ -95,11 +95,11 @@ def search(options: SearchArguments) -> None:
             loaded, directory, asked, budget_s, options.seed, clock,
             warm_starts=earlier, on_cluster=options.cluster,
         )  # fmt: skip
-        worked = _studied(job, verbosity, options.metrics_path)
-    _conclude(worked, directory, options)
+        session = _search_in_lab(job, verbosity, options.metrics_path)
+    _conclude(session, directory, options)
 
 
-def _tell_plan(
+def _show_plan(
     profile: Profile,
     asked: Options,
     turned: Sequence[Knob],
@@ -134,26 +134,26 @@ def _affordable(budget: str, engine: EngineChoice) -> float:
     return budget_s
 
 
-def _gone_on(
+def _resume(
     directory: Path, options: SearchArguments, clock: Stopwatch, verbosity: Verbosity
-) -> Worked:
+) -> SessionResult:
     """A search that was ended before; one that was finished is only told again."""
     require_begun(directory)
     record = recorded_or_set_aside(directory)
     job = resumed(directory, record, clock, on_cluster=options.cluster)
     if record.study.ending is Ending.FINISHED:
         verbosity.say(f"the search in {directory} is already complete; rewriting its reports")
-        return written(job, Worked(record.study, None), verbosity)
+        return with_results(job, SessionResult(record.study, None), verbosity)
     require_strategy(record.study.header)
     require_same_base(job.loaded)
     if has_changed(job.loaded):
         verbosity.say(
             f"{job.loaded.path} changed since this search started; continuing with the original"
         )
-    return _studied(job, verbosity, options.metrics_path)
+    return _search_in_lab(job, verbosity, options.metrics_path)
 
 
-def _studied(job: Job, verbosity: Verbosity, metrics_path: Path | None) -> Worked:
+def _search_in_lab(job: Job, verbosity: Verbosity, metrics_path: Path | None) -> SessionResult:
     """Open the lab that a search needs, and work on it there.  Results are written once the lab,
     which may have filled the disk, is gone."""
     profile = job.loaded.profile
@@ -164,23 +164,23 @@ def _studied(job: Job, verbosity: Verbosity, metrics_path: Path | None) -> Worke
             open_place(job.wanted, [profile], job.directory, verbosity, job.options.allow) as place,
         ):
             job.clock.downloads_s = place.downloads_s
-            worked = work_on(job, place, verbosity, metrics)
+            session = run_session(job, place, verbosity, metrics)
     except Interrupted:
         # Before it went on with anything; what was measured is there as it was.
         if job.record is not None:
             verbosity.say(to_resume(job))
         raise
-    return written(job, worked, verbosity)
+    return with_results(job, session, verbosity)
 
 
-def _conclude(worked: Worked, directory: Path, options: SearchArguments) -> None:
+def _conclude(session: SessionResult, directory: Path, options: SearchArguments) -> None:
     """Print the verdict, whatever became of the files, and choose the exit code.  A search that was
     interrupted has one once there were pairs enough."""
-    analysed = analyse(worked.study)
+    analysed = analyse(session.study)
     verdict = analysed.verdict
-    if isinstance(worked.error, Interrupted) and verdict.claimed is None:
-        raise worked.error
-    after = next_command(analysed, directory) if worked.error is None else None
+    if isinstance(session.error, Interrupted) and verdict.claimed is None:
+        raise session.error
+    after = next_command(analysed, directory) if session.error is None else None
     if options.output is OutputFormat.JSON:
         data = {**report_json(analysed), "run_directory": str(directory), "next": after}
         result_json(data)
@@ -191,8 +191,8 @@ def _conclude(worked: Worked, directory: Path, options: SearchArguments) -> None
                 result(f"{title}: {directory / name}")
         if after is not None:
             result(f"next: {after}")
-    if worked.error is not None:
-        raise worked.error
+    if session.error is not None:
+        raise session.error
     if verdict.claim is Claim.INFEASIBLE:
         raise GuardrailBreached(verdict.claim.value)
     if verdict.claim is Claim.UNFINISHED:

@@ -280,14 +280,16 @@ def _refused(reasons: Sequence[str]) -> Refused:
 
 
 @dataclass(frozen=True)
-class Worked:
+class SessionResult:
     """What a session came to, and what ended it early, if anything did."""
 
     study: Study
     error: TuneError | Interrupted | None
 
 
-def work_on(job: Job, place: MeasuringPlace, verbosity: Verbosity, metrics: MetricsFile) -> Worked:
+def run_session(
+    job: Job, place: MeasuringPlace, verbosity: Verbosity, metrics: MetricsFile
+) -> SessionResult:
     """Search, recording each trial as it happens."""
     facts, profile = place.facts, job.loaded.profile
     turned = dimensions(job, facts)
@@ -331,23 +333,23 @@ def work_on(job: Job, place: MeasuringPlace, verbosity: Verbosity, metrics: Metr
         shown.stop()
         study = replace(work.study, ending=ending, reason=reason)
         metrics.update(replace(metrics.gauges, claimed=judge(study).claimed))
-    return Worked(study, error)
+    return SessionResult(study, error)
 
 
-def written(job: Job, worked: Worked, verbosity: Verbosity) -> Worked:
+def with_results(job: Job, session: SessionResult, verbosity: Verbosity) -> SessionResult:
     """Write the results; where that fails, it is the error of a search that had no other."""
     try:
-        write_results(job.directory, job.loaded, worked.study)
+        write_results(job.directory, job.loaded, session.study)
     except JobFailed as unwritten:
-        if worked.error is None:
-            return replace(worked, error=unwritten)
+        if session.error is None:
+            return replace(session, error=unwritten)
         say(str(unwritten))
-        return worked
+        return session
     # Elsewhere, what failed here may well succeed.
-    if isinstance(worked.error, Interrupted) or (worked.error is not None and job.on_cluster):
+    if isinstance(session.error, Interrupted) or (session.error is not None and job.on_cluster):
         verbosity.say(f"results so far: {job.directory / 'report.html'}")
         verbosity.say(to_resume(job))
-    return worked
+    return session
 
 
 def to_resume(job: Job) -> str:
