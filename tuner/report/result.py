@@ -15,7 +15,6 @@ from tuner.measure.measurement import (
     DISTURBED,
     Consequence,
     DoubtKind,
-    Failure,
     Measurement,
     PacedMeasurement,
     others_used,
@@ -236,22 +235,12 @@ def claimed_rate(steady: Comparison | None, sustained: Comparison | None) -> Rat
 
 
 @dataclass(frozen=True)
-class FixedRateRun:
-    """A run at a fixed rate, and which side of the confirmation it was of."""
-
-    side: str
-    trial: Trial
-
-
-@dataclass(frozen=True)
 class StudyResult:
     """A study with its verdict and all that explains it.
 
-    `claimed_rate` is the rate that the claim rests on, the one that gained less.  `last_runs` are
-    the last confirming runs by side, `fixed_rate` all runs at a fixed rate and `fresh` those of
-    them that stand for a side.  `measured` are all valid saturating runs, `losses` the trials that
-    lost or doubled events.  Of the repairs that the profile needs, `repaired` are part of what is
-    recommended, and `unrepaired` are not.
+    `claimed_rate` is the rate that the claim rests on, the one that gained less.  `measured` are
+    all valid saturating runs, `losses` the trials that lost or doubled events.  Of the repairs that
+    the profile needs, `repaired` are part of what is recommended, and `unrepaired` are not.
     """
 
     study: Study
@@ -261,14 +250,39 @@ class StudyResult:
     opened: tuple[Guarantee, ...]
     pairs: tuple[Pair, ...]
     claimed_rate: Rate
-    last_runs: tuple[tuple[str, Measurement], ...]
-    fixed_rate: tuple[FixedRateRun, ...]
-    fresh: Mapping[str, PacedMeasurement]
     measured: tuple[Measurement, ...]
-    failures: tuple[Failure, ...]
     losses: tuple[Loss, ...]
     repaired: tuple[Repair, ...]
     unrepaired: tuple[Repair, ...]
+
+    def side(self, trial: Trial) -> str:
+        """Which side a trial was of; what was not confirmed came before the best found."""
+        if trial.changes == BASELINE:
+            return AS_WRITTEN
+        is_best = trial.changes == self.verdict.confirmed
+        return BEST if is_best else "candidate, not confirmed"
+
+    @property
+    def last_runs(self) -> list[tuple[str, Measurement]]:
+        """The last confirming runs, by side."""
+        runs = {
+            AS_WRITTEN if trial.changes == BASELINE else BEST: trial.measurement
+            for trial in self.study.of(Phase.CONFIRM)
+            if trial.measurement is not None
+        }
+        return sorted(runs.items())
+
+    @property
+    def fresh(self) -> dict[str, PacedMeasurement]:
+        """The runs at a fixed rate of both sides, as far as they were measured; of the last
+        candidate where nothing was confirmed."""
+        sides = {BASELINE, self.verdict.confirmed}
+        return {
+            self.side(trial): trial.outcome
+            for trial in self.study.of(Phase.CHECK)
+            if isinstance(trial.outcome, PacedMeasurement)
+            and (trial.changes in sides or self.verdict.confirmed == BASELINE)
+        }
 
     @property
     def is_sink(self) -> bool:
@@ -431,9 +445,6 @@ def analyse(study: Study) -> StudyResult:
     needed = repairs(profile)
     verdict = _repaired(judge(study), study, needed)
     recommended = frozenset(verdict.changes)
-    fixed_rate = tuple(
-        FixedRateRun(_side(trial, verdict), trial) for trial in study.of(Phase.CHECK)
-    )
     return StudyResult(
         study=study,
         verdict=verdict,
@@ -442,14 +453,8 @@ def analyse(study: Study) -> StudyResult:
         opened=opened(profile, (*profile.search.allow, *allow)),
         pairs=pairs_of(study.trials),
         claimed_rate=claimed_rate(verdict.eps, verdict.paid),
-        last_runs=_last_runs(study),
-        fixed_rate=fixed_rate,
-        fresh=_fresh(fixed_rate, verdict),
         measured=tuple(
             trial.measurement for trial in study.trials if trial.measurement is not None
-        ),
-        failures=tuple(
-            trial.outcome for trial in study.trials if isinstance(trial.outcome, Failure)
         ),
         losses=losses(study.trials, verdict.changes),
         repaired=tuple(repair for repair in needed if recommended.issuperset(repair.changes)),
@@ -466,31 +471,3 @@ def _repaired(verdict: Verdict, study: Study, needed: tuple[Repair, ...]) -> Ver
         return verdict
     fails = disqualified(study.trials, changes, header.limits)
     return verdict if fails else replace(verdict, changes=changes)
-
-
-def _side(trial: Trial, verdict: Verdict) -> str:
-    """A candidate that was not confirmed came before the best found."""
-    if trial.changes == BASELINE:
-        return AS_WRITTEN
-    return BEST if trial.changes == verdict.confirmed else "candidate, not confirmed"
-
-
-def _fresh(runs: tuple[FixedRateRun, ...], verdict: Verdict) -> dict[str, PacedMeasurement]:
-    """Of both sides, as far as they were measured; of the last candidate where nothing was
-    confirmed."""
-    sides = {BASELINE, verdict.confirmed}
-    return {
-        run.side: run.trial.outcome
-        for run in runs
-        if isinstance(run.trial.outcome, PacedMeasurement)
-        and (run.trial.changes in sides or verdict.confirmed == BASELINE)
-    }
-
-
-def _last_runs(study: Study) -> tuple[tuple[str, Measurement], ...]:
-    runs = {
-        AS_WRITTEN if trial.changes == BASELINE else BEST: trial.measurement
-        for trial in study.of(Phase.CONFIRM)
-        if trial.measurement is not None
-    }
-    return tuple(sorted(runs.items()))

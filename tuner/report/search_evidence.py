@@ -28,7 +28,6 @@ from tuner.report.result import (
     BEST,
     STEADY,
     SUSTAINED,
-    FixedRateRun,
     StudyResult,
 )
 from tuner.report.runs import (
@@ -129,9 +128,10 @@ def evidence(result: StudyResult) -> ReportSection:
     elif result.pairs:
         title, header, rows = _every_pair(result)
         blocks += [Subheading(title), Table(title, header, rows)]
-    if result.fixed_rate:
+    checks = result.study.of(Phase.CHECK)
+    if checks:
         columns = ("", "offered per second", "freshness", "CPU per event, rsyslogd and engine")
-        rows = tuple(_fixed_rate_row(run) for run in result.fixed_rate)
+        rows = tuple(_fixed_rate_row(result.side(trial), trial) for trial in checks)
         open_loop = (
             "Open loop: events go out on a fixed schedule, and are timed from when they were due "
             "until a search finds them; the guardrail allows "
@@ -192,15 +192,15 @@ def _claimed(result: StudyResult) -> Iterator[str]:
             )
 
 
-def _fixed_rate_row(run: FixedRateRun) -> tuple[str, ...]:
-    outcome = run.trial.outcome
+def _fixed_rate_row(side: str, trial: Trial) -> tuple[str, ...]:
+    outcome = trial.outcome
     if not isinstance(outcome, PacedMeasurement):
         reason = outcome.reason if isinstance(outcome, Failure) else "not measured"
-        return (run.side, eps(run.trial.per_second or 0.0), f"failed: {reason}", "-")
+        return (side, eps(trial.per_second or 0.0), f"failed: {reason}", "-")
     fresh = outcome.freshness_s
     shown = "cannot be seen" if fresh is None else percentiles_text(fresh)
     cpu = f"{outcome.shipper_cpu_us:.1f} us, {outcome.engine_cpu_us:.1f} us"
-    return (run.side, eps(outcome.offered_per_second), shown, cpu)
+    return (side, eps(outcome.offered_per_second), shown, cpu)
 
 
 def limits(result: StudyResult) -> ReportSection:
@@ -261,7 +261,7 @@ def trials(result: StudyResult) -> ReportSection:
 def _summary(result: StudyResult) -> str:
     """What all trials came to: `95 trials: 89 measured, 2 at a fixed rate, 4 failed, ...`."""
     all_trials = result.study.trials
-    failed = len(result.failures)
+    failed = sum(isinstance(trial.outcome, Failure) for trial in all_trials)
     lossy = sum(_mark(trial) is RowMark.LOST for trial in all_trials)
     paced = len(all_trials) - len(result.measured) - failed
     parts = [f"{len(result.measured)} measured"]

@@ -48,19 +48,19 @@ def pairs_of(trials: Sequence[Trial]) -> tuple[Pair, ...]:
 
     Two runs on two machines, or that another session lies between, are no neighbours, and no pair.
     """
-    return tuple(pair for pair, _ in confirming(trials))
+    return _measured(confirming(trials))
 
 
 def machines_of(trials: Sequence[Trial]) -> tuple[str, ...]:
     """The machine of each of those pairs."""
-    return tuple(after.machine for _, (_, after) in confirming(trials))
+    return tuple(after.machine for _, after in confirming(trials))
 
 
 def gains_of(trials: Sequence[Trial]) -> dict[str, list[float]]:
     """The gains of the pairs on each machine, as logarithms."""
     logs: dict[str, list[float]] = {}
-    for (before, after), (_, trial) in confirming(trials):
-        logs.setdefault(trial.machine, []).append(math.log(after.eps_paid / before.eps_paid))
+    for machine, (before, after) in zip(machines_of(trials), pairs_of(trials), strict=True):
+        logs.setdefault(machine, []).append(math.log(after.eps_paid / before.eps_paid))
     return logs
 
 
@@ -85,19 +85,17 @@ def recipe_pairs_of(trials: Sequence[Trial]) -> tuple[tuple[Pair, ...], tuple[st
     runs = [trial for trial in trials if trial.phase is Phase.RECIPE]
     recipe = next((run.changes for run in reversed(runs) if run.changes != winner), None)
     neighbours = list(_neighbours(runs, recipe, winner))
-    return tuple(pair for pair, _ in neighbours), tuple(
-        after.machine for _, (_, after) in neighbours
-    )
+    return _measured(neighbours), tuple(after.machine for _, after in neighbours)
 
 
-def confirming(trials: Sequence[Trial]) -> list[tuple[Pair, tuple[Trial, Trial]]]:
-    """Those of `pairs_of`, each with the trials that it is of."""
+def confirming(trials: Sequence[Trial]) -> list[tuple[Trial, Trial]]:
+    """The trials of those pairs."""
     runs = [trial for trial in trials if trial.phase is Phase.CONFIRM]
     pairs = list(_neighbours(runs, BASELINE, candidate_of(trials)))
-    written = [pair for pair in pairs if not pair[1][0].repaired]
-    if not any(run.repaired for run in runs) or are_enough([pair for pair, _ in written]):
+    written = [pair for pair in pairs if not pair[0].repaired]
+    if not any(run.repaired for run in runs) or are_enough(_measured(written)):
         return written
-    return [pair for pair in pairs if pair[1][0].repaired]
+    return [pair for pair in pairs if pair[0].repaired]
 
 
 def are_enough(pairs: Sequence[Pair]) -> bool:
@@ -109,22 +107,29 @@ def are_enough(pairs: Sequence[Pair]) -> bool:
 def is_repaired(trials: Sequence[Trial]) -> bool:
     """Whether the baseline is the profile with its repairs, as it lost events as written: by the
     pairs, where there are any."""
-    paired = [before for _, (before, _) in confirming(trials)]
+    paired = [before for before, _ in confirming(trials)]
     return any(trial.repaired for trial in paired or trials)
 
 
 def _neighbours(
     runs: Sequence[Trial], before: Changes | None, after: Changes | None
-) -> Iterator[tuple[Pair, tuple[Trial, Trial]]]:
-    """The complete pairs of two points, each with the trials that it is of."""
+) -> Iterator[tuple[Trial, Trial]]:
+    """The complete pairs of two points."""
     for first, second in pairwise(sorted(runs, key=lambda run: (run.pair or 0, run.machine))):
-        a, b = first.measurement, second.measurement
         together = (first.pair, first.machine) == (second.pair, second.machine)
         adjacent = together and first.ended_s == second.at_s
         both = {first.changes, second.changes} == {before, after}
-        if adjacent and both and a is not None and b is not None:
-            is_first = first.changes == before
-            yield ((a, b), (first, second)) if is_first else ((b, a), (second, first))
+        if adjacent and both and first.measurement and second.measurement:
+            yield (first, second) if first.changes == before else (second, first)
+
+
+def _measured(pairs: Sequence[tuple[Trial, Trial]]) -> tuple[Pair, ...]:
+    """What both trials of each pair measured."""
+    return tuple(
+        (before.measurement, after.measurement)
+        for before, after in pairs
+        if before.measurement and after.measurement
+    )
 
 
 def lesser_gain(pairs: Sequence[Pair], machines: Sequence[str]) -> Comparison | None:
@@ -213,7 +218,7 @@ class Verdict:
 def experiments(trials: Sequence[Trial]) -> Iterator[Effects]:
     """What was found of each winner that was taken apart, the last first."""
     pairs, candidate = (
-        [both for _, both in confirming(trials)],
+        confirming(trials),
         {*(candidate_of(trials) or BASELINE)},
     )
     for winner in winners(trials):
