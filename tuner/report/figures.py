@@ -90,6 +90,12 @@ def restart_text(comparison: Comparison) -> str:
     )
 
 
+def freshness_kept(p99_s: float, limit_s: float) -> str:
+    """Whether a guardrail is kept: `p99 is within freshness_p99_s, 45 s`."""
+    kept = "within" if p99_s <= limit_s else "ABOVE"
+    return f"p99 is {kept} freshness_p99_s, {limit_s:g} s"
+
+
 def setting(level: Level) -> str:
     """The value of a setting as code, so that its `*` and `_` stay what they are."""
     return level_text(level) if level is None else f"`{level_text(level)}`"

@@ -26,7 +26,7 @@ from tuner.measure.series import (
 )
 from tuner.measure.sustain import Bounds, LoadTrial, Overload
 from tuner.profile.metric import Metric
-from tuner.report.figures import figure, on, raw_and_adjusted
+from tuner.report.figures import figure, freshness_kept, on, raw_and_adjusted
 from tuner.report.runs import percentiles_text
 from tuner.report.sections import Bullets, Paragraph, PlainBlock, Table, bullets
 from tuner.schema.numerals import eps, mebibytes
@@ -214,8 +214,7 @@ def _freshness(phase: str, variant: MeasuredProfile) -> Iterator[str]:
                 )
                 yield f"{rate}: cannot be seen: {why}"
                 return
-            side = "within" if fresh.p99 <= limit_s else "ABOVE"
-            yield f"{rate}: {percentiles_text(fresh)}; p99 is {side} freshness_p99_s, {limit_s:g} s"
+            yield f"{rate}: {percentiles_text(fresh)}; {freshness_kept(fresh.p99, limit_s)}"
             yield from (f"doubt: {doubt}" for doubt in outcome.doubts)
         case _:
             """Not measured: it was not asked for, or nothing is kept that could be searched."""

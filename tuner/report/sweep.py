@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tuner.measure.series import Series, average, comparison, restarted, values
 from tuner.profile.metric import Metric
-from tuner.report.figures import figure, ratio_text
+from tuner.report.figures import figure, freshness_kept, ratio_text
 from tuner.report.page import matplotlib_settings
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 from tuner.report.series import closing_blocks, conditions, machine_blocks, series_json, speed_notes
@@ -132,11 +132,10 @@ def _restarts(series: Series, asked: Experiment) -> Iterator[str]:
 def _thresholds(series: Series) -> Iterator[str]:
     """Which variants keep their guardrail on freshness."""
     for variant in series.variants:
-        limit_s = variant.freshness_limit_s
         p99_s = average(series.runs, variant.name, Metric.FRESHNESS_P99)
         if p99_s is not None:
-            side = "within" if p99_s <= limit_s else "ABOVE"
-            yield f"{variant.name}: freshness p99 is {side} freshness_p99_s, {limit_s:g} s"
+            kept = freshness_kept(p99_s, variant.freshness_limit_s)
+            yield f"{variant.name}: freshness {kept}"
 
 
 def _projection(series: Series, asked: Experiment, projection: Projection) -> list[PlainBlock]:

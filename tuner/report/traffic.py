@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from tuner.report.sections import Paragraph, PlainBlock, Table
 from tuner.schema.numerals import counted, digits
@@ -51,17 +51,11 @@ def traffic_blocks(sample: TrafficSample) -> tuple[PlainBlock, ...]:
 
 
 def _shares(times: Mapping[str, int]) -> str:
-    whole = sum(times.values())
-    ordered = sorted(times.items(), key=lambda name_and_times: -name_and_times[1])
-    return ", ".join(_most(ordered, whole))
-
-
-def _most(ordered: list[tuple[str, int]], whole: int) -> Iterator[str]:
-    for name, count in ordered[:_ROWS]:
-        yield f"{name} {count / whole:.1%}"
-    if len(ordered) > _ROWS:
-        remaining = sum(count for _, count in ordered[_ROWS:])
-        yield f"{len(ordered) - _ROWS} others {remaining / whole:.1%}"
+    whole, ordered = sum(times.values()), Counter(times).most_common()
+    texts = [f"{name} {count / whole:.1%}" for name, count in ordered[:_ROWS]]
+    if others := ordered[_ROWS:]:
+        texts.append(f"{len(others)} others {sum(count for _, count in others) / whole:.1%}")
+    return ", ".join(texts)
 
 
 def _cut(text: str) -> str:
