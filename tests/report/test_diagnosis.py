@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from tests.diagnose.logged import diagnosed, settings_of, text_of
-from tuner.diagnose.course import courses
+from tuner.diagnose.course import StepValues, courses
 from tuner.diagnose.diagnosis import diagnose
 from tuner.diagnose.finding import Events
 from tuner.diagnose.inputs import KernelCounts
@@ -55,11 +55,13 @@ def test_a_log_of_many_queues_shows_the_busiest() -> None:
     one = made("healthy")
     host = one.hosts[0]
     queue = host.queues[0]
-    many = tuple(
-        replace(queue, series=replace(queue.series, name=f"q{n}", growth={"enqueued": (n,) * 28}))
-        for n in range(40)
-    )
-    blocks = diagnosis_blocks(replace(one, hosts=(replace(host, queues=many),)))
+    many = []
+    for n in range(40):
+        growth = StepValues(28)
+        growth["enqueued"] = (n,) * 28
+        series = replace(queue.series, name=f"q{n}", growth=growth)
+        many.append(replace(queue, series=series))
+    blocks = diagnosis_blocks(replace(one, hosts=(replace(host, queues=tuple(many)),)))
     (table,) = [block for block in blocks if isinstance(block, Table) and block.name == "Course"]
     names = [row[0] for row in table.rows]
     assert names[1:4] == ["q39", "q38", "q37"]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tuner.cli.console import say, say_when_slow, working
 from tuner.cli.layout import print_blocks
@@ -23,7 +24,6 @@ from tuner.diagnose.inputs import KernelCounts
 from tuner.diagnose.settings import Settings, of_base, of_profile
 from tuner.errors import BadUsage, DifferencesFound, JobFailed
 from tuner.modules.stats_rounds import Numbered, StatsRound, Unreadable, UnreadLine, read_rounds
-from tuner.profile.model import Profile
 from tuner.report.diagnosis import (
     FilesDiagnosis,
     UnreadLines,
@@ -35,6 +35,9 @@ from tuner.schema.numerals import counted
 from tuner.script.configuration import configuration, require_read
 from tuner.script.objects import base_of
 from tuner.writing import write_whole
+
+if TYPE_CHECKING:
+    from tuner.profile.model import Profile
 
 _NAMED = 20
 # The clock of a host may go ahead.
@@ -197,15 +200,14 @@ def _from_host(name: str, options: DiagnoseArguments, settings: Settings) -> Fil
     unless others are named."""
     # Hosts are reached by what others do not need.
     from tuner.cli.hosts import machines_of
-    from tuner.deploy.counters import (
+    from tuner.deploy.host_files import (
+        HostFiles,
         counters_file,
         counters_logs,
         grown,
-        kernel_counts,
         lines_of_logs,
         udp_ports,
     )
-    from tuner.deploy.files import HostFiles
     from tuner.deploy.target import RemoteHost
 
     files = options.files or []
@@ -225,7 +227,7 @@ def _from_host(name: str, options: DiagnoseArguments, settings: Settings) -> Fil
                 "log.file, or name the file"
             )
         ports = udp_ports(base)
-        first = kernel_counts(target, ports)
+        first = target.kernel_counts(ports)
         if for_s is None:
             logs = counters_logs(target.host, path, tally.remarks.append)
             names = tuple(f"{machine.name}:{log.path}" for log in logs)
@@ -233,8 +235,8 @@ def _from_host(name: str, options: DiagnoseArguments, settings: Settings) -> Fil
             kernel = first
         else:
             names = (f"{machine.name}:{path}",)
-            lines = iter(tuple(grown(target.host, path, for_s)))
-            last = kernel_counts(target, ports)
+            lines = iter(tuple(grown(target.host, path, for_s, tally.remarks.append)))
+            last = target.kernel_counts(ports)
             kernel = last if first is None or last is None else last.since(first)
         settings = settings if settings.queues else of_base(base)
         return _diagnosis(

@@ -11,44 +11,34 @@ from typing import NamedTuple
 from tuner.diagnose.course import CounterCourse, StatsSeries
 from tuner.diagnose.finding import (
     Cause,
-    Certainty,
-    EventEffect,
     Events,
     ProductionFinding,
-    WayOut,
     before_the_log,
     counted_when,
     exactly,
-    nonzero,
+    finding,
+    grown_when,
 )
 from tuner.diagnose.queues import QueueCourse
 from tuner.schema.numerals import counted
 
 
-class _Drop(NamedTuple):
-    """A counter of events that an input or output throws away, and whether its `submitted` has them
-    too."""
+class _DropCounter(NamedTuple):
+    """A counter of events that a rate limit throws away, the case of the finding, and whether the
+    `submitted` of the object has them too."""
 
     origin: str
     counter: str
-    cause: Cause
-    why: str
-    way: WayOut
+    case: str = ""
     is_submitted: bool = True
 
 
-_LIMIT = "more came than its rate limit lets through"
 _DROPS = (
-    _Drop("imuxsock", "ratelimit.discarded", Cause.RATE_LIMIT, _LIMIT,
-          WayOut("raise the burst or set the interval to 0", "rateLimit.burst", "RT224")),
-    _Drop("imjournal", "discarded", Cause.RATE_LIMIT, _LIMIT,
-          WayOut("raise the burst or set the interval to 0", "rateLimit.burst", "RT224"),
-          is_submitted=False),
-    _Drop("ratelimit", "per_source_dropped", Cause.RATE_LIMIT, _LIMIT,
-          WayOut("raise the limit of a source, or find out which one sends so much", "perSource")),
-    _Drop("core.action", "ratelimit.dropped", Cause.RATE_LIMIT, _LIMIT,
-          WayOut("raise or remove the limit", "action.ratelimit.name", "RT236")),
-)  # fmt: skip
+    _DropCounter("imuxsock", "ratelimit.discarded"),
+    _DropCounter("imjournal", "discarded", is_submitted=False),
+    _DropCounter("ratelimit", "per_source_dropped", "source"),
+    _DropCounter("core.action", "ratelimit.dropped", "action"),
+)
 # Starts that are a loop, not maintenance: so many within that time.
 _STARTS, _WITHIN_S = 3, 3600.0
 # Memory that grows: in nearly all of so many parts of that time, and more than the process began
@@ -66,231 +56,184 @@ _OF_LIMITERS = "ratelimit.numratelimiters"
 
 def dropped_events(course: CounterCourse) -> int:
     """How many events inputs and outputs count themselves as thrown away, of those submitted."""
-    drops = (drop for drop in _DROPS if drop.is_submitted)
-    return sum(one.in_all(drop.counter) for drop in drops for one in course.of(drop.origin))
+    return sum(
+        series.in_all(drop.counter)
+        for drop in _DROPS
+        if drop.is_submitted
+        for series in course.objects_of(drop.origin)
+    )
 
 
 def collector_findings(
-    course: CounterCourse, every: Sequence[QueueCourse], file_limit: int | None
+    course: CounterCourse, queues: Sequence[QueueCourse], file_limit: int | None
 ) -> Iterator[ProductionFinding]:
     """All that the counters say of rsyslogd itself, with all its queues; the limit of its open
     files where that is known."""
     for drop in _DROPS:
-        for series in course.of(drop.origin):
+        for series in course.objects_of(drop.origin):
             yield from _dropped(course, series, drop)
-    for series in course.of("omfile"):
+    for series in course.objects_of("omfile"):
         yield from _dynafiles(course, series)
-    yield from _restarts(course, every)
-    yield from _memory(course, every)
+    yield from _restarts(course, queues)
+    yield from _memory(course, queues)
     yield from _open_files(course, file_limit)
     yield from _delayed(course)
 
 
 def _dropped(
-    course: CounterCourse, series: StatsSeries, drop: _Drop
+    course: CounterCourse, series: StatsSeries, drop: _DropCounter
 ) -> Iterator[ProductionFinding]:
     lost, submitted = series.in_all(drop.counter), series.in_all("submitted")
     if lost:
-        yield ProductionFinding(
-            drop.cause,
+        yield finding(
+            Cause.RATE_LIMIT,
             series.name,
-            EventEffect.LOST,
-            exactly(course, lost),
             counted_when(course, series, drop.counter),
             f"{drop.counter} counted {lost:,} events"
             + (f", submitted {submitted:,}" if submitted else "")
             + before_the_log(course, series, drop.counter),
-            drop.why,
-            "these events are lost",
-            drop.way,
+            exactly(course, lost),
+            case=drop.case,
         )
 
 
 def _dynafiles(course: CounterCourse, series: StatsSeries) -> Iterator[ProductionFinding]:
     """More files at a time than the cache of dynaFile holds."""
-    requests = series.total("requests")
-    missed, evicted = series.total("missed"), series.total("evicted")
+    requests, missed, evicted = map(series.total, ("requests", "missed", "evicted"))
     if requests < _REQUESTS or missed < _MISSED * requests or not evicted:
         return
-    held = series.highest("maxused")
-    yield ProductionFinding(
+    yield finding(
         Cause.DYNAFILES,
         series.name,
-        EventEffect.AT_RISK,
-        Events(),
-        nonzero(course, series.growth["missed"]),
+        grown_when(course, series.growth["missed"]),
         f"{missed:,} of {requests:,} events found their file closed ({missed / requests:.0%}); "
-        f"{evicted:,} files were closed to make room, {held:,} fit",
-        "events alternate between more files than dynaFileCacheSize keeps open",
-        "each miss closes one file and opens another: the output is many times slower",
-        WayOut("set it above the number of files in use at a time", "dynaFileCacheSize", "RT262"),
+        f"{evicted:,} files were closed to make room, {series.highest('maxused'):,} fit",
     )
 
 
-def _restarts(course: CounterCourse, every: Sequence[QueueCourse]) -> Iterator[ProductionFinding]:
+def _restarts(course: CounterCourse, queues: Sequence[QueueCourse]) -> Iterator[ProductionFinding]:
     """Starts that follow one another closely, whatever the rest of the time was like."""
     starts = course.starts
-    dense = [
-        at for n, at in enumerate(starts)
-        if any(
-            first >= 0 and first + _STARTS <= len(starts)
-            and starts[first + _STARTS - 1] - starts[first] <= _WITHIN_S
-            for first in range(n - _STARTS + 1, n + 1)
-        )
-    ]  # fmt: skip
+    loops = (range(n, n + _STARTS) for n in range(len(starts) - _STARTS + 1))
+    in_loop = {n for loop in loops if starts[loop[-1]] - starts[loop[0]] <= _WITHIN_S for n in loop}
+    dense = [starts[n] for n in sorted(in_loop)]
     if not dense:
         return
     steps = [
-        n for n, step in enumerate(course.steps)
-        if n and step.has_start and any(step.begin < at <= step.end for at in dense)
+        n for n in course.restarts
+        if any(course.steps[n].begin < start <= course.steps[n].end for start in dense)
     ]  # fmt: skip
-    held = sum(one.size[n - 1] for one in every for n in steps)
-    yield ProductionFinding(
+    held = sum(queue.size[n - 1] for queue in queues for n in steps)
+    apart_s = median(second - first for first, second in pairwise(dense))
+    yield finding(
         Cause.RESTARTS,
         "rsyslogd",
-        EventEffect.AT_RISK,
-        Events(0, round(held)) if held else Events(),
         (dense[0], dense[-1]),
-        f"rsyslogd began anew {len(dense):,} times, one after {_apart(dense):,.0f} s; its queues "
+        f"rsyslogd began anew {len(dense):,} times, one after {apart_s:,.0f} s; its queues "
         f"held {held:,.0f} events just before, in all",
-        "it crashes, is killed, or something restarts it: the counters do not say which",
-        "what stands in queues in memory when it is killed is lost; senders connect again",
-        WayOut(
-            "see `journalctl -u rsyslog` and the kernel's log (out of memory) at these times",
-            "queue.timeoutShutdown",
-            "RT115",
-        ),
+        Events(0, round(held)) if held else Events(),
     )
 
 
-def _apart(times: Sequence[float]) -> float:
-    """The median of what lies between them."""
-    return median(second - first for first, second in pairwise(times))
-
-
-def _memory(course: CounterCourse, every: Sequence[QueueCourse]) -> Iterator[ProductionFinding]:
+def _memory(course: CounterCourse, queues: Sequence[QueueCourse]) -> Iterator[ProductionFinding]:
     """Memory that grows all the time, and not because queues hold more."""
-    limiters = [one for one in course.of("imuxsock") if one.total(_OF_LIMITERS) >= _LIMITERS]
-    for one in limiters:
-        yield _many_limiters(course, one)
+    inputs = course.objects_of("imuxsock")
+    limiting = [series for series in inputs if series.total(_OF_LIMITERS) >= _LIMITERS]
+    for series in limiting:
+        yield _many_limiters(course, series)
     usage = course.usage
-    if usage is None or "maxrss" not in usage.level or limiters:
+    if usage is None or "maxrss" not in usage.level or limiting:
         return
-    steps = _since_start(course)
+    # Of the process that ran last.
+    steps = range(course.restarts[-1] + 1 if course.restarts else 0, len(course.steps))
     cuts = _in_parts(steps)
     if not cuts or course.lasted(steps) < _GROWS_S:
         return
-    most = [usage.level["maxrss"][n] for n in cuts]
-    grown = most[-1] - most[0]
-    growing = sum(second > first for first, second in pairwise(most))
-    if growing < _GROWING_PARTS or grown < max(_GROWN_KIB, _GROWN_SHARE * most[0]):
+    most_kib = [usage.level["maxrss"][n] for n in cuts]
+    grown_kib, growing = most_kib[-1] - most_kib[0], _rises(most_kib)
+    if growing < _GROWING_PARTS or grown_kib < max(_GROWN_KIB, _GROWN_SHARE * most_kib[0]):
         return
-    queued = [sum(one.size[n] for one in every) for n in cuts]
-    if sum(second > first for first, second in pairwise(queued)) >= _GROWING_PARTS:
+    queued = [sum(queue.size[n] for queue in queues) for n in cuts]
+    if _rises(queued) >= _GROWING_PARTS:
         return
-    hours = course.lasted(range(cuts[0] + 1, cuts[-1] + 1)) / 3600
-    yield ProductionFinding(
+    counted_steps = range(cuts[0] + 1, cuts[-1] + 1)
+    hours = course.lasted(counted_steps) / 3600
+    yield finding(
         Cause.MEMORY,
         "rsyslogd",
-        EventEffect.AT_RISK,
-        Events(),
-        course.span(range(cuts[0] + 1, cuts[-1] + 1)),
-        f"maxrss grew from {most[0] / 1024:,.0f} to {most[-1] / 1024:,.0f} MiB, "
-        f"{grown / 1024 / hours:,.0f} MiB an hour, in {growing} of {_PARTS} parts of the time; "
+        course.span(counted_steps),
+        f"maxrss grew from {most_kib[0] / 1024:,.0f} to {most_kib[-1] / 1024:,.0f} MiB, "
+        f"{grown_kib / 1024 / hours:,.0f} MiB an hour, in {growing} of {_PARTS} parts of the time; "
         f"queues held {max(queued):,.0f} events at most",
-        "something is kept and never freed: state of many senders or files, a cache, or a leak of "
-        "a module",
-        "when memory ends, the kernel kills rsyslogd, and what stands in its queues is lost",
-        WayOut(
-            "compare releases and modules; restart it in a quiet hour until then, and limit it "
-            "with MemoryMax of the service"
-        ),
-        Certainty.LIKELY,
     )
 
 
-def _many_limiters(course: CounterCourse, one: StatsSeries) -> ProductionFinding:
+def _rises(values: Sequence[float]) -> int:
+    """How often a value is above the one before."""
+    return sum(second > first for first, second in pairwise(values))
+
+
+def _many_limiters(course: CounterCourse, series: StatsSeries) -> ProductionFinding:
     """Public example: rsyslog's issue 4869."""
-    made = one.total(_OF_LIMITERS)
-    return ProductionFinding(
+    grown = series.total(_OF_LIMITERS)
+    return finding(
         Cause.MEMORY,
-        one.name,
-        EventEffect.AT_RISK,
-        Events(),
-        nonzero(course, one.growth[_OF_LIMITERS]),
-        f"{_OF_LIMITERS} grew by {made:,}, {made / max(course.seconds, 1) * 3600:,.0f} an hour",
-        "imuxsock keeps a rate limiter for each process that ever logged, and frees none",
-        "memory grows with each short-lived process; when it ends, rsyslogd is killed",
-        WayOut(
-            "set the interval to 0 where no limit is wanted", "SysSock.RateLimit.Interval", "RT224"
-        ),
+        series.name,
+        grown_when(course, series.growth[_OF_LIMITERS]),
+        f"{_OF_LIMITERS} grew by {grown:,}, {grown / max(course.seconds, 1) * 3600:,.0f} an hour",
+        case="rate_limiters",
     )
-
-
-def _since_start(course: CounterCourse) -> range:
-    """The steps of the process that ran last."""
-    starts = [n for n, step in enumerate(course.steps) if step.has_start]
-    return range(starts[-1] + 1 if starts else 0, len(course.steps))
 
 
 def _in_parts(steps: range) -> tuple[int, ...]:
     """The numbers of the steps at which that many equal parts of the time begin and end, the
     warm-up left out; none where there are fewer steps."""
-    warm = len(steps) // 10
-    kept = steps[warm:]
-    if len(kept) < 2 * _PARTS:
+    warm = steps[len(steps) // 10 :]
+    if len(warm) < 2 * _PARTS:
         return ()
-    return tuple(kept[(len(kept) - 1) * part // _PARTS] for part in range(_PARTS + 1))
+    return tuple(warm[(len(warm) - 1) * part // _PARTS] for part in range(_PARTS + 1))
 
 
-def _open_files(course: CounterCourse, known: int | None) -> Iterator[ProductionFinding]:
+def _open_files(course: CounterCourse, limit: int | None) -> Iterator[ProductionFinding]:
     usage = course.usage
     if usage is None or "openfiles" not in usage.level:
         return
     most = usage.highest("openfiles")
-    limits = _FILE_LIMITS if known is None else (known,)
-    limit = next((one for one in limits if one - _NEAR_FILES <= most <= one), None)
-    uncounted = _uncounted_files(course, usage.level["openfiles"])
+    limits = _FILE_LIMITS if limit is None else (limit,)
+    reached = next((value for value in limits if value - _NEAR_FILES <= most <= value), None)
+    uncounted = _uncounted_files(course, usage)
     if uncounted:
-        steps, certainty = uncounted, Certainty.CERTAIN
-        seen = (
+        steps = uncounted
+        evidence = (
             f"openfiles is 0 in {counted(len(steps), 'round')}, before it was up to {most:,}: "
             "rsyslogd could not even open the folder in which it counts them"
         )
-    elif limit is not None:
-        steps = [n for n, held in enumerate(usage.peak["openfiles"]) if held >= limit - _NEAR_FILES]
-        what = "is a usual limit" if known is None else "is the limit of this process"
-        seen = f"{most:,} files and sockets were open, and {limit:,} {what}"
-        certainty = Certainty.POSSIBLE if known is None else Certainty.CERTAIN
+    elif reached is not None:
+        steps = [n for n, held in enumerate(usage.peak["openfiles"])
+                 if held >= reached - _NEAR_FILES]  # fmt: skip
+        kind = "is a usual limit" if limit is None else "is the limit of this process"
+        evidence = f"{most:,} files and sockets were open, and {reached:,} {kind}"
     else:
         return
-    yield ProductionFinding(
+    yield finding(
         Cause.OPEN_FILES,
         "rsyslogd",
-        EventEffect.AT_RISK,
-        Events(),
         course.span(steps or [0]),
-        seen,
-        "every connection and every file of imfile and omfile takes one; at the limit new ones "
-        "fail",
-        "senders cannot connect, and files are neither read nor written; no counter says how many "
-        "events that costs",
-        WayOut("raise LimitNOFILE of the service, or global maxOpenFiles", "maxOpenFiles"),
-        certainty,
+        evidence,
+        case="" if uncounted or limit is not None else "usual_limit",
     )
 
 
-def _uncounted_files(course: CounterCourse, counts: Sequence[float]) -> list[int]:
+def _uncounted_files(course: CounterCourse, usage: StatsSeries) -> list[int]:
     """The steps at whose ends impstats could not open /proc/PID/fd, although the same process could
     before: it writes 0 then, and a process always has files open (countOpenFiles() of
     impstats.c)."""
-    steps = []
+    counts, steps = usage.level["openfiles"], []
     for number, life in enumerate(course.lives):
-        first = 0.0 if number or course.usage is None else course.usage.before.get("openfiles", 0)
-        could = first > 0
+        has_counted = number == 0 and usage.before.get("openfiles", 0) > 0
         for n in life:
-            could = could or counts[n] > 0
-            if could and not counts[n]:
+            has_counted = has_counted or counts[n] > 0
+            if has_counted and not counts[n]:
                 steps.append(n)
     return steps
 
@@ -298,22 +241,13 @@ def _uncounted_files(course: CounterCourse, counts: Sequence[float]) -> list[int
 def _delayed(course: CounterCourse) -> Iterator[ProductionFinding]:
     """Rounds that came late or in part: impstats itself had to wait."""
     gaps = course.gaps
-    is_late = gaps.late >= 3 and gaps.late > _LATE_ROUNDS * gaps.rounds
-    is_cut = gaps.cut >= 3 and gaps.cut > _LATE_ROUNDS * gaps.rounds
-    if not is_late and not is_cut:
+    worst = max(gaps.late, gaps.cut)
+    if worst < 3 or worst <= _LATE_ROUNDS * gaps.rounds:
         return
-    begin, end = course.steps[0].begin, course.steps[-1].end
-    yield ProductionFinding(
+    yield finding(
         Cause.COUNTERS_DELAYED,
         "impstats",
-        EventEffect.AT_RISK,
-        Events(),
-        (begin, end),
+        (course.steps[0].begin, course.steps[-1].end),
         f"{gaps.late:,} of {gaps.rounds:,} rounds came late (every {gaps.interval_s:,.0f} s is "
         f"usual, the longest gap was {gaps.longest_s:,.0f} s), {gaps.cut:,} are incomplete",
-        "counters that are events wait in the queue that they describe, and are dropped when it "
-        "is full; or rsyslogd had no CPU time",
-        "figures are missing when they are needed most",
-        WayOut("write the counters to a file (log.file), not as events", "log.syslog", "RT141"),
-        Certainty.LIKELY,
     )

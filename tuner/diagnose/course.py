@@ -4,11 +4,10 @@ little memory however many they are."""
 from __future__ import annotations
 
 from array import array
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import pairwise
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 
 from tuner.diagnose.daemons import DISK_PART, OF_PROCESS, told_apart
 from tuner.modules.stats_rounds import LEVELS, StatsObject, StatsRound
@@ -27,6 +26,8 @@ _WIDTHS = (2**31, 2**32, 2**63, 2**64)
 
 ObjectKey = tuple[str, str]
 """The origin and the name of an object."""
+TimeSpan = tuple[float, float]
+"""From when to when, in seconds since 1970."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,17 @@ class CounterStep:
         return self.end - self.begin
 
 
+class StepValues(dict[str, tuple[float, ...]]):
+    """By counter a value for each step; 0 in all of them for a counter that is not there."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__()
+        self._zeros = (0.0,) * steps
+
+    def __missing__(self, counter: str) -> tuple[float, ...]:
+        return self._zeros
+
+
 @dataclass(frozen=True)
 class StatsSeries:
     """An object over all steps: by counter how much it grew in each, or for what goes up and down
@@ -54,24 +66,29 @@ class StatsSeries:
 
     origin: str
     name: str
-    growth: Mapping[str, tuple[float, ...]]
-    level: Mapping[str, tuple[float, ...]]
-    peak: Mapping[str, tuple[float, ...]]
+    growth: StepValues
+    level: StepValues
+    peak: StepValues
     before: Mapping[str, int]
     absent: int = 0
     unseen: int = 0
 
+    @property
+    def key(self) -> ObjectKey:
+        """Its place among the objects of a course."""
+        return self.origin, self.name
+
     def total(self, counter: str) -> int:
         """How much a counter grew from the first round to the last."""
-        return round(sum(self.growth.get(counter, ())))
+        return round(sum(self.growth[counter]))
 
-    def in_all(self, counter: str) -> int:
+    def in_all(self, *counters: str) -> int:
         """All that was counted: counters begin at 0 with rsyslogd, so the first round counts."""
-        return self.total(counter) + self.before.get(counter, 0)
+        return sum(self.total(counter) + self.before.get(counter, 0) for counter in counters)
 
     def highest(self, counter: str) -> int:
         """The highest that a level stood at."""
-        return round(max((*self.peak.get(counter, ()), self.before.get(counter, 0))))
+        return round(max((*self.peak[counter], self.before.get(counter, 0))))
 
 
 @dataclass(frozen=True)
@@ -118,15 +135,15 @@ class CounterCourse:
         return self.gaps.rounds == 1
 
     @cached_property
-    def lives(self) -> tuple[range, ...]:
-        """The numbers of the steps of each process, one after the other."""
-        starts = [n for n, step in enumerate(self.steps) if n and step.has_start]
-        return tuple(range(begin, end) for begin, end in pairwise([0, *starts, len(self.steps)]))
+    def restarts(self) -> tuple[int, ...]:
+        """The numbers of the steps in which rsyslogd began anew, but for the first, of which
+        nothing is known step by step before it."""
+        return tuple(n for n, step in enumerate(self.steps) if n and step.has_start)
 
     @cached_property
-    def nothing(self) -> tuple[float, ...]:
-        """What a counter that is not there counted, step by step."""
-        return (0.0,) * len(self.steps)
+    def lives(self) -> tuple[range, ...]:
+        """The numbers of the steps of each process, one after the other."""
+        return tuple(map(range, (0, *self.restarts), (*self.restarts, len(self.steps))))
 
     @cached_property
     def usage(self) -> StatsSeries | None:
@@ -139,26 +156,26 @@ class CounterCourse:
         if self.usage is None or "utime" not in self.usage.growth:
             return None
         growth = self.usage.growth
-        both = zip(growth["utime"], growth.get("stime", self.nothing), strict=True)
-        return tuple(sum(pair) / 1e6 for pair in both)
+        pairs = zip(growth["utime"], growth["stime"], strict=True)
+        return tuple((user_us + system_us) / 1e6 for user_us, system_us in pairs)
 
     def lasted(self, numbers: Iterable[int]) -> float:
         """How many seconds the steps with these numbers are together."""
         return sum(self.steps[number].seconds for number in numbers)
 
-    def of(self, origin: str) -> tuple[StatsSeries, ...]:
+    def objects_of(self, origin: str) -> tuple[StatsSeries, ...]:
         """The objects of an origin."""
-        return tuple(one for one in self.objects.values() if one.origin == origin)
+        return tuple(series for series in self.objects.values() if series.origin == origin)
 
     def rates(self, growth: tuple[float, ...]) -> tuple[float, ...]:
         """A growth per second, step by step."""
         pairs = zip(growth, self.steps, strict=True)
         return tuple(value / step.seconds if step.seconds > 0 else 0.0 for value, step in pairs)
 
-    def span(self, numbers: Iterable[int]) -> tuple[float, float]:
+    def span(self, numbers: Iterable[int]) -> TimeSpan:
         """From when to when the steps with these numbers are, by the clock of the time."""
-        every = sorted(numbers)
-        return self.steps[every[0]].begin, self.steps[every[-1]].end
+        ordered = sorted(numbers)
+        return self.steps[ordered[0]].begin, self.steps[ordered[-1]].end
 
 
 class _Track:
@@ -166,34 +183,32 @@ class _Track:
 
     __slots__ = ("begin", "growth", "is_level", "last", "raw")
 
-    def __init__(self, is_level: bool, before: int, last: int) -> None:
+    def __init__(self, is_level: bool, steps: int, last: int) -> None:
         self.is_level = is_level
         self.begin = self.last = last
         # For a level, where it stood; for a count, how much it grew, and what was written, which
         # is how much it grew where impstats resets it.
-        self.growth = array("d", bytes(8 * before))
-        self.raw = array("d", bytes(8 * before))
+        self.growth = array("d", bytes(8 * steps))
+        self.raw = array("d", bytes(8 * steps))
 
     def pad(self, steps: int) -> None:
         """No news in the steps up to that number."""
         missing = steps - len(self.growth)
         if missing > 0:
-            kept = float(self.last) if self.is_level else 0.0
-            self.growth.extend([kept] * missing)
-            self.raw.extend([kept] * missing)
+            value = float(self.last) if self.is_level else 0.0
+            self.growth.extend([value] * missing)
+            self.raw.extend([value] * missing)
 
     def take(self, value: int, steps: int) -> bool:
         """The value at the end of step number `steps`, another than before or not 0; whether a
         count began at 0 again."""
+        if steps and len(self.growth) != steps:
+            self.pad(steps - 1)
+            self.growth.append(0.0)
+            self.raw.append(0.0)
         before, self.last = self.last, value
         if not steps:
             return False
-        if len(self.growth) != steps:
-            self.last = before
-            self.pad(steps - 1)
-            self.last = value
-            self.growth.append(0.0)
-            self.raw.append(0.0)
         if self.is_level:
             self.growth[-1] = value
             self.raw[-1] = max(self.raw[-1], value)
@@ -203,35 +218,32 @@ class _Track:
         self.raw[-1] += value
         return value < before and grown == value
 
-    def halve(self) -> None:
-        """Merge steps in pairs."""
-        pairs = list(zip(self.growth[::2], self.growth[1::2], strict=True))
-        raws = list(zip(self.raw[::2], self.raw[1::2], strict=True))
-        if self.is_level:
-            self.growth = array("d", (second for _, second in pairs))
-            self.raw = array("d", map(max, raws))
-        else:
-            self.growth = array("d", map(sum, pairs))
-            self.raw = array("d", map(sum, raws))
+    def halve(self, steps: int) -> None:
+        """Merge so many steps in pairs."""
+        self.pad(steps)
+        first, second = self.growth[::2], self.growth[1::2]
+        self.growth = second if self.is_level else array("d", map(float.__add__, first, second))
+        merge = max if self.is_level else float.__add__
+        self.raw = array("d", map(merge, self.raw[::2], self.raw[1::2]))
 
 
-class _Presence:
-    """In which rounds an object came."""
+class _Recorded:
+    """One object so far: its counters, and in which rounds it came."""
 
-    __slots__ = ("first", "last_at", "rounds")
+    __slots__ = ("first", "last_at", "rounds", "tracks")
 
     def __init__(self, first: int) -> None:
+        self.tracks: dict[str, _Track] = {}
         self.first, self.rounds, self.last_at = first, 0, 0.0
 
 
-class Recorder:
+class _CourseRecorder:
     """Takes the rounds of one rsyslogd, oldest first, and gives their course."""
 
-    def __init__(self, host: str, is_since_start: bool = True) -> None:
-        self._host = host
+    def __init__(self, is_since_start: bool) -> None:
         self._is_since_start = is_since_start
         self._steps: list[CounterStep] = []
-        self._tracks: dict[ObjectKey, dict[str, _Track]] = {}
+        self._objects: dict[ObjectKey, _Recorded] = {}
         self._at: float | None = None
         self._was_whole = False
         self._rounds = self._cut = self._left_out = self._falls = 0
@@ -240,31 +252,30 @@ class Recorder:
         self._starts: list[float] = []
         self._clock_sets: list[float] = []
         self._gone: dict[float, set[ObjectKey]] = {}
-        self._present: dict[ObjectKey, _Presence] = {}
 
-    def take(self, one: StatsRound) -> None:
-        """The next round; one without a time tells nothing."""
-        if one.at is None:
-            return
+    def take(self, stats: StatsRound, at: float) -> None:
+        """The next round, and its time."""
         self._rounds += 1
-        self._cut += not one.is_whole
+        self._cut += not stats.is_whole
         is_first = self._at is None
-        has_start = not is_first and self._is_start(one.objects)
+        has_start = not is_first and self._is_start(stats.objects)
         if has_start and len(self._starts) < _MOST_TIMES:
-            self._starts.append(one.at)
-            self._gone[one.at] = set(self._tracks) if one.is_whole else set()
+            self._starts.append(at)
+            self._gone[at] = set(self._objects) if stats.is_whole else set()
         if self._starts and (missing := self._gone[self._starts[-1]]):
-            missing.difference_update((each.origin, each.name) for each in one.objects)
-        self._advance(one.at, has_start)
+            missing.difference_update((counted.origin, counted.name) for counted in stats.objects)
+        self._advance(at, has_start)
         if has_start:
-            for tracks in self._tracks.values():
-                for track in tracks.values():
-                    track.pad(len(self._steps) - 1)
-                    track.last = 0
-        falls = self._record(one.objects, has_start)
+            for track in self._tracks():
+                track.pad(len(self._steps) - 1)
+                track.last = 0
+        falls = self._record(stats.objects, at, has_start)
         self._falls += falls and not has_start
         # A log may begin within a round, which shows by brackets alone.
-        self._was_whole = one.is_whole and not is_first
+        self._was_whole = stats.is_whole and not is_first
+
+    def _tracks(self) -> Iterator[_Track]:
+        return (track for recorded in self._objects.values() for track in recorded.tracks.values())
 
     def _advance(self, at: float, has_start: bool) -> None:
         before, self._at = self._at, at
@@ -282,48 +293,42 @@ class Recorder:
         self._steps.append(CounterStep(before, at, has_start))
 
     def _halve(self) -> None:
-        for tracks in self._tracks.values():
-            for track in tracks.values():
-                track.pad(len(self._steps))
-                track.halve()
-        pairs = zip(self._steps[::2], self._steps[1::2], strict=True)
+        for track in self._tracks():
+            track.halve(len(self._steps))
         self._steps = [
             CounterStep(
                 min(first.begin, second.begin), second.end, first.has_start or second.has_start
             )
-            for first, second in pairs
+            for first, second in zip(self._steps[::2], self._steps[1::2], strict=True)
         ]
 
     def _is_start(self, objects: Iterable[StatsObject]) -> bool:
         """Whether anything that begins at 0 with the process only is lower than it was."""
         return any(
-            old is not None and one.counters.get(name, old.last) < old.last
-            for one in objects
-            if (tracks := self._tracks.get((one.origin, one.name))) is not None
-            for name in _of_life(one)
-            for old in (tracks.get(name),)
+            (track := recorded.tracks.get(counter)) is not None
+            and counted.counters.get(counter, track.last) < track.last
+            for counted in objects
+            if (recorded := self._objects.get((counted.origin, counted.name))) is not None
+            for counter in _of_life(counted)
         )
 
-    def _record(self, objects: Iterable[StatsObject], has_start: bool) -> bool:
+    def _record(self, objects: Iterable[StatsObject], at: float, has_start: bool) -> bool:
         """Whether counts began at 0 again as they do where impstats resets them: those of several
         objects at once, or of the only one that counts."""
         steps, fell, counting = len(self._steps), 0, 0
-        for one in objects:
-            tracks = self._tracks_of(one)
-            if tracks is None:
+        for counted in objects:
+            recorded = self._recorded(counted)
+            if recorded is None:
                 continue
-            present = self._present.get((one.origin, one.name))
-            if present is None:
-                present = self._present[one.origin, one.name] = _Presence(self._rounds)
-            present.rounds += 1
-            present.last_at = self._at or 0.0
+            recorded.rounds += 1
+            recorded.last_at = at
             falls = counts = False
-            for name, value in one.counters.items():
-                track = tracks.get(name)
+            for name, value in counted.counters.items():
+                track = recorded.tracks.get(name)
                 if track is None:
                     # New since a whole round or a start, it counts from 0.
                     last = 0 if steps and (self._was_whole or has_start) else value
-                    track = tracks[name] = _Track(name in LEVELS, max(0, steps - 1), last)
+                    track = recorded.tracks[name] = _Track(name in LEVELS, max(0, steps - 1), last)
                 if value == track.last and (track.is_level or not value):
                     # Most stand still; `pad` writes that.
                     continue
@@ -335,15 +340,16 @@ class Recorder:
             fell, counting = fell + falls, counting + counts
         return fell > 0 and (fell > 1 or counting == 1)
 
-    def _tracks_of(self, one: StatsObject) -> dict[str, _Track] | None:
-        """The counters of an object so far; None where it is not kept."""
-        tracks = self._tracks.get((one.origin, one.name))
-        if tracks is None and one.origin not in _LEFT_OUT:
-            if len(self._tracks) >= _MOST_OBJECTS:
+    def _recorded(self, counted: StatsObject) -> _Recorded | None:
+        """An object so far; None where it is not kept."""
+        key = counted.origin, counted.name
+        recorded = self._objects.get(key)
+        if recorded is None and counted.origin not in _LEFT_OUT:
+            if len(self._objects) >= _MOST_OBJECTS:
                 self._left_out += 1
                 return None
-            tracks = self._tracks[one.origin, one.name] = {}
-        return tracks
+            recorded = self._objects[key] = _Recorded(self._rounds)
+        return recorded
 
     def _interval(self) -> int:
         """The usual seconds between two rounds: the median."""
@@ -354,13 +360,8 @@ class Recorder:
                 return seconds
         return 0
 
-    @property
-    def has_rounds(self) -> bool:
-        """Whether it took any."""
-        return self._at is not None
-
-    def course(self, daemon: int = 0) -> CounterCourse:
-        """What was taken so far."""
+    def course(self, host: str, daemon: int) -> CounterCourse:
+        """What was taken, of this host and the rsyslogd with this number."""
         if not self._steps and self._at is not None:
             self._steps.append(CounterStep(self._at, self._at))
         interval = self._interval()
@@ -376,9 +377,9 @@ class Recorder:
         )
         has_resets = self._falls > 0 and self._falls * 20 >= self._rounds
         return CounterCourse(
-            self._host,
+            host,
             tuple(self._steps),
-            {key: self._series(key, tracks, has_resets) for key, tracks in self._tracks.items()},
+            {key: self._series(key, of_key, has_resets) for key, of_key in self._objects.items()},
             gaps,
             has_resets,
             tuple(self._starts),
@@ -388,30 +389,30 @@ class Recorder:
             daemon,
         )
 
-    def _series(self, key: ObjectKey, tracks: Mapping[str, _Track], resets: bool) -> StatsSeries:
-        growth, level, peak, before = {}, {}, {}, {}
-        for name, track in tracks.items():
+    def _series(self, key: ObjectKey, recorded: _Recorded, has_resets: bool) -> StatsSeries:
+        growth, level, peak = (StepValues(len(self._steps)) for _ in range(3))
+        before = {}
+        for name, track in recorded.tracks.items():
             track.pad(len(self._steps))
             if track.is_level:
                 level[name], peak[name] = tuple(track.growth), tuple(track.raw)
                 before[name] = track.begin
-                continue
-            is_reset = resets and name not in _NEVER_RESET
-            growth[name] = tuple(track.raw if is_reset else track.growth)
-            before[name] = track.begin if self._is_since_start else 0
-        present = self._present[key]
-        absent = self._rounds - present.first + 1 - present.rounds
-        unseen = sum(step.begin >= present.last_at for step in self._steps) if absent else 0
+            else:
+                is_reset = has_resets and name not in _NEVER_RESET
+                growth[name] = tuple(track.raw if is_reset else track.growth)
+                before[name] = track.begin if self._is_since_start else 0
+        absent = self._rounds - recorded.first + 1 - recorded.rounds
+        unseen = sum(step.begin >= recorded.last_at for step in self._steps) if absent else 0
         return StatsSeries(*key, growth, level, peak, before, absent, unseen)
 
 
-def _of_life(one: StatsObject) -> tuple[str, ...]:
+def _of_life(counted: StatsObject) -> tuple[str, ...]:
     """The counters of an object that begin at 0 with the process only."""
-    if one.name == "resource-usage":
+    if counted.name == "resource-usage":
         return OF_PROCESS
     # The part on disk is made anew as often as the queue goes there.
-    name = _OF_LIFE.get(one.origin)
-    return () if name is None or one.name.endswith(DISK_PART) else (name,)
+    counter = _OF_LIFE.get(counted.origin)
+    return () if counter is None or counted.name.endswith(DISK_PART) else (counter,)
 
 
 def _after_wrap(before: int, value: int) -> int:
@@ -426,21 +427,19 @@ def courses(rounds: Iterable[StatsRound], is_since_start: bool = True) -> tuple[
     """The course of each rsyslogd: of each host's, and of each that writes into the same file.
     What was counted before the first round is left out where it is not asked for; of rounds
     without a time only the last tells something."""
-    recorders: dict[tuple[str, int], Recorder] = {}
+    recorders: defaultdict[tuple[str, int], _CourseRecorder]
+    recorders = defaultdict(partial(_CourseRecorder, is_since_start))
     undated: dict[str, StatsRound] = {}
-    for daemon, one in told_apart(rounds):
-        if one.at is None:
-            undated[one.host] = one
-            continue
-        key = one.host, daemon
-        recorders.setdefault(key, Recorder(one.host, is_since_start)).take(one)
+    for daemon, stats in told_apart(rounds):
+        if stats.at is None:
+            undated[stats.host] = stats
+        else:
+            recorders[stats.host, daemon].take(stats, stats.at)
     if not recorders:
-        for host, one in undated.items():
-            recorders[host, 0] = Recorder(host, is_since_start)
-            recorders[host, 0].take(replace(one, at=0.0))
-    several = {host for host, daemon in recorders if daemon}
+        for host, stats in undated.items():
+            recorders[host, 0].take(stats, 0.0)
+    shared = {host for host, daemon in recorders if daemon}
     return tuple(
-        one.course(daemon + 1 if host in several else 0)
-        for (host, daemon), one in recorders.items()
-        if one.has_rounds
+        recorder.course(host, daemon + 1 if host in shared else 0)
+        for (host, daemon), recorder in recorders.items()
     )

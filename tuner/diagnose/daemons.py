@@ -50,24 +50,25 @@ def told_apart(rounds: Iterable[StatsRound]) -> Iterator[tuple[int, StatsRound]]
     ones go on from both by turns: then two processes write.
     """
     hosts: dict[str, _Writers] = {}
-    for one in rounds:
-        yield from hosts.setdefault(one.host, _Writers()).take(one)
+    for stats in rounds:
+        yield from hosts.setdefault(stats.host, _Writers()).take(stats)
     for writers in hosts.values():
         yield from writers.end()
 
 
 def goes_on(before: StatsRound, after: StatsRound) -> bool:
-    """Whether one process may have written both, in this order; also where one does not say."""
+    """Whether one process may have written both, in this order; also where one of them does not
+    say."""
     first, second = _sign_of(before), _sign_of(after)
     return first is None or second is None or second.goes_on_from(first)
 
 
 def follows_closely(first: StatsRound, last: StatsRound, after: StatsRound) -> bool:
     """Whether a round goes on from the last one of a file, by less than grew within that file."""
-    begin, end, then = _sign_of(first), _sign_of(last), _sign_of(after)
-    if begin is None or end is None or then is None:
+    begin, end, sign = map(_sign_of, (first, last, after))
+    if begin is None or end is None or sign is None:
         return False
-    return then.goes_on_from(end) and then.height - end.height <= end.height - begin.height
+    return sign.goes_on_from(end) and sign.height - end.height <= end.height - begin.height
 
 
 @dataclass
@@ -77,44 +78,45 @@ class _Writers:
     last: list[_Sign] = field(default_factory=list)
     pending: list[tuple[StatsRound, _Sign]] = field(default_factory=list)
 
-    def take(self, one: StatsRound) -> Iterator[tuple[int, StatsRound]]:
+    def take(self, stats: StatsRound) -> Iterator[tuple[int, StatsRound]]:
         """The next round; gives those that are told apart by now."""
-        sign = _sign_of(one)
+        sign = _sign_of(stats)
         if sign is None:
-            yield 0, one
+            yield 0, stats
         elif self.pending:
-            self.pending.append((one, sign))
-            yield from self._told()
+            self.pending.append((stats, sign))
+            yield from self._decided()
         elif not self.last:
             self.last.append(sign)
-            yield 0, one
+            yield 0, stats
         elif len(self.last) > 1 or sign.goes_on_from(self.last[0]):
-            number = _of_several(self.last, sign)
+            number = _writer_of(self.last, sign)
             self.last[number] = sign
-            yield number, one
+            yield number, stats
         else:
-            self.pending.append((one, sign))
+            self.pending.append((stats, sign))
 
     def end(self) -> Iterator[tuple[int, StatsRound]]:
-        """Those that are left when nothing follows."""
+        """The pending rounds when nothing follows."""
         while self.pending:
-            yield from self._told(is_end=True)
+            yield from self._decided(is_end=True)
 
-    def _told(self, is_end: bool = False) -> Iterator[tuple[int, StatsRound]]:
+    def _decided(self, is_end: bool = False) -> Iterator[tuple[int, StatsRound]]:
+        """The pending rounds, as far as it shows which process wrote them."""
         signs = [sign for _, sign in self.pending]
         numbers = _by_turns(self.last[0], signs)
         if _changes(numbers) >= (_CHANGES_AT_END if is_end else _CHANGES):
-            self.last = [_last_of(number, numbers, signs, self.last[0])
-                         for number in range(max(numbers) + 1)]  # fmt: skip
-            yield from zip(numbers, (one for one, _ in self.pending), strict=True)
+            latest = {0: self.last[0], **dict(zip(numbers, signs, strict=True))}
+            self.last = [latest[number] for number in range(max(numbers) + 1)]
+            yield from zip(numbers, (stats for stats, _ in self.pending), strict=True)
             self.pending = []
         elif is_end or not numbers or len(signs) >= _LOOK or _is_steady(numbers):
-            (first, sign), *rest = self.pending
+            (first, sign), *following = self.pending
             self.pending = []
             self.last = [sign]
             yield 0, first
-            for one, _ in rest:
-                yield from self.take(one)
+            for stats, _ in following:
+                yield from self.take(stats)
 
 
 def _by_turns(last: _Sign, signs: Sequence[_Sign]) -> list[int]:
@@ -122,10 +124,10 @@ def _by_turns(last: _Sign, signs: Sequence[_Sign]) -> list[int]:
     these would be many."""
     ends, numbers = [last], []
     for sign in signs:
-        every = [n for n, end in enumerate(ends) if sign.goes_on_from(end)]
-        if not every and len(ends) == _MOST:
+        possible = [n for n, end in enumerate(ends) if sign.goes_on_from(end)]
+        if not possible and len(ends) == _MOST:
             return []
-        number = max(every, key=lambda n: ends[n].height, default=len(ends))
+        number = max(possible, key=lambda n: ends[n].height, default=len(ends))
         ends[number : number + 1] = [sign]
         numbers.append(number)
     return numbers
@@ -139,35 +141,33 @@ def _changes(numbers: Sequence[int]) -> int:
     after, half = numbers[first:], first + (len(numbers) - first) // 2
     if set(numbers[:half]) - set(numbers[half:]):
         return 0
-    return sum(one != other for one, other in pairwise(after))
+    return sum(number != following for number, following in pairwise(after))
 
 
 def _is_steady(numbers: Sequence[int]) -> bool:
     return len(numbers) >= _STEADY and len(set(numbers[-_STEADY:])) == 1
 
 
-def _last_of(number: int, numbers: Sequence[int], signs: Sequence[_Sign], last: _Sign) -> _Sign:
-    own = [sign for sign, of in zip(signs, numbers, strict=True) if of == number]
-    return own[-1] if own else last
-
-
-def _of_several(last: Sequence[_Sign], sign: _Sign) -> int:
+def _writer_of(last: Sequence[_Sign], sign: _Sign) -> int:
     """The process that wrote a round: the one it goes on from, else the one with the same actions
     and queues, which has begun anew."""
-    every = [n for n, before in enumerate(last) if sign.goes_on_from(before)]
-    alike = every or [n for n, before in enumerate(last) if before.objects == sign.objects] or [0]
-    return max(alike, key=lambda n: last[n].height)
+    possible = (
+        [n for n, before in enumerate(last) if sign.goes_on_from(before)]
+        or [n for n, before in enumerate(last) if before.objects == sign.objects]
+        or [0]
+    )
+    return max(possible, key=lambda n: last[n].height)
 
 
-def _sign_of(one: StatsRound) -> _Sign | None:
+def _sign_of(stats: StatsRound) -> _Sign | None:
     """None where the kernel's counts are missing."""
-    usage = next((each for each in one.objects if each.name == "resource-usage"), None)
-    if usage is None or one.at is None:
+    usage = next((counted for counted in stats.objects if counted.name == "resource-usage"), None)
+    if usage is None or stats.at is None:
         return None
     counts = {name: usage.counters[name] for name in OF_PROCESS if name in usage.counters}
     of_core = frozenset(
-        (each.origin, each.name)
-        for each in one.objects
-        if each.origin in ("core.queue", "core.action") and not each.name.endswith(DISK_PART)
+        (counted.origin, counted.name)
+        for counted in stats.objects
+        if counted.origin in ("core.queue", "core.action") and not counted.name.endswith(DISK_PART)
     )
-    return _Sign(counts, of_core if one.is_whole else None)
+    return _Sign(counts, of_core if stats.is_whole else None)

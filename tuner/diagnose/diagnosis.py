@@ -9,9 +9,7 @@ from dataclasses import dataclass, replace
 
 from tuner.diagnose.collector import collector_findings, dropped_events
 from tuner.diagnose.course import CounterCourse
-from tuner.diagnose.engine import engine_findings
 from tuner.diagnose.finding import EventEffect, ProductionFinding
-from tuner.diagnose.given_up import is_away
 from tuner.diagnose.inputs import (
     InputCourse,
     KernelCounts,
@@ -20,8 +18,9 @@ from tuner.diagnose.inputs import (
     kernel_findings,
     open_sessions,
 )
-from tuner.diagnose.kept import kept_findings
 from tuner.diagnose.late import late_findings
+from tuner.diagnose.lost import lost_findings
+from tuner.diagnose.outputs import is_away, output_findings
 from tuner.diagnose.queues import QueueCourse, queues_of
 from tuner.diagnose.settings import ENGINE_OUTPUT, Settings
 
@@ -42,22 +41,27 @@ class Diagnosed:
     def came(self) -> tuple[float, ...]:
         """Events that came in, step by step: by the inputs' own counts, else into the queues that
         are not an action's."""
-        counts = [one.events for one in self.inputs] or [
-            one.came for one in self.queues if one.action is None
+        counts = [source.events for source in self.inputs] or [
+            queue.came for queue in self._entries
         ]
-        return tuple(map(sum, zip(*counts, strict=True))) or self.course.nothing
+        return tuple(map(sum, zip(*counts, strict=True))) or (0.0,) * len(self.course.steps)
+
+    @property
+    def _entries(self) -> tuple[QueueCourse, ...]:
+        """The queues that are not an action's."""
+        return tuple(queue for queue in self.queues if queue.action is None)
 
     @property
     def counts_arrivals(self) -> bool:
         """Whether anything that events come in by is among the counters."""
-        return bool(self.inputs) or any(one.action is None for one in self.queues)
+        return bool(self.inputs or self._entries)
 
     @property
     def came_in_all(self) -> int:
-        """The same since rsyslogd began, as a number."""
+        """How many events came in since rsyslogd began."""
         if self.inputs:
-            return sum(one.counted for one in self.inputs)
-        return sum(one.came_in_all for one in self.queues if one.action is None)
+            return sum(source.counted for source in self.inputs)
+        return sum(queue.came_in_all for queue in self._entries)
 
     @property
     def peak(self) -> float:
@@ -70,58 +74,58 @@ def diagnose(
 ) -> tuple[Diagnosed, ...]:
     """What is wrong with each rsyslogd, by its counters and, where they are known, its settings and
     what the kernel of the host counts, which says nothing of several."""
-    every = tuple(courses)
-    of_one = kernel if len(every) == 1 else None
-    named = [sum(name in settings.queues for _, name in course.objects) for course in every]
+    daemons = [
+        (course, sum(name in settings.queues for _, name in course.objects)) for course in courses
+    ]
+    most = max((names for _, names in daemons), default=0)
     return tuple(
         # Of several that write into one file, the settings are those of the one that has the names.
-        _diagnosed(course, settings if not course.daemon or names == max(named) else Settings(),
-                   of_one)
-        for course, names in zip(every, named, strict=True)
+        _diagnosed(course, settings if not course.daemon or names == most else Settings(),
+                   kernel if len(daemons) == 1 else None)
+        for course, names in daemons
     )  # fmt: skip
 
 
 def _diagnosed(course: CounterCourse, settings: Settings, kernel: KernelCounts | None) -> Diagnosed:
     queues = queues_of(course, settings)
-    found = (
+    findings = (
         *(() if kernel is None else kernel_findings(kernel)),
-        *kept_findings(course, queues),
+        *lost_findings(queues),
         *collector_findings(course, queues, None if kernel is None else kernel.file_limit),
         *input_findings(course, queues, dropped_events(course)),
-        *engine_findings(course, settings, queues),
+        *output_findings(course, settings, queues),
         *late_findings(queues, settings, is_away(course)),
     )
-    ordered = sorted(found, key=_gravity)
     return Diagnosed(
         course,
         queues,
         inputs_of(course),
-        tuple(replace(one, host=course.host) for one in ordered),
+        tuple(replace(finding, host=course.host) for finding in sorted(findings, key=_gravity)),
         tuple(_untold(course, settings, kernel is not None)),
         kernel,
     )
 
 
-def _gravity(one: ProductionFinding) -> tuple[int, int, float]:
-    return (one.effect.rank, -(one.events.least or 0), one.span[0])
+def _gravity(finding: ProductionFinding) -> tuple[int, int, float]:
+    return (finding.effect.rank, -(finding.events.least or 0), finding.span[0])
 
 
 def worst(diagnosed: Iterable[Diagnosed]) -> EventEffect | None:
     """The gravest effect of all findings; None without any."""
-    effects = [one.effect for each in diagnosed for one in each.findings]
+    effects = (finding.effect for host in diagnosed for finding in host.findings)
     return min(effects, key=lambda effect: effect.rank, default=None)
 
 
 def _untold(course: CounterCourse, settings: Settings, has_kernel: bool) -> Iterator[str]:
     """What the counters there are do not say."""
     engine = course.objects.get((ENGINE_OUTPUT, ENGINE_OUTPUT))
-    batches = [one for one in course.of("core.action") if "batchesprocessed" in one.growth]
+    actions = course.objects_of("core.action")
     untold = {
         "what is late, and whether queues grow or drain: that takes a second round": (
             course.is_single
         ),
         "what stood in queues and what they discarded: no queue is among them": (
-            not course.of("core.queue")
+            not course.objects_of("core.queue")
         ),
         "which rsyslogd this is: several write into one place, and their rounds are told apart by "
         "what the kernel counts of each process; give each a log.file of its own": course.daemon,
@@ -135,25 +139,27 @@ def _untold(course: CounterCourse, settings: Settings, has_kernel: bool) -> Iter
         "how full queues were, at which marks, and which workers and batches are set: name the "
         "settings with --conf or --profile": not settings.queues,
         "what local programs could not send because the socket of imuxsock was full": (
-            course.of("imuxsock")
+            course.objects_of("imuxsock")
         ),
         "what the kernel dropped before imudp read it: see /proc/net/udp, or use --host": (
-            course.of("imudp") and not has_kernel
+            course.objects_of("imudp") and not has_kernel
         ),
-        "the size of batches, which rsyslog 8.2602 and later count": not batches,
+        "the size of batches, which rsyslog 8.2602 and later count": not any(
+            "batchesprocessed" in action.growth for action in actions
+        ),
         "files that imfile does not read, which rsyslog 8.2606 and later count": (
-            not course.of("imfile")
+            not course.objects_of("imfile")
         ),
         "what came and was discarded between the last round of a process and its end, and the "
         "batches that its workers were sending then": course.starts,
         "time lost to name resolution, refused connections, and what single threads do": True,
         "objects beyond the first 1,500": course.left_out,
     }
-    return (what for what, is_untold in untold.items() if is_untold)
+    return (gap for gap, is_untold in untold.items() if is_untold)
 
 
 def _in_errorfile(settings: Settings) -> str:
-    files = [one.errorfile for one in settings.outputs.values() if one.errorfile]
+    files = [output.errorfile for output in settings.outputs.values() if output.errorfile]
     return f": {files[0]} has both" if files else ", unless errorfile is set"
 
 
@@ -183,13 +189,15 @@ def traffic_of(host: Diagnosed) -> ProductionTraffic:
         (rate, step.seconds) for rate, step in zip(rates, course.steps, strict=True) if step.seconds
     )
     sized = [
-        one for one in course.objects.values()
-        if {"bytes.received", "submitted"} <= one.growth.keys()
+        series for series in course.objects.values()
+        if {"bytes.received", "submitted"} <= series.growth.keys()
     ]  # fmt: skip
-    events = sum(one.total("submitted") for one in sized)
-    received = sum(one.total("bytes.received") for one in sized)
+    events = sum(series.total("submitted") for series in sized)
+    received = sum(series.total("bytes.received") for series in sized)
     sessions = [
-        round(max(held)) for one in course.objects.values() if (held := open_sessions(course, one))
+        round(max(held))
+        for series in course.objects.values()
+        if (held := open_sessions(course, series))
     ]
     return ProductionTraffic(
         p50=_below(timed, 0.5),
@@ -203,10 +211,10 @@ def traffic_of(host: Diagnosed) -> ProductionTraffic:
 
 def _below(timed: Sequence[tuple[float, float]], part: float) -> float:
     """The rate that was not exceeded for that part of the time."""
-    left = part * sum(seconds for _, seconds in timed)
+    remaining_s = part * sum(seconds for _, seconds in timed)
     for rate, seconds in timed:
-        left -= seconds
-        if left <= 0:
+        remaining_s -= seconds
+        if remaining_s <= 0:
             return rate
     return timed[-1][0] if timed else 0.0
 

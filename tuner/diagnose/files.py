@@ -18,13 +18,13 @@ from typing import Any, BinaryIO, cast
 from tuner.diagnose.daemons import follows_closely, goes_on
 from tuner.errors import JobFailed, of_the_system
 from tuner.modules.stats_rounds import Numbered, StatsRound, read_rounds
-from tuner.reading import opened as opened_file
-from tuner.reading import unreadable
+from tuner.reading import opened, unreadable
 
 STDIN = Path("-")
 _GZIP = b"\x1f\x8b"
 # No line of counters is longer: a round of zabbix is one line.
 _LONGEST = 4 * 2**20
+_MOST = sys.maxsize
 # Enough for a round of a large configuration, to see when a file begins.
 _FIRST_LINES = 20_000
 
@@ -35,29 +35,29 @@ def in_order(paths: Sequence[Path]) -> tuple[Path, ...]:
     the process tell which comes first.  Raises JobFailed for one that cannot be read."""
     if len(paths) < 2:
         return tuple(paths)
-    every = [(path, _first(path)) for path in dict.fromkeys(paths)]
-    every.sort(key=lambda pair: _at(pair[1]))
-    for end in range(len(every) - 1, 0, -1):
+    ordered = [(path, _first(path)) for path in dict.fromkeys(paths)]
+    ordered.sort(key=lambda pair: _at(pair[1]))
+    for end in range(len(ordered) - 1, 0, -1):
         for n in range(end):
-            if _clock_was_set_back(*every[n], *every[n + 1]):
-                every[n], every[n + 1] = every[n + 1], every[n]
-    return tuple(path for path, _ in every)
+            if _clock_was_set_back(*ordered[n], *ordered[n + 1]):
+                ordered[n], ordered[n + 1] = ordered[n + 1], ordered[n]
+    return tuple(path for path, _ in ordered)
 
 
 def _clock_was_set_back(
-    path: Path, first: StatsRound | None, later: Path, other: StatsRound | None
+    path: Path, first: StatsRound | None, later: Path, later_first: StatsRound | None
 ) -> bool:
     """Whether a file that begins at an earlier time goes on from the end of another."""
-    if first is None or other is None or goes_on(first, other):
+    if first is None or later_first is None or goes_on(first, later_first):
         return False
     last = _last(later)
-    return last is not None and follows_closely(other, last, first) and not goes_on(
-        _last(path) or first, other
+    return last is not None and follows_closely(later_first, last, first) and not goes_on(
+        _last(path) or first, later_first
     )  # fmt: skip
 
 
-def _at(one: StatsRound | None) -> float:
-    return float("inf") if one is None or one.at is None else one.at
+def _at(stats: StatsRound | None) -> float:
+    return float("inf") if stats is None or stats.at is None else stats.at
 
 
 def _first(path: Path) -> StatsRound | None:
@@ -74,8 +74,8 @@ def _last(path: Path) -> StatsRound | None:
 
 
 def _dated(lines: Iterable[Numbered], path: Path) -> Iterator[StatsRound]:
-    every = read_rounds(lines, last_written(path))
-    return (one for one in every if isinstance(one, StatsRound) and one.at is not None)
+    rounds = read_rounds(lines, last_written(path))
+    return (stats for stats in rounds if isinstance(stats, StatsRound) and stats.at is not None)
 
 
 def last_written(path: Path) -> datetime:
@@ -91,30 +91,40 @@ def last_written(path: Path) -> datetime:
 def lines_of(path: Path, complain: Callable[[str], None]) -> Iterator[Numbered]:
     """The lines of a file with their numbers; `complain` takes a sentence about what is damaged.
     Raises JobFailed where it cannot be read."""
-    with ExitStack() as opened:
+    with ExitStack() as files:
         try:
-            file, name, number = _opened(path, opened), str(path), 0
-            while raw := file.readline(_LONGEST):
-                number += 1
-                yield name, number, raw.decode(errors="replace").rstrip("\r\n")
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            complain(f"{path}: the gzip file is damaged after line {number:,}: {error}")
+            yield from lines_in(_opened(path, files), str(path), complain)
         except OSError as error:
             raise of_the_system(error) from None
 
 
-def _opened(path: Path, opened: ExitStack) -> BinaryIO:
+def lines_in(
+    file: BufferedReader[Any], name: str, complain: Callable[[str], None], most_bytes: int = _MOST
+) -> Iterator[Numbered]:
+    """The lines of an open file, which may be gzipped, with their numbers, up to so many bytes;
+    `complain` takes a sentence about what is not read."""
+    is_gzipped = file.peek(2)[:2] == _GZIP
+    lines = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if is_gzipped else file
+    number = size = 0
+    try:
+        while raw := lines.readline(_LONGEST):
+            number, size = number + 1, size + len(raw)
+            if size > most_bytes:
+                complain(f"{name}: longer than what is read: the rest after line {number:,} is not")
+                return
+            yield name, number, raw.decode(errors="replace").rstrip("\r\n")
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        complain(f"{name}: the gzip file is damaged after line {number:,}: {error}")
+
+
+def _opened(path: Path, files: ExitStack) -> BufferedReader[Any]:
     if path.is_dir():
         raise JobFailed(f"{path} is a folder: name the files in it")
-    plain: BufferedReader[Any]
     if path == STDIN:
         plain = BufferedReader(cast(Any, sys.stdin.buffer))
-        opened.callback(plain.detach)
-    else:
-        try:
-            plain = opened.enter_context(cast(BufferedReader, opened_file(path)))
-        except OSError as error:
-            raise unreadable(path, error) from None
-    if plain.peek(2)[:2] != _GZIP:
+        files.callback(plain.detach)
         return plain
-    return cast(BinaryIO, opened.enter_context(gzip.open(plain)))
+    try:
+        return files.enter_context(cast(BufferedReader, opened(path)))
+    except OSError as error:
+        raise unreadable(path, error) from None

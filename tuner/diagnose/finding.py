@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
-from tuner.diagnose.course import CounterCourse, StatsSeries
+from tuner.diagnose.course import CounterCourse, StatsSeries, TimeSpan
 
 
 class EventEffect(Enum):
@@ -93,26 +98,60 @@ class ProductionFinding:
     where: str
     effect: EventEffect
     events: Events
-    span: tuple[float, float]
+    span: TimeSpan
     evidence: str
     why: str
     meaning: str
     way_out: WayOut
-    certainty: Certainty = Certainty.CERTAIN
+    certainty: Certainty
     host: str = ""
 
 
-def nonzero(course: CounterCourse, *growths: tuple[float, ...]) -> tuple[float, float]:
+def finding(
+    cause: Cause,
+    where: str,
+    span: TimeSpan,
+    evidence: str,
+    events: Events | None = None,
+    case: str = "",
+    **values: object,
+) -> ProductionFinding:
+    """A finding in the words that findings.toml has for the cause, or for this case of it, with
+    these values in them."""
+    general = _words()[cause.name.lower()]
+    words = general | general.get(case, {})
+    why, meaning, way_out, parameter = (
+        words.get(key, "").format(**values) for key in ("why", "meaning", "way_out", "parameter")
+    )
+    return ProductionFinding(
+        cause,
+        where,
+        EventEffect(words["effect"]),
+        events or Events(),
+        span,
+        evidence,
+        why,
+        meaning,
+        WayOut(way_out, parameter, words.get("code", "")),
+        Certainty(words.get("certainty", "certain")),
+    )
+
+
+@cache
+def _words() -> Mapping[str, dict[str, Any]]:
+    return tomllib.loads(files("tuner.diagnose").joinpath("findings.toml").read_text("utf-8"))
+
+
+def grown_when(course: CounterCourse, *growths: tuple[float, ...]) -> TimeSpan:
     """From when to when any of these grew; the time of the first round where all grew before."""
     grown = [n for n in range(len(course.steps)) if any(growth[n] for growth in growths)]
     return course.span(grown) if grown else (course.steps[0].begin, course.steps[0].begin)
 
 
-def counted_when(course: CounterCourse, series: StatsSeries, *counters: str) -> tuple[float, float]:
+def counted_when(course: CounterCourse, series: StatsSeries, *counters: str) -> TimeSpan:
     """From when to when any of these counters of an object grew."""
-    every = (series.growth.get(name, course.nothing) for name in counters)
-    begin, end = nonzero(course, *every)
-    is_before = any(series.before.get(name, 0) for name in counters)
+    begin, end = grown_when(course, *map(series.growth.__getitem__, counters))
+    is_before = any(series.before.get(counter, 0) for counter in counters)
     return (course.steps[0].begin if is_before else begin), end
 
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import accumulate
 
 from tuner.diagnose.course import CounterCourse, StatsSeries
 from tuner.diagnose.finding import (
     Cause,
-    Certainty,
-    EventEffect,
     Events,
     ProductionFinding,
-    WayOut,
-    nonzero,
+    finding,
+    grown_when,
 )
-from tuner.diagnose.queues import QueueCourse
+from tuner.diagnose.queues import QueueCourse, runs_where
 
 # How rsyslog calls modules that are inputs.
 _INPUT = "im"
@@ -34,9 +32,6 @@ _DATAGRAMS = 128
 # time, and missed so many events by what came before.
 _SILENT_S, _SILENT_STEPS, _MISSED = 300.0, 5, 1000
 _BUSY_PART = 0.95
-_LIMIT = WayOut(
-    "raise the burst, or set the interval to 0, which lets all through", "rateLimit.burst", "RT224"
-)
 
 
 @dataclass(frozen=True)
@@ -59,49 +54,52 @@ class InputCourse:
     @property
     def counted(self) -> int:
         """How many came since rsyslogd began."""
-        name = next(one for one in _EVENTS if one in self.series.growth)
-        return self.series.in_all(name)
+        counter = next(counter for counter in _EVENTS if counter in self.series.growth)
+        return self.series.in_all(counter)
 
 
 def inputs_of(course: CounterCourse) -> tuple[InputCourse, ...]:
     """The inputs that count the events they submit."""
     return tuple(
-        InputCourse(one, one.growth[name])
-        for one in course.objects.values()
-        for name in _EVENTS
-        if one.origin.startswith(_INPUT) and name in one.growth
+        InputCourse(series, series.growth[counter])
+        for series in course.objects.values()
+        for counter in _EVENTS
+        if series.origin.startswith(_INPUT) and counter in series.growth
     )
 
 
-def open_sessions(course: CounterCourse, one: StatsSeries) -> tuple[float, ...]:
+def open_sessions(course: CounterCourse, series: StatsSeries) -> tuple[float, ...]:
     """How many sessions an input had open after each step, as far as its counters show: those that
     were open before the log began show when they close, or by counts that nothing resets.  Empty
     where it counts none."""
-    opened, closed = one.growth.get("sessions.opened"), one.growth.get("sessions.closed")
-    if opened is None or closed is None:
+    growth = series.growth
+    if "sessions.opened" not in growth or "sessions.closed" not in growth:
         return ()
-    before = {} if course.has_resets else one.before
-    now = float(before.get("sessions.opened", 0) - before.get("sessions.closed", 0))
-    least, held = now, []
-    for more, fewer, step in zip(opened, closed, course.steps, strict=True):
-        now = (0.0 if step.has_start else now) + more - fewer
-        least = min(least, now)
-        held.append(now)
-    missed = min(0.0, least)
-    return tuple(count - missed for count in held)
+    before = {} if course.has_resets else series.before
+    first = float(before.get("sessions.opened", 0) - before.get("sessions.closed", 0))
+    changes = zip(growth["sessions.opened"], growth["sessions.closed"], course.steps, strict=True)
+    held = list(accumulate(
+        changes,
+        lambda now, change: (0.0 if change[2].has_start else now) + change[0] - change[1],
+        initial=first,
+    ))  # fmt: skip
+    missed = min(0.0, *held)
+    return tuple(count - missed for count in held[1:])
 
 
 def input_findings(
-    course: CounterCourse, every: Sequence[QueueCourse], told: int
+    course: CounterCourse, queues: Sequence[QueueCourse], dropped: int
 ) -> Iterator[ProductionFinding]:
-    """All that the counters say of inputs, with all queues; `told` events were dropped by counters
-    that say so themselves."""
+    """All that the counters say of inputs, with all queues; `dropped` events were thrown away by
+    counters that say so themselves."""
     inputs = inputs_of(course)
-    counted = [one for one in inputs if _LINES not in one.series.growth]
-    yield from _before_queues(course, counted, every, told)
+    exact = [source for source in inputs if _LINES not in source.series.growth]
+    entries = [queue for queue in queues if queue.action is None]
+    if exact and entries:
+        yield from _before_queues(course, exact, entries, dropped)
     yield from _not_submitted(course)
-    for one in inputs:
-        yield from _silent(course, one, inputs, every)
+    for source in inputs:
+        yield from _silent(course, source, inputs, entries)
 
 
 def _under_way(course: CounterCourse, held_back: int, *counts: tuple[float, ...]) -> int:
@@ -114,8 +112,8 @@ def _under_way(course: CounterCourse, held_back: int, *counts: tuple[float, ...]
 def _before_queues(
     course: CounterCourse,
     inputs: Sequence[InputCourse],
-    every: Sequence[QueueCourse],
-    told: int,
+    entries: Sequence[QueueCourse],
+    dropped: int,
 ) -> Iterator[ProductionFinding]:
     """Events that inputs counted and no queue ever saw: a rate limit drops them in between, and
     imuxsock of 8.2302 counts them nowhere else.
@@ -123,34 +121,26 @@ def _before_queues(
     All counts begin at 0 with rsyslogd, and what queues count has come by an input, or is
     rsyslogd's own: so many are missing at least.
     """
-    entries = [one for one in every if one.action is None]
-    if not inputs or not entries:
-        return
-    came = [sum(one.events[n] for one in inputs) for n in range(len(course.steps))]
-    queued_by_step = [one.series.growth.get("enqueued", course.nothing) for one in entries]
-    counted = sum(one.counted for one in inputs)
-    queued = sum(one.series.in_all("enqueued") for one in entries)
-    missing = counted - queued - told
-    if course.has_resets and any(one.series.absent for one in entries):
+    if course.has_resets and any(queue.series.absent for queue in entries):
         # What the lines said that are not there is in no later one.
         return
-    unseen = max(one.series.unseen for one in entries)
-    slack = _under_way(course, _HELD_BACK, tuple(came), *queued_by_step)
+    came = tuple(map(sum, zip(*(source.events for source in inputs), strict=True)))
+    counted = sum(source.counted for source in inputs)
+    queued = sum(queue.series.in_all("enqueued") for queue in entries)
+    missing = counted - queued - dropped
+    unseen = max(queue.series.unseen for queue in entries)
+    queued_by_step = (queue.series.growth["enqueued"] for queue in entries)
+    slack = _under_way(course, _HELD_BACK, came, *queued_by_step)
     slack += round(sum(came[len(came) - unseen :]))
     if missing <= max(slack, _HELD_SHARE * counted):
         return
-    yield ProductionFinding(
+    yield finding(
         Cause.RATE_LIMIT,
-        ", ".join(one.name for one in inputs[:3]),
-        EventEffect.LOST,
-        Events(missing - slack),
-        nonzero(course, tuple(came)),
+        ", ".join(source.name for source in inputs[:3]),
+        grown_when(course, came),
         f"inputs counted {counted:,} events, and the queues behind them {queued:,}",
-        "a rate limit of the input drops events after they are counted; or $RepeatedMsgReduction "
-        "makes one of several; or a ruleset has a Direct queue, which counts nothing",
-        "these events are lost, unless a Direct queue took them",
-        _LIMIT,
-        Certainty.LIKELY,
+        Events(missing - slack),
+        case="before_queues",
     )
 
 
@@ -158,168 +148,92 @@ def _not_submitted(course: CounterCourse) -> Iterator[ProductionFinding]:
     """Datagrams that imudp received and did not submit (processPacket() of imudp.c): its rate limit
     dropped them, or their sender is not allowed, of which `disallowed` counts only the first in a
     row."""
-    every = course.of("imudp")
-    received = sum(one.in_all("msgs.received") for one in every)
-    submitted = sum(one.in_all("submitted") for one in every)
-    disallowed = sum(one.in_all("disallowed") for one in every)
-    growths = [
-        one.growth[name]
-        for one in every
-        for name in ("msgs.received", "submitted")
-        if name in one.growth
-    ]
-    workers = sum("msgs.received" in one.growth for one in every)
-    missing, slack = received - submitted, _under_way(course, workers * _DATAGRAMS, *growths)
-    if not received or not any("submitted" in one.growth for one in every):
-        return
-    if disallowed:
-        yield _not_allowed(course, every, disallowed, max(missing, disallowed))
-    elif missing > slack:
-        yield ProductionFinding(
-            Cause.RATE_LIMIT,
-            ", ".join(one.name for one in every if "submitted" in one.growth),
-            EventEffect.LOST,
-            Events(missing - slack, missing),
-            nonzero(course, *growths),
-            f"imudp received {received:,} datagrams (msgs.received) and submitted {submitted:,}",
-            "more came than its rate limit lets through; or $RepeatedMsgReduction makes one of "
-            "several; or they were empty",
-            "these events are lost; senders do not know",
-            _LIMIT,
-            Certainty.LIKELY,
-        )
-
-
-def _not_allowed(
-    course: CounterCourse, every: Sequence[StatsSeries], least: int, most: int
-) -> ProductionFinding:
-    growths = [one.growth["disallowed"] for one in every if "disallowed" in one.growth]
-    return ProductionFinding(
-        Cause.NOT_ALLOWED,
-        ", ".join(one.name for one in every if "disallowed" in one.growth),
-        EventEffect.LOST,
-        Events(least, most),
-        nonzero(course, *growths),
-        f"disallowed counted {least:,} events, the first of each sender in a row; {most:,} were "
-        "received and not submitted",
-        "they came from senders that $AllowedSender does not name; some may be more than a rate "
-        "limit lets through",
-        "these events are lost",
-        WayOut("add the senders, or find out who they are", "$AllowedSender"),
+    objects = course.objects_of("imudp")
+    received, submitted, disallowed = (
+        sum(series.in_all(counter) for series in objects)
+        for counter in ("msgs.received", "submitted", "disallowed")
     )
+    listeners = ", ".join(series.name for series in objects if "submitted" in series.growth)
+    if not received or not listeners:
+        return
+    growths = [
+        series.growth[counter] for series in objects for counter in ("msgs.received", "submitted")
+    ]
+    workers = sum("msgs.received" in series.growth for series in objects)
+    missing, slack = received - submitted, _under_way(course, workers * _DATAGRAMS, *growths)
+    if disallowed:
+        most = max(missing, disallowed)
+        refusing = [series for series in objects if "disallowed" in series.growth]
+        yield finding(
+            Cause.NOT_ALLOWED,
+            ", ".join(series.name for series in refusing),
+            grown_when(course, *(series.growth["disallowed"] for series in refusing)),
+            f"disallowed counted {disallowed:,} events, the first of each sender in a row; "
+            f"{most:,} were received and not submitted",
+            Events(disallowed, most),
+        )
+    elif missing > slack:
+        yield finding(
+            Cause.RATE_LIMIT,
+            listeners,
+            grown_when(course, *growths),
+            f"imudp received {received:,} datagrams (msgs.received) and submitted {submitted:,}",
+            Events(missing - slack, missing),
+            case="imudp",
+        )
 
 
 def _silent(
     course: CounterCourse,
-    one: InputCourse,
+    source: InputCourse,
     inputs: Sequence[InputCourse],
-    every: Sequence[QueueCourse],
+    entries: Sequence[QueueCourse],
 ) -> Iterator[ProductionFinding]:
     """An input that was always busy and stopped, although its senders are still connected; or a
-    file that imfile reads no more, while other inputs go on."""
-    steps = _silence(course, one.events)
-    if not steps or _waits_for_room(every, steps):
+    file that imfile reads no more, while other inputs go on.  Where events waited in a queue of
+    inputs meanwhile, that held it up."""
+    steps = _silence(course, source.events)
+    if not steps or any({*steps} & {*queue.late_steps} for queue in entries):
         return
     before = range(steps[0])
-    rate = sum(one.events[n] for n in before) / course.lasted(before)
-    seen = f"{one.name} had no event for {course.lasted(steps):,.0f} s, before {rate:,.0f} a second"
-    if one.origin == "imfile":
-        others = sum(each.events[n] for each in inputs if each is not one for n in steps)
-        if others:
-            yield _stopped_file(course, one, steps, f"{seen}; other inputs went on")
+    rate = sum(source.events[n] for n in before) / course.lasted(before)
+    evidence = (
+        f"{source.name} had no event for {course.lasted(steps):,.0f} s, before {rate:,.0f} a second"
+    )
+    if source.origin == "imfile":
+        others = (other for other in inputs if other is not source)
+        if any(other.events[n] for other in others for n in steps):
+            evidence += "; other inputs went on"
+            yield finding(Cause.STOPPED_FILE, source.name, course.span(steps), evidence)
         return
-    sessions = open_sessions(course, one.series)
+    sessions = open_sessions(course, source.series)
     still_open = min((sessions[n] for n in steps), default=0.0) if sessions else 0.0
     if still_open > 0:
-        seen += f", while {still_open:,.0f} sessions were open"
-        yield _idle_input(course, one, steps, seen)
+        evidence += f", while {still_open:,.0f} sessions were open"
+        received = source.series.growth["bytes.received"]
+        arrived = sum(received[n] for n in steps)
+        if arrived:
+            evidence += f"; {arrived:,.0f} bytes came"
+        case = "framing" if arrived else ""
+        yield finding(Cause.IDLE_INPUT, source.name, course.span(steps), evidence, case=case)
 
 
-def _silence(course: CounterCourse, events: Sequence[float]) -> tuple[int, ...]:
+def _silence(course: CounterCourse, events: Sequence[float]) -> Sequence[int]:
     """The numbers of the steps of the longest silence after an input was always busy; empty where
     it is not long enough, or not unusual."""
-    runs = [
-        tuple(run) for is_none, run in groupby(range(len(events)), key=lambda n: not events[n])
-        if is_none
-    ]  # fmt: skip
-    steps = max(runs, key=course.lasted, default=())
-    seconds = course.lasted(steps)
-    if len(steps) < _SILENT_STEPS or seconds < _SILENT_S:
+    steps = max(runs_where([not count for count in events]), key=course.lasted, default=[])
+    silent_s = course.lasted(steps)
+    if len(steps) < _SILENT_STEPS or silent_s < _SILENT_S:
         return ()
     first = next((n for n, count in enumerate(events) if count), steps[0])
     busy = range(first, steps[0])
     before_s = course.lasted(busy)
-    if before_s < seconds and before_s < 10 * _SILENT_S:
+    if before_s < silent_s and before_s < 10 * _SILENT_S:
         return ()
     if course.lasted(n for n in busy if events[n]) < _BUSY_PART * before_s:
         return ()
-    missed = sum(events[n] for n in busy) / before_s * seconds
+    missed = sum(events[n] for n in busy) / before_s * silent_s
     return steps if missed >= _MISSED else ()
-
-
-def _waits_for_room(every: Sequence[QueueCourse], steps: Sequence[int]) -> bool:
-    """Whether events waited in a queue of inputs meanwhile: that is what holds an input up."""
-    silent = set(steps)
-    return any(silent & set(one.late_steps) for one in every if one.action is None)
-
-
-def _idle_input(
-    course: CounterCourse, one: InputCourse, steps: Sequence[int], seen: str
-) -> ProductionFinding:
-    received = one.series.growth.get("bytes.received", course.nothing)
-    arrived = sum(received[n] for n in steps)
-    if arrived:
-        seen += f"; {arrived:,.0f} bytes came"
-        why = "bytes come and make no event: senders frame otherwise than the input expects"
-        meaning = "what came waits in the input for an end that does not come"
-        way = WayOut("compare the framing of senders and input (a line feed, octet counts)",
-                     "SupportOctetCountedFraming")  # fmt: skip
-        certainty = Certainty.LIKELY
-    else:
-        why = (
-            "senders are silent; or the connections are dead on one side only, as after a firewall "
-            "dropped them; or the input's thread hangs"
-        )
-        meaning = "what senders meant to send is with them, or lost there"
-        way = WayOut(
-            "see with `ss -tn` whether bytes wait in Recv-Q; KeepAlive finds dead connections",
-            "KeepAlive",
-        )
-        certainty = Certainty.POSSIBLE
-    return ProductionFinding(
-        Cause.IDLE_INPUT,
-        one.name,
-        EventEffect.AT_RISK,
-        Events(),
-        course.span(steps),
-        seen,
-        why,
-        meaning,
-        way,
-        certainty,
-    )
-
-
-def _stopped_file(
-    course: CounterCourse, one: InputCourse, steps: Sequence[int], seen: str
-) -> ProductionFinding:
-    return ProductionFinding(
-        Cause.STOPPED_FILE,
-        one.name,
-        EventEffect.AT_RISK,
-        Events(),
-        course.span(steps),
-        seen,
-        "nobody writes to the file; or imfile lost it when it was rotated, or for want of inotify "
-        "watches",
-        "if lines are still written there, they are not read",
-        WayOut(
-            "see whether the file grows; rotate by renaming rather than by copytruncate, and raise "
-            "fs.inotify.max_user_watches",
-            "reopenOnTruncate",
-        ),
-        Certainty.POSSIBLE,
-    )
 
 
 @dataclass(frozen=True)
@@ -347,19 +261,10 @@ def kernel_findings(counts: KernelCounts) -> Iterator[ProductionFinding]:
     """Datagrams that a receive buffer had no room for."""
     for port, dropped in counts.udp_drops.items():
         if dropped:
-            yield ProductionFinding(
+            yield finding(
                 Cause.UDP_BUFFER,
                 f"UDP port {port}",
-                EventEffect.LOST,
-                Events(dropped, dropped),
                 (counts.begin, counts.end),
                 f"/proc/net/udp counts {dropped:,} drops of the sockets on port {port}",
-                "datagrams came faster than imudp read them, and the socket's receive buffer was "
-                "full",
-                "these datagrams are lost; senders do not know",
-                WayOut(
-                    "set it to 4m or more (net.core.rmem_max limits it without root), and have "
-                    "imudp read with more threads",
-                    "rcvbufSize", "RT222",
-                ),
-            )  # fmt: skip
+                Events(dropped, dropped),
+            )

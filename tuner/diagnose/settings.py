@@ -7,15 +7,17 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from tuner.modules.queue import Place, Queue, QueueType, resolve
-from tuner.profile.model import Profile
-from tuner.profile.placement import PlacedQueue, queues
-from tuner.render.rulesets import counter_names
 from tuner.script.counted import MAIN, queue_of_action
 from tuner.script.objects import MAIN_QUEUE, Base
 from tuner.script.parameters import misfit, queue_of
 from tuner.script.script import ScriptObject
+
+if TYPE_CHECKING:
+    from tuner.profile.model import Profile
+    from tuner.profile.placement import PlacedQueue
 
 ENGINE_OUTPUT = "omelasticsearch"
 _COUNT = re.compile(r"-?[0-9]{1,9}")
@@ -34,10 +36,6 @@ class QueueSettings:
 
     path: str
     queue: Queue
-
-    def parameter(self, name: str) -> str:
-        """How the configuration names one of its parameters."""
-        return f"{self.path}.{name}"
 
 
 @dataclass(frozen=True)
@@ -71,6 +69,10 @@ class Settings:
 
 def of_profile(profile: Profile) -> Settings:
     """The settings of a profile, or of the configuration that it stands on."""
+    # Counters are read without a profile.
+    from tuner.profile.placement import queues
+    from tuner.render.rulesets import counter_names
+
     release = profile.release.rsyslog_number
     if profile.base is not None:
         return of_base(profile.base.kept.changed, release)
@@ -80,15 +82,15 @@ def of_profile(profile: Profile) -> Settings:
         if not queue.is_direct
         for name in counter_names(profile, queue)
     }
-    stand_ins = (one.exec_only_when_previous_is_suspended for one in profile.outputs[1:])
+    stand_ins = (output.exec_only_when_previous_is_suspended for output in profile.outputs[1:])
     outputs = {
-        one.name: OutputSettings(
-            one.type,
-            one.action_resume_retry_count or 0,
-            str(getattr(one, "errorfile", None) or ""),
+        output.name: OutputSettings(
+            output.type,
+            output.action_resume_retry_count or 0,
+            str(getattr(output, "errorfile", None) or ""),
             has_stand_in,
         )
-        for one, has_stand_in in zip(profile.outputs, chain(stand_ins, [False]), strict=False)
+        for output, has_stand_in in zip(profile.outputs, chain(stand_ins, [False]), strict=False)
     }
     return Settings(named, outputs, release)
 
@@ -110,30 +112,31 @@ def _queues(base: Base, release: int | None) -> Iterator[tuple[str, QueueSetting
     main = base.objects.get(MAIN_QUEUE)
     place = Place.IMPLICIT_MAIN if main is None else Place.MAIN
     yield MAIN, QueueSettings(MAIN_QUEUE, resolve(_written(main), place))
-    for address, one in base.of_kind("ruleset"):
-        written = _written(one)
+    for address, ruleset in base.of_kind("ruleset"):
+        written = _written(ruleset)
         if written is not None:
-            yield one.name, QueueSettings(f"{address}.queue", resolve(written, Place.MAIN))
-    for address, one in base.of_kind("action"):
-        resolved = resolve(_written(one), Place.ACTION)
+            yield ruleset.name, QueueSettings(f"{address}.queue", resolve(written, Place.MAIN))
+    for address, action in base.of_kind("action"):
+        resolved = resolve(_written(action), Place.ACTION)
         if resolved.type is not QueueType.DIRECT:
-            for name in base.counter_names(one, release):
+            for name in base.counter_names(action, release):
                 yield queue_of_action(name), QueueSettings(f"{address}.queue", resolved)
 
 
 def _outputs(base: Base, release: int | None) -> Iterator[tuple[str, OutputSettings]]:
-    every = [one for _, one in base.of_kind("action")]
-    for one, after in zip(every, chain(every[1:], [None]), strict=False):
-        retries = one.text("action.resumeRetryCount") or "0"
+    actions = [action for _, action in base.of_kind("action")]
+    for action, following in zip(actions, chain(actions[1:], [None]), strict=False):
+        retries = action.text("action.resumeRetryCount") or "0"
         count = int(retries) if _COUNT.fullmatch(retries) else 0
-        stands_in = after is not None and after.is_on("action.execOnlyWhenPreviousIsSuspended")
-        for name in base.counter_names(one, release):
-            yield name, OutputSettings(one.type, count, one.text("errorFile") or "", stands_in)
+        has_stand_in = following is not None and following.is_on(
+            "action.execOnlyWhenPreviousIsSuspended"
+        )
+        errorfile = action.text("errorFile") or ""
+        for name in base.counter_names(action, release):
+            yield name, OutputSettings(action.type, count, errorfile, has_stand_in)
 
 
-def _written(one: ScriptObject | None) -> Queue | None:
+def _written(parent: ScriptObject | None) -> Queue | None:
     """The queue that an object says, as far as it is one that rsyslogd takes."""
-    if one is None:
-        return None
-    data = queue_of(one)
+    data = None if parent is None else queue_of(parent)
     return Queue.model_validate(data) if data and misfit(Queue, data) is None else None

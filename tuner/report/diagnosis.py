@@ -290,8 +290,9 @@ def _outputs(course: CounterCourse) -> Iterator[Table]:
 def output_rows(course: CounterCourse) -> Iterator[tuple[str, ...]]:
     """The busiest actions with the mean of their batches, where that is counted, and how often and
     how long they were suspended; then all that omelasticsearch counts of the engine."""
-    actions = sorted(course.of("core.action"), key=lambda action: -action.in_all("processed"))
-    for action in actions[:_MOST_ROWS]:
+    actions = course.objects_of("core.action")
+    busiest = sorted(actions, key=lambda action: -action.in_all("processed"))
+    for action in busiest[:_MOST_ROWS]:
         events, batches = action.in_all("processed"), action.in_all("batchesprocessed")
         times, long_s = action.in_all("suspended"), action.in_all("suspended.duration")
         yield (
@@ -302,7 +303,7 @@ def output_rows(course: CounterCourse) -> Iterator[tuple[str, ...]]:
             f"{times:,}, {long_s:,} s" if times else "",
             "",
         )
-    for answers in course.of(ENGINE_OUTPUT):
+    for answers in course.objects_of(ENGINE_OUTPUT):
         counts = {key: answers.in_all(key) for key in answers.growth if key not in _OF_REQUESTS}
         counted_texts = [
             f"{key} {count:,}" for key, count in counts.items() if count and key != "submitted"
