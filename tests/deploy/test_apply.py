@@ -326,7 +326,7 @@ def test_before_anything_is_touched_the_journal_says_so(fleet: Fleet, engine: Ho
     def hear(host: str, step: str) -> None:
         (path,) = state_folder().glob("applies/*.jsonl")
         with path.open(encoding="utf-8") as file:
-            seen.append((host, step, Intents(path, file).every))
+            seen.append((host, step, Intents(path, file).entries))
 
     fleet.hear = hear
     applied(engine, "a")
@@ -348,7 +348,7 @@ def test_a_host_that_cannot_be_restored_stays_in_the_journal(fleet: Fleet, engin
     assert done["a"].state is HostState.UNKNOWN
     assert str(done["a"].error) == "no"
     (left,) = journal()
-    assert any(isinstance(one, Touched) for one in left.every)
+    assert any(isinstance(one, Touched) for one in left.entries)
 
 
 def test_recover_keeps_the_journal_until_all_is_undone(fleet: Fleet, engine: Holding) -> None:
@@ -510,7 +510,7 @@ def test_an_engine_that_is_gone_as_it_is_put_back_hides_no_host(
     def gone(*_: object) -> None:
         raise Unreachable("the engine does not answer")
 
-    monkeypatch.setattr("tuner.deploy.apply.bring_back", gone)
+    monkeypatch.setattr("tuner.deploy.objects.bring_back", gone)
     done = applied(engine, "a", manner=SURE)
     assert states(done) == {"a": HostState.RESTORED}
     assert str(done["a"].error) == "no event came"

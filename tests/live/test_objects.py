@@ -73,14 +73,14 @@ def test_all_kinds_of_objects_are_put_and_brought_back(
     new = changes(first, client)
     assert [one.before for one in new] == [None] * 4
     for change in new:
-        put(client, change)
+        put(client, change.path, change.body)
     assert changes(first, client) == ()
     settings = changes(second, client)
     assert [one.path for one in settings] == [
         f"/_component_template/{name}-settings", f"/{name}-000001/_settings"
     ]  # fmt: skip
     for change in settings:
-        put(client, change)
+        put(client, change.path, change.body)
     assert changes(second, client) == ()
     for _ in range(2):
         for change in settings:

@@ -18,7 +18,7 @@ from tuner.cli.usage import hosts as usage
 from tuner.deploy import recover as undo
 from tuner.deploy.apply import Apply, ApplyOptions, HostOutcome, HostState, entrance_of
 from tuner.deploy.host_profile import HostProfile, host_profile
-from tuner.deploy.intents import Beginning, Put, Touched, last_finished, left_intents, new_intents
+from tuner.deploy.intents import Beginning, Put, last_finished, left_intents, new_intents
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.plan import (
     DeployPlan,
@@ -31,14 +31,13 @@ from tuner.deploy.plan import (
     saved,
     unfit,
 )
-from tuner.deploy.previous import hosts_before, objects_before
 from tuner.deploy.queues import figures_note
 from tuner.deploy.target import RemoteHost
 from tuner.deploy.verify import engine_drift, host_drift
 from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.errors import BadUsage, DifferencesFound, JobFailed, Locked, Refused, TuneError
-from tuner.lint.load import LoadedProfile, parse_profile, text_of
+from tuner.lint.load import LoadedProfile, text_of
 from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import node_files
 from tuner.render.templates import Templates
@@ -273,22 +272,20 @@ def recover(options: usage.RecoverArguments) -> None:
 
 def _undo_finished(machines: tuple[InventoryHost, ...], options: usage.RecoverArguments) -> None:
     """Apply what was there before the last apply that was finished."""
-    began, client, puts, run = None, None, list[Put](), None
+    began, client, puts, run = None, None, tuple[Put, ...](), None
     if not machines:
         finished = last_finished()
         if finished is None:
             raise JobFailed(
                 "no apply was finished from this machine: name hosts, --host or --inventory"
             )
-        run, intents = finished
-        began = next(intent for intent in intents if isinstance(intent, Beginning))
-        machines = tuple(intent.machine for intent in intents if isinstance(intent, Touched))
-        puts = [intent for intent in intents if isinstance(intent, Put)]
-        client = _client_of(began) if puts else None
+        run, began, puts = finished.run, finished.beginning, finished.puts
+        machines = tuple(touched.machine for touched in finished.touched)
+        client = undo.engine_of(began) if began is not None and puts else None
     with contextlib.closing(client) if client is not None else contextlib.nullcontext():
         with working(f"asking {', '.join(host.name for host in machines) or 'the engine'}"):
-            changes = tuple(hosts_before(machines, run, say))
-            objects = () if client is None else objects_before(puts, client, say)
+            changes = tuple(undo.hosts_before(machines, run, say))
+            objects = () if client is None else undo.objects_before(puts, client, say)
         url = None if client is None else client.url
         plan = DeployPlan("what was there before", "", (), None, changes, url, objects, undoes=True)
         if began is not None:
@@ -301,14 +298,6 @@ def _undo_finished(machines: tuple[InventoryHost, ...], options: usage.RecoverAr
         if began is None:
             say("the engine stays as it is: only the machine that applied can put that back")
         _carry_out(plan, client, options)
-
-
-def _client_of(began: Beginning) -> EngineClient | None:
-    """A client for the engine of an apply; None where it had none."""
-    if began.url is None:
-        return None
-    loaded = parse_profile(began.text, began.profile, began.layers, began.beside)
-    return client_for(began.url, loaded.profile)
 
 
 def verify(options: usage.VerifyArguments) -> None:

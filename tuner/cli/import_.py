@@ -14,7 +14,7 @@ from tuner.cli.console import print_result, say, working
 from tuner.cli.hosts import machines_of
 from tuner.cli.profiles import name_for
 from tuner.cli.usage.profiles import ImportArguments
-from tuner.deploy.files import HostFiles
+from tuner.deploy.host_files import HostFiles
 from tuner.deploy.target import RemoteHost
 from tuner.engine.access import client_for
 from tuner.engine.field_uses import field_uses

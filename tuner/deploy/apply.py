@@ -10,7 +10,7 @@ from enum import Enum
 
 from tuner.deploy.host_profile import for_host
 from tuner.deploy.intents import Intents, Put, Touched, Waiting
-from tuner.deploy.objects import awaited, bring_back, findable, put
+from tuner.deploy.objects import awaited, bring_all_back, findable, put
 from tuner.deploy.plan import DeployPlan, HostChange, require_unchanged
 from tuner.deploy.queues import block_of, figures_text, movement_note, stranded_files
 from tuner.deploy.target import RemoteHost, Tell, Undone
@@ -61,17 +61,17 @@ class Apply:
         plan: DeployPlan,
         client: EngineClient | None,
         intents: Intents,
-        manner: ApplyOptions,
+        options: ApplyOptions,
         tell: Tell,
     ) -> None:
         self._plan, self._client, self._intents = plan, client, intents
-        self._manner, self._tell = manner, tell
-        self._run = intents.path.stem
+        self._options, self._tell = options, tell
+        self._run = intents.run
         self._outcomes = {
-            one.machine.name: HostOutcome(
-                one.machine.name, HostState.NOT_BEGUN if one.diff else HostState.UNCHANGED
+            host.machine.name: HostOutcome(
+                host.machine.name, HostState.NOT_BEGUN if host.diff else HostState.UNCHANGED
             )
-            for one in plan.hosts
+            for host in plan.hosts
         }
 
     def run(self) -> tuple[HostOutcome, ...]:
@@ -93,19 +93,19 @@ class Apply:
 
     @property
     def _failed(self) -> bool:
-        return any(one.error is not None for one in self._outcomes.values())
+        return any(outcome.error is not None for outcome in self._outcomes.values())
 
     def _waves(self) -> Iterator[Sequence[HostChange]]:
-        changed = [one for one in self._plan.hosts if one.diff]
-        for start in range(0, len(changed), self._manner.serial):
-            yield changed[start : start + self._manner.serial]
+        changed = [host for host in self._plan.hosts if host.diff]
+        for start in range(0, len(changed), self._options.serial):
+            yield changed[start : start + self._options.serial]
 
     def _put_objects(self) -> None:
         if self._client is None:
             return
         for change in self._plan.objects:
             self._intents.note(Put(change.path, change.before, change.body))
-            put(self._client, change)
+            put(self._client, change.path, change.body)
             self._tell(f"engine: {change.name}")
 
     def _apply_wave(self, wave: Sequence[HostChange]) -> None:
@@ -132,14 +132,14 @@ class Apply:
         self._outcomes[name] = HostOutcome(name, HostState.UNKNOWN)
         try:
             figures = None if profile is None else figures_text(target, profile)
-            target.apply(change.candidate, self._run, self._manner.confirm_within_s)
-            which = "new" if profile is not None else "previous"
-            self._tell(f"{name}: rsyslogd runs the {which} configuration")
+            target.apply(change.candidate, self._run, self._options.confirm_within_s)
+            version = "new" if profile is not None else "previous"
+            self._tell(f"{name}: rsyslogd runs the {version} configuration")
             _require_queues_read(target, profile, change)
             if profile is not None:
                 self._check_delivery(target, profile)
                 self._tell(movement_note(target, profile, figures))
-            if not self._manner.all_or_none and not self._manner.confirm_within_s:
+            if not self._options.all_or_none and not self._options.confirm_within_s:
                 target.keep(self._run)
         except TuneError as bad:
             self._restore_host(target, bad)
@@ -147,18 +147,18 @@ class Apply:
             self._restore_host(target, None)
             raise
         else:
-            state = HostState.WAITING if self._manner.confirm_within_s else HostState.APPLIED
+            state = HostState.WAITING if self._options.confirm_within_s else HostState.APPLIED
             self._outcomes[name] = HostOutcome(name, state)
 
     def _check_delivery(self, target: RemoteHost, profile: Profile) -> None:
         """One event, sent on the host by the way that others take, must come to the engine."""
         entrance = entrance_of(profile)
-        if self._client is None or not self._manner.event_within_s or entrance is None:
+        if self._client is None or not self._options.event_within_s or entrance is None:
             return
         address = LOOPBACK if entrance.address in _ANY_ADDRESS else entrance.address
         mark = f"rsyslogtune{secrets.token_hex(6)}"
         target.send_event(address, entrance.port, str(entrance.transport), mark)
-        within_s = self._manner.event_within_s
+        within_s = self._options.event_within_s
         if not awaited(self._client, profile, mark, within_s):
             raise GuardrailBreached(
                 f"{target.machine.name}: an event sent to port {entrance.port} is not in the "
@@ -183,11 +183,11 @@ class Apply:
     def _undo(self) -> None:
         """Every host where that was asked for; the engine, where no host has the new one.  The
         journal stays while something is left for recover, and where a host keeps it."""
-        if self._manner.all_or_none or self._manner.confirm_within_s:
+        if self._options.all_or_none or self._options.confirm_within_s:
             for change in self._plan.hosts:
                 if self._is_new(change.machine.name):
                     self._restore_host(RemoteHost(change.machine, change.paths), None)
-        states = {one.state for one in self._outcomes.values()}
+        states = {outcome.state for outcome in self._outcomes.values()}
         is_whole = HostState.UNKNOWN not in states
         if not states & {HostState.APPLIED, HostState.WAITING}:
             is_whole &= self._is_engine_back()
@@ -198,23 +198,18 @@ class Apply:
 
     def _is_engine_back(self) -> bool:
         """Bring its objects back; whether all are."""
-        is_whole = True
-        for intent in reversed(self._intents.every):
-            if isinstance(intent, Put) and self._client is not None:
-                try:
-                    remark = bring_back(self._client, intent)
-                except TuneError as bad:
-                    is_whole = False
-                    remark = f"the engine is not as before: {bad}; rsyslog-tune recover tries again"
-                if remark is not None:
-                    self._tell(remark)
-        return is_whole
+        if self._client is None:
+            return True
+        failures = bring_all_back(self._client, self._intents.puts, self._tell)
+        for failure in failures:
+            self._tell(f"the engine is not as before: {failure}; rsyslog-tune recover tries again")
+        return not failures
 
     def _finish(self) -> None:
-        if self._manner.confirm_within_s:
+        if self._options.confirm_within_s:
             self._intents.note(Waiting())
             return
-        if self._manner.all_or_none:
+        if self._options.all_or_none:
             # From the first host that keeps it there is no way back: confirm goes on.
             self._intents.note(Waiting())
             for change in self._plan.hosts:
@@ -251,10 +246,10 @@ def entrance_of(profile: Profile) -> Listener | None:
     if not findable(profile):
         return None
     plain = (
-        one
-        for one in profile.host_inputs
-        if isinstance(one, Listener)
-        and one.transport in {"tcp", "udp"}
-        and one.stream == profile.measured_stream
+        source
+        for source in profile.host_inputs
+        if isinstance(source, Listener)
+        and source.transport in {"tcp", "udp"}
+        and source.stream == profile.measured_stream
     )
     return next(plain, None)

@@ -44,7 +44,7 @@ class HostProfile:
     @property
     def files(self) -> dict[str, str]:
         """The texts by their paths on the host."""
-        return {there: self.artefacts[here].text for here, there in self.places.items()}
+        return {path: self.artefacts[name].text for name, path in self.places.items()}
 
     @property
     def text(self) -> str:
@@ -54,7 +54,7 @@ class HostProfile:
     @property
     def mode(self) -> str:
         """The mode of a new file."""
-        return "600" if any(one.private for one in self.artefacts.values()) else "644"
+        return "600" if any(artefact.private for artefact in self.artefacts.values()) else "644"
 
 
 def host_profile(
@@ -63,24 +63,24 @@ def host_profile(
     """What a host is to run.  Raises BadUsage where its own changes make no valid profile, Refused
     where they change what the engine gets, and for files that belong in no place that apply
     knows."""
-    own = for_host(loaded, machine).profile
-    if own.base is None:
-        file = configuration(own, site, form)
-        live = machine.paths.live(own.name if form.is_fragment else None)
-        return HostProfile(machine, own, {file.path: file}, {file.path: live})
-    artefacts = base_files(own.base.kept)
-    first = PurePosixPath(next(iter(own.base.kept.changed.files)))
+    profile = for_host(loaded, machine).profile
+    if profile.base is None:
+        file = configuration(profile, site, form)
+        live = machine.paths.live(profile.name if form.is_fragment else None)
+        return HostProfile(machine, profile, {file.path: file}, {file.path: live})
+    artefacts = base_files(profile.base.kept)
+    first = PurePosixPath(next(iter(profile.base.kept.changed.files)))
     live = machine.paths.live(first.stem if form.is_fragment else None)
-    places = base_places(own.base, live)
-    for there in places.values():
-        folder = str(PurePosixPath(there).parent)
-        if there != machine.paths.configuration and folder != machine.paths.fragments:
+    places = base_places(profile.base, live)
+    for path in places.values():
+        folder = str(PurePosixPath(path).parent)
+        if path != machine.paths.configuration and folder != machine.paths.fragments:
             raise Refused(
-                f"{machine.name}: {there} is neither {machine.paths.configuration} nor a file of "
+                f"{machine.name}: {path} is neither {machine.paths.configuration} nor a file of "
                 f"{machine.paths.fragments}, which is all that apply replaces: name others in "
                 "paths of the inventory, or render the files and bring them there yourself"
             )
-    return HostProfile(machine, own, artefacts, places)
+    return HostProfile(machine, profile, artefacts, places)
 
 
 def for_host(loaded: LoadedProfile, machine: InventoryHost) -> LoadedProfile:
@@ -92,22 +92,22 @@ def for_host(loaded: LoadedProfile, machine: InventoryHost) -> LoadedProfile:
     if not machine.changes:
         return loaded
     try:
-        own = with_edits(loaded, dict(machine.changes))
+        changed = with_edits(loaded, dict(machine.changes))
     except BadProfile as bad:
-        messages = "; ".join(one.message for one in bad.problems)
+        messages = "; ".join(problem.message for problem in bad.problems)
         raise BadUsage(f"the changes of {machine.name} in the inventory: {messages}") from None
     except BadUsage as bad:
         raise BadUsage(f"the changes of {machine.name} in the inventory: {bad}") from None
     if loaded.profile.base is not None:
-        return own
+        return changed
     # The engine's objects say for whom they were made, which the profile itself decides.
-    same_name = own.profile.model_copy(update={"name": loaded.profile.name})
+    same_name = changed.profile.model_copy(update={"name": loaded.profile.name})
     if engine_artefacts(same_name) != engine_artefacts(loaded.profile):
         raise Refused(
             f"the changes of {machine.name} in the inventory change what the engine gets, which "
             "all hosts share: change the profile"
         )
-    return own
+    return changed
 
 
 _KEY = re.compile(r'(?i)(?:keyfile|myprivkey)="(/[^"]+)"')
@@ -130,7 +130,7 @@ class HostNeeds:
 
 def needs_of(profile: Profile, text: str) -> HostNeeds:
     """What a profile, rendered as `text`, asks of its host."""
-    secrets = [one.file for one in profile.secrets if one.file is not None]
+    secrets = [secret.file for secret in profile.secrets if secret.file is not None]
     return HostNeeds(
         packages=("rsyslog", *sorted(packages_of(text))),
         files=tuple(profile.files_beside),

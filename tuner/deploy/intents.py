@@ -68,11 +68,51 @@ _FINISHED = ".finished"
 _LINE: TypeAdapter[Intent] = TypeAdapter(Annotated[Intent, Field(discriminator="kind")])
 
 
-class Intents:
-    """One journal, held until it is closed."""
+class ApplyJournal:
+    """What one apply wrote before it did it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.run = path.stem
+
+    @property
+    def entries(self) -> tuple[Intent, ...]:
+        """All that is written.  A last line may be cut off: what it says was not begun."""
+        whole = self.path.read_text(encoding="utf-8").split("\n")[:-1]
+        try:
+            return tuple(_LINE.validate_json(line) for line in whole)
+        except ValidationError as bad:
+            raise JobFailed(
+                f"{self.path} is damaged: {bad.errors()[0]['msg']}: restore the hosts with "
+                "rsyslog-tune recover --host HOST, then move the file away"
+            ) from None
+
+    @property
+    def beginning(self) -> Beginning | None:
+        """What the apply was about; None when it was killed before it wrote that."""
+        return next((entry for entry in self.entries if isinstance(entry, Beginning)), None)
+
+    @property
+    def touched(self) -> tuple[Touched, ...]:
+        """The hosts that it changed."""
+        return tuple(entry for entry in self.entries if isinstance(entry, Touched))
+
+    @property
+    def puts(self) -> tuple[Put, ...]:
+        """The objects of the engine that it put."""
+        return tuple(entry for entry in self.entries if isinstance(entry, Put))
+
+    @property
+    def waits(self) -> bool:
+        """Whether all is applied and waits to be confirmed."""
+        return any(isinstance(entry, Waiting) for entry in self.entries)
+
+
+class Intents(ApplyJournal):
+    """The journal of an apply under way, held until it is closed."""
 
     def __init__(self, path: Path, file: TextIO) -> None:
-        self.path = path
+        super().__init__(path)
         self._file = file
 
     def note(self, intent: Intent) -> None:
@@ -80,21 +120,6 @@ class Intents:
         self._file.write(f"{_LINE.dump_json(intent).decode()}\n")
         self._file.flush()
         os.fsync(self._file.fileno())
-
-    @property
-    def every(self) -> tuple[Intent, ...]:
-        """What is written.  A last line may be cut off: what it says was not begun."""
-        return _read(self.path)
-
-    @property
-    def beginning(self) -> Beginning | None:
-        """What the apply was about; None when it was killed before it wrote that."""
-        return next((one for one in self.every if isinstance(one, Beginning)), None)
-
-    @property
-    def waits(self) -> bool:
-        """Whether all is applied and waits to be confirmed."""
-        return any(isinstance(one, Waiting) for one in self.every)
 
     def remove(self) -> None:
         """Nothing is left to undo."""
@@ -126,30 +151,19 @@ def left_intents() -> Iterator[tuple[Intents, ...]]:
     """The journals of applies that ended and left something to undo or to confirm, newest first;
     raises Locked while one is running."""
     with contextlib.ExitStack() as held:
-        left = []
+        unended = []
         for path in sorted(_folder().glob("*.jsonl"), reverse=True):
             file = locked(path)
             if file is None:
                 raise Locked(f"an apply is running: it holds {path}")
-            left.append(Intents(path, held.enter_context(file)))
-        yield tuple(left)
+            unended.append(Intents(path, held.enter_context(file)))
+        yield tuple(unended)
 
 
-def last_finished() -> tuple[str, tuple[Intent, ...]] | None:
-    """The run of the last finished apply and what it did; None if none was finished here."""
-    found = sorted(_folder().glob(f"*{_FINISHED}"), reverse=True)
-    return (found[0].stem, _read(found[0])) if found else None
-
-
-def _read(path: Path) -> tuple[Intent, ...]:
-    whole = path.read_text(encoding="utf-8").split("\n")[:-1]
-    try:
-        return tuple(_LINE.validate_json(line) for line in whole)
-    except ValidationError as bad:
-        raise JobFailed(
-            f"{path} is damaged: {bad.errors()[0]['msg']}: restore the hosts with "
-            "rsyslog-tune recover --host HOST, then move the file away"
-        ) from None
+def last_finished() -> ApplyJournal | None:
+    """The last finished apply; None if none was finished here."""
+    newest = max(_folder().glob(f"*{_FINISHED}"), default=None)
+    return None if newest is None else ApplyJournal(newest)
 
 
 def _folder() -> Path:

@@ -153,17 +153,17 @@ def choose(
     """
     if machines is None:
         return tuple(_by_address(name) for name in dict.fromkeys(names))
-    known = {one.name: one for one in machines}
+    by_name = {machine.name: machine for machine in machines}
     for name in names:
-        if name not in known:
-            raise Refused(f"{name} is not in the inventory: it has {', '.join(known)}")
-        one = known[name]
-        if one.role is not role:
-            raise Refused(f"{name} is of the role {one.role.value}, not {role.value}")
-        if not _runs(one, profile):
-            raise Refused(f"{name} is to run {one.profile}, not {profile}: see the inventory")
-    chosen = tuple(known[name] for name in dict.fromkeys(names)) or tuple(
-        one for one in machines if one.role is role and _runs(one, profile)
+        if name not in by_name:
+            raise Refused(f"{name} is not in the inventory: it has {', '.join(by_name)}")
+        machine = by_name[name]
+        if machine.role is not role:
+            raise Refused(f"{name} is of the role {machine.role.value}, not {role.value}")
+        if not _runs(machine, profile):
+            raise Refused(f"{name} is to run {machine.profile}, not {profile}: see the inventory")
+    chosen = tuple(by_name[name] for name in dict.fromkeys(names)) or tuple(
+        machine for machine in machines if machine.role is role and _runs(machine, profile)
     )
     if not chosen:
         ours = "" if profile is None else f" that is to run {profile}"
@@ -193,10 +193,11 @@ def _problems(error: ValidationError, source: Source | None, path: Path) -> tupl
         problem_at(
             str(path),
             Source(str(path), "", None, {}).position(()),
-            f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg'].removeprefix('Value error, ')}",
+            f"{'.'.join(map(str, entry['loc'][1:]))}: "
+            + entry["msg"].removeprefix("Value error, "),
             WRONG_VALUE,
         )
-        for one in error.errors(include_url=False)
+        for entry in error.errors(include_url=False)
     )
 
 
@@ -232,14 +233,14 @@ def ansible_hosts(path: Path) -> dict[str, object]:
     done = run([program, "--list", "-i", str(path)], _LIMIT_S, environment=environment)
     if done.returncode != 0:
         raise BadUsage(f"ansible-inventory cannot read {path}: {done.stderr.strip()[-300:]}")
-    said = json.loads(done.stdout)
-    known = said.get("_meta", {}).get("hostvars", {})
+    listing = json.loads(done.stdout)
+    variables = listing.get("_meta", {}).get("hostvars", {})
     # A host without variables stands in its groups alone.
-    names = dict.fromkeys(name for group in said.values() for name in group.get("hosts", ()))
+    names = dict.fromkeys(name for group in listing.values() for name in group.get("hosts", ()))
     if not names:
         complaint = done.stderr.strip()[-300:] or "write some below the hosts of a group"
         raise BadUsage(f"ansible-inventory finds no host in {path}: {complaint}")
-    return {name: _entry(name, known.get(name, {})) for name in names}
+    return {name: _entry(name, variables.get(name, {})) for name in names}
 
 
 def _entry(name: str, variables: Mapping[str, object]) -> dict[str, object]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tuner.deploy.intents import Put
-from tuner.deploy.plan import EngineChange, object_there
+from tuner.deploy.plan import object_there
 from tuner.engine import normal
 from tuner.engine.client import JSON, EngineClient, EngineRefused, at, number_at
 from tuner.engine.owned import MANAGER
 from tuner.engines.index import MappingStyle
+from tuner.errors import TuneError
 from tuner.modules.field import DocumentField, Use
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile
@@ -19,9 +20,20 @@ _POLL_S = 0.5
 _ILM, _ISM = "/_ilm/", "/_plugins/_ism/"
 
 
-def put(client: EngineClient, change: EngineChange) -> None:
-    """Bring an object to what the profile says."""
-    _put(client, change.path, change.body)
+def bring_all_back(
+    client: EngineClient, puts: Sequence[Put], tell: Callable[[str], None]
+) -> list[str]:
+    """Bring back what was there before these objects were put, the last one first; gives what went
+    wrong."""
+    failures = []
+    for change in reversed(puts):
+        try:
+            remark = bring_back(client, change)
+        except TuneError as bad:
+            failures.append(str(bad))
+        else:
+            tell(f"engine: {change.path[1:]} as before" if remark is None else remark)
+    return failures
 
 
 def bring_back(client: EngineClient, was_put: Put) -> str | None:
@@ -31,25 +43,25 @@ def bring_back(client: EngineClient, was_put: Put) -> str | None:
     is_settings = path.endswith("/_settings")
     if not path.startswith("/_") and not is_settings:
         return _first_index_back(client, path)
-    found = object_there(client, path, was_put.body)
+    live = object_there(client, path, was_put.body)
     # An index that is gone has no settings to bring back.
-    if found is None and (before is None or is_settings):
+    if live is None and (before is None or is_settings):
         return None
-    if found is not None and not any(
-        is_as(path, found, one) for one in (was_put.body, before) if one is not None
+    if live is not None and not any(
+        means_same(path, live, body) for body in (was_put.body, before) if body is not None
     ):
         return f"{path[1:]} was changed by somebody else meanwhile and stays"
     if before is None:
         client.request("DELETE", path)
     else:
-        _put(client, path, normal.puttable(before))
+        put(client, path, normal.puttable(before))
     return None
 
 
-def is_as(path: str, found: JSON, other: JSON) -> bool:
-    """Whether the object at `path` means the same as another."""
+def means_same(path: str, live: JSON, body: JSON) -> bool:
+    """Whether the object at `path`, as it is there now, means the same as a body."""
     form = form_of(path)
-    return normal.respelled(form(found), form(other)) == form(other)
+    return normal.respelled(form(live), form(body)) == form(body)
 
 
 def form_of(path: str) -> Callable[[JSON], JSON]:
@@ -61,10 +73,10 @@ def form_of(path: str) -> Callable[[JSON], JSON]:
 
 def _first_index_back(client: EngineClient, path: str) -> str | None:
     """None once it is gone, else why it stays."""
-    there = client.find(path)
-    if not there:
+    index = client.find(path)
+    if not index:
         return None
-    if at(there, path[1:], "mappings", "_meta", "managed_by") != MANAGER:
+    if at(index, path[1:], "mappings", "_meta", "managed_by") != MANAGER:
         return f"{path[1:]} is not ours and stays"
     # What came since the last refresh is not counted.
     client.request("POST", f"{path}/_refresh")
@@ -110,10 +122,12 @@ def awaited(client: EngineClient, profile: Profile, mark: str, patience_s: float
 def _found(client: EngineClient, profile: Profile, mark: str) -> bool:
     query = {"multi_match": {"query": mark, "fields": findable(profile), "lenient": True}}
     pattern = ",".join(output.index.pattern for output in profile.indexed)
-    there = "ignore_unavailable=true&allow_no_indices=true"
+    options = "ignore_unavailable=true&allow_no_indices=true"
     try:
-        client.request("POST", f"/{pattern}/_refresh?{there}")
-        answer = client.request("POST", f"/{pattern}/_search?{there}", {"query": query, "size": 1})
+        client.request("POST", f"/{pattern}/_refresh?{options}")
+        answer = client.request(
+            "POST", f"/{pattern}/_search?{options}", {"query": query, "size": 1}
+        )
     except EngineRefused as refused:
         # An index that is being made answers 503.
         if refused.status not in {404, 503}:
@@ -122,9 +136,10 @@ def _found(client: EngineClient, profile: Profile, mark: str) -> bool:
     return number_at(answer, "hits", "total", "value") > 0
 
 
-def _put(client: EngineClient, path: str, body: JSON) -> None:
-    """OpenSearch changes a policy only for who names its number (ISM API, if_seq_no)."""
-    there = client.find(path) if path.startswith(_ISM) else None
-    number, term = at(there, "_seq_no"), at(there, "_primary_term")
-    which = "" if number is None else f"?if_seq_no={number}&if_primary_term={term}"
-    client.request("PUT", path + which, body)
+def put(client: EngineClient, path: str, body: JSON) -> None:
+    """Bring the object at `path` to this body; OpenSearch changes a policy only for who names its
+    number (ISM API, if_seq_no)."""
+    policy = client.find(path) if path.startswith(_ISM) else None
+    number, term = at(policy, "_seq_no"), at(policy, "_primary_term")
+    condition = "" if number is None else f"?if_seq_no={number}&if_primary_term={term}"
+    client.request("PUT", path + condition, body)

@@ -124,24 +124,24 @@ def read_plan(text: str, name: str) -> DeployPlan | None:
         return _PLAN.validate_python(json_of(text))
     except ValidationError as bad:
         first = bad.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise BadUsage(f"{name} is not a plan of this version: {where}: {first['msg']}") from None
+        place = ".".join(map(str, first["loc"]))
+        raise BadUsage(f"{name} is not a plan of this version: {place}: {first['msg']}") from None
     except ValueError as bad:
         raise BadUsage(f"{name} is not a whole plan: {bad}") from None
 
 
-def host_change(own: HostProfile, facts: Facts) -> HostChange:
+def host_change(host: HostProfile, facts: Facts) -> HostChange:
     """What a rendered configuration changes on a host."""
-    live = {path: facts.content(path) for path in own.files}
-    new = {path: text for path, text in own.files.items() if live[path] != raw_of(text)}
+    live = {path: facts.content(path) for path in host.files}
+    new = {path: text for path, text in host.files.items() if live[path] != raw_of(text)}
     diff = (
         line
         for path, text in new.items()
-        for line in unified(f"{own.machine.name}{path}", shown(live[path]), shown(raw_of(text)))
+        for line in unified(f"{host.machine.name}{path}", shown(live[path]), shown(raw_of(text)))
     )
     return HostChange(
-        machine=own.machine,
-        candidate=Candidate(tuple(new.items()), own.mode, sockets_of(own.profile)),
+        machine=host.machine,
+        candidate=Candidate(tuple(new.items()), host.mode, sockets_of(host.profile)),
         before=tuple(digest_of(live[path]) for path in new),
         diff="".join(diff),
     )
@@ -154,12 +154,15 @@ def engine_changes(
     objects that are not ours to change.  A base that names no template has none."""
     if profile.base is not None and profile.base.kept.template is None:
         return (), ()
-    differing = [one for one in compare(profile, client, site) if one.differs]
+    differing = [change for change in compare(profile, client, site) if change.differs]
     changes = (
-        EngineChange(one.name, one.path, one.body, one.before, one.unified()) for one in differing
+        EngineChange(change.name, change.path, change.body, change.before, change.unified())
+        for change in differing
     )
-    foreign = (_why_not_ours(one, take_over) for one in differing)
-    return tuple(sorted(changes, key=lambda one: _rank(one.path))), tuple(filter(None, foreign))
+    foreign = (_why_not_ours(change, take_over) for change in differing)
+    return tuple(sorted(changes, key=lambda change: _rank(change.path))), tuple(
+        filter(None, foreign)
+    )
 
 
 def require_unchanged(change: HostChange, facts: Facts) -> None:
@@ -172,20 +175,20 @@ def require_unchanged(change: HostChange, facts: Facts) -> None:
 
 def require_same_engine(plan: DeployPlan, client: EngineClient) -> None:
     """Raise Refused where an object of the engine is not the one that the plan was made for."""
-    for one in plan.objects:
-        if object_there(client, one.path, one.body) != one.before:
-            raise Refused(f"the engine changed since the plan: {one.name}: make a new one")
+    for change in plan.objects:
+        if object_there(client, change.path, change.body) != change.before:
+            raise Refused(f"the engine changed since the plan: {change.name}: make a new one")
 
 
 def object_there(client: EngineClient, path: str, body: JSON) -> JSON | None:
     """What is at `path` now, in the form of `EngineChange.before`; of settings those in `body`."""
     place, _, name = path.rpartition("/")
     if name == "_settings":
-        given = [normal.settings(one.settings) for one in open_indices(client, place[1:])]
+        given = [normal.settings(item.settings) for item in open_indices(client, place[1:])]
         return {key: given[0].get(key) for key in normal.settings(body)} if given else None
     if place in {"/_index_template", "/_template"}:
-        every = old_templates(client) if place == "/_template" else installed_templates(client)
-        return {one.name: one.body for one in every}.get(name)
+        templates = old_templates(client) if place == "/_template" else installed_templates(client)
+        return {item.name: item.body for item in templates}.get(name)
     if place == "/_component_template":
         return component_template(client, name)
     if place:
@@ -195,28 +198,28 @@ def object_there(client: EngineClient, path: str, body: JSON) -> JSON | None:
     return None if alias_writes(client, name.removesuffix("-000001")) is None else {}
 
 
-def unfit(own: HostProfile, facts: Facts, take_over: bool) -> Iterator[str]:
+def unfit(host: HostProfile, facts: Facts, take_over: bool) -> Iterator[str]:
     """Why the host is not one for this profile, and which files are not ours to replace."""
-    name, profile = own.machine.name, own.profile
+    name, profile = host.machine.name, host.profile
     if release_number(facts.rsyslogd) < release_number(profile.release.rsyslog):
-        found = facts.rsyslogd or "no rsyslogd"
+        release = facts.rsyslogd or "no rsyslogd"
         yield (
-            f"{name} has {found}, the profile is for rsyslog {profile.release.rsyslog} or newer: "
+            f"{name} has {release}, the profile is for rsyslog {profile.release.rsyslog} or newer: "
             "change release.rsyslog, and render again"
         )
     if not take_over:
-        yield from _unknown(own, facts)
-    busy = [one for one in sockets_of(profile) if one in facts.taken]
+        yield from _unknown(host, facts)
+    busy = [socket for socket in sockets_of(profile) if socket in facts.taken]
     if busy:
         yield f"{name}: {', '.join(busy)} is taken by another program than its rsyslogd"
 
 
-def _unknown(own: HostProfile, facts: Facts) -> Iterator[str]:
+def _unknown(host: HostProfile, facts: Facts) -> Iterator[str]:
     """Which files of the host are neither rendered by us nor, with a base, what the profile stands
     on, but for parameters that it changes."""
-    name = own.machine.name
-    if own.base is None:
-        for path in own.files:
+    name = host.machine.name
+    if host.base is None:
+        for path in host.files:
             live = facts.content(path)
             if live is not None and _MARK not in live:
                 yield (
@@ -224,9 +227,9 @@ def _unknown(own: HostProfile, facts: Facts) -> Iterator[str]:
                     "the host's own logs) would end: use --fragment, or --take-over to replace it"
                 )
         return
-    kept = own.base.kept
-    found = {here: facts.content(there) for here, there in own.places.items()}
-    missing = [own.places[here] for here, content in found.items() if content is None]
+    base = host.base.kept
+    contents = {file: facts.content(path) for file, path in host.places.items()}
+    missing = [host.places[file] for file, content in contents.items() if content is None]
     if missing:
         yield (
             f"{name} has no {', '.join(missing)}: the profile stands on other files than this host "
@@ -234,14 +237,14 @@ def _unknown(own: HostProfile, facts: Facts) -> Iterator[str]:
         )
         return
     try:
-        made = kept.with_changes({here: content or b"" for here, content in found.items()})
+        made = base.with_changes({file: content or b"" for file, content in contents.items()})
     except LookupError as bad:
         yield f"{name}: the changes have no place in its own files: {bad.args[0]}"
         return
-    for here, there in own.places.items():
-        if made[here] != raw_of(own.files[there]):
+    for file, path in host.places.items():
+        if made[file] != raw_of(host.files[path]):
             yield (
-                f"{name}: {there} differs from what the profile stands on in more than the "
+                f"{name}: {path} differs from what the profile stands on in more than the "
                 f"parameters that it changes: import --host {name} makes a profile on top of it, "
                 "--take-over replaces it (see apply --take-over --diff)"
             )
@@ -265,16 +268,21 @@ def _rank(path: str) -> int:
     return len(_ORDER) + path.endswith("/_settings")
 
 
-def _why_not_ours(one: ClusterObject, take_over: bool) -> str | None:
-    if one.name.startswith("alias ") and one.found is not None:
-        return f"{one.name} writes to no index: set is_write_index for one of its indices"
-    if one.before is None or one.is_basis or one.path.endswith("/_settings") or take_over:
+def _why_not_ours(differing: ClusterObject, take_over: bool) -> str | None:
+    if differing.name.startswith("alias ") and differing.found is not None:
+        return f"{differing.name} writes to no index: set is_write_index for one of its indices"
+    if (
+        differing.before is None
+        or differing.is_basis
+        or differing.path.endswith("/_settings")
+        or take_over
+    ):
         return None
-    policy, mappings = at(one.before, "policy"), at(one.before, "mappings")
-    marks = [at(part, "_meta", "managed_by") for part in (one.before, policy, mappings)]
+    policy, mappings = at(differing.before, "policy"), at(differing.before, "mappings")
+    marks = [at(part, "_meta", "managed_by") for part in (differing.before, policy, mappings)]
     if MANAGER in marks or MANAGER in str(at(policy, "description")):
         return None
     return (
-        f"{one.name} was not made by rsyslog-tune (no _meta.managed_by): use --take-over to "
+        f"{differing.name} was not made by rsyslog-tune (no _meta.managed_by): use --take-over to "
         "replace it"
     )

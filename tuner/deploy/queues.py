@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from posixpath import join
 
-from tuner.deploy.files import HostFiles
+from tuner.deploy.host_files import HostFiles
 from tuner.deploy.plan import release_number
 from tuner.deploy.target import RemoteHost
 from tuner.host.process import wait_until
@@ -67,7 +67,7 @@ def movement_note(host: RemoteHost, profile: Profile, before: str | None) -> str
     if figures is None:
         return f"{name}: no new figures of its queues in {impstats.log_file}"
     counted = ((queue, figures.queues[queue]) for queue in names if queue in figures.queues)
-    moved = [f"{queue} took {one.enqueued:,}" for queue, one in counted if one.enqueued]
+    moved = [f"{queue} took {counts.enqueued:,}" for queue, counts in counted if counts.enqueued]
     if not moved:
         return f"{name}: no queue moves yet: nothing came in"
     return f"{name}: queues move: {'; '.join((*moved, *_standing(profile, figures)))}"
@@ -84,17 +84,17 @@ def _standing(profile: Profile, figures: Snapshot) -> list[str]:
     """How full the queues are and what was lost; of an older configuration there may be others."""
     limits = _limits(profile)
     sizes = {name: figures.queues[name] for name in limits if name in figures.queues}
-    outputs = {one.name for one in profile.outputs}
-    actions = {name: one for name, one in figures.actions.items() if name in outputs}
-    failed = [f"{one.failed:,} in {name}" for name, one in actions.items() if one.failed]
-    limited = [f"{one.rate_dropped:,} in {name}" for name, one in actions.items()
-               if one.rate_dropped]  # fmt: skip
+    outputs = {output.name for output in profile.outputs}
+    actions = {name: counts for name, counts in figures.actions.items() if name in outputs}
+    failed = [f"{counts.failed:,} in {name}" for name, counts in actions.items() if counts.failed]
+    limited = [f"{counts.rate_dropped:,} in {name}" for name, counts in actions.items()
+               if counts.rate_dropped]  # fmt: skip
     return [
         *(
-            f"{name} holds {one.size:,} of {limits[name]:,}{_on_disk(name, figures)}"
-            for name, one in sizes.items()
+            f"{name} holds {counts.size:,} of {limits[name]:,}{_on_disk(name, figures)}"
+            for name, counts in sizes.items()
         ),
-        f"discarded.full {sum(one.discarded_full for one in sizes.values()):,}",
+        f"discarded.full {sum(counts.discarded_full for counts in sizes.values()):,}",
         f"failed {', '.join(failed) or 0}",
         *([f"ratelimit.dropped {', '.join(limited)}"] if limited else ()),
     ]
@@ -123,19 +123,19 @@ def stranded_files(host: RemoteHost, block: Block, rsyslogd: str) -> Iterator[st
     The layouts are those of rsyslog runtime/queue_da.c: FILENAME.segq is a folder of the segmented
     one, FILENAME.qi and FILENAME.00000001 are files of the old one.
     """
-    there = HostFiles(host.host)
+    host_files = HostFiles(host.host)
     objects = [*objects_in(block)]
-    own = [one.text("workDirectory") for one in objects if one.kind == "global"]
-    for one in objects:
-        prefix = one.text("queue.filename")
-        folder = one.text("queue.spoolDirectory") or next(filter(None, own), None)
+    folders = [item.text("workDirectory") for item in objects if item.kind == "global"]
+    for queue in objects:
+        prefix = queue.text("queue.filename")
+        folder = queue.text("queue.spoolDirectory") or next(filter(None, folders), None)
         if prefix is None or folder is None:
             continue
-        names = there.listed(folder)
+        names = host_files.listed(folder)
         start = f"{prefix}."
         suffixes = {name.removeprefix(start) for name in names if name.startswith(start)}
         has_new, has_old = "segq" in suffixes, any(map(_is_old, suffixes))
-        files, wanted = join(folder, prefix), _layout(one, rsyslogd)
+        files, wanted = join(folder, prefix), _layout(queue, rsyslogd)
         if has_new and wanted == "disk":
             yield (
                 f"{files}.segq holds events that this rsyslogd, with this configuration, does not "

@@ -18,6 +18,7 @@ from importlib.resources import files
 from pathlib import PurePosixPath
 
 from tuner.deploy.inventory import InventoryHost, Paths
+from tuner.diagnose.inputs import KernelCounts
 from tuner.errors import JobFailed, Locked, Refused
 from tuner.host.remote import MOST_SHOWN, Host, connect, last_words, not_begun, script_of
 from tuner.script.configuration import MAX_BYTES
@@ -68,8 +69,8 @@ class Facts:
 
     def content(self, path: str) -> bytes | None:
         """The bytes of a live file; None where it is not there."""
-        found = self.live.get(path)
-        return None if found is None else found.content
+        file = self.live.get(path)
+        return None if file is None else file.content
 
 
 @dataclass(frozen=True)
@@ -89,17 +90,6 @@ class Examined:
     missing: tuple[str, ...]
     ends: tuple[str, ...]
     modes: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Counted:
-    """What a host's kernel counts just `now` (seconds since 1970): when rsyslogd started, None
-    where none runs, its limit of open files (None: no limit), drops by UDP port."""
-
-    now: float
-    started: float | None
-    open_files: int | None
-    udp_drops: Mapping[int, int]
 
 
 @dataclass(frozen=True)
@@ -148,20 +138,22 @@ class RemoteHost:
         """What it has and runs, and how it is with each needed `file PATH`, `secret PATH` and
         `certificate PATH`."""
         settings = {"sockets": " ".join(sockets), "needed": "\n".join(needed)}
-        asked = {*self.paths, *(one.partition(" ")[2] for one in needed)}
+        asked = {*self.paths, *(need.partition(" ")[2] for need in needed)}
         with self._read_as_ours():
             pairs = self._pairs("inspect; examine", settings)
             return _examined(pairs, self.paths, asked)
 
-    def counted(self, ports: tuple[int, ...]) -> Counted:
-        """What the kernel counts of rsyslogd, and of sockets on these UDP ports."""
+    def kernel_counts(self, ports: tuple[int, ...]) -> KernelCounts | None:
+        """What the kernel counted since rsyslogd started, of it and of sockets on these UDP ports;
+        None where no rsyslogd runs."""
         with self._read_as_ours():
-            return _counted(self._pairs("counted", {"ports": " ".join(map(str, ports))}), ports)
+            pairs = self._pairs("counted", {"ports": " ".join(map(str, ports))})
+            return _kernel_counts(pairs, ports)
 
     def _pairs(self, call: str, settings: Mapping[str, str]) -> list[tuple[str, str]]:
         """What the script says, a fact a line: its name and the rest."""
         lines = self._call(call, settings).splitlines()
-        return [(word, rest) for word, _, rest in (line.partition(" ") for line in lines)]
+        return [(name, value) for name, _, value in (line.partition(" ") for line in lines)]
 
     @contextmanager
     def _read_as_ours(self) -> Iterator[None]:
@@ -169,8 +161,8 @@ class RemoteHost:
         try:
             yield
         except (KeyError, ValueError) as bad:
-            what = f"{self.machine.name}: it does not answer as our script does"
-            raise JobFailed(f"{what}: {str(bad)[:MOST_SHOWN]}") from None
+            complaint = f"{self.machine.name}: it does not answer as our script does"
+            raise JobFailed(f"{complaint}: {str(bad)[:MOST_SHOWN]}") from None
 
     def apply(self, candidate: Candidate, run: str, confirm_within_s: int) -> None:
         """Put the candidate in the place of the live files, and restart the service; raises
@@ -244,7 +236,7 @@ class RemoteHost:
     ) -> bytes:
         """host.sh about this machine, and the call."""
         machine, paths = self.machine, self.machine.paths
-        every = {
+        variables = {
             "state": f"{paths.state}/deploy",
             "lives": "\n".join(self.paths),
             "main": paths.configuration,
@@ -261,7 +253,7 @@ class RemoteHost:
             "run": "",
             **settings,
         }
-        return script_of(_SCRIPT, every, printed or {}, call)
+        return script_of(_SCRIPT, variables, printed or {}, call)
 
 
 def shown(content: bytes | None) -> str | None:
@@ -271,16 +263,16 @@ def shown(content: bytes | None) -> str | None:
 
 def _facts(pairs: list[tuple[str, str]], paths: Container[str]) -> Facts:
     """Raises KeyError and ValueError for what is missing, or not of our script."""
-    said = dict(pairs)
-    lives = [rest.split(" ", 3) for word, rest in pairs if word == "live"]
-    pending = said.get("pending")
+    facts = dict(pairs)
+    lives = [value.split(" ", 3) for name, value in pairs if name == "live"]
+    pending = facts.get("pending")
     return Facts(
-        rsyslogd=_like(r"[0-9.]{0,20}", said["rsyslogd"]),
-        live={_asked(path, paths): _live_file(*rest) for path, *rest in lives},
+        rsyslogd=_like(r"[0-9.]{0,20}", facts["rsyslogd"]),
+        live={_asked(path, paths): _live_file(*value) for path, *value in lives},
         pending=None if pending is None else pending[:MOST_SHOWN],
-        pid=int(_like(r"[0-9]{1,10}", said["pid"])),
-        opened=frozenset(rest for word, rest in pairs if word == "open"),
-        taken=frozenset(rest for word, rest in pairs if word == "taken"),
+        pid=int(_like(r"[0-9]{1,10}", facts["pid"])),
+        opened=frozenset(value for name, value in pairs if name == "open"),
+        taken=frozenset(value for name, value in pairs if name == "taken"),
     )
 
 
@@ -288,63 +280,61 @@ def _examined(
     pairs: list[tuple[str, str]], paths: Container[str], asked: Container[str]
 ) -> Examined:
     """Raises KeyError and ValueError for what is missing, or not of our script."""
-    said = dict(pairs)
+    facts = dict(pairs)
 
     def paths_of(kind: str) -> tuple[str, ...]:
-        return tuple(_asked(rest, asked) for word, rest in pairs if word == kind)
+        return tuple(_asked(value, asked) for name, value in pairs if name == kind)
 
-    modes = (rest.partition(" ") for word, rest in pairs if word == "mode")
+    modes = (value.partition(" ") for name, value in pairs if name == "mode")
     return Examined(
         facts=_facts(pairs, paths),
-        accepted="accepted" in said,
-        included="includes" in said,
+        accepted="accepted" in facts,
+        included="includes" in facts,
         stale=paths_of("stale"),
-        uid=int(_like(r"[0-9]{1,10}", said.get("uid", "0"))),
-        open_files=_file_limit(said),
-        rmem_bytes=int(_like(r"[0-9]{1,20}", said.get("rmem", "0"))),
+        uid=int(_like(r"[0-9]{1,10}", facts.get("uid", "0"))),
+        open_files=_file_limit(facts),
+        rmem_bytes=int(_like(r"[0-9]{1,20}", facts.get("rmem", "0"))),
         missing=paths_of("missing"),
         ends=paths_of("ends"),
         modes={_asked(path, asked): _like(_MODE, mode) for mode, _, path in modes},
     )
 
 
-def _counted(pairs: list[tuple[str, str]], ports: Container[int]) -> Counted:
+def _kernel_counts(pairs: list[tuple[str, str]], ports: Container[int]) -> KernelCounts | None:
     """Raises KeyError and ValueError for what is missing, or not of our script."""
-    said = dict(pairs)
+    facts = dict(pairs)
     drops = {}
-    for word, rest in pairs:
-        if word == "drops":
-            port, _, count = rest.partition(" ")
+    for name, value in pairs:
+        if name == "drops":
+            port, _, count = value.partition(" ")
             number = int(_like(r"[0-9]{1,5}", port))
             if number not in ports:
                 raise ValueError(port)
             drops[number] = int(_like(r"[0-9]{1,20}", count))
-    return Counted(
-        now=int(_like(_SECONDS, said["now"])),
-        started=int(_like(_SECONDS, said["started"])) if "started" in said else None,
-        open_files=_file_limit(said),
-        udp_drops=drops,
-    )
+    now = int(_like(_SECONDS, facts["now"]))
+    if "started" not in facts:
+        return None
+    return KernelCounts(int(_like(_SECONDS, facts["started"])), now, drops, _file_limit(facts))
 
 
 def _previous(pairs: list[tuple[str, str]], paths: Paths) -> Previous | None:
     """Raises KeyError and ValueError for what is missing, or not of our script."""
     if not pairs:
         return None
-    files = tuple(_replaced(rest, paths) for word, rest in pairs if word == "was")
+    files = tuple(_replaced(value, paths) for name, value in pairs if name == "was")
     return Previous(_like(r"[0-9a-f-]{1,40}", dict(pairs)["run"]), files)
 
 
-def _replaced(said: str, paths: Paths) -> ReplacedFile:
-    path, put, *rest = said.split(" ")
+def _replaced(line: str, paths: Paths) -> ReplacedFile:
+    path, put, *encoded = line.split(" ")
     if path != paths.configuration and str(PurePosixPath(path).parent) != paths.fragments:
         raise ValueError(path)
-    content = base64.b64decode(rest[0].removesuffix("="), validate=True) if rest else None
+    content = base64.b64decode(encoded[0].removesuffix("="), validate=True) if encoded else None
     return ReplacedFile(path, content, None if put == "nothing" else _like(r"[0-9a-f]{64}", put))
 
 
-def _file_limit(said: Mapping[str, str]) -> int | None:
-    limit = said.get("files", "")
+def _file_limit(facts: Mapping[str, str]) -> int | None:
+    limit = facts.get("files", "")
     return int(limit) if re.fullmatch(r"[0-9]{1,20}", limit) else None
 
 

@@ -36,45 +36,47 @@ class Drift:
     diff: str = ""
 
 
-def host_drift(host: RemoteHost, own: HostProfile) -> Iterator[Drift]:
+def host_drift(host: RemoteHost, run: HostProfile) -> Iterator[Drift]:
     """What differs on a host from what it is to run."""
-    name, profile = host.machine.name, own.profile
-    needs = needs_of(profile, own.text)
+    name, profile = host.machine.name, run.profile
+    needs = needs_of(profile, run.text)
     files = [f"file {path}" for path in needs.files]
     files += [f"secret {path}" for path in needs.secrets]
     files += [f"certificate {path}" for path in needs.certificates]
     seen = host.examined(needs.ports, tuple(files))
-    yield from (Drift(name, what, diff) for what, diff in _files(host, seen, own))
-    yield from (Drift(name, what) for what in _process(seen, profile))
-    yield from (Drift(name, what) for what in _needs(seen, profile))
-    unread = stranded_files(host, block_of(profile, own.text), seen.facts.rsyslogd)
-    yield from (Drift(name, what) for what in unread)
-    for package, module in packages_of(own.text).items():
+    yield from (Drift(name, text, diff) for text, diff in _files(host, seen, run))
+    yield from (Drift(name, text) for text in _process(seen, profile))
+    yield from (Drift(name, text) for text in _needs(seen, profile))
+    unread = stranded_files(host, block_of(profile, run.text), seen.facts.rsyslogd)
+    yield from (Drift(name, text) for text in unread)
+    for package, module in packages_of(run.text).items():
         if host.host.package(package) is None:
             yield Drift(name, f"the package {package} is not installed, {module} needs it")
 
 
 def engine_drift(profile: Profile, client: EngineClient, site: Templates | None) -> Iterator[Drift]:
     """What differs in the engine."""
-    found, wanted = facts(client), profile.release
-    if found.distribution != wanted.engine.value:
-        yield Drift("engine", f"is {found.distribution}, the profile is for {wanted.engine.value}")
-    elif release_number(found.version) < wanted.engine_version:
+    engine, wanted = facts(client), profile.release
+    if engine.distribution != wanted.engine.value:
+        yield Drift("engine", f"is {engine.distribution}, the profile is for {wanted.engine.value}")
+    elif release_number(engine.version) < wanted.engine_version:
         text = ".".join(map(str, wanted.engine_version))
-        yield Drift("engine", f"version {found.version} is older than the profile's release {text}")
-    for one in compare(profile, client, site):
-        if one.differs:
-            what = "is missing" if one.found is None else "differs"
-            yield Drift("engine", f"{one.name} {what}", one.unified())
+        yield Drift(
+            "engine", f"version {engine.version} is older than the profile's release {text}"
+        )
+    for compared in compare(profile, client, site):
+        if compared.differs:
+            problem = "is missing" if compared.found is None else "differs"
+            yield Drift("engine", f"{compared.name} {problem}", compared.unified())
 
 
-def _files(host: RemoteHost, seen: Examined, own: HostProfile) -> Iterator[tuple[str, str]]:
-    for path, text in own.files.items():
+def _files(host: RemoteHost, seen: Examined, run: HostProfile) -> Iterator[tuple[str, str]]:
+    for path, text in run.files.items():
         live = seen.facts.content(path)
         if live != raw_of(text):
             lines = unified(f"{host.machine.name}{path}", shown(live), shown(raw_of(text)))
-            what = "is missing" if live is None else "differs"
-            yield f"{path} {what}", "".join(lines)
+            problem = "is missing" if live is None else "differs"
+            yield f"{path} {problem}", "".join(lines)
     main = host.machine.paths.configuration
     if not seen.accepted:
         yield f"rsyslogd -N1 rejects {main}", ""
@@ -109,15 +111,15 @@ def _process(seen: Examined, profile: Profile) -> Iterator[str]:
 def _needs(seen: Examined, profile: Profile) -> Iterator[str]:
     """Limits of the kernel that would bite later."""
     sessions = sum(
-        getattr(one, "max_sessions", None) or _DEFAULT_SESSIONS
-        for one in profile.host_inputs
-        if one.transport is not None and TRANSPORTS[one.transport].place == "tcp port"
+        getattr(source, "max_sessions", None) or _DEFAULT_SESSIONS
+        for source in profile.host_inputs
+        if source.transport is not None and TRANSPORTS[source.transport].place == "tcp port"
     )
     wanted = sessions + _OWN_FILES
     if seen.facts.pid and seen.open_files is not None and seen.open_files < wanted:
         yield f"{seen.open_files} open files are too few for {sessions} connections: LimitNOFILE"
     # Root may exceed it (socket(7), SO_RCVBUFFORCE).
-    for one in profile.host_inputs if seen.uid else ():
-        asked = one.rcvbuf_size if isinstance(one, ImudpInput) else None
+    for source in profile.host_inputs if seen.uid else ():
+        asked = source.rcvbuf_size if isinstance(source, ImudpInput) else None
         if asked is not None and size_bytes(asked) > seen.rmem_bytes:
             yield f"net.core.rmem_max is {seen.rmem_bytes}, below rcvbufSize {asked}"

@@ -15,7 +15,7 @@ from tests.deploy.fleet import AFTER, BEFORE, TEMPLATE, Fleet, Holding
 from tests.profile.examples import SMALL
 from tuner.cli.commands import app
 from tuner.deploy.intents import Put
-from tuner.deploy.previous import objects_before
+from tuner.deploy.recover import objects_before
 from tuner.errors import JobFailed, Locked, Refused
 from tuner.profile.edit import edit
 

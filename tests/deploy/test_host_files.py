@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tuner.deploy.files import HostFiles
+from tuner.deploy.host_files import HostFiles
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.remote import connect
 from tuner.script.configuration import MAX_BYTES

@@ -11,12 +11,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from tuner.deploy import counters
-from tuner.deploy.counters import (
+from tuner.deploy import host_files
+from tuner.deploy.host_files import (
     HostLog,
     counters_logs,
     grown,
-    kernel_counts,
     lines_of_logs,
     udp_ports,
 )
@@ -68,18 +67,18 @@ def test_a_file_is_read_in_pieces_and_no_line_is_cut(
     here: Host, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An answer of a host may not be longer than 16 MiB."""
-    monkeypatch.setattr(counters, "_PIECE", 3)
+    monkeypatch.setattr(host_files, "_PIECE", 3)
     assert words(here, folder, []) == ["one", "two", "three", "four", "five", "six"]
 
 
 def test_no_more_is_read_than_fits_and_what_is_left_out_is_said(
     here: Host, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counters, "_MOST_BYTES", 20)
+    monkeypatch.setattr(host_files, "_MOST_BYTES", 20)
     complaints: list[str] = []
     assert words(here, folder, complaints) == ["three", "four", "five", "six"]
     assert complaints[-1].startswith("collector1: 1 older files are not read, of 3")
-    monkeypatch.setattr(counters, "_MOST_BYTES", 5)
+    monkeypatch.setattr(host_files, "_MOST_BYTES", 5)
     assert words(here, folder, complaints) == ["e", "six"]
     assert "the last" in complaints[-1]
 
@@ -94,14 +93,14 @@ def test_a_gzip_file_is_read_as_far_as_it_goes(
         path.write_bytes(data)
         os.utime(path, (1e8, 1e8))
 
-    for data, said in ((whole[:-9], "cut off"), (b"no gzip at all", "damaged")):
+    for data, said in ((whole[:-9], "ended before"), (whole[:12] + b"x" * 9, "damaged")):
         write(data)
         complaints: list[str] = []
         assert words(here, folder, complaints)[-4:] == ["three", "four", "five", "six"]
         assert said in complaints[-1]
     # What unpacks to more than is read.
     write(gzip.compress(b"line\n" * 10_000))
-    monkeypatch.setattr(counters, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(host_files, "_MOST_BYTES", 1000)
     complaints = []
     assert len(words(here, folder, complaints)) < 300
     assert "longer than what is read" in complaints[-1]
@@ -131,8 +130,8 @@ def test_only_what_is_written_meanwhile_is_read(
 
     for meanwhile, expected in ((appends, ["", "seven"]), (rotates, ["new"])):
         # Of this module alone: commands of the host may sleep too until they have ended.
-        monkeypatch.setattr(counters, "time", SimpleNamespace(sleep=meanwhile))
-        assert [line for _, _, line in grown(here, path, 1.0)] == expected
+        monkeypatch.setattr(host_files, "time", SimpleNamespace(sleep=meanwhile))
+        assert [line for _, _, line in grown(here, path, 1.0, print)] == expected
 
 
 def test_the_ports_of_imudp_are_those_of_the_configuration(tmp_path: Path) -> None:
@@ -157,10 +156,10 @@ def test_the_kernel_says_what_it_dropped_and_the_limit(tmp_path: Path) -> None:
         full.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         full.bind(("127.0.0.1", 0))
         port = full.getsockname()[1]
-        first = kernel_counts(there, (port, 1))
+        first = there.kernel_counts((port, 1))
         for _ in range(200):
             sender.sendto(b"x" * 500, ("127.0.0.1", port))
-        last = kernel_counts(there, (port, 1))
+        last = there.kernel_counts((port, 1))
     assert first is not None
     assert last is not None
     assert first.udp_drops == {port: 0, 1: 0}
@@ -169,7 +168,7 @@ def test_the_kernel_says_what_it_dropped_and_the_limit(tmp_path: Path) -> None:
     assert first.begin < first.end <= last.end
     assert last.file_limit is None or last.file_limit > 100
     pid_file.write_text("\n")
-    assert kernel_counts(there, ()) is None
+    assert there.kernel_counts(()) is None
 
 
 @pytest.mark.parametrize(
@@ -184,4 +183,4 @@ def test_an_answer_of_another_form_is_refused(said: str, monkeypatch: pytest.Mon
     host = SimpleNamespace(run=lambda *_: SimpleNamespace(code=0, out=out, err=""))
     monkeypatch.setattr("tuner.deploy.target.connect", lambda *_: host)
     with pytest.raises(JobFailed, match="does not answer as our script does"):
-        kernel_counts(RemoteHost(InventoryHost("a", "ssh://a")), (514,))
+        RemoteHost(InventoryHost("a", "ssh://a")).kernel_counts((514,))

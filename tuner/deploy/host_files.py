@@ -1,0 +1,187 @@
+"""Files of a host, for whoever reads there: its configuration, and what its impstats wrote; only
+reads."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from tuner.diagnose.files import lines_in
+from tuner.errors import JobFailed
+from tuner.host.remote import MOST_BYTES, MOST_SHOWN, Host, not_begun
+from tuner.modules.stats_rounds import Numbered
+from tuner.script.configuration import MAX_BYTES
+from tuner.script.objects import Base, module_address
+
+# Without what comes first and last another program answers: an empty file is one, too.
+_BEGIN, _END = b"rsyslog-tune begins\n", b"rsyslog-tune ends\n"
+_READ = 'echo rsyslog-tune begins; head -c "$1" -- "$2" && echo rsyslog-tune ends'
+_READ_PART = 'tail -c "+$1" -- "$2" | head -c "$3"'
+# A day of rounds every 10 s of a usual configuration has about 100 MB as JSON.
+_MOST_BYTES = 64 * 2**20
+# An answer of a host holds less than MOST_BYTES.
+_PIECE = MOST_BYTES // 2
+_READ_LIMIT_S = 600.0
+_PACKED = (".xz", ".bz2", ".zst")
+
+Complain = Callable[[str], None]
+
+
+@dataclass
+class HostFiles:
+    """Reads and lists what absolute paths name; each folder is listed once."""
+
+    host: Host
+    environment: None = None
+    _folders: dict[str, Mapping[str, bool]] = field(default_factory=dict)
+
+    def read(self, path: str) -> bytes:
+        """The first bytes of a file; raises OSError in the words of the host, Unreachable where
+        nothing of ours ran, and JobFailed for what breaks off."""
+        answer = self.host.run(["sh", "-c", _READ, "sh", str(MAX_BYTES + 1), path])
+        _, begin, output = answer.out.partition(_BEGIN)
+        if not begin:
+            raise not_begun(self.host.name, answer)
+        if answer.code != 0:
+            reason = answer.err.strip().rpartition(": ")[2][:MOST_SHOWN]
+            raise OSError(errno.EIO, reason or os.strerror(errno.EIO))
+        content, end, _ = output.rpartition(_END)
+        if not end:
+            raise JobFailed(f"{self.host.name}: its answer has no end")
+        return content
+
+    def listed(self, folder: str) -> Mapping[str, bool]:
+        """The names in a folder, each with whether it is no folder itself."""
+        if folder not in self._folders:
+            options = ["-mindepth", "1", "-maxdepth", "1", "-printf", "%y%f\\0"]
+            answer = self.host.run(["find", "-L", folder, *options])
+            entries = answer.out.decode(errors="surrogateescape").split("\0")
+            names = {entry[1:]: entry[0] != "d" for entry in entries if entry}
+            strange = next((name for name in names if "/" in name or name in {"", ".", ".."}), None)
+            if strange is not None:
+                raise JobFailed(f"{self.host.name}: {folder} holds {strange[:300]!r}, no name")
+            self._folders[folder] = names
+        return self._folders[folder]
+
+
+@dataclass(frozen=True)
+class HostLog:
+    """A file of counters on a host: how large it is, and when it was written last."""
+
+    path: str
+    size: int
+    written: float
+
+
+def counters_file(base: Base) -> str | None:
+    """Where a configuration has impstats write its counters; None where it writes no file."""
+    module = base.objects.get(module_address("impstats"))
+    return None if module is None else module.text("log.file")
+
+
+def udp_ports(base: Base) -> tuple[int, ...]:
+    """The ports that imudp reads."""
+    texts = (
+        text
+        for _, source in base.of_kind("input")
+        if source.type == "imudp" and (port := source.get("port")) is not None
+        for text in port.texts
+    )
+    return tuple(dict.fromkeys(int(text) for text in texts if text.isdecimal() and len(text) < 6))
+
+
+def counters_logs(host: Host, path: PurePath, complain: Complain) -> tuple[HostLog, ...]:
+    """The file and those that logrotate made of it, oldest first, as many as are read; `complain`
+    takes a sentence about others.  Raises JobFailed where the file is not there."""
+    options = ["-mindepth", "1", "-maxdepth", "1", "-type", "f", "-printf", r"%T@ %s %f\0"]
+    answer = host.run(["find", "-L", str(path.parent), *options])
+    entries = (entry.split(" ", 2) for entry in answer.out.decode(errors="replace").split("\0"))
+    try:
+        logs = [
+            HostLog(f"{path.parent}/{name}", int(size), float(written))
+            for written, size, name in filter(any, entries)
+            if name == path.name or name.startswith((f"{path.name}.", f"{path.name}-"))
+        ]
+    except ValueError:
+        raise JobFailed(f"{host.name}: find does not answer as it should") from None
+    if str(path) not in {log.path for log in logs}:
+        raise _unread(host, path, answer.err or "No such file or directory")
+    logs.sort(key=lambda log: (log.path == str(path), log.written))
+    packed = [log.path for log in logs if log.path.endswith(_PACKED)]
+    if packed:
+        complain(f"{host.name}: not read, packed otherwise than by gzip: {', '.join(packed[:3])}")
+    return _newest([log for log in logs if log.path not in packed], host, complain)
+
+
+def _newest(logs: list[HostLog], host: Host, complain: Complain) -> tuple[HostLog, ...]:
+    """As many of the newest as have room together; the newest in any case."""
+    newest: list[HostLog] = []
+    room = _MOST_BYTES
+    for log in reversed(logs):
+        room -= log.size
+        if room < 0 and newest:
+            older = len(logs) - len(newest)
+            complain(
+                f"{host.name}: {older} older files are not read, of {len(logs)}: the newest "
+                f"{_MOST_BYTES >> 20} MiB are"
+            )
+            break
+        newest.append(log)
+    return tuple(reversed(newest))
+
+
+def grown(host: Host, path: PurePath, for_s: float, complain: Complain) -> Iterator[Numbered]:
+    """What is written to a file of counters during that time."""
+    before = _size(host, path)
+    time.sleep(for_s)
+    size = _size(host, path)
+    # It was rotated meanwhile where it is shorter.
+    first = before if size >= before else 0
+    return _lines(host, path, first, size, complain)
+
+
+def lines_of_logs(host: Host, logs: Iterable[HostLog], complain: Complain) -> Iterator[Numbered]:
+    """The lines of these files, of one that is too long its end."""
+    for log in logs:
+        path, first = PurePath(log.path), max(0, log.size - _MOST_BYTES)
+        if path.suffix == ".gz":
+            first = 0
+        elif first:
+            complain(f"{host.name}: {path}: the last {_MOST_BYTES >> 20} MiB are read")
+        yield from _lines(host, path, first, log.size, complain)
+
+
+def _lines(
+    host: Host, path: PurePath, first: int, size: int, complain: Complain
+) -> Iterator[Numbered]:
+    """The lines of a file from the byte `first` on, as far as it is read, with their numbers there;
+    raises JobFailed where it cannot be read."""
+    content, end = bytearray(), min(size, first + _MOST_BYTES)
+    while first < end:
+        number = min(_PIECE, end - first)
+        words = ["sh", "-c", _READ_PART, "sh", str(first + 1), str(path), str(number)]
+        answer = host.run(words, limit_s=_READ_LIMIT_S)
+        if not answer.out:
+            raise _unread(host, path, answer.err or "it became shorter")
+        content += answer.out
+        first += number
+    file = io.BufferedReader(io.BytesIO(content))
+    return lines_in(file, f"{host.name}:{path}", complain, _MOST_BYTES)
+
+
+def _size(host: Host, path: PurePath) -> int:
+    answer = host.run(["stat", "-L", "-c", "%s", "--", str(path)])
+    text = answer.out.decode(errors="replace").strip()
+    if answer.code != 0 or not text.isdecimal() or len(text) > 20:
+        raise _unread(host, path, answer.err)
+    return int(text)
+
+
+def _unread(host: Host, path: PurePath, complaint: str) -> JobFailed:
+    why = complaint.strip().rpartition(": ")[2][:MOST_SHOWN] or "it cannot be read"
+    return JobFailed(f"{host.name}: {path}: {why}")
