@@ -118,7 +118,7 @@ def test_labs_that_all_fail_and_machines_that_are_busy_are_errors() -> None:
     broken = JobFailed("it ended with exit code 1: no engine")
     with pytest.raises(JobFailed, match="north: it ended with exit code 1: no engine"):
         farm_of(north=broken, south=broken).open(REQUEST, print)
-    busy = REPLIES.line(Failed.of(Locked("another run is measuring on this machine")))
+    busy = REPLIES.line(Failed.from_error(Locked("another run is measuring on this machine")))
     with pytest.raises(Locked, match="south: another run is measuring"):
         farm_of(north=OPENED, south=busy).open(REQUEST, print)
 

@@ -9,8 +9,14 @@ import pytest
 
 from tests.profile.examples import SMALL
 from tests.shipped import PROFILES
-from tuner.cluster.access import Versions, require_same, sources_digest, versions_here
-from tuner.cluster.certificate import made, require_safe
+from tuner.cluster.access import (
+    Versions,
+    made,
+    require_safe,
+    require_same,
+    sources_digest,
+    versions_here,
+)
 from tuner.cluster.messages import (
     QUESTIONS,
     REPLIES,
@@ -67,7 +73,7 @@ def test_a_question_is_one_line_and_is_understood() -> None:
 
 
 def test_an_error_keeps_its_exit_code_and_says_where() -> None:
-    there = Failed.of(Locked("another run is measuring on this machine: lab up, pid 7"))
+    there = Failed.from_error(Locked("another run is measuring on this machine: lab up, pid 7"))
     reply = REPLIES.message(REPLIES.line(there))
     assert isinstance(reply, Failed)
     with pytest.raises(Locked, match="north: another run is measuring"):

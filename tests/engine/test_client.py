@@ -45,12 +45,12 @@ def test_where_an_address_is_gone_the_next_one_answers() -> None:
         answering({"/x": {"who": "second"}}) as second,
     ):
         gone = f"http://127.0.0.1:{free_port()}"
-        client = EngineClient(gone, others=[first.url, second.url])
+        client = EngineClient(gone, other_urls=[first.url, second.url])
         assert client.get("/x") == {"who": "first"}
         assert client.url == first.url
         assert client.urls == (gone, first.url, second.url)
         client.close()
-    nobody = EngineClient(gone, others=[first.url])
+    nobody = EngineClient(gone, other_urls=[first.url])
     with pytest.raises(Unreachable, match=f"{gone} does not answer.*{first.url} does not answer"):
         nobody.get("/x")
 

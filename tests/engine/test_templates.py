@@ -8,7 +8,7 @@ from tuner.engine.installed import InstalledTemplate, same_template, stronger
 
 
 def template(name: str, pattern: str, priority: int = 200) -> InstalledTemplate:
-    return InstalledTemplate(name, (pattern,), priority, {})
+    return InstalledTemplate(name, {"index_patterns": [pattern], "priority": priority})
 
 
 OURS = template("syslog", "syslog-*")

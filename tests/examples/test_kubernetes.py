@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.live.conftest import tune
-from tuner.cluster.certificate import made
+from tuner.cluster.access import made
 from tuner.host.process import wait_until
 from tuner.lab.ports import free_ports
 

@@ -69,4 +69,4 @@ def test_a_host_over_ssh_needs_ssh(programs: Path, monkeypatch: pytest.MonkeyPat
     lay(programs, apt_get="")
     with pytest.raises(ProgramMissing, match=r"ssh .* apt-get install openssh-client"):
         connect("collector1", "ssh://collector1")
-    assert connect("here", "local://").is_here
+    assert connect("here", "local://").is_local

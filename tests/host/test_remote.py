@@ -43,14 +43,6 @@ def test_much_goes_both_ways_at_once_and_may_be_left_unread() -> None:
     assert HERE.run(["sh", "-c", "exec >&- 2>&-; sleep 0.1; exit 3"]).code == 3
 
 
-def test_a_file_is_its_bytes_or_nothing(tmp_path: Path) -> None:
-    (tmp_path / "-n").write_bytes(b"\xff\n")
-    assert HERE.read(f"{tmp_path}/-n") == b"\xff\n"
-    assert HERE.read(f"{tmp_path}/none") is None
-    with pytest.raises(JobFailed, match="cannot read"):
-        HERE.read(str(tmp_path))
-
-
 @pytest.mark.parametrize(
     "address",
     [

@@ -101,4 +101,4 @@ def test_a_thread_that_vanishes_while_we_look_is_left_out(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(Path, "iterdir", listed)
     found = thread_cpu(os.getpid())
-    assert [number for named in found.values() for number in named.each] == [own]
+    assert [number for named in found.values() for number in named.by_number] == [own]

@@ -17,8 +17,7 @@ from distributed import Client
 from tests.live.conftest import QUICK, follow, started, tune, tune_and_signal
 from tests.live.hosts import SshHost, hosts
 from tuner.cluster import standing
-from tuner.cluster.access import connected
-from tuner.cluster.certificate import made
+from tuner.cluster.access import connected, made
 from tuner.errors import Unreachable
 from tuner.host.process import wait_until
 from tuner.search.journal import read

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.live, pytest.mark.full, pytest.mark.usefixtures("nothi
 @contextmanager
 def loaded_lab(folder: Path) -> Iterator[Lab]:
     with sink_lab(folder) as lab, steered() as (loads, _):
-        yield replace(lab, address="127.0.0.2", loads=loads.here)
+        yield replace(lab, address="127.0.0.2", loads=loads.alive)
 
 
 def test_a_saturated_trial_accounts_for_the_events_of_both(tmp_path: Path) -> None:

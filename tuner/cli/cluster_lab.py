@@ -23,14 +23,13 @@ from tuner.cluster.messages import (
     REPLIES,
     CeilingFound,
     Failed,
+    HostLine,
     MeasureCeiling,
     Opened,
     OpenLab,
     PeerLost,
     Prepared,
     Question,
-    RelayedFrom,
-    RelayedTo,
     RunTrial,
     TrialEnded,
     profile_of,
@@ -52,9 +51,9 @@ def main() -> None:
     try:
         _serve(questions, loads)
     except TuneError as error:
-        REPLIES.say(Failed.of(error))
+        REPLIES.say(Failed.from_error(error))
     except OSError as error:
-        REPLIES.say(Failed.of(of_the_system(error)))
+        REPLIES.say(Failed.from_error(of_the_system(error)))
     except Interrupted as end:
         sys.exit(end.exit_code)
 
@@ -63,16 +62,16 @@ def _listen(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
     """Whoever asked may be gone in the middle of a trial, or say what is not understood: the lab
     ends in order then."""
     try:
-        for message in QUESTIONS.told():
+        for message in QUESTIONS.received():
             match message:
-                case RelayedFrom(name, text):
+                case HostLine(name, text):
                     loads.hear(name, text.encode())
                 case PeerLost(name, reason):
                     loads.lose(name, reason)
                 case question:
                     questions.put(question)
     except TuneError as error:
-        REPLIES.say(Failed.of(error))
+        REPLIES.say(Failed.from_error(error))
     os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -98,7 +97,7 @@ def _serve(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
         questions.get()
         lab = opened.enter_context(open_lab(wanted, profiles[0], state_folder(), _tell))
         if span is not None:
-            lab = replace(lab, address=span.address, loads=loads.here)
+            lab = replace(lab, address=span.address, loads=loads.alive)
         REPLIES.say(Opened(facts_of(lab, profiles, request.allow), downloads_s))
         trials = trials_in(lab, profiles[0], pace)
         while isinstance(question := questions.get(), RunTrial | MeasureCeiling):
@@ -132,7 +131,7 @@ def _site_templates(texts: Mapping[str, str]) -> Iterator[Templates | None]:
 
 
 def _relay(name: str, line: bytes) -> None:
-    REPLIES.say(RelayedTo(name, line.decode()))
+    REPLIES.say(HostLine(name, line.decode()))
 
 
 def _tell(text: str) -> None:

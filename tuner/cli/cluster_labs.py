@@ -101,4 +101,4 @@ def loads_of_cluster(transport: Transport) -> Iterator[Sequence[LoadHost]]:
         require_comparable(client)
         with loads_of(client) as loads:
             loads.require_allowed(hosts_of(transport))
-            yield loads.here()
+            yield loads.alive()

@@ -182,7 +182,7 @@ def _lab(wanted: Wanted, profile: Profile, folder: Path, tell: Tell) -> Abstract
     if up is not None:
         require_allowed(up.url)
         tell(f"using the running lab at {up.url}")
-        return _attached(EngineClient(up.url, others=up.others), folder, run_id, up.heap, tell)
+        return _attached(EngineClient(up.url, other_urls=up.others), folder, run_id, up.heap, tell)
     tell(f"starting {distribution.engine.value} {distribution.version}")
     return node_lab(profile, folder, run_id)
 

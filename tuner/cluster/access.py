@@ -1,4 +1,5 @@
-"""The way into a cluster: connected as a client, its machines compared with this one."""
+"""The way into a cluster: its certificate, made for it alone or that of one that exists, which both
+ends of every connection show; connected as a client, its machines compared with this one."""
 
 from __future__ import annotations
 
@@ -11,20 +12,108 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
+from urllib.parse import urlsplit
 
-from distributed import Client
+import dask
+from distributed import Client, Security
 
 import tuner
 from tuner import __version__
-from tuner.cluster.certificate import ClusterCertificate, configure, require_safe
-from tuner.errors import JobFailed, Refused, Unreachable
+from tuner.errors import JobFailed, Refused, Unreachable, of_the_system
 from tuner.host.process import wait_until
 from tuner.host.programs import rsyslog_version
 from tuner.render.assets import asset_folder
+from tuner.schema.scalars import is_loopback
 
 _PATIENCE_S = 20.0
 _LOSS_S = 2.0
 _PACKAGE = Path(tuner.__file__).parent
+_ROLES = ("client", "scheduler", "worker")
+CERTIFICATE, KEY = "certificate.pem", "key.pem"
+
+
+@dataclass(frozen=True)
+class ClusterCertificate:
+    """The certificates of those who are trusted, ours, and its key, as text in PEM."""
+
+    ca: str
+    certificate: str
+    key: str
+
+    @property
+    def security(self) -> Security:
+        """As Dask takes them; nothing goes without them."""
+        parts = {"cert": self.certificate, "key": self.key}
+        texts = {f"tls_{role}_{part}": text for role in _ROLES for part, text in parts.items()}
+        return Security(tls_ca_file=self.ca, require_encryption=True, **texts)
+
+
+def made() -> ClusterCertificate:
+    """A new certificate, trusted by whoever has it."""
+    security = Security.temporary()
+    return ClusterCertificate(
+        security.tls_ca_file, security.tls_client_cert, security.tls_client_key
+    )
+
+
+def taken_from(folder: Path) -> ClusterCertificate:
+    """Those that lie in the folder of a member, which takes them away: they stay in its memory."""
+    texts = [(folder / name).read_text(encoding="ascii") for name in (CERTIFICATE, KEY)]
+    for name in (CERTIFICATE, KEY):
+        (folder / name).unlink()
+    certificate, key = texts
+    return ClusterCertificate(certificate, certificate, key)
+
+
+def pem_text(path: Path) -> str:
+    """The text of a PEM file; raises JobFailed if it cannot be read or is not PEM."""
+    try:
+        return path.read_text(encoding="ascii")
+    except OSError as error:
+        raise of_the_system(error) from error
+    except UnicodeError:
+        raise JobFailed(f"{path} is not a PEM file") from None
+
+
+def require_safe(address: str, certificate: ClusterCertificate | None) -> None:
+    """Raise Refused for a scheduler that would be reached without TLS, unless on loopback."""
+    try:
+        parts = urlsplit(address)
+        is_one = parts.scheme in {"tls", "tcp"} and parts.port is not None
+    except ValueError:
+        is_one = False
+    if not is_one:
+        raise Refused(f"{address} is not the URL of a scheduler, such as tls://HOST:8786")
+    if parts.scheme == "tls" and certificate is None:
+        raise Refused(f"{address} needs --tls-ca, --tls-cert and --tls-key")
+    if parts.scheme == "tcp" and not is_loopback(parts.hostname or ""):
+        raise Refused(
+            f"{address} is not encrypted, and whoever reaches it may run what they like on every "
+            "machine of the cluster: use tls://"
+        )
+
+
+def configure() -> None:
+    """How this process works in a cluster: without web pages, nothing moves from one machine to
+    another by itself, and a machine that does not answer is given up within half a minute.
+
+    TCP gives a connection up 40 s after the last word on it, which may have been 10 s before it
+    first asks (`distributed.comm.tcp.set_tcp_timeout`): a network that is back within half a minute
+    breaks none.
+    """
+    dask.config.set(
+        {
+            "distributed.scheduler.http.routes": [],
+            "distributed.worker.http.routes": [],
+            "distributed.scheduler.worker-ttl": "30s",
+            "distributed.scheduler.allowed-failures": 0,
+            "distributed.scheduler.work-stealing": False,
+            "distributed.scheduler.active-memory-manager.start": False,
+            "distributed.comm.timeouts.connect": "10s",
+            "distributed.comm.timeouts.tcp": "40s",
+            "distributed.admin.log-length": 100,
+        }
+    )
 
 
 @dataclass(frozen=True)
@@ -111,33 +200,33 @@ def roles(client: Client) -> dict[str, str]:
 
 def workers_of(client: Client, role: str) -> dict[str, str]:
     """The addresses of the workers of that role by their names; raises JobFailed without any."""
-    every = sorted(_workers(client).items())
-    found = {name: address for name, (address, one) in every if one == role}
-    if not found:
+    workers = sorted(_workers(client).items())
+    addresses = {name: address for name, (address, role_of) in workers if role_of == role}
+    if not addresses:
         raise JobFailed(
             f"the cluster has no living machine of the role {role}: see rsyslog-tune cluster status"
         )
-    return found
+    return addresses
 
 
 def require_comparable(client: Client) -> None:
     """Raise Refused where a worker cannot run rsyslog-tune, or has other versions than we have, and
     Unreachable where one does not answer."""
     names = {address: name for name, (address, _) in _workers(client).items()}
-    found = client.run(versions_here, workers=list(names), on_error="return")
-    silent = [names[one] for one, answer in found.items() if isinstance(answer, OSError)]
+    answers = client.run(versions_here, workers=list(names), on_error="return")
+    silent = [names[address] for address, answer in answers.items() if isinstance(answer, OSError)]
     if silent:
         raise Unreachable(f"no answer from {', '.join(silent)}")
-    require_same({names[address]: versions for address, versions in found.items()})
+    require_same({names[address]: versions for address, versions in answers.items()})
 
 
-def require_same(found: Mapping[str, object]) -> None:
+def require_same(machines: Mapping[str, object]) -> None:
     """Raise Refused where the versions of a machine, by its name, are not those of this one."""
-    here, wrong = versions_here(), []
-    for name, versions in found.items():
+    ours, wrong = versions_here(), []
+    for name, versions in machines.items():
         if not isinstance(versions, Versions):
             wrong.append(f"{name} cannot run rsyslog-tune: {_last_line(versions)}")
-        elif differences := here.differences(versions):
+        elif differences := ours.differences(versions):
             wrong.append(f"{name} has {', '.join(differences)}")
     if wrong:
         raise Refused(f"versions differ: {'; '.join(wrong)}: install the same")
@@ -145,10 +234,10 @@ def require_same(found: Mapping[str, object]) -> None:
 
 def _workers(client: Client) -> dict[str, tuple[str, str]]:
     """Address and role of each worker by its name; the role is the name of its one resource."""
-    every = client.scheduler_info(n_workers=-1)["workers"]
+    workers = client.scheduler_info(n_workers=-1)["workers"]
     return {
-        str(one["name"]): (address, next(iter(one["resources"]), ""))
-        for address, one in every.items()
+        str(worker["name"]): (address, next(iter(worker["resources"]), ""))
+        for address, worker in workers.items()
     }
 
 

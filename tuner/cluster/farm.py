@@ -132,10 +132,10 @@ class DaskFarm:
     def wait(self, timeout_s: float) -> Mapping[int, Result | Lost]:
         """What has ended since, by the numbers of the trials: at least one, unless that takes
         longer than `timeout_s`."""
-        wait_until(lambda: any(one.is_over for one in self._begun), timeout_s, _POLL_S)
-        ended = [one for one in self._begun if one.is_over]
-        self._begun = [one for one in self._begun if one not in ended]
-        return {one.number: self._outcome(one) for one in ended}
+        wait_until(lambda: any(trial.is_over for trial in self._begun), timeout_s, _POLL_S)
+        ended = [trial for trial in self._begun if trial.is_over]
+        self._begun = [trial for trial in self._begun if trial not in ended]
+        return {trial.number: self._outcome(trial) for trial in ended}
 
     def ceiling(self, machine: str, profile: Profile) -> Ceiling:
         """What the engine of a machine carries of the documents of `profile` without rsyslog;
@@ -147,7 +147,7 @@ class DaskFarm:
         """Give a machine up: its lab ends, where it can still be told to."""
         if machine in self._labs:
             _end(self._labs.pop(machine))
-        self._begun = [one for one in self._begun if one.machine != machine]
+        self._begun = [trial for trial in self._begun if trial.machine != machine]
 
     def close(self) -> None:
         """End the labs in order; those that cannot be reached end with their workers."""
@@ -166,14 +166,14 @@ class DaskFarm:
             # So an actor says that.
             return None
 
-    def _outcome(self, one: _TrialBegun) -> Result | Lost:
+    def _outcome(self, trial: _TrialBegun) -> Result | Lost:
         try:
-            reply = self._replied(one.machine, one.answer, messages.TrialEnded, _HANDING_OVER_S)
+            reply = self._replied(trial.machine, trial.answer, messages.TrialEnded, _HANDING_OVER_S)
         except SchedulerLost:
             raise
         except TuneError as lost:
-            self.drop(one.machine)
-            return Lost(str(lost).removeprefix(f"{one.machine}: "), is_gone=True)
+            self.drop(trial.machine)
+            return Lost(str(lost).removeprefix(f"{trial.machine}: "), is_gone=True)
         return reply.outcome
 
     def _replied(self, machine: str, answer: Answer | None, kind: type[R], limit_s: float) -> R:
@@ -199,15 +199,15 @@ class DaskFarm:
 def span_of(client: Client) -> messages.SpanOver | None:
     """The span that the machines make, None where they are a farm; raises JobFailed where their
     roles make neither, or both."""
-    found = roles(client)
+    by_name = roles(client)
     labs, collectors, loads = (
-        tuple(name for name, role in found.items() if role == wanted.value)
+        tuple(name for name, role in by_name.items() if role == wanted.value)
         for wanted in (Role.LAB, Role.COLLECTOR, Role.LOAD)
     )
     if labs and not (collectors or loads):
         return None
     if labs or len(collectors) != 1 or not loads:
-        have = ", ".join(f"{name} ({role})" for name, role in found.items()) or "no machine"
+        have = ", ".join(f"{name} ({role})" for name, role in by_name.items()) or "no machine"
         raise JobFailed(
             f"the cluster has {have}: to measure it needs either machines of the role lab (a farm) "
             "or one collector and at least one load (a span)"
@@ -225,7 +225,7 @@ def dask_farm(client: Client, module: str, span: messages.SpanOver | None) -> It
     else:
         loads = processes(client, workers_of(client, Role.LOAD.value), LOAD)
         collectors = processes(client, workers_of(client, Role.COLLECTOR.value), module)
-        labs = {name: Relay(client, name, one, loads) for name, one in collectors.items()}
+        labs = {name: Relay(client, name, lab, loads) for name, lab in collectors.items()}
     farm = DaskFarm(labs, lambda: is_alive(client))
     try:
         yield farm

@@ -57,7 +57,7 @@ def _end(senders: dict[str, SenderProcess]) -> None:
 
 def _listen(heard: Heard) -> None:
     try:
-        for message in messages.TO_LOAD.told():
+        for message in messages.TO_LOAD.received():
             heard.put(message)
     except JobFailed as error:
         sys.stderr.write(f"{error}\n")
@@ -72,7 +72,7 @@ def _obey(
             messages.FROM_LOAD.say(messages.Pong(asked_s, counts_of(probe)))
         case messages.MayFlood(hosts):
             messages.FROM_LOAD.say(messages.Allowed(_refusal(hosts)))
-        case messages.ToSender(name, line) if name in senders:
+        case messages.SenderLine(name, line) if name in senders:
             senders[name].tell(line.encode())
         case messages.BeginSender():
             _begin(message, senders, heard)
@@ -83,15 +83,15 @@ def _obey(
 def _begin(message: messages.BeginSender, senders: dict[str, SenderProcess], heard: Heard) -> None:
     """Start a sender, where its targets are allowed here: its first line is what to send."""
     spec = spec_of(message.line.encode())
-    refusal = _refusal(tuple(host for one in spec.transports for host in hosts_of(one)))
+    refusal = _refusal(tuple(host for transport in spec.transports for host in hosts_of(transport)))
     if refusal is not None:
         messages.FROM_LOAD.say(messages.SenderEnded(message.sender, refusal))
         return
     senders[message.sender] = sender = sender_here()
     held = ExitStack()
     first, *beside = (
-        replace(one, credentials=_held(one.credentials, message.files, held))
-        for one in spec.transports
+        replace(transport, credentials=_held(transport.credentials, message.files, held))
+        for transport in spec.transports
     )
     sender.tell(line_of(replace(spec, transport=first, beside=tuple(beside))))
     carrying = (message.sender, sender, held, heard)
@@ -111,8 +111,8 @@ def _held(
         memory.write(text)
         memory.flush()
         places[path] = f"/proc/{os.getpid()}/fd/{memory.fileno()}"
-    each = (credentials.ca, credentials.certificate, credentials.key)
-    return Credentials(*(places.get(path) for path in each))
+    paths = (credentials.ca, credentials.certificate, credentials.key)
+    return Credentials(*(places.get(path) for path in paths))
 
 
 def _carry(name: str, sender: SenderProcess, held: ExitStack, heard: Heard) -> None:
@@ -123,7 +123,7 @@ def _carry(name: str, sender: SenderProcess, held: ExitStack, heard: Heard) -> N
         for line in sender.stdout:
             status, now_s = status_of(line), time.monotonic()
             if status.idle or status.done or now_s - passed_s >= _NEWS_S:
-                messages.FROM_LOAD.say(messages.FromSender(name, line.decode()))
+                messages.FROM_LOAD.say(messages.SenderLine(name, line.decode()))
                 passed_s = now_s
     messages.FROM_LOAD.say(messages.SenderEnded(name, sender.complaint()))
     sender.close()

@@ -13,13 +13,12 @@ from pathlib import Path
 from distributed import Client
 
 from tuner.cluster import messages
-from tuner.cluster.access import workers_of
-from tuner.cluster.certificate import pem_text
+from tuner.cluster.access import pem_text, workers_of
 from tuner.cluster.processes import Channels, processes
 from tuner.deploy.inventory import Role
 from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.spec import spec_of
-from tuner.host.clock import ClockOffset, ClockSample, PeerClock
+from tuner.host.clock import ClockOffset, PeerClock
 from tuner.host.process import wait_until
 from tuner.lab.loads import MachineCounts
 
@@ -58,10 +57,10 @@ class RemoteSender:
         """Say a line to it; the first begins it.  Raises JobFailed where a file for TLS cannot be
         read here."""
         if self._begun:
-            self._say(messages.ToSender(self.name, line.decode()))
+            self._say(messages.SenderLine(self.name, line.decode()))
             return
-        every = (one.credentials for one in spec_of(line).transports)
-        paths = (path for one in every if one is not None for path in one.files)
+        credentials = (transport.credentials for transport in spec_of(line).transports)
+        paths = (path for files in credentials if files is not None for path in files.files)
         files = {path: pem_text(Path(path)) for path in paths}
         self._begun = True
         self._say(messages.BeginSender(self.name, line.decode(), files))
@@ -95,7 +94,7 @@ class RemoteSender:
 
 
 class RemoteLoad:
-    """One load host; `is_here` while it answers."""
+    """One load host; `is_alive` while it answers."""
 
     def __init__(self, name: str, say: Say) -> None:
         self.name = name
@@ -105,7 +104,7 @@ class RemoteLoad:
         self._senders: dict[str, RemoteSender] = {}
         self._allowed: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._heard_s = time.monotonic()
-        self.is_here = False
+        self.is_alive = False
         self.loss: str | None = None
 
     def sender(self) -> RemoteSender:
@@ -137,12 +136,12 @@ class RemoteLoad:
         self._heard_s = now_s = time.monotonic()
         match messages.FROM_LOAD.message(line):
             case messages.Pong(asked_s, counts):
-                self._clock.add(ClockSample(asked_s, counts.at_s, now_s))
+                self._clock.add(asked_s, counts.at_s, now_s)
                 self._counts = counts
-                self.is_here = True
+                self.is_alive = True
             case messages.Allowed(refusal):
                 self._allowed.put(refusal)
-            case messages.FromSender(name, text) if name in self._senders:
+            case messages.SenderLine(name, text) if name in self._senders:
                 self._senders[name].heard(text.encode())
             case messages.SenderEnded(name, complaint) if name in self._senders:
                 self._senders.pop(name).ended(complaint)
@@ -151,12 +150,12 @@ class RemoteLoad:
         """Ask it for its time, and note where it has not answered for too long."""
         self._say(messages.Ping(time.monotonic()))
         silent_s = time.monotonic() - self._heard_s
-        if self.is_here and silent_s > _SILENCE_S:
+        if self.is_alive and silent_s > _SILENCE_S:
             self.lose(f"no answer for {silent_s:.0f} s")
 
     def lose(self, reason: str) -> None:
         """It is out of reach, and so are its senders, which end if it comes back."""
-        self.is_here, self.loss = False, f"{self.name}: {reason}"
+        self.is_alive, self.loss = False, f"{self.name}: {reason}"
         for sender in self._senders.values():
             self._say(messages.EndSender(sender.name))
             sender.ended(reason)
@@ -189,30 +188,30 @@ class RemoteLoads:
         if name in self._hosts:
             self._hosts[name].lose(reason)
 
-    def here(self) -> tuple[RemoteLoad, ...]:
+    def alive(self) -> tuple[RemoteLoad, ...]:
         """Those that answer; raises JobFailed when none does."""
-        found = tuple(one for one in self._hosts.values() if one.is_here)
-        if not found:
+        answering = tuple(host for host in self._hosts.values() if host.is_alive)
+        if not answering:
             raise JobFailed(f"no load host answers: {', '.join(self._hosts)}")
-        return found
+        return answering
 
     def await_one(self) -> None:
         """Wait until a load host answers; raises Unreachable where that takes too long."""
-        if not wait_until(lambda: any(one.is_here for one in self._hosts.values()), _START_S):
+        if not wait_until(lambda: any(host.is_alive for host in self._hosts.values()), _START_S):
             raise Unreachable(f"no load host answers any more: {', '.join(self._hosts)}")
 
     def change(self) -> str | None:
         """What was lost since this was asked last, and who sends now; None where nothing was lost
         and nobody came back."""
-        lost = [one for one in self._hosts.values() if one.loss is not None]
-        here = [one.name for one in self._hosts.values() if one.is_here]
-        if not lost and here == self._sent:
+        lost = [host for host in self._hosts.values() if host.loss is not None]
+        sending = [host.name for host in self._hosts.values() if host.is_alive]
+        if not lost and sending == self._sent:
             return None
-        reasons = [", ".join(str(one.loss) for one in lost)] if lost else []
-        for one in lost:
-            one.loss = None
-        self._sent = here
-        return "; ".join([*reasons, f"load comes from {', '.join(here) or 'nowhere'} now"])
+        reasons = [", ".join(str(host.loss) for host in lost)] if lost else []
+        for host in lost:
+            host.loss = None
+        self._sent = sending
+        return "; ".join([*reasons, f"load comes from {', '.join(sending) or 'nowhere'} now"])
 
     @contextmanager
     def answering(self, names: Sequence[str]) -> Iterator[None]:
@@ -222,9 +221,9 @@ class RemoteLoads:
         self._sent = list(names)
         threading.Thread(target=self._look, daemon=True).start()
         try:
-            everyone = self._hosts.values()
-            if not wait_until(lambda: all(one.is_known for one in everyone), _START_S):
-                silent = ", ".join(one.name for one in everyone if not one.is_known)
+            hosts = self._hosts.values()
+            if not wait_until(lambda: all(host.is_known for host in hosts), _START_S):
+                silent = ", ".join(host.name for host in hosts if not host.is_known)
                 raise Unreachable(f"no answer from {silent}")
             yield
         finally:
@@ -232,32 +231,32 @@ class RemoteLoads:
 
     def require_allowed(self, hosts: Sequence[str]) -> None:
         """Raise Refused where a load host does not flood one of these."""
-        for one in self._hosts.values():
-            refusal = one.refusal(hosts)
+        for host in self._hosts.values():
+            refusal = host.refusal(hosts)
             if refusal is not None:
-                raise Refused(f"{one.name}: {refusal}")
+                raise Refused(f"{host.name}: {refusal}")
 
     def _look(self) -> None:
         while not self._ends.is_set():
-            known = all(one.is_known for one in self._hosts.values())
-            for one in self._hosts.values():
-                one.look()
-            self._ends.wait(_PING_S if known else _PING_S / 10)
+            are_known = all(host.is_known for host in self._hosts.values())
+            for host in self._hosts.values():
+                host.look()
+            self._ends.wait(_PING_S if are_known else _PING_S / 10)
 
 
 @contextmanager
 def loads_of(client: Client) -> Iterator[RemoteLoads]:
     """The load hosts, which send as they are told from here; their processes are gone afterwards.
     Raises JobFailed without one, Unreachable where one does not answer."""
-    found = processes(client, workers_of(client, Role.LOAD.value), LOAD)
+    actors = processes(client, workers_of(client, Role.LOAD.value), LOAD)
 
     def say(name: str, line: bytes) -> None:
         channels.tell(name, line)
 
     loads = RemoteLoads(say)
-    channels = Channels(client, found, loads.hear, lambda name, why: loads.lose(name, str(why)))
+    channels = Channels(client, actors, loads.hear, lambda name, why: loads.lose(name, str(why)))
     try:
-        with loads.answering(tuple(found)):
+        with loads.answering(tuple(actors)):
             yield loads
     finally:
         with suppress(TimeoutError):

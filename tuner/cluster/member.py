@@ -20,8 +20,7 @@ from distributed import Scheduler, Worker
 from distributed.utils import get_ip
 
 from tuner import __version__
-from tuner.cluster.access import Versions
-from tuner.cluster.certificate import ClusterCertificate, configure, taken_from
+from tuner.cluster.access import ClusterCertificate, Versions, configure, taken_from
 from tuner.deploy.inventory import InventoryHost
 from tuner.errors import JobFailed, ProgramMissing, Refused
 from tuner.host.remote import Answer, Host, connect, script_of
@@ -41,7 +40,7 @@ _NOT_FOUND = (126, 127)
 def schedule(folder: Path, listen: str) -> None:
     """Be the scheduler, at an address of this machine, until SIGTERM."""
     configure()
-    asyncio.run(_until_told(folder, lambda: Scheduler(
+    asyncio.run(_until_stopped(folder, lambda: Scheduler(
         host=listen, port=0, protocol="tls", security=taken_from(folder).security,
         dashboard=False, dashboard_address=_NOWHERE,
     )))  # fmt: skip
@@ -51,25 +50,25 @@ def work(folder: Path, scheduler: str, name: str, role: str) -> None:
     """Be the worker `name`, which does one thing at a time, until SIGTERM."""
     configure()
     address = get_ip(urlsplit(scheduler).hostname)
-    asyncio.run(_until_told(folder, lambda: Worker(
+    asyncio.run(_until_stopped(folder, lambda: Worker(
         scheduler, host=address, name=name, nthreads=1, resources={role: 1}, protocol="tls",
         security=taken_from(folder).security, memory_limit=0, local_directory=str(folder / "work"),
         dashboard=False, dashboard_address=_NOWHERE, death_timeout=_PATIENCE_S,
     )))  # fmt: skip
 
 
-async def _until_told(folder: Path, make: Callable[[], Scheduler | Worker]) -> None:
+async def _until_stopped(folder: Path, make: Callable[[], Scheduler | Worker]) -> None:
     """Serve until SIGTERM or until it ends by itself; what it answers at stands in the folder from
     when it does."""
-    told = asyncio.Event()
+    stopped = asyncio.Event()
     for number in ending_signals():
-        asyncio.get_running_loop().add_signal_handler(number, told.set)
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     async with make() as server:
         (folder / READY).write_text(server.address, encoding="ascii")
-        ends = [asyncio.ensure_future(one) for one in (told.wait(), server.finished())]
+        ends = [asyncio.ensure_future(end) for end in (stopped.wait(), server.finished())]
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        for one in ends:
-            one.cancel()
+        for end in ends:
+            end.cancel()
 
 
 class ClusterMember:
@@ -100,7 +99,7 @@ class ClusterMember:
 
     def our_address(self) -> str | None:
         """Our address as that machine sees it when we log in; None where it is this machine."""
-        if self._host.is_here:
+        if self._host.is_local:
             return None
         seen = (
             self._host.run(["sh", "-c", "echo ${SSH_CONNECTION%% *}"])
@@ -128,8 +127,8 @@ class ClusterMember:
 
     @property
     def _tune(self) -> list[str]:
-        own = _HERE if self._host.is_here else ["rsyslog-tune"]
-        return own if self.machine.rsyslog_tune is None else [self.machine.rsyslog_tune]
+        command = _HERE if self._host.is_local else ["rsyslog-tune"]
+        return command if self.machine.rsyslog_tune is None else [self.machine.rsyslog_tune]
 
     def _call(
         self, call: str, command: str = "", printed: Mapping[str, bytes] | None = None

@@ -47,7 +47,7 @@ class JsonLines(Generic[T]):
         except ValidationError as error:
             raise JobFailed(f"it was told what this rsyslog-tune does not know: {error}") from None
 
-    def told(self) -> Iterator[T]:
+    def received(self) -> Iterator[T]:
         """The messages that this process reads, until its input ends."""
         # With a buffer of its own: Python aborts at its end where a thread still reads sys.stdin.
         with open(sys.stdin.fileno(), "rb", closefd=False) as lines:
@@ -69,7 +69,7 @@ class Failed:
     text: str
 
     @classmethod
-    def of(cls, error: TuneError) -> Failed:
+    def from_error(cls, error: TuneError) -> Failed:
         """The message of an error."""
         return cls(type(error).__name__, str(error))
 
@@ -127,8 +127,8 @@ class MeasureCeiling:
 
 
 @dataclass(frozen=True)
-class RelayedFrom:
-    """A load host has said a line."""
+class HostLine:
+    """A line that a load host has said, or that is for it."""
 
     machine: str
     line: str
@@ -169,17 +169,9 @@ class CeilingFound:
     ceiling: Ceiling
 
 
-@dataclass(frozen=True)
-class RelayedTo:
-    """A line for a load host."""
-
-    machine: str
-    line: str
-
-
 Question = OpenLab | StartLab | RunTrial | MeasureCeiling
-PeerNews = RelayedFrom | PeerLost
-Reply = Prepared | Opened | TrialEnded | CeilingFound | RelayedTo | Failed
+PeerNews = HostLine | PeerLost
+Reply = Prepared | Opened | TrialEnded | CeilingFound | HostLine | Failed
 QUESTIONS: JsonLines[Question | PeerNews] = JsonLines(*get_args(Question | PeerNews))
 REPLIES: JsonLines[Reply] = JsonLines(*get_args(Reply))
 
@@ -209,8 +201,8 @@ class BeginSender:
 
 
 @dataclass(frozen=True)
-class ToSender:
-    """A line for a sender."""
+class SenderLine:
+    """A line for a sender, or that it has said."""
 
     sender: str
     line: str
@@ -239,14 +231,6 @@ class Allowed:
 
 
 @dataclass(frozen=True)
-class FromSender:
-    """A line of a sender."""
-
-    sender: str
-    line: str
-
-
-@dataclass(frozen=True)
 class SenderEnded:
     """A sender has ended, and why."""
 
@@ -254,8 +238,8 @@ class SenderEnded:
     complaint: str
 
 
-ToLoad = Ping | MayFlood | BeginSender | ToSender | EndSender
-FromLoad = Pong | Allowed | FromSender | SenderEnded
+ToLoad = Ping | MayFlood | BeginSender | SenderLine | EndSender
+FromLoad = Pong | Allowed | SenderLine | SenderEnded
 TO_LOAD: JsonLines[ToLoad] = JsonLines(*get_args(ToLoad))
 FROM_LOAD: JsonLines[FromLoad] = JsonLines(*get_args(FromLoad))
 
@@ -269,14 +253,14 @@ def profile_json(profile: Profile) -> str:
             "other machines do not have its files. Leave out --cluster"
         )
     learnt = profile.workload.learnt
-    own = profile.model_dump_json(by_alias=True, exclude_unset=True)
-    return json.dumps([own, None if learnt is None else (learnt.path, learnt.text)])
+    written = profile.model_dump_json(by_alias=True, exclude_unset=True)
+    return json.dumps([written, None if learnt is None else (learnt.path, learnt.text)])
 
 
 def profile_of(text: str) -> Profile:
     """The profile that `profile_json` wrote."""
-    own, sample = json.loads(text)
-    profile = Profile.model_validate_json(own)
+    written, sample = json.loads(text)
+    profile = Profile.model_validate_json(written)
     if sample is not None:
         # What reads a sample is imported for that alone.
         from tuner.profile.sample import SampleFile, read_sample

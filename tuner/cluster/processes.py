@@ -18,7 +18,7 @@ from typing import IO, Any, cast
 from distributed import Client
 from distributed.actor import Actor
 
-from tuner.cluster.messages import QUESTIONS, REPLIES, PeerLost, RelayedFrom, RelayedTo
+from tuner.cluster.messages import QUESTIONS, REPLIES, HostLine, PeerLost
 from tuner.errors import JobFailed
 from tuner.host.child import Child
 
@@ -109,7 +109,7 @@ def processes(client: Client, workers: Mapping[str, str], module: str) -> dict[s
         for name, address in workers.items()
     }  # fmt: skip
     # What is submitted as a class is given as an actor of it.
-    return {name: cast(Actor, one.result(_OPENING_S)) for name, one in futures.items()}
+    return {name: cast(Actor, future.result(_OPENING_S)) for name, future in futures.items()}
 
 
 class Relay:
@@ -138,10 +138,10 @@ class Relay:
 
     def _hear(self, name: str, line: bytes) -> None:
         if name != self._name:
-            self._channels.tell(self._name, QUESTIONS.line(RelayedFrom(name, line.decode())))
+            self._channels.tell(self._name, QUESTIONS.line(HostLine(name, line.decode())))
             return
         reply = REPLIES.message(line)
-        if isinstance(reply, RelayedTo):
+        if isinstance(reply, HostLine):
             self._channels.tell(reply.machine, reply.line.encode())
         elif not self._answer.done():
             self._answer.set_result(line)
@@ -197,8 +197,8 @@ class Channels:
             self._tasks.append(asyncio.create_task(self._carry(name, actor)))
 
     async def _end(self, grace_s: float) -> None:
-        every = map(partial(_end, grace_s), self._processes.values())
-        await asyncio.gather(*every)
+        ends = map(partial(_end, grace_s), self._processes.values())
+        await asyncio.gather(*ends)
         for task in self._tasks:
             task.cancel()
 

@@ -12,8 +12,14 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from tuner.cluster.access import connected, require_comparable, require_same, roles
-from tuner.cluster.certificate import ClusterCertificate, made
+from tuner.cluster.access import (
+    ClusterCertificate,
+    connected,
+    made,
+    require_comparable,
+    require_same,
+    roles,
+)
 from tuner.cluster.member import ClusterMember
 from tuner.deploy.inventory import InventoryHost, Paths
 from tuner.errors import JobFailed, Refused, TuneError
@@ -43,13 +49,13 @@ class StandingCluster:
     @property
     def scheduler(self) -> ClusterMember:
         """The process of the scheduler, on this machine."""
-        here = Paths(state=str(state_folder()))
-        return ClusterMember(InventoryHost(_SCHEDULER, "local://", paths=here), self.run)
+        paths = Paths(state=str(state_folder()))
+        return ClusterMember(InventoryHost(_SCHEDULER, "local://", paths=paths), self.run)
 
     @property
     def workers(self) -> tuple[ClusterMember, ...]:
         """The process on each host."""
-        return tuple(ClusterMember(one, f"{self.run}-{one.name}") for one in self.hosts)
+        return tuple(ClusterMember(host, f"{self.run}-{host.name}") for host in self.hosts)
 
 
 T = TypeVar("T")
@@ -79,8 +85,7 @@ def up(
     """
     certificate = made()
     cluster = StandingCluster(secrets.token_hex(4), "", certificate, tuple(hosts))
-    found = _each(ClusterMember.versions, cluster.workers)
-    require_same({host.name: versions for host, versions in zip(hosts, found, strict=True)})
+    _require_same(cluster.workers)
     listen = listen or _one_address(set(_each(ClusterMember.our_address, cluster.workers)))
     _write(cluster)
     try:
@@ -106,14 +111,17 @@ def bring_back(
         return False
     present = taking_part(cluster)
     absent = [worker for worker in cluster.workers if worker.machine.name not in present]
-    found = _each(ClusterMember.versions, absent)
-    require_same(
-        {worker.machine.name: versions for worker, versions in zip(absent, found, strict=True)}
-    )
+    _require_same(absent)
     # What still runs there is cut off.
     _each(ClusterMember.stop, absent)
     _join(cluster, certificate, absent, tell)
     return bool(absent)
+
+
+def _require_same(workers: Sequence[ClusterMember]) -> None:
+    """Raise Refused where a host has other versions than this machine."""
+    names = (worker.machine.name for worker in workers)
+    require_same(dict(zip(names, _each(ClusterMember.versions, workers), strict=True)))
 
 
 def _join(
@@ -147,9 +155,9 @@ def down(cluster: StandingCluster, tell: Callable[[str], None]) -> None:
     only forgotten."""
     members = (*cluster.workers, cluster.scheduler) if cluster.is_ours else ()
     ends = [*_each(_stopped, members[:-1]), *map(_stopped, members[-1:])]
-    failures = [one for one in ends if one is not None]
-    for one in failures:
-        tell(one)
+    failures = [failure for failure in ends if failure is not None]
+    for failure in failures:
+        tell(failure)
     if failures:
         raise JobFailed(
             f"{len(failures)} of {len(members)} machines may still run a process of the cluster: "
@@ -187,7 +195,7 @@ def _stopped(member: ClusterMember) -> str | None:
 
 def _one_address(seen: set[str | None]) -> str:
     """The address of this machine for all of them."""
-    addresses = {one for one in seen if one is not None}
+    addresses = {address for address in seen if address is not None}
     if len(addresses) > 1:
         raise Refused(
             f"the hosts see this machine as {' and '.join(sorted(addresses))}: name the address "

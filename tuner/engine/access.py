@@ -24,8 +24,12 @@ def client_for(url: str, profile: Profile) -> EngineClient:
     """
     host = host_of(url)
     server = url.rstrip("/")
-    here = (one for one in profile.indexed if server in {each.rstrip("/") for each in one.servers})
-    access = _access(next(here, profile.measured))
+    addressed = (
+        output
+        for output in profile.indexed
+        if server in {address.rstrip("/") for address in output.servers}
+    )
+    access = _access(next(addressed, profile.measured))
     if access.has_secret and url.startswith("http:") and not is_loopback(host):
         raise Refused(
             f"the secret that outputs[].auth or apikey refers to would cross the network to {host} "

@@ -109,8 +109,8 @@ def between(before: BulkTimes, after: BulkTimes) -> BulkTimes:
     Raises JobFailed when a count ran backwards, because an engine that restarted in between makes
     the difference wrong.
     """
-    counts = Counter({(one.ge_ms, one.lt_ms): one.count for one in after.buckets})
-    counts.subtract({(one.ge_ms, one.lt_ms): one.count for one in before.buckets})
+    counts = Counter({(bucket.ge_ms, bucket.lt_ms): bucket.count for bucket in after.buckets})
+    counts.subtract({(bucket.ge_ms, bucket.lt_ms): bucket.count for bucket in before.buckets})
     requests = after.requests - before.requests
     if requests < 0 or any(count < 0 for count in counts.values()):
         raise JobFailed(
@@ -155,10 +155,10 @@ def _histogram(route: object) -> dict[tuple[float, float], int]:
     """The counts by the edges of their bucket; the engine leaves out an edge that there is not."""
     return {
         (
-            float(number_at(one, "ge_millis")),
-            math.inf if at(one, "lt_millis") is None else float(number_at(one, "lt_millis")),
-        ): number_at(one, "count")
-        for one in list_at(route, "responses", "handling_time_histogram")
+            float(number_at(bucket, "ge_millis")),
+            math.inf if at(bucket, "lt_millis") is None else float(number_at(bucket, "lt_millis")),
+        ): number_at(bucket, "count")
+        for bucket in list_at(route, "responses", "handling_time_histogram")
     }
 
 

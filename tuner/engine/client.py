@@ -90,10 +90,10 @@ class EngineClient:
         access: Access = ANYONE,
         timeout_s: float = 30.0,
         *,
-        others: Sequence[str] = (),
+        other_urls: Sequence[str] = (),
     ) -> None:
         self.url = url.rstrip("/")
-        self.urls = (self.url, *others)
+        self.urls = (self.url, *other_urls)
         self._timeout_s = timeout_s
         self._access = access
         self._session = self.new_session()
@@ -117,8 +117,8 @@ class EngineClient:
 
     def twin(self) -> EngineClient:
         """A client of the same engine for another thread; the caller closes it."""
-        others = [one for one in self.urls if one != self.url]
-        return EngineClient(self.url, self._access, self._timeout_s, others=others)
+        other_urls = [url for url in self.urls if url != self.url]
+        return EngineClient(self.url, self._access, self._timeout_s, other_urls=other_urls)
 
     def get(self, path: str, timeout_s: float | None = None) -> JSON:
         """GET an object."""
@@ -157,9 +157,9 @@ class EngineClient:
 
     def _answer(self, method: str, path: str, body: JSON | None, limit_s: float) -> _Answer:
         """The answer of the address that answered last, else of the first other that does."""
-        here = self.urls.index(self.url)
+        place = self.urls.index(self.url)
         gone: list[str] = []
-        for url in (*self.urls[here:], *self.urls[:here]):
+        for url in (*self.urls[place:], *self.urls[:place]):
             try:
                 answer = self._whole(method, url + path, body, limit_s)
             except (requests.Timeout, TimeoutError):
@@ -216,24 +216,24 @@ def _cause(error: Exception) -> str:
     """The innermost reason of a chain of wrapped network errors, from its beginning."""
     inner = _innermost(error)
     if isinstance(inner, ssl.SSLCertVerificationError):
-        said = inner.verify_message.rstrip(".")
+        complaint = inner.verify_message.rstrip(".")
         is_name = inner.verify_code in _WRONG_NAME
         way_out = "use an address that it names" if is_name else "tls.cacert names whom to trust"
-        return f"TLS: {said}: {way_out}"
+        return f"TLS: {complaint}: {way_out}"
     if isinstance(inner, ssl.SSLError):
         is_plain = inner.reason in _NOT_TLS
         return "it speaks plain HTTP: use http://" if is_plain else f"TLS: {inner.reason or inner}"
     text = str(error)
-    for known in ("Connection refused", "timed out", "Name or service not known"):
-        if known in text:
-            return known
+    for phrase in ("Connection refused", "timed out", "Name or service not known"):
+        if phrase in text:
+            return phrase
     return text[:200]
 
 
 def _innermost(error: BaseException) -> BaseException:
     """What the libraries wrapped, each in its own way: as an argument or as the reason of it."""
     wrapped = [getattr(error, "reason", None), *error.args]
-    inner = next((one for one in wrapped if isinstance(one, BaseException)), None)
+    inner = next((inner for inner in wrapped if isinstance(inner, BaseException)), None)
     return error if inner is None else _innermost(inner)
 
 
@@ -256,7 +256,7 @@ def _reason(answer: _Answer) -> str:
     while isinstance(error.get("caused_by"), dict):
         error = error["caused_by"]
         chain.append(str(error.get("reason") or ""))
-    cause = next(said for said in chain if chain[-1] in said)
+    cause = next(reason for reason in chain if chain[-1] in reason)
     return (chain[0] if cause == chain[0] else f"{chain[0]}: {cause}")[:1000]
 
 

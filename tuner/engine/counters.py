@@ -94,10 +94,10 @@ def node_counters(client: EngineClient, timeout_s: float | None = None) -> NodeC
         raise NodeSilent(
             f"{failed} of the engine's nodes did not say what they counted: measure again"
         )
-    each = object_at(answer, "nodes").values()
+    nodes = object_at(answer, "nodes").values()
     return NodeCounters(
-        cpu_ms=sum(number_at(node, *_CPU) for node in each),
-        rejected=sum(number_at(node, *keys) for node in each for keys in _REJECTED),
+        cpu_ms=sum(number_at(node, *_CPU) for node in nodes),
+        rejected=sum(number_at(node, *keys) for node in nodes for keys in _REJECTED),
     )
 
 
@@ -126,11 +126,11 @@ def unfinished(client: EngineClient) -> Unfinished:
     merges = "nodes.*.indices.merges.current"
     pressure = "nodes.*.indexing_pressure.memory.current.all_in_bytes"
     path = f"/_nodes/stats/indices,indexing_pressure/merge?filter_path={merges},{pressure}"
-    each = object_at(client.get(path), "nodes").values()
+    nodes = object_at(client.get(path), "nodes").values()
     under_way = ("indexing_pressure", "memory", "current", "all_in_bytes")
     return Unfinished(
-        merges=sum(number_at(node, "indices", "merges", "current") for node in each),
-        bulk_bytes=sum(number_at(node, *under_way) for node in each),
+        merges=sum(number_at(node, "indices", "merges", "current") for node in nodes),
+        bulk_bytes=sum(number_at(node, *under_way) for node in nodes),
     )
 
 

@@ -26,7 +26,7 @@ Numbers = NDArray[np.int64]
 def numbers_of(sent: SentEvents) -> Numbers:
     """The numbers of the events that were sent, in order."""
     none = np.arange(0, dtype=np.int64)
-    return np.concatenate([none, *(np.arange(*one, dtype=np.int64) for one in sent.ranges())])
+    return np.concatenate([none, *(np.arange(*bounds, dtype=np.int64) for bounds in sent.ranges())])
 
 
 @dataclass(frozen=True)
@@ -61,19 +61,23 @@ class Expectation:
 
     def documents(self, sent: SentEvents) -> int:
         """All documents that are expected."""
-        each = (self.of_events(number, sent) for number in range(len(self.outputs)))
-        return sum(int(one.clip(min=0).sum()) for one in each)
+        counts = (self.of_events(number, sent) for number in range(len(self.outputs)))
+        return sum(int(documents.clip(min=0).sum()) for documents in counts)
 
     @property
     def is_sure(self) -> bool:
         """Whether it is known of each message what it gives."""
-        return all(one >= 0 for output in self.outputs for one in output)
+        return all(documents >= 0 for output in self.outputs for documents in output)
 
     @property
     def first_sure(self) -> int | None:
         """The first output with documents of which it is known of each message whether it gives
         one."""
-        sure = (n for n, one in enumerate(self.outputs) if {*one} <= {0, 1} and any(one))
+        sure = (
+            n
+            for n, documents in enumerate(self.outputs)
+            if {*documents} <= {0, 1} and any(documents)
+        )
         return next(sure, None)
 
 
@@ -84,20 +88,20 @@ def check_by_sink(
     body: JSON = {
         "sent": list(sent.counts),
         "run": run,
-        "expected": [list(one) for one in expectation.outputs],
+        "expected": [list(documents) for documents in expectation.outputs],
     }
     return check_of(client.request("POST", f"/_sink/{pattern}/account", body))
 
 
-def check_by_counters(sent: int, indexed: int, found: int) -> DeliveryCheck:
+def check_by_counters(sent: int, indexed: int, counted: int) -> DeliveryCheck:
     """What became of `sent` events whose documents carry no number, in the ceiling tier: `indexed`
     is the engine's index_total, `found` its _count.
 
     Where the two disagree the worse counts.  A loss that a repetition makes up for is not seen.
     """
     return DeliveryCheck(
-        lost=max(0, sent - min(indexed, found)),
-        duplicated=max(0, max(indexed, found) - sent),
+        lost=max(0, sent - min(indexed, counted)),
+        duplicated=max(0, max(indexed, counted) - sent),
         missing=(),
         doubled=(),
         identified=False,
@@ -116,8 +120,8 @@ def searchable(
     histogram = {"field": FIELD, "interval": width, "offset": first % width, "min_doc_count": 1}
     body: dict[str, object] = {"size": 0, "aggs": {"numbers": {"histogram": histogram}}}
     answer = client.request("POST", f"/{pattern}/_search?request_cache=false", body)
-    found = _by_key(list_at(answer, "aggregations", "numbers", "buckets"))
-    return {key - first: count for key, count in found.items() if 0 <= key - first < RUN_MICROS}
+    by_number = _by_key(list_at(answer, "aggregations", "numbers", "buckets"))
+    return {key - first: count for key, count in by_number.items() if 0 <= key - first < RUN_MICROS}
 
 
 def searchable_by_sink(
@@ -129,7 +133,7 @@ def searchable_by_sink(
 
 
 def _by_key(buckets: list[object]) -> dict[int, int]:
-    return {number_at(one, "key"): number_at(one, "doc_count") for one in buckets}
+    return {number_at(bucket, "key"): number_at(bucket, "doc_count") for bucket in buckets}
 
 
 @dataclass(frozen=True)
@@ -144,8 +148,10 @@ class FaultCount:
 def fault_counts(client: EngineClient) -> tuple[FaultCount, ...]:
     """What the sink did wrong so far, as it was told to."""
     return tuple(
-        FaultCount(str(at(one, "fault")), number_at(one, "documents"), number_at(one, "stored"))
-        for one in list_at(client.get("/_sink/faults"), "strikes")
+        FaultCount(
+            str(at(strike, "fault")), number_at(strike, "documents"), number_at(strike, "stored")
+        )
+        for strike in list_at(client.get("/_sink/faults"), "strikes")
     )
 
 
@@ -174,11 +180,11 @@ def arrived(client: EngineClient) -> tuple[Arrived, ...]:
     """Everything that the sink counted, by index."""
     return tuple(
         Arrived(
-            index=str(at(one, "index")),
-            documents=number_at(one, "documents"),
-            runs=tuple(map(_run, list_at(one, "runs"))),
+            index=str(at(index, "index")),
+            documents=number_at(index, "documents"),
+            runs=tuple(map(_run, list_at(index, "runs"))),
         )
-        for one in list_at(client.get("/_sink/books"), "indices")
+        for index in list_at(client.get("/_sink/books"), "indices")
     )
 
 
@@ -229,7 +235,8 @@ def check_by_identity(
         ours = (at_output >= 0) & (at_output < len(outputs)) & (numbers >= 0) & (numbers < end)
         arrivals[at_output[ours], numbers[ours]] = times[ours]
     return joined(
-        check_arrivals(arrivals[one], sent, expectation.of_events(one, sent)) for one in outputs
+        check_arrivals(arrivals[output], sent, expectation.of_events(output, sent))
+        for output in outputs
     )
 
 
@@ -257,10 +264,12 @@ def _adds_up(
     answer = _asked(client, pattern, body)
     # An index for each output, of one shard.
     is_spread = number_at(answer, "_shards", "total") > len(_buckets(answer, "indices"))
-    if is_spread or any(len(_buckets(one, "indices")) > 1 for one in _buckets(answer, "outputs")):
+    if is_spread or any(
+        len(_buckets(bucket, "indices")) > 1 for bucket in _buckets(answer, "outputs")
+    ):
         return False
-    repeated = any(number_at(one, "doc_count") > 1 for one in _buckets(answer, "most"))
-    held = [number_at(one, "doc_count") for one in _buckets(answer, "within")]
+    repeated = any(number_at(bucket, "doc_count") > 1 for bucket in _buckets(answer, "most"))
+    held = [number_at(bucket, "doc_count") for bucket in _buckets(answer, "within")]
     wanted = [end - first for first, end in ranges]
     return not repeated and held == wanted and _total(answer) == sum(wanted)
 
@@ -272,12 +281,12 @@ def _in_ranges(ranges: Iterable[tuple[int, int]]) -> JSON:
 
 def joined(checks: Iterable[DeliveryCheck]) -> DeliveryCheck:
     """Several checks of the same events as one."""
-    every = tuple(checks)
+    parts = tuple(checks)
     return DeliveryCheck(
-        lost=sum(one.lost for one in every),
-        duplicated=sum(one.duplicated for one in every),
-        missing=tuple(number for one in every for number in one.missing)[:NAMED],
-        doubled=tuple(number for one in every for number in one.doubled)[:NAMED],
+        lost=sum(check.lost for check in parts),
+        duplicated=sum(check.duplicated for check in parts),
+        missing=tuple(number for check in parts for number in check.missing)[:NAMED],
+        doubled=tuple(number for check in parts for number in check.doubled)[:NAMED],
     )
 
 
@@ -306,7 +315,7 @@ def _counts(client: EngineClient, pattern: str) -> Iterator[tuple[Numbers, Numbe
         body: JSON = {"size": 0, "aggs": {"numbers": {"terms": terms}}}
         buckets = _buckets(_asked(client, pattern, body), "numbers")
         numbers, times = (
-            np.array([number_at(one, key) for one in buckets], dtype=np.int64)
+            np.array([number_at(bucket, key) for bucket in buckets], dtype=np.int64)
             for key in ("key", "doc_count")
         )
         yield numbers, times

@@ -57,8 +57,8 @@ def bulks_of(lines: bytes, documents: int) -> tuple[Bulk, ...]:
 
 
 def _pairs(lines: bytes) -> Iterator[bytes]:
-    each = lines.split(b"\n")[:-1]
-    for action, document in zip(each[0::2], each[1::2], strict=True):
+    rows = lines.split(b"\n")[:-1]
+    for action, document in zip(rows[0::2], rows[1::2], strict=True):
         yield b"%b\n%b\n" % (action, document)
 
 
@@ -83,7 +83,7 @@ def fault_in(status: int, reply: bytes) -> str | None:
     except ValueError:
         return f"a reply that is not JSON: {reply[:200].decode(errors='replace')}"
     outcomes = (at(item, verb) for item in items for verb in ("index", "create"))
-    refused = next((one for one in outcomes if number_at(one, "status") >= _FINE), None)
+    refused = next((outcome for outcome in outcomes if number_at(outcome, "status") >= _FINE), None)
     if refused is None:
         return None
     reason = at(refused, "error", "reason") or "no reason given"

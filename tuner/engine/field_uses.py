@@ -57,7 +57,7 @@ def field_uses(client: EngineClient, pattern: str) -> FieldUses | None:
         if refused.status not in _UNCOUNTED:
             raise
         why = _UNCOUNTED[refused.status]
-    for shard in (each for index in counted.values() for each in list_at(index, "shards")):
+    for shard in (shard for index in counted.values() for shard in list_at(index, "shards")):
         since.append(number_at(shard, "tracking_started_at_millis"))
         for name, counts in object_at(shard, "stats", "fields").items():
             if name in types:
@@ -80,14 +80,14 @@ def _fields(properties: JSON, above: str) -> Iterator[tuple[str, JSON]]:
 
 def _served(kind: str, field: JSON) -> frozenset[Use]:
     """What a field of a mapping serves."""
-    found: set[Use] = set()
+    served: set[Use] = set()
     if field.get("index", True):
-        found |= {Use.FULL_TEXT, Use.PHRASE} if kind in _TEXTS else set()
-        found |= {Use.RANGE} if kind in _NUMBERS else set()
-        found |= {Use.TERM} if kind in {"keyword", "boolean", "wildcard"} else set()
+        served |= {Use.FULL_TEXT, Use.PHRASE} if kind in _TEXTS else set()
+        served |= {Use.RANGE} if kind in _NUMBERS else set()
+        served |= {Use.TERM} if kind in {"keyword", "boolean", "wildcard"} else set()
     if field.get("doc_values", True) and kind not in _TEXTS and kind != "object":
-        found.add(Use.AGGREGATE)
-    return frozenset(found)
+        served.add(Use.AGGREGATE)
+    return frozenset(served)
 
 
 def _asked(kind: str, counts: object) -> Iterator[Use]:
@@ -111,8 +111,8 @@ def _by_field(
 ) -> Mapping[str, frozenset[Use]]:
     """The uses of multi-fields, such as message.keyword, as those of the field that they are of."""
     made: dict[str, frozenset[Use]] = {}
-    for name, found in uses.items():
+    for name, of_name in uses.items():
         above = name.rpartition(".")[0]
-        own = above if types.get(above, "object") not in {"object", "nested"} else name
-        made[own] = made.get(own, frozenset()) | found
+        field = above if types.get(above, "object") not in {"object", "nested"} else name
+        made[field] = made.get(field, frozenset()) | of_name
     return made

@@ -28,9 +28,9 @@ class OpenIndex:
 def component_template(client: EngineClient, name: str) -> JSON | None:
     """The component template of that name, None when there is none."""
     answer = client.find(f"/_component_template/{name}", _ABSENT)
-    each = list_at(answer, "component_templates")
-    named = (one for one in each if at(one, "name") == name)
-    return next((object_at(one, "component_template") for one in named), None)
+    entries = list_at(answer, "component_templates")
+    named = (entry for entry in entries if at(entry, "name") == name)
+    return next((object_at(entry, "component_template") for entry in named), None)
 
 
 # What no name of an index has.
@@ -47,10 +47,10 @@ def open_indices(client: EngineClient, pattern: str) -> tuple[OpenIndex, ...]:
     if not all(forms) or any(map(_NO_NAME.search, answer)):
         raise JobFailed(f"{client.url} answers, but not like Elasticsearch or OpenSearch")
     indices = (
-        OpenIndex(name, object_at(one, "settings"), object_at(one, "defaults"))
-        for name, one in answer.items()
+        OpenIndex(name, object_at(index, "settings"), object_at(index, "defaults"))
+        for name, index in answer.items()
     )
-    return tuple(sorted(indices, key=lambda one: one.name))
+    return tuple(sorted(indices, key=lambda index: index.name))
 
 
 def lifecycle_policy(client: EngineClient, engine: Engine, name: str) -> JSON | None:
@@ -68,55 +68,47 @@ def alias_writes(client: EngineClient, name: str) -> bool | None:
     answer = client.find(f"/_alias/{name}", _ABSENT)
     if not answer:
         return None
-    flags = [at(one, "aliases", name, "is_write_index") for one in answer.values()]
+    flags = [at(index, "aliases", name, "is_write_index") for index in answer.values()]
     return flags.count(True) == 1 or flags == [None]
 
 
 @dataclass(frozen=True)
 class InstalledTemplate:
-    """A composable index template of a cluster, as the cluster tells it."""
+    """An index template of a cluster, as the cluster tells it."""
 
     name: str
-    patterns: tuple[str, ...]
-    priority: int
     body: JSON
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The names of indices that it is for."""
+        return tuple(map(str, list_at(self.body, "index_patterns")))
+
+    @property
+    def priority(self) -> int:
+        """The highest of those that match an index counts; the older kind calls it order."""
+        return number_at(self.body, "priority") or number_at(self.body, "order")
 
 
 def installed_templates(client: EngineClient) -> tuple[InstalledTemplate, ...]:
     """Every composable index template, sorted by name."""
-    each = (
-        InstalledTemplate(
-            name=str(at(entry, "name")),
-            patterns=tuple(map(str, list_at(entry, "index_template", "index_patterns"))),
-            priority=number_at(entry, "index_template", "priority"),
-            body=object_at(entry, "index_template"),
-        )
-        for entry in list_at(client.get("/_index_template"), "index_templates")
-    )
-    return tuple(sorted(each, key=lambda one: one.name))
+    entries = list_at(client.get("/_index_template"), "index_templates")
+    bodies = {str(at(entry, "name")): object_at(entry, "index_template") for entry in entries}
+    return tuple(InstalledTemplate(name, bodies[name]) for name in sorted(bodies))
 
 
 def old_templates(client: EngineClient) -> tuple[InstalledTemplate, ...]:
-    """The same of the older kind, those of `_template`."""
-    each = (
-        InstalledTemplate(
-            name=name,
-            patterns=tuple(map(str, list_at(body, "index_patterns"))),
-            priority=number_at(body, "order"),
-            body=object_at(answer, name),
-        )
-        for answer in (client.find("/_template", _ABSENT),)
-        for name, body in answer.items()
-    )
-    return tuple(sorted(each, key=lambda one: one.name))
+    """Every template of the older kind, those of `_template`, sorted by name."""
+    answer = client.find("/_template", _ABSENT)
+    return tuple(InstalledTemplate(name, object_at(answer, name)) for name in sorted(answer))
 
 
 def same_template(
     templates: Sequence[InstalledTemplate], name: str, patterns: Sequence[str]
 ) -> InstalledTemplate | None:
     """The one of that name, else one for exactly these patterns: what a new version replaces."""
-    named = (one for one in templates if one.name == name)
-    alike = (one for one in templates if sorted(one.patterns) == sorted(patterns))
+    named = (template for template in templates if template.name == name)
+    alike = (template for template in templates if sorted(template.patterns) == sorted(patterns))
     return next(named, None) or next(alike, None)
 
 
@@ -126,9 +118,10 @@ def stronger(
     """Those that a new index of that name would get instead: of all that match, the engine takes
     the one with the highest priority and no part of the others."""
     return tuple(
-        one
-        for one in templates
-        if one.priority > priority and any(fnmatchcase(index, each) for each in one.patterns)
+        template
+        for template in templates
+        if template.priority > priority
+        and any(fnmatchcase(index, pattern) for pattern in template.patterns)
     )
 
 
@@ -139,8 +132,8 @@ def simulate(client: EngineClient, template: JSON, index: str, replaces: str | N
     The template of the name `replaces` is left out of it: next to one of the same priority and
     patterns no engine takes another.
     """
-    what = f"_simulate_index/{index}" if replaces is None else f"_simulate/{replaces}"
-    client.request("POST", f"/_index_template/{what}", template)
+    place = f"_simulate_index/{index}" if replaces is None else f"_simulate/{replaces}"
+    client.request("POST", f"/_index_template/{place}", template)
 
 
 # The text around the reason: that the template, under the name of its trial, is invalid.

@@ -99,9 +99,9 @@ def respelled(theirs: object, ours: object) -> object:
     return ours if ours is not None and same(theirs, ours) else theirs
 
 
-def same(one: object, other: object) -> bool:
+def same(theirs: object, ours: object) -> bool:
     """Whether two values mean the same: `5s` and `5000ms`, `1gb` and `1024mb`, 10 and `10.0`."""
-    return one == other or _meaning(one) == _meaning(other)
+    return theirs == ours or _meaning(theirs) == _meaning(ours)
 
 
 def _meaning(value: object) -> object:

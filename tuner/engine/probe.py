@@ -43,12 +43,12 @@ def facts(client: EngineClient) -> EngineFacts:
         distribution = None
     health = client.get("/_cluster/health?filter_path=number_of_data_nodes")
     answer = client.get("/_nodes/os?filter_path=nodes.*.os.allocated_processors")
-    each = object_at(answer, "nodes").values()
+    machines = object_at(answer, "nodes").values()
     return EngineFacts(
         distribution=str(distribution or "elasticsearch")[:_LONGEST_NAME],
         version=version,
         data_nodes=number_at(health, "number_of_data_nodes"),
-        processors=sum(number_at(node, "os", "allocated_processors") for node in each),
+        processors=sum(number_at(node, "os", "allocated_processors") for node in machines),
     )
 
 
@@ -88,7 +88,7 @@ def lost_shards(client: EngineClient, pattern: str, patience_s: float) -> LostSh
     while True:
         health = client.get(path)
         indices = object_at(health, "indices").values()
-        shards = sum(number_at(one, "number_of_shards") for one in indices)
+        shards = sum(number_at(index, "number_of_shards") for index in indices)
         lost = shards - number_at(health, "active_primary_shards")
         if lost == 0 or time.monotonic() > deadline:
             return LostShards(lost, shards) if lost else None
@@ -133,5 +133,5 @@ def limits(client: EngineClient) -> EngineLimits:
 
 def _least(client: EngineClient, path: str, keys: tuple[str, ...]) -> int | None:
     answer = client.get(f"{path}?filter_path=nodes.*.{'.'.join(keys)}")
-    each = (number_at(node, *keys) for node in object_at(answer, "nodes").values())
-    return min((one for one in each if one > 0), default=None)
+    values = (number_at(node, *keys) for node in object_at(answer, "nodes").values())
+    return min((value for value in values if value > 0), default=None)

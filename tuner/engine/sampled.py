@@ -27,8 +27,8 @@ def sampled(client: EngineClient, pattern: str, seed: int) -> tuple[StoredDocume
     answer: object = None
     with contextlib.suppress(EngineRefused):
         answer = client.request("POST", f"/{pattern}/_search?request_cache=false", body)
-    sources = (at(one, "_source") for one in list_at(answer, "hits", "hits"))
-    return tuple(one for one in sources if isinstance(one, dict))
+    sources = (at(hit, "_source") for hit in list_at(answer, "hits", "hits"))
+    return tuple(source for source in sources if isinstance(source, dict))
 
 
 def sampled_by_sink(client: EngineClient, pattern: str) -> tuple[StoredDocument | None, ...]:
@@ -75,13 +75,13 @@ class LearntDocuments:
             return None
         output, number = place
         pair = self.pairs[output].get(event_of(number, senders)[1] % self.pool)
-        known = {} if pair is None else _steady(pair)
+        steady = {} if pair is None else _steady(pair)
         # A line without a head has the number in its text.
-        found = {path: text.replace(digits[2:], "") for path, text in leaves(document)}
-        compared = [path for path in known if path in self.telling[output]]
+        members = {path: text.replace(digits[2:], "") for path, text in leaves(document)}
+        compared = [path for path in steady if path in self.telling[output]]
         if not compared:
             return None
-        return number, ", ".join(path for path in compared if found.get(path) != known[path])
+        return number, ", ".join(path for path in compared if members.get(path) != steady[path])
 
 
 def learnt_documents(lines: bytes, run: str, expectation: Expectation) -> LearntDocuments:
@@ -97,7 +97,11 @@ def learnt_documents(lines: bytes, run: str, expectation: Expectation) -> Learnt
         if expectation.outputs[place[0]][message] == 1:
             rounds[place[0]].setdefault(message, {})[turn] = line.replace(digits[1][2:], b"")
     pairs = tuple(
-        {message: (each[0], each[1]) for message, each in output.items() if {0, 1} <= set(each)}
+        {
+            message: (lines_of[0], lines_of[1])
+            for message, lines_of in output.items()
+            if {0, 1} <= set(lines_of)
+        }
         for output in rounds
     )
     return LearntDocuments(pairs, tuple(map(_telling, pairs)), pool)
@@ -114,11 +118,11 @@ def _place(digits: bytes, run: str) -> tuple[int, int] | None:
 
 def _steady(pair: tuple[bytes, bytes]) -> dict[str, str]:
     """What is the same in both, which both must be JSON objects for."""
-    first, again = map(_document, pair)
-    if first is None or again is None:
+    first, second = map(_document, pair)
+    if first is None or second is None:
         return {}
-    other = dict(leaves(again))
-    return {path: text for path, text in leaves(first) if other.get(path) == text}
+    members = dict(leaves(second))
+    return {path: text for path, text in leaves(first) if members.get(path) == text}
 
 
 def _telling(pairs: Mapping[int, tuple[bytes, bytes]]) -> frozenset[str]:

@@ -40,11 +40,11 @@ class StatsIndex:
 def stats_index(client: EngineClient, name: str) -> StatsIndex:
     """The newest day of the counters in an index; raises JobFailed where it holds none."""
     some = _hits(client.request("POST", f"{_place(name)}/_search", _query(None, 1)))
-    time = next((one for one in _TIMES if some and _at(some[0].get(one)) is not None), None)
+    time = next((field for field in _TIMES if some and _at(some[0].get(field)) is not None), None)
     if time is None:
-        what = "no date in a field " + ", ".join(_TIMES[:4]) if some else "no counters of impstats"
+        lack = "no date in a field " + ", ".join(_TIMES[:4]) if some else "no counters of impstats"
         raise JobFailed(
-            f"{client.url}: {name} has {what}: name an index that impstats' events go to"
+            f"{client.url}: {name} has {lack}: name an index that impstats' events go to"
         )
     newest = {**_query(None, 1), "sort": [{time: {"order": "desc"}}]}
     (last,) = _hits(client.request("POST", f"{_place(name)}/_search", newest))
@@ -52,9 +52,9 @@ def stats_index(client: EngineClient, name: str) -> StatsIndex:
     if end is None:
         raise JobFailed(f"{client.url}: {name}: {last.get(time)!r} in {time} is no date")
     while reach > timedelta(minutes=1):
-        found = StatsIndex(name, time, end - reach, reach < _REACH)
-        if _count(client, found) <= _MOST:
-            return found
+        index = StatsIndex(name, time, end - reach, reach < _REACH)
+        if _count(client, index) <= _MOST:
+            return index
         reach /= 2
     raise JobFailed(f"{client.url}: {name} has more than {_MOST:,} counters of its last minute")
 
@@ -63,16 +63,16 @@ def stats_lines(client: EngineClient, index: StatsIndex) -> Iterator[Numbered]:
     """Its documents, oldest first, each as a line."""
     body = {**_query(index, _PAGE), "sort": [{index.time: {"order": "asc"}}]}
     answer = client.request("POST", f"{_place(index.name)}/_search?scroll={_KEPT}", body)
-    number, where = 0, f"{client.url}/{index.name}"
+    number, place = 0, f"{client.url}/{index.name}"
     try:
         while hits := _hits(answer):
             for source in hits:
                 number += 1
                 line = _line(source, index.time)
                 if line is not None:
-                    yield where, number, line
-            again: JSON = {"scroll": _KEPT, "scroll_id": _scroll(answer)}
-            answer = client.request("POST", "/_search/scroll", again)
+                    yield place, number, line
+            next_page: JSON = {"scroll": _KEPT, "scroll_id": _scroll(answer)}
+            answer = client.request("POST", "/_search/scroll", next_page)
     finally:
         with suppress(JobFailed):
             client.request("DELETE", "/_search/scroll", {"scroll_id": _scroll(answer)})
@@ -95,7 +95,7 @@ def _count(client: EngineClient, index: StatsIndex) -> int:
 
 
 def _hits(answer: object) -> list[JSON]:
-    return [object_at(one, "_source") for one in list_at(answer, "hits", "hits")]
+    return [object_at(hit, "_source") for hit in list_at(answer, "hits", "hits")]
 
 
 def _scroll(answer: object) -> str:
@@ -116,27 +116,27 @@ def _at(value: object) -> datetime | None:
 def _line(source: JSON, time: str) -> str | None:
     """A document as a line with a head; None for a bracket, whose place among those of the same
     moment is lost."""
-    at, said = _at(source.get(time)), _said(source)
-    if said in {"BEGIN", "END"}:
+    at, text = _at(source.get(time)), _text_of(source)
+    if text in {"BEGIN", "END"}:
         return None
     seconds = "" if at is None else at.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return f"{seconds} {_host(source)} {TAG}: {said}"
+    return f"{seconds} {_host(source)} {TAG}: {text}"
 
 
 def _host(source: Mapping[str, object]) -> str:
     values = (source.get("host.name"), *(source.get(key) for key in _HOSTS))
-    every = (one.get("name") if isinstance(one, dict) else one for one in values)
-    return next(("".join(one.split()) for one in every if isinstance(one, str) and one), "")
+    names = (host.get("name") if isinstance(host, dict) else host for host in values)
+    return next(("".join(host.split()) for host in names if isinstance(host, str) and host), "")
 
 
-def _said(source: JSON) -> str:
+def _text_of(source: JSON) -> str:
     """What impstats wrote: fields of the document, of an object in it, or a text."""
-    inner = (one for one in source.values() if isinstance(one, dict))
-    for one in (source, *inner):
-        if isinstance(one.get("origin"), str) and isinstance(one.get("name"), str):
-            return json.dumps(dict(_flat(one)))
+    inner = (part for part in source.values() if isinstance(part, dict))
+    for part in (source, *inner):
+        if isinstance(part.get("origin"), str) and isinstance(part.get("name"), str):
+            return json.dumps(dict(_flat(part)))
     texts = (source.get(key) for key in _TEXTS)
-    return next((one.strip() for one in texts if isinstance(one, str)), "")
+    return next((text.strip() for text in texts if isinstance(text, str)), "")
 
 
 def _flat(source: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:

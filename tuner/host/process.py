@@ -33,8 +33,8 @@ def give_to_daemons(path: Path) -> None:
     if user is None:
         return
     entry = pwd.getpwnam(user)
-    for each in (*path.rglob("*"), path):
-        os.chown(each, entry.pw_uid, entry.pw_gid, follow_symlinks=False)
+    for entry_path in (*path.rglob("*"), path):
+        os.chown(entry_path, entry.pw_uid, entry.pw_gid, follow_symlinks=False)
 
 
 def open_given(path: Path) -> BinaryIO:

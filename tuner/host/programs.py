@@ -39,7 +39,7 @@ def to_install(package: str) -> str:
 def java_to_install(lowest: int, highest: int) -> str:
     """How to get a Java of a range of major versions here: the package that the distribution
     offers; where apt offers none, where to put one."""
-    versions = [one for one in _LONG_TERM if lowest <= one <= highest]
+    versions = [version for version in _LONG_TERM if lowest <= version <= highest]
     if shutil.which("apt-get") is not None:
         for version in versions:
             package = f"openjdk-{version}-jre-headless"
@@ -95,10 +95,10 @@ def rsyslogd() -> str:
     chosen = chosen_rsyslogd()
     if chosen is not None:
         return chosen
-    found = find("rsyslogd")
-    if found is None:
+    path = find("rsyslogd")
+    if path is None:
         raise ProgramMissing(f"rsyslogd is not installed: {to_install('rsyslog')}")
-    return found
+    return path
 
 
 def rsyslog_version() -> str:
@@ -106,8 +106,8 @@ def rsyslog_version() -> str:
     output = run([rsyslogd(), "-v"], timeout_s=10).stdout
     version = version_in(output)
     if version is None:
-        said = next(iter(output.splitlines()), "nothing")
-        raise ProgramMissing(f"{rsyslogd()} is not rsyslogd 8; with -v it prints: {said}")
+        printed = next(iter(output.splitlines()), "nothing")
+        raise ProgramMissing(f"{rsyslogd()} is not rsyslogd 8; with -v it prints: {printed}")
     return version
 
 
@@ -133,8 +133,8 @@ def javas() -> tuple[Java, ...]:
     on_path = shutil.which("java")
     if on_path is not None:
         homes.add(Path(on_path).resolve().parent.parent)
-    found = [Java(home, major) for home in homes if (major := _major(home)) is not None]
-    return tuple(sorted(found, key=lambda java: (java.major, str(java.home))))
+    runtimes = [Java(home, major) for home in homes if (major := _major(home)) is not None]
+    return tuple(sorted(runtimes, key=lambda java: (java.major, str(java.home))))
 
 
 def java_for(lowest: int, highest: int) -> Java:
@@ -163,10 +163,10 @@ def maven() -> str:
 
 
 def _program(name: str, package: str, why: str) -> str:
-    found = find(name)
-    if found is None:
+    path = find(name)
+    if path is None:
         raise ProgramMissing(f"{why} and is not installed: {to_install(package)}")
-    return found
+    return path
 
 
 def _is_home(path: Path) -> bool:

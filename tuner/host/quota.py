@@ -38,7 +38,7 @@ def cpu_quota(processors: int, root: Path = _HERE) -> CpuQuota | None:
         cores = cores_of(*(_text(group.folder / name) for name in _QUOTA_FILES))
         if cores is not None and cores < processors:
             quotas.append(CpuQuota(cores, group.usage))
-    return min(quotas, key=lambda one: one.cores, default=None)
+    return min(quotas, key=lambda quota: quota.cores, default=None)
 
 
 def memory_limit(root: Path = _HERE) -> int | None:
@@ -132,7 +132,7 @@ def _usage(mount: _Mount, mounted: list[_Mount]) -> Path:
     """Where the same groups are that count what was used."""
     if not mount.controllers:
         return mount.folder
-    return next((one.folder for one in mounted if "cpuacct" in one.controllers), mount.folder)
+    return next((mount.folder for mount in mounted if "cpuacct" in mount.controllers), mount.folder)
 
 
 def _counter(mount: _Mount) -> str:

@@ -1,4 +1,4 @@
-"""The door to a host: run a program there, with content on its standard input, and read its files.
+"""The door to a host: run a program there, with content on its standard input.
 
 testinfra's backends know the ways (`local://`, `ssh://`).  Here they get what they lack: standard
 input, a time limit, and no way to a host that is not the one that was meant.
@@ -17,7 +17,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from testinfra.backend.base import BaseBackend, CommandResult
@@ -62,10 +61,10 @@ class Answer:
 
 def not_begun(name: str, answer: Answer) -> Unreachable:
     """What is wrong with a host where our script did not even say that it begins."""
-    said = f": {last_words(answer.err)}" if answer.err.strip() else ""
+    complaint = f": {last_words(answer.err)}" if answer.err.strip() else ""
     return Unreachable(
-        f"{name}: sh did not begin there, which ended with {answer.code}{said}; is the login shell "
-        "of the user one that runs nothing, such as /bin/false?"
+        f"{name}: sh did not begin there, which ended with {answer.code}{complaint}; is the login "
+        "shell of the user one that runs nothing, such as /bin/false?"
     )
 
 
@@ -76,33 +75,6 @@ def last_words(err: str) -> str:
     return f"{last}: {'; '.join(before[-6:])}" if before else last
 
 
-class Host(Protocol):
-    """A machine."""
-
-    @property
-    def name(self) -> str:
-        """What people call it."""
-
-    @property
-    def is_here(self) -> bool:
-        """Whether it is the machine that we run on."""
-
-    def run(
-        self, arguments: Sequence[str], content: bytes = b"", limit_s: float = _LIMIT_S
-    ) -> Answer:
-        """Run a program to its end, with `content` on its standard input.
-
-        Raises Unreachable where there is no way to the host, Refused where another than the known
-        host answers, JobFailed after the time limit, and for an answer above MOST_BYTES.
-        """
-
-    def read(self, path: str) -> bytes | None:
-        """The bytes of a file, None where there is no file."""
-
-    def package(self, name: str) -> str | None:
-        """The version of a package of the distribution, None where it is not installed."""
-
-
 def connect(name: str, address: str) -> Host:
     """The host at testinfra's `address`; nothing is sent to it yet.  Raises Refused, and
     ProgramMissing where this machine has no ssh for it."""
@@ -111,13 +83,13 @@ def connect(name: str, address: str) -> Host:
     options = dict(parse_qsl(parts.query))
     sudo = options.pop("sudo", "") == "true"
     if parts.scheme == "local":
-        return _TestinfraHost(name, LocalBackend(sudo=sudo))
+        return Host(name, LocalBackend(sudo=sudo))
     ssh()
     files = {key: str(Path(value).expanduser()) for key, value in options.items()}
     backend = SshBackend(
         parts.netloc, sudo=sudo, controlpersist=0, ssh_extra_args=_STRICT, **files
     )  # fmt: skip
-    return _TestinfraHost(name, backend)
+    return Host(name, backend)
 
 
 def address_of(host: TestinfraHost) -> str:
@@ -184,8 +156,8 @@ def check_address(address: str) -> None:
     unknown = {key for key, _ in parse_qsl(parts.query, keep_blank_values=True)}
     unknown -= _OPTIONS[parts.scheme]
     if unknown:
-        known = ", ".join(sorted(_OPTIONS[parts.scheme]))
-        raise Refused(f"{address}: {', '.join(sorted(unknown))} is not one of {known}")
+        options = ", ".join(sorted(_OPTIONS[parts.scheme]))
+        raise Refused(f"{address}: {', '.join(sorted(unknown))} is not one of {options}")
 
 
 class _TooLong(Exception):
@@ -238,8 +210,9 @@ def _unwritten(number: int, content: bytes) -> bytes:
         return b""
 
 
-class _TestinfraHost:
-    """A host behind one of testinfra's backends, which keeps building the command lines."""
+class Host:
+    """A machine, behind one of testinfra's backends, which keeps building the command lines; `name`
+    is what people call it."""
 
     def __init__(self, name: str, backend: BaseBackend) -> None:
         self.name = name
@@ -250,34 +223,33 @@ class _TestinfraHost:
         self._testinfra = TestinfraHost(backend)
 
     @property
-    def is_here(self) -> bool:
+    def is_local(self) -> bool:
+        """Whether it is the machine that we run on."""
         return isinstance(self._backend, LocalBackend)
 
     def run(
         self, arguments: Sequence[str], content: bytes = b"", limit_s: float = _LIMIT_S
     ) -> Answer:
+        """Run a program to its end, with `content` on its standard input.
+
+        Raises Unreachable where there is no way to the host, Refused where another than the known
+        host answers, JobFailed after the time limit, and for an answer above MOST_BYTES.
+        """
         self._content, self._limit_s = content, limit_s
         try:
             done = self._backend.run(shlex.join(arguments))
         except subprocess.TimeoutExpired:
-            said = f"{self.name}: {arguments[0]} did not end within {limit_s:g} s"
-            raise JobFailed(said) from None
+            complaint = f"{self.name}: {arguments[0]} did not end within {limit_s:g} s"
+            raise JobFailed(complaint) from None
         except _TooLong:
-            said = f"{self.name}: {arguments[0]} answers with more than {MOST_BYTES >> 20} MiB"
-            raise JobFailed(said) from None
+            complaint = f"{self.name}: {arguments[0]} answers with more than {MOST_BYTES >> 20} MiB"
+            raise JobFailed(complaint) from None
         except RuntimeError as no_way:
             raise self._unreachable(no_way.args[0].stderr_bytes) from None
         return Answer(done.rc, done.stdout_bytes, done.stderr_bytes.decode(errors="replace"))
 
-    def read(self, path: str) -> bytes | None:
-        answer = self.run(["cat", "--", path])
-        if answer.code == 0:
-            return answer.out
-        if "No such file" in answer.err or "Not a directory" in answer.err:
-            return None
-        raise JobFailed(f"{self.name}: cannot read {path}: {answer.err.strip()[:MOST_SHOWN]}")
-
     def package(self, name: str) -> str | None:
+        """The version of a package of the distribution, None where it is not installed."""
         self._content, self._limit_s = b"", _LIMIT_S
         try:
             package = self._testinfra.package(name)
@@ -306,9 +278,9 @@ class _TestinfraHost:
         """Without a password, for which nobody is there to be asked."""
         return f"sudo -n /bin/sh -c {shlex.quote(command)}"
 
-    def _unreachable(self, said: bytes) -> Refused | Unreachable:
+    def _unreachable(self, complaint: bytes) -> Refused | Unreachable:
         """ssh(1) ends with 255 for each of its own errors; only its words tell them apart."""
-        text = said.decode(errors="replace").strip()
+        text = complaint.decode(errors="replace").strip()
         if any(sign in text for sign in _WRONG_KEY):
             return Refused(
                 f"{self.name}: its host key is unknown, or another than before: compare it with "

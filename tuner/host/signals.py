@@ -27,7 +27,7 @@ def end_orderly() -> None:
 def ending_signals() -> tuple[signal.Signals, ...]:
     """Those that end us: SIGHUP only where it is not ignored."""
     is_detached = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-    return tuple(each for each in _ENDING if each is not signal.SIGHUP or not is_detached)
+    return tuple(number for number in _ENDING if number is not signal.SIGHUP or not is_detached)
 
 
 def finish_first() -> None:
@@ -45,14 +45,14 @@ def unbroken() -> Iterator[None]:
     waiting: list[int] = []
     held: tuple[signal.Signals, ...] = ()
     if threading.current_thread() is threading.main_thread():
-        held = tuple(each for each in _ENDING if signal.getsignal(each) is _raise)
-    for each in held:
-        signal.signal(each, lambda number, _frame: waiting.append(number))
+        held = tuple(ending for ending in _ENDING if signal.getsignal(ending) is _raise)
+    for ending in held:
+        signal.signal(ending, lambda number, _frame: waiting.append(number))
     try:
         yield
     finally:
-        for each in held:
-            signal.signal(each, _raise)
+        for ending in held:
+            signal.signal(ending, _raise)
         if waiting:
             _raise(waiting[0], None)
 
@@ -67,8 +67,8 @@ def received() -> Interrupted | None:
 
 
 def _raise(number: int, _frame: FrameType | None) -> None:
-    for every in _ENDING:
-        signal.signal(every, signal.SIG_IGN)
+    for ending in _ENDING:
+        signal.signal(ending, signal.SIG_IGN)
     # While pydantic serializes a union it catches any exception, tries the other members and then
     # only warns (pydantic-core, serializers/type_serializers/union.rs; seen with 2.12). As an
     # error the warning ends the command all the same.

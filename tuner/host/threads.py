@@ -32,17 +32,17 @@ class ThreadTime:
 class NamedThreads:
     """The threads that share a name, each by its number."""
 
-    each: Mapping[int, ThreadTime]
+    by_number: Mapping[int, ThreadTime]
 
     @property
     def count(self) -> int:
         """How many they are."""
-        return len(self.each)
+        return len(self.by_number)
 
     @property
     def cpu_s(self) -> float:
         """CPU seconds of all of them together."""
-        return sum(time.cpu_s for time in self.each.values())
+        return sum(time.cpu_s for time in self.by_number.values())
 
 
 @dataclass(frozen=True)
@@ -69,14 +69,14 @@ def thread_cpu(pid: int) -> Mapping[str, NamedThreads]:
         numbers = [int(entry.name) for entry in Path(f"/proc/{pid}/task").iterdir()]
     except (FileNotFoundError, ProcessLookupError):
         raise JobFailed(f"process {pid} is gone") from None
-    found: defaultdict[str, dict[int, ThreadTime]] = defaultdict(dict)
+    by_name: defaultdict[str, dict[int, ThreadTime]] = defaultdict(dict)
     for number in numbers:
         folder = Path(f"/proc/{pid}/task/{number}")
         stat, schedstat = _text(folder / "stat"), _text(folder / "schedstat")
         if stat:
             name, cpu_s = parse_stat(stat)
-            found[name][number] = ThreadTime(cpu_s, parse_schedstat(schedstat))
-    return {name: NamedThreads(each) for name, each in found.items()}
+            by_name[name][number] = ThreadTime(cpu_s, parse_schedstat(schedstat))
+    return {name: NamedThreads(threads) for name, threads in by_name.items()}
 
 
 def thread_loads(
@@ -89,13 +89,13 @@ def thread_loads(
     """
     loads = {}
     for name, threads in after.items():
-        earlier = before[name].each if name in before else {}
-        spent = [_spent(earlier.get(number), now) for number, now in threads.each.items()]
+        earlier = before[name].by_number if name in before else {}
+        spent = [_spent(earlier.get(number), now) for number, now in threads.by_number.items()]
         loads[name] = Load(
             count=threads.count,
-            cpu=sum(one.cpu_s for one in spent) / passed_s,
-            busiest=max((one.cpu_s for one in spent), default=0.0) / passed_s,
-            runnable=sum(one.runnable_s for one in spent) / passed_s,
+            cpu=sum(time.cpu_s for time in spent) / passed_s,
+            busiest=max((time.cpu_s for time in spent), default=0.0) / passed_s,
+            runnable=sum(time.runnable_s for time in spent) / passed_s,
         )
     return loads
 

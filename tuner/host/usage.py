@@ -165,17 +165,20 @@ def core_time() -> CoreTime:
     allowed = set(psutil.Process().cpu_affinity())
     # Of CPUs that are offline there is no line.  A container may have lines for its own CPUs alone,
     # with numbers of its own (lxcfs), where an affinity has those of the machine.
-    every = list(zip(_numbers(), psutil.cpu_times(percpu=True), strict=False))
-    is_own = len(every) <= len(allowed)
-    ours = [times for number, times in every if is_own or number in allowed]
+    processors = list(zip(_numbers(), psutil.cpu_times(percpu=True), strict=False))
+    is_own = len(processors) <= len(allowed)
+    ours = [times for number, times in processors if is_own or number in allowed]
     quota = cpu_quota(len(allowed))
     used_s = None if quota is None else quota.used_s()
-    busy = (one.user + one.nice + one.system + one.irq + one.softirq + one.steal for one in ours)
+    busy = (
+        times.user + times.nice + times.system + times.irq + times.softirq + times.steal
+        for times in ours
+    )
     return CoreTime(
         busy_s=sum(busy) if used_s is None else used_s,
-        idle_s=sum(one.idle + one.iowait for one in ours),
-        io_wait_s=sum(one.iowait for one in ours),
-        stolen_s=sum(one.steal for one in ours),
+        idle_s=sum(times.idle + times.iowait for times in ours),
+        io_wait_s=sum(times.iowait for times in ours),
+        stolen_s=sum(times.steal for times in ours),
     )
 
 

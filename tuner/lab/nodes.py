@@ -127,7 +127,7 @@ class Nodes:
     def client(self) -> EngineClient:
         """A client of whichever node answers; the caller closes it."""
         first, *following = (room.url for room in self._rooms)
-        return EngineClient(first, others=following)
+        return EngineClient(first, other_urls=following)
 
     def ending(self) -> str | None:
         """How the first node that ended did so, or None while all run."""
