@@ -128,7 +128,7 @@ def test_the_report_can_be_made_again_from_the_journal_alone(tmp_path: Path) -> 
     ("number", "code", "after_line"),
     [
         (signal.SIGINT, 130, "trial   0"),
-        (signal.SIGTERM, 143, "starting the lab"),
+        pytest.param(signal.SIGTERM, 143, "starting the lab", marks=pytest.mark.full),
     ],
 )
 def test_a_signal_ends_everything(
