@@ -50,7 +50,7 @@ def main() -> None:
     for doubt in found.doubts:
         say(f"doubt: {doubt}")
     if ratio > MOST:
-        sys.exit("the sink is too dear: profile tuner/lab/sink_bulk.py and sink_delivery.py")
+        sys.exit("the sink is too dear: profile tuner/lab/sink_bulk.py and sink_store.py")
 
 
 if __name__ == "__main__":
