@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.errors import KeyPath
 from tuner.lint.rules.connections import remote_servers
+from tuner.lint.rules.streams import steps_of
 from tuner.lint.sections import (
     engine_outputs,
     every_queue,
@@ -130,8 +131,7 @@ def _interval_ignored(output: Output, profile: Profile) -> Iterator[str]:
 
 @error("RT421")
 @for_each(inputs)
-def inputs_too_new(source: Input, profile: Profile) -> Iterator[Complaint]:
-    """Parameters of inputs that `release.rsyslog` does not know yet."""
+def _inputs(source: Input, profile: Profile) -> Iterator[Complaint]:
     return _unknown_parameters((), source, source.type, profile.release)
 
 
@@ -171,8 +171,8 @@ def _others(profile: Profile) -> Iterator[Complaint]:
         if stream.parse is not None:
             path, owner = (*root, "parse"), f"parse {stream.parse.format}"
             yield from _unknown_parameters(path, stream.parse, owner, release)
-        for number, step in enumerate(stream.steps):
-            yield from _unknown_parameters((*root, "steps", number), step, step.type, release)
+    for path, _, step in steps_of(profile):
+        yield from _unknown_parameters(path, step, step.type, release)
     for name, limit in profile.ratelimits.items():
         if release.rsyslog_number < _HAS_RATELIMIT:
             yield Complaint(
