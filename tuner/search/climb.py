@@ -206,14 +206,14 @@ class Climb:
     _learnt: list[Trial] = field(default_factory=list)
     _machines: dict[str, float] = field(default_factory=dict)
 
-    def ask(self, left: float, under_way: Sequence[Changes] = ()) -> tuple[Changes, str] | None:
+    def ask(self, trials: float, under_way: Sequence[Changes] = ()) -> tuple[Changes, str] | None:
         """What to measure next and why, while others are under way; None when nothing is left, or
-        where the trials that are `left` are expected to gain less than 1 % together: their time
+        where so many `trials` are expected to gain less than 1 % together: their time
         tells more as runs that take the winner apart, and as pairs."""
         if self.recipes:
             return self.recipes.pop(0)
         proposal = self.strategy.ask([self.knobs.point(changes) for changes in under_way])
-        if proposal is None or (proposal.gain is not None and left * proposal.gain < _WORTHWHILE):
+        if proposal is None or (proposal.gain is not None and trials * proposal.gain < _WORTHWHILE):
             return None
         return self.knobs.changes(proposal.point), proposal.why
 
@@ -305,7 +305,7 @@ class Climb:
 
     def again(
         self,
-        left: int,
+        trials: int,
         plan: TrialPlan,
         takes_s: Callable[[Changes], float],
         under_way: Sequence[Changes] = (),
@@ -318,7 +318,7 @@ class Climb:
             belief.after(points.count(belief.point), sigma) for belief in self.strategy.beliefs()
         ]
         seconds = {belief.point: takes_s(self.knobs.changes(belief.point)) for belief in beliefs}
-        point = next_replication(beliefs, sigma, left, seconds.__getitem__)
+        point = next_replication(beliefs, sigma, trials, seconds.__getitem__)
         return None if point is None else self.knobs.changes(point)
 
     def _mattering(self, outcome: Measurement) -> frozenset[int] | None:

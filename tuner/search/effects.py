@@ -152,13 +152,13 @@ def _merged(units: Sequence[Changes], knobs: Mapping[str, Knob]) -> list[list[Ch
     of rsyslog or of the engine, and are small."""
     parts = Counter(_part(unit, knobs) for unit in units)
 
-    def place(two: Sequence[Changes]) -> tuple[int, bool, int]:
-        first, second = (_part(unit, knobs) for unit in two)
-        sides = {knobs[unit[0][0]].cost if unit[0][0] in knobs else None for unit in two}
-        size = len(two[0]) + len(two[1])
+    def place(pair: Sequence[Changes]) -> tuple[int, bool, int]:
+        first, second = (_part(unit, knobs) for unit in pair)
+        sides = {knobs[unit[0][0]].cost if unit[0][0] in knobs else None for unit in pair}
+        size = len(pair[0]) + len(pair[1])
         return -parts[first] * (first == second), len(sides) > 1, size
 
-    return [_joined(units, two) for two in sorted(itertools.combinations(units, 2), key=place)]
+    return [_joined(units, pair) for pair in sorted(itertools.combinations(units, 2), key=place)]
 
 
 def _part(unit: Changes, knobs: Mapping[str, Knob]) -> str:

@@ -195,12 +195,12 @@ class Forecast:
         )
         return min(most, max(0, int(fit)))
 
-    def has_room_for_block(self, winner: Changes, left: int) -> bool:
+    def has_room_for_block(self, winner: Changes, blocks: int) -> bool:
         """Whether the next block of a design fits, of which so many are left.  The last may take
         time from the pairs, but for the fewest: without it every effect is less sure."""
-        if left == 1 and self.leaves_pairs(self.blocks_s(1, winner), winner):
+        if blocks == 1 and self.leaves_pairs(self.blocks_s(1, winner), winner):
             return True
-        return left > 0 and self._blocks_that_fit(winner) > 0
+        return blocks > 0 and self._blocks_that_fit(winner) > 0
 
     def blocks_s(self, blocks: int, best: Changes) -> float:
         """What so many blocks of two runs take that take `best` apart, in seconds: their settings

@@ -242,7 +242,7 @@ def choose(beliefs: Sequence[Belief]) -> Belief | None:
 
 
 def next_replication(
-    beliefs: Sequence[Belief], sigma: float, left: int, takes_s: Callable[[Point], float]
+    beliefs: Sequence[Belief], sigma: float, trials: int, takes_s: Callable[[Point], float]
 ) -> Point | None:
     """The point whose next measurement is worth most for each second that it takes, by the
     knowledge gradient.
@@ -253,9 +253,9 @@ def next_replication(
     None when there is nothing to choose between, or no trial left.
     """
     safe = recommendable(beliefs)
-    if left <= 0 or len(safe) < 2:
+    if trials <= 0 or len(safe) < 2:
         return None
-    runs = min(_LOOK_AHEAD, left)
+    runs = min(_LOOK_AHEAD, trials)
     means = np.array([belief.mean for belief in safe])
     variances = np.array([belief.sd for belief in safe]) ** 2
     moved = variances / np.sqrt(variances + max(sigma, 1e-9) ** 2 / runs)

@@ -33,19 +33,19 @@ def knobs(profile: Profile, allow: Sequence[str] = ()) -> tuple[Knob, ...]:
     dropped, stays shut; `search.keep` shuts what reorders events or loses more in a crash.
     """
     names = {guarantee.name for guarantee in opened(profile, (*profile.search.allow, *allow))}
-    every: list[Knob] = []
+    made: list[Knob] = []
     for row in ROWS:
         if row.allow in names and row.when(profile):
             in_queue = row.part in _QUEUES
-            every += file_knobs(profile, row, every) if in_queue else _of_row(profile, row, every)
+            made += file_knobs(profile, row, made) if in_queue else _of_row(profile, row, made)
     plain = [row for row in ROWS if not row.allow and row.part not in _QUEUES]
     before = [row for row in plain if row.part in _BEFORE_QUEUES]
     after = [row for row in plain if row.part not in _BEFORE_QUEUES]
-    every += [knob for row in before for knob in _of_row(profile, row)]
-    every += queue_knobs(profile)
-    every += [knob for row in after for knob in _of_row(profile, row)]
-    every = [knob for knob in every if _is_there(profile, knob.path)]
-    narrowed = tuple(keeping(profile, _narrowed(knob, profile.search)) for knob in every)
+    made += [knob for row in before for knob in _of_row(profile, row)]
+    made += queue_knobs(profile)
+    made += [knob for row in after for knob in _of_row(profile, row)]
+    made = [knob for knob in made if _is_there(profile, knob.path)]
+    narrowed = tuple(keeping(profile, _narrowed(knob, profile.search)) for knob in made)
     return within_scope(narrowed, profile.search)
 
 

@@ -39,12 +39,12 @@ def mattering(bottleneck: Bottleneck, knobs: Sequence[Knob]) -> tuple[Knob, ...]
 def _has_room(knob: Knob, bottleneck: Bottleneck) -> bool:
     """Whether a knob can still be turned: a choice while it has another
     level, one that is not active never."""
-    way = knob.helps.get(bottleneck)
-    if way is None or len(knob.levels) < 2:
+    direction = knob.helps.get(bottleneck)
+    if direction is None or len(knob.levels) < 2:
         return False
-    if way is Way.CHOICE:
+    if direction is Way.CHOICE:
         return True
-    return knob.current != knob.levels[-1 if way is Way.UP else 0]
+    return knob.current != knob.levels[-1 if direction is Way.UP else 0]
 
 
 @dataclass(frozen=True)

@@ -136,11 +136,13 @@ class Model:
     def _data(self, count: int) -> process.Data:
         """The values that say most, standardised, without the shift of restarts as far as it is
         known; their scale is that of the compressed values."""
-        told = self._told[:count]
-        restarted = np.array([float(observation.moved_s > 0) for observation in told])
-        values = np.array([observation.log_value for observation in told])
+        observations = self._told[:count]
+        restarted = np.array([float(observation.moved_s > 0) for observation in observations])
+        values = np.array([observation.log_value for observation in observations])
         values -= self._shift * restarted
-        errors = np.hypot([observation.se for observation in told], _RESTART_OWN_SD * restarted)
+        errors = np.hypot(
+            [observation.se for observation in observations], _RESTART_OWN_SD * restarted
+        )
         centre = float(np.median(values))
         spread = max(float(values.std()), float(errors.min()), 1e-6)
         y, slope = (values - centre) / spread, np.ones(len(values))
@@ -152,15 +154,17 @@ class Model:
         moved = restarted / spread * slope
         y -= (_RESTART_SHIFT - self._shift) * moved
         shift = _RESTART_SHIFT_SD * moved
-        points = np.array([observation.point for observation in told])
+        points = np.array([observation.point for observation in observations])
         self._rows = rows = self._telling(points, values)
         rows_points = points[rows]
         same = (rows_points[:, np.newaxis, :] == rows_points).all(axis=2).astype(float)
-        features, times = self.space.features(rows_points), [told[row].at_s for row in rows]
-        machines = np.array([told[row].machine for row in rows])
+        features, times = self.space.features(rows_points), [observations[row].at_s for row in rows]
+        machines = np.array([observations[row].machine for row in rows])
         beside = (machines[:, np.newaxis] == machines).astype(float)
         apart = (
-            _MACHINES_SD / spread if len({observation.machine for observation in told}) > 1 else 0.0
+            _MACHINES_SD / spread
+            if len({observation.machine for observation in observations}) > 1
+            else 0.0
         )
         return process.Data(
             features, self.space.columns, same, y[rows], noise[rows], shift[rows], np.array(times),
