@@ -373,13 +373,11 @@ def _ended_by(search: Callable[[], None]) -> TuneError | Interrupted | None:
 
 def _ending_of(error: TuneError | Interrupted | None) -> tuple[Ending, str]:
     """What the journal says of an end."""
-    match error:
-        case None:
-            return Ending.FINISHED, ""
-        case Interrupted():
-            return Ending.INTERRUPTED, ""
-        case _:
-            return Ending.FAILED, str(error)
+    if error is None:
+        return Ending.FINISHED, ""
+    if isinstance(error, Interrupted):
+        return Ending.INTERRUPTED, ""
+    return Ending.FAILED, str(error)
 
 
 def _taken_over(job: Job, place: MeasuringPlace, header: Header, verbosity: Verbosity) -> Record:
