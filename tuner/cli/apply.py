@@ -74,8 +74,11 @@ def apply(options: usage.ApplyArguments) -> None:
         is_shown = options.check or plan_out is not None or not plan.diff
         if is_shown:
             _show(plan, options.check, options.output)
+        if len(refused) == 1:
+            raise refused[0]
         if refused:
-            raise _in_one_message(refused)
+            lines = ("several things are in the way:", *map(str, refused))
+            raise Refused("\n- ".join(lines))
         if is_shown:
             _conclude(plan, plan_out)
             return
@@ -100,13 +103,6 @@ def _client(
     except Refused as bad:
         refused.append(bad)
     return None
-
-
-def _in_one_message(refused: list[TuneError]) -> TuneError:
-    """All that refuses an apply, in one message."""
-    if len(refused) == 1:
-        return refused[0]
-    return Refused("\n- ".join(("several things are in the way:", *map(str, refused))))
 
 
 def _planned(

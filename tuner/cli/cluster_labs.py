@@ -50,7 +50,7 @@ def labs_of_cluster(
             with verbosity.working(f"starting a lab on {where}"):
                 opened = farm.open(request, verbosity.say)
             yield MeasuringPlace(
-                _facts(opened) if span is None else _facts_of_span(opened, span),
+                _facts(opened, span),
                 new_run_id(),
                 lambda _: farm,
                 lambda _: None,
@@ -63,16 +63,12 @@ def _loads(span: SpanOver) -> str:
     return f"load from {', '.join(span.loads)}"
 
 
-def _facts_of_span(opened: Mapping[str, Opened], span: SpanOver) -> LabFacts:
-    """What the lab on the collector is."""
-    ((name, lab),) = opened.items()
-    return replace(lab.facts, machine=f"{name}, with {_loads(span)}: {lab.facts.machine}")
-
-
-def _facts(opened: Mapping[str, Opened]) -> LabFacts:
-    """What all labs are, on machines that may differ."""
+def _facts(opened: Mapping[str, Opened], span: SpanOver | None) -> LabFacts:
+    """What all labs are, on machines that may differ, or the one on the collector of a span."""
     labs = {name: lab.facts for name, lab in opened.items()}
     first, facts = next(iter(labs.items()))
+    if span is not None:
+        return replace(facts, machine=f"{first}, with {_loads(span)}: {facts.machine}")
     for name, other in labs.items():
         apart = facts.fingerprint.apart(other.fingerprint)
         wrong = [f"{part} {b}, {first} has {a}" for part, a, b in apart if part != "hardware"]

@@ -124,13 +124,11 @@ def github(problems: Iterable[Problem]) -> str:
     """A workflow command of GitHub Actions for each problem, one a line."""
     lines = []
     for problem in problems:
-        place = {
-            "file": problem.file, "line": problem.line, "col": problem.column,
-            "title": problem.code,
-        }  # fmt: skip
-        named = (f"{name}={str(value).translate(_PROPERTY)}" for name, value in place.items())
+        places = (problem.file, problem.line, problem.column, problem.code)
+        named = zip(("file", "line", "col", "title"), map(str, places), strict=True)
+        properties = ",".join(f"{name}={value.translate(_PROPERTY)}" for name, value in named)
         text = problem.message.translate(_MESSAGE)
-        lines.append(f"::{problem.severity.value} {','.join(named)}::{text}")
+        lines.append(f"::{problem.severity.value} {properties}::{text}")
     return "\n".join(lines)
 
 

@@ -53,10 +53,9 @@ def doctor(options: DoctorArguments) -> None:
         if not home_of(distribution).is_dir():
             with working(f"downloading {_name(distribution)}; it is kept for later runs"):
                 fetch(distribution)
-    removed = [
-        Requirement("removed", f"{path}, left by a killed run") for path in remove_abandoned()
-    ]
-    findings = [*_needed(), *_module_findings(), *_useful(), *removed]
+    removed = (f"{path}, left by a killed run" for path in remove_abandoned())
+    gone = (Requirement("removed", text) for text in removed)
+    findings = [*_needed(), *_module_findings(), *_useful(), *gone]
     print_result(options.output, "doctor", {"findings": findings}, "\n".join(map(str, findings)))
     missing = [finding for finding in findings if finding.missing]
     if missing:

@@ -55,7 +55,9 @@ def read_profile(path: Path, sample: Path | None = None) -> LoadedProfile:
             f"rsyslog-tune init, or of a configuration with rsyslog-tune import FILE -o {LOCAL}"
         )
     if path.suffix == CONFIGURATION:
-        return parse_profile(_on_top_of(path, sample), str(path))
+        learnt = None if sample is None else str(sample.absolute())
+        text = on_top_of(path.name, name_for(path), _release_here(), sample=learnt)
+        return parse_profile(text, str(path))
     return load_profile(path)
 
 
@@ -65,11 +67,6 @@ def load(path: Path, sample: Path | None = None) -> LoadedProfile:
     loaded = read_profile(path, sample)
     say_last(summary(loaded.warnings, Rank.LOSS))
     return loaded
-
-
-def _on_top_of(path: Path, sample: Path | None) -> str:
-    learnt = None if sample is None else str(sample.absolute())
-    return on_top_of(path.name, name_for(path), _release_here(), sample=learnt)
 
 
 def _release_here() -> str | None:

@@ -23,18 +23,14 @@ def sink(options: usage.SinkArguments) -> None:
             if options.output is OutputFormat.TEXT:
                 result(running.url)
             say(f"the sink listens at {running.url}; press Ctrl-C to end it")
-            _wait(running)
+            while running.ending() is None:
+                time.sleep(_POLL_S)
+            raise JobFailed(f"the sink's process ended with {running.ending()}")
         except Interrupted:
             _show(running.url, arrived(client), fault_counts(client), options.output)
             raise
         finally:
             client.close()
-
-
-def _wait(running: Sink) -> None:
-    while running.ending() is None:
-        time.sleep(_POLL_S)
-    raise JobFailed(f"the sink's process ended with {running.ending()}")
 
 
 def _show(
