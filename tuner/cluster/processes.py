@@ -116,12 +116,12 @@ class Relay:
     """The processes of a span, seen as the one on the collector: that asks the others by us."""
 
     def __init__(
-        self, client: Client, name: str, collector: Actor, others: Mapping[str, Actor]
+        self, client: Client, name: str, collector: Actor, loads: Mapping[str, Actor]
     ) -> None:
         self._name = name
         self._answer: Future[bytes] = Future()
         self._gone: Exception | None = None
-        self._channels = Channels(client, {name: collector, **others}, self._hear, self._lose)
+        self._channels = Channels(client, {name: collector, **loads}, self._hear, self._lose)
 
     def ask(self, line: bytes) -> Future[bytes]:
         """The answer of the process on the collector to a line; it raises JobFailed where that has

@@ -177,9 +177,9 @@ def _each(do: Callable[[ClusterMember], T], members: Sequence[ClusterMember]) ->
     """What `do` gives of each, several at once; what is under way ends before an error is
     raised."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        futures = [pool.submit(do, one) for one in members]
+        futures = [pool.submit(do, member) for member in members]
         try:
-            return [one.result() for one in futures]
+            return [future.result() for future in futures]
         finally:
             pool.shutdown(cancel_futures=True)
 

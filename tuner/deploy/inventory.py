@@ -251,12 +251,14 @@ def _entry(name: str, variables: Mapping[str, object]) -> dict[str, object]:
 
 
 def _address(name: str, variables: Mapping[str, object]) -> str:
-    def said(key: str) -> str:
+    def variable(key: str) -> str:
         return str(variables.get(f"ansible_{key}", ""))
 
-    sudo = "true" if said("become").lower() in _TRUE else None
-    if said("connection") == "local":
+    sudo = "true" if variable("become").lower() in _TRUE else None
+    if variable("connection") == "local":
         return written_address(None, sudo=sudo)
-    key = said("ssh_private_key_file")
-    host = said("host") or name
-    return written_address(host, said("user"), said("port"), sudo=sudo, ssh_identity_file=key)
+    key = variable("ssh_private_key_file")
+    host = variable("host") or name
+    return written_address(
+        host, variable("user"), variable("port"), sudo=sudo, ssh_identity_file=key
+    )

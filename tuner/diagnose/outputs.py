@@ -272,8 +272,8 @@ class _Outputs:
             return
         given, _ = self.taken(names)
         submitted = engine.in_all("submitted")
-        again = submitted - given
-        if again <= 0 or not engine.in_all("failed.http", "failed.httprequests"):
+        repeated = submitted - given
+        if repeated <= 0 or not engine.in_all("failed.http", "failed.httprequests"):
             return
         # What a queue found in its files at the start is submitted, and was given to another
         # process.
@@ -288,9 +288,9 @@ class _Outputs:
                 ENGINE_OUTPUT,
                 grown_when(self.course, *map(engine.growth.__getitem__, _FAILURES)),
                 f"{submitted:,} documents were submitted for {given:,} events since "
-                f"rsyslogd began, so {again:,} at least were sent again"
+                f"rsyslogd began, so {repeated:,} at least were sent again"
                 + (", or were in the files of a queue before" if has_files else ""),
-                Events(again),
+                Events(repeated),
             ),
             certainty=Certainty.LIKELY if has_files else Certainty.CERTAIN,
         )
@@ -375,8 +375,8 @@ def _refused_posts(course: CounterCourse, series: StatsSeries) -> Iterator[Produ
     failure, and nothing sends it again but the retry ruleset (checkResult() of omhttp.c)."""
     failed, retried = series.growth["messages.fail"], series.growth["messages.retry"]
     dropped = tuple(
-        0.0 if away else max(0.0, fails - again)
-        for fails, again, away in zip(failed, retried, is_away(course), strict=True)
+        0.0 if away else max(0.0, fails - retries)
+        for fails, retries, away in zip(failed, retried, is_away(course), strict=True)
     )
     lost = round(sum(dropped))
     if not lost:
