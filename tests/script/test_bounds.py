@@ -16,7 +16,6 @@ import pytest
 
 from tuner.errors import BadProfile
 from tuner.lint.load import parse_profile
-from tuner.script.conditions import extended
 from tuner.script.configuration import (
     Configuration,
     ConfigurationFiles,
@@ -178,11 +177,6 @@ def test_ways_that_double_at_each_call_end() -> None:
         f"if $msg == 'a' or $msg == 'b' then {{ set $!a{one} = 'x';\n" for one in range(50)
     )
     everything(f"{INPUT}{loops}{'}' * 50}\n{ENGINE}")
-
-
-def test_a_regular_expression_of_brackets_is_read_once() -> None:
-    assert extended("[" * 100_000) == "[" * 100_000
-    assert extended("[a]" + "[[:" * 30_000 + "]").startswith("[a][[:")
 
 
 ACTION: Final = 'action(type="omelasticsearch" server="es" bulkmode="on")'

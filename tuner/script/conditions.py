@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import get_args
 
@@ -174,68 +174,16 @@ def _severities(level: str) -> range | None:
     return range(code, code + 1) if exact else range(code + 1)
 
 
-# What the properties of a priority are equal to.
-_NAMES: dict[str, Collection[str]] = {
-    "syslogfacility-text": FACILITIES,
-    "syslogseverity-text": SEVERITIES,
-    "syslogpriority-text": SEVERITIES,
-    "syslogfacility": [str(number) for number in range(len(FACILITIES))],
-    "syslogseverity": [str(number) for number in range(len(SEVERITIES))],
-    "syslogpriority": [str(number) for number in range(len(SEVERITIES))],
-}
-
-
 def condition_of(filter_: LegacyFilter) -> Expression:
-    """The condition that stands for it."""
+    """The condition that an event passes as it passes the filter; rsyslogd compares names of
+    priorities otherwise there, and matches basic regular expressions."""
+    origin = filter_.origin
     if not filter_.text.startswith(":"):
-        return FunctionCall("prifilt", (Quoted(filter_.text, filter_.origin),), filter_.origin)
+        return FunctionCall("prifilt", (Quoted(filter_.text, origin),), origin)
     name, operation, text = (part.strip() for part in filter_.text.removeprefix(":").split(",", 2))
-    negate, operation = operation.startswith("!"), operation.removeprefix("!").strip().lower()
-    variable = Variable(f"${name.removeprefix('$')}", filter_.origin)
+    word = operation.removeprefix("!").strip().lower()
     # Only quotes and backslashes are escaped here (runtime/stringbuf.c, parsQuotedCStr).
-    wanted = text[1:-1].replace('\\"', '"').replace("\\\\", "\\")
-    value = Quoted(extended(wanted) if operation == "regex" else wanted, filter_.origin)
-    condition: Expression
-    names = _NAMES.get(name.lower())
-    never = operation == "isempty" or (operation == "isequal" and wanted not in (names or ()))
-    if names is not None and never:
-        # It compares texts alone, where == takes other names too, and refuses those that are none.
-        condition = FunctionCall("prifilt", (Quoted("*.none", filter_.origin),), filter_.origin)
-    elif operation == "isempty":
-        condition = Operation("==", (variable, Quoted("", filter_.origin)), filter_.origin)
-    elif operation in {"regex", "ereregex"}:
-        condition = FunctionCall("re_match", (variable, value), filter_.origin)
-    else:
-        symbol = "==" if operation == "isequal" else operation
-        condition = Operation(symbol, (variable, value), filter_.origin)
-    return Operation("not", (condition,), filter_.origin) if negate else condition
-
-
-# A bracket expression, an escaped character, or any other one.
-_PARTS = re.compile(r"\[\^?\]?(?:\[[:.=].{0,40}?[:.=]\]|[^\]])*\]|\\.|.", re.DOTALL)
-_PLAIN_PARTS = re.compile(r"\\.|.", re.DOTALL)
-# What an escape makes special in a basic expression, and what is special without one in an
-# extended one (regex(7); + ? | are GNU's).
-_SWAPPED = frozenset("(){}+?|")
-
-
-def extended(basic: str) -> str:
-    """The extended expression that finds the same."""
-    pieces: list[str] = []
-    # Without a closing one behind it a bracket stands for itself.
-    end = basic.rfind("]") + 1
-    parts = [*_PARTS.findall(basic[:end]), *_PLAIN_PARTS.findall(basic[end:])]
-    for number, part in enumerate(parts):
-        at_start = number == 0 or parts[number - 1] in {"\\(", "\\|"}
-        at_end = number == len(parts) - 1 or parts[number + 1] in {"\\)", "\\|"}
-        is_literal = (
-            part in _SWAPPED
-            or (part == "^" and not at_start)
-            or (part == "$" and not at_end)
-            or (part == "*" and (at_start or (number == 1 and parts[0] == "^")))
-        )
-        if is_literal:
-            pieces.append(f"\\{part}")
-        else:
-            pieces.append(part[1:] if part[:1] == "\\" and part[1:] in _SWAPPED else part)
-    return "".join(pieces)
+    wanted = Quoted(text[1:-1].replace('\\"', '"').replace("\\\\", "\\"), origin)
+    operands = (Variable(f"${name.removeprefix('$')}", origin), wanted)
+    condition = Operation("==" if word == "isequal" else word, operands, origin)
+    return Operation("not", (condition,), origin) if operation.startswith("!") else condition

@@ -1,5 +1,4 @@
-"""The form before version 6 as the objects that stand for it today: directives, selectors, property
-filters and actions.
+"""The form before version 6 as the objects that stand for it today: directives and actions.
 
 `$` directives change what follows: some wait for the next action or input, some hold from there
 on.  rsyslog's source knows which (the `cfsysline` handlers of each module), and the tables here say
@@ -14,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import NamedTuple
 
-from tuner.script.conditions import condition_of
 from tuner.script.legacy_names import (
     ACTION_QUEUE,
     GLOBALS,
@@ -39,10 +37,8 @@ from tuner.script.script import (
     Block,
     Call,
     Directive,
-    If,
     Include,
     LegacyAction,
-    LegacyFilter,
     Parameter,
     Quoted,
     ScriptObject,
@@ -170,9 +166,6 @@ class _Modernised:
                 yield statement
             case ScriptObject(kind="ruleset") if self.is_ruleset(statement.name):
                 return  # rsyslogd refuses a second one of that name
-            case LegacyFilter():
-                body = self.inner(statement.body)
-                yield If(condition_of(statement), body, (), statement.origin)
             case Include():
                 for included in chain(*statement.files):
                     yield from self.statement(included)

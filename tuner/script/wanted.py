@@ -11,7 +11,7 @@ from functools import reduce
 from itertools import islice, product
 
 from tuner.schema.scalars import FACILITIES, SEVERITIES, priority_name
-from tuner.script.conditions import EVERY, Priorities, TextTest, test_of
+from tuner.script.conditions import EVERY, Priorities, TextTest, condition_of, test_of
 from tuner.script.objects import Base
 from tuner.script.script import (
     Block,
@@ -19,6 +19,7 @@ from tuner.script.script import (
     Expression,
     Foreach,
     If,
+    LegacyFilter,
     Operation,
     ScriptObject,
     objects_in,
@@ -137,7 +138,7 @@ def _ways(base: Base) -> Iterator[_Demand | None]:
         match statement:
             case ScriptObject(kind="action", type="omelasticsearch"):
                 yield demand
-            case If():
+            case If() | LegacyFilter():
                 for below, also in reversed([*_blocks(statement)]):
                     waiting.append((iter(below), demand.with_also(also), called))
             case Foreach():
@@ -147,10 +148,14 @@ def _ways(base: Base) -> Iterator[_Demand | None]:
                 waiting.append((iter(base.bodies.get(name, ())), demand, called | {name}))
 
 
-def _blocks(statement: If) -> Iterator[tuple[Block, _Demand]]:
-    """The blocks of an `if`, each with every demand that leads to it."""
-    for below, holds in ((statement.then, True), (statement.otherwise, False)):
-        for demand in _alternatives(statement.condition, holds=holds) if below else ():
+def _blocks(statement: If | LegacyFilter) -> Iterator[tuple[Block, _Demand]]:
+    """The blocks of an `if` or a filter, each with every demand that leads to it."""
+    if isinstance(statement, If):
+        condition, then, otherwise = statement.condition, statement.then, statement.otherwise
+    else:
+        condition, then, otherwise = condition_of(statement), statement.body, ()
+    for below, holds in ((then, True), (otherwise, False)):
+        for demand in _alternatives(condition, holds=holds) if below else ():
             yield below, demand
 
 
