@@ -24,7 +24,7 @@ from tuner.errors import Interrupted
 from tuner.host.signals import end_orderly
 from tuner.measure.measurement import Doubt, DoubtKind, Measurement
 from tuner.search.search import Search
-from tuner.search.study import BASELINE, Asked, Step, Trial
+from tuner.search.study import Asked, Step, Trial
 from tuner.space.knob import Bottleneck
 from tuner.space.knobs import knobs
 
@@ -58,10 +58,7 @@ def watch(
         if not isinstance(step, Trial):
             shown.say(step.text)
             return
-        leader = searching.leader()
-        best = BASELINE if leader is None else leader.changes
-        expected = searching.runner.forecast.trials_expected(best)
-        shown.ended(step, leader, expected, BUDGET_S - world.now_s)
+        shown.ended(step, searching.leader(), BUDGET_S - world.now_s)
 
     world.stop, world.adds = begin, judged
     return hear

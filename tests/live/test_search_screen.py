@@ -18,11 +18,10 @@ SEEN = [
     re.compile(pattern, re.MULTILINE)
     for pattern in (
         r"^default, sink, seed 1 ─+$",
-        r"^climbing: trial +\d+ of about \d+, window \d s +(1 min )?\d+ s left$",
+        r"^climbing: trial \d+, window \d s +(1 min )?\d+ s left$",
         r"^as written +[\d,]+ EPS, median of \d runs, [\d,]+ to [\d,]+$",
         r"^gain +[+-].* % \[.*\] estimated from all trials; pairs decide$",
-        r"^EPS +[▁▂▃▄▅▆▇█x]+ [\d,]+ to [\d,]+$",
-        r"^   0 +[\d,]+ +\+0.0 %  the profile as written$",
+        r"^trial   0 +[\d,]+ EPS +\+0.0 %, best seen [\d,]+  \(.* left\)  the profile as written$",
     )
 ]
 

@@ -44,22 +44,17 @@ def heard(
     def hear(searching: Search, step: Step) -> None:
         if isinstance(step, Trial):
             leader = searching.leader()
-            best = BASELINE if leader is None else leader.changes
-            said.append((step, searching.runner.forecast.trials_expected(best), leader))
+            said.append((step, searching.runner.forecast.planned_trials, leader))
 
     return search(folder, world or World(START_S), name=name, hear=hear), said
 
 
-def test_about_as_many_trials_are_expected_as_there_will_be(tmp_path: Path) -> None:
+def test_about_as_many_trials_are_planned_as_there_will_be(tmp_path: Path) -> None:
     study, said = heard(tmp_path)
     last = study.of(Phase.CONFIRM)[-1].number
-    for made, expected, _ in said:
-        if made.phase in (Phase.SEARCH, Phase.FINAL):
-            assert abs(expected - last) <= 0.1 * last
-        if made.phase is Phase.CONFIRM:
-            assert made.number <= expected
-            assert abs(expected - last) <= 4
-    assert [expected for _, expected, _ in said if expected == last][-1] == last
+    planned = [count for made, count, _ in said if made.phase in (Phase.SEARCH, Phase.FINAL)]
+    assert planned[0] == planned[-1]
+    assert abs(planned[0] - last) <= 0.2 * last
 
 
 @pytest.mark.parametrize("name", ["random", "default"])
@@ -329,46 +324,3 @@ def test_windows_of_the_pairs_get_shorter_where_time_ran_short() -> None:
     assert 8 * late.pair_s(shorter, BEST) + END_S == pytest.approx(200.0)
     two = forecast(replace(WARM_UP, machine="lab1"), at_s=800.0, labs=2)
     assert two.confirm_plan(plan, BEST, 8).window_s > windows[0]
-
-
-def test_about_how_many_trials_there_will_be() -> None:
-    """By what is left for each part, and by the pairs that are certain."""
-    of = forecast(WARM_UP, trial(3, beside_s=3.0))
-    plans = of.plans
-    after = 2 * plans.blocks + 2 + 2 * plans.pairs
-    final_s = of.takes_s(plans.final)
-    searching = int((of.free_s(BEST) - plans.finals * final_s) / 9.0)
-    assert searching > 9
-    assert of.trials_expected(BEST) == 3 + searching + plans.finals + after
-    final = forecast(WARM_UP, trial(3, Phase.FINAL, beside_s=3.0))
-    assert final.trials_expected(BEST) == 3 + int(final.free_s(BEST) / final_s) + after
-    apart = forecast(WARM_UP, trial(3, Phase.EFFECTS, beside_s=3.0))
-    assert apart.trials_expected(BEST) == 3 + after
-    checked = forecast(WARM_UP, trial(3, Phase.CHECK, beside_s=3.0))
-    assert checked.trials_expected(BEST) == 3 + 2 * plans.pairs
-    beyond = forecast(WARM_UP, trial(3, Phase.RECIPE, BEST, pair=1, beside_s=3.0), at_s=900.0)
-    more = int(beyond.left_s() / beyond.pair_s(PLAN, BEST))
-    assert more > 0
-    assert beyond.trials_expected(BEST) == 3 + 2 * more
-
-
-@pytest.mark.parametrize(
-    ("runs", "at_s", "more"),
-    [
-        # Of six pairs two and a half were measured: seven runs are missing.
-        (5, 950.0, 7),
-        # Nothing but time says how many more follow, sixteen pairs at most.
-        (12, 950.0, 4),
-        (12, 100.0, 20),
-        (12, 2000.0, 0),
-    ],
-)
-def test_once_pairs_are_measured_time_says_how_many_follow(
-    runs: int, at_s: float, more: int
-) -> None:
-    sides = [
-        trial(number, Phase.CONFIRM, BEST if number % 2 else BASELINE, pair=1 + number // 2)
-        for number in range(runs)
-    ]
-    # Whatever seems best by now.
-    assert forecast(*sides, at_s=at_s).trials_expected(HEAP) == runs - 1 + more

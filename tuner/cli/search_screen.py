@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import statistics
-import textwrap
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -23,21 +22,18 @@ from tuner.cli.console import Verbosity, is_live, printable, stderr
 from tuner.cli.search_progress import (
     Progress,
     Running,
-    TrialRow,
     detail_lines,
-    freshness,
     stage_line,
     trial_line,
     trial_name,
-    what,
 )
 from tuner.host.signals import unbroken
-from tuner.measure.measurement import Failure, Measurement, PacedMeasurement
+from tuner.measure.measurement import Failure
 from tuner.report.figures import pair_text, steps, steps_text
 from tuner.report.result import SUSTAINED
 from tuner.schema.numerals import eps, percent, seconds
 from tuner.search.climb import Leader
-from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial
+from tuner.search.study import BASELINE, Changes, Phase, Trial
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -53,56 +49,21 @@ _PHASES = {
     Phase.RECIPE: "comparing with the recipe",
     Phase.EFFECTS: "what each change gives",
 }
-_BARS, _ASCII_BARS = "▁▂▃▄▅▆▇█", "_.-~=+*#"
-_MOST_BARS = 40
 _LABEL = 12
 _MOST_CHANGED = 6
-# Reports have all of it.
-_REASON = 240
 
 
-def view(progress: Progress, now_s: float, *, ascii_only: bool = False) -> Group:
+def view(progress: Progress, now_s: float) -> Group:
     """What stands below the trials at `now_s` seconds of the budget, the most important first."""
     facts = Table.grid()
     facts.add_column(width=_LABEL, style="dim")
     facts.add_column(overflow="fold")
-    for label, text in _facts(progress, ascii_only):
+    for label, text in _facts(progress):
         facts.add_row(label, text)
     title = Text(_one_line(progress.title))
     # Without padding a bar does not end its line.
     bar = Padding(ProgressBar(progress.budget_s, now_s), 0)
     return Group(Rule(title, align="left", style="dim"), _status(progress, now_s), bar, facts)
-
-
-def trial_row(row: TrialRow, progress: Progress) -> Table:
-    """A trial among others on a terminal: number, rate, change, and what it was; below that why it
-    failed."""
-    trial, outcome = row.trial, row.trial.outcome
-    pair = pair_text(trial.phase, trial.pair)
-    remark = Text(_one_line(f"{pair}{': ' * bool(pair)}{what(row, progress)}"))
-    rate, ratio = Text("failed", style="red"), Text()
-    if isinstance(outcome, Failure):
-        reason = textwrap.shorten(_one_line(str(outcome)), _REASON, placeholder=" ...")
-        remark.append(f"\n{reason}", style="red")
-    else:
-        if isinstance(outcome, PacedMeasurement):
-            remark.append(freshness(outcome))
-        is_best = trial.phase in SCORED and outcome.eps == row.best_eps and row.ratio is not None
-        rate = Text(eps(outcome.eps), style="bold" if is_best else "")
-        if row.ratio is not None:
-            is_other = trial.changes != BASELINE or trial.pair is not None
-            ratio = Text(percent(row.ratio), style=_style_of(row.ratio) if is_other else "")
-        elif row.pair is not None:
-            ratio = Text(percent(row.pair.lesser), style=_style_of(row.pair.lesser))
-            remark.append(f", this pair {row.pair}" * (row.pair.steady != row.pair.sustained))
-    grid = Table.grid()
-    for width in (4, 8, 10):
-        grid.add_column(width=width, justify="right")
-    grid.add_column(width=2)
-    grid.add_column(overflow="fold")
-    number = "" if trial.number < 0 else str(trial.number)
-    grid.add_row(Text(number, style="dim"), rate, ratio, "", remark)
-    return grid
 
 
 def _one_line(text: str) -> str:
@@ -116,8 +77,6 @@ def _status(progress: Progress, now_s: float) -> RenderableType:
     if running is None:
         return Text("starting", style="bold")
     name = trial_name(running)
-    if progress.rows and running.phase is not Phase.WARM_UP:
-        name += f" of about {progress.rows[-1].expected}"
     if running.pair is not None:
         name += f", {pair_text(running.phase, running.pair)}"
     stage = f"{_one_line(running.stage)} {max(0.0, now_s - running.since_s):.0f} s"
@@ -131,7 +90,7 @@ def _status(progress: Progress, now_s: float) -> RenderableType:
     return line
 
 
-def _facts(progress: Progress, ascii_only: bool) -> Iterator[tuple[str, Text]]:
+def _facts(progress: Progress) -> Iterator[tuple[str, Text]]:
     """What the search knows so far, by label."""
     best = progress.best
     if rates := progress.rates(BASELINE):
@@ -139,11 +98,12 @@ def _facts(progress: Progress, ascii_only: bool) -> Iterator[tuple[str, Text]]:
         rate = f"{eps(statistics.median(rates))} EPS"
         yield "as written", Text(f"{rate}, {_runs(rates)}{spread}")
     if best != BASELINE and (rates := progress.rates(best)):
-        first = next(trial.number for trial in progress.trials if trial.changes == best)
         rate = f"{eps(statistics.median(rates))} EPS"
-        yield "best", Text.assemble((rate, "bold"), f", trial {first}, {_runs(rates)}")
+        yield (
+            "best",
+            Text.assemble((rate, "bold"), f", trial {progress.first(best)}, {_runs(rates)}"),
+        )
     yield from _gain(progress)
-    yield from _rates(progress, ascii_only)
     limit, written = _bottleneck(progress, best), _bottleneck(progress, BASELINE)
     if limit and written and limit != written:
         yield "limited by", Text(f"{limit}; as written: {written}")
@@ -178,34 +138,6 @@ def _gain(progress: Progress) -> Iterator[tuple[str, Text]]:
     yield "gain", Text.assemble((percent(gain.ratio), _style_of(gain.ratio)), between, basis)
 
 
-def _rates(progress: Progress, ascii_only: bool) -> Iterator[tuple[str, Text]]:
-    """The rates of the last trials as a sparkline, without those that a schedule set."""
-    aside = (Phase.WARM_UP, Phase.CHECK)
-    trials = [trial for trial in progress.trials if trial.phase not in aside][-_MOST_BARS:]
-    outcomes = [trial.outcome for trial in trials]
-    rates = [seen.eps if isinstance(seen, Measurement) else None for seen in outcomes]
-    measured = [rate for rate in rates if rate is not None]
-    if measured:
-        between = f" {eps(min(measured))} to {eps(max(measured))}"
-        yield "EPS", sparkline(rates, ascii_only).append(between)
-
-
-def sparkline(values: Sequence[float | None], ascii_only: bool) -> Text:
-    """A bar for each value between the lowest and the highest of them, an x for None."""
-    bars = _ASCII_BARS if ascii_only else _BARS
-    numbers = [value for value in values if value is not None]
-    low = min(numbers, default=0.0)
-    spread = max(numbers, default=0.0) - low
-    line = Text()
-    for value in values:
-        if value is None:
-            line.append("x", style="red")
-        else:
-            share = (value - low) / spread if spread else 1.0
-            line.append(bars[round(share * (len(bars) - 1))], style="cyan")
-    return line
-
-
 def _bottleneck(progress: Progress, changes: Changes) -> str:
     verdict = progress.verdict(changes)
     return "" if verdict is None else verdict.bottleneck.value
@@ -222,84 +154,67 @@ _MOST_LINES = 12
 
 
 class Screen:
-    """Shows a search in lines: one for each trial and note, with `-v` for each stage too.  What was
-    `announced` before it began need not be said again."""
+    """Shows a search in lines: one for each trial and note, with `-v` for each stage too; with a
+    `console` above a view that is drawn there once a second.
 
-    def __init__(
-        self, verbosity: Verbosity, progress: Progress, announced: tuple[str, ...] = ()
-    ) -> None:
-        self.verbosity = verbosity
-        self.progress = progress
-        self.announced = announced
-
-    def say(self, text: str) -> None:
-        """Something to know that stays to be read."""
-        self.verbosity.say(text)
-
-    def began(self, running: Running) -> None:
-        """Another stage of a trial began."""
-        self.progress = self.progress.at(running)
-        if self.verbosity is Verbosity.VERBOSE:
-            self.say(stage_line(running))
-
-    def ended(self, trial: Trial, leader: Leader | None, expected: int, left_s: float) -> None:
-        """A trial ended."""
-        self.took_over(trial, leader, expected, left_s)
-        self._tell_trial()
-        if self.verbosity is Verbosity.VERBOSE:
-            for line in detail_lines(self.progress):
-                self.say(line)
-
-    def took_over(self, trial: Trial, leader: Leader | None, expected: int, left_s: float) -> None:
-        """An earlier session made a trial: it counts, and is not told of again."""
-        self.progress = self.progress.after(trial, leader, expected, left_s)
-
-    def stop(self) -> None:
-        """What is said from now on comes from elsewhere."""
-
-    def _tell_trial(self) -> None:
-        self.say(trial_line(self.progress))
-
-
-class LiveScreen(Screen):
-    """A view at the bottom of a terminal, drawn once a second, and above it the lines, which stay.
-
-    `now_s` gives the seconds of the budget that are used.
+    `now_s` gives the seconds of the budget that are used.  What was `announced` before it began
+    need not be said again.
     """
 
     def __init__(
         self,
         verbosity: Verbosity,
         progress: Progress,
-        console: Console,
         now_s: Callable[[], float],
         announced: tuple[str, ...] = (),
+        console: Console | None = None,
     ) -> None:
-        super().__init__(verbosity, progress, announced)
-        ascii_only = console.options.ascii_only
-        self._view = _View(console, lambda: view(self.progress, now_s(), ascii_only=ascii_only))
+        self.verbosity = verbosity
+        self.progress = progress
+        self.announced = announced
+        self._view: _View | None = None
+        if console is not None:
+            self._view = _View(console, lambda: view(self.progress, now_s()))
 
     def start(self) -> None:
-        """Draw, from now on."""
-        self._view.start(refresh=True)
+        """Draw the view, from now on."""
+        if self._view is not None:
+            self._view.start(refresh=True)
 
     def stop(self) -> None:
         """Take the view away and show the cursor again; once more does nothing."""
         # A terminal that hung up must not keep the results from being written.
         with unbroken(), contextlib.suppress(OSError):
-            self._view.stop()
+            if self._view is not None:
+                self._view.stop()
 
     def say(self, text: str) -> None:
-        """See Screen; the text is folded at words."""
-        self._view.put(Text(printable(text)))
+        """Something to know that stays to be read; above a view it is folded at words."""
+        if self._view is None:
+            self.verbosity.say(text)
+        else:
+            self._view.put(Text(printable(text)))
 
     def began(self, running: Running) -> None:
-        """See Screen."""
-        super().began(running)
-        self._view.refresh()
+        """Another stage of a trial began."""
+        self.progress = self.progress.at(running)
+        if self.verbosity is Verbosity.VERBOSE:
+            self.say(stage_line(running))
+        if self._view is not None:
+            self._view.refresh()
 
-    def _tell_trial(self) -> None:
-        self._view.put(trial_row(self.progress.rows[-1], self.progress))
+    def ended(self, trial: Trial, leader: Leader | None, left_s: float) -> None:
+        """A trial ended."""
+        lines = [trial_line(self.progress, trial, left_s)]
+        if self.verbosity is Verbosity.VERBOSE:
+            lines += detail_lines(self.progress, trial)
+        self.took_over(trial, leader)
+        for line in lines:
+            self.say(line)
+
+    def took_over(self, trial: Trial, leader: Leader | None = None) -> None:
+        """An earlier session made a trial: it counts, and is not told of again."""
+        self.progress = self.progress.after(trial, leader)
 
 
 class _View(Live):
@@ -360,14 +275,12 @@ def screen(
 ) -> Iterator[Screen]:
     """Where to show a search: a view on a terminal, lines elsewhere; `announced` is what stands
     above it."""
-    if verbosity is Verbosity.QUIET or not is_live():
-        lines = Screen(verbosity, progress, announced)
-        lines.say("first trial")
-        yield lines
-        return
-    live = LiveScreen(verbosity, progress, stderr(), now_s, announced)
+    has_view = verbosity is not Verbosity.QUIET and is_live()
+    shown = Screen(verbosity, progress, now_s, announced, stderr() if has_view else None)
+    if not has_view:
+        shown.say("first trial")
     try:
-        live.start()
-        yield live
+        shown.start()
+        yield shown
     finally:
-        live.stop()
+        shown.stop()

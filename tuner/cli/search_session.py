@@ -43,7 +43,6 @@ from tuner.search.search import Search
 from tuner.search.setup import Candidates, Setup
 from tuner.search.strategies import NAMES, strategy
 from tuner.search.study import (
-    BASELINE,
     SCHEMA,
     Asked,
     Axis,
@@ -425,7 +424,7 @@ class _Work:
         self.lines.write(session)
         self.study = replace(self.study, sessions=(*self.study.sessions, session))
         for trial in trials:
-            self.shown.took_over(trial, None, trial.number, job.budget_s - trial.ended_s)
+            self.shown.took_over(trial)
         runner = Runner(
             Setup(
                 record=self.record,
@@ -451,11 +450,9 @@ class _Work:
         for step in search.run():
             if isinstance(step, Trial):
                 self.study = replace(self.study, trials=(*self.study.trials, step))
-                leader, left_s = search.leader(), job.budget_s - job.clock()
-                best = BASELINE if leader is None else leader.changes
-                expected = runner.forecast.trials_expected(best)
-                self.shown.ended(step, leader, expected, left_s)
-                gauges = of_trials(self.metrics.gauges, runner.trials, expected, left_s)
+                left_s, planned = job.budget_s - job.clock(), runner.forecast.planned_trials
+                self.shown.ended(step, search.leader(), left_s)
+                gauges = of_trials(self.metrics.gauges, runner.trials, planned, left_s)
                 self.metrics.update(gauges)
             else:
                 self.lines.write(step)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -13,7 +12,6 @@ from tuner.measure.measurement import Failure, Measurement, TrialPlan
 from tuner.search.budget import (
     FEWEST_SEARCH_TRIALS,
     MOST_BLOCKS,
-    MOST_PAIRS,
     Spending,
     checks_s,
     counts,
@@ -323,41 +321,13 @@ class Forecast:
         """How many of so many pairs of a point one machine measures."""
         return math.ceil(pairs / self.at_once(winner))
 
-    def trials_expected(self, best: Changes) -> int:
-        """About the number of the last trial, if `best` is what will be confirmed."""
-        last, highest = self.trials[-1], max(trial.number for trial in self.trials)
-        if last.phase is Phase.RECIPE:
-            pairs_left = max(0, int(self.left_s() / self.pair_s(last.plan, last.changes)))
-            return highest + 2 * len(self.machines.names) * pairs_left
-        confirming = self._trials_in(Phase.CONFIRM)
-        if confirming:
-            winners = [trial.changes for trial in confirming if trial.changes != BASELINE]
-            winner = winners[-1] if winners else best
-            at_once = self.at_once(winner)
-            more = at_once * int(max(0.0, self.left_s()) / self.pair_s(confirming[-1].plan, winner))
-            runs = Counter(trial.pair or 0 for trial in confirming)
-            halves = {pair for pair, count in runs.items() if count % 2}
-            of_winner = {trial.pair or 0 for trial in confirming if trial.changes == winner}
-            begun = len(of_winner | halves)
-            pairs_left = min(MOST_PAIRS - begun, max(self.fewest_pairs(winner) - begun, more))
-            return highest + len(halves) + 2 * pairs_left
-        checks = 2 if self.plans.checks_s and last.phase is not Phase.CHECK else 0
-        before = 0 if last.phase is Phase.CHECK else self._expected_before_checks(best)
-        return highest + before + checks + 2 * self.planned_pairs(best)
-
-    def _expected_before_checks(self, best: Changes) -> int:
-        """How many trials still fit: those of the search, the finals, and those that take the
-        winner apart."""
-        plans, free_s, phase = self.plans, max(0.0, self.free_s(best)), self.trials[-1].phase
-        machines, apart = len(self.machines.names), _SIDES * self.blocks_left()
-        if phase is Phase.EFFECTS:
-            return apart
-        final_s = self.takes_s(plans.final)
-        if phase is Phase.FINAL:
-            return machines * int(free_s / final_s) + apart
-        searching_s = max(0.0, free_s - plans.finals * final_s / machines)
-        searching = machines * int(searching_s / self.takes_s(plans.search))
-        return searching + plans.finals + apart
+    @property
+    def planned_trials(self) -> int:
+        """How many trials there will be about, as the budget was divided."""
+        plans, machines = self.plans, len(self.machines.names)
+        checks = _SIDES if plans.checks_s else 0
+        runs = _SIDES * (self.setup.header.options.effects * plans.blocks + plans.pairs)
+        return machines * plans.calibrating + plans.searching + plans.finals + checks + runs
 
     def _trials_in(self, phase: Phase) -> list[Trial]:
         return [trial for trial in self.trials if trial.phase is phase]
