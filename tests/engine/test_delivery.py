@@ -297,6 +297,18 @@ def test_documents_of_which_none_was_expected_are_read_too(monkeypatch: pytest.M
     assert check(without(held, key(0, 2)), differs) == DeliveryCheck(1, 0, (2,), ())
 
 
+def test_numbers_just_short_of_two_parts_are_read_in_two(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One answer would leave out what it may not hold."""
+    monkeypatch.setattr("tuner.engine.delivery._PARTITION", 400)
+    monkeypatch.setattr("tuner.engine.delivery._MOST_BUCKETS", 600)
+    sent = SentEvents((799,))
+    differs = Expectation(((1, -1),))
+    held = [key(0, number) for number in range(799)]
+    assert check(held, differs, sent) == ALL_WELL
+
+
 def test_what_several_outputs_miss_is_counted_together_and_ten_are_named() -> None:
     gone = [key(output, number) for output in (0, 1) for number in range(0, 16, 2)]
     found = check(without(documents(SOME, ONE), *gone))

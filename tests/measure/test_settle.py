@@ -93,6 +93,35 @@ def test_what_rsyslogd_and_the_engine_used_and_said_is_handed_on(
     assert settled.delivery.exact
 
 
+def test_documents_without_numbers_that_no_search_finds_are_lost(
+    watching: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine has counted them all."""
+    run = watching(script(), tells_apart=lambda _: False)
+    monkeypatch.setattr("tuner.measure.settle.count", lambda *_: SENT - 3)
+    delivery = settle(run.watch, EVENTS).delivery
+    assert (delivery.indexed, delivery.found) == (SENT, SENT - 3)
+    assert (delivery.lost, delivery.duplicated) == (3, 0)
+    assert not delivery.identified
+
+
+def test_what_rsyslogd_repeats_before_it_ends_is_in_the_account(
+    watching: Callable[..., Run],
+) -> None:
+    repeated: list[int] = []
+    rsyslogd = SimpleNamespace(
+        check=lambda: None, usage=lambda: Usage(1.0, 1), finish=lambda _: repeated.append(7)
+    )
+
+    def check(*_: object) -> DeliveryCheck:
+        return DeliveryCheck(0, len(repeated), (), tuple(repeated))
+
+    run = watching(script(), check_delivery=check)
+    pipe = replace(run.watch.pipe, rsyslogd=cast(Rsyslogd, rsyslogd))
+    delivery = settle(replace(run.watch, pipe=pipe), EVENTS).delivery
+    assert (delivery.duplicated, delivery.doubled) == (1, (7,))
+
+
 @pytest.mark.parametrize("is_exact", [True, False])
 def test_a_sample_of_the_documents_is_compared_with_what_was_learnt_once_all_are_there(
     watching: Callable[..., Run], is_exact: bool
