@@ -162,6 +162,7 @@ def test_each_output_has_a_number_of_its_own(tmp_path: Path) -> None:
 OBJECTS = {
     "all of it": ("%$!all-json%", "$!"),
     "all of it as a property": ("%$!%\\n", "$!"),
+    "all of it without blanks": ("%$!all-json-plain%", "$!"),
     "a part of it": ("%$!user!session%", "$!user!session"),
     "a local variable": ("%$.doc%", "$.doc"),
 }
@@ -233,6 +234,11 @@ FORWARDING = {
         'action(type="omfwd" target="elsewhere" port="6514" protocol="tcp" device="eth1" '
         'StreamDriver="gtls" StreamDriverMode="1" queue.type="LinkedList")',
         'queue.type="LinkedList"',
+        30_000,
+    ),
+    "a target that DNS names": (
+        'action(type="omfwd" targetSrv="elsewhere" protocol="tcp")',
+        'protocol="tcp"',
         30_000,
     ),
     "RELP": (

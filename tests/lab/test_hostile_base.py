@@ -81,6 +81,18 @@ def test_no_parameter_runs_or_sends_elsewhere(what: str, tmp_path: Path) -> None
     assert any(f"{tmp_path}/rsyslog.conf:" in one for one in said)
 
 
+@pytest.mark.parametrize("kind", ["ompipe", "omshell", "omprog", "mmexternal"])
+@pytest.mark.parametrize("built_in", ["", "builtin:"])
+def test_the_last_step_leaves_out_what_runs_or_pipes_by_either_name(
+    kind: str, built_in: str, tmp_path: Path
+) -> None:
+    """Whatever stands above it: tests of a pipeline come to it by a way of their own."""
+    action = f'action(type="{built_in}{kind}" pipe="/tmp/evil" binary="/tmp/evil")'
+    made = confined(parse(action, "x.conf")[0], str(tmp_path))
+    assert "evil" not in printed(made.block)
+    assert [one.message for one in made.left_out] == [f"action {built_in}{kind}"]
+
+
 def test_a_module_of_the_old_form_is_one_of_rsyslogds_own(tmp_path: Path) -> None:
     assert 'module(load="evil")' in bound(tmp_path, "$ModLoad /tmp/evil.so")[0]
 
