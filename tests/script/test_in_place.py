@@ -307,6 +307,15 @@ def test_a_directive_for_the_next_action_changes_where_it_stands(tmp_path: Path)
     )
 
 
+@pytest.mark.parametrize("value", ["/srv/a b", "/srv/a;b", "/srv/a#b"])
+def test_a_directive_gets_quotes_where_its_new_value_would_end_before(
+    value: str, tmp_path: Path
+) -> None:
+    text = "$WorkDirectory /var/spool/rsyslog\n*.* /f\n"
+    changes = {("global", "workDirectory"): value}
+    assert changed(tmp_path, text, changes) == f'$WorkDirectory "{value}"\n*.* /f\n'
+
+
 def test_several_changes_of_one_object_come_in_their_order(tmp_path: Path) -> None:
     changes = {("action[es]", BATCH): "500", ("action[es]", "queue.size"): "9"}
     assert changed(tmp_path, f"{ES})\n", changes) == f'{ES} {BATCH}="500" queue.size="9")\n'
