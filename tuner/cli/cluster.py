@@ -8,7 +8,8 @@ from tuner.cli.console import OutputFormat, print_result, result, result_json, s
 from tuner.cli.usage import labs as usage
 from tuner.cluster import member as member_process
 from tuner.cluster import standing
-from tuner.cluster.access import ClusterCertificate, pem_text, versions_here
+from tuner.cluster.access import pem_text, versions_here
+from tuner.cluster.certificate import ClusterCertificate
 from tuner.deploy.inventory import Role, load_inventory
 from tuner.errors import BadUsage, JobFailed
 from tuner.host.lock import measuring

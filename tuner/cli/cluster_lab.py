@@ -17,17 +17,16 @@ from tempfile import TemporaryDirectory
 
 from tuner.cli.options import EngineChoice
 from tuner.cli.place import Wanted, facts_of, open_lab, pace_of, prepare, trials_in
-from tuner.cluster.loads import RemoteLoads
+from tuner.cluster.access import joined
+from tuner.cluster.loads import loads_of
 from tuner.cluster.messages import (
     QUESTIONS,
     REPLIES,
     CeilingFound,
     Failed,
-    HostLine,
     MeasureCeiling,
     Opened,
     OpenLab,
-    PeerLost,
     Prepared,
     Question,
     RunTrial,
@@ -46,10 +45,9 @@ def main() -> None:
     """Answer one question after the other: the first opens the lab, each other measures in it."""
     end_orderly()
     questions: queue.SimpleQueue[Question] = queue.SimpleQueue()
-    loads = RemoteLoads(_relay)
-    threading.Thread(target=_listen, args=(questions, loads), daemon=True).start()
+    threading.Thread(target=_listen, args=(questions,), daemon=True).start()
     try:
-        _serve(questions, loads)
+        _serve(questions)
     except TuneError as error:
         REPLIES.say(Failed.from_error(error))
     except OSError as error:
@@ -58,24 +56,18 @@ def main() -> None:
         sys.exit(end.exit_code)
 
 
-def _listen(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
+def _listen(questions: queue.SimpleQueue[Question]) -> None:
     """Whoever asked may be gone in the middle of a trial, or say what is not understood: the lab
     ends in order then."""
     try:
-        for message in QUESTIONS.received():
-            match message:
-                case HostLine(name, text):
-                    loads.hear(name, text.encode())
-                case PeerLost(name, reason):
-                    loads.lose(name, reason)
-                case question:
-                    questions.put(question)
+        for question in QUESTIONS.received():
+            questions.put(question)
     except TuneError as error:
         REPLIES.say(Failed.from_error(error))
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _serve(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
+def _serve(questions: queue.SimpleQueue[Question]) -> None:
     request = questions.get()
     if not isinstance(request, OpenLab):
         raise JobFailed("no lab is open")
@@ -89,28 +81,31 @@ def _serve(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
     with ExitStack() as opened:
         templates = opened.enter_context(_site_templates(request.templates))
         wanted = Wanted(engine, request.url, templates)
+        loads = None
         if span is not None:
-            opened.enter_context(loads.answering(span.loads))
+            client = opened.enter_context(joined(span.scheduler, span.certificate))
+            loads = opened.enter_context(loads_of(client))
             loads.require_allowed([span.address])
         downloads_s = prepare(wanted, profiles, _tell)
         REPLIES.say(Prepared())
         questions.get()
         lab = opened.enter_context(open_lab(wanted, profiles[0], state_folder(), _tell))
-        if span is not None:
+        if span is not None and loads is not None:
             lab = replace(lab, address=span.address, loads=loads.alive)
         REPLIES.say(Opened(facts_of(lab, profiles, request.allow), downloads_s))
         trials = trials_in(lab, profiles[0], pace)
         while isinstance(question := questions.get(), RunTrial | MeasureCeiling):
             profile = profile_of(question.profile)
-            if span is not None:
+            if loads is not None:
                 loads.await_one()
             if isinstance(question, RunTrial):
                 # Runs with other load hosts than those before are no pair with them.
-                changed = loads.change()
+                changed = None if loads is None else loads.change()
                 if changed is None:
                     asked = question.asked
                     outcome = trials.trial(profile, asked.plan, asked.per_second, asked.name, _tell)
-                    changed = loads.change() if isinstance(outcome, Failure) else None
+                    if loads is not None and isinstance(outcome, Failure):
+                        changed = loads.change()
                 REPLIES.say(TrialEnded(outcome if changed is None else Lost(changed)))
             else:
                 REPLIES.say(CeilingFound(trials.ceiling(profile, _tell)))
@@ -128,10 +123,6 @@ def _site_templates(texts: Mapping[str, str]) -> Iterator[Templates | None]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         yield Templates(Path(folder))
-
-
-def _relay(name: str, line: bytes) -> None:
-    REPLIES.say(HostLine(name, line.decode()))
 
 
 def _tell(text: str) -> None:

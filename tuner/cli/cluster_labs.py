@@ -15,6 +15,7 @@ from tuner.cluster.farm import dask_farm, span_of
 from tuner.cluster.load import hosts_of
 from tuner.cluster.loads import loads_of
 from tuner.cluster.messages import Opened, OpenLab, SpanOver, profile_json
+from tuner.deploy.inventory import Role
 from tuner.errors import BadUsage, Refused
 from tuner.flood.transport import Transport
 from tuner.lab.lab import new_run_id
@@ -36,10 +37,11 @@ def labs_of_cluster(
     cluster = cluster_that_is_up()
     with connected(cluster.address, cluster.certificate) as client:
         require_comparable(client)
-        span = span_of(client)
+        span = span_of(client, cluster.certificate)
         if span is None and wanted.url is not None:
             raise BadUsage("each machine of the role lab has its own engine: no --elasticsearch")
-        with dask_farm(client, _LAB, span) as farm:
+        role = Role.LAB if span is None else Role.COLLECTOR
+        with dask_farm(client, _LAB, role) as farm:
             first, *beside = map(profile_json, profiles)
             request = OpenLab(
                 wanted.engine.value, first, tuple(allow), tuple(beside), span, wanted.url,

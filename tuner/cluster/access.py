@@ -19,6 +19,7 @@ from distributed import Client, Security
 
 import tuner
 from tuner import __version__
+from tuner.cluster.certificate import ClusterCertificate
 from tuner.errors import JobFailed, Refused, Unreachable, of_the_system
 from tuner.host.process import wait_until
 from tuner.host.programs import rsyslog_version
@@ -28,24 +29,7 @@ from tuner.schema.scalars import is_loopback
 _PATIENCE_S = 20.0
 _LOSS_S = 2.0
 _PACKAGE = Path(tuner.__file__).parent
-_ROLES = ("client", "scheduler", "worker")
 CERTIFICATE, KEY = "certificate.pem", "key.pem"
-
-
-@dataclass(frozen=True)
-class ClusterCertificate:
-    """The certificates of those who are trusted, ours, and its key, as text in PEM."""
-
-    ca: str
-    certificate: str
-    key: str
-
-    @property
-    def security(self) -> Security:
-        """As Dask takes them; nothing goes without them."""
-        parts = {"cert": self.certificate, "key": self.key}
-        texts = {f"tls_{role}_{part}": text for role in _ROLES for part, text in parts.items()}
-        return Security(tls_ca_file=self.ca, require_encryption=True, **texts)
 
 
 def made() -> ClusterCertificate:
@@ -163,6 +147,13 @@ def connected(address: str, certificate: ClusterCertificate | None) -> Iterator[
     """A client of the scheduler at `address`; raises Refused where the way is not safe, Unreachable
     where nobody answers who has the same certificate."""
     require_safe(address, certificate)
+    with joined(address, certificate) as client:
+        yield client
+
+
+@contextmanager
+def joined(address: str, certificate: ClusterCertificate | None) -> Iterator[Client]:
+    """A client of the scheduler to which this machine belongs already, by whatever way."""
     configure()
     # What goes wrong on the way is said once, by us.
     for name in logging.root.manager.loggerDict:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar, cast
@@ -17,8 +16,8 @@ from distributed.actor import Actor, BaseActorFuture
 
 from tuner.cluster import messages
 from tuner.cluster.access import is_alive, roles, workers_of
-from tuner.cluster.loads import LOAD
-from tuner.cluster.processes import Relay, processes
+from tuner.cluster.certificate import ClusterCertificate
+from tuner.cluster.processes import processes
 from tuner.deploy.inventory import Role
 from tuner.errors import JobFailed, TuneError, Unreachable
 from tuner.host.process import wait_until
@@ -38,7 +37,7 @@ _TOO_LONG, _LEAST_OPENING_S = 3.0, 20.0
 _CEILING_S = 900.0
 _ENDING_S = 60.0
 
-Answer = BaseActorFuture[bytes] | Future[bytes]
+Answer = BaseActorFuture[bytes]
 R = TypeVar("R", bound=messages.Reply)
 
 
@@ -67,9 +66,7 @@ class SchedulerLost(Unreachable):
 class DaskFarm:
     """A process on each machine, which opens a lab there and measures one trial after the other."""
 
-    def __init__(
-        self, labs: Mapping[str, Actor | Relay], scheduler_lives: Callable[[], bool]
-    ) -> None:
+    def __init__(self, labs: Mapping[str, Actor], scheduler_lives: Callable[[], bool]) -> None:
         self.machines = tuple(labs)
         """The workers' names."""
         self._labs = dict(labs)
@@ -196,9 +193,9 @@ class DaskFarm:
         return reply
 
 
-def span_of(client: Client) -> messages.SpanOver | None:
-    """The span that the machines make, None where they are a farm; raises JobFailed where their
-    roles make neither, or both."""
+def span_of(client: Client, certificate: ClusterCertificate | None) -> messages.SpanOver | None:
+    """The span that the machines make, which are joined with this certificate; None where they are
+    a farm.  Raises JobFailed where their roles make neither, or both."""
     by_name = roles(client)
     labs, collectors, loads = (
         tuple(name for name, role in by_name.items() if role == wanted.value)
@@ -213,19 +210,14 @@ def span_of(client: Client) -> messages.SpanOver | None:
             "or one collector and at least one load (a span)"
         )
     (worker,) = workers_of(client, Role.COLLECTOR.value).values()
-    return messages.SpanOver(loads, urlsplit(worker).hostname or LOOPBACK)
+    scheduler = str(client.scheduler_info(n_workers=0)["address"])
+    return messages.SpanOver(loads, urlsplit(worker).hostname or LOOPBACK, scheduler, certificate)
 
 
 @contextmanager
-def dask_farm(client: Client, module: str, span: messages.SpanOver | None) -> Iterator[DaskFarm]:
-    """A process on each lab, or on the collector of a span; they are gone afterwards."""
-    labs: Mapping[str, Actor | Relay]
-    if span is None:
-        labs = processes(client, workers_of(client, Role.LAB.value), module)
-    else:
-        loads = processes(client, workers_of(client, Role.LOAD.value), LOAD)
-        collectors = processes(client, workers_of(client, Role.COLLECTOR.value), module)
-        labs = {name: Relay(client, name, lab, loads) for name, lab in collectors.items()}
+def dask_farm(client: Client, module: str, role: Role) -> Iterator[DaskFarm]:
+    """A process on each machine of that role; they are gone afterwards."""
+    labs = processes(client, workers_of(client, role.value), module)
     farm = DaskFarm(labs, lambda: is_alive(client))
     try:
         yield farm
@@ -233,9 +225,9 @@ def dask_farm(client: Client, module: str, span: messages.SpanOver | None) -> It
         farm.close()
 
 
-def _end(lab: Actor | Relay) -> BaseActorFuture[None] | Future[None] | None:
+def _end(lab: Actor) -> BaseActorFuture[None] | None:
     """Have a process end; None where its worker is known to be lost."""
     try:
-        return cast(BaseActorFuture[None] | Future[None], lab.end(_ENDING_S))
+        return cast(BaseActorFuture[None], lab.end(_ENDING_S))
     except RuntimeError:
         return None

@@ -20,7 +20,8 @@ from distributed import Scheduler, Worker
 from distributed.utils import get_ip
 
 from tuner import __version__
-from tuner.cluster.access import ClusterCertificate, Versions, configure, taken_from
+from tuner.cluster.access import Versions, configure, taken_from
+from tuner.cluster.certificate import ClusterCertificate
 from tuner.deploy.inventory import InventoryHost
 from tuner.errors import JobFailed, ProgramMissing, Refused
 from tuner.host.remote import Answer, Host, connect, script_of

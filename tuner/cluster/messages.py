@@ -1,5 +1,5 @@
 """How processes of ours on several machines talk to each other in lines: what a command and the
-labs say, and what a lab and the load hosts do, by way of the command that started them."""
+labs say, and what the load hosts and whoever steers a flood do."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Generic, TypeVar, get_args
 from pydantic import TypeAdapter, ValidationError
 
 import tuner.errors
+from tuner.cluster.certificate import ClusterCertificate
 from tuner.errors import JobFailed, Refused, TuneError
 from tuner.lab.loads import MachineCounts
 from tuner.measure.ceiling import Ceiling
@@ -45,7 +46,12 @@ class JsonLines(Generic[T]):
         try:
             return self._adapters[name].validate_json(fields)
         except ValidationError as error:
-            raise JobFailed(f"it was told what this rsyslog-tune does not know: {error}") from None
+            # Without the message itself, which may hold a key.
+            first = error.errors(include_input=False)[0]
+            place = ".".join([name, *map(str, first["loc"])])
+            raise JobFailed(
+                f"it was told what this rsyslog-tune does not know: {place}: {first['msg']}"
+            ) from None
 
     def received(self) -> Iterator[T]:
         """The messages that this process reads, until its input ends."""
@@ -84,10 +90,13 @@ class Failed:
 
 @dataclass(frozen=True)
 class SpanOver:
-    """The machines whose load a lab takes, and the address at which they reach it."""
+    """The machines whose load a lab takes, the address at which they reach it, and how it joins
+    their cluster to steer them: the address of the scheduler, and the certificate."""
 
     loads: tuple[str, ...]
     address: str
+    scheduler: str
+    certificate: ClusterCertificate | None = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -127,22 +136,6 @@ class MeasureCeiling:
 
 
 @dataclass(frozen=True)
-class HostLine:
-    """A line that a load host has said, or that is for it."""
-
-    machine: str
-    line: str
-
-
-@dataclass(frozen=True)
-class PeerLost:
-    """A load host is gone."""
-
-    machine: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class Prepared:
     """What a lab needs is there, its engine downloaded."""
 
@@ -170,9 +163,8 @@ class CeilingFound:
 
 
 Question = OpenLab | StartLab | RunTrial | MeasureCeiling
-PeerNews = HostLine | PeerLost
-Reply = Prepared | Opened | TrialEnded | CeilingFound | HostLine | Failed
-QUESTIONS: JsonLines[Question | PeerNews] = JsonLines(*get_args(Question | PeerNews))
+Reply = Prepared | Opened | TrialEnded | CeilingFound | Failed
+QUESTIONS: JsonLines[Question] = JsonLines(*get_args(Question))
 REPLIES: JsonLines[Reply] = JsonLines(*get_args(Reply))
 
 

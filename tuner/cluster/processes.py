@@ -18,7 +18,6 @@ from typing import IO, Any, cast
 from distributed import Client
 from distributed.actor import Actor
 
-from tuner.cluster.messages import QUESTIONS, REPLIES, HostLine, PeerLost
 from tuner.errors import JobFailed
 from tuner.host.child import Child
 
@@ -110,49 +109,6 @@ def processes(client: Client, workers: Mapping[str, str], module: str) -> dict[s
     }  # fmt: skip
     # What is submitted as a class is given as an actor of it.
     return {name: cast(Actor, future.result(_OPENING_S)) for name, future in futures.items()}
-
-
-class Relay:
-    """The processes of a span, seen as the one on the collector: that asks the others by us."""
-
-    def __init__(
-        self, client: Client, name: str, collector: Actor, loads: Mapping[str, Actor]
-    ) -> None:
-        self._name = name
-        self._answer: Future[bytes] = Future()
-        self._gone: Exception | None = None
-        self._channels = Channels(client, {name: collector, **loads}, self._hear, self._lose)
-
-    def ask(self, line: bytes) -> Future[bytes]:
-        """The answer of the process on the collector to a line; it raises JobFailed where that has
-        ended, OSError where it is out of reach."""
-        self._answer = Future()
-        self._channels.tell(self._name, line)
-        if self._gone is not None:
-            self._lose(self._name, self._gone)
-        return self._answer
-
-    def end(self, grace_s: float) -> Future[None]:
-        """End all processes, as Channels does."""
-        return self._channels.end(grace_s)
-
-    def _hear(self, name: str, line: bytes) -> None:
-        if name != self._name:
-            self._channels.tell(self._name, QUESTIONS.line(HostLine(name, line.decode())))
-            return
-        reply = REPLIES.message(line)
-        if isinstance(reply, HostLine):
-            self._channels.tell(reply.machine, reply.line.encode())
-        elif not self._answer.done():
-            self._answer.set_result(line)
-
-    def _lose(self, name: str, why: Exception) -> None:
-        if name != self._name:
-            self._channels.tell(self._name, QUESTIONS.line(PeerLost(name, str(why))))
-            return
-        self._gone = why if isinstance(why, JobFailed) else OSError(str(why))
-        if not self._answer.done():
-            self._answer.set_exception(self._gone)
 
 
 # What an actor raises whose worker, or whose process, has ended.

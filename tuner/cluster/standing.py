@@ -13,13 +13,13 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from tuner.cluster.access import (
-    ClusterCertificate,
     connected,
     made,
     require_comparable,
     require_same,
     roles,
 )
+from tuner.cluster.certificate import ClusterCertificate
 from tuner.cluster.member import ClusterMember
 from tuner.deploy.inventory import InventoryHost, Paths
 from tuner.errors import JobFailed, Refused, TuneError
