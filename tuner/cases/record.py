@@ -47,8 +47,8 @@ def recorded(
     input_name: str | None = None,
 ) -> str:
     """The text of a file of cases `about` a profile or a configuration; of each line `came` has
-    what it became, twice, by the input `way` where one was chosen.  Raises JobFailed where that is
-    no document."""
+    what it became, twice, by the input `input_name` where one was chosen.  Raises JobFailed where
+    that is no document."""
     head = [f"{flow(key)}: {flow(value)}" for key, value in about.items()]
     cases = [
         _case(name, line, came[2 * number], came[2 * number + 1], now)

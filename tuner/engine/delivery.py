@@ -95,7 +95,7 @@ def check_by_sink(
 
 def check_by_counters(sent: int, indexed: int, counted: int) -> DeliveryCheck:
     """What became of `sent` events whose documents carry no number, in the ceiling tier: `indexed`
-    is the engine's index_total, `found` its _count.
+    is the engine's index_total, `counted` its _count.
 
     Where the two disagree the worse counts.  A loss that a repetition makes up for is not seen.
     """

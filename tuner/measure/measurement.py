@@ -65,7 +65,7 @@ class StageClock:
     def begin(
         self, part: TrialPart, stage: str | None = None, *, at_s: float | None = None
     ) -> None:
-        """The part before ends, now or as the clock said at `at_s`; `told` is shown."""
+        """The part before ends, now or as the clock said at `at_s`; a `stage` is shown."""
         now_s = self._clock() if at_s is None else at_s
         self._seconds[self._part] += now_s - self._since_s
         self._part, self._since_s = part, now_s

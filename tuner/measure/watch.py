@@ -50,7 +50,7 @@ class DrainLimit:
     since_s: float = field(default_factory=time.monotonic)
 
     def require_time(self, missing: str) -> None:
-        """Raise Stalled when the time is up: `what` is not done."""
+        """Raise Stalled when the time is up, with what is `missing`."""
         if time.monotonic() - self.since_s > self.lasts_s:
             raise Stalled(f"{missing} {self.lasts_s:.0f} s after the flood")
 
@@ -70,7 +70,7 @@ class Watch:
         enough: Callable[[Sequence[Poll]], bool] = lambda _: False,
     ) -> tuple[Poll, ...]:
         """Poll for `duration_s` seconds, or until what was seen is `enough`, and give all samples
-        so far to `each` after every poll but the last; the samples.
+        so far to `after_poll` after every poll but the last; the samples.
 
         Raises Stalled, RsyslogdDied, or JobFailed for the flood.
         """

@@ -90,7 +90,7 @@ class _Merge:
         return replace(self.above, data=data, spots=self.spots, problems=problems)
 
     def _both(self, up: KeyPath, down: KeyPath, place: KeyPath) -> object:
-        """What stands at `up` in the layer above and at `down` below, noted at `here`."""
+        """What stands at `up` in the layer above and at `down` below, noted at `place`."""
         over, under = at(self.above.data, up), at(self.below.data, down)
         if isinstance(over, Mapping) and isinstance(under, Mapping):
             self.spots[place] = self.above.spots[up]

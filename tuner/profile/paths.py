@@ -40,7 +40,7 @@ def get(data: object, path: str) -> object:
 
 
 def _longest_key(section: KeyPath, words: Sequence[str], path: str) -> int:
-    """How many of `words` make the longest key known at `here`."""
+    """How many of `words` make the longest key known in `section`."""
     keys = keys_of(models_at(section))
     for taken in range(len(words), 0, -1):
         if ".".join(words[:taken]) in keys:

@@ -233,7 +233,7 @@ def _unknown(fault: _Fault, source: Source) -> str:
 
 
 def _instead(key: str, keys: tuple[str, ...], section: str) -> str:
-    """What to write instead of an unknown key of the section `here`, whose keys are `known`."""
+    """What to write instead of an unknown key of `section`, whose keys are `keys`."""
     lowered = {name.lower(): name for name in keys}
     word = key.lower().removeprefix("queue.")
     if key.lower() not in lowered:

@@ -294,7 +294,7 @@ def _comment_start(rule: _Rule, text: str, start: int, end: int) -> int | None:
 
 
 def _longest(text: str, start: int, mode: Mode) -> tuple[_Rule | None, int]:
-    """The rule with the longest match at `here`, of several the first."""
+    """The rule with the longest match at `start`, of several the first."""
     best, end = None, start
     at_line_start = start == 0 or text[start - 1] == "\n"
     rules = _RULES[mode]

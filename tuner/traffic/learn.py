@@ -107,8 +107,8 @@ def learnt(
 ) -> TrafficSample:
     """What messages are like, at most 20,000 of them, in runs from all over.
 
-    Words of the source that are no words of the trade nor `kept` give way to others of the same
-    length, unless it is to be `verbatim`; names of hosts and programs too.
+    Words of the source that are no words of the trade nor in `words_kept` give way to others of
+    the same length, unless it is to be `verbatim`; names of hosts and programs too.
     """
     picked = [_bounded(record) for record in _picked(records)]
     stand_ins = StandIns(words_kept, verbatim=verbatim)
