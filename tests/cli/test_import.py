@@ -199,7 +199,8 @@ def test_what_rsyslogd_says_of_the_configuration_itself_is_said(
     assert done.exit_code == 0
     assert f'rsyslogd -N1 rejects {conf}: not this pwd="***"\n' in done.stderr
     shown = RUN.invoke(app, ["import", str(conf), "--output", "json", *there])
-    assert json.loads(shown.stdout)["rsyslogd"]["accepted"] is False
+    data = json.loads(shown.stdout)
+    assert (data["schema"], data["rsyslogd"]["accepted"]) == (2, False)
 
 
 @pytest.mark.parametrize(

@@ -149,3 +149,11 @@ def test_a_missing_file_to_replay_is_named_before_anything_starts(
     shown = RUN.invoke(app, ["validate", "--offline", "--strict", "own.yaml"])
     assert shown.exit_code != 0
     assert "/nowhere/own.log, the file to replay, is not on this machine" in shown.output
+
+
+@pytest.mark.parametrize("more", [("--dry-run",), ()], ids=["plan", "search"])
+def test_an_earlier_search_that_is_none_is_refused_before_anything_starts(
+    folder: Path, more: tuple[str, ...]
+) -> None:
+    said = refused(JobFailed, "search", "plain.yaml", "--warm-start", str(folder), *more)
+    assert said == f"{folder} holds no trials.jsonl: it is not a run directory"

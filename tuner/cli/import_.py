@@ -80,6 +80,7 @@ def import_(options: ImportArguments) -> None:
     verdict = rsyslogd_layer(loaded)
     lines, tunable = _tunable(loaded.profile)
     fields: dict[str, object] = {
+        "schema": 2,
         "profile": None if profile is None else str(profile),
         "text": text,
         "files": original.files,

@@ -51,7 +51,10 @@ def status(options: usage.LabArguments.Status) -> None:
 
 
 def down(_: usage.LabArguments.Down) -> None:
-    """Carry out `rsyslog-tune lab down`."""
+    """Carry out `rsyslog-tune lab down`; without a lab it waits for no run that measures."""
+    if not standing.folder().exists():
+        result("no lab is running")
+        return
     with measuring("rsyslog-tune lab down"):
         standing.end(standing.read())
     result("the lab is down")

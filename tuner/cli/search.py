@@ -86,10 +86,10 @@ def search(options: SearchArguments) -> None:
     require_runnable(Wanted(engine, asked.url, on_cluster=options.cluster), [loaded.profile])
     require_bases_taken([loaded.profile], runs_here=False)
     turned = searchable(loaded.profile, asked)
+    earlier = tuple((str(path), read(path)) for path in options.warm_start or ())
     if options.dry_run:
         _show_plan(loaded.profile, asked, turned, budget_s, options)
         return
-    earlier = tuple((str(path), read(path)) for path in options.warm_start or ())
     with new_run_directory(options.run_dir, loaded.profile.name) as directory:
         job = Job(
             loaded, directory, asked, budget_s, options.seed, clock,

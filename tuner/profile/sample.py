@@ -15,6 +15,7 @@ from tuner.errors import BadProfile, JobFailed
 from tuner.profile.source import MAX_BYTES, Source, at, problem_at, read
 from tuner.profile.wording import problems_of
 from tuner.reading import content
+from tuner.schema.numerals import counted
 from tuner.traffic.learn import learnt
 from tuner.traffic.records import records_of
 from tuner.traffic.sample import TrafficSample
@@ -82,7 +83,7 @@ def sample_text(path: Path, texts: Iterable[str] = (), *, verbatim: bool = False
     words = {word for text in texts for word in re.findall(r"[A-Za-z][A-Za-z0-9_.-]+", text)}
     words |= {piece for word in words for piece in re.findall(r"[A-Za-z]+", word)}
     sample = learnt(records, words, verbatim=verbatim)
-    return written(sample, f"{len(records):,} messages ({origin})")
+    return written(sample, f"{counted(len(records), 'message')} ({origin})")
 
 
 def written(sample: TrafficSample, source: str) -> str:
