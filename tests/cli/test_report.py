@@ -47,7 +47,7 @@ def test_a_report_that_cannot_be_written_is_printed_and_named(run: Path) -> None
 
 
 def test_nothing_is_written_beside_a_search_that_still_writes(run: Path) -> None:
-    with writing_to(run):
+    with writing_to(run, "a search"):
         done = CliRunner().invoke(app, ["report", str(run)])
     assert done.exit_code == 0
     assert "printed only: " in done.stderr

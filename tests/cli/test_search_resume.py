@@ -131,11 +131,11 @@ def test_the_report_of_a_search_that_was_killed_is_made_from_its_journal(tmp_pat
 
 def test_while_one_writes_to_a_run_directory_another_is_told_who_it_is(tmp_path: Path) -> None:
     (tmp_path / NAME).write_bytes(b"")
-    with writing_to(tmp_path):
+    with writing_to(tmp_path, "a report"):
         message = failure(resume(tmp_path), Locked)
         with pytest.raises(Locked), new_run_directory(tmp_path, "x"):
             raise AssertionError
-    assert f"another run is writing to {tmp_path}: a search, pid {os.getpid()}, since" in message
+    assert f"another run is writing to {tmp_path}: a report, pid {os.getpid()}, since" in message
     assert {path.name for path in tmp_path.iterdir()} == {NAME}
 
 

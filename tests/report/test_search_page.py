@@ -288,6 +288,7 @@ def test_a_search_that_ended_early_gets_a_page_that_claims_nothing(
         text = seen(shown).text
         assert "nothing is claimed" in text
         assert f"The search {how}." in text
+        assert ("windows: none has ended;" in text) is (count == 0)
         assert "more events per second" not in text
         assert_asks_for_nothing(seen(shown))
 

@@ -128,7 +128,7 @@ def new_run_directory(wanted: Path | None, name: str) -> Iterator[Path]:
     directory = wanted or PARENT / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        with writing_to(directory):
+        with writing_to(directory, "a search"):
             if not _holds_no_run(directory):
                 remove_abandoned()
             if not _holds_no_run(directory):
@@ -142,14 +142,14 @@ def new_run_directory(wanted: Path | None, name: str) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def writing_to(directory: Path) -> Iterator[None]:
-    """Be the only one that writes to a run directory; raises Locked naming who does."""
+def writing_to(directory: Path, writer: str) -> Iterator[None]:
+    """Be the only `writer`, such as a search, to a run directory; raises Locked naming who is."""
     if not directory.is_dir():
         raise JobFailed(f"there is no run directory {directory}")
     with contextlib.ExitStack() as held:
         try:
             held.enter_context(
-                holding(directory / _LOCK, "a search", f"another run is writing to {directory}")
+                holding(directory / _LOCK, writer, f"another run is writing to {directory}")
             )
         except OSError as error:
             reason = error.strerror

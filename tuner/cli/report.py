@@ -21,7 +21,7 @@ def report(options: ReportArguments) -> None:
     else:
         result(report_markdown(search_report(analysed, run_directory)))
     try:
-        with writing_to(run_directory):
+        with writing_to(run_directory, "a report"):
             write_reports(run_directory, analysed)
     except (JobFailed, Locked) as why:
         say(f"printed only: {why}")

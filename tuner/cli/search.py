@@ -61,7 +61,7 @@ def search(options: SearchArguments) -> None:
     if options.resume is not None:
         if given := options.given_beside(_BESIDE_RESUME):
             raise BadUsage(f"--resume keeps the options of the search: remove {', '.join(given)}")
-        with writing_to(options.resume):
+        with writing_to(options.resume, "a search"):
             session = _resume(options.resume, options, clock, verbosity)
         _conclude(session, options.resume, options)
         return

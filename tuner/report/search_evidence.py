@@ -416,7 +416,8 @@ def how(result: StudyResult) -> ReportSection:
         f"started {header.started}, {header.tool}",
         f"rsyslogd {header.rsyslog}, {header.engine}, {header.machine}",
         *speed_text(result.measured),
-        f"windows: {windows}; each trial on a fresh index, with its own rsyslogd",
+        f"windows: {windows or 'none has ended'}; each trial on a fresh index, with its own "
+        "rsyslogd",
         "EPS is the rise of the engine's `indexing.index_total` over the window, which goes from "
         "one refresh under load to another; ± is the standard error from five batch means",
         "ratios are means of log-ratios of pairs, intervals are Student's t on them"
