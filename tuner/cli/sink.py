@@ -10,6 +10,7 @@ from tuner.engine.client import EngineClient
 from tuner.engine.delivery import Arrived, ArrivedRun, FaultCount, arrived, fault_counts
 from tuner.errors import Interrupted, JobFailed
 from tuner.lab.sink import Sink, parse_fault
+from tuner.schema.numerals import counted
 
 _POLL_S = 0.2
 
@@ -38,12 +39,11 @@ def _show(
 ) -> None:
     lines = []
     for index in indices:
-        lines.append(f"{index.index}: {index.documents:,} documents")
+        lines.append(f"{index.index}: {counted(index.documents, 'document')}")
         lines += [f"  run {run.run_id}: {_run_text(run)}" for run in index.runs]
     for fault in faults:
-        lines.append(
-            f"fault {fault.fault}: {fault.documents:,} documents, {fault.stored:,} counted"
-        )
+        documents = counted(fault.documents, "document")
+        lines.append(f"fault {fault.fault}: {documents}, {fault.stored:,} counted")
     if not indices:
         lines.append("nothing arrived")
     fields = {"url": url, "indices": indices, "faults": faults}
@@ -52,7 +52,8 @@ def _show(
 
 def _run_text(run: ArrivedRun) -> str:
     account = run.account
-    text = f"{run.events:,} events, {account.lost:,} missing, {account.duplicated:,} duplicates"
+    duplicates = counted(account.duplicated, "duplicate")
+    text = f"{counted(run.events, 'event')}, {account.lost:,} missing, {duplicates}"
     for name, numbers in (("missing", account.missing), ("duplicated", account.doubled)):
         if numbers:
             text += f"; {name}: {', '.join(map(str, numbers))}"
