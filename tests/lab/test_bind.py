@@ -9,7 +9,7 @@ import pytest
 
 from tests.profile.examples import small
 from tuner.engines.node import fitting_heap
-from tuner.engines.release import Engine
+from tuner.engines.release import Release
 from tuner.errors import BadProfile, Refused
 from tuner.host.usage import memory_bytes
 from tuner.lab.bind import Bound, bind
@@ -41,12 +41,10 @@ node: {heap: 31g}
 
 SITE = Site(
     engine_urls=("http://127.0.0.1:9999",),
-    engine=Engine.ELASTICSEARCH,
-    engine_version=(8, 19),
+    release=Release(rsyslog="8.2302", elasticsearch="8.19"),
     stand_in=None,
     data_nodes=1,
     heap="12g",
-    rsyslog="8.2302",
     index_prefix="rsyslog-tune-abc-t1-",
     folder="/run/lab",
     keeps_authentication=False,

@@ -9,6 +9,7 @@ import pytest
 
 from tests.lab.test_bind import SITE as BOUND_SITE
 from tests.profile.test_base import CONF, TEMPLATE, loaded, with_template
+from tuner.engines.release import Release
 from tuner.errors import Refused
 from tuner.lab.bind import bind_inputs
 from tuner.lab.copy import LabCopy, Purpose, copied
@@ -16,7 +17,7 @@ from tuner.lab.site import Site
 from tuner.script.printing import printed
 
 SITE = replace(BOUND_SITE, index_prefix="rsyslog-tune-x-", folder="/scratch",
-               engine_version=(7, 17))  # fmt: skip
+               release=Release(rsyslog="8.2302", elasticsearch="7.17"))  # fmt: skip
 NUMBERED = Purpose()
 ES = 'action(type="omelasticsearch" name="es" server="es1" uid="u" pwd="secret"'
 
@@ -365,7 +366,7 @@ TYPES = {
 def test_bulks_that_the_engine_refuses_for_their_type_are_told(case: str, tmp_path: Path) -> None:
     parameters, release, refused = TYPES[case]
     conf = f'input(type="imtcp" port="514")\n*.* {ES} {parameters})\n'
-    site = replace(SITE, rsyslog=f"8.{release}", engine_version=(8, 19))
+    site = replace(SITE, release=Release(rsyslog=f"8.{release}", elasticsearch="8.19"))
     if refused is None:
         assert fitted(tmp_path, conf, site=site).outputs == ("action[es]",)
     else:

@@ -319,17 +319,17 @@ def test_a_flood_goes_to_the_port_of_every_lane() -> None:
     )  # fmt: skip
 
 
-def test_of_the_others_only_plain_tcp_is_bound_and_the_rest_is_said_to_be_left_out() -> None:
+def test_the_inputs_that_are_not_flooded_are_said_to_be_left_out() -> None:
     more = {"type": "imtcp", "port": 2}
     done = bound(PTCP, UDP, FILE, TLS, UNIX, more, **WORK)
-    assert [source.type for source in done.profile.inputs] == ["imptcp", "imtcp"]
+    assert [source.type for source in done.profile.inputs] == ["imptcp"]
     assert rows_of(done) == [
         "inputs[0].port: 10514 -> 40001",
         "inputs[1]: imudp -> left out",
         "inputs[2]: imfile -> left out",
         "inputs[3]: imtcp -> left out",
         "inputs[4]: imuxsock -> left out",
-        "inputs[5].port: 2 -> 40006",
+        "inputs[5]: imtcp -> left out",
     ]
     assert {finding.code for finding in lint(done.profile)} == set()
 

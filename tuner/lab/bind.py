@@ -156,22 +156,23 @@ def bind(
             "node": profile.node.model_copy(update={"heap": site.heap or profile.node.heap}),
         }
     )
-    bound = fitted.model_copy(update={"outputs": tuple(bind_outputs(profile, site))})
-    # model_copy does not validate: read the result again as if it had been written.
-    written = bound.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
-    checked = Profile.model_validate(written)
-    # What was read of a base and a sample is no plain data.
+    _require_known(fitted)
+    # What goes into the engine is fitted in the text.
     text = as_text(fitted, templates)
-    load = wanted(profile.workload, text)
-    checked = checked.model_copy(update={"base": profile.base, "workload": load})
-    _require_known(checked)
-    used = _plain(checked) | {"inputs": [source and _plain(source) for source in inputs]}
+    bound = fitted.model_copy(
+        update={
+            "outputs": tuple(bind_outputs(profile, site)),
+            "workload": wanted(profile.workload, text),
+        }
+    )
+    used = _plain(bound) | {"inputs": [source and _plain(source) for source in inputs]}
     if profile.impstats is not None:
         used["impstats"] = "the lab's own, every second"
     if site.stand_in is not None:
-        used["release"] = {"rsyslog": site.rsyslog, profile.release.engine.value: site.stand_in}
+        engine = profile.release.engine.value
+        used["release"] = {"rsyslog": site.release.rsyslog, engine: site.stand_in}
     return Bound(
-        profile=checked,
+        profile=bound,
         text=text,
         templates=given_templates(fitted, templates),
         inputs=None if profile.base is None else inputs,
@@ -183,33 +184,25 @@ def bind(
 def bind_inputs(
     profile: Profile, ports: tuple[int, ...], spool: str, address: str
 ) -> tuple[Input | None, ...]:
-    """The inputs that are flooded, at `address`, and, but of a base, those others of the stream
-    that take plain TCP, on loopback or in the folder `spool`, each on its port of `ports`, which
-    has one for each input.
+    """The inputs that are flooded, at `address`, each on its port of `ports`, which has one for
+    each input, or in the folder `spool`.
 
     The others are left out, None here: what they bring would be measured as if it had been flooded.
-    Raises Refused where other machines are to flood an input that takes nothing from them.
+    Raises Refused where none can be flooded, or not from other machines as `address` asks for.
     """
-    flooded, numbers = profile.flooded, profile.flooded_numbers
-    for number, source in zip(numbers, flooded, strict=True):
-        if address != LOOPBACK and not isinstance(source, Listener):
-            raise Refused(
-                f"inputs[{number}] takes no events from other machines: measure it on one"
-            )
-
-    def is_bound(number: int, source: Input) -> bool:
-        is_beside = profile.base is None and source.transport == "tcp"
-        return number in numbers or (is_beside and source.stream == flooded[0].stream)
-
-    def bound(number: int, source: Input, port: int) -> Input:
-        done = source.in_lab(port, spool)
-        is_reached = number in numbers and address != LOOPBACK
-        return done.model_copy(update={"address": address}) if is_reached else done
-
+    flooded = dict(zip(profile.flooded_numbers, profile.flooded, strict=True))
     return tuple(
-        bound(number, source, port) if is_bound(number, source) else None
+        _bound_input(number, source.in_lab(port, spool), address) if number in flooded else None
         for number, (source, port) in enumerate(zip(profile.inputs, ports, strict=True))
     )
+
+
+def _bound_input(number: int, source: Input, address: str) -> Input:
+    if address == LOOPBACK:
+        return source
+    if not isinstance(source, Listener):
+        raise Refused(f"inputs[{number}] takes no events from other machines: measure it on one")
+    return source.model_copy(update={"address": address})
 
 
 def as_text(profile: Profile, templates: Templates | None = None) -> KeptBase:
@@ -292,16 +285,13 @@ def _bound_index(index: Index, site: Site) -> Index:
 def require_bindable(profile: Profile, rsyslog: str) -> Bound:
     """The profile as a lab with this rsyslog would run it, before one is started.  Raises Refused
     for what no lab can measure."""
-    release = profile.release
     on_paper = Site(
         engine_urls=("http://127.0.0.1:9200",),
-        engine=release.engine,
-        engine_version=release.engine_version,
+        release=profile.release.model_copy(update={"rsyslog": rsyslog}),
         # Which engine will take what is sent is not known yet.
         stand_in="a lab",
         data_nodes=1,
         heap=None,
-        rsyslog=rsyslog,
         index_prefix="rsyslog-tune-",
         folder="/spool",
         keeps_authentication=False,

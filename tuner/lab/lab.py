@@ -19,7 +19,7 @@ from tuner.engine.client import EngineClient
 from tuner.engine.delivery import Expectation
 from tuner.engine.owned import Owner, created, remove, settle
 from tuner.engine.sampled import LearntDocuments
-from tuner.engines.release import Engine
+from tuner.engines.release import Release
 from tuner.errors import Locked, TuneError, Unreachable
 from tuner.host.lock import locked, state_folder
 from tuner.host.programs import rsyslog_version
@@ -112,16 +112,14 @@ class Lab:
 
     def _site(self, profile: Profile, name: str, receiver_port: int) -> Site:
         facts = self.engine.facts
-        major, minor = facts.version.split(".")[:2]
-        open_search = facts.distribution == Engine.OPENSEARCH.value
+        version = ".".join(facts.version.split(".")[:2])
+        engine = "opensearch" if facts.distribution == "opensearch" else "elasticsearch"
         return Site(
             engine_urls=self.client.urls,
-            engine=Engine.OPENSEARCH if open_search else Engine.ELASTICSEARCH,
-            engine_version=(int(major), int(minor)),
+            release=Release.model_validate({"rsyslog": self.rsyslog, engine: version}),
             stand_in=self.engine.stand_in,
             data_nodes=facts.data_nodes,
             heap=self.engine.heap_for(profile),
-            rsyslog=self.rsyslog,
             index_prefix=f"{self.owner.prefix}{name}-",
             folder=str(self.trial_folder(name)),
             keeps_authentication=self.engine.keeps_credentials,
