@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.diagnose.logged import course_of, text_of
 from tests.diagnose.worlds import CALM, USAGE, World
 from tuner.diagnose.course import courses
@@ -49,3 +51,10 @@ def test_what_the_kernel_dropped_is_untold_without_it() -> None:
     for kernel, is_untold in ((None, True), (KernelCounts(0.0, 1.0), False)):
         (made,) = diagnose([course], Settings(), kernel)
         assert any("kernel" in one for one in made.untold) is is_untold
+
+
+def test_what_the_kernel_dropped_is_of_no_rsyslogd_where_several_are_told() -> None:
+    """Its counters are the host's: each of them would be told to have lost the same events."""
+    several = [replace(course_of(text_of("healthy")), host=name) for name in ("one", "two")]
+    for made in diagnose(several, Settings(), KernelCounts(0.0, 1.0, {514: 9000})):
+        assert Cause.UDP_BUFFER not in {one.cause for one in made.findings}

@@ -240,6 +240,17 @@ def test_more_documents_than_events_are_no_retries_without_a_failure() -> None:
     }
 
 
+@pytest.mark.parametrize("is_in_memory", [True, False])
+def test_what_may_have_been_in_files_is_not_certainly_sent_again(is_in_memory: bool) -> None:
+    """Of a queue whose settings nobody named that is not known."""
+    key = ("omelasticsearch", "omelasticsearch")
+    world: World = {**CALM, key: lambda n: {"submitted": n * 1100, "failed.http": n}}
+    memory = resolve(Queue.model_validate({"type": "LinkedList"}), Place.ACTION)
+    settings = Settings({"es queue": QueueSettings("queue", memory)} if is_in_memory else {})
+    (found,) = (one for one in made(world, settings).findings if one.cause is Cause.SENT_AGAIN)
+    assert found.certainty is (Certainty.CERTAIN if is_in_memory else Certainty.LIKELY)
+
+
 def test_what_was_lost_before_the_first_round_is_told_and_said_to_be_before_it() -> None:
     def high(n: int) -> Counters:
         return {**queue(1000, 1000)(n), "discarded.full": 777, "full": 999}

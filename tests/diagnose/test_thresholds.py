@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnose.worlds import CALM, MAIN, ROUNDS, World, made
+from tests.diagnose.worlds import CALM, MAIN, ROUNDS, World, made, queue
 from tuner.diagnose.finding import Cause
 from tuner.diagnose.settings import QueueSettings, Settings
 from tuner.modules.queue import Place, Queue, resolve
@@ -53,3 +53,14 @@ def test_senders_that_are_slowed(highest: int, others: int, is_told: bool) -> No
     if told:
         rounds = ROUNDS - 1 if others >= 950 else 1
         assert f"events in {counted(rounds, 'round')};" in told[0].evidence
+
+
+@pytest.mark.parametrize(("missing", "is_told"), [(15, False), (25, True)])
+def test_events_that_no_queue_saw(missing: int, is_told: bool) -> None:
+    """More than 2 % of what inputs counted: as much may be on its way between the two."""
+
+    def taken(n: int) -> dict[str, int]:
+        return {**queue(1000, 1000)(n), "enqueued": (1000 - missing) * 1000 * n}
+
+    world: World = {MAIN: taken, ("imtcp", "imtcp"): lambda n: {"submitted": 1_000_000 * n}}
+    assert (Cause.RATE_LIMIT in causes(world)) is is_told
