@@ -62,6 +62,14 @@ def test_a_queue_that_inputs_fill_waits_when_its_disk_is_full_or_nothing_slows_t
     }
 
 
+@pytest.mark.parametrize("kind", ["Disk", "LinkedList"])
+def test_what_stands_in_files_already_may_stay_there_when_rsyslog_stops(kind: str) -> None:
+    """A disk-assisted queue has some of it in memory."""
+    told = findings(action_with(type=kind, timeoutShutdown=0, saveOnShutdown=False))
+    hasty = {"warning RT115 outputs[0].queue.timeoutShutdown"}
+    assert told & hasty == (set() if kind == "Disk" else hasty)
+
+
 def test_two_queues_do_not_write_the_same_files() -> None:
     """Without a folder of its own a queue writes to workDirectory."""
     work = {"global.workDirectory": "/var/spool/rsyslog/"}

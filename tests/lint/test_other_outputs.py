@@ -226,6 +226,14 @@ CASES: list[tuple[str, list[dict[str, object]], dict[str, object]]] = [
         [without(TLS, "streamDriverPermittedPeers", "streamDriverAuthMode")],
         RELAXED,
     ),
+    (
+        "warning RT283 outputs[0].streamDriverAuthMode",
+        [
+            without(TLS, "streamDriverPermittedPeers", "streamDriver.caFile")
+            | {"streamDriverAuthMode": "anon"}
+        ],
+        RELAXED,
+    ),
     ("warning RT283 outputs[0].tls.authMode", [RELP | {"tls": True}], {}),
     (
         "error RT422 outputs[0].rotation.sizeLimit",
