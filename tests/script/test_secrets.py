@@ -110,6 +110,8 @@ def test_no_secret_is_shown_where_files_differ(what: str) -> None:
         ("*.* >db,Syslog,me,s3\\\ncret;t", "*.* >db,Syslog,me,***\n***;t"),
         ("$ActionLibdbiPassword s3\\\n cret\n", "$ActionLibdbiPassword ***\n***\n"),
         ('tls.mykey="/etc/es.key"', None),
+        ('symmetrickey="winter"', 'symmetrickey="***"'),
+        ('set $!sharedkey = "winter";', 'set $!sharedkey = "***";'),
         ('if $!a > 5 then set $.b = f($.a, 2, 3, 4);', None),
         ('rotation.sizeLimitCommandPassFileName="on"', None),
         ("if $!n >5 then /a,b,c,d\n$WorkDirectory /var\n", None),
