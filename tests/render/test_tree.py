@@ -50,6 +50,7 @@ def test_nothing_is_left_beside_the_files(tmp_path: Path) -> None:
 def test_files_that_refer_to_secrets_are_for_their_owner(tmp_path: Path) -> None:
     write([Artefact("a", "x"), Artefact("b", "x", private=True)], tmp_path)
     assert (mode(tmp_path / "a"), mode(tmp_path / "b")) == (0o644, 0o600)
+    assert mode(tmp_path / DIGESTS) == 0o600, "by it a short password could be guessed"
 
 
 def test_a_changed_and_a_missing_file_are_stale(tmp_path: Path) -> None:
