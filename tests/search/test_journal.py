@@ -186,6 +186,18 @@ def test_a_changed_byte_anywhere_is_seen_and_its_line_named(tmp_path: Path, numb
             read(other)
 
 
+def test_a_line_that_another_was_begun_after_was_whole_once_and_is_not_left_out(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path)
+    lines = lines_of(tmp_path)
+    changed = bytearray(lines[5])
+    changed[20] ^= 1
+    (tmp_path / NAME).write_bytes(b"".join(lines[:5]) + changed + lines[6][:30])
+    with pytest.raises(Damaged, match=rf"{NAME}:6: "):
+        read(tmp_path)
+
+
 @pytest.mark.parametrize("lost", range(2, 9))
 def test_a_line_that_is_missing_or_twice_there_is_seen(tmp_path: Path, lost: int) -> None:
     write(tmp_path)

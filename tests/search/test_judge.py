@@ -195,6 +195,17 @@ def test_what_another_point_lost_does_not_matter() -> None:
     assert verdict(pairs(6, 1.2), lost).claim is Claim.IMPROVED
 
 
+@pytest.mark.parametrize("count", [5, 6])
+def test_with_fewer_pairs_than_can_show_anything_nothing_is_said_of_the_recipe(count: int) -> None:
+    with_recipe = [
+        tuple(replace(one, phase=Phase.RECIPE, changes=one.changes or OTHER) for one in trials)
+        for trials in pairs(count, 1.2)
+    ]
+    found = verdict([*pairs(8, 1.5), *with_recipe])
+    assert found.claim is Claim.IMPROVED
+    assert (found.beyond_recipe is not None) is (count == 6)
+
+
 def test_a_search_that_confirmed_nothing_claims_nothing() -> None:
     tried = Trial(0, Phase.SEARCH, BEST, "", PLAN, run(90_000, 1), 0.0, ended_s=10.0)
     assert verdict([], tried).claim is Claim.NOT_SHOWN
