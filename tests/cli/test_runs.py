@@ -20,9 +20,16 @@ from tests.search.simulated import PROFILE, Rack, World, rack
 from tuner.cli.files import MetricsFile
 from tuner.cli.series import Measuring, last_known, require_none_failed, unmeasured
 from tuner.cli.side_by_side import Course, SideBySide
-from tuner.errors import GuardrailBreached, Interrupted, Unreachable
+from tuner.errors import GuardrailBreached, Interrupted, JobFailed, TuneError, Unreachable
 from tuner.measure.ceiling import Ceiling
-from tuner.measure.measurement import Failure, FailureKind, PacedMeasurement, Result, TrialPlan
+from tuner.measure.measurement import (
+    Delivery,
+    Failure,
+    FailureKind,
+    PacedMeasurement,
+    Result,
+    TrialPlan,
+)
 from tuner.measure.series import Arm, Run, Series, block_order
 from tuner.measure.trial import Tell
 from tuner.profile.model import Profile
@@ -244,3 +251,22 @@ def test_a_variant_that_is_not_fresh_enough_breaches_its_guardrail() -> None:
     late = replace(late, variants=(replace(variant, freshness=paced(p99_s=50.0)),))
     with pytest.raises(GuardrailBreached, match=r"freshness p99 is 50\.0 s, freshness_p99_s"):
         require_none_failed(late)
+
+
+def test_a_variant_is_not_excused_by_one_before_it_that_has_no_freshness() -> None:
+    series = benched([good(1000.0)])
+    (variant,) = series.variants
+    late = replace(variant, freshness=paced(p99_s=50.0))
+    with pytest.raises(GuardrailBreached, match="freshness p99"):
+        require_none_failed(replace(series, variants=(variant, late)))
+
+
+@pytest.mark.parametrize("lost", [0, 3])
+def test_events_that_were_lost_with_the_engine_are_a_breach_and_its_end_alone_is_none(
+    lost: int,
+) -> None:
+    delivery = Delivery(1000, 1000 - lost, 1000 - lost, lost, 0)
+    down = Failure.of(FailureKind.ENGINE_DOWN, "a node died", delivery)
+    with pytest.raises(TuneError, match="1 run failed: a node died") as raised:
+        require_none_failed(benched([good(1000.0), down]))
+    assert type(raised.value) is (GuardrailBreached if lost else JobFailed)
