@@ -100,6 +100,21 @@ def test_no_secret_of_a_base_is_in_a_journal_or_a_report_and_what_is_rendered_ha
     assert not (run / "rendered").exists()
 
 
+def test_results_that_may_hold_a_secret_are_for_their_owner_alone(tmp_path: Path) -> None:
+    """A snippet has one, and a comment in the profile tells of one."""
+    path, run = tmp_path / "site.yaml", tmp_path / "run"
+    (tmp_path / "secret.conf").write_text('set $.token = "winter";\n', encoding="utf-8")
+    text = f"{TEXT}snippets: {{outputs: [secret.conf]}}\n# password: winter\n"
+    path.write_text(text, encoding="utf-8")
+    run.mkdir()
+    with journal(run, replace(ASKED, profile_text=text)):
+        pass
+    keep_snippets(run, load_profile(path))
+    write_results(run, load_profile(path), recorded(run).study)
+    modes = {name: (run / name).stat().st_mode & 0o777 for name in ("secret.conf", "best.yaml")}
+    assert modes == {"secret.conf": 0o600, "best.yaml": 0o600}
+
+
 def test_a_search_of_a_profile_whose_snippet_is_not_there_does_not_begin(tmp_path: Path) -> None:
     path = tmp_path / "site.yaml"
     path.write_text(f"{TEXT}snippets: {{outputs: [gone.conf]}}\n", encoding="utf-8")

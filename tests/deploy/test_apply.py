@@ -67,6 +67,15 @@ def confirmed(said: list[str] | None = None) -> int:
     return ended.applies
 
 
+def test_what_an_apply_is_about_is_for_its_owner_alone(fleet: Fleet) -> None:
+    """The profile is in it, with the files of its base and what the engine had."""
+    with new_intents() as intents:
+        intents.note(Beginning("it", "small.yaml", SMALL, (), None))
+        modes = [path.stat().st_mode & 0o777 for path in (intents.path, intents.path.parent)]
+    assert modes == [0o600, 0o700]
+    assert fleet.steps == []
+
+
 def applied(
     engine: Holding | None, *hosts: str, manner: ApplyOptions = PLAIN
 ) -> dict[str, HostOutcome]:
