@@ -119,3 +119,13 @@ def test_a_second_worker_starts_in_time() -> None:
     asked = candidate(written, as_asked).profile
     assert asked.main_queue is not None
     assert asked.main_queue.worker_thread_minimum_messages == 4096
+
+
+def test_a_point_that_undoes_a_repair_is_not_valid() -> None:
+    retries = "outputs[logs].action.resumeRetryCount"
+    written = parse_profile(edit(SMALL, {retries: 0}), "small.yaml")
+    repaired = Checker(written, (), ((retries, -1),))
+    assert repaired.is_valid([(BATCH, 500)])
+    refusal = repaired.refusal([(BATCH, 500), (retries, 0)])
+    assert refusal is not None
+    assert "[RT208]" in refusal

@@ -107,6 +107,9 @@ def test_what_is_on_disk_outlives_a_crash() -> None:
     kept = levels_with({**DISK, "search.keep": ["loss"]})
     assert kept["lanes.count"] == (1, 2, 4)
     assert 500_000 in kept["lanes.queue.size"]
+    # But for what its workers hold when rsyslogd ends.
+    assert 4096 in levels_with(DISK)["lanes.queue.dequeueBatchSize"]
+    assert kept["lanes.queue.dequeueBatchSize"] == (256, 512, 1024)
 
 
 def test_to_keep_losses_shuts_larger_queues_in_memory() -> None:

@@ -110,6 +110,14 @@ def test_an_unknown_name_is_refused_with_those_like_it(name: str, hint: str) -> 
             "no replica",
         ),
         ("bulkid", {}, "sets no bulkid"),
+        (
+            "bulkid",
+            {
+                "outputs[logs].bulkid": "uuid",
+                "outputs[logs].retryfailures.file": "/var/log/refused.json",
+            },
+            "need the ids",
+        ),
         ("retryfailures", {}, "does not retry"),
         ("queue.filename", {}, "no queue on the way is on disk"),
         ("queue.diskQueueType", DISK, "one layout"),
