@@ -69,6 +69,8 @@ def test_what_queries_and_dashboards_lose_is_said_first() -> None:
     assert said[0].endswith("events are searchable after 30s at most (was 1s)")
     assert "no .keyword fields" in said[1]
     assert lines({}, (settings, "1s")) == ()
+    (never,) = lines({}, (settings, "-1"))
+    assert "events are searchable after -1 at most" in never
 
 
 def test_more_workers_say_that_events_may_change_places() -> None:

@@ -283,9 +283,8 @@ def concessions(
 
 
 def _seconds(level: Level) -> float:
-    amount = amount_of(level)
-    # -1 never refreshes.
-    return math.inf if amount is not None and amount < 0 else amount or 0.0
+    # That never refreshes; a profile has it as a text, which is no amount.
+    return math.inf if str(level) == "-1" else amount_of(level) or 0.0
 
 
 def _for_an_outage(
