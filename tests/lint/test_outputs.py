@@ -105,6 +105,12 @@ def test_a_key_does_not_cross_the_network_in_the_clear() -> None:
     )
 
 
+def test_a_key_may_cross_a_network_that_something_else_encrypts() -> None:
+    clear = {**KEY, **NEW, "outputs[logs].servers": ["http://es.example:9200"]}
+    told = findings({**clear, "guardrails.secrets_in_clear": True})
+    assert not [one for one in told if "RT204" in one]
+
+
 def test_a_lab_keeps_its_own_files_and_needs_no_key() -> None:
     errors = {"outputs[logs].errorfile": "/var/log/rsyslog/errors.json"}
     bound = bind(small({**RETRY, **KEY, **NEW, **errors}), SITE, (40514,))

@@ -24,8 +24,10 @@ from tuner.search.journal import (
     Damaged,
     Ended,
     Intent,
+    Line,
     journal,
     read,
+    record_of,
     recorded,
     reopened,
     set_aside,
@@ -110,6 +112,35 @@ def test_the_seconds_used_are_those_of_the_last_line(tmp_path: Path) -> None:
     assert recorded(tmp_path).spent_s == 13.0
     (tmp_path / NAME).write_bytes(b"".join(lines_of(tmp_path)[:-2]))
     assert recorded(tmp_path).spent_s == 12.1
+
+
+@pytest.mark.parametrize(
+    ("sessions", "is_deadly"),
+    [
+        (("died",), False),
+        (("died", "died"), True),
+        (("died", "interrupted", "died"), True),
+        (("interrupted", "interrupted"), False),
+        (("died", "measured", "died"), False),
+        (("two at once", "two at once"), False),
+    ],
+)
+def test_a_point_is_deadly_once_two_sessions_died_at_it_and_none_measured_it_between(
+    sessions: tuple[str, ...], is_deadly: bool
+) -> None:
+    """The profile as written never is: without it nothing can be compared."""
+    for trial, deadly in ((TRIALS[1], is_deadly), (TRIALS[0], False)):
+        lines: list[Line] = []
+        for end in sessions:
+            lines += [SESSION, Intent(trial.asked, 1.0)]
+            if end == "measured":
+                lines.append(trial)
+            elif end == "interrupted":
+                lines.append(Ended(Ending.INTERRUPTED, 2.0))
+            elif end == "two at once":
+                lines.append(Intent(replace(trial.asked, number=9), 1.0))
+        found = record_of(HEADER, lines).deadly
+        assert found == (frozenset({trial.changes}) if deadly else frozenset())
 
 
 def test_programs_can_read_a_line_without_knowing_of_checks(tmp_path: Path) -> None:
