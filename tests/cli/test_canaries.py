@@ -15,8 +15,8 @@ from tuner.cli.commands import app
 from tuner.cli.files import write_results
 from tuner.cli.search_session import Stopwatch, resumed
 from tuner.lint.load import parse_profile
-from tuner.script.hiding import hidden, recordable, recordable_profile
 from tuner.script.parser import parse
+from tuner.script.secrets import hidden, recordable, recordable_profile
 from tuner.search.journal import journal, recorded
 
 # The placeholder is a canary of its own in each line.

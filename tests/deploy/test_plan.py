@@ -34,7 +34,7 @@ from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import configuration
 from tuner.render.form import WHOLE, Form
-from tuner.script.hiding import hidden
+from tuner.script.secrets import hidden
 from tuner.validate.difference import ClusterObject
 
 CLIENT = EngineClient("http://engine.invalid")

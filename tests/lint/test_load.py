@@ -10,7 +10,7 @@ from tests.profile.examples import SMALL
 from tuner.errors import BadProfile
 from tuner.lint.load import load_profile, parse_profile
 from tuner.profile.model import Profile
-from tuner.profile.values import SHAPES
+from tuner.profile.schema import SHAPES
 
 
 def problems(text: str) -> list[str]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.script.hiding import hidden
-from tuner.script.secrets import has_secret
+from tuner.script.secrets import has_secret, hidden
 
 CANARY = "Zk9dQ2mX7vT4bR8nLw3c"
 UUID = "9f8b1c2d-3e4f-4a5b-8c6d-7e8f9a0b1c2d"

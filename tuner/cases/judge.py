@@ -11,8 +11,7 @@ from tuner.cases.arrival import Came
 from tuner.cases.load import LoadedCases
 from tuner.cases.model import Case, ExpectedArrival, FieldRule, FieldValue, TextRule, TextValue
 from tuner.errors import KeyPath, Problem
-from tuner.script.hiding import hidden_members
-from tuner.script.secrets import names_secret
+from tuner.script.secrets import hidden_members, names_secret
 
 NOT_AS_EXPECTED = "RT022"
 _LONGEST = 200

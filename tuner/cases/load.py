@@ -11,8 +11,6 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from pydantic import ValidationError
-
 from tuner.cases.model import Case, Cases
 from tuner.cases.run import Sent, Surface
 from tuner.errors import BadProfile, KeyPath, Problem
@@ -20,7 +18,7 @@ from tuner.flood.verbatim import has_address
 from tuner.lint.load import text_of
 from tuner.modules.input import TRANSPORTS, Format, TransportKind
 from tuner.profile.source import Source, problem_at, read
-from tuner.profile.wording import WRONG_VALUE, problems_of
+from tuner.profile.wording import WRONG_VALUE, validated
 from tuner.schema.scalars import FACILITIES, SEVERITIES
 
 NO_SUCH_NAME = "RT021"
@@ -50,11 +48,7 @@ class LoadedCases:
 def load_cases(path: Path) -> LoadedCases:
     """The cases in a file; raises BadProfile with every problem found."""
     source = read(text_of(path), str(path))
-    try:
-        cases = Cases.model_validate(source.data or {}, by_alias=True, by_name=False)
-    except ValidationError as error:
-        raise BadProfile(source.problems + problems_of(error, source, Cases)) from None
-    loaded = LoadedCases(cases, source)
+    loaded = LoadedCases(validated(Cases, source, source.data or {}), source)
     problems = (*source.problems, *_twice(loaded))
     if problems:
         raise BadProfile(problems)

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from tuner.cases.arrival import Came
 from tuner.engines.refusals import document_refusal
 from tuner.errors import JobFailed
-from tuner.profile.edit.splice import flow
+from tuner.profile.edit import flow
 from tuner.script.secrets import names_secret
 
 TIME_ZONE = "UTC"

@@ -21,15 +21,14 @@ from tuner.lint.advice import advise as advice_for
 from tuner.lint.candidate import candidate, with_main_queue
 from tuner.lint.lint import summary
 from tuner.lint.load import LoadedProfile
-from tuner.profile.edit import is_outside, moved, snippet_paths
-from tuner.profile.edit.splice import flow
+from tuner.profile.edit import flow, is_outside, moved, snippet_paths
 from tuner.profile.layers import CHANGES
 from tuner.profile.paths import full_name
 from tuner.profile.source import at, read
 from tuner.reading import resolved
 from tuner.rule import Rank
 from tuner.schema.units import cores_text, size_bytes
-from tuner.script.hiding import recordable_profile
+from tuner.script.secrets import recordable_profile
 from tuner.space.knob import level_text
 from tuner.validate.rsyslogd import require_bases_taken
 from tuner.writing import write_new

@@ -238,7 +238,7 @@ def run() -> None:
             typer.echo(f"rsyslog-tune: {stopped}", err=True)
             sys.exit(stopped.exit_code)
         # Only here: `--help` does not wait for it.
-        from tuner.script.hiding import hidden
+        from tuner.script.secrets import hidden
 
         typer.echo(printable(hidden(traceback.format_exc().rstrip())), err=True)
         typer.echo("rsyslog-tune: this is a bug, please report it with the lines above", err=True)

@@ -30,7 +30,7 @@ from tuner.report.page import page
 from tuner.report.result import StudyResult, analyse
 from tuner.report.search_report import report_text, search_report, trials_csv
 from tuner.report.sections import PlainBlock
-from tuner.script.hiding import LEFT_OUT, hidden, recordable_profile
+from tuner.script.secrets import LEFT_OUT, hidden, recordable_profile
 from tuner.search.journal import NAME as JOURNAL
 from tuner.search.journal import Damaged, recorded, set_aside
 from tuner.search.study import Record, Study

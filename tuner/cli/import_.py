@@ -29,8 +29,8 @@ from tuner.profile.starter import on_top_of
 from tuner.profile.uses import UsedField, written
 from tuner.report.tunable import page, tunable_objects
 from tuner.script.configuration import Configuration, configuration, require_read
-from tuner.script.hiding import hidden
 from tuner.script.native_yaml import is_native_yaml
+from tuner.script.secrets import hidden
 from tuner.script.tokens import SURROGATES
 from tuner.validate.layers import Layer, rsyslogd_layer
 from tuner.validate.rsyslogd import translated

@@ -33,7 +33,7 @@ from tuner.profile.sample import is_sample
 from tuner.reading import content
 from tuner.report.metrics import of_intent, of_trials
 from tuner.schema.numerals import seconds
-from tuner.script.hiding import recordable, recordable_profile
+from tuner.script.secrets import recordable, recordable_profile
 from tuner.search.budget import Pace
 from tuner.search.farm import AND, MeasuringPlace
 from tuner.search.journal import Began, Ended, Intent, Journal, journal, record_of, reopened

@@ -18,7 +18,7 @@ from tuner.engine.client import EngineClient
 from tuner.errors import JobFailed, Locked, Refused, TuneError
 from tuner.lint.load import parse_profile
 from tuner.render.tree import unified
-from tuner.script.hiding import hidden
+from tuner.script.secrets import hidden
 from tuner.script.tokens import SURROGATES
 from tuner.validate.difference import unified_json
 

@@ -16,8 +16,7 @@ from tuner.lint.lint import Finding, findings, lint
 from tuner.lint.load import Draft, LoadedProfile
 from tuner.lint.rules.queues import OF_FILES
 from tuner.modules.queue import Place, Queue, QueueType, resolve
-from tuner.profile.edit import changed, edit_leaf, plain, set_at, set_empty
-from tuner.profile.edit.splice import flow
+from tuner.profile.edit import changed, edit_leaf, flow, plain, set_at, set_empty
 from tuner.profile.layers import CHANGES
 from tuner.profile.model import Profile
 from tuner.profile.paths import resolve_path

@@ -22,8 +22,16 @@ from tuner.modules.queue import Queue
 from tuner.modules.registry import MODULES, name_of
 from tuner.modules.step import StreamStep
 from tuner.profile.model import Profile
-from tuner.profile.schema import Key, every_key, fact_name, fact_of, source_of
-from tuner.profile.values import allowed, default_of, queue_defaults
+from tuner.profile.schema import (
+    Key,
+    allowed,
+    default_of,
+    every_key,
+    fact_name,
+    fact_of,
+    queue_defaults,
+    source_of,
+)
 from tuner.profile.wording import SPELLINGS
 from tuner.schema.parameter import since
 from tuner.schema.path import Path

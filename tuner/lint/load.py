@@ -27,8 +27,8 @@ from tuner.profile.source import (
 )
 from tuner.profile.wording import problems_of
 from tuner.reading import content, why
-from tuner.script.hiding import recordable
 from tuner.script.native_yaml import is_native, yaml_advice
+from tuner.script.secrets import recordable
 
 if TYPE_CHECKING:
     from tuner.script.configuration import Configuration

@@ -7,15 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path as Folder
 
-from pydantic import ValidationError
-
 from tuner.errors import BadProfile, BadUsage, KeyPath, Problem, Refused
 from tuner.lint.candidate import candidate
 from tuner.lint.lint import errors_of
 from tuner.lint.load import LoadedProfile, load_profile, text_of
 from tuner.profile.model import Profile
 from tuner.profile.source import Source, problem_at, read
-from tuner.profile.wording import problems_of
+from tuner.profile.wording import validated
 from tuner.schema.path import Path
 from tuner.space.experiment import Experiment, Variant
 
@@ -46,10 +44,7 @@ class LoadedExperiment:
 def load_experiment(path: Folder) -> LoadedExperiment:
     """The experiment in the file at `path`; raises BadProfile with every problem found."""
     source = read(text_of(path), str(path))
-    try:
-        experiment = Experiment.model_validate(source.data, by_alias=True, by_name=False)
-    except ValidationError as error:
-        raise BadProfile(source.problems + problems_of(error, source, Experiment)) from None
+    experiment = validated(Experiment, source, source.data)
     if experiment.workload is not None and experiment.workload.sample is not None:
         # What reads a log is imported for that alone.
         from tuner.profile.sample import sample_of

@@ -16,7 +16,7 @@ from tuner.lint.load import LoadedProfile, draft_of
 from tuner.profile.edit import changed
 from tuner.profile.model import Profile
 from tuner.profile.paths import full_name, get, resolve_path
-from tuner.profile.values import spelled
+from tuner.profile.schema import spelled
 from tuner.schema.path import Path
 from tuner.space.knob import Level, level_text
 

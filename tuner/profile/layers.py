@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tuner.errors import BadProfile, KeyPath
@@ -73,86 +73,78 @@ def layered(leaf: Source, below: tuple[Source, ...]) -> Source:
     """
     if not below:
         return leaf
-    return _Merge(leaf, layered(below[0], below[1:])).result()
+    lower = layered(below[0], below[1:])
+    spots: dict[KeyPath, Spot] = {}
+    data = _plain(_overlaid(_node(leaf), _node(lower)), (), spots)
+    return replace(leaf, data=data, spots=spots, problems=leaf.problems + lower.problems)
 
 
-@dataclass
-class _Merge:
-    """One layer laid over what lies below it."""
+@dataclass(frozen=True)
+class _Node:
+    """A value of plain data with its place; sections and lists hold nodes."""
 
-    above: Source
-    below: Source
-    spots: dict[KeyPath, Spot] = field(default_factory=dict)
+    spot: Spot | None
+    value: object
 
-    def result(self) -> Source:
-        data = self._both((), (), ())
-        problems = self.above.problems + self.below.problems
-        return replace(self.above, data=data, spots=self.spots, problems=problems)
 
-    def _both(self, up: KeyPath, down: KeyPath, place: KeyPath) -> object:
-        """What stands at `up` in the layer above and at `down` below, noted at `place`."""
-        over, under = at(self.above.data, up), at(self.below.data, down)
-        if isinstance(over, Mapping) and isinstance(under, Mapping):
-            self.spots[place] = self.above.spots[up]
-            return self._mapping(up, down, place)
-        if place == NAMED and isinstance(over, list) and isinstance(under, list):
-            self.spots[place] = self.above.spots[up]
-            return self._named(over, under, place)
-        return self._copy(self.above, up, place)
+def _node(source: Source, path: KeyPath = ()) -> _Node:
+    value = at(source.data, path)
+    if isinstance(value, Mapping):
+        value = {key: _node(source, (*path, key)) for key in value}
+    elif isinstance(value, list):
+        value = [_node(source, (*path, number)) for number in range(len(value))]
+    return _Node(source.spots.get(path), value)
 
-    def _mapping(self, up: KeyPath, down: KeyPath, place: KeyPath) -> dict[str, object]:
-        over, under = _keys(self.above, up), _keys(self.below, down)
-        merged: dict[str, object] = {}
-        for key in [*under, *(key for key in over if key not in under)]:
-            if key not in over:
-                merged[key] = self._copy(self.below, (*down, key), (*place, key))
-            elif key not in under:
-                merged[key] = self._copy(self.above, (*up, key), (*place, key))
-            elif at(self.above.data, (*up, key)) is not None:
-                merged[key] = self._both((*up, key), (*down, key), (*place, key))
-        return merged
 
-    def _named(self, over: list[object], under: list[object], place: KeyPath) -> list[object]:
-        """The items below in their order, each with its namesake on top; then the new ones."""
-        merged: list[object] = []
-        taken: set[int] = set()
-        for number, item in enumerate(under):
-            spot = (*place, len(merged))
-            twin = number_of(over, _name(item))
-            if twin is None or twin in taken:
-                merged.append(self._copy(self.below, (*place, number), spot))
+def _plain(node: _Node, path: KeyPath, spots: dict[KeyPath, Spot]) -> object:
+    """The data of a node, noting the place of each value."""
+    if node.spot is not None:
+        spots[path] = node.spot
+    if isinstance(node.value, dict):
+        return {key: _plain(item, (*path, key), spots) for key, item in node.value.items()}
+    if isinstance(node.value, list):
+        return [_plain(item, (*path, i), spots) for i, item in enumerate(node.value)]
+    return node.value
+
+
+def _overlaid(above: _Node, below: _Node, path: KeyPath = ()) -> _Node:
+    """What both layers say at a path."""
+    over, under = above.value, below.value
+    if isinstance(over, dict) and isinstance(under, dict):
+        merged = dict(under)
+        for key, node in over.items():
+            if key not in under:
+                merged[key] = node
+            elif node.value is None:
+                del merged[key]
             else:
-                taken.add(twin)
-                merged.append(self._both((*place, twin), (*place, number), spot))
-        for number in range(len(over)):
-            if number not in taken:
-                spot = (*place, len(merged))
-                merged.append(self._copy(self.above, (*place, number), spot))
-        return merged
-
-    def _copy(self, source: Source, path: KeyPath, place: KeyPath) -> object:
-        """What `source` alone has at `path`, with its places."""
-        if path in source.spots:
-            self.spots[place] = source.spots[path]
-        data = at(source.data, path)
-        if isinstance(data, Mapping):
-            return {key: self._copy(source, (*path, key), (*place, key)) for key in data}
-        if isinstance(data, list):
-            return [self._copy(source, (*path, i), (*place, i)) for i in range(len(data))]
-        return data
+                merged[key] = _overlaid(node, under[key], (*path, key))
+        return _Node(above.spot, merged)
+    if path == NAMED and isinstance(over, list) and isinstance(under, list):
+        return _Node(above.spot, _by_name(over, under))
+    return above
 
 
-def _keys(source: Source, path: KeyPath) -> list[str]:
-    data = at(source.data, path)
-    return list(data) if isinstance(data, Mapping) else []
+def _by_name(over: list[_Node], under: list[_Node]) -> list[_Node]:
+    """The items below in their order, each with its namesake on top; then the new ones."""
+    added, items = list(over), list[_Node]()
+    for item in under:
+        name = _name(item)
+        twins = (node for node in added if name is not None and _name(node) == name)
+        twin = next(twins, None)
+        if twin is not None:
+            added.remove(twin)
+        items.append(item if twin is None else _overlaid(twin, item))
+    return items + added
 
 
-def _name(item: object) -> object:
-    return item.get("name") if isinstance(item, Mapping) else None
+def _name(item: _Node) -> object:
+    name = item.value.get("name") if isinstance(item.value, dict) else None
+    return None if name is None else name.value
 
 
 def number_of(items: object, name: object) -> int | None:
     """The number of the item called `name` in plain data; None if no item is."""
     if not isinstance(items, list) or not isinstance(name, str):
         return None
-    return next((i for i, item in enumerate(items) if _name(item) == name), None)
+    return next((i for i, item in enumerate(items) if at(item, ("name",)) == name), None)

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from pydantic import ValidationError
 
 from tuner.errors import BadProfile, JobFailed
 from tuner.profile.source import MAX_BYTES, Source, at, problem_at, read
-from tuner.profile.wording import problems_of
+from tuner.profile.wording import validated
 from tuner.reading import content
 from tuner.schema.numerals import counted
 from tuner.traffic.learn import learnt
@@ -104,11 +103,9 @@ def written(sample: TrafficSample, source: str) -> str:
 def read_sample(text: str, name: str) -> TrafficSample:
     """The sample that a text says, named so in problems; raises BadProfile."""
     source = read(text, name)
-    data = source.data if isinstance(source.data, Mapping) else {}
-    try:
-        sample = TrafficSample.model_validate(data)
-    except ValidationError as error:
-        raise BadProfile((*source.problems, *problems_of(error, source, TrafficSample))) from None
+    sample = validated(
+        TrafficSample, source, source.data if isinstance(source.data, Mapping) else {}
+    )
     if source.problems:
         raise BadProfile(source.problems)
     return sample

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from tuner.engines.node import fitting_heap
 from tuner.engines.release import NEWEST_READ, OLDEST
 from tuner.engines.versions import DEFAULT
-from tuner.profile.edit import edit
-from tuner.profile.edit.splice import flow
+from tuner.profile.edit import edit, flow
 from tuner.schema.units import cores_text
 
 _MODELINE = "# yaml-language-server: $schema=profile.schema.json"

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import Field, RootModel, ValidationError
+from pydantic import Field, RootModel
 
 from tuner.errors import BadProfile
 from tuner.modules.field import DocumentField, FieldType, Use
 from tuner.modules.text_source import NAME
-from tuner.profile.edit.splice import flow
+from tuner.profile.edit import flow
 from tuner.profile.source import read
-from tuner.profile.wording import problems_of
+from tuner.profile.wording import validated
 from tuner.schema.section import Section
 
 
@@ -34,10 +34,7 @@ class UsesFile(RootModel[dict[FieldName, UsedField]]):
 def fields_in(text: str, name: str) -> tuple[DocumentField, ...]:
     """The fields that a file of uses says, as those of a document; raises BadProfile."""
     source = read(text, name)
-    try:
-        listed = UsesFile.model_validate(source.data if source.data is not None else {})
-    except ValidationError as error:
-        raise BadProfile((*source.problems, *problems_of(error, source, UsesFile))) from None
+    listed = validated(UsesFile, source, {} if source.data is None else source.data)
     if source.problems:
         raise BadProfile(source.problems)
     return tuple(

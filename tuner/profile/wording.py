@@ -6,16 +6,15 @@ import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from tuner.errors import KeyPath, Problem
+from tuner.errors import BadProfile, KeyPath, Problem
 from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
-from tuner.profile.schema import every_key, keys_of, models_at
+from tuner.profile.schema import SHAPES, every_key, keys_of, models_at
 from tuner.profile.source import LONGEST_SHOWN, Source, at, has, problem_at, shortened
-from tuner.profile.values import SHAPES
 
 
 @dataclass(frozen=True)
@@ -132,6 +131,18 @@ class _Fault(NamedTuple):
     given: object
     pydantic_message: str
     context: Mapping[str, object]
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def validated(model: type[_Model], source: Source, data: object) -> _Model:
+    """The data of a source as a model; raises BadProfile with what is wrong with its values, and
+    with what was already when it was read."""
+    try:
+        return model.model_validate(data, by_alias=True, by_name=False)
+    except ValidationError as error:
+        raise BadProfile((*source.problems, *problems_of(error, source, model))) from None
 
 
 def problems_of(

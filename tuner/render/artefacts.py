@@ -30,8 +30,8 @@ from tuner.render.engine_files import (
 from tuner.render.form import WHOLE, Form
 from tuner.render.script import script
 from tuner.render.templates import Templates, fingerprint, shipped_templates
-from tuner.script.hiding import hidden
 from tuner.script.quoting import fold
+from tuner.script.secrets import hidden
 
 if TYPE_CHECKING:
     from tuner.profile.base import KeptBase

@@ -16,7 +16,7 @@ from tuner.errors import JobFailed, Refused
 from tuner.reading import content, resolved
 from tuner.render.artefacts import HEADER, HOSTS, OPTIONAL, Artefact, mark_of
 from tuner.render.export import FILES
-from tuner.script.hiding import hidden
+from tuner.script.secrets import hidden
 from tuner.script.tokens import ReadAllowance
 from tuner.writing import put_all, raw_of, require_named, saying_why
 

@@ -21,8 +21,8 @@ from tuner.render.artefacts import fragment_path, rsyslog_conf
 from tuner.render.form import WHOLE, Form
 from tuner.render.templates import Templates
 from tuner.schema.numerals import counted
-from tuner.script.hiding import hidden
 from tuner.script.quoting import quote, secret
+from tuner.script.secrets import hidden
 from tuner.validate.complaints import Check, place_in
 from tuner.validate.rsyslogd import check, check_fragment, check_own, runs_code, text_of_base
 

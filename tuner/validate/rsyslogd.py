@@ -28,9 +28,9 @@ from tuner.host.process import (
 from tuner.host.programs import rsyslog_version, rsyslogd
 from tuner.reading import content
 from tuner.script.configuration import not_loaded, variables_in
-from tuner.script.hiding import hidden
 from tuner.script.printing import printed
 from tuner.script.quoting import quote
+from tuner.script.secrets import hidden
 from tuner.script.tokens import SURROGATES, joined
 from tuner.validate.complaints import (
     LOADED_TWICE,
