@@ -302,7 +302,7 @@ def test_no_improvement_and_no_feasible_point_are_said_first(study: Study) -> No
     assert judge(unshown).claim is Claim.NOT_SHOWN
     text = seen(page(unshown)).text
     assert "No improvement was shown" in text.split("What to change")[0]
-    assert "with 2 repairs, not for speed: without, events are lost when" in text
+    assert "with 2 repairs, not for speed: without them, events are lost when" in text
     options = replace(study.header.options, repairs=False)
     unrepaired = replace(unshown, header=replace(study.header, options=options))
     text = seen(page(unrepaired)).text

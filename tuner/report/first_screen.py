@@ -130,9 +130,10 @@ def _left(result: StudyResult) -> str:
     if not result.repaired:
         return "The profile stays as it is."
     losses = "; ".join(dict.fromkeys(repair.loss for repair in result.repaired))
+    repairs = len(result.repaired)
     return (
-        f"best.yaml is the profile with {counted(len(result.repaired), 'repair')}, not for speed: "
-        f"without, {losses}."
+        f"best.yaml is the profile with {counted(repairs, 'repair')}, not for speed: "
+        f"without {'it' if repairs == 1 else 'them'}, {losses}."
     )
 
 
