@@ -20,7 +20,7 @@ SEEN = [
         r"^default, sink, seed 1 ─+$",
         r"^climbing: trial \d+, window \d s +(1 min )?\d+ s left$",
         r"^as written +[\d,]+ EPS, median of \d runs, [\d,]+ to [\d,]+$",
-        r"^gain +[+-].* % \[.*\] estimated from all trials; pairs decide$",
+        r"^gain +[+-].* % \[.*\] including deferred work, estimated",
         r"^trial   0 +[\d,]+ EPS +\+0.0 %, best seen [\d,]+  \(.* left\)  the profile as written$",
     )
 ]

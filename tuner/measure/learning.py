@@ -256,8 +256,9 @@ class RefusedDocuments:
         return self.documents == self.total
 
     def __str__(self) -> str:
-        share = "all" if self.is_all else f"{self.documents} of"
-        return f"{share} {self.total} documents of {self.action.origin}: {self.reason}"
+        some = f"{self.documents} of {self.total} documents"
+        share = "every document" if self.is_all else some
+        return f"{share} of {self.action.origin}: {self.reason}"
 
 
 def refused_documents(lines: bytes, actions: Sequence[ScriptObject]) -> Iterator[RefusedDocuments]:
