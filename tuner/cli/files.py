@@ -164,8 +164,9 @@ def require_begun(directory: Path) -> None:
         remove_abandoned()
     if _holds_no_run(directory):
         raise JobFailed(
-            f"{directory} is not a run directory, or its search was ended before it began to "
-            "measure: then start it again with the same command, into the same --run-dir"
+            f"{directory} holds no {JOURNAL}: it is not a run directory, or its search was ended "
+            "before it began to measure; then start it again with the same command, into the same "
+            "--run-dir"
         )
 
 

@@ -286,7 +286,7 @@ def _whole(path: Path) -> list[tuple[dict[str, object], End]]:
     except (FileNotFoundError, NotADirectoryError):
         raise JobFailed(f"{path.parent} holds no {NAME}: it is not a run directory") from None
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise JobFailed(str(unreadable(path, error))) from None
     if not lines:
         raise JobFailed(f"{path} holds no whole line: its search had not begun; start a new one")
     _require_schema(path, lines[0])
