@@ -104,6 +104,10 @@ def test_f24_no_command_tells_a_password(site: Path, arguments: tuple[str, ...],
         done = tune(site, *(one.format(site=site) for one in arguments))
     assert done.code in {0, 1, 2, 6}, done.err
     assert "Traceback" not in done.err
+    # A base needs the files of its host as they are: their copies are for their owner alone.
+    for copy in site.glob("imported.files/**/old.conf"):
+        assert copy.stat().st_mode & 0o777 == 0o600
+        copy.unlink()
     secret.require_nowhere({"out": done.out, "err": done.err})
 
 
