@@ -20,9 +20,10 @@ from tests.shipped import release_at_hand
 from tuner.host.programs import rsyslogd
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Input
+from tuner.modules.mmjsonparse import JsonParse
+from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
-from tuner.modules.parsing import JsonParse, NormalizeParse
 from tuner.modules.queue import Queue
 from tuner.modules.ratelimit import RateLimitPolicy
 from tuner.modules.registry import MODULES, name_of

@@ -18,6 +18,8 @@ from tuner.modules.imuxsock import ImuxsockInput
 from tuner.modules.in_profile import InProfile
 from tuner.modules.input import Input
 from tuner.modules.mmanon import MmanonStep
+from tuner.modules.mmjsonparse import JsonParse
+from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import OmfileOutput
 from tuner.modules.omfwd import OmfwdOutput
@@ -25,7 +27,7 @@ from tuner.modules.omhttp import OmhttpOutput
 from tuner.modules.omkafka import OmkafkaOutput
 from tuner.modules.omrelp import OmrelpOutput
 from tuner.modules.output import Output
-from tuner.modules.parsing import CsvParse, JsonParse, KvParse, NormalizeParse
+from tuner.modules.parsing import CsvParse, KvParse
 from tuner.modules.step import ParseStep, SetStep, StreamStep, UnsetStep
 from tuner.rule import Complaint, Rule
 from tuner.schema.section import OneOf

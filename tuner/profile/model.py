@@ -17,8 +17,8 @@ from tuner.modules.filter import Filter
 from tuner.modules.global_object import Global as Global
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Format, Parsers
+from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
-from tuner.modules.parsing import NormalizeParse
 from tuner.modules.queue import Queue
 from tuner.modules.ratelimit import RateLimitName, RateLimitPolicy
 from tuner.modules.registry import AnyInput, AnyOutput, AnyStep, Parse

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from tuner.errors import Refused
 from tuner.modules.input import Input
 from tuner.modules.mmanon import MmanonStep
+from tuner.modules.mmjsonparse import JsonParse
+from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.output import Output
-from tuner.modules.parsing import JsonParse, NormalizeParse
 from tuner.modules.registry import OUTPUTS, every_package, name_of
 from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile, Spread

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tuner.modules.filter import OPERATIONS, Filter, Match
-from tuner.modules.parsing import JsonParse, NormalizeParse
+from tuner.modules.mmjsonparse import JsonParse
+from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.registry import AnyStep
 from tuner.modules.step import ParseStep, SetStep, UnsetStep
 from tuner.modules.text_source import EVERYTHING, TextSource

@@ -9,8 +9,9 @@ from tuner.errors import KeyPath
 from tuner.lint.sections import Placed, action_queues, for_each, inputs, outputs
 from tuner.modules.filter import Filter
 from tuner.modules.input import Input, Listener
+from tuner.modules.mmjsonparse import JsonParse
+from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.output import Output
-from tuner.modules.parsing import JsonParse, NormalizeParse
 from tuner.modules.registry import AnyStep
 from tuner.modules.step import ParseStep, SetStep
 from tuner.profile.model import Profile, Spread, Stream
