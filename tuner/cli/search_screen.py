@@ -213,7 +213,7 @@ class Screen:
             self.say(line)
 
     def took_over(self, trial: Trial, leader: Leader | None = None) -> None:
-        """An earlier session made a trial: it counts, and is not told of again."""
+        """Counts a trial of an earlier session, and prints no line for it."""
         self.progress = self.progress.after(trial, leader)
 
 

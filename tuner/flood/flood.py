@@ -389,5 +389,5 @@ Traffic = Flood | SpreadFlood
 
 
 def traffic(spec: FloodSpec, hosts: Sequence[LoadHost]) -> Traffic:
-    """A flood from the given load hosts, or from this machine if there are none."""
+    """A flood that these load hosts send; this machine, where there are none."""
     return SpreadFlood(spec, hosts) if hosts else Flood(spec)

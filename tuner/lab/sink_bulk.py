@@ -1,5 +1,5 @@
-"""The sink's `_bulk`: a body in, its documents counted, a reply out; and how that goes wrong when
-it is told to."""
+"""The sink's `_bulk`: a body in, its documents counted, a reply out; and the faults that it can be
+told to show."""
 
 from __future__ import annotations
 

@@ -141,8 +141,8 @@ class Decision(Enum):
 
 @dataclass(frozen=True)
 class Gate:
-    """The bar, the decision, and where there is none the pairs that would bring one with 80 %
-    power if the ratio is what it seems to be (None: more than are sensible)."""
+    """The bar and the decision.  `pairs_wanted`, where it is inconclusive, is how many pairs would
+    decide with 80 % power if the true ratio is the one measured (None: more than are sensible)."""
 
     bar: float
     decision: Decision

@@ -76,7 +76,7 @@ def full_name(profile: Profile, path: str) -> str:
     if place is None:
         return path
     address, parameter = place
-    # It stands in the value of `timeout`, which is another setting.
+    # filter_path is written inside the value of `timeout`, and both are settings.
     is_part = steps[-1] == FILTER_PATH
     return base.written.key_of(address, FILTER_PATH if is_part else parameter)
 
