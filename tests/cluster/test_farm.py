@@ -27,8 +27,7 @@ from tuner.cluster.messages import (
 )
 from tuner.cluster.processes import RemoteProcess, processes
 from tuner.errors import JobFailed, Locked, Unreachable
-from tuner.host.child import Child
-from tuner.host.process import wait_until
+from tuner.host.process import Child, wait_until
 from tuner.lint.load import load_profile
 from tuner.measure.measurement import TrialPlan
 from tuner.search.farm import Lost

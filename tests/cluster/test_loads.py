@@ -23,8 +23,7 @@ from tuner.flood.flood import SpreadFlood, SpreadTimeline
 from tuner.flood.pace import fixed
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Credentials, Transport, loopback
-from tuner.host.child import Child
-from tuner.host.process import wait_until
+from tuner.host.process import Child, wait_until
 from tuner.lab.entrances import make_certificates
 from tuner.modules.tls import Certificates
 

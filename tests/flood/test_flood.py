@@ -17,7 +17,7 @@ from tuner.flood.flood import Flood
 from tuner.flood.pace import Runs, bursts, fixed, ramp
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
-from tuner.host.child import Child
+from tuner.host.process import Child
 
 
 def spec(port: int, connections: int = 5, count: int | None = None) -> FloodSpec:
@@ -188,7 +188,7 @@ import sys, time
 from tuner.flood.flood import Flood
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
-from tuner.host.child import Child
+from tuner.host.process import Child
 child = Child("tuner.flood.sender")
 spec = FloodSpec(Transport((loopback(int(sys.argv[1])),)), 2, 244, 1, "0a1b2c3d")
 with Flood(spec, lambda: child) as flood:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.host.child import Child, complaint_in
+from tuner.host.process import Child, complaint_in
 
 ECHO = """\
 import sys
@@ -79,7 +79,7 @@ def test_it_is_ended_though_a_signal_of_ours_cut_off_the_question_whether_it_has
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Once a command waited for its sink for good after Ctrl-C."""
-    monkeypatch.setattr("tuner.host.child.KILLED_S", 0.5)
+    monkeypatch.setattr("tuner.host.process.KILLED_S", 0.5)
     with child("timeit", "-n", "1", "-r", "1", "import time; time.sleep(60)") as sleeper:
         lock = sleeper._process._waitpid_lock  # type: ignore[attr-defined]
         lock.acquire()

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tuner.errors import JobFailed
-from tuner.host.threads import (
-    NamedThreads,
+from tuner.host.usage import (
     ThreadTime,
     parse_schedstat,
     parse_stat,
@@ -39,14 +38,9 @@ def test_time_without_a_core_is_read_from_schedstat() -> None:
     assert parse_schedstat("") == 0.0
 
 
-def test_threads_of_a_name_are_told_apart_and_added_up() -> None:
-    two = NamedThreads({7: ThreadTime(1.5, 0.0), 8: ThreadTime(0.5, 0.0)})
-    assert (two.count, two.cpu_s) == (2, 2.0)
-
-
 def test_loads_are_what_each_thread_did_in_between() -> None:
-    before = {"w": NamedThreads({7: ThreadTime(5.0, 1.0), 8: ThreadTime(0.0, 0.0)})}
-    after = {"w": NamedThreads({7: ThreadTime(5.5, 1.0), 8: ThreadTime(1.5, 0.2)})}
+    before = {"w": {7: ThreadTime(5.0, 1.0), 8: ThreadTime(0.0, 0.0)}}
+    after = {"w": {7: ThreadTime(5.5, 1.0), 8: ThreadTime(1.5, 0.2)}}
     load = thread_loads(before, after, 2.0)["w"]
     assert load.count == 2
     assert load.cpu == pytest.approx(1.0)
@@ -56,10 +50,10 @@ def test_loads_are_what_each_thread_did_in_between() -> None:
 
 def test_threads_that_came_went_or_took_over_a_number() -> None:
     before = {
-        "w": NamedThreads({7: ThreadTime(5.0, 0.0), 8: ThreadTime(9.0, 0.0)}),
-        "gone": NamedThreads({9: ThreadTime(3.0, 0.0)}),
+        "w": {7: ThreadTime(5.0, 0.0), 8: ThreadTime(9.0, 0.0)},
+        "gone": {9: ThreadTime(3.0, 0.0)},
     }
-    after = {"w": NamedThreads({8: ThreadTime(0.5, 0.0), 10: ThreadTime(1.0, 0.0)})}
+    after = {"w": {8: ThreadTime(0.5, 0.0), 10: ThreadTime(1.0, 0.0)}}
     loads = thread_loads(before, after, 1.0)
     assert set(loads) == {"w"}
     assert loads["w"].cpu == pytest.approx(1.5)
@@ -78,9 +72,9 @@ def test_the_threads_of_this_process_are_found_with_their_time() -> None:
     try:
         go.wait(5)
         found = thread_cpu(os.getpid())
-        assert found["a stage: w0"].count == 1
+        assert len(found["a stage: w0"]) == 1
         own = found[Path("/proc/self/comm").read_text("utf-8").rstrip("\n")]
-        assert own.cpu_s > 0
+        assert sum(time.cpu_s for time in own.values()) > 0
     finally:
         go.clear()
         named.join()
@@ -101,4 +95,4 @@ def test_a_thread_that_vanishes_while_we_look_is_left_out(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(Path, "iterdir", listed)
     found = thread_cpu(os.getpid())
-    assert [number for named in found.values() for number in named.by_number] == [own]
+    assert [number for named in found.values() for number in named] == [own]

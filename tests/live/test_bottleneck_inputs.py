@@ -13,7 +13,7 @@ from tuner.engine.counters import indexed
 from tuner.flood.flood import Flood
 from tuner.flood.workload import flood_spec
 from tuner.host.process import wait_until
-from tuner.host.threads import Load, NamedThreads, thread_cpu, thread_loads
+from tuner.host.usage import Load, Threads, thread_cpu, thread_loads
 from tuner.lab.entrances import entrances
 from tuner.lab.lab import Lab, new_run_id, sink_lab
 from tuner.lab.rsyslogd import Rsyslogd, impstats_section, read
@@ -36,8 +36,8 @@ class Seen:
     """What was to be seen of one flood, from outside and in rsyslogd's own counters."""
 
     indexed: int
-    before: dict[str, NamedThreads]
-    after: dict[str, NamedThreads]
+    before: Threads
+    after: Threads
     passed_s: float
     cpu_s: float
     span: tuple[float, float]
@@ -124,12 +124,12 @@ def test_snapshots_know_what_rsyslogd_used(seen: Seen) -> None:
 def test_every_stage_is_found_by_the_names_of_its_threads(seen: Seen) -> None:
     inputs = {name for name in seen.after if name.startswith(("in:imptcp", "imptcp/w"))}
     assert inputs == {"in:imptcp", "imptcp/w0", "imptcp/w1"}
-    assert seen.after[worker_thread("main Q")].count == 1
-    assert 1 <= seen.after[worker_thread("logs queue")].count <= 2
+    assert len(seen.after[worker_thread("main Q")]) == 1
+    assert 1 <= len(seen.after[worker_thread("logs queue")]) <= 2
 
 
 def test_the_threads_together_used_what_the_process_used(seen: Seen) -> None:
-    together = sum(threads.cpu_s for threads in seen.after.values())
+    together = sum(time.cpu_s for threads in seen.after.values() for time in threads.values())
     assert together == pytest.approx(seen.cpu_s, abs=0.15)
     assert seen.loads[worker_thread("logs queue")].cpu > 0
     assert all(load.busiest <= load.cpu + 1e-9 for load in seen.loads.values())

@@ -11,8 +11,7 @@ import pytest
 
 from tuner.errors import JobFailed
 from tuner.flood.flood import Traffic
-from tuner.host.threads import NamedThreads
-from tuner.host.usage import CoreTime, Usage
+from tuner.host.usage import CoreTime, Threads, Usage
 from tuner.measure.counters import Counters, counters_now
 from tuner.measure.pipeline import Pipeline
 
@@ -66,7 +65,7 @@ def test_each_counter_is_in_its_place(now: Counters) -> None:
 
 
 def test_growth_is_the_difference_of_each(now: Counters) -> None:
-    threads = {"in:imptcp": NamedThreads({})}
+    threads: Threads = {"in:imptcp": {}}
     later = replace(
         now, at_s=110.0, epoch_s=now.epoch_s + 10.5, machine=CoreTime(65.0, 45.0, 4.0, 2.5),
         shipper_cpu_s=3.5, sender_cpu_s=1.75, sender_blocked_s=9.0, engine_cpu_s=24.5, rejected=9,

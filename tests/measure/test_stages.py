@@ -8,8 +8,7 @@ import pytest
 
 from tests.profile.examples import small
 from tuner.engine.bulk_times import BulkLatency
-from tuner.host.threads import NamedThreads, ThreadTime
-from tuner.host.usage import CoreTime
+from tuner.host.usage import CoreTime, ThreadTime
 from tuner.lab.loads import LoadCounts, MachineCounts
 from tuner.lab.probe import Pieces
 from tuner.measure.counters import Counters, Window
@@ -23,9 +22,8 @@ HERE = CoreCounts(cores=2, engine_cores=2, engine_is_here=True)
 EPOCH_S = 1_795_231_550.0
 
 
-def threads(*each: tuple[float, float]) -> NamedThreads:
-    times = {number: ThreadTime(cpu, runnable) for number, (cpu, runnable) in enumerate(each)}
-    return NamedThreads(times)
+def threads(*each: tuple[float, float]) -> dict[int, ThreadTime]:
+    return {number: ThreadTime(cpu, runnable) for number, (cpu, runnable) in enumerate(each)}
 
 
 BEFORE = Counters(

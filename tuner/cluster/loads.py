@@ -6,6 +6,7 @@ import queue
 import secrets
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,9 +19,8 @@ from tuner.cluster.processes import Channels, processes
 from tuner.deploy.inventory import Role
 from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.spec import spec_of
-from tuner.host.clock import ClockOffset, PeerClock
 from tuner.host.process import wait_until
-from tuner.lab.loads import MachineCounts
+from tuner.lab.loads import ClockOffset, MachineCounts
 
 LOAD = "tuner.cluster.load"
 """The module of the process on a load host."""
@@ -91,6 +91,34 @@ class RemoteSender:
         self._complaint = complaint
         self._ended.set()
         self._lines.put(None)
+
+
+_KEPT = 64
+
+
+class PeerClock:
+    """Another machine's clock by its last 64 answers: clocks drift, so older ones do not count."""
+
+    def __init__(self) -> None:
+        self._offsets: deque[ClockOffset] = deque(maxlen=_KEPT)
+
+    def add(self, asked_s: float, theirs_s: float, heard_s: float) -> None:
+        """Note an answer: when we asked and heard it by our clock, and what theirs said meanwhile.
+
+        Their clock was read within the round trip, in the middle for all that is known, so half of
+        it is the error (RFC 5905, section 8).
+        """
+        middle_s = (asked_s + heard_s) / 2
+        self._offsets.append(ClockOffset(middle_s - theirs_s, (heard_s - asked_s) / 2))
+
+    @property
+    def samples(self) -> int:
+        """How many answers count."""
+        return len(self._offsets)
+
+    def offset(self) -> ClockOffset:
+        """What the fastest answer shows, of which there must be one."""
+        return min(self._offsets, key=lambda offset: offset.error_s)
 
 
 class RemoteLoad:

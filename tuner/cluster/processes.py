@@ -19,7 +19,7 @@ from distributed import Client
 from distributed.actor import Actor
 
 from tuner.errors import JobFailed
-from tuner.host.child import Child
+from tuner.host.process import Child
 
 _POLL_S = 0.05
 _READ_S = 5.0

@@ -23,10 +23,8 @@ from tuner.flood.spec import (
     line_of,
     status_of,
 )
-from tuner.host.child import Child
-from tuner.host.clock import ClockOffset
-from tuner.host.process import wait_until
-from tuner.lab.loads import LoadCounts, LoadHost, SenderProcess
+from tuner.host.process import Child, wait_until
+from tuner.lab.loads import ClockOffset, LoadCounts, LoadHost, SenderProcess
 
 START_TIMEOUT_S = 60.0
 

@@ -1,10 +1,12 @@
-"""What a process uses, and what the cores of this machine did, whoever used them; read from the
-kernel."""
+"""What a process and its threads use, and what the cores of this machine did, whoever used them;
+read from the kernel."""
 
 from __future__ import annotations
 
+import os
 import platform
 import time
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -47,11 +49,10 @@ def started_at(pid: int) -> str | None:
     With the pid it identifies a process for good: a pid may be used again, and the time of day
     changes when the clock is set.
     """
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
+    stat = _text(Path(f"/proc/{pid}/stat"))
+    if not stat:
         return None
-    fields = stat[stat.rindex(")") + 1 :].split()
+    _, fields = _name_and_fields(stat)
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     return None if fields[0] in "ZX" else f"{fields[19]} ticks since boot {boot}"
 
@@ -195,3 +196,109 @@ def busy_share() -> float:
     passed_s = time.monotonic() - began_s
     taken_s = core_time().since(before).taken_s(passed_s, cores())
     return min(1.0, taken_s / (passed_s * cores()))
+
+
+@dataclass(frozen=True)
+class ThreadTime(GrowingCounts):
+    """What one thread used so far: seconds on a core, and seconds ready to run without one.
+
+    The first has the kernel's resolution of 10 ms.  The second is 0 where the kernel does not say.
+    """
+
+    cpu_s: float
+    runnable_s: float
+
+
+Threads = Mapping[str, Mapping[int, ThreadTime]]
+"""The threads of a process by the names that they gave themselves, each by its number.
+
+rsyslogd names its threads by the stage they serve (`in:imptcp`, `imptcp/w0`, `rs:main Q:Reg`,
+`rs:logs queue:R`), so their CPU time says which stage has none left.
+"""
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Load:
+    """What threads did between two looks, in cores: 1.0 is one core all the time.
+
+    `cpu` and `runnable` are sums over `count` threads, `busiest` is the most of any single one.
+    """
+
+    count: int
+    cpu: float
+    busiest: float
+    runnable: float
+
+
+def thread_cpu(pid: int) -> Threads:
+    """The threads of a process, and what each used; raises JobFailed when it is gone.
+
+    Read from /proc/PID/task/TID/stat (name, utime, stime) and schedstat (time in the run queue),
+    proc(5).  Names have at most 15 characters: the kernel cuts longer ones.  A thread that ends
+    while we look is left out.
+    """
+    try:
+        numbers = [int(entry.name) for entry in Path(f"/proc/{pid}/task").iterdir()]
+    except (FileNotFoundError, ProcessLookupError):
+        raise JobFailed(f"process {pid} is gone") from None
+    by_name: defaultdict[str, dict[int, ThreadTime]] = defaultdict(dict)
+    for number in numbers:
+        folder = Path(f"/proc/{pid}/task/{number}")
+        stat, schedstat = _text(folder / "stat"), _text(folder / "schedstat")
+        if stat:
+            name, cpu_s = parse_stat(stat)
+            by_name[name][number] = ThreadTime(cpu_s, parse_schedstat(schedstat))
+    return by_name
+
+
+def thread_loads(before: Threads, after: Threads, passed_s: float) -> Mapping[str, Load]:
+    """What the threads alive at the second look did in the `passed_s` seconds between the two.
+
+    A thread that was not there before counts from zero, and so does one whose number was another
+    thread's before.  What threads used that ended in between is lost.
+    """
+    loads = {}
+    for name, threads in after.items():
+        earlier = before.get(name, {})
+        spent = [_spent(earlier.get(number), now) for number, now in threads.items()]
+        loads[name] = Load(
+            count=len(threads),
+            cpu=sum(time.cpu_s for time in spent) / passed_s,
+            busiest=max((time.cpu_s for time in spent), default=0.0) / passed_s,
+            runnable=sum(time.runnable_s for time in spent) / passed_s,
+        )
+    return loads
+
+
+def parse_stat(text: str) -> tuple[str, float]:
+    """Name and CPU seconds out of a `stat` file."""
+    name, fields = _name_and_fields(text)
+    return name, (int(fields[11]) + int(fields[12])) / _TICKS_PER_SECOND
+
+
+def parse_schedstat(text: str) -> float:
+    """Seconds in the run queue out of a `schedstat` file; 0 when the kernel keeps none."""
+    fields = text.split()
+    return int(fields[1]) / 1e9 if len(fields) > 1 else 0.0
+
+
+def _name_and_fields(stat: str) -> tuple[str, list[str]]:
+    """The name in a `stat` file, which may itself hold spaces and parentheses, and the fields
+    behind it."""
+    begin, end = stat.index("("), stat.rindex(")")
+    return stat[begin + 1 : end], stat[end + 1 :].split()
+
+
+def _spent(before: ThreadTime | None, now: ThreadTime) -> ThreadTime:
+    if before is None or before.cpu_s > now.cpu_s or before.runnable_s > now.runnable_s:
+        return now
+    return now.since(before)
+
+
+def _text(path: Path) -> str:
+    """The file's text, empty when there is none (any more)."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""

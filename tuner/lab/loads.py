@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
-from tuner.host.clock import ClockOffset
 from tuner.host.usage import CoreTime, GrowingCounts, core_time, cores
 from tuner.lab.probe import Pieces, Probe
 
@@ -33,6 +32,15 @@ class SenderProcess(Protocol):
 
     def close(self) -> None:
         """Give back what it took here; nobody may be listening to it any more."""
+
+
+@dataclass(frozen=True)
+class ClockOffset:
+    """What to add to a time of the other machine for one of ours, and by how much that may be
+    wrong at most, in seconds."""
+
+    offset_s: float = 0.0
+    error_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ import zlib
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
-from tuner.host.child import Child
+from tuner.host.process import Child
 from tuner.host.usage import GrowingCounts
 
 _PATIENCE_S = 3.0

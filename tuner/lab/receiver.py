@@ -22,7 +22,7 @@ from functools import partial
 from typing import Protocol
 
 from tuner.errors import JobFailed
-from tuner.host.child import Child
+from tuner.host.process import Child
 from tuner.host.usage import usage_of
 from tuner.modules.input import LOOPBACK
 

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Self
 
 from tuner.errors import BadUsage, JobFailed
-from tuner.host.child import Child
+from tuner.host.process import Child
 
 # At a load of 20 on two cores 15 s were not enough.
 START_TIMEOUT_S = 60.0

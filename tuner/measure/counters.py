@@ -10,8 +10,15 @@ from tuner.engine.bulk_times import BulkLatency, BulkTimes, between, bulk_times,
 from tuner.engine.counters import index_counters, node_counters
 from tuner.errors import JobFailed
 from tuner.flood.flood import Traffic
-from tuner.host.threads import Load, NamedThreads, thread_cpu, thread_loads
-from tuner.host.usage import CoreTime, core_time, growth
+from tuner.host.usage import (
+    CoreTime,
+    Load,
+    Threads,
+    core_time,
+    growth,
+    thread_cpu,
+    thread_loads,
+)
 from tuner.lab.loads import LoadCounts
 from tuner.lab.probe import Pieces
 from tuner.measure.pipeline import Pipeline
@@ -57,7 +64,7 @@ class Counters(_Counted):
 
     at_s: float
     epoch_s: float
-    threads: Mapping[str, NamedThreads]
+    threads: Threads
 
     def since(self, before: Counters) -> Growth:
         """How much everything grew since `before`.  Raises JobFailed where a node of the engine

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tuner.engine.bulk_times import BulkLatency
-from tuner.host.threads import Load
+from tuner.host.usage import Load
 from tuner.lab.loads import LoadCounts
 from tuner.measure.counters import Growth, Window
 from tuner.measure.speed import Speed, speed_of
@@ -368,14 +368,13 @@ def most_held(name: str, snapshots: Sequence[Snapshot]) -> int | None:
 
 
 def _queue(queue: CountedQueue, name: str, window: Window, batch_mean: float | None) -> QueueUse:
-    threads = window.after.threads.get(worker_thread(name))
     return QueueUse(
         name=name,
         size=queue.placed.size,
         most_held=most_held(name, window.snapshots),
         batch=queue.placed.batch,
         workers=queue.placed.workers,
-        running=threads.count if threads is not None else 0,
+        running=len(window.after.threads.get(worker_thread(name), ())),
         batch_mean=batch_mean,
     )
 

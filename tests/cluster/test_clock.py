@@ -1,10 +1,12 @@
+"""How the clock of another machine stands to ours, from questions and answers."""
+
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuner.host.clock import PeerClock
+from tuner.cluster.loads import PeerClock
 
 WAYS = st.lists(
     st.tuples(st.floats(0, 1e6), st.floats(1e-6, 1), st.floats(1e-6, 1)), min_size=1, max_size=20
