@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from tuner.script.legacy_names import GLOBALS, LASTING, ONCE, SHUTDOWN
+from tuner.script.legacy import directives
 from tuner.script.objects import GLOBAL, MAIN_QUEUE, Base, SourceFile
 from tuner.script.quoting import quote
 from tuner.script.script import (
@@ -218,7 +218,7 @@ def _written(base: Base, item: ScriptObject, parameter: Parameter) -> _Value | N
     directive = _DIRECTIVE.match(file.text, start)
     if directive is not None:
         # A default of the old form has the place of what it follows from.
-        if directive["name"].lower() != (_directive(item, parameter.name) or "").lower():
+        if directive["name"].lower() != (directives().named(item, parameter.name) or "").lower():
             return None
         line = file.text.rfind("\n", 0, start) + 1
         stop = file.text.find("\n", start) + 1
@@ -303,23 +303,10 @@ def _directives_before(base: Base, item: ScriptObject, values: Mapping[str, str]
 
 def _line(item: ScriptObject, name: str, value: str) -> str:
     """The line of a directive.  Raises LookupError where the old form has none."""
-    directive = _directive(item, name)
+    directive = directives().named(item, name)
     if directive is None:
         raise LookupError(f"{item.kind}: the old form has no directive for {name}")
     return f"${directive} {value}"
-
-
-def _directive(item: ScriptObject, name: str) -> str | None:
-    """The directive of the old form that sets a parameter; None where none does."""
-    key = name.lower()
-    if key.startswith(QUEUE) and item.kind in {"action", "main_queue"}:
-        short = name[len(QUEUE) :]
-        suffix = SHUTDOWN if short.lower() == "timeoutworkerthreadshutdown" else short
-        return ("ActionQueue" if item.kind == "action" else "MainMsgQueue") + suffix
-    kinds = {"", item.type, f"{item.type}/{item.text('protocol')}"}
-    meanings = [(directive, says) for directive, (kind, says) in LASTING.items() if kind in kinds]
-    meanings += {"action": ONCE, "global": GLOBALS}.get(item.kind, {}).items()
-    return next((directive for directive, says in meanings if says.lower() == key), None)
 
 
 def _is_shared(base: Base, item: ScriptObject, name: str) -> bool:

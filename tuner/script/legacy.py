@@ -1,34 +1,21 @@
 """The form before version 6 as the objects that stand for it today: directives and actions.
 
 `$` directives change what follows: some wait for the next action or input, some hold from there
-on.  rsyslog's source knows which (the `cfsysline` handlers of each module), and the tables here say
-it.
+on.  rsyslog's source knows which (the `cfsysline` handlers of each module), and directives.toml
+says it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
 from itertools import chain
 from typing import NamedTuple
 
-from tuner.script.legacy_names import (
-    ACTION_QUEUE,
-    GLOBALS,
-    LASTING,
-    NAME,
-    OF_MODULES,
-    OLD_ACTION_QUEUE,
-    OLD_INPUTS,
-    OLD_MAIN_QUEUE,
-    OLD_MODULES,
-    ONCE,
-    PEERS,
-    RUNS,
-    SHUTDOWN,
-    WITH_OBJECTS,
-)
 from tuner.script.script import (
     HERE,
     ON,
@@ -54,6 +41,74 @@ from tuner.script.template import template_object
 
 DEFAULT_RULESET = "RSYSLOG_DefaultRuleset"
 _NOT_USED = f"{DEFAULT_RULESET}, not used"
+# A name waits for an action of the old form, its queue for any.
+_NAME, _ACTION_QUEUE, _MAIN_QUEUE = "actionname", "actionqueue", "mainmsgqueue"
+# What each such directive adds to, and the next action takes away.
+_PEERS = "streamDriverPermittedPeers"
+# Of the directives of imtcp, which module() excludes, those that it takes all the same.
+_WITH_OBJECTS = frozenset({"inputtcpserverbindruleset", "inputtcpserverinputname"})
+# The only queue parameter that is called otherwise today.
+_SHUTDOWN, _SHUTDOWN_TODAY = "workertimeoutthreadshutdown", "timeoutworkerthreadshutdown"
+
+
+class OldInput(NamedTuple):
+    """What a directive that starts an input makes: its module, the parameter that the text of the
+    directive is, "" for none, and those that it uses up."""
+
+    type: str
+    parameter: str
+    uses: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DirectiveTable:
+    """Directives, in lower case, by the parameter that each sets: of the next action, of later ones
+    and later inputs, of global() and of modules, the last two with the type that they are about;
+    those that start inputs; and what the old form has by default."""
+
+    next_action: Mapping[str, str]
+    later: Mapping[str, tuple[str, str]]
+    inputs: Mapping[str, OldInput]
+    shared: Mapping[str, str]
+    modules: Mapping[str, tuple[str, str]]
+    action_queue: Mapping[str, str]
+    main_queue: Mapping[str, str]
+    module_defaults: Mapping[str, Mapping[str, str]]
+    input_defaults: Mapping[str, Mapping[str, str]]
+
+    def named(self, item: ScriptObject, parameter: str) -> str | None:
+        """The directive that sets a parameter of an object; None where none does."""
+        key = parameter.lower()
+        if key.startswith(QUEUE) and item.kind in {"action", "main_queue"}:
+            short = parameter[len(QUEUE) :]
+            suffix = _SHUTDOWN if short.lower() == _SHUTDOWN_TODAY else short
+            return ("ActionQueue" if item.kind == "action" else "MainMsgQueue") + suffix
+        kinds = {"", item.type, f"{item.type}/{item.text('protocol')}"}
+        meanings = [(name, says) for name, (kind, says) in self.later.items() if kind in kinds]
+        own = {"action": self.next_action, "global": self.shared}.get(item.kind, {})
+        return next((name for name, says in (*meanings, *own.items()) if says.lower() == key), None)
+
+
+@cache
+def directives() -> DirectiveTable:
+    """What directives.toml says."""
+    table = tomllib.loads((files("tuner.script") / "directives.toml").read_text("utf-8"))
+    later, modules = (
+        {key: (kind, name) for kind, names in table[part].items() for key, name in names.items()}
+        for part in ("later", "modules")
+    )
+    defaults = table["defaults"]
+    return DirectiveTable(
+        table["next_action"],
+        later,
+        {key: OldInput(**row) for key, row in table["inputs"].items()},
+        table["global"],
+        modules,
+        defaults["action"],
+        defaults["main_queue"],
+        defaults["module"],
+        defaults["input"],
+    )
 
 
 def modernised(block: Block) -> tuple[Block, tuple[WithoutEffect, ...]]:
@@ -109,8 +164,7 @@ class _Modernised:
 
     def main_queue(self, origin: ScriptPosition) -> tuple[Parameter, ...]:
         """A queue as the directives so far have set the main one."""
-        defaults = {f"queue.{key}": value for key, value in OLD_MAIN_QUEUE.items()}
-        return _completed(self.main, defaults, origin)
+        return _completed(self.main, directives().main_queue, origin)
 
     def of_directives(self) -> Iterator[ScriptObject]:
         """The rulesets that directives began, as objects."""
@@ -174,24 +228,24 @@ class _Modernised:
 
     def directive(self, directive: Directive) -> Iterator[Statement]:
         """Note what a directive sets; an object where it makes one."""
-        key, text = directive.key, _word(directive.text)
+        table, key, text = directives(), directive.key, _word(directive.text)
         if self.is_refused(key):
             yield directive
-        elif key in ONCE or key.startswith(ACTION_QUEUE):
-            self.waiting += [] if key == NAME else [directive]
+        elif key in table.next_action or key.startswith(_ACTION_QUEUE):
+            self.waiting += [] if key == _NAME else [directive]
             _set(self.once, _once(key), text, directive)
-        elif key.startswith("mainmsgqueue"):
+        elif key.startswith(_MAIN_QUEUE):
             self.first_main = self.first_main or directive.origin
-            _set(self.main, _queue_name(key[12:]), text, directive)
-        elif key in LASTING or key in OF_MODULES:
+            _set(self.main, _queue_name(key.removeprefix(_MAIN_QUEUE)), text, directive)
+        elif key in table.later or key in table.modules:
             self.hold(directive, text)
         elif key == "outchannel":
             name, _, file = directive.text.partition(",")
             self.channels.setdefault(name.strip(), channel_of(file))
-        elif key in RUNS:
-            yield self.input(directive, text)
-        elif key in GLOBALS:
-            name = GLOBALS[key]
+        elif key in table.inputs:
+            yield self.input(table.inputs[key], directive, text)
+        elif key in table.shared:
+            name = table.shared[key]
             if name:
                 yield ScriptObject.of("global", {name: text}, directive.origin)
         else:
@@ -199,21 +253,23 @@ class _Modernised:
 
     def is_refused(self, key: str) -> bool:
         """Whether rsyslogd refuses a directive for the module that module() has loaded."""
-        kind, _ = OF_MODULES.get(key) or LASTING.get(key, ("", ""))
-        is_its = key in OF_MODULES or (kind == "imtcp" and key not in WITH_OBJECTS)
+        table = directives()
+        kind, _ = table.modules.get(key) or table.later.get(key, ("", ""))
+        is_its = key in table.modules or (kind == "imtcp" and key not in _WITH_OBJECTS)
         return is_its and kind != "imjournal" and self.by_object.get(kind, False)
 
     def hold(self, directive: Directive, text: str) -> None:
         """Note what holds for later actions or inputs, or for a module; permitted peers are added
         to the others."""
-        if directive.key in LASTING:
-            kind, name = LASTING[directive.key]
+        table = directives()
+        if directive.key in table.later:
+            kind, name = table.later[directive.key]
             given = self.lasting.setdefault(kind, {})
-            before = given[name].texts if name == PEERS and name in given else ()
+            before = given[name].texts if name == _PEERS and name in given else ()
             _set(given, name, ",".join((*before, text)), directive)
-        if directive.key not in OF_MODULES:
+        if directive.key not in table.modules:
             return
-        kind, name = OF_MODULES[directive.key]
+        kind, name = table.modules[directive.key]
         given = self.of_modules.setdefault(kind, {})
         if name == "permittedPeer":
             before = given[name].texts if name in given else ()
@@ -230,7 +286,9 @@ class _Modernised:
             case "modload":
                 kind = text.rpartition("/")[2].removesuffix(".so")
                 self.by_object.setdefault(kind, False)
-                yield loading(kind, directive.origin).with_values(OLD_MODULES.get(kind, {}))
+                yield loading(kind, directive.origin).with_values(
+                    directives().module_defaults.get(kind, {})
+                )
             case "template":
                 yield template_object(directive)
             case "ruleset":
@@ -258,10 +316,11 @@ class _Modernised:
         """Whether a directive has begun a ruleset of that name."""
         return name.lower() in map(str.lower, self.rulesets)
 
-    def input(self, directive: Directive, text: str) -> ScriptObject:
+    def input(self, old: OldInput, directive: Directive, text: str) -> ScriptObject:
         """The input that a directive starts, with all that waited for it."""
-        kind, name, used = RUNS[directive.key]
-        values = {"type": kind, **OLD_INPUTS.get(kind, {})} | ({name: text} if name else {})
+        kind, name, used = old
+        values = {"type": kind, **directives().input_defaults.get(kind, {})}
+        values |= {name: text} if name else {}
         started = ScriptObject.of("input", values, directive.origin)
         waiting = self.lasting.get(kind, {})
         parameters = {given.name: given for given in started.parameters} | waiting
@@ -274,7 +333,9 @@ class _Modernised:
         directives say only this holds for it (getDfltTpl() of omfile.c and omfwd.c).  What waits
         for the next action is gone, but for a name."""
         self.without_effect += self.unused(action)
-        self.once = {key: value for key, value in self.once.items() if key == ONCE[NAME]}
+        self.once = {
+            key: value for key, value in self.once.items() if key == directives().next_action[_NAME]
+        }
         named = self.lasting.get(action.type.removeprefix("builtin:"), {}).get("template")
         if named is None or action.get("template") is not None:
             return action
@@ -293,7 +354,7 @@ class _Modernised:
             for key in ("", action.type, kind)
             for name, parameter in self.lasting.get(key, {}).items()
         }
-        self.lasting.get(kind, {}).pop(PEERS, None)
+        self.lasting.get(kind, {}).pop(_PEERS, None)
         return held
 
     def action(self, line: LegacyAction) -> Statement:
@@ -312,8 +373,8 @@ class _Modernised:
         waiting, self.once, self.waiting = self.once, {}, []
         queue_type = waiting.get("queue.type")
         if queue_type is not None and (queue_type.text or "").lower() != "direct":
-            defaults = {f"queue.{key}": value for key, value in OLD_ACTION_QUEUE.items()}
-            waiting = {added.key: added for added in _completed(waiting, defaults, line.origin)}
+            completed = _completed(waiting, directives().action_queue, line.origin)
+            waiting = {added.key: added for added in completed}
         written = {parameter.name: parameter for parameter in action.parameters}
         return replace(action, parameters=tuple((lasting | waiting | written).values()))
 
@@ -356,7 +417,7 @@ def _set(parameters: dict[str, Parameter], name: str, text: str, directive: Dire
 
 
 def _completed(
-    parameters: dict[str, Parameter], defaults: dict[str, str], origin: ScriptPosition
+    parameters: dict[str, Parameter], defaults: Mapping[str, str], origin: ScriptPosition
 ) -> tuple[Parameter, ...]:
     written = {parameter.key for parameter in parameters.values()}
     missing = (key for key in defaults if key.lower() not in written)
@@ -365,11 +426,11 @@ def _completed(
 
 def _once(key: str) -> str:
     """The parameter that a directive for the next action says."""
-    return ONCE.get(key) or _queue_name(key.removeprefix(ACTION_QUEUE))
+    return directives().next_action.get(key) or _queue_name(key.removeprefix(_ACTION_QUEUE))
 
 
 def _queue_name(suffix: str) -> str:
-    return f"queue.{'timeoutworkerthreadshutdown' if suffix == SHUTDOWN else suffix}"
+    return f"queue.{_SHUTDOWN_TODAY if suffix == _SHUTDOWN else suffix}"
 
 
 def _word(text: str) -> str:
