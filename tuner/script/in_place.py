@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from tuner.script.legacy import directives
+from tuner.script.directives import directives
 from tuner.script.objects import GLOBAL, MAIN_QUEUE, Base, SourceFile
 from tuner.script.quoting import quote
 from tuner.script.script import (

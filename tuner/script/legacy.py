@@ -8,14 +8,12 @@ says it.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib.resources import files
 from itertools import chain
 from typing import NamedTuple
 
+from tuner.script.directives import OldInput, directives, queue_parameter
 from tuner.script.script import (
     HERE,
     ON,
@@ -47,68 +45,6 @@ _NAME, _ACTION_QUEUE, _MAIN_QUEUE = "actionname", "actionqueue", "mainmsgqueue"
 _PEERS = "streamDriverPermittedPeers"
 # Of the directives of imtcp, which module() excludes, those that it takes all the same.
 _WITH_OBJECTS = frozenset({"inputtcpserverbindruleset", "inputtcpserverinputname"})
-# The only queue parameter that is called otherwise today.
-_SHUTDOWN, _SHUTDOWN_TODAY = "workertimeoutthreadshutdown", "timeoutworkerthreadshutdown"
-
-
-class OldInput(NamedTuple):
-    """What a directive that starts an input makes: its module, the parameter that the text of the
-    directive is, "" for none, and those that it uses up."""
-
-    type: str
-    parameter: str
-    uses: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class DirectiveTable:
-    """Directives, in lower case, by the parameter that each sets: of the next action, of later ones
-    and later inputs, of global() and of modules, the last two with the type that they are about;
-    those that start inputs; and what the old form has by default."""
-
-    next_action: Mapping[str, str]
-    later: Mapping[str, tuple[str, str]]
-    inputs: Mapping[str, OldInput]
-    shared: Mapping[str, str]
-    modules: Mapping[str, tuple[str, str]]
-    action_queue: Mapping[str, str]
-    main_queue: Mapping[str, str]
-    module_defaults: Mapping[str, Mapping[str, str]]
-    input_defaults: Mapping[str, Mapping[str, str]]
-
-    def named(self, item: ScriptObject, parameter: str) -> str | None:
-        """The directive that sets a parameter of an object; None where none does."""
-        key = parameter.lower()
-        if key.startswith(QUEUE) and item.kind in {"action", "main_queue"}:
-            short = parameter[len(QUEUE) :]
-            suffix = _SHUTDOWN if short.lower() == _SHUTDOWN_TODAY else short
-            return ("ActionQueue" if item.kind == "action" else "MainMsgQueue") + suffix
-        kinds = {"", item.type, f"{item.type}/{item.text('protocol')}"}
-        meanings = [(name, says) for name, (kind, says) in self.later.items() if kind in kinds]
-        own = {"action": self.next_action, "global": self.shared}.get(item.kind, {})
-        return next((name for name, says in (*meanings, *own.items()) if says.lower() == key), None)
-
-
-@cache
-def directives() -> DirectiveTable:
-    """What directives.toml says."""
-    table = tomllib.loads((files("tuner.script") / "directives.toml").read_text("utf-8"))
-    later, modules = (
-        {key: (kind, name) for kind, names in table[part].items() for key, name in names.items()}
-        for part in ("later", "modules")
-    )
-    defaults = table["defaults"]
-    return DirectiveTable(
-        table["next_action"],
-        later,
-        {key: OldInput(**row) for key, row in table["inputs"].items()},
-        table["global"],
-        modules,
-        defaults["action"],
-        defaults["main_queue"],
-        defaults["module"],
-        defaults["input"],
-    )
 
 
 def modernised(block: Block) -> tuple[Block, tuple[WithoutEffect, ...]]:
@@ -236,7 +172,7 @@ class _Modernised:
             _set(self.once, _once(key), text, directive)
         elif key.startswith(_MAIN_QUEUE):
             self.first_main = self.first_main or directive.origin
-            _set(self.main, _queue_name(key.removeprefix(_MAIN_QUEUE)), text, directive)
+            _set(self.main, queue_parameter(key.removeprefix(_MAIN_QUEUE)), text, directive)
         elif key in table.later or key in table.modules:
             self.hold(directive, text)
         elif key == "outchannel":
@@ -426,11 +362,7 @@ def _completed(
 
 def _once(key: str) -> str:
     """The parameter that a directive for the next action says."""
-    return directives().next_action.get(key) or _queue_name(key.removeprefix(_ACTION_QUEUE))
-
-
-def _queue_name(suffix: str) -> str:
-    return f"queue.{_SHUTDOWN_TODAY if suffix == _SHUTDOWN else suffix}"
+    return directives().next_action.get(key) or queue_parameter(key.removeprefix(_ACTION_QUEUE))
 
 
 def _word(text: str) -> str:

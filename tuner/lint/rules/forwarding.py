@@ -29,10 +29,6 @@ _NEED = {
     "keepAlive": ("keepAlive.time", "keepAlive.interval", "keepAlive.probes"),
     "compression.mode": ("zipLevel", "compression.driver", "compression.stream.flushOnTXEnd"),
     "rateLimit.interval": ("rateLimit.burst",),
-    "tls": (
-        "tls.authMode", "tls.permittedPeer", "tls.caCert", "tls.myCert", "tls.myPrivKey",
-        "tls.compression", "tls.priorityString",
-    ),
 }  # fmt: skip
 
 
