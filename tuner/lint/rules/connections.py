@@ -223,14 +223,21 @@ def _password_in_the_clear(
 
 
 @warning("RT217")
-@for_each(engine_outputs)
-def _no_port(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
-    for i, server in enumerate(output.servers):
-        if server.startswith("https:") and urlsplit(server).port is None:
+@for_each(_http_outputs)
+def _no_port(output: OmelasticsearchOutput | OmhttpOutput, _: Profile) -> Iterator[Complaint]:
+    scheme, usual, taken = "https", 443, 9200
+    if isinstance(output, OmhttpOutput):
+        scheme, usual, taken = "http", 80, 443
+        if output.serverport is not None:
+            return
+    key, servers = _servers(output)
+    for i, server in enumerate(servers):
+        if server.startswith(f"{scheme}:") and urlsplit(server).port is None:
+            bare = server.rstrip("/")
             yield Complaint(
-                ("servers", i),
-                "rsyslog goes to port 9200 here, not to 443, the usual port of https: write the "
-                f"port that is meant, {server.rstrip('/')}:443 or {server.rstrip('/')}:9200",
+                (key, i),
+                f"rsyslog goes to port {taken} here, not to {usual}, the usual port of {scheme}: "
+                f"write the port that is meant, {bare}:{usual} or {bare}:{taken}",
             )
 
 

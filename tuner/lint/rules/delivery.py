@@ -160,12 +160,6 @@ _NAMES = frozenset(
     {"programname", "app-name", "hostname", "fromhost-ip", "syslogtag", "msgid",
      "syslogfacility-text", "syslogseverity-text"}
 )  # fmt: skip
-_NEEDS = (
-    ("erroronly", "errorfile"),
-    ("interleaved", "errorfile"),
-    ("dynPipelineName", "pipelineName"),
-    ("skipPipelineIfEmpty", "pipelineName"),
-)
 
 
 @loss("RT240")
@@ -220,15 +214,6 @@ def _trusts_anyone(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
             "whoever answers at that address gets the events and the password: remove "
             "allowunsignedcerts and skipverifyhost, and name the authority in cacert"
         )
-
-
-@error("RT245")
-@for_each(engine_outputs)
-def _without_effect(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
-    written = output.model_dump(by_alias=True, exclude_none=True)
-    for key, needed in _NEEDS:
-        if key in written and needed not in written:
-            yield Complaint((key,), f"{key} has no effect without {needed}: add it")
 
 
 @error("RT246")

@@ -4,7 +4,6 @@ way, who may read it, what comes back, and what a server refuses."""
 from __future__ import annotations
 
 import ipaddress
-import re
 from collections.abc import Iterator
 
 from tuner.lint.sections import Placed, for_each, outputs_of, where_durable
@@ -19,17 +18,6 @@ from tuner.profile.placement import action_queue, ports_of, working_queue
 from tuner.rule import Complaint, Cure, advice, error, loss, warning
 
 _POOLS = 2408
-_OF_TCP = (
-    "TCP_Framing", "TCP_FrameDelimiter", "TCP_User_Timeout", "keepAlive", "conErrSkip",
-    "resendLastMSGOnReconnect", "extendedConnectionCheck", "streamDriver", "streamDriverMode",
-)  # fmt: skip
-_OF_UDP = ("address", "udp.sendToAll", "udp.sendDelay", "udp.sendBuf")
-# What has no effect without another parameter.
-_NEED = {
-    "keepAlive": ("keepAlive.time", "keepAlive.interval", "keepAlive.probes"),
-    "compression.mode": ("zipLevel", "compression.driver", "compression.stream.flushOnTXEnd"),
-    "rateLimit.interval": ("rateLimit.burst",),
-}  # fmt: skip
 
 
 def _forwards(profile: Profile) -> Iterator[Placed[OmfwdOutput | OmrelpOutput]]:
@@ -124,21 +112,6 @@ def _several_targets(output: OmfwdOutput, profile: Profile) -> Iterator[str]:
         yield "over UDP only the first of several targets gets events: use tcp"
 
 
-@error("RT276")
-@for_each(_forwards)
-def _without_effect(output: OmfwdOutput | OmrelpOutput, _: Profile) -> Iterator[Complaint]:
-    written = output.model_dump(by_alias=True, exclude_none=True)
-    needed_by = ((needed, key) for needed, keys in _NEED.items() for key in keys)
-    for needed, key in needed_by:
-        if key in written and not written.get(needed):
-            yield Complaint((key,), f"{key} has no effect without {needed}: add it")
-    if isinstance(output, OmfwdOutput):
-        for key in _OF_TCP if output.protocol == "udp" else _OF_UDP:
-            if key in written:
-                message = f"{key} has no effect over {output.protocol.upper()}: remove it"
-                yield Complaint((key,), message)
-
-
 # The formats that read each event as JSON, and leave out what is not JSON.
 _OF_JSON = frozenset({"jsonarray", "kafkarest"})
 _BATCH = 100
@@ -207,19 +180,6 @@ def _retried_elsewhere(output: OmhttpOutput, _: Profile) -> Iterator[str]:
         f"{drops if output.ratelimit_interval != 0 else ''}: remove retry and retry.ruleset, "
         "the output's own queue waits for the server"
     )
-
-
-@warning("RT294")
-@for_each(outputs_of(OmhttpOutput))
-def _no_port(output: OmhttpOutput, _: Profile) -> Iterator[Complaint]:
-    for i, server in enumerate(output.addresses):
-        has_port = output.serverport is not None or re.search(r":[0-9]+/?$", server)
-        if server.startswith("http:") and not has_port:
-            yield Complaint(
-                ("server", i),
-                "rsyslog goes to port 443 here, not to 80, the usual port of http: write the "
-                "port that is meant, or serverport",
-            )
 
 
 @advice("RT295")

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from tuner.lint.sections import Placed, flooded_inputs, for_each, inputs, inputs_of, where_durable
+from tuner.lint.sections import (
+    Placed,
+    flooded_inputs,
+    for_each,
+    inputs,
+    inputs_of,
+    outputs,
+    where_durable,
+)
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imtcp import ImtcpInput
@@ -25,13 +33,10 @@ _MOST_SESSIONS = {"imtcp": 200}
 
 @error("RT201")
 def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
-    return disagreements(inputs(profile))
-
-
-def disagreements(sections: Iterable[Placed[Input | Output]]) -> Iterator[Complaint]:
     """What a module has once, where two of its sections say it differently; what is of the system's
     socket its own input says, and none beside it."""
     firsts: dict[tuple[str, bool], Input | Output] = {}
+    sections: tuple[Placed[Input | Output], ...] = (*inputs(profile), *outputs(profile))
     for place, section in sections:
         is_module = isinstance(section, Input) and not section.has_statement
         first = firsts.setdefault((section.type, is_module), section)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from tuner.lint.rules.inputs import disagreements
 from tuner.lint.sections import Placed, for_each, outputs, outputs_of, where_durable
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -134,30 +133,56 @@ def _read_again(output: OmfileOutput, profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@error("RT265")
-def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
-    return disagreements(outputs(profile))
+_OF_SYSLOG = {
+    **dict.fromkeys(("keepAlive.time", "keepAlive.interval", "keepAlive.probes"), "keepAlive"),
+    **dict.fromkeys(
+        ("zipLevel", "compression.driver", "compression.stream.flushOnTXEnd"), "compression.mode"
+    ),
+    "rateLimit.burst": "rateLimit.interval",
+}
+# What has no effect without another parameter, or a value of it, by the module.
+_NEEDS = {
+    "omelasticsearch": {
+        "erroronly": "errorfile", "interleaved": "errorfile", "dynPipelineName": "pipelineName",
+        "skipPipelineIfEmpty": "pipelineName",
+    },
+    "omfile": {
+        "veryRobustZip": "zipLevel", "compression.driver zstd": "zipLevel",
+        "compression.zstd.workers": "compression.driver zstd", "flushInterval": "asyncWriting",
+        "dynaFileCacheSize": "dynaFile", "rotation.sizeLimit": "rotation.sizeLimitCommand",
+        "rotation.sizeLimitCommand": "rotation.sizeLimit",
+    },
+    "omfwd": _OF_SYSLOG
+    | dict.fromkeys(
+        (
+            "TCP_Framing", "TCP_FrameDelimiter", "TCP_User_Timeout", "keepAlive", "conErrSkip",
+            "resendLastMSGOnReconnect", "extendedConnectionCheck", "streamDriver",
+            "streamDriverMode",
+        ),
+        "protocol tcp",
+    )
+    | dict.fromkeys(("address", "udp.sendToAll", "udp.sendDelay", "udp.sendBuf"), "protocol udp"),
+    "omrelp": _OF_SYSLOG,
+}  # fmt: skip
 
 
-@error("RT266")
-@for_each(outputs_of(OmfileOutput))
-def _without_effect(output: OmfileOutput, _: Profile) -> Iterator[Complaint]:
-    zipped, zstd = bool(output.zip_level), output.compression_driver == "zstd"
-    needs = (
-        ("veryRobustZip", output.very_robust_zip, zipped, "zipLevel above 0"),
-        ("compression.driver", zstd, zipped, "zipLevel above 0"),
-        ("compression.zstd.workers", output.compression_zstd_workers, zstd,
-         "compression.driver zstd"),
-        ("flushInterval", output.flush_interval, output.async_writing, "asyncWriting"),
-        ("dynaFileCacheSize", output.dyna_file_cache_size, output.dyna_file, "dynaFile"),
-        ("rotation.sizeLimit", output.rotation_size_limit, output.rotation_size_limit_command,
-         "rotation.sizeLimitCommand"),
-        ("rotation.sizeLimitCommand", output.rotation_size_limit_command,
-         output.rotation_size_limit, "rotation.sizeLimit"),
-    )  # fmt: skip
-    for key, is_set, is_there, needed in needs:
-        if is_set and not is_there:
-            yield Complaint((key,), f"{key} has no effect without {needed}: add it")
+@error("RT245")
+@for_each(outputs)
+def _without_effect(output: Output, _: Profile) -> Iterator[Complaint]:
+    needs = _NEEDS.get(output.type, {})
+    written = output.model_dump(by_alias=True, exclude_none=True) if needs else {}
+    for what, needed in needs.items():
+        if _says(written, what) and not _says(written, needed):
+            key = what.partition(" ")[0]
+            yield Complaint(
+                (key,), f"{key} has no effect without {needed}: add it, or remove {key}"
+            )
+
+
+def _says(written: Mapping[str, object], what: str) -> bool:
+    """Whether a parameter has a value that is not off, or the value behind its name."""
+    key, _, value = what.partition(" ")
+    return str(written.get(key)) == value if value else bool(written.get(key))
 
 
 _SUSPENDED = "action.execOnlyWhenPreviousIsSuspended"
