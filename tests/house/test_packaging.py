@@ -28,9 +28,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(target.glob("*.whl"))
 
 
-def test_the_wheel_holds_every_template_profile_and_page(wheel: Path) -> None:
+def test_the_wheel_holds_every_template_and_profile(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
-    for folder in ("templates", "profiles", "docs"):
+    for folder in ("templates", "profiles"):
         for path in (ROOT / folder).rglob("*"):
             if path.is_file() and path.suffix != ".pyc":
                 assert f"tuner/_assets/{path.relative_to(ROOT)}" in inside

@@ -9,17 +9,12 @@ from tuner.cli.usage.profiles import ExplainArguments, SchemaArguments
 from tuner.lint.codes import CodeExplanation, explain_code, is_code
 from tuner.lint.explain import Explanation, Found, Mention, look_up
 from tuner.profile.schema import every_key, fact_of, json_schema
-from tuner.render.assets import asset_texts
 
 
 def explain(options: ExplainArguments) -> None:
     """Carry out `rsyslog-tune explain`."""
     words = " ".join(options.key)
-    if is_code(words):
-        answer = Found(codes=(explain_code(words),))
-    else:
-        pages = {f"docs/{name}": text for name, text in asset_texts("docs", ".md").items()}
-        answer = look_up(words, pages)
+    answer = Found(codes=(explain_code(words),)) if is_code(words) else look_up(words)
     fields = {"keys": answer.keys, "rules": answer.codes, "mentions": answer.mentions}
     text = "\n\n".join([*map(_key_text, answer.keys), *map(_rule_text, answer.codes)])
     if answer.mentions:
@@ -31,10 +26,7 @@ def _mentioned(words: str, mentions: Sequence[Mention]) -> Iterator[str]:
     yield f"No key is called {words}; it is mentioned here:"
     for mention in mentions:
         yield from ("", mention.where, wrapped(mention.text, "  "))
-    places = (mention.where for mention in mentions)
-    explained = next((place for place in places if not place.startswith("docs/")), None)
-    if explained is not None:
-        yield from ("", f"in full: rsyslog-tune explain '{explained}'")
+    yield from ("", f"in full: rsyslog-tune explain '{mentions[0].where}'")
 
 
 def _key_text(key: Explanation) -> str:

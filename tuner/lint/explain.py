@@ -1,15 +1,17 @@
 """What a key does, its default, its range and its traps, for someone who meets it in a profile; and
-what somebody looks up who does not know the key: the words of the trade, then full text over keys,
-rules and pages of documentation."""
+what somebody looks up who does not know the key: the words of the trade, else any that keys and
+rules have in their texts."""
 
 from __future__ import annotations
 
 import difflib
 import inspect
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import Literal, get_args, get_origin
 
 from tuner.engines.index_settings import INDEX_SETTINGS
@@ -296,43 +298,23 @@ class Topic:
     codes: tuple[str, ...] = ()
 
 
-_SETTINGS = "outputs[].index.settings"
-TOPICS = (
-    Topic(("bulk", "bulk size", "bulk request"), ("queue.dequeueBatchSize", "outputs[].maxbytes"),
-          ("RT207", "RT215")),
-    Topic(("batch", "batch size"), ("queue.dequeueBatchSize", "queue.minDequeueBatchSize"),
-          ("RT103", "RT111")),
-    Topic(("shard", "shards"), (f"{_SETTINGS}.number_of_shards",)),
-    Topic(("replica", "replicas"), (f"{_SETTINGS}.number_of_replicas",), ("RT302",)),
-    Topic(("refresh", "refresh interval"), (f"{_SETTINGS}.refresh_interval",)),
-    Topic(("ilm", "ism", "lifecycle policy"),
-          ("outputs[].index.lifecycle", "outputs[].index.rotate"), ("RT504",)),
-    Topic(("retry", "retries", "resume"),
-          ("outputs[].action.resumeRetryCount", "outputs[].retryfailures"), ("RT208", "F8")),
-    Topic(("duplicate", "duplicates", "duplicated events"),
-          ("outputs[].bulkid", "guardrails.duplicated"), ("F2", "F3")),
-    Topic(("queue full", "full queue", "discarded events"),
-          ("queue.timeoutEnqueue", "queue.size", "queue.discardMark"), ("RT113", "F9")),
-    Topic(("data stream", "data streams", "datastream"), ("outputs[].index.data_stream",)),
-    Topic(("freshness", "latency", "delay"),
-          ("guardrails.freshness_p99_s", f"{_SETTINGS}.refresh_interval")),
-    Topic(("udp",), ("imudp",)),
-    Topic(("tcp",), ("imptcp", "imtcp")),
-)  # fmt: skip
-_BY_NAME: Mapping[str, Topic] = {name: topic for topic in TOPICS for name in topic.names}
+@cache
+def topics() -> tuple[Topic, ...]:
+    """What topics.toml says."""
+    text = (files("tuner.lint") / "topics.toml").read_text("utf-8")
+    return tuple(Topic(**topic) for topic in tomllib.loads(text)["topics"])
+
 
 # So many of each kind are shown, the best first.
 _MOST = 5
-_LONGEST = 200
-_WORD = re.compile(r"[a-z0-9_]+")
-# They are in every sentence.
-_COMMON = frozenset({"a", "an", "and", "are", "by", "how", "in", "is", "it", "my", "of", "on", "or",
-                     "the", "to", "what", "why", "with"})  # fmt: skip
+_WORD = re.compile(r"[a-z0-9]+")
+# They are in every sentence, as are those of two letters.
+_COMMON = frozenset({"and", "are", "how", "the", "what", "why", "with"})
 
 
 @dataclass(frozen=True)
 class Mention:
-    """A place that has all the words: a key, a code or the heading of a page, and its text."""
+    """A key or a code whose name or text has all the words, and that text."""
 
     where: str
     text: str
@@ -347,16 +329,16 @@ class Found:
     mentions: tuple[Mention, ...] = ()
 
 
-def look_up(asked: str, pages: Mapping[str, str]) -> Found:
-    """What is known of some words; `pages` are the texts of the documentation, by their names.
-    Raises BadUsage, with near misses, for what stands nowhere."""
-    topic = _BY_NAME.get(" ".join(asked.lower().split()), Topic((), ()))
+def look_up(asked: str) -> Found:
+    """What is known of some words.  Raises BadUsage, with near misses, for what stands nowhere."""
+    words = " ".join(asked.lower().split())
+    topic = next((topic for topic in topics() if words in topic.names), Topic((), ()))
     by_topic = [explanation for key in topic.keys for explanation in explain(key)]
     codes = tuple(map(explain_code, topic.codes))
     try:
         spelled = explain(asked)
     except BadUsage:
-        mentions = () if by_topic else tuple(_mentions(asked, pages))
+        mentions = () if by_topic else (*_with_words(words, _keys()), *_with_words(words, _codes()))
         if not by_topic and not mentions:
             raise
         return Found(tuple(by_topic), codes, mentions)
@@ -365,61 +347,22 @@ def look_up(asked: str, pages: Mapping[str, str]) -> Found:
     )
 
 
-def _mentions(asked: str, pages: Mapping[str, str]) -> Iterator[Mention]:
-    wanted = frozenset(_words(asked)) - _COMMON
-    if not wanted:
-        return
-    codes = (Mention(mention.code, mention.why) for mention in explained_codes())
-    for source in (_of_keys(), codes, _of_pages(pages)):
-        matches = [
-            mention
-            for mention in source
-            if wanted <= {*_words(mention.where), *_words(mention.text)}
-        ]
-        # In its name it is what is asked for, in a short text more so than in a long one.
-        matches.sort(
-            key=lambda mention: (not wanted <= {*_words(mention.where)}, len(mention.text))
-        )
-        yield from (
-            Mention(mention.where, _around(mention.text, wanted)) for mention in matches[:_MOST]
-        )
+def _keys() -> Iterator[Mention]:
+    """What each key does, once for all that do the same."""
+    facts = {fact_of(key).does: key.path for key in every_key()}
+    return (Mention(path, does) for does, path in facts.items())
 
 
-def _words(text: str) -> Iterator[str]:
-    """The words of a text, each in the singular, those of a path or camel case by themselves too;
-    short ones as they are."""
-    for word in _WORD.findall(text.lower()):
-        for part in {word, *word.split("_")}:
-            yield part[:-1] if part.endswith("s") and len(part) > 3 else part
+def _codes() -> Iterator[Mention]:
+    return (Mention(row.code, row.why) for row in explained_codes())
 
 
-def _of_keys() -> Iterator[Mention]:
-    texts: dict[str, str] = {}
-    for key in every_key():
-        fact = fact_of(key)
-        texts.setdefault(f"{key.path} {fact.does}", " ".join((fact.does, *fact.traps)))
-    yielded: set[str] = set()
-    for named, text in texts.items():
-        if text not in yielded:
-            yielded.add(text)
-            yield Mention(named.partition(" ")[0], text)
-
-
-def _of_pages(pages: Mapping[str, str]) -> Iterator[Mention]:
-    """Each paragraph, and item of a list, under its heading."""
-    for name, text in pages.items():
-        heading = ""
-        for paragraph in re.split(r"\n\s*\n|\n(?=[-|] )|\n(?=#)", text):
-            if paragraph.startswith("#"):
-                heading = paragraph.partition("\n")[0].lstrip("# ")
-            elif not paragraph.startswith("```"):
-                yield Mention(f"{name}: {heading}", " ".join(paragraph.split()))
-
-
-def _around(text: str, wanted: Iterable[str]) -> str:
-    """The text, or the part of a long one that has the most of the words."""
-    if len(text) <= _LONGEST:
-        return text
-    sentences = re.split(r"(?<=[.:;]) ", text)
-    best = max(sentences, key=lambda sentence: len({*_words(sentence)} & {*wanted}))
-    return best if len(best) <= _LONGEST else f"{best[:_LONGEST].rpartition(' ')[0]} ..."
+def _with_words(asked: str, mentions: Iterable[Mention]) -> list[Mention]:
+    """The shortest of those that have all the words."""
+    words = {word for word in _WORD.findall(asked) if len(word) > 2} - _COMMON
+    having = [
+        mention
+        for mention in mentions
+        if words and words <= set(_WORD.findall(f"{mention.where} {mention.text}".lower()))
+    ]
+    return sorted(having, key=lambda mention: len(mention.text))[:_MOST]

@@ -11,7 +11,7 @@ from tuner.errors import ProgramMissing
 
 
 def asset(folder: str, name: str) -> Traversable:
-    """The file `name` of `folder`, which is `templates`, `profiles` or `docs`."""
+    """The file `name` of `folder`, which is `templates` or `profiles`."""
     if not has_asset(folder, name):
         raise ProgramMissing(f"{folder}/{name} is missing: install rsyslog-tune again")
     return asset_folder(folder) / name
@@ -25,16 +25,6 @@ def has_asset(folder: str, name: str) -> bool:
 def asset_text(folder: str, name: str) -> str:
     """The text of an asset."""
     return asset(folder, name).read_text(encoding="utf-8")
-
-
-def asset_texts(folder: str, ending: str) -> dict[str, str]:
-    """The texts of the assets of a folder whose names end so, by their names."""
-    places = (place for place in asset_folder(folder).iterdir() if place.name.endswith(ending))
-    return {place.name: place.read_text(encoding="utf-8") for place in sorted(places, key=_name)}
-
-
-def _name(place: Traversable) -> str:
-    return place.name
 
 
 @cache
