@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tuner.profile.base import KeptBase
 
 ProfileRule = Rule[Profile, Complaint]
-BaseRule = Rule[CheckedBase, Remark]
+BaseRule = Rule[CheckedBase, Complaint | Remark]
 
 # Each topic is a module with rules; they are reported in this order, and from top to bottom,
 # those in the files of rsyslog modules last.
@@ -93,6 +93,11 @@ BASE_RULES: tuple[BaseRule, ...] = tuple(sorted(_rules_in(base), key=lambda rule
 SINGLE_REQUESTS = base.single_requests.code
 
 
+# About what a base says in ways that its view does not have: limits by name, a property behind the
+# name of a template, streams that go to other actions than those into an engine; and its files.
+_OF_PROFILES = frozenset({"RT235", "RT246", "RT263", "RT285"})
+
+
 class Finding(NamedTuple):
     """One breach of one rule."""
 
@@ -119,6 +124,7 @@ def findings(profile: Profile) -> Iterator[Finding]:
     return (
         Finding(complaint.path, complaint.message, rule.code, rule.severity, complaint.cure)
         for rule in RULES
+        if profile.base is None or rule.code not in _OF_PROFILES
         for complaint in rule.check(profile)
         if not _is_said_otherwise(profile, complaint.path)
     )
@@ -147,7 +153,8 @@ def warnings_of(kept: KeptBase, release: Release) -> Iterator[Problem]:
     """What the rules say of a base, each with its place in the file as it is written."""
     checked = CheckedBase(kept, release)
     for rule in BASE_RULES:
-        for at, message in rule.check(checked):
+        for breach in rule.check(checked):
+            at, message = breach if isinstance(breach, Remark) else checked.remark(breach)
             yield Problem(at.file, at.line, at.column, message, rule.code, rule.severity)
 
 

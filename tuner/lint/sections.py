@@ -22,29 +22,28 @@ if TYPE_CHECKING:
     from tuner.profile.base import KeptBase
 
 S = TypeVar("S")
+W = TypeVar("W")
 Placed = tuple[KeyPath, S]
 Places = Callable[[Profile], Iterable[Placed[S]]]
 """The sections of one kind in a profile, each with its path."""
+Check = Callable[[S, W], Iterable[str | Complaint]]
+"""A check of one section; the messages that it yields are about the key that `for_each` names, its
+complaints have paths that begin in the section."""
 
 
 def for_each(
-    places: Places[S], *at: str
-) -> Callable[
-    [Callable[[S, Profile], Iterable[str | Complaint]]], Callable[[Profile], Iterator[Complaint]]
-]:
-    """Makes a check of one section a check of all in a profile.  The section's check yields
-    messages, which are about the key `at` of it, or complaints whose paths begin in it."""
+    places: Callable[[W], Iterable[Placed[S]]], *at: str
+) -> Callable[[Check[S, W]], Callable[[W], Iterator[Complaint]]]:
+    """Makes a check of one section, or object, a check of all in a profile, or in a base."""
 
-    def of_section(
-        check: Callable[[S, Profile], Iterable[str | Complaint]],
-    ) -> Callable[[Profile], Iterator[Complaint]]:
-        def of_profile(profile: Profile) -> Iterator[Complaint]:
-            for path, section in places(profile):
-                for breach in check(section, profile):
+    def of_section(check: Check[S, W]) -> Callable[[W], Iterator[Complaint]]:
+        def of_whole(whole: W) -> Iterator[Complaint]:
+            for path, section in places(whole):
+                for breach in check(section, whole):
                     complaint = Complaint(at, breach) if isinstance(breach, str) else breach
                     yield complaint._replace(path=(*path, *complaint.path))
 
-        return of_profile
+        return of_whole
 
     return of_section
 
@@ -115,8 +114,8 @@ engine_outputs = outputs_of(OmelasticsearchOutput)
 
 
 class Remark(NamedTuple):
-    """One breach of a rule about a base: its place in the file as it is written, and what to do
-    about it."""
+    """One breach of a rule about a base at a place that is no parameter's, and what to do about
+    it."""
 
     origin: ScriptPosition
     message: str
@@ -129,50 +128,27 @@ class CheckedBase:
     kept: KeptBase
     release: Release
 
-    def remark(self, address: str, parameter: str, message: str) -> Remark:
-        """A breach at the place where a parameter is written, else at its object."""
+    def remark(self, complaint: Complaint) -> Remark:
+        """A complaint about a parameter of an object at the place where that is written, else at
+        the object."""
+        address, parameter = map(str, complaint.path)
         written = self.kept.written.objects[address]
-        return Remark((written.get(parameter) or written).origin, f"{address}: {message}")
+        origin = (written.get(parameter) or written).origin
+        return Remark(origin, f"{address}: {complaint.message}")
 
     def template(self, name: str | None) -> ScriptObject | None:
         """The template of that name."""
         return None if name is None else self.kept.changed.template(name)
 
 
-Objects = Callable[[CheckedBase], Iterable[tuple[str, ScriptObject]]]
-"""The objects of one kind in a base, each with its address."""
-
-
-def engine_actions(base: CheckedBase) -> Iterable[tuple[str, ScriptObject]]:
-    """The actions into an engine."""
-    return base.kept.changed.engine_actions
-
-
-def objects_of(kind: str, module: str) -> Objects:
-    """The objects of one kind and one module, such as the inputs of imfile."""
+def objects_of(kind: str, module: str) -> Callable[[CheckedBase], Iterator[Placed[ScriptObject]]]:
+    """The objects of one kind and one module in a base, such as the inputs of imfile."""
     return lambda base: (
-        (address, script)
+        ((address,), script)
         for address, script in base.kept.changed.of_kind(kind)
         if script.type == module
     )
 
 
-def for_each_object(
-    objects: Objects, parameter: str
-) -> Callable[
-    [Callable[[ScriptObject, CheckedBase], Iterable[str]]],
-    Callable[[CheckedBase], Iterator[Remark]],
-]:
-    """Makes a check of one object a check of all in a base; its messages are about a parameter."""
-
-    def of_object(
-        check: Callable[[ScriptObject, CheckedBase], Iterable[str]],
-    ) -> Callable[[CheckedBase], Iterator[Remark]]:
-        def of_base(base: CheckedBase) -> Iterator[Remark]:
-            for address, script in objects(base):
-                for message in check(script, base):
-                    yield base.remark(address, parameter, message)
-
-        return of_base
-
-    return of_object
+engine_actions = objects_of("action", "omelasticsearch")
+"""The actions of a base into an engine."""

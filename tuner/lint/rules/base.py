@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tuner.engines.refusals import name_refusal
-from tuner.lint.sections import CheckedBase, Remark, engine_actions, for_each_object, objects_of
+from tuner.lint.sections import CheckedBase, Remark, engine_actions, for_each, objects_of
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.modules.refused_bulks import refuses_type, sends_type
 from tuner.rule import advice, all_lost, loss
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @loss("RT408")
-@for_each_object(engine_actions, "searchType")
+@for_each(engine_actions, "searchType")
 def refused_type(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
     """Bulks that the engine refuses for their `_type`."""
     release = base.release
@@ -42,22 +42,20 @@ def refused_type(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
 
 
 @loss("RT409")
-def single_requests(base: CheckedBase) -> Iterator[Remark]:
+@for_each(engine_actions, "bulkmode")
+def single_requests(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
     """A request for each event."""
-    for address, action in engine_actions(base):
-        mode = action.get("bulkmode")
-        if mode is None or (mode.text or "on").lower() in OFF:
-            yield base.remark(
-                address,
-                "bulkmode",
-                "without bulkmode every event is a request of its own, a few hundred a second, and "
-                'nothing that is searched makes up for it: write bulkmode="on", or changes: '
-                f'{{{address}.bulkmode: "on"}}',
-            )
+    mode = action.get("bulkmode")
+    if mode is None or (mode.text or "on").lower() in OFF:
+        yield (
+            "without bulkmode every event is a request of its own, a few hundred a second, and "
+            'nothing that is searched makes up for it: write bulkmode="on", or changes: '
+            f'{{{base.kept.changed.address_of(action)}.bulkmode: "on"}}'
+        )
 
 
 @all_lost("RT410")
-@for_each_object(engine_actions, "searchIndex")
+@for_each(engine_actions, "searchIndex")
 def refused_name(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
     """Names that the engine refuses whatever the event."""
     name = _static_name(action)
@@ -71,7 +69,7 @@ def refused_name(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
 
 
 @loss("RT419")
-@for_each_object(engine_actions, "searchIndex")
+@for_each(engine_actions, "searchIndex")
 def literal_name(action: ScriptObject, _: CheckedBase) -> Iterator[str]:
     """Names that were meant as templates, and are taken as they are."""
     name = _static_name(action)
@@ -147,7 +145,7 @@ def _plainest_text(piece: TemplatePiece) -> str:
 
 
 @loss("RT411")
-@for_each_object(engine_actions, "searchIndex")
+@for_each(engine_actions, "searchIndex")
 def name_of_events(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
     """Names that some events make such that the engine refuses them."""
     pieces = _index_pieces(action, base)
@@ -179,7 +177,7 @@ def _unfit(pieces: tuple[TemplatePiece, ...], names: frozenset[str]) -> list[str
 
 
 @all_lost("RT412")
-@for_each_object(engine_actions, "template")
+@for_each(engine_actions, "template")
 def no_json(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
     """Templates of which no event is a JSON object."""
     name = action.text("template") or ""
@@ -209,7 +207,7 @@ _SHARED = frozenset(
 
 
 @loss("RT414")
-@for_each_object(engine_actions, "bulkid")
+@for_each(engine_actions, "bulkid")
 def same_ids(action: ScriptObject, base: CheckedBase) -> Iterator[str]:
     """Ids that several events share."""
     bulk_id = action.text("bulkid")
@@ -255,7 +253,7 @@ def directives_for_nothing(base: CheckedBase) -> Iterator[Remark]:
 
 
 @advice("RT416")
-@for_each_object(objects_of("input", "imfile"), "file")
+@for_each(objects_of("input", "imfile"), "file")
 def cut_in_place(source: ScriptObject, _: CheckedBase) -> Iterator[str]:
     """imfile without reopenOnTruncate; who rotates the file no configuration of rsyslog says."""
     reopens = source.get("reopenOnTruncate")
@@ -267,7 +265,7 @@ def cut_in_place(source: ScriptObject, _: CheckedBase) -> Iterator[str]:
 
 
 @loss("RT417")
-@for_each_object(objects_of("action", "omhttp"), "httpIgnorableCodes")
+@for_each(objects_of("action", "omhttp"), "httpIgnorableCodes")
 def ignored_refusals(action: ScriptObject, _: CheckedBase) -> Iterator[str]:
     """Statuses that omhttp takes for a success; 409 says that the event is there already."""
     ignorable = action.get("httpIgnorableCodes")

@@ -218,10 +218,8 @@ def _trusts_anyone(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
 
 @error("RT246")
 @for_each(engine_outputs, "pipelineName")
-def _unknown_property(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
-    """In a base the name is that of a template, which says the property."""
-    properties = {None, *_NAMES}
-    if profile.base is None and output.dyn_pipeline_name and output.pipeline_name not in properties:
+def _unknown_property(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    if output.dyn_pipeline_name and output.pipeline_name not in {None, *_NAMES}:
         yield (
             "with dynPipelineName this names a property of the event: use one of "
             f"{', '.join(sorted(_NAMES))}"

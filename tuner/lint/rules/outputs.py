@@ -81,7 +81,7 @@ def _few_open_files(output: OmfileOutput, profile: Profile) -> Iterator[str]:
 def _same_file(profile: Profile) -> Iterator[Complaint]:
     writers: dict[str, str] = {}
     for number, output in enumerate(profile.outputs):
-        for key, path in _written(output) if profile.base is None else ():
+        for key, path in _written(output):
             clash = next((file for file in writers if _may_be_same(file, path)), None)
             if clash is not None:
                 yield Complaint(

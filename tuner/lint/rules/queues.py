@@ -27,9 +27,7 @@ from tuner.schema.units import size_bytes
 
 @error("RT235")
 def _no_such_limit(profile: Profile) -> Iterator[Complaint]:
-    """Snippets may define others, and a base says its own."""
-    if profile.base is not None:
-        return
+    """Snippets may define others."""
     names = ", ".join(profile.ratelimits) or "none"
     for place, section in (*inputs(profile), *outputs(profile)):
         for key, name in named_limits(section).items():

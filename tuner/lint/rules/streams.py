@@ -157,8 +157,6 @@ def _unknown_stream(profile: Profile) -> Iterator[Complaint]:
 
 @error("RT285")
 def _half_a_stream(profile: Profile) -> Iterator[Complaint]:
-    if profile.base is not None:
-        return  # It may have outputs that a profile does not know.
     sources = {one.stream for one in profile.inputs}
     if profile.impstats is not None and profile.impstats.log_syslog:
         sources.add(profile.impstats.stream)
