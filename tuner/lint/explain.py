@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from tuner.engines.index_settings import INDEX_SETTINGS
 from tuner.engines.settings import ALWAYS, Setting, Update
@@ -47,37 +47,6 @@ _CHANGES = {
     Update.STATIC: "with new indices, or on closed ones",
     Update.DYNAMIC: "on open indices too",
 }
-
-_SAMPLE: dict[str, object] = {
-    "name": "sample",
-    "inputs": [{"type": "imptcp", "port": 10514}],
-    "outputs": [
-        {
-            "name": "sample",
-            "type": "omelasticsearch",
-            "servers": ["http://127.0.0.1:9200"],
-            "index": {"name": "sample", "mapping": "dynamic"},
-            "queue": {"type": "LinkedList"},
-        }
-    ],
-}
-# Every knob that a search can have shows on one of these.
-_SAMPLES: tuple[dict[str, object], ...] = (
-    _SAMPLE,
-    _SAMPLE
-    | {
-        "release": {"rsyslog": "8.2512", "elasticsearch": "9.1"},
-        "inputs": [{"type": "imtcp", "port": 10514}],
-        "lanes": {"count": 2, "spread": "random", "queue": {"size": 50000}},
-        "node": {"node.processors": 2},
-    },
-    _SAMPLE
-    | {
-        "release": {"rsyslog": "8.2302", "opensearch": "2.19"},
-        "inputs": [{"type": "imudp", "port": 10514}],
-    },
-    _SAMPLE | {"inputs": [{"type": "imfile", "file": "/var/log/app.log", "tag": "app:"}]},
-)
 
 
 @dataclass(frozen=True)
@@ -282,11 +251,16 @@ def _search(paths: tuple[str, ...]) -> tuple[str, ...]:
 @cache
 def _every_knob() -> Mapping[Path, Knob]:
     """Each knob by its path without names, as the first sample that has it shows it."""
-    samples: dict[Path, Knob] = {}
-    for sample in _SAMPLES:
-        for knob in knobs(Profile.model_validate(sample)):
-            samples.setdefault(knob.path.pattern, knob)
-    return samples
+    by_path: dict[Path, Knob] = {}
+    for sample in _table()["samples"]:
+        for knob in knobs(Profile.model_validate(_table()["sample"] | sample)):
+            by_path.setdefault(knob.path.pattern, knob)
+    return by_path
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    return tomllib.loads((files("tuner.lint") / "explained.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True)
@@ -298,11 +272,9 @@ class Topic:
     codes: tuple[str, ...] = ()
 
 
-@cache
 def topics() -> tuple[Topic, ...]:
-    """What topics.toml says."""
-    text = (files("tuner.lint") / "topics.toml").read_text("utf-8")
-    return tuple(Topic(**topic) for topic in tomllib.loads(text)["topics"])
+    """What explained.toml says."""
+    return tuple(Topic(**topic) for topic in _table()["topics"])
 
 
 # So many of each kind are shown, the best first.
