@@ -63,3 +63,23 @@ def test_the_flood_of_a_log_is_found_again() -> None:
     assert found.sessions == 4
     assert found.mean_bytes is not None
     assert 240 <= found.mean_bytes <= 250
+
+
+def test_the_part_of_each_action_goes_into_a_workload_that_has_several() -> None:
+    rounds = [
+        StatsRound(
+            n * 10.0,
+            (
+                StatsObject("imptcp", "imptcp(*/514)", {"submitted": n * 1000}),
+                StatsObject("core.action", "logs", {"processed": n * 990}),
+                StatsObject("core.action", "stats", {"processed": n * 10}),
+            ),
+        )
+        for n in range(5)
+    ]
+    (host,) = diagnose(courses(rounds), Settings())
+    came = traffic_of(host)
+    assert came.shares == {"logs": 0.99, "stats": 0.01}
+    told = workload_changes(came, ("logs", "stats", "action[logs]"))
+    assert told["workload.shares"] == {"logs": 0.99, "stats": 0.01}
+    assert "workload.shares" not in workload_changes(came, ("logs",))

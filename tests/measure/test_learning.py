@@ -138,7 +138,7 @@ def test_what_a_base_makes_of_each_message_is_learnt_once_from_two_rounds(
 
     def slow_pass(_lab: object, profile: object) -> SlowPass:
         asked.append(profile)
-        return SlowPass(rounds, ("it",), (), b"", "700")
+        return SlowPass(("es", "other"), rounds, ("it",), (), b"", "700", [0, 0, 0])
 
     monkeypatch.setattr("tuner.measure.learning.slow_pass", slow_pass)
     here = lab()
@@ -184,7 +184,7 @@ def test_what_may_change_documents_is_learnt_apart_and_what_a_search_turns_is_no
 
     def slow_pass(_lab: object, profile: object) -> SlowPass:
         asked.append(profile)
-        return SlowPass([[1, 1]], (), (), b"", "700")
+        return SlowPass(("es",), [[1, 1]], (), (), b"", "700", [0])
 
     monkeypatch.setattr("tuner.measure.learning.slow_pass", slow_pass)
     here = lab()
@@ -205,7 +205,8 @@ def test_a_base_of_which_nothing_can_be_expected_is_not_measured(
     rounds: list[list[int]], why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "tuner.measure.learning.slow_pass", lambda *_: SlowPass(rounds, (), (), b"", "1")
+        "tuner.measure.learning.slow_pass",
+        lambda *_: SlowPass(("es",), rounds, (), (), b"", "1", [0, 0]),
     )
     with pytest.raises(Refused, match=why):
         learnt(lab(), of(), text("one"))

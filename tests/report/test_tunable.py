@@ -38,7 +38,7 @@ def described(folder: Path, text: str) -> tuple[list[str], Sequence[TunableObjec
 
 def test_what_can_be_tuned_is_named_by_its_address_where_it_stands(tmp_path: Path) -> None:
     lines, objects = described(tmp_path, CONFIGURATION)
-    assert [one.address for one in objects] == ["ruleset[remote]", "action[es]"]
+    assert [one.address for one in objects] == ["ruleset[remote]", "action[es]", "action[piped]"]
     assert {"queue.type", "queue.size", "filter_path"} <= set(objects[1].parameters)
     assert lines[1].startswith("  6:1: ruleset[remote]: queue.")
     assert lines[2].startswith("  7:3: action[es]: queue.")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -23,9 +24,11 @@ from tuner.lint.lint import summary
 from tuner.lint.load import LoadedProfile
 from tuner.profile.edit import flow, is_outside, moved, snippet_paths
 from tuner.profile.layers import CHANGES
+from tuner.profile.model import Profile
 from tuner.profile.paths import full_name
 from tuner.profile.source import at, read
 from tuner.reading import resolved
+from tuner.report.traffic import shares_of_actions
 from tuner.rule import Rank
 from tuner.schema.units import cores_text, size_bytes
 from tuner.script.secrets import recordable_profile
@@ -48,6 +51,8 @@ def advise(options: AdviseArguments) -> None:
     require_configuration(conf, None if profile == LOCAL else profile)
     written = read_profile(conf or profile)
     require_bases_taken([written.profile], runs_here=False)
+    shares = _shares(written.profile)
+    written = replace(written, profile=written.profile.tuning_by(dict(shares)))
     machine = options.cores or cores(), _memory(options.memory)
     advice = advice_for(written, *machine)
     repaired = {repair.code for repair in advice.repairs}
@@ -56,7 +61,7 @@ def advise(options: AdviseArguments) -> None:
     if write == _STDOUT:
         if options.output is OutputFormat.JSON:
             raise BadUsage("--write - prints a profile: leave --output json out")
-        say("\n".join(_text(written, advice, *machine)).rstrip())
+        say("\n".join(_text(written, advice, shares, *machine)).rstrip())
         typer.echo(_profile(write, written, advice), nl=False)
         return
     if write is not None:
@@ -70,14 +75,29 @@ def advise(options: AdviseArguments) -> None:
         "memory_bytes": machine[1],
         "engine": "local" if advice.is_local else "remote",
         "recipe": {"name": advice.recipe.name, "source": advice.recipe.source},
+        "shares": dict(shares),
         "repairs": [vars(repair) | {"why": repair.why} for repair in advice.repairs],
         "changes": advice.changes,
         "left": advice.left,
         "written": None if write is None else str(write),
         "next": after,
     }
-    lines = [*_text(written, advice, *machine), *([] if write is None else [f"written: {write}"])]
+    lines = [
+        *_text(written, advice, shares, *machine),
+        *([] if write is None else [f"written: {write}"]),
+    ]
     print_result(options.output, "advice", fields, "\n".join([*lines, f"next: {after}"]))
+
+
+def _shares(profile: Profile) -> Sequence[tuple[str, float]]:
+    """The documents that an event gives to each output, where there are several, and where a lab
+    can learn it; else none."""
+    if len(profile.indexed) < 2:
+        return ()
+    # What measures is not needed otherwise.
+    from tuner.cli.place import learnt_shares
+
+    return learnt_shares(profile)
 
 
 def _memory(text: str | None) -> int:
@@ -94,7 +114,13 @@ def _next(asked: Path) -> str:
     return shlex.join(["rsyslog-tune", "search", *named, "--budget", _BUDGET])
 
 
-def _text(written: LoadedProfile, advice: Advice, cores: float, memory: int) -> Iterator[str]:
+def _text(
+    written: LoadedProfile,
+    advice: Advice,
+    shares: Sequence[tuple[str, float]],
+    cores: float,
+    memory: int,
+) -> Iterator[str]:
     output, name = written.profile.measured, partial(full_name, written.profile)
     facts = (
         cores_text(cores),
@@ -104,6 +130,7 @@ def _text(written: LoadedProfile, advice: Advice, cores: float, memory: int) -> 
         f"tier {written.profile.guardrails.tier.value}",
     )
     yield wrapped(f"Advice for {written.path}, not measured ({', '.join(facts)})", "")
+    yield from (wrapped(f"{line}.", "") for line in shares_of_actions(written.profile, shares))
     recipe = advice.recipe
     for repair in advice.repairs:
         because = (("why", (repair.why,)), ("rule", (repair.code,)))

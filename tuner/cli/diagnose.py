@@ -256,8 +256,10 @@ def _write_workload(path: Path, diagnosis: FilesDiagnosis) -> None:
     from tuner.lint.load import parse_profile, text_of
     from tuner.profile.edit import edit
 
-    changes = workload_changes(traffic_of(diagnosis.hosts[0]))
-    text = edit(text_of(path), changes)
+    written = text_of(path)
+    actions = parse_profile(written, str(path)).profile.actions
+    changes = workload_changes(traffic_of(diagnosis.hosts[0]), actions)
+    text = edit(written, changes)
     parse_profile(text, str(path))
     write_whole(path, text)
     say(f"wrote {path}: {', '.join(f'{key} {value}' for key, value in changes.items())}")

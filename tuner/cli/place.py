@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from tuner.cli.console import Verbosity
+from tuner.cli.console import Verbosity, working
 from tuner.cli.options import EngineChoice
 from tuner.cli.profiles import templates_of
 from tuner.cli.usage.measuring import Exporting, SweepArguments
@@ -19,7 +19,7 @@ from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.engine.owned import Owner, remove
 from tuner.engines.versions import distribution_for
-from tuner.errors import BadUsage, Refused
+from tuner.errors import BadUsage, Refused, TuneError
 from tuner.flood.workload import remarks_on, require_traffic
 from tuner.host.allow import require_allowed
 from tuner.host.lock import measuring
@@ -40,7 +40,7 @@ from tuner.render.artefacts import render
 from tuner.render.templates import Templates, fingerprint
 from tuner.search.budget import NODE_PACE, SINK_PACE, Pace
 from tuner.search.farm import Farm, FarmOfOne, MeasuringPlace, Telling
-from tuner.search.study import Axis, Fingerprint, LabFacts
+from tuner.search.study import Axis, Fingerprint, LabFacts, Shares
 from tuner.space.knobs import knobs
 from tuner.validate.rsyslogd import require_bases_taken, require_omelasticsearch
 
@@ -244,6 +244,21 @@ def open_place(
         )
 
 
+def learnt_shares(profile: Profile) -> Shares:
+    """The documents that an event gives to each output, learnt in a small lab, where there are
+    several; none where that fails, which a search will then say."""
+    if len(profile.indexed) < 2:
+        return ()
+    sink = Wanted(EngineChoice.SINK, None)
+    with (
+        suppress(TuneError),
+        working("learning which messages take which way"),
+        open_place(sink, [profile], None, Verbosity.QUIET) as place,
+    ):
+        return place.facts.shares
+    return ()
+
+
 def pace_of(engine: EngineChoice) -> Pace:
     """What a kind of lab needs in seconds."""
     return SINK_PACE if engine is EngineChoice.SINK else NODE_PACE
@@ -265,12 +280,15 @@ def facts_of(lab: Lab, profiles: Sequence[Profile], allow: Sequence[str]) -> Lab
     base = profiles[0].base
     workload = profiles[0].workload.model_dump(mode="json", by_alias=True)
     chosen = chosen_rsyslogd()
-    untested = dict.fromkeys(line for profile in profiles for line in learnt(lab, profile).untested)
+    expected = [learnt(lab, profile) for profile in profiles]
+    untested = dict.fromkeys(line for learning in expected for line in learning.untested)
+    shares = expected[0].shares
+    turned = knobs(profiles[0].tuning_by(shares), allow, shares)
     return LabFacts(
         engine=lab.engine.name,
         machine=describe_machine(),
         substitutions=first,
-        turned=tuple(map(Axis.of, lab.engine.turns(knobs(profiles[0], allow)))),
+        turned=tuple(map(Axis.of, lab.engine.turns(turned))),
         fingerprint=Fingerprint(
             rsyslog=lab.rsyslog if chosen is None else f"{lab.rsyslog} ({chosen})",
             engine=f"{lab.engine.name}, {nodes}",
@@ -280,6 +298,7 @@ def facts_of(lab: Lab, profiles: Sequence[Profile], allow: Sequence[str]) -> Lab
         ),
         beside=tuple(beside),
         untested=tuple(untested),
+        shares=tuple(shares.items()),
         restarts=lab.engine.restarts,
         fixes_node=lab.engine.fixes_node,
         cores=cores() if lab.is_here else None,

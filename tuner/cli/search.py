@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tuner.cli.console import OutputFormat, Verbosity, print_result, result, result_json
@@ -16,12 +16,13 @@ from tuner.cli.files import (
 )
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import EngineChoice, duration_s, verbosity_of
-from tuner.cli.place import Wanted, open_place, pace_of, require_runnable
+from tuner.cli.place import Wanted, learnt_shares, open_place, pace_of, require_runnable
 from tuner.cli.profiles import load, load_or_default, require_configuration
 from tuner.cli.search_session import (
     Job,
     SessionResult,
     Stopwatch,
+    asked_to_tune,
     has_changed,
     require_same_base,
     require_strategy,
@@ -32,20 +33,26 @@ from tuner.cli.search_session import (
     with_results,
 )
 from tuner.cli.usage.measuring import SearchArguments
-from tuner.errors import BadUsage, GuardrailBreached, Interrupted, JobFailed, NoImprovement
+from tuner.errors import (
+    BadUsage,
+    GuardrailBreached,
+    Interrupted,
+    JobFailed,
+    NoImprovement,
+)
 from tuner.lint.load import snippets_of
 from tuner.lint.repairs import repairs
 from tuner.profile.model import Profile
 from tuner.report.metrics import SEARCH_PHASES, Gauges
 from tuner.report.result import analyse
 from tuner.report.search_report import next_command, outcome_blocks, report_json
+from tuner.report.traffic import shares_of_actions
 from tuner.search.budget import smallest_budget_s
 from tuner.search.journal import read
 from tuner.search.notes import bought, ranked
 from tuner.search.study import Ending, Options
 from tuner.search.verdict import Claim
 from tuner.space.guarantees import allowed
-from tuner.space.knob import Knob
 from tuner.validate.rsyslogd import require_bases_taken
 
 # What may stand beside --resume: it changes how a search is told of, not what it does.
@@ -81,14 +88,16 @@ def search(options: SearchArguments) -> None:
         allow,
         options.repair,
         None if noise is None else noise / 100,
+        tuple(options.action or ()),
     )
+    loaded = replace(loaded, profile=asked_to_tune(loaded.profile, asked.actions))
     budget_s = _affordable(options.budget, engine)
     require_runnable(Wanted(engine, asked.url, on_cluster=options.cluster), [loaded.profile])
     require_bases_taken([loaded.profile], runs_here=False)
-    turned = searchable(loaded.profile, asked)
+    searchable(loaded.profile, asked)
     earlier = tuple((str(path), read(path)) for path in options.warm_start or ())
     if options.dry_run:
-        _show_plan(loaded.profile, asked, turned, budget_s, options)
+        _show_plan(loaded.profile, asked, budget_s, options)
         return
     with new_run_directory(options.run_dir, loaded.profile.name) as directory:
         job = Job(
@@ -99,21 +108,21 @@ def search(options: SearchArguments) -> None:
     _conclude(session, directory, options)
 
 
-def _show_plan(
-    profile: Profile,
-    asked: Options,
-    turned: Sequence[Knob],
-    budget_s: float,
-    options: SearchArguments,
-) -> None:
+def _show_plan(profile: Profile, asked: Options, budget_s: float, options: SearchArguments) -> None:
     """What the budget will buy, as far as it can be said beforehand."""
-    lines = list(bought(budget_s, pace_of(options.engine), profile, turned))
+    shares = learnt_shares(profile)
+    profile = profile.tuning_by(dict(shares))
+    turned = searchable(profile, asked, dict(shares))
+    lines = [*shares_of_actions(profile, shares)]
+    lines += bought(budget_s, pace_of(options.engine), profile, turned)
     if options.cluster:
         lines.append("this is for one machine; those of the cluster share the trials and the pairs")
     mended = repairs(profile) if asked.repairs else ()
     fields = {
         "budget_s": budget_s,
         "knobs": [knob.path for knob in turned],
+        "shares": dict(shares),
+        "tuned": [profile.outputs[number].name for number in profile.tuned],
         "plan": lines,
         "repairs": [vars(repair) | {"why": repair.why} for repair in mended],
     }

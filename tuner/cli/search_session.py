@@ -9,12 +9,13 @@ import random
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
 from posixpath import abspath
+from types import MappingProxyType
 
 from tuner import __version__
 from tuner.cli.console import Verbosity, say
@@ -32,6 +33,7 @@ from tuner.profile.model import Profile
 from tuner.profile.sample import is_sample
 from tuner.reading import content
 from tuner.report.metrics import of_intent, of_trials
+from tuner.report.traffic import shares_of_actions
 from tuner.schema.numerals import seconds
 from tuner.script.secrets import recordable, recordable_profile
 from tuner.search.budget import Pace
@@ -112,6 +114,11 @@ class Job:
         """What that lab needs in seconds."""
         return pace_of(EngineChoice(self.options.engine))
 
+    def tuning_by(self, shares: Mapping[str, float]) -> Job:
+        """The same, of the outputs that are worth it by their shares."""
+        profile = self.loaded.profile.tuning_by(shares)
+        return replace(self, loaded=replace(self.loaded, profile=profile))
+
     def candidate(self, changes: Changes) -> Profile:
         """The profile of a point, read again from its text."""
         return candidate(self.loaded, changes).profile
@@ -129,8 +136,9 @@ def resumed(directory: Path, record: Record, clock: Stopwatch, *, on_cluster: bo
     leaf = (header.profile_path, header.profile_text)
     (path, text), *layers = with_secrets((leaf, *header.profile_layers), recordable_profile)
     beside = header.profile_base and with_secrets(header.profile_base, recordable)
+    loaded = parse_profile(text, path, layers, beside)
     return Job(
-        loaded=parse_profile(text, path, layers, beside),
+        loaded=replace(loaded, profile=asked_to_tune(loaded.profile, header.options.actions)),
         directory=directory,
         options=header.options,
         budget_s=header.budget_s,
@@ -139,6 +147,17 @@ def resumed(directory: Path, record: Record, clock: Stopwatch, *, on_cluster: bo
         record=record,
         on_cluster=on_cluster,
     )
+
+
+def asked_to_tune(profile: Profile, names: Sequence[str]) -> Profile:
+    """The profile, of whose outputs those of these names are tuned, if there are any.  Raises
+    BadUsage for a name that no output into the engine has."""
+    actions = profile.actions
+    unknown = [name for name in names if name not in actions]
+    if unknown:
+        known = f"those are {', '.join(actions)}" if actions else "there is none"
+        raise BadUsage(f"no output into the engine is called {' or '.join(unknown)}: {known}")
+    return profile.tuning(tuple(names)) if names else profile
 
 
 def has_changed(begun_with: LoadedProfile) -> bool:
@@ -174,10 +193,12 @@ def _differs(path: Path, text: str) -> bool:
         return False
 
 
-def searchable(profile: Profile, options: Options) -> tuple[Knob, ...]:
+def searchable(
+    profile: Profile, options: Options, shares: Mapping[str, float] = MappingProxyType({})
+) -> tuple[Knob, ...]:
     """The knobs that a search turns, as far as that is known before its lab is there; raises
     BadUsage if there is no setting to search."""
-    turned = knobs(profile, options.allow)
+    turned = knobs(profile, options.allow, shares)
     if options.engine == EngineChoice.SINK.value:
         turned = of_rsyslog(turned)
     return _require_some(turned if options.url is None else without_node(turned))
@@ -188,7 +209,7 @@ def dimensions(job: Job, facts: LabFacts) -> tuple[Knob, ...]:
     levels = {axis.path: axis.levels for axis in facts.turned}
     turned = (
         replace(knob, levels=levels[knob.path])
-        for knob in knobs(job.loaded.profile, job.options.allow)
+        for knob in knobs(job.loaded.profile, job.options.allow, dict(facts.shares))
         if knob.path in levels
     )
     return _require_some(tuple(turned))
@@ -227,6 +248,7 @@ def header_of(job: Job, facts: LabFacts, turned: tuple[Knob, ...]) -> Header:
         earlier=_earlier(job, turned),
         libraries=tuple(f"{name} {version(name)}" for name in _LIBRARIES),
         untested=facts.untested,
+        shares=facts.shares,
         limits=Limits.of(profile.guardrails),
         options=job.options,
         fingerprint=facts.fingerprint,
@@ -290,8 +312,9 @@ def run_session(
     job: Job, place: MeasuringPlace, verbosity: Verbosity, metrics: MetricsFile
 ) -> SessionResult:
     """Search, recording each trial as it happens."""
-    facts, profile = place.facts, job.loaded.profile
-    turned = dimensions(job, facts)
+    facts = place.facts
+    job = job.tuning_by(dict(facts.shares))
+    profile, turned = job.loaded.profile, dimensions(job, facts)
     header = header_of(job, facts, turned)
     gauges = replace(metrics.gauges, engine=header.engine, rsyslog=header.rsyslog)
     metrics.update(replace(gauges, budget_s=header.budget_s))
@@ -299,6 +322,7 @@ def run_session(
     lines = [
         *in_lab(header.substitutions, in_full=verbosity is Verbosity.VERBOSE),
         *(f"not tested: {line}" for line in header.untested),
+        *shares_of_actions(profile, header.shares),
         *warm_start_notes(job, header),
     ]
     plan: tuple[str, ...] = ()

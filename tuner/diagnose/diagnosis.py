@@ -4,7 +4,7 @@ was carried, and what the counters cannot tell; pure."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tuner.diagnose.collector import collector_findings, dropped_events
@@ -171,7 +171,7 @@ _BYTES, _CONNECTIONS = (120, 8000), 512
 class ProductionTraffic:
     """Events per second: the median, what 95 % of the time stayed below, and the peak of a step of
     `step_s` seconds; the mean bytes of a message and the most sessions seen at a time, None where
-    no input counts them."""
+    no input counts them; and what part of the events came to each action, by its counter's name."""
 
     p50: float
     p95: float
@@ -179,6 +179,7 @@ class ProductionTraffic:
     step_s: float
     mean_bytes: int | None
     sessions: int | None
+    shares: Mapping[str, float]
 
 
 def traffic_of(host: Diagnosed) -> ProductionTraffic:
@@ -199,6 +200,8 @@ def traffic_of(host: Diagnosed) -> ProductionTraffic:
         for series in course.objects.values()
         if (held := open_sessions(course, series))
     ]
+    came = sum(host.came)
+    actions = course.objects_of("core.action") if came else ()
     return ProductionTraffic(
         p50=_below(timed, 0.5),
         p95=_below(timed, 0.95),
@@ -206,6 +209,7 @@ def traffic_of(host: Diagnosed) -> ProductionTraffic:
         step_s=course.gaps.interval_s,
         mean_bytes=round(received / events) if events else None,
         sessions=sum(sessions) if any(sessions) else None,
+        shares={action.name: min(1.0, action.total("processed") / came) for action in actions},
     )
 
 
@@ -219,12 +223,17 @@ def _below(timed: Sequence[tuple[float, float]], part: float) -> float:
     return timed[-1][0] if timed else 0.0
 
 
-def workload_changes(traffic: ProductionTraffic) -> Mapping[str, object]:
+def workload_changes(
+    traffic: ProductionTraffic, actions: Collection[str] = ()
+) -> Mapping[str, object]:
     """The keys of a profile's workload that say the same; sizes that a workload does not take are
-    left out."""
+    left out, and parts of the events where it does not have several of these `actions`."""
     changes: dict[str, object] = {"workload.rate": max(1, math.ceil(traffic.peak))}
     if traffic.mean_bytes is not None and _BYTES[0] <= traffic.mean_bytes <= _BYTES[1]:
         changes["workload.message_bytes.mean"] = traffic.mean_bytes
     if traffic.sessions is not None:
         changes["workload.connections"] = min(_CONNECTIONS, traffic.sessions)
+    shares = {name: part for name, part in traffic.shares.items() if name in actions}
+    if len(shares) > 1:
+        changes["workload.shares"] = {name: round(part, 4) for name, part in shares.items()}
     return changes

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused, at, list_at
@@ -65,6 +65,14 @@ class LearntDocuments:
     pairs: tuple[Mapping[int, tuple[bytes, bytes]], ...]
     telling: tuple[frozenset[str], ...]
     pool: int
+
+    def in_order(self, order: Sequence[int]) -> LearntDocuments:
+        """The same of a pool whose messages are sent in that order."""
+        pairs = tuple(
+            {at: output[place] for at, place in enumerate(order) if place in output}
+            for output in self.pairs
+        )
+        return LearntDocuments(pairs, self.telling, len(order))
 
     def wrong(self, document: StoredDocument, run: str, senders: int) -> tuple[int, str] | None:
         """The event that a document of a run is of, and which members are others than they should

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -46,7 +46,7 @@ class Messages:
     def __init__(self, spec: FloodSpec) -> None:
         pool = pool_for(spec)
         self._sender, self._senders = spec.sender, spec.senders
-        self._routes = [route_of(place, len(spec.transports)) for place in range(len(pool.frames))]
+        self._routes = routes_of(spec, len(pool.frames))
         self._framings = [spec.framing_of(transport) for transport in spec.transports]
         places = np.arange(len(self._routes))
         turns = np.append(np.flatnonzero(np.diff(self._routes)) + 1, len(places))
@@ -142,6 +142,12 @@ def route_of(place: int, routes: int) -> int:
     return place % BLOCK * turns // BLOCK % routes
 
 
+def routes_of(spec: FloodSpec, size: int) -> list[int]:
+    """The ways that the messages of a pool of that size take, in the order in which they are
+    sent."""
+    return [route_of(place, len(spec.transports)) for place in spec.order or range(size)]
+
+
 POOL = 1000
 LEARNT_POOL = 10_000
 """Of messages like those of a sample, so many are written, and their digits then written anew."""
@@ -165,6 +171,15 @@ class SenderPool:
     stamps: list[int] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     fresh: list[list[int]] = field(default_factory=list)
+
+    def in_order(self, order: Sequence[int]) -> SenderPool:
+        """The pool with its messages in another order, some of them several times or not at all."""
+        return SenderPool(
+            [self.frames[at] for at in order],
+            [self.stamps[at] for at in order],
+            [self.numbers[at] for at in order],
+            [self.fresh[at] for at in order],
+        )
 
 
 def pool_size(spec: FloodSpec) -> int:
@@ -192,7 +207,7 @@ def pool_for(spec: FloodSpec) -> SenderPool:
         pool.stamps.append(len(prefix) + head.stamp_at)
         pool.numbers.append(len(prefix) + head.number_at)
         pool.fresh.append([len(prefix) + len(head.text) + place for place in fresh])
-    return pool
+    return pool.in_order(spec.order) if spec.order else pool
 
 
 _Parts = Iterator[tuple[Head, bytes, tuple[int, ...]]]

@@ -38,7 +38,8 @@ class FloodSpec:
     `senders` that number their messages in turn.  With `begins_s`, a second since 1970, the time in
     the head of each message is its number, in microseconds from then on; a bare message has those
     before it.  What is replayed or like a sample is cut at `longest_bytes`.  Where there are
-    transports `beside` the first, each message takes always the same one, equally many each.
+    transports `beside` the first, each message takes always the same one, equally many each.  With
+    an `order` of places of the pool, messages are sent in that, and equally many no longer.
     """
 
     transport: Transport
@@ -59,6 +60,7 @@ class FloodSpec:
     begins_s: int | None = None
     longest_bytes: int = LONGEST_MESSAGE_BYTES
     beside: tuple[Transport, ...] = ()
+    order: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if re.fullmatch(r"[0-9a-f]{8}", self.run_id) is None:
@@ -207,7 +209,8 @@ def spec_of(line: bytes) -> FloodSpec:
     """Read a specification line."""
     fields = json.loads(line)
     first, *beside = (_transport_of(sent) for sent in (fields["transport"], *fields["beside"]))
-    return FloodSpec(**{**fields, "transport": first, "beside": tuple(beside)})
+    placed = {"transport": first, "beside": tuple(beside), "order": tuple(fields["order"])}
+    return FloodSpec(**{**fields, **placed})
 
 
 def _transport_of(fields: Mapping[str, Any]) -> Transport:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -42,12 +42,15 @@ from tuner.schema.scalars import is_loopback
 class Learnt:
     """What comes of the messages of a flood, how many documents and which, and what of it
     they do not test; `unsure` is, for each output, the mean number of documents of the messages
-    that gave a different number each time."""
+    that gave a different number each time, and `shares` how many documents an event gives to each
+    output, by its name.  Messages are sent in that `order` of their places, if there is one."""
 
     expectation: Expectation
     unsure: tuple[float, ...]
     documents: LearntDocuments
     untested: tuple[str, ...]
+    shares: Mapping[str, float] = field(default_factory=dict)
+    order: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

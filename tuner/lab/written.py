@@ -53,7 +53,7 @@ def written_files(bound: Profile, folder: Path) -> tuple[WrittenFile, ...]:
 
 def _takes_all(bound: Profile, output: OmfileOutput) -> bool:
     stands_in = output.exec_only_when_previous_is_suspended
-    is_flooded = output.stream == bound.measured_stream
+    is_flooded = output.stream == bound.measured_stream and len(bound.flooded_numbers) == 1
     has_filter = output.filter or bound.stream(output.stream).filter
     return is_flooded and not has_filter and not stands_in
 

@@ -21,7 +21,7 @@ from tuner.lint.rules.requests import bulks
 from tuner.modules.field import Preset
 from tuner.modules.queue import Place
 from tuner.profile.model import Keep, Profile
-from tuner.profile.placement import PlacedQueue, measured_path
+from tuner.profile.placement import PlacedQueue, tuned_queues
 from tuner.schema.path import Path
 from tuner.space.guarantees import concessions
 from tuner.space.knob import Knob, Level, Way, amount_of, level_text
@@ -107,7 +107,7 @@ def _free(profile: Profile) -> Iterator[Knob]:
     """The knobs that give nothing up, with the levels that do not: no event that a crash loses,
     the order of events neither where the profile keeps it, and of what queries notice only as far
     as the profile itself says what they need."""
-    in_order = not any(map(_reorders, measured_path(profile)))
+    in_order = not any(map(_reorders, tuned_queues(profile)))
     keep = {*profile.search.keep, Keep.LOSS, *((Keep.ORDER,) if in_order else ())}
     scope = profile.search.model_copy(update={"keep": tuple(keep)})
     for knob in knobs(profile.model_copy(update={"search": scope})):

@@ -7,7 +7,7 @@ the linter then judge.  That is some twenty times cheaper than `candidate`, and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import ValidationError
 
@@ -20,7 +20,7 @@ from tuner.profile.edit import changed, edit_leaf, flow, plain, set_at, set_empt
 from tuner.profile.layers import CHANGES
 from tuner.profile.model import Profile
 from tuner.profile.paths import resolve_path
-from tuner.profile.placement import PlacedQueue, measured_path, measured_queue
+from tuner.profile.placement import PlacedQueue, action_queue, tuned_queues
 from tuner.profile.source import at, read
 from tuner.schema.path import Path
 from tuner.space.guarantees import opened
@@ -41,7 +41,10 @@ def candidate(written: LoadedProfile, changes: Iterable[tuple[str, Level]]) -> L
     The layers that it extends stay as they are: what comes from them is written into its own text.
     """
     edits = _edits_of(written.profile, changes)
-    return with_edits(written, edits) if edits else written
+    if not edits:
+        return written
+    made = with_edits(written, edits)
+    return replace(made, profile=made.profile.tuning(written.profile.search.actions))
 
 
 def with_edits(written: LoadedProfile, edits: Mapping[str, object]) -> LoadedProfile:
@@ -129,7 +132,8 @@ class Checker:
         for path, value in _edits_of(self.written.profile, changes).items():
             data = changed(data, self._steps(path), plain(value))
         made = Profile.model_validate(data, by_alias=True, by_name=False)
-        return made.on_base_of(self.written.profile)
+        based = made.on_base_of(self.written.profile)
+        return based.tuning(self.written.profile.search.actions)
 
     def _refusal(self, point: Point) -> str | None:
         try:
@@ -201,16 +205,18 @@ def with_main_queue(profile: Profile, settings: Mapping[str, Level]) -> str:
 def _with_fitting_queue(profile: Profile, settings: dict[str, Level]) -> dict[str, Level]:
     """A Direct action has no queue: its other parameters go when the type becomes Direct.  One
     that gets a queue begins with what it had before: `queue_for_direct`."""
-    queue = measured_queue(profile)
-    section = path_of(profile, queue)
-    kind = settings.get(section / "type")
-    if kind == QueueType.DIRECT.value:
-        gone: dict[str, Level] = {section / key: None for key in _set_in(queue) if key != "type"}
-        replaced = {path for path in settings if Path(path).is_in(section)} - {section / "type"}
-        return gone | {path: level for path, level in settings.items() if path not in replaced}
-    if kind is not None and queue.is_direct:
-        first = queue_for_direct(profile).model_dump(mode="json", by_alias=True, exclude_none=True)
-        return {section / key: level for key, level in first.items()} | settings
+    for number in profile.tuned:
+        queue = action_queue(profile, number)
+        section = path_of(profile, queue)
+        kind = settings.get(section / "type")
+        if kind == QueueType.DIRECT.value:
+            gone: dict[str, Level] = {section / key: None for key in _set_in(queue)}
+            kept = (item for item in settings.items() if not Path(item[0]).is_in(section))
+            settings = {**gone, **dict(kept), section / "type": kind}
+        elif kind is not None and queue.is_direct:
+            begun = queue_for_direct(profile.about(number))
+            first = begun.model_dump(mode="json", by_alias=True, exclude_none=True)
+            settings = {section / key: level for key, level in first.items()} | settings
     return settings
 
 
@@ -218,7 +224,7 @@ def _with_starts(profile: Profile, settings: dict[str, Level]) -> dict[str, Leve
     """Where there was one worker, later ones start once a batch waits for each: rsyslog's own
     start, the size divided by the workers, leaves them idle (F11)."""
     completed = dict(settings)
-    for queue in measured_path(profile):
+    for queue in tuned_queues(profile):
         section = path_of(profile, queue)
         start = section / "workerThreadMinimumMessages"
         several = settings.get(section / "workerThreads") not in {None, 1}
@@ -231,7 +237,7 @@ def _without_files(profile: Profile, settings: dict[str, Level]) -> dict[str, Le
     """A queue that loses its file name is one in memory: what is about files goes with it, repairs
     of it too."""
     cleaned = dict(settings)
-    for queue in measured_path(profile):
+    for queue in tuned_queues(profile):
         section = path_of(profile, queue)
         if settings.get(section / "filename", "") is None:
             file_keys = {section / key for key in _FILE_KEYS}

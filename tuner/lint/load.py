@@ -40,6 +40,8 @@ RecordedFiles = Sequence[tuple[str, str]] | None
 NOT_NEEDED = "RT023"
 _REPAIRS = "rsyslog-tune validate --fix writes that"
 _START = Position(1, 1)
+# What a profile says beside its base.
+_OWN = frozenset({("search",), ("workload",)})
 
 
 @dataclass(frozen=True)
@@ -253,14 +255,15 @@ def _parsed(
 ) -> LoadedProfile:
     draft = _draft(leaf, below, beside, base)
     profile, source = draft.profile, draft.source
-    problems = tuple(_problem(finding, source) for finding in lint(profile))
+    problems = tuple(
+        _problem(finding, source)
+        if profile.base is None or finding.path[:1] in _OWN
+        # What runs so is no fault of the profile's: rsyslogd takes it.
+        else replace(_problem(finding, source), severity=Severity.WARNING)
+        for finding in lint(profile)
+    )
     errors = tuple(problem for problem in problems if problem.severity is Severity.ERROR)
     if profile.base is not None:
-        # What runs so is no fault of the profile's: rsyslogd takes it.
-        problems, errors = (
-            tuple(replace(problem, severity=Severity.WARNING) for problem in problems),
-            (),
-        )
         kept = profile.base.kept
         problems += (*kept.unset, *warnings_of(kept, profile.release))
     if source.problems or errors:

@@ -24,7 +24,7 @@ from tuner.engine.sampled import learnt_documents
 from tuner.engines.refusals import document_refusal, name_refusal
 from tuner.errors import JobFailed, Refused
 from tuner.flood.flood import traffic
-from tuner.flood.messages import pool_size
+from tuner.flood.messages import pool_size, routes_of
 from tuner.flood.pace import fixed
 from tuner.flood.spec import FloodSpec
 from tuner.flood.workload import flood_spec
@@ -36,6 +36,7 @@ from tuner.lab.receiver import Received
 from tuner.lab.rsyslogd import LabDaemon, Rsyslogd, await_round, read, running
 from tuner.lab.scratch import subfolder
 from tuner.lab.sink import Sink
+from tuner.measure.shares import in_order, missed, order_for, shares_of
 from tuner.profile.base import KeptBase
 from tuner.profile.model import Profile
 from tuner.script.printing import printed
@@ -143,7 +144,29 @@ def _learn(lab: Lab, profile: Profile) -> Learnt:
         untested.append(f"the documents of {some}, which differ from time to time")
     expectation, means = Expectation(outputs), tuple(map(_mean_of_unsure, rounds.documents))
     documents = learnt_documents(rounds.lines, rounds.run, expectation)
-    return Learnt(expectation, means, documents, tuple(untested))
+    made = Learnt(
+        expectation, means, documents, tuple(untested), shares_of(expectation, means, rounds.names)
+    )
+    return _with_shares(made, profile, rounds) if profile.workload.shares else made
+
+
+def _with_shares(made: Learnt, profile: Profile, rounds: SlowPass) -> Learnt:
+    """What was learnt, with messages as frequent as the workload says that outputs get events."""
+    numbers = profile.actions
+    wanted = {
+        profile.outputs[numbers[word]].name: part for word, part in profile.workload.shares.items()
+    }
+    order = order_for(made.expectation, rounds.names, wanted, rounds.routes)
+    expectation = in_order(made.expectation, order)
+    shares = shares_of(expectation, made.unsure, rounds.names)
+    return replace(
+        made,
+        expectation=expectation,
+        documents=made.documents.in_order(order),
+        shares=shares,
+        order=order,
+        untested=(*made.untested, *missed(wanted, shares)),
+    )
 
 
 def _mean_of_unsure(numbers: list[int]) -> float:
@@ -160,21 +183,25 @@ def _rounds(numbers: list[int]) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class SlowPass:
-    """How many documents of each output each message of two rounds of the pool gave, what of the
-    configuration they do not test, which documents an engine refuses, and the bulks of that run."""
+    """How many documents of each output each message of two rounds of the pool gave, by the `names`
+    of the outputs, what of the configuration they do not test, which documents an engine refuses,
+    and the bulks of that run; `routes` are the ways that messages took into rsyslogd."""
 
+    names: tuple[str, ...]
     documents: list[list[int]]
     untested: tuple[str, ...]
     refused: tuple[RefusedDocuments, ...]
     lines: bytes
     run: str
+    routes: list[int]
 
 
 def slow_pass(lab: Lab, profile: Profile) -> SlowPass:
     """Send two rounds of the pool, slowly, into our sink.  Raises JobFailed and Refused."""
     bound = lab.bind(profile, f"learning-{secrets.token_hex(2)}")
     text, spec = bound.text, flood_spec(bound.profile, secrets.token_hex(4))
-    spec = replace(spec, count=2 * pool_size(spec))
+    pool = pool_size(spec)
+    spec = replace(spec, count=2 * pool)
     with Sink(keep=_KEPT) as sink:
         copy = bound.copy_for(bound.site.in_place_of_engine(sink.url, _PREFIX))
         counting, actions = _counting(copy)
@@ -191,7 +218,18 @@ def slow_pass(lab: Lab, profile: Profile) -> SlowPass:
     if not bound.templates and lab.engine.stand_in is None:
         untested = (*untested, _NO_TEMPLATE)
     refused = tuple(refused_documents(lines, written))
-    return SlowPass(documents, untested, refused, lines, spec.stamped_run)
+    names, routes = _names(text, copy.outputs), routes_of(spec, pool)
+    return SlowPass(names, documents, untested, refused, lines, spec.stamped_run, routes)
+
+
+def _names(text: KeptBase, addresses: Sequence[str]) -> tuple[str, ...]:
+    """What a profile calls the outputs with these addresses; their addresses where it has none."""
+    names = {
+        address: str(text.view.section(path).get("name"))
+        for path, address in text.view.sections.items()
+        if path[0] == "outputs"
+    }
+    return tuple(names.get(address, address) for address in addresses)
 
 
 def documents_of(lab: Lab, profile: Profile, name: str, count: int) -> bytes:

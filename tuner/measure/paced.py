@@ -5,7 +5,6 @@ Here queues, disk assistance and freshness show, which saturation does not judge
 
 from __future__ import annotations
 
-import secrets
 import stat
 import time
 from collections.abc import Mapping, Sequence
@@ -19,7 +18,6 @@ from tuner.engine.probe import SILENCE_S
 from tuner.flood.flood import traffic
 from tuner.flood.pace import Schedule, Timeline
 from tuner.flood.spec import FloodProgress
-from tuner.flood.workload import flood_spec
 from tuner.lab.lab import Lab
 from tuner.measure.bottleneck import verdict_of
 from tuner.measure.counters import Window
@@ -136,7 +134,7 @@ class _Paced:
 
     def measure(self) -> PacedMeasurement | Failure:
         """Send by the schedule and account for every event."""
-        spec = flood_spec(self._profile, secrets.token_hex(4))
+        spec = self._pipe.spec
         self._run = spec.stamped_run
         with traffic(spec, self._lab.loads()) as flood:
             watch = Watch(self._pipe, flood)

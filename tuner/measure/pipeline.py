@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import re
+import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused
@@ -15,6 +16,8 @@ from tuner.engine.installed import InstalledTemplate, installed_templates, stron
 from tuner.engine.numbering import FIELD, MAPPING
 from tuner.engine.owned import create_index, put_template, remove
 from tuner.errors import Refused, Unreachable
+from tuner.flood.spec import FloodSpec
+from tuner.flood.workload import flood_spec
 from tuner.host.process import open_given
 from tuner.lab.bind import Bound
 from tuner.lab.copy import LabCopy
@@ -53,6 +56,12 @@ class Pipeline:
     def client(self) -> EngineClient:
         """The connection to the engine."""
         return self.lab.client
+
+    @property
+    def spec(self) -> FloodSpec:
+        """A new flood of it."""
+        made = flood_spec(self.profile, secrets.token_hex(4))
+        return replace(made, order=self.learnt.order)
 
     @property
     def expectation(self) -> Expectation:

@@ -4,7 +4,6 @@ restarts first where a profile wants other node settings, and is started again w
 from __future__ import annotations
 
 import contextlib
-import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +18,6 @@ from tuner.errors import JobFailed, Refused, TuneError, Unreachable
 from tuner.flood.flood import Traffic, traffic
 from tuner.flood.pace import fixed
 from tuner.flood.spec import FloodProgress
-from tuner.flood.workload import flood_spec
 from tuner.host.process import wait_until
 from tuner.lab.copy import FILES
 from tuner.lab.lab import Lab
@@ -110,7 +108,7 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
     carried = None if is_idle else str(unfinished(client))
     stores = lab.engine.stand_in is None
     begun_cpu_ms = node_counters(client, SILENCE_S).cpu_ms if stores else None
-    with traffic(flood_spec(profile, secrets.token_hex(4)), lab.loads()) as flood:
+    with traffic(pipe.spec, lab.loads()) as flood:
         watch, steering = Watch(pipe, flood), _steering(flood, profile)
         try:
             stages.begin(TrialPart.WARM_UP, "warm-up")

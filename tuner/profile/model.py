@@ -4,6 +4,7 @@ Keys are each parameter's own name in its own system, so that searching for a ke
 documentation; aliases spell them as rsyslog and Elasticsearch do.
 """
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
@@ -24,7 +25,7 @@ from tuner.modules.ratelimit import RateLimitName, RateLimitPolicy
 from tuner.modules.registry import AnyInput, AnyOutput, AnyStep, Parse
 from tuner.modules.secrets import SecretRef
 from tuner.modules.text_source import PropertyName
-from tuner.profile.workload import LONGEST_MESSAGE_BYTES, LONGEST_SENT_BYTES
+from tuner.profile.workload import LEAST_SHARE, LONGEST_MESSAGE_BYTES, LONGEST_SENT_BYTES
 from tuner.profile.workload import Workload as Workload
 from tuner.schema.scalars import AbsolutePath, ModuleName, Name, ProfilePath, Switch
 from tuner.schema.section import Section
@@ -134,8 +135,10 @@ class Keep(Enum):
 
 
 class SearchScope(Section):
-    """Narrows or extends the space that the search derives from the profile."""
+    """Narrows or extends the space that the search derives from the profile; `actions` are the
+    outputs into the engine whose settings it turns, the most important first."""
 
+    actions: tuple[_Word, ...] = ()
     freeze: tuple[_Word, ...] = ()
     only: tuple[_Word, ...] = ()
     levels: dict[_Word, Levels] = Field(default_factory=dict)
@@ -289,28 +292,97 @@ class Profile(Section):
         return tuple(secret.env for secret in self.secrets if secret.env is not None)
 
     @property
+    def tuned(self) -> tuple[int, ...]:
+        """The numbers of the outputs whose settings a search turns, the most important first: those
+        of `search.actions`; else those that get a share of the documents which is worth it, where
+        the shares are known; else all into the engine that stand in for no other."""
+        first = [
+            output.name
+            for output in self.indexed
+            if not output.exec_only_when_previous_is_suspended
+        ]
+        asked = self.search.actions or self.worthwhile(self.workload.shares) or first
+        numbers = self.actions
+        named = (numbers[name] for name in asked or numbers if name in numbers)
+        return tuple(dict.fromkeys(named))
+
+    @property
+    def actions(self) -> dict[str, int]:
+        """The numbers of the outputs into the engine by what they may be called: their names, and
+        with a base their addresses there."""
+        numbers = {output.name: number for number, output in self.enumerated}
+        if self.base is not None and self.base.is_read:
+            addresses = self.base.kept.view.sections
+            numbers |= {addresses["outputs", number]: number for number in numbers.values()}
+        return numbers
+
+    def worthwhile(self, shares: Mapping[str, float]) -> tuple[str, ...]:
+        """The outputs into the engine that get enough of the documents to be tuned, that with most
+        first; none where nothing is known of them."""
+        parts = {self.outputs[self.actions[word]].name: part for word, part in shares.items()
+                 if word in self.actions}  # fmt: skip
+        known = {output.name: parts.get(output.name, 0.0) for output in self.indexed}
+        least = LEAST_SHARE * sum(known.values())
+        names = sorted(known, key=lambda name: -known[name])
+        return tuple(name for name in names if known[name] >= least) if least else ()
+
+    def tuning_by(self, shares: Mapping[str, float]) -> "Profile":
+        """The same profile, of whose outputs those are tuned that it names, else those which are
+        worth it by their shares."""
+        return self.tuning(self.search.actions or self.worthwhile(shares))
+
+    def about(self, number: int) -> "Profile":
+        """The same profile, with the output of that number as the one that measurements are
+        about."""
+        return self.tuning((self.outputs[number].name,))
+
+    def tuning(self, names: tuple[str, ...]) -> "Profile":
+        """The same profile, of whose outputs those of these names are tuned."""
+        scope = self.search.model_copy(update={"actions": names})
+        return self.model_copy(update={"search": scope})
+
+    @property
+    def measured_number(self) -> int:
+        """The number of the measured output among all; raises as `measured` does."""
+        number = next(iter(self.tuned), None)
+        if number is None:
+            raise Refused(
+                "none of the outputs goes into the engine, where measurements count events: "
+                "add one of type omelasticsearch"
+            )
+        return number
+
+    @property
     def measured_stream(self) -> str | None:
         """The stream that measurements are about; None for what belongs to no stream."""
-        return self.indexed[0].stream if self.indexed else None
+        return self.outputs[self.tuned[0]].stream if self.tuned else None
 
     @property
     def flooded_numbers(self) -> tuple[int, ...]:
-        """The numbers of the inputs that measurements flood: the first of the measured stream that
-        they can, else the first; of a base see `View.flooded`."""
+        """The numbers of the inputs that measurements flood: of the stream of each output that is
+        tuned the first that they can, where its messages are written like those of the first; of a
+        base see `View.flooded`."""
         if self.base is not None and self.base.is_read:
             formats = [source.format_for(self.workload.format) for source in self.inputs]
             ranks = [source.flood_rank for source in self.inputs]
-            return self.base.kept.view.flooded(ranks, formats)
-        stream = self.measured_stream
+            return self.base.kept.view.flooded(ranks, formats, next(iter(self.tuned), 0))
+        streams = dict.fromkeys(self.outputs[number].stream for number in self.tuned)
+        chosen = [number for number in map(self._entrance_of, streams) if number is not None]
+        formats = [self.inputs[number].format_for(self.workload.format) for number in chosen]
+        alike = [number for number, form in zip(chosen, formats, strict=True) if form == formats[0]]
+        return tuple(dict.fromkeys(alike)) or (0,)
+
+    def _entrance_of(self, stream: str | None) -> int | None:
+        """The number of the input of a stream that a flood enters by: the first that it can, else
+        the first; None where it has none."""
         numbers = [number for number, source in enumerate(self.inputs) if source.stream == stream]
         able = [number for number in numbers if self.inputs[number].unmeasured is None]
-        return (next(iter(able or numbers), 0),)
+        return next(iter(able or numbers), None)
 
     @property
     def flooded(self) -> tuple[AnyInput, ...]:
-        """The inputs that measurements flood: the first of the measured stream; of a base, which
-        may call rulesets with queues of their own, as many as its engine actions need.  Raises
-        Refused when they cannot."""
+        """The inputs that measurements flood, as many as the engine actions need.  Raises Refused
+        when they cannot."""
         numbers = self.flooded_numbers
         source = self.inputs[numbers[0]]
         if self.base is None and source.stream != self.measured_stream:
@@ -350,11 +422,6 @@ class Profile(Section):
 
     @property
     def measured(self) -> OmelasticsearchOutput:
-        """The output that measurements and searches are about: the first into the engine.  Raises
-        Refused when there is none."""
-        if not self.indexed:
-            raise Refused(
-                "none of the outputs goes into the engine, where measurements count events: "
-                "add one of type omelasticsearch"
-            )
-        return self.indexed[0]
+        """The output into the engine that figures of a single one are about: the first that is
+        tuned.  Raises Refused when there is none."""
+        return dict(self.enumerated)[self.measured_number]

@@ -81,6 +81,13 @@ def full_name(profile: Profile, path: str) -> str:
     return base.written.key_of(address, FILTER_PATH if is_part else parameter)
 
 
+def called(profile: Profile, number: int) -> str:
+    """What a reader calls the output of that number: of a base its address, else its path."""
+    if profile.base is None or not profile.base.is_read:
+        return str(Path("outputs").item(profile.outputs[number].name))
+    return profile.base.kept.view.sections["outputs", number]
+
+
 def names_in(profile: Profile, paths: Sequence[str]) -> dict[str, str]:
     """The shortest end of each name that no other setting has, by path."""
     names = {path: full_name(profile, path) for path in paths}

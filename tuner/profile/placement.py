@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from tuner.errors import KeyPath
@@ -38,7 +38,7 @@ class PlacedQueue:
         """What to call it in a message."""
         if self.path == _LANE:
             return "the queue of each lane"
-        if self.path[0] == _STREAMS:
+        if self.path[0] == STREAMS:
             return f"the queue of stream {self.path[1]}"
         return "the action queue" if self.place is Place.ACTION else "the main queue"
 
@@ -76,7 +76,7 @@ class PlacedQueue:
 
 
 _LANE: KeyPath = ("lanes", "queue")
-_STREAMS = "streams"
+STREAMS = "streams"
 
 
 def main_queue(profile: Profile) -> PlacedQueue:
@@ -105,7 +105,7 @@ def file_names(queue: PlacedQueue) -> tuple[str, ...]:
 def stream_queue(profile: Profile, name: str | None) -> PlacedQueue | None:
     """The queue of a stream's own, which rsyslog makes like a main queue; None without one."""
     written = profile.stream(name).queue
-    path = (_STREAMS, str(name), "queue")
+    path = (STREAMS, str(name), "queue")
     return None if written is None else PlacedQueue(path, Place.MAIN, written)
 
 
@@ -205,15 +205,20 @@ def every_failover(profile: Profile) -> Iterator[tuple[int, ...]]:
 
 def measured_queue(profile: Profile) -> PlacedQueue:
     """The queue of the output that measurements are about."""
-    number, _ = profile.enumerated[0]
-    return action_queue(profile, number)
+    return action_queue(profile, profile.measured_number)
 
 
 def measured_path(profile: Profile) -> tuple[PlacedQueue, ...]:
     """The queues between the inputs and the output that measurements are about, that of the inputs
     first and Direct ones included."""
     path = dict.fromkeys((entry_queue(profile), working_queue(profile)))
-    return (*path, *([measured_queue(profile)] if profile.enumerated else ()))
+    return (*path, *([measured_queue(profile)] if profile.tuned else ()))
+
+
+def tuned_queues(profile: Profile) -> tuple[PlacedQueue, ...]:
+    """The queues on the way to each output that a search tunes, those of the first one first."""
+    paths = [measured_path(profile.about(number)) for number in profile.tuned]
+    return tuple(dict.fromkeys(chain.from_iterable(paths or [measured_path(profile)])))
 
 
 def queues(profile: Profile) -> tuple[PlacedQueue, ...]:
@@ -255,20 +260,21 @@ class BacklogMarks(NamedTuple):
 
 def backlog_marks(profile: Profile) -> BacklogMarks:
     """The marks that follow from the queues; lanes are taken to fill evenly."""
-    low = sum(queue.busy_backlog for queue in measured_path(profile))
+    low = sum(queue.busy_backlog for queue in tuned_queues(profile))
     return BacklogMarks(low, ROOM_PERCENT * taken(profile, narrowest(profile)) // 100)
 
 
 def narrowest(profile: Profile) -> PlacedQueue:
-    """The queue with the least room on the way of the events that measurements are about."""
-    entry, *later = measured_path(profile)
+    """The queue with the least room on the way to what is tuned."""
+    entry, *later = tuned_queues(profile)
     queues = (entry, *(queue for queue in later if not queue.is_direct))
     return min(queues, key=lambda queue: taken(profile, queue))
 
 
 def taken(profile: Profile, queue: PlacedQueue) -> int:
     """What a queue takes: up to lightDelayMark where inputs fill it."""
-    mark = queue.resolved.light_delay_mark if queue == measured_path(profile)[0] else None
+    is_entry = queue in entry_queues(profile)
+    mark = queue.resolved.light_delay_mark if is_entry else None
     return queue.copies * (mark or queue.size)
 
 

@@ -20,6 +20,8 @@ SPREAD = 0.25
 LONGEST_MESSAGE_BYTES = 8096
 # Nothing longer is sent: no datagram can be, and so many of them fit into memory.
 LONGEST_SENT_BYTES = 65_507
+LEAST_SHARE = 0.05
+"""An action with less of the documents is not worth the time of a search."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ class Workload(Section):
 
     With `replay` the bodies are the lines of that file, and with `sample` messages are like those
     of that one, which says what was learnt of a log, or is that log; `message_bytes` is then not
-    used.
+    used.  `shares` say what part of all events comes to each output into the engine, by its name.
     """
 
     rate: Literal["max"] | Positive = "max"
@@ -109,6 +111,7 @@ class Workload(Section):
     replay: AbsolutePath | None = None
     sample: ProfilePath | None = None
     seed: NonNegative = 1
+    shares: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict)
     _learnt: "SampleFile | None" = PrivateAttr(None)
 
     @model_validator(mode="after")

@@ -15,6 +15,7 @@ from tuner.report.result import (
     StudyResult,
 )
 from tuner.report.sections import Caution, FirstScreen
+from tuner.report.traffic import shares_of_actions
 from tuner.schema.numerals import counted, eps, p_value, share
 from tuner.search.study import BASELINE, Changes, Ending, Phase, Study
 from tuner.search.verdict import Claim, Loss
@@ -45,6 +46,8 @@ def _cautions(result: StudyResult) -> Iterator[Caution]:
             "this is what rsyslogd can do by itself, and says nothing about how fast an engine "
             "would index.",
         )
+    if parts := tuple(shares_of_actions(result.written.profile, result.study.header.shares)):
+        yield Caution("Which actions were tuned", lines=parts)
     if result.opened:
         lines = tuple(f"`{guarantee.name}`: {guarantee.gives_up}" for guarantee in result.opened)
         yield Caution("Guarantees that were opened", lines=lines)

@@ -441,15 +441,16 @@ def analyse(study: Study) -> StudyResult:
     header = study.header
     text, path, layers = header.profile_text, header.profile_path, header.profile_layers
     written = parse_profile(text, path, layers, header.profile_base)
-    profile, allow = written.profile, header.options.allow
+    shares, allow = dict(header.shares), header.options.allow
+    profile = written.profile.tuning_by(shares)
     needed = repairs(profile)
     verdict = _repaired(judge(study), study, needed)
     recommended = frozenset(verdict.changes)
     return StudyResult(
         study=study,
         verdict=verdict,
-        written=written,
-        knobs={knob.path: knob for knob in knobs(profile, allow)},
+        written=replace(written, profile=profile),
+        knobs={knob.path: knob for knob in knobs(profile, allow, shares)},
         opened=opened(profile, (*profile.search.allow, *allow)),
         pairs=pairs_of(study.trials),
         claimed_rate=claimed_rate(verdict.eps, verdict.paid),

@@ -1,12 +1,15 @@
-"""What was learnt of a log, in a page."""
+"""What was learnt of a log, in a page, and how traffic parts on its way to several outputs."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from tuner.profile.model import Profile
+from tuner.profile.paths import called
+from tuner.profile.workload import LEAST_SHARE
 from tuner.report.sections import Paragraph, PlainBlock, Table
-from tuner.schema.numerals import counted, digits
+from tuner.schema.numerals import counted, digits, share
 from tuner.traffic.sample import TrafficSample
 
 _ROWS = 10
@@ -60,3 +63,29 @@ def _shares(times: Mapping[str, int]) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def shares_of_actions(profile: Profile, shares: Sequence[tuple[str, float]]) -> Iterator[str]:
+    """What part of the documents goes to each of several outputs, which of them are tuned, and
+    where the parts come from."""
+    parts, documents = dict(shares), sum(share for _, share in shares)
+    if len(profile.indexed) < 2 or not documents:
+        return
+    part = {
+        number: parts.get(output.name, 0.0) / documents for number, output in profile.enumerated
+    }
+    text = {number: f"{called(profile, number)} {share(part[number])}" for number in part}
+    tuned = ", ".join(text[number] for number in profile.tuned)
+    yield f"tuned, by their parts of the documents: {tuned}"
+    shut = [number for number in part if number not in profile.tuned]
+    if seldom := [text[number] for number in shut if part[number] < LEAST_SHARE]:
+        yield f"not tuned, as less than {LEAST_SHARE * 100:.0f} % goes there: {', '.join(seldom)}"
+    if unasked := [text[number] for number in shut if part[number] >= LEAST_SHARE]:
+        yield f"not tuned, as it was not asked for: {', '.join(unasked)}"
+    load = profile.workload
+    if load.learnt is None and load.replay is None and not load.shares:
+        yield (
+            "these parts are those of made-up messages, which take every way about as often; where "
+            "production's are others, other actions matter: give workload.shares, or messages like "
+            "yours (--sample)"
+        )

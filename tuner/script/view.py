@@ -64,14 +64,15 @@ class View:
     has_template: bool = False
     has_uses: bool = False
 
-    def flooded(self, ranks: Sequence[int], formats: Sequence[str]) -> tuple[int, ...]:
+    def flooded(self, ranks: Sequence[int], formats: Sequence[str], output: int) -> tuple[int, ...]:
         """The numbers of the inputs that a flood is to enter by.  From the first events come to the
-        first engine action, and to as many others as can be; of equals it has the highest rank, and
-        one of rank 0 is taken last of all.  Each other one takes the same format, and brings events
-        to most engine actions that have none yet.  Of the inputs that a lab has, all."""
+        engine action of that number, and to as many others as can be; of equals it has the highest
+        rank, and one of rank 0 is taken last of all.  Each other one takes the same format, and
+        brings events to most engine actions that have none yet.  Of the inputs that a lab has,
+        all."""
         if len(ranks) != len(self.reached):
             return tuple(range(len(ranks)))
-        chosen = [_best(self.reached, self.sections.get(("outputs", 0), ""), ranks)]
+        chosen = [_best(self.reached, self.sections.get(("outputs", output), ""), ranks)]
         able = [
             number
             for number, rank in enumerate(ranks)

@@ -40,6 +40,7 @@ _TEXT_MEMBER = "message"
 _OF_ANY_JSON = ("level", "logger", _TEXT_MEMBER)
 _ALL_JSON = frozenset({"all-json", "all-json-plain"})
 _TEXT_MEMBERS = frozenset({"msg", "log", "text", _TEXT_MEMBER})
+_OWN_STATISTICS = "rsyslogd-pstats"
 _VALUE = Blank("word", (4, 6, 8, 10), 500)
 _NAMES = {"syslogfacility-text": FACILITIES, "syslogseverity-text": SEVERITIES}
 _OF_PROGRAM = frozenset({"programname", "app-name", "syslogtag"})
@@ -76,7 +77,9 @@ def wanted_by(base: Base, mean_bytes: int) -> TrafficSample | None:
     equally many each, the others are like those of any host.  None where the configuration treats
     all messages alike."""
     steps = (demand for demand in islice(_ways(base), _MOST_STEPS) if demand is not None)
-    demands = list(dict.fromkeys(islice(steps, _MOST_WAYS)))
+    ways = dict.fromkeys(islice(steps, _MOST_WAYS))
+    # Its own statistics rsyslogd writes once in a while: no flood is of them.
+    demands = [demand for demand in ways if demand.program != _OWN_STATISTICS] or [*ways]
     cookie = _cookie(base)
     paths = () if cookie is None else _members(base) or _OF_ANY_JSON
     passes_json = cookie is None and _passes_messages(base)

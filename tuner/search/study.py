@@ -25,6 +25,9 @@ SCHEMA = 8
 Changes = tuple[tuple[str, Level], ...]
 """What differs from the profile as written: paths with their values, sorted by path."""
 
+Shares = tuple[tuple[str, float], ...]
+"""How many documents an event gives to each output, by its name."""
+
 BASELINE: Changes = ()
 
 HERE = ""
@@ -98,7 +101,8 @@ class Limits:
 class Options:
     """What a search was asked for on the command line, beside its profile, budget and seed.
 
-    `engine` is the kind of lab, `url` an engine that runs already; with `effects` the winner is
+    `engine` is the kind of lab, `url` an engine that runs already; `actions` are the outputs that
+    it is to tune; with `effects` the winner is
     taken apart before it is confirmed; `allow` names the guarantees that were opened; with
     `repairs` what loses events under the profile's own tier is changed too.  Where the baseline
     noise is above `refuse_noise`, as a share, the search ends.
@@ -111,6 +115,7 @@ class Options:
     allow: tuple[str, ...] = ()
     repairs: bool = True
     refuse_noise: float | None = None
+    actions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -140,6 +145,7 @@ class LabFacts:
     """What a lab is: its engine, its machine, what it changes in the profile, the settings that can
     be searched in it, and what its rates depend on.
 
+    `shares` are the documents that an event gives to each output of the first profile, by its name.
     `untested` is what the traffic does not reach of the profiles; `beside` is what the lab changes
     in the others that are measured there, `restarts` and
     `fixes_node` are those of a `LabEngine`; `cores` is None where the engine has others.
@@ -152,6 +158,7 @@ class LabFacts:
     fingerprint: Fingerprint
     beside: tuple[tuple[str, ...], ...] = ()
     untested: tuple[str, ...] = ()
+    shares: Shares = ()
     restarts: bool = False
     fixes_node: bool = False
     cores: float | None = None
@@ -186,7 +193,8 @@ class Header:
     `profile_layers` holds the names and texts of the layers that the profile extends, and
     `profile_base` those of the files of its base (`SourceFile`), without secrets
     (`secrets.LEFT_OUT`); `limits` its guardrails, and `earlier` what earlier searches recommended,
-    to be measured first.  `libraries` are those whose versions decide what it measures next.
+    to be measured first.  `libraries` are those whose versions decide what it measures next, and
+    `shares` are the documents that an event gives to each output, by its name.
     """
 
     schema: int
@@ -206,6 +214,7 @@ class Header:
     earlier: tuple[Earlier, ...] = ()
     libraries: tuple[str, ...] = ()
     untested: tuple[str, ...] = ()
+    shares: Shares = ()
     limits: Limits = field(kw_only=True)
     options: Options = field(kw_only=True)
     fingerprint: Fingerprint = field(kw_only=True)

@@ -20,7 +20,7 @@ from tuner.engines.settings import unknown_to
 from tuner.errors import BadUsage
 from tuner.modules.queue import SEGMENTED_SINCE, QueueType
 from tuner.profile.model import Keep, Profile, Tier
-from tuner.profile.placement import in_flight, measured_path
+from tuner.profile.placement import in_flight, tuned_queues
 from tuner.schema.path import Path
 from tuner.space.knob import Knob, Level, amount_of, level_text
 from tuner.space.queues import IN_FLIGHT, has_files, leads, path_of
@@ -63,8 +63,16 @@ def opened(profile: Profile, names: Iterable[str]) -> tuple[Guarantee, ...]:
     return tuple(
         guarantee
         for guarantee in _ALL
-        if guarantee in guarantees and guarantee.closed(profile, distinct) is None
+        if guarantee in guarantees and _closed(guarantee, profile, distinct) is None
     )
+
+
+def _closed(guarantee: Guarantee, profile: Profile, names: Sequence[str]) -> str | None:
+    """Why it cannot be opened for any output that is tuned, the first of the reasons; None where it
+    can for one of them."""
+    abouts = [profile.about(number) for number in profile.tuned] or [profile]
+    reasons = [guarantee.closed(about, names) for about in abouts]
+    return None if None in reasons else reasons[0]
 
 
 def allowed(profile: Profile, names: Iterable[str]) -> tuple[Guarantee, ...]:
@@ -75,7 +83,7 @@ def allowed(profile: Profile, names: Iterable[str]) -> tuple[Guarantee, ...]:
     """
     distinct = tuple(dict.fromkeys(names))
     for name in distinct:
-        reason = called(name).closed(profile, distinct)
+        reason = _closed(called(name), profile, distinct)
         if reason is not None:
             raise BadUsage(f"{name} cannot be opened: {reason}")
     return opened(profile, distinct)
@@ -96,7 +104,7 @@ def called(name: str) -> Guarantee:
 
 
 def _has_files(profile: Profile) -> bool:
-    return any(queue.resolved.filename is not None for queue in measured_path(profile))
+    return any(queue.resolved.filename is not None for queue in tuned_queues(profile))
 
 
 def _one_layout(profile: Profile, _: Sequence[str]) -> str | None:
@@ -106,7 +114,7 @@ def _one_layout(profile: Profile, _: Sequence[str]) -> str | None:
 
 
 def _synchronises(profile: Profile) -> bool:
-    files = (queue.resolved for queue in measured_path(profile))
+    files = (queue.resolved for queue in tuned_queues(profile))
     return any(queue.filename is not None and queue.sync_queue_files for queue in files)
 
 
@@ -328,8 +336,7 @@ def _for_an_outage(
 
 def _in_flight(profile: Profile) -> int:
     """How many events can be in flight to the measured output."""
-    number, _ = profile.enumerated[0]
-    return in_flight(profile, number)
+    return in_flight(profile, profile.measured_number)
 
 
 def _change(knob: Knob, level: Level) -> str:
@@ -347,7 +354,7 @@ def _queue_of(knob: Knob) -> Path:
 
 
 def _on_disk(profile: Profile) -> set[Path]:
-    path = measured_path(profile)
+    path = tuned_queues(profile)
     return {path_of(profile, queue) for queue in path if queue.resolved.is_on_disk}
 
 
@@ -356,6 +363,6 @@ def _held_in_memory(profile: Profile, queue: Path) -> int:
     on_disk = _on_disk(profile)
     return sum(
         placed.size * placed.copies
-        for placed in measured_path(profile)
+        for placed in tuned_queues(profile)
         if path_of(profile, placed) == queue and queue not in on_disk
     )

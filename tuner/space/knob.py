@@ -81,7 +81,8 @@ class Knob:
     does not hold, a knob has no effect and stays at its current level.
 
     `keys` are the rows of the table that it comes from, its own first: the main queue does the
-    work of a Direct action too.  `rank` is small for the most promising.
+    work of a Direct action too.  `rank` is small for the most promising; `outputs` are those that
+    it is turned for, by name.
     What its levels may give up is decided by `guarantees.given_up_at`.
     """
 
@@ -98,6 +99,18 @@ class Knob:
     rank: int = 0
     helps: Helps = field(default_factory=dict)
     gives_up: tuple[Keep, ...] = ()
+    outputs: tuple[str, ...] = ("",)
+
+    def serving(self, other: Knob) -> Knob:
+        """The knob, which other outputs share: it does for them what theirs would."""
+        return replace(
+            self,
+            keys=tuple(dict.fromkeys((*self.keys, *other.keys))),
+            rank=min(self.rank, other.rank),
+            helps={**other.helps, **self.helps},
+            gives_up=tuple(dict.fromkeys((*self.gives_up, *other.gives_up))),
+            outputs=(*self.outputs, *other.outputs),
+        )
 
     @property
     def special(self) -> frozenset[int]:

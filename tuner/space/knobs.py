@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
+from types import MappingProxyType
 
 from pydantic import BaseModel
 
@@ -20,10 +21,14 @@ from tuner.space.table import ROWS
 
 _QUEUES = {Part.FIRST, Part.BULK}
 _FEWEST_LEVELS = 2
+# Of the largest: what has less ranks no further behind.
+_LEAST_SHARE = 0.01
 _BEFORE_QUEUES = {Part.INPUT, Part.PROFILE, Part.LANES}
 
 
-def knobs(profile: Profile, allow: Sequence[str] = ()) -> tuple[Knob, ...]:
+def knobs(
+    profile: Profile, allow: Sequence[str] = (), shares: Mapping[str, float] = MappingProxyType({})
+) -> tuple[Knob, ...]:
     """The knobs a search may turn on this profile, parents before what needs them, as its
     `search` section narrows or extends them.
 
@@ -31,8 +36,27 @@ def knobs(profile: Profile, allow: Sequence[str] = ()) -> tuple[Knob, ...]:
     retries), but for what `allow` and the profile's own `search.allow` open by name, as far as it
     is there to open; raises BadUsage for other names.  Security, and what decides when events are
     dropped, stays shut; `search.keep` shuts what reorders events or loses more in a crash.
+
+    They are those of each output that is tuned, and of the queues and inputs on the way to it; with
+    a smaller share of the documents, as far as `shares` know it by name, they rank behind.
     """
-    names = {guarantee.name for guarantee in opened(profile, (*profile.search.allow, *allow))}
+    most = max(shares.values(), default=1.0)
+    made: dict[object, Knob] = {}
+    for number in profile.tuned or (profile.measured_number,):
+        name = profile.outputs[number].name
+        share = max(shares.get(name, most) / most, _LEAST_SHARE)
+        for knob in _knobs_about(profile.about(number), (*profile.search.allow, *allow)):
+            place = _place_in_base(profile, knob.path)
+            if place is not None:
+                ranked = replace(knob, rank=round(knob.rank / share), outputs=(name,))
+                made[place] = made[place].serving(ranked) if place in made else ranked
+    narrowed = tuple(keeping(profile, _narrowed(knob, profile.search)) for knob in made.values())
+    return within_scope(narrowed, profile.search)
+
+
+def _knobs_about(profile: Profile, allow: Sequence[str]) -> list[Knob]:
+    """The knobs of the measured output, and of what is on the way to it."""
+    names = {guarantee.name for guarantee in opened(profile, allow)}
     made: list[Knob] = []
     for row in ROWS:
         if row.allow in names and row.when(profile):
@@ -43,18 +67,16 @@ def knobs(profile: Profile, allow: Sequence[str] = ()) -> tuple[Knob, ...]:
     after = [row for row in plain if row.part not in _BEFORE_QUEUES]
     made += [knob for row in before for knob in _of_row(profile, row)]
     made += queue_knobs(profile)
-    made += [knob for row in after for knob in _of_row(profile, row)]
-    made = [knob for knob in made if _is_there(profile, knob.path)]
-    narrowed = tuple(keeping(profile, _narrowed(knob, profile.search)) for knob in made)
-    return within_scope(narrowed, profile.search)
+    return made + [knob for row in after for knob in _of_row(profile, row)]
 
 
-def _is_there(profile: Profile, path: Path) -> bool:
-    """Whether a profile can set a value: with a base only where a parameter of that says it."""
+def _place_in_base(profile: Profile, path: Path) -> object:
+    """What tells a setting from others: its path, with a base the parameter that says it, which
+    several outputs may share; None where none does."""
     if profile.base is None:
-        return True
+        return path
     view = profile.base.kept.view
-    return view.place(resolve_path(view.data, path)) is not None
+    return view.place(resolve_path(view.data, path))
 
 
 def _of_row(profile: Profile, row: Row, before: Sequence[Knob] = ()) -> list[Knob]:

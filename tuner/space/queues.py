@@ -17,16 +17,16 @@ from tuner.modules.queue import (
 )
 from tuner.profile.model import Keep, Profile
 from tuner.profile.placement import (
+    STREAMS,
     PlacedQueue,
     around_output,
     entry_queue,
     measured_path,
     measured_queue,
-    stream_queue,
     working_queue,
 )
 from tuner.schema.path import Path
-from tuner.space.knob import Knob, Level, Levels, Need, Part, Row, output_path
+from tuner.space.knob import Knob, Level, Levels, Need, Part, Row
 from tuner.space.table import IN_MEMORY, ROWS
 
 _ATTRIBUTES = {field.alias or name: name for name, field in Queue.model_fields.items()}
@@ -171,8 +171,7 @@ def has_files(profile: Profile) -> bool:
 
 def leads(profile: Profile) -> bool:
     """Whether others take over from the measured output."""
-    number, _ = profile.enumerated[0]
-    return bool(around_output(profile, number).take_over)
+    return bool(around_output(profile, profile.measured_number).take_over)
 
 
 def queue_for_direct(profile: Profile) -> Queue:
@@ -205,9 +204,10 @@ def starts_with_a_batch(queue: PlacedQueue) -> bool:
 
 
 def path_of(profile: Profile, queue: PlacedQueue) -> Path:
-    """The path of a queue on the way to the measured output, as knobs have it."""
+    """The path of a queue, as knobs have it."""
+    section, *within = queue.path
     if queue.place is Place.ACTION:
-        return output_path(profile) / "queue"
-    if queue == stream_queue(profile, profile.measured_stream):
-        return Path(f"streams[{profile.measured_stream}].queue")
+        return Path("outputs").item(profile.outputs[int(within[0])].name) / "queue"
+    if section == STREAMS:
+        return Path(f"{section}[{within[0]}].queue")
     return Path(".".join(map(str, queue.path)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tuner.schema.path import Path
 from tuner.space.knob import Bottleneck, Knob, Level, Part, Way, amount_of
 from tuner.space.table import REPLY_FILTER
 
@@ -143,10 +144,18 @@ def in_recipes(knobs: Sequence[Knob]) -> frozenset[str]:
 
 
 def _of_row(key: str, knobs: Sequence[Knob]) -> list[Knob]:
-    """The knobs of a row: those that are nothing else first, so that a main queue does a Direct
-    action's work only where the action cannot have a queue of its own."""
-    alone = [knob for knob in knobs if knob.keys[:1] == (key,)]
-    return alone or [knob for knob in knobs if key in knob.keys]
+    """The knobs of a row for each output: those that are nothing else first, so that a main queue
+    does a Direct action's work only where the action cannot have a queue of its own."""
+    serving: dict[str, list[Knob]] = {}
+    for knob in knobs:
+        for output in knob.outputs:
+            serving.setdefault(output, []).append(knob)
+    chosen: dict[Path, Knob] = {}
+    for several in serving.values():
+        alone = [knob for knob in several if knob.keys[:1] == (key,)]
+        helping = alone or [knob for knob in several if key in knob.keys]
+        chosen |= {knob.path: knob for knob in helping}
+    return list(chosen.values())
 
 
 def _nearest(knob: Knob, target: Level) -> Level:

@@ -83,6 +83,12 @@ class SearchArguments(InLabs):
         help="Also search a setting that weakens a guarantee, such as translog.durability; can be "
         "repeated. The report begins with what is given up.",
     )
+    action: list[str] | None = optional(
+        metavar="NAME",
+        help="Search the settings of this output into the engine, and of what is on the way to it; "
+        "can be repeated, the most important first. By default those that get at least 5 % of the "
+        "documents.",
+    )
     repair: bool = typer.Option(
         True,
         help="Change what loses events under the profile's own tier, apart from what is tuned.",

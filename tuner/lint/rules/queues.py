@@ -16,10 +16,10 @@ from tuner.profile.placement import (
     PlacedQueue,
     entry_queue,
     entry_queues,
-    measured_path,
     queue_behind,
     queue_memory,
     taken,
+    tuned_queues,
 )
 from tuner.rule import Complaint, advice, error, loss, warning
 from tuner.schema.units import size_bytes
@@ -156,7 +156,7 @@ _MINIMUM = "workerThreadMinimumMessages"
 def _idle_workers(profile: Profile) -> Iterator[Complaint]:
     if _has_simpler_finding(profile):
         return
-    for queue in measured_path(profile):
+    for queue in tuned_queues(profile):
         capacity = taken(profile, queue)
         room = ROOM_PERCENT * capacity // 100
         if queue.is_direct or queue.busy_backlog <= room:

@@ -1,4 +1,5 @@
-"""What is wrong with a `search` section: paths, levels and names that would have no effect.
+"""What is wrong with a `search` section: paths, levels and names that would have no effect, also
+those of outputs in a workload.
 
 The space of the search is imported for a profile that has such a section: it took 10 ms of every
 command that reads a profile.
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from tuner.errors import BadUsage
+from tuner.errors import BadUsage, KeyPath
 from tuner.profile.edit import changed, plain
 from tuner.profile.model import Profile, SearchScope
 from tuner.profile.paths import resolve_path
@@ -40,6 +41,20 @@ def _names(profile: Profile) -> Iterator[Complaint]:
             reason = str(unknown)
         if reason is not None:
             yield Complaint(("search", "allow", number), f"{name} cannot be given up: {reason}")
+
+
+@error("RT604")
+def _actions(profile: Profile) -> Iterator[Complaint]:
+    """Names of outputs into the engine that no output has."""
+    asked: list[tuple[KeyPath, str]] = [
+        (("search", "actions", number), name) for number, name in enumerate(profile.search.actions)
+    ]
+    asked += [(("workload", "shares", name), name) for name in profile.workload.shares]
+    names = profile.actions if asked else {}
+    for path, name in asked:
+        if name not in names:
+            known = f"those are {', '.join(names)}" if names else "there is none"
+            yield Complaint(path, f"no output into the engine is called {name}: {known}")
 
 
 @error("RT601")
