@@ -51,9 +51,9 @@ def test_what_is_forwarded_goes_to_a_receiver_and_filters_stay() -> None:
 def test_a_data_stream_is_an_index_with_its_settings() -> None:
     stream = {**LOGS, "index": {"data_stream": "logs-syslog-default"}}
     result = bound(stream)
-    assert result.profile.measured.index.target == "rsyslog-tune-abc-t1-logs-syslog-default"
-    assert "data stream, if it is one -> an index" in told(result)
-    (template,) = result.templates
+    assert result.copy.indices == ("rsyslog-tune-abc-t1-logs-syslog-default",)
+    assert "data_stream -> left out" in told(result)
+    (template,) = result.copy.templates
     assert template.is_for("logs-syslog-default")
 
 
@@ -68,14 +68,15 @@ def test_pipelines_are_left_out_and_said() -> None:
     result = bound(named)
     assert "geo" not in printed(result.copy.block)
     assert "pipelineName, of which a lab has none -> left out" in told(result)
-    assert "geo -> none" in told(result)
+    assert "index.default_pipeline -> left out" in told(result)
 
 
 def test_the_files_of_lanes_are_in_the_labs_folder() -> None:
     disk = {"type": "Disk", "filename": "lane", "spoolDirectory": "/var/spool/rsyslog"}
     result = bound({**LOGS, "queue": None}, lanes={"count": 2, "queue": disk})
     assert printed(result.copy.block).count('queue.spoolDirectory="/run/lab"') == 2
-    assert told(result).count("queue.spoolDirectory /var/spool/rsyslog -> /run/lab") == 2
+    said = [str(part) for part in result.substitutions if part.what == "/var/spool/rsyslog"]
+    assert said == ["lanes.queue.spoolDirectory: /var/spool/rsyslog -> /run/lab"]
 
 
 def test_what_is_sent_again_keeps_its_number_and_its_index() -> None:

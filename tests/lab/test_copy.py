@@ -8,28 +8,34 @@ from pathlib import Path
 import pytest
 
 from tests.lab.test_bind import SITE as BOUND_SITE
+from tests.profile.examples import small
 from tests.profile.test_base import CONF, TEMPLATE, loaded, with_template
 from tuner.engines.release import Release
 from tuner.errors import Refused
 from tuner.lab.bind import bind_inputs
-from tuner.lab.copy import LabCopy, Purpose, copied
-from tuner.lab.site import Site
+from tuner.lab.copy import LabCopy, Replaced, copied
+from tuner.lab.text import Site, lab_text
+from tuner.profile.model import Profile
 from tuner.script.printing import printed
 
 SITE = replace(BOUND_SITE, index_prefix="rsyslog-tune-x-", folder="/scratch",
                release=Release(rsyslog="8.2302", elasticsearch="7.17"))  # fmt: skip
-NUMBERED = Purpose()
 ES = 'action(type="omelasticsearch" name="es" server="es1" uid="u" pwd="secret"'
 
 
-def fitted(
-    folder: Path, conf: str, purpose: Purpose = NUMBERED, site: Site = SITE, changes: str = ""
-) -> LabCopy:
-    profile = loaded(folder, changes, conf).profile
-    assert profile.base is not None
+def fitted(folder: Path, conf: str, site: Site = SITE, changes: str = "") -> LabCopy:
+    return copy_of(loaded(folder, changes, conf).profile, site)
+
+
+def copy_of(profile: Profile, site: Site = SITE) -> LabCopy:
     ports = tuple(range(20_000, 20_000 + len(profile.inputs)))
     inputs = bind_inputs(profile, ports, "/scratch", "127.0.0.1")
-    return copied(profile.base.kept, inputs, site, purpose)
+    return copied(lab_text(profile, inputs), site)
+
+
+def said_of(made: LabCopy) -> list[Replaced]:
+    """What is replaced beside the servers, logins, ports, names and folders of every lab."""
+    return [part for part in made.replaced if not part.is_routine]
 
 
 def text_of(folder: Path, action: str, more: str = "") -> str:
@@ -82,12 +88,12 @@ def test_what_is_about_the_host_is_left_out_and_said(tmp_path: Path) -> None:
         assert gone not in text
     assert 'maxMessageSize="32k"' in text
     assert 'workDirectory="/scratch"' in text
-    said = [str(one) for one in made.replaced]
-    assert f"{tmp_path}/rsyslog.conf:7:5: action omprog" in said
-    assert {one.split(": ")[1] for one in said} == {
+    said = said_of(made)
+    assert f"{tmp_path}/rsyslog.conf:7:5: action omprog -> left out" in map(str, said)
+    assert {one.what for one in said} == {
         "module imuxsock", "module imklog", "module omprog", "input imuxsock", "action omprog",
     }  # fmt: skip
-    assert {one.used for one in made.replaced} == {"left out"}
+    assert {one.used for one in said} == {"left out"}
 
 
 def test_files_are_written_below_the_folder_of_the_lab(tmp_path: Path) -> None:
@@ -206,7 +212,7 @@ def test_files_are_not_polled_for_lines_in_a_lab(tmp_path: Path) -> None:
     assert 'module(load="imfile")' in printed(script.block)
     assert "maxLinesAtOnce" not in printed(script.block)
     (said,) = [one for one in script.replaced if "polling" in one.what]
-    assert (str(said), said.used) == (f"{tmp_path}/rsyslog.conf:1:1: mode polling", "inotify")
+    assert str(said) == f"{tmp_path}/rsyslog.conf:1:1: mode polling -> inotify"
 
 
 def test_an_action_with_a_template_that_is_nowhere_is_left_out(tmp_path: Path) -> None:
@@ -261,25 +267,26 @@ def test_what_goes_to_others_goes_to_a_receiver_of_the_lab(case: str, tmp_path: 
     for gone in ("elsewhere", "eth1", "gtls", 'tls="on"'):
         assert gone not in text
     assert made.forwards
-    (said,) = [one for one in made.replaced if one.what != "inputs"]
+    (said,) = [one for one in said_of(made) if one.what != "inputs"]
     assert said.used == "to a receiver of the lab"
     assert ("with TLS" in said.what) == (case in {"an object", "RELP"})
 
 
-LINES = Purpose(headless=True)
 FILE = 'module(load="imfile")\ninput(type="imfile" File="/var/log/app.log" Tag="app:")\n'
 
 
 def test_lines_of_files_have_their_number_before_them(tmp_path: Path) -> None:
-    made = fitted(tmp_path, f"{FILE}*.* {ES})\n", LINES)
+    made = fitted(tmp_path, f"{FILE}*.* {ES})\n")
     assert '\\"rsyslog_tune_seq\\":10%rawmsg:5:16%}' in printed(made.block)
-    assert [one.used for one in made.replaced][1:] == ["with a number before each"]
+    assert [one.used for one in said_of(made)][1:] == ["with a number before each"]
 
 
-def test_lines_of_files_that_would_be_parsed_are_refused(tmp_path: Path) -> None:
-    conf = f'{FILE}action(type="mmjsonparse" cookie="")\n*.* {ES})\n'
-    with pytest.raises(Refused, match="3:1: mmjsonparse would take apart lines of a file"):
-        fitted(tmp_path, conf, LINES)
+def test_lines_of_files_that_would_be_parsed_are_refused() -> None:
+    lines = {"type": "imfile", "file": "/var/log/app.log", "tag": "app:"}
+    parse = {"parse": {"format": "json", "cookie": ""}, "global.workDirectory": "/var/spool"}
+    profile = small({"inputs": [lines], **parse})
+    with pytest.raises(Refused, match="mmjsonparse would take apart lines of a file"):
+        copy_of(profile)
 
 
 def test_without_forwarding_no_receiver_is_needed(tmp_path: Path) -> None:
@@ -290,8 +297,8 @@ def test_without_forwarding_no_receiver_is_needed(tmp_path: Path) -> None:
 def test_an_action_into_a_pipeline_goes_past_it_and_says_so(name: str, tmp_path: Path) -> None:
     made = fitted(tmp_path, f'input(type="imtcp" port="514")\n*.* {ES} {name}="p")\n')
     assert name not in printed(made.block)
-    (_, said) = made.replaced
-    assert str(said) == f"{tmp_path}/rsyslog.conf:2:5: {name}, of which a lab has none"
+    (_, said) = said_of(made)
+    assert str(said) == f"{tmp_path}/rsyslog.conf:2:5: {name}, of which a lab has none -> left out"
 
 
 def test_ids_that_messages_of_a_flood_could_share_are_others(tmp_path: Path) -> None:
@@ -318,7 +325,7 @@ SEVERAL_LINES = ('startmsg.regex="^a"', 'endmsg.regex="z$"', 'readMode="2"')
 @pytest.mark.parametrize("parameter", SEVERAL_LINES)
 def test_events_of_several_lines_are_events_of_one(parameter: str, tmp_path: Path) -> None:
     conf = FILE.replace("Tag=", f"{parameter} Tag=")
-    made = fitted(tmp_path, f"{conf}*.* {ES})\n", LINES)
+    made = fitted(tmp_path, f"{conf}*.* {ES})\n")
     assert 'endmsg.regex="^[0-9]{16} "' in printed(made.block)
     assert parameter not in printed(made.block)
     assert "events of one line" in {one.used for one in made.replaced}
@@ -347,7 +354,7 @@ def test_what_only_comes_again_has_its_number_and_its_index_already(tmp_path: Pa
 
 def test_what_may_be_a_data_stream_is_an_index_and_said(tmp_path: Path) -> None:
     conf = f'input(type="imtcp" port="514")\n*.* {ES} writeOperation="create")\n'
-    (_, said) = fitted(tmp_path, conf).replaced
+    (_, said) = said_of(fitted(tmp_path, conf))
     assert (said.what, said.used) == ("data stream, if it is one", "an index")
 
 
@@ -395,17 +402,12 @@ def test_an_engine_that_takes_types_gets_that_of_the_indices_of_a_lab(
 
 
 def test_what_the_lab_lacks_of_an_index_template_is_said(tmp_path: Path) -> None:
-    profile = with_template(tmp_path).profile
-    assert profile.base is not None
-    inputs = bind_inputs(profile, (20_000,), "/scratch", "127.0.0.1")
-    (said,) = copied(profile.base.kept, inputs, SITE, NUMBERED).replaced
-    assert (str(said), said.used) == (f"{tmp_path}/t.json:1:1: data_stream", "left out")
+    (said,) = said_of(copy_of(with_template(tmp_path).profile))
+    assert str(said) == f"{tmp_path}/t.json:1:1: data_stream -> left out"
 
 
 def test_an_index_template_for_other_indices_is_said(tmp_path: Path) -> None:
     profile = with_template(tmp_path, TEMPLATE.replace('["*"]', '["logs-*"]')).profile
-    assert profile.base is not None
-    inputs = bind_inputs(profile, (20_000,), "/scratch", "127.0.0.1")
-    *_, said = copied(profile.base.kept, inputs, SITE, NUMBERED).replaced
+    *_, said = said_of(copy_of(profile))
     assert said.what == "index_patterns logs-*"
     assert said.used == "not used: none of the indices (system) matches"

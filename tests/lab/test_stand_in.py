@@ -216,5 +216,5 @@ def test_what_one_flood_cannot_send_together_is_told_with_its_place(tmp_path: Pa
     assert loaded(tmp_path, conf=conf).profile.flooded_numbers == (0,)
     (said,) = [one for one in fitted(tmp_path, conf).replaced if "imfile," in one.what]
     want = "input imfile, which no flood sends to beside the others, and so action[more]"
-    assert str(said) == f"{tmp_path}/rsyslog.conf:2:1: {want}"
+    assert str(said) == f"{tmp_path}/rsyslog.conf:2:1: {want} -> left out"
     assert said.used == LEFT_OUT

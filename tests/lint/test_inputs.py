@@ -222,7 +222,7 @@ def bound(*inputs: dict[str, object], **changes: object) -> Bound:
 
 
 def rows_of(done: Bound) -> list[str]:
-    return [str(row) for row in done.substitutions if row.path.startswith(("inputs", "global"))]
+    return [str(row) for row in done.substitutions if row.path.startswith("inputs")]
 
 
 RELP_TLS: dict[str, object] = RELP | {
@@ -232,15 +232,17 @@ RELP_TLS: dict[str, object] = RELP | {
 FIRST: list[tuple[dict[str, object], list[str]]] = [
     (UDP | {"device": "eth0"}, [
         "inputs[0].port: 10514 -> 40001",
-        "inputs[0].device: eth0 -> none",
+        "inputs[0].device: eth0 -> left out",
     ]),
     (UNIX, ["inputs[0].socket: /run/app.sock -> /run/lab/40001.sock"]),
     (FILE | {"freshStartTail": True}, [
         "inputs[0].file: /var/log/app.log -> /run/lab/input-40001.log",
-        "inputs[0].freshStartTail: on -> none",
+        "inputs[0].freshStartTail: on -> left out",
+        "inputs[0]: lines -> with a number before each",
     ]),
     (FILE | {"file": "/var/log/*/app.log"}, [
         "inputs[0].file: /var/log/*/app.log -> /run/lab/input-40001-*.log",
+        "inputs[0]: lines -> with a number before each",
     ]),
     (RELP, ["inputs[0].port: 10515 -> 40001"]),
     (RELP_TLS, [
@@ -325,11 +327,11 @@ def test_the_inputs_that_are_not_flooded_are_said_to_be_left_out() -> None:
     assert [source.type for source in done.profile.inputs] == ["imptcp"]
     assert rows_of(done) == [
         "inputs[0].port: 10514 -> 40001",
-        "inputs[1]: imudp -> left out",
-        "inputs[2]: imfile -> left out",
-        "inputs[3]: imtcp -> left out",
-        "inputs[4]: imuxsock -> left out",
-        "inputs[5]: imtcp -> left out",
+        "inputs[1]: input imudp -> left out",
+        "inputs[2]: input imfile -> left out",
+        "inputs[3]: input imtcp -> left out",
+        "inputs[4]: input imuxsock -> left out",
+        "inputs[5]: input imtcp -> left out",
     ]
     assert {finding.code for finding in lint(done.profile)} == set()
 
@@ -338,7 +340,7 @@ def test_an_allow_list_does_not_keep_the_flood_out_and_that_is_said() -> None:
     site_release: dict[str, object] = {"release.rsyslog": "8.2608"}
     source = {"type": "imtcp", "port": 1, "allowedSender": ["10.0.0.0/8"]}
     done = bound(source, **site_release)
-    assert "inputs[0].allowedSender: 10.0.0.0/8 -> none" in map(str, done.substitutions)
+    assert "inputs[0].allowedSender: 10.0.0.0/8 -> left out" in map(str, done.substitutions)
 
 
 def test_all_addresses_hold_every_other() -> None:

@@ -57,7 +57,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
     ):
         fitted = lab.bind(profile, "seen")
         bound = fitted.profile
-        install(lab, fitted, fitted.copy)
+        install(lab, fitted.copy)
         stats = subfolder(folder, "rsyslogd") / "impstats.log"
         config = printed(fitted.copy.block) + impstats_section(stats)
         rsyslogd = Rsyslogd(config, stats.parent, entrances(bound))

@@ -30,6 +30,7 @@ from tuner.measure.measurement import Failure, FailureKind, Result, TrialPlan
 from tuner.measure.trial import Survivor, run_trial
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
+from tuner.script.script import objects_in
 
 pytestmark = [
     pytest.mark.live,
@@ -125,9 +126,11 @@ def test_a_killed_node_loses_nothing_with_a_replica_and_its_shards_without_one(
     """The first node is killed, which the tool asks for its figures; then all of them run again."""
     with_replica, without = profile(ELASTICSEARCH, 1), profile(ELASTICSEARCH, 0)
     with cluster(with_replica, tmp_path) as (lab, nodes):
-        assert lab.bind(with_replica, "x").profile.measured.servers == tuple(
-            one.url for one in nodes.running
-        )
+        copy = lab.bind(with_replica, "x").copy
+        (action,) = (item for item in objects_in(copy.block, "action") if item.name == "logs")
+        servers = action.get("server")
+        assert servers is not None
+        assert servers.texts == tuple(node.url for node in nodes.running)
         before_s = cpu_s(nodes)
         time.sleep(1.1)  # a node counts its CPU once a second
         counted_s = node_counters(lab.client).cpu_ms / 1000

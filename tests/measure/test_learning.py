@@ -13,9 +13,10 @@ import pytest
 
 from tests.engine.test_owned import Engine as Keeper
 from tests.engine.test_owned import Objects
-from tests.lab.test_copy import ES, fitted
+from tests.lab.test_copy import ES, copy_of
 from tests.measure.test_ceiling import lab_of
 from tests.measure.test_watch import Script
+from tests.profile.examples import small
 from tests.profile.test_base import loaded
 from tuner.engine.client import JSON
 from tuner.errors import JobFailed, Refused
@@ -24,6 +25,7 @@ from tuner.flood.pace import fixed
 from tuner.flood.spec import FloodSpec
 from tuner.lab.lab import Lab
 from tuner.lab.receiver import Received
+from tuner.lab.text import lab_text
 from tuner.measure.learning import (
     SlowPass,
     documents_of,
@@ -34,10 +36,11 @@ from tuner.measure.learning import (
     unreached,
 )
 from tuner.modules.pstats import ActionCounters, ElasticsearchCounters, ResourceUsage, Snapshot
-from tuner.profile.base import KeptBase, as_kept
+from tuner.profile.base import read_text
 from tuner.profile.model import Profile
 from tuner.profile.workload import Workload
-from tuner.script.script import ScriptObject, walk
+from tuner.script.objects import Base
+from tuner.script.script import objects_in
 
 CONF = f"""\
 input(type="imtcp" port="514")
@@ -49,11 +52,9 @@ if $programname == "billing" then {{
 
 
 def said(folder: Path, counted: dict[str, int], changes: str = "") -> list[str]:
-    base = loaded(folder, changes, CONF).profile.base
-    assert base is not None
-    block = walk(fitted(folder, CONF, changes=changes).block)
-    actions = [one for one in block if isinstance(one, ScriptObject) and one.kind == "action"]
-    return list(unreached(base.kept, actions, counted))
+    profile = loaded(folder, changes, CONF).profile
+    actions = [*objects_in(copy_of(profile).block, "action")]
+    return list(unreached(lab_text(profile, [None]), actions, counted))
 
 
 @pytest.mark.parametrize("changes", ["", "changes: {main_queue.size: 20000}\n"])
@@ -73,17 +74,23 @@ def test_where_nobody_counted_nothing_is_told(tmp_path: Path) -> None:
 
 
 def test_actions_that_few_messages_reach_are_told_with_their_places(tmp_path: Path) -> None:
-    base = loaded(tmp_path, conf=CONF).profile.base
-    assert base is not None
-    engine = [base.kept.changed.objects["action[es]"]]
-    (line,) = seldom_reached([[1] * 9 + [0] * 991], engine)
-    place = f"{tmp_path}/rsyslog.conf:5:5"
+    places = [lab_text(loaded(tmp_path, conf=CONF).profile, [None]).place("action[es]")]
+    (line,) = seldom_reached([[1] * 9 + [0] * 991], places)
+    place = f"{tmp_path}/rsyslog.conf:5:5 action[es]"
     assert line == f"load on actions that less than 1% of the messages reach: {place}"
-    assert list(seldom_reached([[1] * 10 + [0] * 990], engine)) == []
-    assert list(seldom_reached([[0] * 1000], engine)) == []
+    assert list(seldom_reached([[1] * 10 + [0] * 990], places)) == []
+    assert list(seldom_reached([[0] * 1000], places)) == []
 
 
-def test_documents_that_an_engine_refuses_are_told_with_their_action(tmp_path: Path) -> None:
+def test_actions_of_a_profile_are_told_by_their_paths() -> None:
+    profile = small()
+    text = lab_text(profile, profile.inputs)
+    assert list(unreached(text, [text.written.objects["action[logs]"]], {"other": 1})) == [
+        "1 of 1 actions, which got no event: outputs[logs]"
+    ]
+
+
+def test_documents_that_an_engine_refuses_are_told_with_their_action() -> None:
     """By the name of their index without what a lab puts before it, or as no JSON."""
     number = b'"rsyslog_tune_seq":101044'
     documents = [
@@ -93,13 +100,11 @@ def test_documents_that_an_engine_refuses_are_told_with_their_action(tmp_path: P
         (b"logs", b"[]"),
     ]
     action = b'{"index":{"_index":"rsyslog-tune-learnt-%b"}}\n%b\n'
-    base = loaded(tmp_path, conf=CONF).profile.base
-    assert base is not None
-    engine = [base.kept.changed.objects["action[es]"]]
-    (one,) = refused_documents(b"".join(action % each for each in documents), engine)
-    assert str(one).startswith(f"2 of 3 documents of {tmp_path}/rsyslog.conf:5:5: ")
+    places = [("action[es]", "rsyslog.conf:5:5")]
+    (one,) = refused_documents(b"".join(action % each for each in documents), places)
+    assert str(one).startswith("2 of 3 documents of rsyslog.conf:5:5: ")
     assert not one.is_all
-    (one,) = refused_documents(action % documents[2], engine)
+    (one,) = refused_documents(action % documents[2], places)
     assert one.is_all
     assert one.reason == "Invalid index name [_logs], must not start with '_', '-', or '+'"
 
@@ -117,11 +122,11 @@ def of(seed: int = 1) -> Profile:
     return cast(Profile, SimpleNamespace(workload=Workload(seed=seed)))
 
 
-def text(program: str, batch: int = 100) -> KeptBase:
+def text(program: str, batch: int = 100) -> Base:
     """A configuration."""
     queue = f'queue.type="LinkedList" queue.dequeueBatchSize="{batch}"'
     action = f'action(type="omelasticsearch" name="es" server="s{batch}" {queue})'
-    return as_kept("rsyslog.conf", f'if $programname == "{program}" then {action}\n')
+    return read_text("rsyslog.conf", f'if $programname == "{program}" then {action}\n')
 
 
 def lab() -> Lab:
@@ -189,7 +194,7 @@ def test_what_may_change_documents_is_learnt_apart_and_what_a_search_turns_is_no
     monkeypatch.setattr("tuner.measure.learning.slow_pass", slow_pass)
     here = lab()
     for conf in (PIPELINE, PIPELINE.replace(before, after)):
-        learnt(here, of(), as_kept("rsyslog.conf", conf))
+        learnt(here, of(), read_text("rsyslog.conf", conf))
     assert len(asked) == 1 + is_another
 
 

@@ -29,7 +29,7 @@ PLACE = replace(SITE, index_prefix=PREFIX)
 
 def installed(engine: Engine, bound: Bound) -> list[dict[str, Any]]:
     """What a trial puts into an engine."""
-    install(lab_of(engine), bound, bound.copy)
+    install(lab_of(engine), bound.copy)
     return cast(list[dict[str, Any]], engine.put)
 
 
@@ -40,7 +40,7 @@ def fitted(changes: Mapping[str, object] | None = None) -> Bound:
 def test_indices_are_ours_and_count_the_number_of_an_event() -> None:
     """What says so can be removed again, and nothing else."""
     engine = Engine(Objects())
-    body, _, _ = installed(engine, replace(fitted(), templates=GIVEN))
+    body, _, _ = installed(engine, given(fitted()))
     assert engine.asked[1] == f"PUT /_index_template/{PREFIX}own?create=true&master_timeout=10s"
     assert body["index_patterns"] == [f"{PREFIX}*"]
     assert body["_meta"] == body["template"]["mappings"]["_meta"] == META
@@ -52,7 +52,7 @@ def test_indices_are_ours_and_count_the_number_of_an_event() -> None:
 def test_the_template_of_an_index_holds_before_ours() -> None:
     """With our prefix, the replicas that the lab has, and room for the number of an event."""
     engine = Engine(Objects())
-    ours, theirs, _ = installed(engine, replace(fitted(), templates=GIVEN))
+    ours, theirs, _ = installed(engine, given(fitted()))
     assert theirs["index_patterns"] == [f"{PREFIX}logs-*", f"{PREFIX}audit"]
     assert theirs["priority"] > ours["priority"]
     assert theirs["_meta"] == META
@@ -66,6 +66,11 @@ def test_the_template_of_an_index_holds_before_ours() -> None:
             "properties": {"host": {"type": "keyword"}, FIELD: MAPPING},
         },
     }  # fmt: skip
+
+
+def given(bound: Bound) -> Bound:
+    """With an index template of the user's in the place of that which is rendered."""
+    return replace(bound, text=replace(bound.text, templates=GIVEN))
 
 
 GIVEN = (

@@ -39,7 +39,7 @@ ELSEWHERE = cast(
     Lab,
     SimpleNamespace(
         is_ours=False, is_here=False,
-        engine=SimpleNamespace(facts=SimpleNamespace(processors=2)),
+        engine=SimpleNamespace(facts=SimpleNamespace(processors=2, data_nodes=3)),
     ),
 )  # fmt: skip
 
@@ -88,11 +88,12 @@ def failed(seen: Observed, guardrails: dict[str, object] | None = None) -> Failu
     return outcome
 
 
-def test_how_many_copies_were_indexed_is_of_the_profile_as_the_lab_bound_it() -> None:
-    replicas = {"outputs[logs].index.settings.number_of_replicas": 2}
-    outcome = summarise(SEEN, ELSEWHERE, small(replicas))
+@pytest.mark.parametrize(("replicas", "copies"), [(0, 1), (2, 3), (5, 3)])
+def test_as_many_copies_were_indexed_as_the_lab_has_nodes_for(replicas: int, copies: int) -> None:
+    profile = small({"outputs[logs].index.settings.number_of_replicas": replicas})
+    outcome = summarise(SEEN, ELSEWHERE, profile)
     assert isinstance(outcome, Measurement)
-    assert outcome.copies == 3
+    assert outcome.copies == copies
 
 
 def test_the_rate_is_of_all_events_of_the_window_with_the_refresh_that_ends_it() -> None:
@@ -182,7 +183,7 @@ def test_a_trial_that_took_more_memory_than_it_may_has_none() -> None:
 def test_what_limited_the_pipeline_is_told_of_a_measurement_and_of_a_failure() -> None:
     ours = SimpleNamespace(
         is_ours=True, is_here=True,
-        engine=SimpleNamespace(facts=SimpleNamespace(processors=2), turns=tuple),
+        engine=SimpleNamespace(facts=SimpleNamespace(processors=2, data_nodes=3), turns=tuple),
     )  # fmt: skip
     lab = cast(Lab, ours)
     verdict = verdict_of(SEEN.window, lab, small())

@@ -78,7 +78,7 @@ class Course:
         self.patch.setattr("tuner.measure.trial.traffic", self.traffic)
         self.patch.setattr("tuner.measure.watch.counters_now", lambda *_: self.counters())
         self.patch.setattr("tuner.measure.watch.refreshing", self.refreshing)
-        facts = SimpleNamespace(processors=2)
+        facts = SimpleNamespace(processors=2, data_nodes=1)
         engine = SimpleNamespace(
             stand_in=self.stand_in,
             check_delivery=counted(script),
@@ -99,9 +99,9 @@ class Course:
             check=script.check, ending=script.ending, usage=lambda: Usage(1.0, 1),
             finish=lambda _: None,
         )  # fmt: skip
-        pattern = profile.measured.index.pattern
+        prefix = profile.measured.index.target
         stats = self.folder / "impstats.log"
-        yield Pipeline(lab, profile, cast(Rsyslogd, rsyslogd), stats, pattern, ONE_EACH)
+        yield Pipeline(lab, profile, cast(Rsyslogd, rsyslogd), stats, prefix, ONE_EACH)
 
     @contextmanager
     def traffic(self, *_: object) -> Iterator[object]:

@@ -158,8 +158,8 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
         )  # fmt: skip
         lab = lab_of(script, **engine)
         bound = profile or small()
-        stats, pattern = Path("/nonexistent"), bound.measured.index.pattern
-        pipe = Pipeline(lab, bound, cast(Rsyslogd, rsyslogd), stats, pattern, ONE_EACH)
+        stats, prefix = Path("/nonexistent"), bound.measured.index.target
+        pipe = Pipeline(lab, bound, cast(Rsyslogd, rsyslogd), stats, prefix, ONE_EACH)
         spec = SimpleNamespace(stamped_run="700")
         flood = cast(Traffic, SimpleNamespace(progress=script.progress, spec=spec))
         return Run(script, Watch(pipe, flood, script.began_s))

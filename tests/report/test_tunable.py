@@ -56,7 +56,7 @@ def test_what_a_lab_leaves_out_or_replaces_is_listed_with_its_place(tmp_path: Pa
         "  8:3: pipelineName, of which a lab has none",
         "  10:3: action omkafka",
     ]
-    assert lines[replaced + 1 : -1] == ["  9:3: action omfwd: to a receiver of the lab"]
+    assert lines[replaced + 1 : -1] == ["  9:3: action omfwd -> to a receiver of the lab"]
 
 
 def test_the_main_queue_of_a_configuration_that_does_not_write_it_can_be_tuned(

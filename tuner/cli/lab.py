@@ -15,6 +15,7 @@ from tuner.host.lock import measuring
 from tuner.host.programs import rsyslog_version
 from tuner.lab import standing
 from tuner.lab.bind import require_bindable
+from tuner.lab.copy import copied
 from tuner.lab.distribution import fetch
 from tuner.lab.engine import AttachedEngine
 from tuner.lab.lab import lab_of
@@ -72,8 +73,8 @@ def _start(profile: Profile) -> standing.Standing:
         undo.callback(nodes.stop)
         lab = lab_of(AttachedEngine(nodes.client(), nodes.plan.heap), folder, standing.RUN_ID)
         fitted = lab.bind(profile, "lab")
-        copy = fitted.copy_for(fitted.site, numbers=False)
-        install(lab, fitted, copy)
+        copy = copied(fitted.text, fitted.site, numbers=False)
+        install(lab, copy)
         transport = transports_for(fitted.profile)[0]
         work = subfolder(folder, lab.trial_folder("lab").name)
         rsyslogd = start(fitted, printed(copy.block), work, dies_with_us=False)
@@ -85,7 +86,7 @@ def _start(profile: Profile) -> standing.Standing:
             heap=nodes.plan.heap,
             syslog=str(transport),
             flood=flood_command(transport),
-            index=fitted.profile.measured.index.target,
+            index=f"{copy.site.index_prefix}{profile.measured.index.target}",
             engine=standing.process_of(first.pid),
             rsyslogd=standing.process_of(rsyslogd.pid),
             other_nodes=tuple(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from tuner.reading import json_of
@@ -18,6 +18,7 @@ _ELSEWHERE = (
 )  # fmt: skip
 # What Elasticsearch 9 answers beside a template, and refuses in one.
 _SAID_BY_ENGINES = ("created_date", "modified_date")
+_REPLICAS, _WAITS = "index.number_of_replicas", "index.write.wait_for_active_shards"
 _SETTINGS, _MAPPINGS = "settings", "mappings"
 _DECODER, _BLANKS = json.JSONDecoder(), re.compile(r"[\s,]*")
 _OF_MAPPINGS = frozenset(
@@ -29,7 +30,7 @@ _OF_MAPPINGS = frozenset(
 class GivenTemplate:
     """The file, what is put of it, the name that it has there (None: it does not say), the patterns
     of index names that it is for, mappings, and settings by their whole names; `left_out` names
-    what a lab does not have."""
+    what a lab does not have.  One that is rendered has a `path` in its profile."""
 
     file: str
     text: str
@@ -39,6 +40,7 @@ class GivenTemplate:
     mappings: Mapping[str, object]
     settings: Mapping[str, object]
     left_out: tuple[str, ...]
+    path: str = ""
 
     @property
     def is_composable(self) -> bool:
@@ -53,6 +55,14 @@ class GivenTemplate:
     def is_for(self, index: str) -> bool:
         """Whether an index of that name would be made from it."""
         return any(fnmatchcase(index, pattern) for pattern in self.patterns)
+
+    def on_nodes(self, data_nodes: int) -> GivenTemplate:
+        """The template with as many copies of an index as so many nodes can hold, and no wait for
+        more."""
+        copies = min(int(str(self.settings.get(_REPLICAS, 1))) + 1, data_nodes)
+        waits = str(self.settings.get(_WAITS, ""))
+        fewer = {_WAITS: min(int(waits), copies)} if waits.isdecimal() else {}
+        return replace(self, settings={**self.settings, _REPLICAS: copies - 1, **fewer})
 
     def with_settings(self, changes: Mapping[str, object]) -> GivenTemplate:
         """The template with other values of settings by their whole names, where they stand in its

@@ -40,8 +40,13 @@ class Release(Section):
     @property
     def engine_version(self) -> tuple[int, int]:
         """(major, minor) of the engine."""
-        major, minor = (self.elasticsearch or self.opensearch or "").split(".")
+        major, minor = self.engine_text.split(".")
         return int(major), int(minor)
+
+    @property
+    def engine_text(self) -> str:
+        """The version of the engine, as it is written."""
+        return self.elasticsearch or self.opensearch or ""
 
     @property
     def rsyslog_number(self) -> int:

@@ -6,10 +6,11 @@ input stands in where none can be flooded.  Nothing of the user's is run but rsy
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from tuner.errors import KeyPath, Refused
+from tuner.engines.given_template import GivenTemplate
+from tuner.errors import Refused
 from tuner.lab.confined import HOST_MODULES, TLS, TOWARDS_ENGINE, confined, without_host
 from tuner.lab.numbered import (
     LINE_DIGITS,
@@ -20,17 +21,16 @@ from tuner.lab.numbered import (
     numbered,
     string_template,
 )
-from tuner.lab.site import Site
-from tuner.modules.input import LOOPBACK, Input
+from tuner.lab.text import LabText, Site
+from tuner.modules.input import LOOPBACK
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.modules.refused_bulks import sends_type
-from tuner.profile.base import KeptBase
 from tuner.script.configuration import not_loaded
-from tuner.script.objects import Base
+from tuner.script.objects import MAIN_QUEUE
 from tuner.script.printing import printed
 from tuner.script.script import (
-    DEFAULT,
     HERE,
+    QUEUE,
     Block,
     BsdBlock,
     Directive,
@@ -40,9 +40,9 @@ from tuner.script.script import (
     loading,
     module_name,
     nothing,
-    objects_in,
     rewritten,
 )
+from tuner.script.secrets import is_secret_name
 from tuner.script.template import never_json
 
 # Where an action forwards to, and from which address or device.
@@ -69,60 +69,58 @@ FILES = "files"
 """The folder in that of a lab for files that rsyslogd writes, each below it as on its host."""
 ENGINE_ERRORS = "engine-errors-{}.json"
 """Where rsyslogd writes, in the folder of a lab, what an engine refused of each action."""
-_ENTRANCES = frozenset({"input", "module"})
+# The keys of a profile that are not called as their parameters are.
+_KEYS = {"server": "servers", "uid": "auth.uid", "pwd": "auth.pwd", "searchindex": "index"}
 _DOC = "_doc"
 _OF_LAB = frozenset({"", _DOC})
 
 
 @dataclass(frozen=True)
 class Replaced:
-    """A part of the user's configuration that a lab replaces or leaves out, with its place."""
+    """What a lab replaces or leaves out of a configuration: its place, which is a `path` where a
+    profile says it; `is_routine` for the servers, logins, ports, names and folders of every lab."""
 
     origin: ScriptPosition
     what: str
     used: str = LEFT_OUT
+    path: str = ""
+    is_routine: bool = False
+
+    @property
+    def place(self) -> str:
+        """Where it stands, as the user knows it."""
+        return self.path or str(self.origin)
 
     def __str__(self) -> str:
-        return f"{self.origin}: {self.what}"
+        return f"{self.place}: {self.what} -> {self.used}"
 
 
 @dataclass(frozen=True)
 class LabCopy:
     """A configuration for a lab; documents name the engine action that wrote them by its place
-    among `outputs`, which are addresses; `indices` are those whose names stand in it.  Where it
-    `forwards`, a receiver must be at the site."""
+    among `outputs`, which are addresses; `indices` are those whose names stand in it, `templates`
+    theirs.  Where it `forwards`, a receiver must be at the site."""
 
     block: Block
     outputs: tuple[str, ...]
     indices: tuple[str, ...]
+    templates: tuple[GivenTemplate, ...]
     replaced: tuple[Replaced, ...]
     site: Site
     forwards: bool
 
 
-@dataclass(frozen=True)
-class Purpose:
-    """What a copy is for: whether its documents get numbers, and whether what is flooded are lines
-    without a head, which then begin with their number."""
-
-    numbers: bool = True
-    headless: bool = False
-
-
-def copied(
-    base: KeptBase, inputs: Sequence[Input | None] | None, site: Site, purpose: Purpose
-) -> LabCopy:
-    """The configuration with the inputs as they are bound, those of its view in their order, None
-    for what is left out; without any as they stand in it.  Raises Refused where no engine action is
-    left."""
-    fitting = _Fitting(base, inputs, site, purpose, _only_retried(base.changed))
-    block = rewritten(base.changed.block, fitting.statement)
+def copied(text: LabText, site: Site, *, numbers: bool = True) -> LabCopy:
+    """The configuration as it runs at a site, with or without numbers in its documents.  Raises
+    Refused where no engine action is left."""
+    fitting = _Fitting(text, site, numbers)
+    block = rewritten(text.changed.block, fitting.statement)
     if not fitting.outputs:
-        gone = [str(part) for part in fitting.replaced if part.used == LEFT_OUT]
+        gone = [f"{part.place}: {part.what}" for part in fitting.replaced if part.used == LEFT_OUT]
         why = "; ".join(gone) or "it has no action of type omelasticsearch: add one"
         raise Refused(f"nothing of it goes into an engine in a lab: {why}")
-    fitting.note_template()
-    added, notes = _stand_in(base, inputs or (), block)
+    templates = tuple(map(fitting.template, text.templates))
+    added = fitting.added(block)
     # Last, so that it holds whatever stands above.
     safe = confined((*added, *fitting.templates, *block), site.folder)
     for gap in safe.left_out:
@@ -131,7 +129,8 @@ def copied(
         block=safe.block,
         outputs=tuple(fitting.outputs),
         indices=tuple(fitting.indices),
-        replaced=(*notes, *fitting.replaced),
+        templates=templates,
+        replaced=tuple(dict.fromkeys(fitting.replaced)),
         site=site,
         forwards=fitting.forwards,
     )
@@ -139,11 +138,9 @@ def copied(
 
 @dataclass
 class _Fitting:
-    base: KeptBase
-    inputs: Sequence[Input | None] | None
+    text: LabText
     site: Site
-    purpose: Purpose
-    retried: frozenset[ScriptPosition]
+    numbers: bool
     outputs: list[str] = field(default_factory=list)
     indices: list[str] = field(default_factory=list)
     templates: list[ScriptObject] = field(default_factory=list)
@@ -158,7 +155,7 @@ class _Fitting:
             case ScriptObject(kind="action"):
                 yield from self.action(self.named(statement))
             case ScriptObject():
-                yield from self.object(statement)
+                yield from self.other(statement)
             case Directive():
                 self.note(statement.origin, f"${statement.name}")
             case BsdBlock():
@@ -166,11 +163,13 @@ class _Fitting:
             case _:
                 yield statement
 
-    def object(self, statement: ScriptObject) -> Iterator[ScriptObject]:
+    def other(self, statement: ScriptObject) -> Iterator[ScriptObject]:
         """An object that is no action."""
         match statement.kind:
-            case "module" if self.is_of_host(module_name(statement)):
+            case "module" if module_name(statement) in HOST_MODULES:
                 self.note(statement.origin, f"module {module_name(statement)}")
+            case "module" if module_name(statement) in self.text.idle:
+                pass
             case "module" if (
                 module_name(statement) == "imfile" and statement.text("mode") == "polling"
             ):
@@ -185,45 +184,41 @@ class _Fitting:
             case _:
                 yield statement
 
-    def is_of_host(self, module: str) -> bool:
-        """Whether a module is not loaded: of those that take events of the host one that an input
-        of the lab needs is."""
-        is_flooded = self.inputs is None and any(
-            source.type == module for _, source in self.base.changed.of_kind("input")
-        )
-        return module in HOST_MODULES and not is_flooded
-
     def input(self, source: ScriptObject) -> Iterator[ScriptObject]:
-        """An input as it is bound."""
-        if self.inputs is None:
-            yield self.numbered_input(source)
+        """An input as a flood enters by it."""
+        known = self.text.inputs.get(source.origin)
+        if known is None or known.bound is None:
+            what = f"input {source.text('type')}"
+            if known is not None and known.missed:
+                missed = ", ".join(known.missed)
+                what += f", which no flood sends to beside the others, and so {missed}"
+            self.note(source.origin, what)
             return
-        address = self.base.changed.address_of(source)
-        path = next((at for at, place in self.base.view.sections.items() if place == address), None)
-        bound = None if path is None else self.inputs[int(path[1])]
-        if path is None or bound is None:
-            self.note(source.origin, f"input {source.text('type')}{self.missed(path)}")
-            return
-        section = self.base.view.section(path)
-        written = type(bound).model_validate(section, by_alias=True, by_name=False)
-        before = written.model_dump(mode="json", by_alias=True, exclude_none=True)
-        after = bound.model_dump(mode="json", by_alias=True, exclude_none=True)
+        before, after = (
+            section.model_dump(mode="json", by_alias=True, exclude_none=True)
+            for section in (known.written, known.bound)
+        )
+        if "port" in after:
+            after["port"] += known.lane
         changed = {
             key: value
             for key, value in after.items()
             if key not in {"type", "stream"} and before.get(key) != value
         }
         gone = {_WHEN_POLLING, *(key.lower() for key in before if key not in after)}
-        yield self.numbered_input(source.without(gone).with_values(changed))
+        # Such as the address of one that listens on all.
+        unsaid = {key: before[key] for key in changed if key in before and not source.get(key)}
+        fitted = self.replacing(source.with_values(unsaid), changed, gone)
+        yield self.numbered_input(fitted)
 
     def numbered_input(self, source: ScriptObject) -> ScriptObject:
         """An input that takes the numbers of messages as they are: the time of a head, and of lines
         of a file the digits before each, by which each is an event."""
-        if not self.purpose.numbers:
+        if not self.numbers:
             return source
         if source.type == "imuxsock":
             return source.with_values({"ignoreTimestamp": "off", "useSysTimeStamp": "off"})
-        if not self.purpose.headless or source.type != "imfile":
+        if not self.text.headless or source.type != "imfile":
             return source
         self.note(source.origin, "lines", "with a number before each")
         joins = [parameter for parameter in source.parameters if parameter.key in _JOINS]
@@ -233,19 +228,10 @@ class _Fitting:
         ends = {"endmsg.regex": _NUMBERED_LINE} if joins else {}
         return source.without(_JOINS).with_values(ends)
 
-    def missed(self, path: KeyPath | None) -> str:
-        """Which engine actions get no events without an input that is left out."""
-        reached = self.base.view.reached
-        bound = enumerate(self.inputs or ())
-        used = (reached[number] for number, source in bound if source is not None)
-        missed = frozenset() if path is None else reached[int(path[1])].difference(*used)
-        names = ", ".join(sorted(missed))
-        return names and f", which no flood sends to beside the others, and so {names}"
-
     def named(self, action: ScriptObject) -> ScriptObject:
         """An action with the name that a lab counts it by: what is left out changes the numbers of
         those that have none."""
-        name = self.base.changed.told_apart.get(action.origin, action.name)
+        name = self.text.changed.told_apart.get(action.origin, action.name)
         return action if name == action.name else action.with_values({"name": name})
 
     def action(self, action: ScriptObject) -> Iterator[Statement]:
@@ -258,7 +244,7 @@ class _Fitting:
                 yield from self.into_file(action)
             case "omfwd" | "omrelp":
                 yield from self.to_receiver(action, kind)
-            case _ if kind in _TAKES_APART and self.purpose.headless:
+            case _ if kind in _TAKES_APART and self.text.headless:
                 raise Refused(
                     f"{action.origin}: {kind} would take apart lines of a file, and the lab must "
                     "write a number before each: let an input that takes syslog stand before it"
@@ -270,11 +256,11 @@ class _Fitting:
 
     def into_engine(self, action: ScriptObject) -> Iterator[Statement]:
         """Documents with the number of their event and of the action."""
-        if action.origin in self.retried:
+        if action.origin in self.text.retried:
             yield self.spooled(self.towards_engine(self.typed(action), len(self.outputs) - 1))
             return
         number, written = len(self.outputs), action.text("template")
-        template = None if written is None else self.base.changed.template(written)
+        template = None if written is None else self.text.changed.template(written)
         if written is not None and template is None:
             yield self.without(
                 action, f"an action with the template {written}, which is not defined"
@@ -284,24 +270,27 @@ class _Fitting:
         if refused is not None:
             yield self.without(action, refused)
             return
-        stands_in = OF_LINE if self.purpose.headless else OF_HEAD
-        document = numbered(template, number, stands_in) if self.purpose.numbers else None
-        if document is None and self.purpose.numbers:
+        stands_in = OF_LINE if self.text.headless else OF_HEAD
+        document = numbered(template, number, stands_in) if self.numbers else None
+        if document is None and self.numbers:
             yield self.without(action, _no_room(template))
             return
-        self.outputs.append(self.base.changed.address_of(action) or "")
+        self.outputs.append(self.text.changed.address_of(action) or "")
         index, prefix = action.text("searchIndex") or DEFAULT_INDEX, self.site.index_prefix
         if action.is_on("dynSearchIndex"):
             name = self.prefixed(index, prefix)
+            self.note_value(action, "searchIndex", f"by template {index}", f"{prefix} before it")
         else:
             name = f"{prefix}{index}"
             self.indices.append(name)
+            self.note_value(action, "searchIndex", index, name)
         values: dict[str, object] = {"searchIndex": name}
         if document is not None:
             self.templates += document.templates
             values["template"] = document.name
             yield from document.before
-        if (action.text("writeOperation") or "").lower() == "create":
+        creates = (action.text("writeOperation") or "").lower() == "create"
+        if creates and not self.text.templates:
             self.note(action.origin, "data stream, if it is one", "an index")
         made = self.towards_engine(self.identified(self.typed(action)), number)
         yield self.spooled(made.with_values(values))
@@ -319,12 +308,12 @@ class _Fitting:
             # Of a bulk that goes well rsyslogd writes nothing there; of others, the engine's words.
             "errorFile": f"{self.site.folder}/{ENGINE_ERRORS.format(number)}",
         }
-        return action.without(gone | _PIPELINE).with_values(values)
+        return self.replacing(action.without(_PIPELINE), values, gone)
 
     def identified(self, action: ScriptObject) -> ScriptObject:
         """The action with ids of documents that no two messages of a flood have alike."""
         written = action.text("bulkid")
-        template = None if written is None else self.base.changed.template(written)
+        template = None if written is None else self.text.changed.template(written)
         if (
             not action.is_on("dynbulkid")
             or template is None
@@ -379,16 +368,17 @@ class _Fitting:
         static, dynamic = action.text("file"), action.text("dynaFile")
         action = action.without({"createdirs"})
         if dynamic is not None:
+            self.note_value(action, "dynaFile", dynamic, f"below {folder}")
             yield self.spooled(action.with_values({"dynaFile": self.prefixed(dynamic, folder)}))
         elif static is not None and static.startswith("/"):
-            yield self.spooled(action.with_values({"file": f"{folder}{static}"}))
+            yield self.spooled(self.replacing(action, {"file": f"{folder}{static}"}))
         else:
             yield self.without(action, "an action into a file of no known name")
 
     def prefixed(self, name: str, prefix: str) -> str:
         """A template that writes what another does behind a prefix, by its name."""
         own_name = f"{OWN}name-{len(self.templates)}"
-        template = self.base.changed.template(name)
+        template = self.text.changed.template(name)
         if template is None:
             made = string_template(own_name, prefix)
         elif template.parts:
@@ -402,49 +392,85 @@ class _Fitting:
         self.templates.append(made)
         return own_name
 
-    def note_template(self) -> None:
-        """Note what the lab does not have of the index template, and where it is for no index."""
-        given = self.base.template
-        if given is None:
-            return
-        place = ScriptPosition(given.file, 1, 1)
-        for name in given.left_out:
-            self.note(place, name)
-        actions = [self.base.changed.objects[address] for address in self.outputs]
+    def template(self, given: GivenTemplate) -> GivenTemplate:
+        """The index template as the nodes of a lab can have it, noting what they do not have of it,
+        and where it is for no index."""
+        place, path = ScriptPosition(given.file, 1, 1), given.path
+        notes = [(name, LEFT_OUT) for name in given.left_out]
+        fitted = given.on_nodes(self.site.data_nodes)
+        notes += [
+            (f"{name} {value}", str(fitted.settings[name]))
+            for name, value in given.settings.items()
+            if str(fitted.settings[name]) != str(value)
+        ]
+        actions = [self.text.changed.objects[address] for address in self.outputs]
         names = [action.text("searchIndex") or DEFAULT_INDEX for action in actions]
         varies = any(action.is_on("dynSearchIndex") for action in actions)
         if not varies and not any(map(given.is_for, names)):
-            patterns = ", ".join(given.patterns)
             used = f"not used: none of the indices ({', '.join(names)}) matches"
-            self.note(place, f"index_patterns {patterns}", used)
+            notes.append((f"index_patterns {', '.join(given.patterns)}", used))
+        self.replaced += [Replaced(place, what, used, path) for what, used in notes]
+        return fitted
 
     def spooled(self, statement: ScriptObject) -> ScriptObject:
         """A queue keeps its files in the lab's folder."""
-        written = statement.get(_SPOOL)
-        if written is None:
-            return statement
-        self.note(statement.origin, f"{_SPOOL} {written.text}", self.site.folder)
-        return statement.with_values({_SPOOL: self.site.folder})
+        has_files = statement.get(_SPOOL) is not None
+        return self.replacing(statement, {_SPOOL: self.site.folder} if has_files else {})
 
-    def note(self, origin: ScriptPosition, part: str, used: str = LEFT_OUT) -> None:
-        """Note what is replaced or left out."""
-        self.replaced.append(Replaced(origin, part, used))
+    def replacing(
+        self, item: ScriptObject, values: Mapping[str, object], gone: Container[str] = ()
+    ) -> ScriptObject:
+        """The object with these values and without what is gone, noting what stood there."""
+        fitted = item.without(gone).with_values(values)
+        for parameter in item.parameters:
+            replaced = fitted.get(parameter.name)
+            before = ", ".join(parameter.texts)
+            if is_secret_name(item.type, parameter.key):
+                before = "***"
+            used = LEFT_OUT if replaced is None else ", ".join(replaced.texts)
+            if before != used and replaced != parameter:
+                self.note_value(item, parameter.name, before, used)
+        return fitted
+
+    def added(self, block: Block) -> Block:
+        """What a lab adds before the statements that it has of a configuration: modules that are
+        not loaded, and inputs for floods that no other takes."""
+        place = ScriptPosition(next(iter(self.text.changed.files)), 1, 1)
+        missing = not_loaded(block)
+        if new := [name for name in missing if name in not_loaded(self.text.changed.block)]:
+            loaded = f"modules that it does not load: the lab loads {', '.join(new)}"
+            self.replaced.insert(0, Replaced(place, "inputs", loaded))
+        for source in self.text.added:
+            ruleset = source.text("ruleset")
+            target = "" if ruleset is None else f" for ruleset {ruleset}"
+            entrance = f"no input that can be flooded: the lab adds an {source.type}{target}"
+            self.replaced.insert(0, Replaced(place, "inputs", entrance))
+        inputs = tuple(map(self.numbered_input, self.text.added))
+        names = not_loaded((*inputs, *block))
+        modules = (_WITHOUT_HOST.get(name, loading(name, place)) for name in names)
+        return (*modules, *inputs)
+
+    def note(self, origin: ScriptPosition, what: str, used: str = LEFT_OUT) -> None:
+        """Note what is replaced or left out, but for what follows from other parts."""
+        path = self.text.paths.get(origin)
+        if path != "":
+            self.replaced.append(Replaced(origin, what, used, path or ""))
+
+    def note_value(self, item: ScriptObject, name: str, before: str, used: str) -> None:
+        """Note a parameter that every lab replaces, by its key in a profile where that says it."""
+        path, what = self.text.paths.get(item.origin), before
+        if path is None:
+            what = f"{name} {before}"
+        elif path:
+            key = _KEYS.get(name.lower(), name)
+            path += f".{key.removeprefix(QUEUE) if path == MAIN_QUEUE else key}"
+        if path != "":
+            self.replaced.append(Replaced(item.origin, what, used, path or "", is_routine=True))
 
     def without(self, action: ScriptObject, reason: str) -> Statement:
         """Nothing in place of an action."""
         self.note(action.origin, reason)
         return nothing(action.origin)
-
-
-def _only_retried(base: Base) -> frozenset[ScriptPosition]:
-    """The actions that only what is sent again comes to: in rulesets that are named by retryRuleset
-    alone, and those that only these call."""
-    objects = [*objects_in(base.block)]
-    bound = {(item.text("ruleset") or "").lower() for item in objects if item.kind in _ENTRANCES}
-    entered = base.reached({DEFAULT, *bound}, through_queues=True)
-    named = {(item.text("retryRuleset") or "").lower() for item in objects}
-    retried = set(base.reached(named, through_queues=True)).difference(entered)
-    return frozenset(action.origin for key in retried for action in base.actions[key])
 
 
 def _no_room(template: ScriptObject | None) -> str:
@@ -460,28 +486,3 @@ def _no_room(template: ScriptObject | None) -> str:
 
 # How a module is loaded that would take events of the host: what is left out of a base too.
 _WITHOUT_HOST = {"imuxsock": loading("imuxsock", HERE).with_values({"sysSock.use": False})}
-
-
-def _stand_in(
-    base: KeptBase, inputs: Sequence[Input | None], block: Block
-) -> tuple[Block, list[Replaced]]:
-    """What a lab adds before the statements that it has of a base: modules that are not loaded, and
-    an input where none can be flooded; and what to say of it."""
-    place = ScriptPosition(next(iter(base.changed.files)), 1, 1)
-    source, bound = base.view.stand_in, next(iter(inputs[-1:]), None)
-    missing = not_loaded(block)
-    notes: list[Replaced] = []
-    added: Block = ()
-    if new := [name for name in missing if name in not_loaded(base.changed.block)]:
-        loaded = f"modules that it does not load: the lab loads {', '.join(new)}"
-        notes.append(Replaced(place, "inputs", loaded))
-    if source is not None and bound is not None:
-        data = bound.model_dump(mode="json", by_alias=True, include={"address", "port"})
-        added = (source.with_values(data),)
-        ruleset = source.text("ruleset")
-        target = "" if ruleset is None else f" for ruleset {ruleset}"
-        entrance = f"no input that can be flooded: the lab adds an {source.type}{target}"
-        notes.append(Replaced(place, "inputs", entrance))
-        missing = not_loaded((*added, *block))
-    modules = (_WITHOUT_HOST.get(name, loading(name, place)) for name in missing)
-    return (*modules, *added), notes

@@ -31,7 +31,7 @@ from tuner.lab.ports import free_ports
 from tuner.lab.probe import Probe
 from tuner.lab.receiver import RECEIVER_PORTS
 from tuner.lab.sink import Fault, Sink
-from tuner.lab.site import Site
+from tuner.lab.text import Site
 from tuner.modules.input import LOOPBACK
 from tuner.profile.model import Profile
 from tuner.render.templates import Templates

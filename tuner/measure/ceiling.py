@@ -158,7 +158,7 @@ class _Experiment:
         size = bulks[0].documents
         try:
             with removed(self.lab, _NAME):
-                install(self.lab, self.bound, self.bound.copy)
+                install(self.lab, self.bound.copy)
                 return self._fed(bulks, clients, window_s)
         except (EngineRefused, Unreachable) as error:
             why = failure_of(error, self.lab, _NAME).reason

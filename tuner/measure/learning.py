@@ -30,15 +30,16 @@ from tuner.flood.spec import FloodSpec
 from tuner.flood.workload import flood_spec
 from tuner.lab.bind import Bound
 from tuner.lab.confined import TLS
-from tuner.lab.copy import LabCopy
+from tuner.lab.copy import LabCopy, copied
 from tuner.lab.lab import Lab, Learnt
 from tuner.lab.receiver import Received
 from tuner.lab.rsyslogd import LabDaemon, Rsyslogd, await_round, read, running
 from tuner.lab.scratch import subfolder
 from tuner.lab.sink import Sink
+from tuner.lab.text import LabText
 from tuner.measure.shares import in_order, missed, order_for, shares_of
-from tuner.profile.base import KeptBase
 from tuner.profile.model import Profile
+from tuner.script.objects import Base
 from tuner.script.printing import printed
 from tuner.script.script import QUEUE, Block, ScriptObject, Statement, rewritten
 
@@ -77,7 +78,7 @@ _WAITING = frozenset(
 )  # fmt: skip
 
 
-def learnt(lab: Lab, profile: Profile, text: KeptBase | None = None) -> Learnt:
+def learnt(lab: Lab, profile: Profile, text: Base | None = None) -> Learnt:
     """What comes of the messages of a profile, whose configuration reads `text`, learnt once for
     all candidates: what they turn changes nothing of it.  Raises Refused where no message reaches
     an engine.
@@ -85,9 +86,9 @@ def learnt(lab: Lab, profile: Profile, text: KeptBase | None = None) -> Learnt:
     Every message of the pool is sent twice, slowly, into our sink: filters, parsing, several
     outputs and whatever else a configuration does need no model then.
     """
-    written = text or lab.bind(profile, "shape").text
+    written = text or lab.bind(profile, "shape").text.written
     load = profile.workload
-    key = (printed(_shape(written.written.block)), load.model_dump_json(), repr(load.learnt))
+    key = (printed(_shape(written.block)), load.model_dump_json(), repr(load.learnt))
     expected = lab.learnt.get(key)
     if expected is None:
         expected = lab.learnt[key] = _learn(lab, profile)
@@ -203,33 +204,24 @@ def slow_pass(lab: Lab, profile: Profile) -> SlowPass:
     pool = pool_size(spec)
     spec = replace(spec, count=2 * pool)
     with Sink(keep=_KEPT) as sink:
-        copy = bound.copy_for(bound.site.in_place_of_engine(sink.url, _PREFIX))
+        copy = copied(text, bound.site.in_place_of_engine(sink.url, _PREFIX))
         counting, actions = _counting(copy)
         with _sent(lab, bound, replace(copy, block=counting), spec, sink) as (client, daemon):
             documents = [_numbers(client, spec, output) for output in range(len(copy.outputs))]
             counted, lines = _counted(daemon.stats), kept_by(client)
             daemon.rsyslogd.stop()
             received = None if daemon.receiver is None else daemon.receiver.received()
-    written = [text.written.objects[address] for address in copy.outputs]
+    places = [*map(text.place, copy.outputs)]
     untested = (
         *unreached(text, actions, counted), *_missed(actions, counted, received),
-        *seldom_reached(documents, written), *not_compared(documents, lines),
+        *seldom_reached(documents, places), *not_compared(documents, lines),
     )  # fmt: skip
-    if not bound.templates and lab.engine.stand_in is None:
+    if not text.templates and lab.engine.stand_in is None:
         untested = (*untested, _NO_TEMPLATE)
-    refused = tuple(refused_documents(lines, written))
-    names, routes = _names(text, copy.outputs), routes_of(spec, pool)
+    refused = tuple(refused_documents(lines, [*zip(copy.outputs, places, strict=True)]))
+    names = tuple(text.output_names.get(address, address) for address in copy.outputs)
+    routes = routes_of(spec, pool)
     return SlowPass(names, documents, untested, refused, lines, spec.stamped_run, routes)
-
-
-def _names(text: KeptBase, addresses: Sequence[str]) -> tuple[str, ...]:
-    """What a profile calls the outputs with these addresses; their addresses where it has none."""
-    names = {
-        address: str(text.view.section(path).get("name"))
-        for path, address in text.view.sections.items()
-        if path[0] == "outputs"
-    }
-    return tuple(names.get(address, address) for address in addresses)
 
 
 def documents_of(lab: Lab, profile: Profile, name: str, count: int) -> bytes:
@@ -239,7 +231,8 @@ def documents_of(lab: Lab, profile: Profile, name: str, count: int) -> bytes:
     bound, numbers = lab.bind(profile, name), lab.engine.tells_apart(profile)
     spec = flood_spec(bound.profile, secrets.token_hex(4), count)
     with Sink(keep=count) as sink:
-        copy = bound.copy_for(replace(bound.site, engine_urls=(sink.url,)), numbers=numbers)
+        site = replace(bound.site, engine_urls=(sink.url,))
+        copy = copied(bound.text, site, numbers=numbers)
         with _sent(lab, bound, copy, spec, sink) as (client, _):
             return kept_by(client)
 
@@ -283,7 +276,8 @@ def _counting(copy: LabCopy) -> tuple[Block, list[ScriptObject]]:
 class RefusedDocuments:
     """Documents of one action that an engine refuses for one reason, and of how many."""
 
-    action: ScriptObject
+    address: str
+    place: str
     documents: int
     total: int
     reason: str
@@ -296,12 +290,14 @@ class RefusedDocuments:
     def __str__(self) -> str:
         some = f"{self.documents} of {self.total} documents"
         share = "every document" if self.is_all else some
-        return f"{share} of {self.action.origin}: {self.reason}"
+        return f"{share} of {self.place}: {self.reason}"
 
 
-def refused_documents(lines: bytes, actions: Sequence[ScriptObject]) -> Iterator[RefusedDocuments]:
+def refused_documents(
+    lines: bytes, actions: Sequence[tuple[str, str]]
+) -> Iterator[RefusedDocuments]:
     """The documents that an engine refuses for the name of their index, which here begins with
-    ours, or as no JSON; `lines` are those of bulks."""
+    ours, or as no JSON; `lines` are those of bulks, of actions with these addresses and places."""
     wrong, documents = Counter[tuple[int, str]](), Counter[int]()
     names: dict[bytes, str | None] = {}
     pairs = lines.split(b"\n")
@@ -320,7 +316,8 @@ def refused_documents(lines: bytes, actions: Sequence[ScriptObject]) -> Iterator
         reasons = {reason: times for (number, reason), times in wrong.items() if number == output}
         # Positions differ from document to document: the most frequent stands for all.
         first = max(reasons, key=lambda reason: reasons[reason])
-        yield RefusedDocuments(actions[output], sum(reasons.values()), documents[output], first)
+        address, place = actions[output]
+        yield RefusedDocuments(address, place, sum(reasons.values()), documents[output], first)
 
 
 def _name_refusal(action: bytes) -> str | None:
@@ -352,28 +349,26 @@ def _counted(stats: Path) -> Mapping[str, int]:
 
 
 def unreached(
-    base: KeptBase, actions: Sequence[ScriptObject], counted: Mapping[str, int]
+    text: LabText, actions: Sequence[ScriptObject], counted: Mapping[str, int]
 ) -> Iterator[str]:
     """The actions that got no event, each with its place as it is written, by what rsyslogd
     counted; nothing where it counted none at all."""
     events = Counter[str]()
     for number, action in enumerate(actions, 1):
-        address = base.changed.address_of(action)
-        written = action if address is None else base.written.objects[address]
+        address = text.changed.address_of(action)
         # A file that is included twice says the same twice.
-        events[f"{written.origin} {address}"] += counted.get(_name(number), 0)
+        place = str(action.origin) if address is None else text.place(address)
+        events[place] += counted.get(_name(number), 0)
     none = [place for place, times in events.items() if times == 0]
     if none and counted:
         yield f"{len(none)} of {len(events)} actions, which got no event: {', '.join(none)}"
 
 
-def seldom_reached(
-    documents: Sequence[Sequence[int]], actions: Sequence[ScriptObject]
-) -> Iterator[str]:
-    """The actions into an engine that few messages reach, with their places."""
+def seldom_reached(documents: Sequence[Sequence[int]], places: Sequence[str]) -> Iterator[str]:
+    """The places of actions into an engine that few messages reach."""
     few = [
-        str(action.origin)
-        for action, times_by_message in zip(actions, documents, strict=True)
+        place
+        for place, times_by_message in zip(places, documents, strict=True)
         if 0 < sum(times > 0 for times in times_by_message) < _SELDOM * len(times_by_message)
     ]
     if few:

@@ -19,8 +19,7 @@ from tuner.errors import Refused, Unreachable
 from tuner.flood.spec import FloodSpec
 from tuner.flood.workload import flood_spec
 from tuner.host.process import open_given
-from tuner.lab.bind import Bound
-from tuner.lab.copy import LabCopy
+from tuner.lab.copy import LabCopy, copied
 from tuner.lab.lab import Lab, Learnt
 from tuner.lab.receiver import Receiver
 from tuner.lab.rsyslogd import Rsyslogd, running
@@ -32,7 +31,6 @@ from tuner.profile.model import Profile
 _FRESH_SIZES = {"index.store.stats_refresh_interval": "0s"}
 # Above the built-in templates and above what we render for production.
 _ABOVE_PRODUCTION = 500
-_REPLICAS, _WAITS = "index.number_of_replicas", "index.write.wait_for_active_shards"
 # The reply of one bulk; what stands first says as much as what follows.
 _MOST_BYTES = 1 << 24
 _REASON = re.compile(r'"reason": ?"((?:[^"\\]|\\.)+)"')
@@ -41,16 +39,22 @@ _REASON = re.compile(r'"reason": ?"((?:[^"\\]|\\.)+)"')
 @dataclass(frozen=True)
 class Pipeline:
     """rsyslogd in a lab, taking what a flood of `profile`, as bound to that, sends, and writing its
-    own counters to `stats` once a second; what it measures goes to the indices of `pattern`.  What
-    was `learnt` says what should come of each event; the `receiver` takes what is forwarded."""
+    own counters to `stats` once a second; the names of the indices that it writes to have the
+    `prefix`.  What was `learnt` says what should come of each event; the `receiver` takes what is
+    forwarded."""
 
     lab: Lab
     profile: Profile
     rsyslogd: Rsyslogd
     stats: Path
-    pattern: str
+    prefix: str
     learnt: Learnt
     receiver: Receiver | None = None
+
+    @property
+    def pattern(self) -> str:
+        """The pattern of the indices that it writes to."""
+        return f"{self.prefix}*"
 
     @property
     def client(self) -> EngineClient:
@@ -75,24 +79,29 @@ def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
     of it is gone afterwards.  Raises Unreachable, Refused and JobFailed."""
     lab.engine.run_with(profile)
     bound = lab.bind(profile, name)
-    expected = learnt(lab, profile, bound.text)
-    copy = bound.copy_for(bound.site, numbers=lab.engine.tells_apart(profile))
+    expected = learnt(lab, profile, bound.text.written)
+    copy = copied(bound.text, bound.site, numbers=lab.engine.tells_apart(profile))
     folder = subfolder(lab.folder, lab.trial_folder(name).name)
-    pattern = f"{bound.site.index_prefix}*"
     with removed(lab, name):
-        install(lab, bound, copy)
+        install(lab, copy)
         with running(bound, copy, folder) as now:
             yield Pipeline(
-                lab, bound.profile, now.rsyslogd, now.stats, pattern, expected, now.receiver
+                lab=lab,
+                profile=bound.profile,
+                rsyslogd=now.rsyslogd,
+                stats=now.stats,
+                prefix=copy.site.index_prefix,
+                learnt=expected,
+                receiver=now.receiver,
             )
 
 
-def install(lab: Lab, bound: Bound, copy: LabCopy) -> None:
-    """Put the index templates of what is bound into the engine, in which the number of each event
-    is one, behind one of ours for all of its indices; and make those whose names are known."""
-    prefix, site = bound.site.index_prefix, bound.site
+def install(lab: Lab, copy: LabCopy) -> None:
+    """Put the index templates of a copy into the engine, in which the number of each event is a
+    field, behind one of ours for all of its indices; and make those whose names are known."""
+    prefix = copy.site.index_prefix
     patterns = [
-        tuple(f"{prefix}{name}" for name in template.patterns) for template in bound.templates
+        tuple(f"{prefix}{name}" for name in template.patterns) for template in copy.templates
     ]
     installed = installed_templates(lab.client)
     matched = (name.replace("*", "") for names in patterns for name in names)
@@ -100,22 +109,13 @@ def install(lab: Lab, bound: Bound, copy: LabCopy) -> None:
         _require_first(installed, name, _ABOVE_PRODUCTION)
     _put(lab, f"{prefix}own", [f"{prefix}*"], _ABOVE_PRODUCTION, {}, {})
     # The longer the name, the higher, as those that are rendered have it.
-    templates = zip(patterns, bound.templates, strict=True)
+    templates = zip(patterns, copy.templates, strict=True)
     ranked = sorted(templates, key=lambda template: max(map(len, template[0])))
     for rank, (names, given) in enumerate(ranked, 1):
-        settings = fitting_copies(given.settings, site.data_nodes)
         name, priority = f"{prefix}given-{rank}", _ABOVE_PRODUCTION + rank
-        _put(lab, name, list(names), priority, given.mappings, settings)
+        _put(lab, name, list(names), priority, given.mappings, given.settings)
     for index in dict.fromkeys(copy.indices):
         create_index(lab.client, lab.owner, index)
-
-
-def fitting_copies(settings: Mapping[str, object], data_nodes: int) -> dict[str, object]:
-    """Settings of an index with as many copies as there can be, and no wait for more."""
-    copies = min(int(str(settings.get(_REPLICAS, 1))) + 1, data_nodes)
-    waits = str(settings.get(_WAITS, ""))
-    fewer = {_WAITS: min(int(waits), copies)} if waits.isdecimal() else {}
-    return {**settings, _REPLICAS: copies - 1, **fewer}
 
 
 def _put(

@@ -94,6 +94,7 @@ def summarise(observed: Observed, lab: Lab, profile: Profile) -> Outcome:
         whole_ms = settled.engine_cpu_ms - observed.begun_cpu_ms
         deferred_us = max(0.0, whole_ms * 1e3 / max(1, delivery.sent) - engine_cpu_us)
     used, idle = core_use(window, lab)
+    wanted = profile.measured.index.settings.number_of_replicas + 1
     return Measurement(
         eps=rate.per_second,
         eps_se=rate.standard_error,
@@ -117,7 +118,7 @@ def summarise(observed: Observed, lab: Lab, profile: Profile) -> Outcome:
         effective=effective(window, profile),
         files=observed.files,
         speed=speed_of(growth.probe),
-        copies=profile.measured.index.settings.number_of_replicas + 1,
+        copies=min(wanted, lab.engine.facts.data_nodes),
     )
 
 

@@ -26,7 +26,6 @@ from tuner.script.configuration import (
     Denied,
     LocalFiles,
     configuration,
-    variables_in,
 )
 from tuner.script.in_place import Changes, edited, unheeded
 from tuner.script.objects import Base, base_of
@@ -102,11 +101,6 @@ class KeptBase:
         before, after = self.given.settings, self.template.settings
         names = before.keys() | after.keys()
         return frozenset(name for name in names if before.get(name) != after.get(name))
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The variables of our environment that rsyslogd reads for it."""
-        return variables_in("\n".join(text for _, text in self.written.text))
 
     @property
     def index_names(self) -> frozenset[str] | None:
@@ -343,11 +337,9 @@ class _BaseReader:
         return BadProfile((*self.source.problems, *problems))
 
 
-def as_kept(name: str, text: str) -> KeptBase:
-    """A configuration of one file, as text, kept without changes."""
-    store = _Overlay({name: text.encode("utf-8", SURROGATES)})
-    written = base_of(configuration(Path(name), store))
-    return KeptBase(written, written, view_of(written, None), {})
+def read_text(name: str, text: str) -> Base:
+    """A configuration of one file, as text."""
+    return base_of(configuration(Path(name), _Overlay({name: text.encode("utf-8", SURROGATES)})))
 
 
 def _changed_template(

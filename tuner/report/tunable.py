@@ -50,14 +50,15 @@ def page(profile: Profile, base: KeptBase, replaced: Sequence[Replaced]) -> Iter
         f"{address} ({_place(base, address)})" for address in flooded if address is not None
     ]
     yield f"It sends traffic to {' and '.join(entrances) or 'an input of its own'}."
-    gone = [part for part in replaced if part.used == LEFT_OUT]
+    replaced = [part for part in replaced if not part.is_routine]
+    gone = [f"{part.place}: {part.what}" for part in replaced if part.used == LEFT_OUT]
     if gone:
         yield (
             "Its lab leaves out what takes events of this host, runs programs or sends to others, "
             "and what it has no part for:"
         )
         yield from _listed(gone)
-    changed = [f"{part}: {part.used}" for part in replaced if part.used != LEFT_OUT]
+    changed = [str(part) for part in replaced if part.used != LEFT_OUT]
     if changed:
         yield "Its lab replaces:"
         yield from _listed(changed)

@@ -39,7 +39,7 @@ _SPARE = 1.2
 
 
 def in_lab(changed: Sequence[str], *, in_full: bool) -> Iterator[str]:
-    """What a lab changes of a profile, as `Bound.substitutions` say it: each, or how much of it."""
+    """What a lab changes of a profile, as it says that itself: each, or how much of it."""
     if in_full or not changed:
         yield from (f"changed for the lab: {text}" for text in changed)
         return

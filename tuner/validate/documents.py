@@ -9,6 +9,7 @@ from tuner.errors import JobFailed, Problem, Refused, Severity
 from tuner.lab.lab import Lab
 from tuner.measure.learning import RefusedDocuments, slow_pass
 from tuner.profile.model import BaseFiles, Profile
+from tuner.script.script import ScriptPosition
 from tuner.validate.layers import DOCUMENTS, Layer, acceptances, accepted_apart
 
 NEVER_TAKEN, SOMETIMES = "RT511", "RT512"
@@ -29,23 +30,22 @@ def documents_layer(
     taken = made - sum(refusal.documents for refusal in learnt_pass.refused)
     messages = [warning.message for warning in warnings if warning.code in _SAID]
     problems = [
-        _problem(address, refusal)
+        _problem(base.kept.written.objects[refusal.address].origin, refusal)
         for refusal in learnt_pass.refused
-        if (address := base.kept.written.address_of(refusal.action) or "")
-        and not any(message.startswith(f"{address}: ") for message in messages)
+        if not any(message.startswith(f"{refusal.address}: ") for message in messages)
     ]
     remark = f"an engine takes {taken:,} of the {made:,} that rsyslogd made"
     unaccepted, accepted = accepted_apart(profile, problems)
     return Layer(DOCUMENTS, True, remark, unaccepted, tuple(acceptances(profile, accepted)))
 
 
-def _problem(address: str, refusal: RefusedDocuments) -> Problem:
+def _problem(place: ScriptPosition, refusal: RefusedDocuments) -> Problem:
     """One action of which an engine refuses documents."""
     some = f"{refusal.documents:,} of {refusal.total:,} documents"
     share = "every document" if refusal.is_all else some
     message = (
-        f"{address}: sent through rsyslogd, {share} would be refused by the engine "
+        f"{refusal.address}: sent through rsyslogd, {share} would be refused by the engine "
         f"({refusal.reason}), and rsyslog counts them as delivered: their events are lost"
     )
-    place, code = refusal.action.origin, NEVER_TAKEN if refusal.is_all else SOMETIMES
+    code = NEVER_TAKEN if refusal.is_all else SOMETIMES
     return Problem(place.file, place.line, place.column, message, code, Severity.WARNING)

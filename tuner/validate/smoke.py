@@ -18,7 +18,6 @@ from tuner.measure.content import EventTime, differences, read_as
 from tuner.measure.pipeline import Pipeline, pipeline, refusal_of
 from tuner.measure.trial import failure_of
 from tuner.modules.field import DocumentField, FieldType, merges
-from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import Profile
 from tuner.validate.layers import Layer
@@ -87,7 +86,8 @@ def _compared(pipe: Pipeline) -> tuple[int, list[str]]:
     count, wrong = 0, list[str]()
     _send(spec)
     for output in bound.indexed:
-        document = at(_awaited(pipe, output), "_source")
+        pattern = f"{pipe.prefix}{output.index.pattern}"
+        document = at(_awaited(pipe, pattern), "_source")
         mapping = output.index.mapping
         if mapping is MappingStyle.NONE:
             continue
@@ -96,7 +96,7 @@ def _compared(pipe: Pipeline) -> tuple[int, list[str]]:
         mistakes = [
             *differences(fields, event, document if isinstance(document, dict) else {}, span)
         ]
-        for index in pipe.client.get(f"/{output.index.pattern}/_mapping").values():
+        for index in pipe.client.get(f"/{pattern}/_mapping").values():
             is_explicit = mapping is MappingStyle.EXPLICIT
             mistakes += mapping_differences(fields, at(index, "mappings"), is_explicit)
         count += len(fields)
@@ -113,15 +113,16 @@ def _send(spec: FloodSpec) -> None:
         raise JobFailed(f"the event could not be sent: {final.error or 'nothing was accepted'}")
 
 
-def _awaited(pipe: Pipeline, output: OmelasticsearchOutput) -> object:
-    """The one hit of an output; raises JobFailed when it does not come, or when there are more."""
+def _awaited(pipe: Pipeline, pattern: str) -> object:
+    """The one hit in the indices of a pattern; raises JobFailed when it does not come, or when
+    there are more."""
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
         pipe.rsyslogd.check()
-        answer = _found(pipe.client, output.index.pattern)
+        answer = _found(pipe.client, pattern)
         count, hits = number_at(answer, "hits", "total", "value"), at(answer, "hits", "hits")
         if count > 1:
-            raise JobFailed(f"one event was sent and {count} are in {output.index.target}")
+            raise JobFailed(f"one event was sent and {count} are in {pattern}")
         if isinstance(hits, list) and hits:
             return hits[0]
         refused = refusal_of(pipe)
