@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from tests.search.simulated import START_S, World, search
 from tuner.cli.commands import app
 from tuner.cli.console import OutputFormat
 from tuner.cli.files import Exports
@@ -23,15 +21,6 @@ TABLE = Table(
     ("run", "EPS", "remarks"),
     (("1", "60,000 ± 512", "unsteady " * 20), ("2", "-", "\x1b[2Jgone")),
 )
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("run")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(os, "fsync", lambda _: None)
-        search(folder, World(START_S))
-    return folder
 
 
 def test_a_table_cuts_nothing_and_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,17 +44,16 @@ def test_a_row_of_a_table_is_one_line_where_no_terminal_folds_it(
     assert row.count("some few words here") == 8
 
 
-def test_a_comparison_is_exported_beside_what_is_printed(run: Path, tmp_path: Path) -> None:
+def test_results_are_exported_beside_what_is_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     data, text = tmp_path / "it.json", tmp_path / "it.md"
-    done = CliRunner().invoke(
-        app,
-        ["compare", str(run), str(run), "--export-json", str(data), "--export-markdown", str(text)],
-    )
-    assert done.exit_code == 0, done.exception
-    assert json.loads(data.read_text("utf-8"))["kind"] == "compare"
-    assert "| metric, geometric mean | A | B |" in text.read_text("utf-8")
-    assert "| metric |" not in done.stdout
-    assert "metric" in done.stdout
+    Exports(data, text).publish({"kind": "compare"}, (TABLE,), OutputFormat.TEXT)
+    assert json.loads(data.read_text("utf-8")) == {"kind": "compare"}
+    assert "| run | EPS | remarks |" in text.read_text("utf-8")
+    printed = capsys.readouterr().out
+    assert "| run |" not in printed
+    assert "60,000 ± 512" in printed
     assert {path.name for path in tmp_path.iterdir()} == {"it.json", "it.md"}
 
 

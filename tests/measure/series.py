@@ -8,7 +8,7 @@ from tuner.measure.measurement import Result
 from tuner.measure.series import MeasuredProfile, Run, Series
 
 
-def series(runs: Sequence[Run], *names: str, seed: int | None = 1) -> Series:
+def series(runs: Sequence[Run], *names: str, seed: int = 1) -> Series:
     """Runs of these variants on the sink; each is what its name in a file says."""
     variants = tuple(MeasuredProfile(name, f"{name.lower()}.yaml", 45.0) for name in names)
     return Series(variants, "sink", "8.2302", "2 cores", seed, tuple(runs))

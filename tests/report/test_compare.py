@@ -62,13 +62,6 @@ def test_a_difference_is_claimed_only_by_both_rates(
     assert difference(compared(gain, paid)) is wanted
 
 
-def test_what_did_not_take_turns_is_said_with_the_claim() -> None:
-    apart = replace(compared(), seed=None)
-    text = markdown_of(apart, Gate(0.95, Decision.KEPT))
-    assert "events per second, in runs that were not interleaved." in text
-    assert "above 0.95 of A, in runs that were not interleaved" in text
-
-
 def test_escape_sequences_of_others_do_not_reach_the_terminal() -> None:
     steered = replace(compared(), runs=(*runs(1.2), Run(A, 7, failed("\x1b[2Jgone"))))
     assert "[U+001B][2Jgone" in markdown_of(steered)

@@ -13,7 +13,6 @@ from tests.measure.factory import SPEED, failed, measured
 from tests.measure.paced import NOTHING, paced
 from tests.search.simulated import ASKED, PROFILE
 from tuner.engine.bulk_times import BulkLatency
-from tuner.errors import JobFailed
 from tuner.measure.measurement import (
     Delivery,
     Failure,
@@ -29,7 +28,6 @@ from tuner.search.verdict import (
     Claim,
     Verdict,
     compared,
-    confirmed_runs,
     earlier_points,
     gains_of,
     judge,
@@ -356,25 +354,6 @@ def test_memory_is_compared_across_machines_too() -> None:
     assert found is not None
     assert pooled is not None
     assert found.low < pooled.low
-
-
-def test_a_search_is_compared_by_what_it_confirmed() -> None:
-    """And by its last run at a fixed rate."""
-    checks = [
-        Trial(90 + at, Phase.CHECK, changes, "", PLAN, paced(p99_s=p99_s), 0.0, ended_s=10.0)
-        for at, (changes, p99_s) in enumerate([(BEST, 1.0), (BEST, 2.0), (BASELINE, 3.0)])
-    ]
-    won = confirmed_runs(study_of(pairs(6, 1.2), *checks), "runs/a")
-    assert won.improved
-    assert [one.eps for one in won.written] == [run(5e4, n).eps for n in range(1, 7)]
-    assert [one.eps for one in won.confirmed] == [run(6e4, n + 1).eps for n in range(1, 7)]
-    assert won.freshness is checks[1].outcome
-    none = confirmed_runs(study_of(pairs(6, 1.0), *checks), "runs/a")
-    assert (none.improved, none.confirmed) == (False, none.written)
-    assert none.freshness is checks[2].outcome
-    assert confirmed_runs(study_of(pairs(6, 1.2)), "runs/a").freshness is None
-    with pytest.raises(JobFailed, match="runs/a holds no confirmed pairs to compare: no improve"):
-        confirmed_runs(study_of(pairs(3, 1.2)), "runs/a")
 
 
 SIZES: Changes = (("main_queue.size", 50_000),)

@@ -31,13 +31,11 @@ from tuner.report.compare import (
     compare_json,
     gate_of,
     gate_text,
-    of_searches,
 )
 from tuner.report.metrics import BENCH_PHASES, Gauges
 from tuner.report.sections import PlainBlock
 from tuner.report.sweep import sweep_blocks, sweep_json, sweep_svg
 from tuner.schema.numerals import seconds
-from tuner.search.journal import read
 from tuner.validate.rsyslogd import require_bases_taken
 from tuner.writing import write_whole
 
@@ -71,33 +69,20 @@ def _phases(options: Exporting) -> tuple[str, ...]:
     return tuple(phase for phase in _PHASES if getattr(options, phase, False))
 
 
-# What two searches can be compared with.
-_OF_SEARCHES = {"a", "b", "fail_below", "export_json", "export_markdown", "rsyslogd", "output"}
-
-
 def compare(options: CompareArguments) -> None:
     """Carry out `rsyslog-tune compare`."""
-    a, b = options.a, options.b
     exports = Exports(options.export_json, options.export_markdown)
-    exports.require_writable(a, b)
-    directories = [path for path in (a, b) if path.is_dir()]
-    if len(directories) == 1:
-        raise BadUsage(
-            f"{directories[0]} is a folder: compare two profiles, or two run directories"
-        )
-    lost = None
-    if directories:
-        if given := options.given_beside(_OF_SEARCHES):
-            raise BadUsage(f"two searches are already measured: leave out {', '.join(given)}")
-        series = of_searches(a, b, (read(a), read(b)))
-    else:
-        series, lost = measured_pair(options)
+    exports.require_writable(options.a, options.b)
+    for path in (options.a, options.b):
+        if path.is_dir():
+            raise BadUsage(f"{path} is a folder: compare two profiles, such as {path}/best.yaml")
+    series, lost = measured_pair(options)
     decided = gate_of(series, options.fail_below)
     exports.publish(compare_json(series, decided), compare_blocks(series, decided), options.output)
     require_whole(series, lost)
     if decided is None or decided.decision is Decision.KEPT:
         return
-    text = gate_text(decided, series)
+    text = gate_text(decided)
     raise (BelowTheBar if decided.decision is Decision.BELOW else JobFailed)(text)
 
 

@@ -35,15 +35,15 @@ class MeasuredProfile:
 class Series:
     """Everything that was measured of variants; None for phases that were not asked for.
 
-    Without a `seed` the runs are those of searches, which took no turns.  `cores` is None where
-    the engine has others.  On a cluster runs name their machine, and `phases_on` that of phases.
+    `seed` decided the order within blocks.  `cores` is None where the engine has others.  On a
+    cluster runs name their machine, and `phases_on` that of phases.
     """
 
     variants: tuple[MeasuredProfile, ...]
     engine: str
     rsyslog: str
     machine: str
-    seed: int | None
+    seed: int
     runs: tuple[Run, ...] = ()
     doubts: tuple[str, ...] = ()
     untested: tuple[str, ...] = ()

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
-from tuner.errors import JobFailed
 from tuner.measure.enough import FEWEST_PAIRS
 from tuner.measure.machines import compare_across
 from tuner.measure.measurement import Failure, FailureKind, Measurement, PacedMeasurement
@@ -317,43 +316,6 @@ def reason_of(trial: Trial, limits: Limits) -> str | None:
             return limits.breach(paced)
         case Measurement():
             return None
-
-
-@dataclass(frozen=True)
-class ConfirmedRuns:
-    """The runs of its confirmation: of the profile as written, and of what was confirmed, which is
-    the profile as written where no improvement was shown.  `freshness` is the run of that at a
-    fixed rate, None where there was none."""
-
-    written: tuple[Measurement, ...]
-    confirmed: tuple[Measurement, ...]
-    improved: bool
-    freshness: PacedMeasurement | None
-
-
-def confirmed_runs(study: Study, name: str) -> ConfirmedRuns:
-    """What the search in `name` ended with; raises JobFailed when it confirmed nothing."""
-    verdict = judge(study)
-    if verdict.claim not in {Claim.IMPROVED, Claim.NOT_SHOWN} or verdict.claimed is None:
-        raise JobFailed(f"{name} holds no confirmed pairs to compare: {verdict.claim.value}")
-    pairs = pairs_of(study.trials)
-    written = tuple(before for before, _ in pairs)
-    improved = verdict.claim is Claim.IMPROVED
-    return ConfirmedRuns(
-        written=written,
-        confirmed=tuple(after for _, after in pairs) if improved else written,
-        improved=improved,
-        freshness=_freshness(study, verdict.confirmed if improved else BASELINE),
-    )
-
-
-def _freshness(study: Study, changes: Changes) -> PacedMeasurement | None:
-    outcomes = [
-        trial.outcome
-        for trial in study.of(Phase.CHECK)
-        if trial.changes == changes and isinstance(trial.outcome, PacedMeasurement)
-    ]
-    return outcomes[-1] if outcomes else None
 
 
 _MOST_POINTS = 3

@@ -156,16 +156,14 @@ class BenchArguments(Exporting):
     metrics_path: Path | None = _METRICS_FILE
 
 
-_SIDE = typer.Argument(help="A profile, or the run directory of a search.")
+_SIDE = typer.Argument(help="A profile, or a configuration of rsyslog, FILE.conf.")
 
 
 class CompareArguments(Exporting):
-    """Compare two profiles in interleaved pairs, or what two searches ended with.
+    """Compare two profiles in interleaved pairs.
 
     Both profiles run with the workload of A; where A is a configuration of rsyslog and B a profile
-    on top of one, with that of B.  For searches it compares the confirming runs, and
-    says that they were not interleaved; searches on another engine, rsyslog, machine or workload
-    are refused.
+    on top of one, with that of B.
 
     The gate of --fail-below looks at EPS over the steady window and at EPS including deferred
     work.  Shown means that the whole 95 % interval of B over A lies on one side of RATIO and that
