@@ -2,7 +2,8 @@
 
 TuneError
 |- JobFailed           1   the job failed, for the reason in the message
-|  `- NotReadable      78   a file that was named cannot be read
+|  |- NotReadable      78   a file that was named cannot be read
+|  `- NotListening      4   nothing takes a connection at the target of a flood
 |- DifferencesFound    2   render --check: the files on disk are stale
 |- LintWarnings        3   warnings under --strict
 |- Unreachable         4   a target does not answer
@@ -42,6 +43,12 @@ class NotReadable(JobFailed):
     """A file that the user named cannot be read."""
 
     exit_code = 78
+
+
+class NotListening(JobFailed):
+    """Nothing takes a connection at the target of a flood."""
+
+    exit_code = 4
 
 
 class DifferencesFound(TuneError):

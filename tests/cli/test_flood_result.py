@@ -25,7 +25,7 @@ def text(final: FloodProgress, capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_a_kept_pace_comes_out_as_its_rate(capsys: pytest.CaptureFixture[str]) -> None:
     assert text(replace(QUIET, punctuality=KEPT), capsys) == (
-        "1,000 messages in 1.00 s (1,000 per second), 10.00 us CPU each, 1.0% of a core\n"
+        "1,000 messages in 1.00 s (1,000 per second), 10.00 µs CPU each, 1.0% of a core\n"
     )
 
 
@@ -47,7 +47,7 @@ def test_a_flood_too_short_to_judge_has_no_rate_and_no_share(
 ) -> None:
     brief = replace(QUIET, sent=1, last_send_s=100.0)
     assert text(brief, capsys) == (
-        "1 messages in 0.00 s (too short for a rate), 10000.00 us CPU each\n"
+        "1 messages in 0.00 s (too short for a rate), 10000.00 µs CPU each\n"
     )
     show(brief, None, "0a1b2c3d", {}, OutputFormat.JSON)
     report = json.loads(capsys.readouterr().out)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from typer.testing import CliRunner
 
+from tuner.cli.commands import app
 from tuner.cli.console import Verbosity
 from tuner.cli.options import duration_s, verbosity_of
 from tuner.errors import BadUsage
@@ -41,3 +43,23 @@ def test_as_much_is_said_as_was_asked_for() -> None:
     assert verbosity_of(False, True) is Verbosity.VERBOSE
     with pytest.raises(BadUsage, match="--quiet and --verbose cannot be combined"):
         verbosity_of(True, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["compare", "a.yaml", "b.yaml", "--pairs", "3"], "3 does not fit: use 6 or more"),
+        (["bench", "--repeat", "200"], "200 does not fit: use 100 or less"),
+        (["search", "--seed", "soon"], "soon does not fit: use a whole number"),
+        (["plan", "--rate", "1k", "--peak", "high"], "high does not fit: use a number"),
+        (["report", "run", "--output", "xml"], "'xml' is not one of 'text', 'json'"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_with_what_does(
+    arguments: list[str], told: str
+) -> None:
+    shown = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
+    assert shown.exit_code == 2
+    assert told in shown.output
+    assert "Input should" not in shown.output
+    assert "Value error" not in shown.output

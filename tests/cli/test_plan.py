@@ -179,7 +179,7 @@ def test_shares_and_sizes_mean_what_their_units_say(
 
 
 def test_what_was_not_measured_is_not_called_so(tmp_path: Path) -> None:
-    """36,323 EPS on the machine of the run; 4 cores at 7.3 us an event are 547,945."""
+    """36,323 EPS on the machine of the run; 4 cores at 7.3 µs an event are 547,945."""
     path = bench(tmp_path, replace(measured(36_323), shipper_cpu_us=7.3))
     shown = RUN.invoke(app, ["plan", path, "--rate", "10k"]).stdout
     (line,) = (one for one in shown.splitlines() if one.startswith(" collector carries"))

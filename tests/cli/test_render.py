@@ -97,6 +97,14 @@ def test_a_program_gets_the_files_and_what_became_of_them(tmp_path: Path) -> Non
     assert set(shown["status"].values()) == {"new"}
 
 
+def test_a_file_in_the_place_of_the_folder_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "rsyslog.conf"
+    file.write_text("mine\n", encoding="utf-8")
+    with pytest.raises(BadUsage, match=f"{file} is a file: name a folder"):
+        RUN.invoke(app, ["render", PROFILE, "-o", str(file)], catch_exceptions=False)
+    assert file.read_text("utf-8") == "mine\n"
+
+
 def test_a_link_in_the_way_is_not_replaced(tmp_path: Path) -> None:
     link = tmp_path / "rsyslog.conf"
     link.symlink_to(tmp_path / "elsewhere.conf")

@@ -158,7 +158,7 @@ def test_all_that_a_trial_showed_is_told_to_those_who_ask() -> None:
     outcome = replace(measured(1.0), doubts=(doubt,), verdict=verdict)
     shown = "\n".join(detail_lines(NOTHING_YET, trial(outcome, CHANGED)))
     assert f"{SIZE}: 50000 -> 100000" in shown
-    assert "CPU per event: rsyslogd 6.0 us, engine 20.0 us" in shown
+    assert "CPU per event: rsyslogd 6.0 µs, engine 20.0 µs" in shown
     assert "bottleneck: engine CPU" in shown
     assert "doubt: unsteady (12 % drift): the rate did not settle" in shown
     assert stage_line(Running(4, Phase.SEARCH, None, "window", 0.0)) == "trial 4: window"

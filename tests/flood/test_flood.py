@@ -138,10 +138,10 @@ def test_a_begun_block_is_finished_on_stop() -> None:
 def test_a_refused_connection_is_said_in_words() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    with pytest.raises(
-        JobFailed, match=f"127.0.0.1:{port} could not be opened: connection refused"
-    ):
+    with pytest.raises(JobFailed, match="could not be opened: connection refused") as refused:
         Flood(spec(port)).__enter__()
+    assert f"127.0.0.1:{port} " in str(refused.value)
+    assert refused.value.exit_code == 4
 
 
 def test_a_receiver_that_hangs_up_is_an_error_in_words() -> None:

@@ -86,8 +86,8 @@ def test_the_spread_of_cpu_per_event_stands_beside_that_of_the_rate() -> None:
 def test_how_fast_the_machine_was_is_told_where_a_probe_shows_it() -> None:
     slower = replace(SPEED, zlib_us=1010.0)
     text = bench_markdown(bench([measured(6e4, speed=SPEED), measured(5e4, speed=slower)]))
-    assert "took 980 us of CPU for zlib and 180 us for a socket pair" in text
-    assert "(zlib from 950 to 1010 us)" in text
+    assert "took 980 µs of CPU for zlib and 180 µs for a socket pair" in text
+    assert "(zlib from 950 to 1010 µs)" in text
     assert "machine speed" not in bench_markdown(bench([measured(6e4), failed()]))
 
 
@@ -127,7 +127,7 @@ def test_the_fresh_figure_is_the_ceiling_and_the_share_is_of_it() -> None:
     text = bench_markdown(with_ceiling(72_000.0))
     assert (
         "the engine's own ceiling: 120,000 ± 1,500 EPS when 2 clients send bulks of 5,000 without "
-        "rsyslog (13.5 us of engine CPU and 0.6 us of client CPU per event), measured again "
+        "rsyslog (13.5 µs of engine CPU and 0.6 µs of client CPU per event), measured again "
         "while others took 5% of the cores"
     ) in text
     assert "- prod reaches 60% of it: 72,000 EPS" in text

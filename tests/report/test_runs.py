@@ -72,7 +72,7 @@ def test_what_is_configured_stands_beside_what_ran() -> None:
         "| logs queue | 50,000 messages, batch 2,000, 4 workers "
         "| held at most 50,000 (100%), 2 workers ran |"
     ) in text
-    assert "| rs:logs queue:R |  | 2 threads, 6.29 us CPU per event |" in text
+    assert "| rs:logs queue:R |  | 2 threads, 6.29 µs CPU per event |" in text
 
 
 def test_bulk_requests_come_with_size_rate_and_percentiles() -> None:
@@ -93,7 +93,7 @@ def test_work_put_off_is_told_with_the_rate_that_pays_for_it() -> None:
     text = effective_markdown(run)
     assert (
         "58,000 EPS including deferred work "
-        f"(3.5 of the engine's {run.engine_cpu_us + 3.46:.1f} us of CPU per event)" in text
+        f"(3.5 of the engine's {run.engine_cpu_us + 3.46:.1f} µs of CPU per event)" in text
     )
 
 

@@ -351,7 +351,7 @@ def test_the_machines_speed_stands_in_the_csv_and_in_how_it_was_measured(study: 
     rows = list(csv.DictReader(io.StringIO(trials_csv(with_probe))))
     assert [row["probe_zlib_us"] for row in rows[:2]] == ["", "950.0"]
     assert rows[1]["probe_socket_us"] == "180.0"
-    assert "took 950 us of CPU for zlib and 180 us" in seen(page(with_probe)).text
+    assert "took 950 µs of CPU for zlib and 180 µs" in seen(page(with_probe)).text
     assert "machine speed" not in seen(page(study)).text
 
 

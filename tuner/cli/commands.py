@@ -83,6 +83,14 @@ class Commands(TyperGroup):
         _require_no_empty(arguments)
         return name, listed if name is None else command(name), arguments
 
+    def invoke(self, ctx: Context) -> object:
+        """Run the command; what does not fit an option is said in plain words."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as wrong:
+            wrong.message = _in_plain_words(wrong)
+            raise
+
 
 def _require_no_empty(words: list[str]) -> None:
     """Raise BadUsage for an empty argument: an empty path would be the folder that one is in."""
@@ -90,6 +98,28 @@ def _require_no_empty(words: list[str]) -> None:
         if word == "" or (word.startswith("--") and word.endswith("=")):
             name = word or (before if before.startswith("-") else "an argument")
             raise BadUsage(f"{name} is empty, as of a variable that is not set: give it a value")
+
+
+_WANTED = {
+    "greater_than_equal": "use {ge} or more",
+    "less_than_equal": "use {le} or less",
+    "int_parsing": "use a whole number",
+    "float_parsing": "use a number",
+}
+
+
+def _in_plain_words(wrong: typer.BadParameter) -> str:
+    """Why a value is refused, without the words of pydantic, by which Typer reads values."""
+    # Only here: `--help` does not wait for it.
+    from pydantic_core import ValidationError
+
+    if not isinstance(wrong.__cause__, ValidationError):
+        return wrong.message
+    detail = wrong.__cause__.errors()[0]
+    if detail["type"] not in _WANTED:
+        return detail["msg"].removeprefix("Value error, ")
+    wanted = _WANTED[detail["type"]].format(**detail.get("ctx", {}))
+    return f"{detail['input']} does not fit: {wanted}"
 
 
 @cache

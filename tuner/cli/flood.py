@@ -255,7 +255,7 @@ def _lines(
     rate = "too short for a rate" if brief else f"{achieved:,.0f} per second"
     cpu_us = final.cpu_seconds * 1e6 / max(1, final.sent)
     used = "" if share is None else f", {share:.1%} of a core"
-    yield f"{final.sent:,} messages in {seconds:.2f} s ({rate}), {cpu_us:.2f} us CPU each{used}"
+    yield f"{final.sent:,} messages in {seconds:.2f} s ({rate}), {cpu_us:.2f} µs CPU each{used}"
     if final.blocked_seconds > _WORTH_SAYING * seconds:
         yield (
             f"The sender was blocked for {final.blocked_seconds:.2f} s: "

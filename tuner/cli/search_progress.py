@@ -140,8 +140,8 @@ def detail_lines(progress: Progress, trial: Trial) -> Iterator[str]:
     if isinstance(outcome, Failure):
         return
     yield (
-        f"    CPU per event: rsyslogd {outcome.shipper_cpu_us:.1f} us, "
-        f"engine {outcome.engine_cpu_us:.1f} us"
+        f"    CPU per event: rsyslogd {outcome.shipper_cpu_us:.1f} µs, "
+        f"engine {outcome.engine_cpu_us:.1f} µs"
     )
     if isinstance(outcome, Measurement):
         yield f"    window {outcome.window_s:.1f} s, drained in {outcome.drain_s:.1f} s"

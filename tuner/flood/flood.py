@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from tuner.engine.numbering import event_of
-from tuner.errors import BadUsage, JobFailed
+from tuner.errors import BadUsage, JobFailed, NotListening
 from tuner.flood.pace import Runs, Schedule, Timeline, share
 from tuner.flood.spec import (
     FloodProgress,
@@ -59,8 +59,10 @@ class Flood:
             self._await(lambda: self._status is not None, START_TIMEOUT_S)
             if self._status is None:
                 raise JobFailed(f"the flood did not start{self._why_not()}")
-            if self._status.progress.error is not None:
-                raise JobFailed(f"the flood cannot start: {self._status.progress.error}")
+            progress = self._status.progress
+            if progress.error is not None:
+                failure = NotListening if progress.is_refused else JobFailed
+                raise failure(f"the flood cannot start: {progress.error}")
         except BaseException:
             self._kill()
             raise

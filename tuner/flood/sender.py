@@ -106,6 +106,7 @@ class SenderTally:
         self.obeyed = 0
         self.blocked_s = 0.0
         self.error: str | None = None
+        self.is_refused = False
         self.truncated = False
         self.lateness: Lateness | None = None
         self.waiting: Callable[[], Iterable[Numbers]] = tuple
@@ -151,6 +152,7 @@ class SenderTally:
             error=self.error,
             at_s=now_s,
             punctuality=None if late is None else late.punctuality(self.waiting(), now_s),
+            is_refused=self.is_refused,
         )
         write_all(_STDOUT, line_of(SenderStatus(progress, self.obeyed, idle, done)))
         self._reported, self._reported_s = self._state(idle), now_s
@@ -401,6 +403,7 @@ def main() -> None:
         except (Broken, TuneError) as error:
             tally = SenderTally()
             tally.error = str(error)
+            tally.is_refused = isinstance(error.__cause__, ConnectionError | TimeoutError)
             tally.report(time.monotonic(), idle=True, done=True)
             return
         sender.run()

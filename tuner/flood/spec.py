@@ -154,7 +154,8 @@ class FloodProgress:
     `blocked_seconds` the time in which no connection took anything although more might be sent.
     The other times are CLOCK_MONOTONIC, the same in all processes.
     `punctuality` is there once the flood follows a schedule.  `counts` is what each of several
-    senders has sent, in the order in which they number.
+    senders has sent, in the order in which they number.  `is_refused` says of an error that nothing
+    took a connection.
     """
 
     sent: int
@@ -167,6 +168,7 @@ class FloodProgress:
     at_s: float
     punctuality: Punctuality | None = None
     counts: tuple[int, ...] = ()
+    is_refused: bool = False
 
     @property
     def events(self) -> SentEvents:

@@ -33,15 +33,15 @@ class Metric(Enum):
         "events/s",
         True,
     )
-    SHIPPER_CPU = "shipper_cpu_us", "CPU of rsyslogd", "us/event"
-    ENGINE_CPU = "engine_cpu_us", "CPU of the engine", "us/event"
-    FLOOD_CPU = "flood_cpu_us", "CPU of the senders", "us/event"
+    SHIPPER_CPU = "shipper_cpu_us", "CPU of rsyslogd", "µs/event"
+    ENGINE_CPU = "engine_cpu_us", "CPU of the engine", "µs/event"
+    FLOOD_CPU = "flood_cpu_us", "CPU of the senders", "µs/event"
     SHIPPER_CORES = "shipper_cores", "cores busy with rsyslogd", "cores"
     ENGINE_CORES = "engine_cores", "cores busy with the engine", "cores"
     STORE = "store_bytes_per_event", "disk space of the engine after merges", "bytes/event"
     MEMORY = "shipper_rss_bytes", "peak memory of rsyslogd", "bytes"
     FILE = "file_bytes_per_event", "disk space of the files", "bytes/event"
-    DECOMPRESS_CPU = "decompress_cpu_us", "CPU of decompressing the files", "us/event"
+    DECOMPRESS_CPU = "decompress_cpu_us", "CPU of decompressing the files", "µs/event"
     FRESHNESS_P50 = "freshness_p50_s", "freshness, p50", "s"
     FRESHNESS_P95 = "freshness_p95_s", "freshness, p95", "s"
     FRESHNESS_P99 = "freshness_p99_s", "freshness, p99", "s"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
 
-from tuner.errors import JobFailed, Refused
+from tuner.errors import BadUsage, JobFailed, Refused
 from tuner.reading import content, resolved
 from tuner.render.artefacts import HEADER, HOSTS, OPTIONAL, Artefact, mark_of
 from tuner.render.export import FILES
@@ -42,6 +42,8 @@ def write(
     """Bring `directory` up to date, all of it or nothing, and say what that did to each path.
     Raises Refused where a file in the way is not ours, or is one of `inputs`."""
     require_named(directory)
+    if directory.exists() and not directory.is_dir():
+        raise BadUsage(f"{directory} is a file: name a folder for the rendered files")
     rendered = tuple(artefacts)
     require_ours(rendered, directory, inputs)
     files = _with_digests(rendered)

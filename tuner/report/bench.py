@@ -77,7 +77,7 @@ def bench_blocks(series: Series) -> tuple[PlainBlock, ...]:
     phases that were asked for, then what to doubt and what was changed for the lab."""
     (variant,), runs = series.variants, series.runs
     header: tuple[str, ...] = (
-        "run", "EPS", "sent", "indexed", "rsyslogd us/event", "engine us/event",
+        "run", "EPS", "sent", "indexed", "rsyslogd µs/event", "engine µs/event",
         "rsyslogd memory", "doubts",
     )  # fmt: skip
     rows = tuple(_row(run.block, run.result) for run in runs)

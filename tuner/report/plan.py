@@ -172,7 +172,7 @@ def _figures(rate: PlannedRate) -> Iterator[Row]:
             "load hosts",
             f"{rate.made.load_hosts:,}",
             "to try the peak with `flood`: a sender uses one core at most, at "
-            f"{inputs.load_us.value:.2g} us/event ({inputs.load_us.origin.value})",
+            f"{inputs.load_us.value:.2g} µs/event ({inputs.load_us.origin.value})",
         )
 
 
@@ -273,16 +273,16 @@ _ROWS: dict[str, tuple[str, Callable[[float], str]]] = {
     "replicas": ("replicas", "{:.0f}".format),
     "outage_s": ("outage of the engine", duration),
     "headroom": ("headroom", "{:.0%}".format),
-    "collector_us": ("rsyslogd CPU", "{:.1f} us/event".format),
+    "collector_us": ("rsyslogd CPU", "{:.1f} µs/event".format),
     "collector_cores": ("collector has", "{:g} cores".format),
     "collector_eps": ("collector carries", "{:,.0f} EPS".format),
-    "node_us": ("engine CPU", "{:.1f} us/event".format),
+    "node_us": ("engine CPU", "{:.1f} µs/event".format),
     "node_cores": ("data node has", "{:g} cores".format),
     "node_eps": ("data node carries", "{:,.0f} EPS".format),
     "node_disk_bytes": ("disk of a data node", size),
     "store_bytes": ("primaries on disk", "{:.0f} B/event".format),
     "bulk_bytes": ("bulk request", "{:.0f} B/event".format),
-    "connection_us": ("connection busy", "{:.0f} us/event".format),
+    "connection_us": ("connection busy", "{:.0f} µs/event".format),
     "queue_memory_bytes": ("message in memory", "{:.0f} B".format),
     "queue_file_bytes": ("message in a queue file", "{:.0f} B".format),
     "gzip_ratio": ("gzip", "1 to {:.3g}".format),

@@ -76,11 +76,11 @@ def speed_text(runs: Sequence[Measurement]) -> Iterator[str]:
     speeds = [run.speed for run in runs if run.speed is not None]
     if speeds:
         pieces = (
-            f"{statistics.median(speed.zlib_us for speed in speeds):.0f} us of CPU for zlib",
-            f"{statistics.median(speed.socket_us for speed in speeds):.0f} us for a socket pair",
+            f"{statistics.median(speed.zlib_us for speed in speeds):.0f} µs of CPU for zlib",
+            f"{statistics.median(speed.socket_us for speed in speeds):.0f} µs for a socket pair",
         )
         low, high = (end(speed.zlib_us for speed in speeds) for end in (min, max))
-        span = f" (zlib from {low:.0f} to {high:.0f} us)" if len(speeds) > 1 else ""
+        span = f" (zlib from {low:.0f} to {high:.0f} µs)" if len(speeds) > 1 else ""
         yield (
             f"machine speed: fixed work beside the runs took {' and '.join(pieces)}{span}; it is "
             "a covariate, which explains noise, and never a score"
@@ -91,7 +91,7 @@ def effective_table(used: Effective, name: str) -> Table:
     """What is configured and what really ran: a row for each queue and each kind of thread."""
     rows = [(queue.name, _configured(queue), _used(queue)) for queue in used.queues]
     for thread in used.threads:
-        cost = f"{counted(thread.count, 'thread')}, {thread.cpu_us:.2f} us CPU per event"
+        cost = f"{counted(thread.count, 'thread')}, {thread.cpu_us:.2f} µs CPU per event"
         rows.append((thread.name, "", cost))
     return Table(name, ("part", "configured", "effective"), tuple(rows))
 
@@ -99,7 +99,7 @@ def effective_table(used: Effective, name: str) -> Table:
 def _rates(run: Measurement) -> str:
     parts = [
         f"{eps(run.eps_paid)} EPS including deferred work ({run.deferred_cpu_us:.1f} of the "
-        f"engine's {run.engine_cpu_paid_us:.1f} us of CPU per event)",
+        f"engine's {run.engine_cpu_paid_us:.1f} µs of CPU per event)",
         f"first event to refreshed and flushed {eps(run.eps_durable)} EPS",
     ]
     if run.eps_merged is not None:

@@ -199,7 +199,7 @@ def _fixed_rate_row(side: str, trial: Trial) -> tuple[str, ...]:
         return (side, eps(trial.per_second or 0.0), f"failed: {reason}", "-")
     fresh = outcome.freshness_s
     shown = "cannot be seen" if fresh is None else percentiles_text(fresh)
-    cpu = f"{outcome.shipper_cpu_us:.1f} us, {outcome.engine_cpu_us:.1f} us"
+    cpu = f"{outcome.shipper_cpu_us:.1f} µs, {outcome.engine_cpu_us:.1f} µs"
     return (side, eps(outcome.offered_per_second), shown, cpu)
 
 
@@ -238,7 +238,7 @@ def diff(result: StudyResult) -> ReportSection:
 
 
 _TRIALS_HEADER = ("trial", "phase", "what it changed", "EPS, steady window", "sent", "indexed",
-           "rsyslogd us/event", "engine us/event", "doubts, or why it failed")  # fmt: skip
+           "rsyslogd µs/event", "engine µs/event", "doubts, or why it failed")  # fmt: skip
 # Among so many points before it a point is compared with the one nearest to it.
 _NEAR = 100
 

@@ -23,7 +23,7 @@ _STEERING = re.compile(
     "\ud800-\udfff]"
 )
 
-_NUMERIC = re.compile(r"[-+±]?[\d.,]+( ± [\d.,]+)?( ?(%|s|EPS|us|[KMGTPE]iB|B))?|\d+ min \d+ s|-|")
+_NUMERIC = re.compile(r"[-+±]?[\d.,]+( ± [\d.,]+)?( ?(%|s|EPS|µs|[KMGTPE]iB|B))?|\d+ min \d+ s|-|")
 
 
 def shown(text: str) -> str:

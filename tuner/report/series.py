@@ -291,11 +291,11 @@ def ceiling_blocks(series: Series, ceiling: Ceiling) -> list[PlainBlock]:
     clients = f"{best.clients} clients send" if best.clients > 1 else "1 client sends"
     head = (
         f"the engine's own ceiling{where}: {eps(ceiling.eps)} ± {eps(ceiling.eps_se)} EPS when "
-        f"{clients} bulks of {best.bulk:,} without rsyslog ({ceiling.engine_cpu_us:.1f} us of "
-        f"engine CPU and {ceiling.client_cpu_us:.1f} us of client CPU per event), measured again "
+        f"{clients} bulks of {best.bulk:,} without rsyslog ({ceiling.engine_cpu_us:.1f} µs of "
+        f"engine CPU and {ceiling.client_cpu_us:.1f} µs of client CPU per event), measured again "
         f"while others took {ceiling.others_cpu:.0%} of the cores"
     )
-    header = ("clients", "documents per bulk", "EPS", "engine us/event", "client us/event",
+    header = ("clients", "documents per bulk", "EPS", "engine µs/event", "client µs/event",
               "cores taken by others", "remarks")  # fmt: skip
     rows = tuple(_combination_row(combination) for combination in ceiling.combinations)
     return [
@@ -311,7 +311,7 @@ def _reached(series: Series) -> Iterator[str]:
         text = f"{name} reaches {share.of_ceiling:.0%} of it: {eps(share.eps)} EPS"
         if share.cpu_bound_eps is not None:
             text += (
-                f"; {share.cpu_us:.1f} us of CPU an event allow at most "
+                f"; {share.cpu_us:.1f} µs of CPU an event allow at most "
                 f"{eps(share.cpu_bound_eps)} EPS on {series.cores:g} cores: "
                 f"{share.of_cpu_bound:.0%} of that"
             )

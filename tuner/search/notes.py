@@ -31,11 +31,8 @@ from tuner.space.table import without_uses
 
 # A noisy machine, a quiet one, and the gain that tells them apart in pairs.
 _NOISY, _QUIET, _GAIN = 0.1, 0.05, 0.1
-_MINUTE_S = 60.0
 _MOST_NAMES = 6
 _GONE = f" -> {LEFT_OUT}"
-# So much more than was needed.
-_SPARE = 1.2
 
 
 def in_lab(changed: Sequence[str], *, in_full: bool) -> Iterator[str]:
@@ -143,11 +140,11 @@ def standing_out(outlying: Sequence[Outlier], figure: str) -> Iterator[str]:
         yield f"{outlier.machine} stands out: {apart}"
 
 
-def too_short(needed_s: float) -> str:
-    """What budget would have been enough, as long as trials take here."""
+def too_short() -> str:
+    """Why a search shows nothing; what to run next names a budget that is enough."""
     return (
         f"no time is left for the {FEWEST_PAIRS} pairs that could show a gain: trials take longer "
-        f"here than planned; use --budget {math.ceil(needed_s * _SPARE / _MINUTE_S)}m or more"
+        "here than planned"
     )
 
 

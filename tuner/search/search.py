@@ -17,7 +17,6 @@ from tuner.measure.machines import outliers
 from tuner.measure.measurement import Failure, TrialPlan, others_used
 from tuner.search import notes
 from tuner.search.budget import (
-    FEWEST_SEARCH_TRIALS,
     MOST_PAIRS,
     check_plan,
     check_rate,
@@ -28,7 +27,7 @@ from tuner.search.climb import Climb, Leader, begin_climb, turned_knobs
 from tuner.search.effects import Block, Design, blocks_left, designed, effects_of
 from tuner.search.farm import Task, Work
 from tuner.search.runner import Runner
-from tuner.search.study import BASELINE, Asked, Changes, Note, Phase, Step, Trial
+from tuner.search.study import BASELINE, Asked, Changes, Phase, Step, Trial
 from tuner.search.verdict import (
     Pair,
     are_enough,
@@ -245,21 +244,12 @@ class Ascent:
             if winner is None or self._is_disqualified(winner):
                 return None
             if forecast.is_too_late(winner):
-                yield self._too_short(winner)
+                yield self.runner.note(notes.too_short())
                 return None
             winner = winner if was_idle else (yield from self._apart(winner))
             if not self._is_disqualified(winner) and (yield from self._may_be_fresh(winner)):
                 return winner
         return None
-
-    def _too_short(self, winner: Changes) -> Note:
-        """What budget would have been enough, with a few trials of the search."""
-        forecast = self.runner.forecast
-        missing = forecast.fewest_pairs(winner) - len(self._pairs_of(winner))
-        needed_s = missing / forecast.fewest_pairs(winner) * forecast.least_pairs_s(winner)
-        if len(self.runner.of(Phase.SEARCH)) < FEWEST_SEARCH_TRIALS:
-            needed_s += FEWEST_SEARCH_TRIALS * forecast.takes_s(forecast.plans.search)
-        return self.runner.note(notes.too_short(self.runner.machines.now_s() + needed_s))
 
     def _may_be_fresh(self, winner: Changes) -> Generator[Step, None, bool]:
         """Whether nothing is known against how fresh it is: where time is short, nobody looks."""
@@ -401,7 +391,7 @@ class Ascent:
 
         yield from runner.run(next_task, again=False)
         if not self._gives_up(winner) and not are_enough(self._pairs_of(winner)):
-            yield self._too_short(winner)
+            yield self.runner.note(notes.too_short())
         for text in notes.standing_out(outliers(gains_of(runner.trials)), "the gain"):
             yield runner.note(text)
 
