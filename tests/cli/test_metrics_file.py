@@ -10,9 +10,9 @@ import pytest
 
 from tuner.cli.files import running_metrics
 from tuner.errors import JobFailed
-from tuner.report.metrics import BENCH_PHASES, Gauges
+from tuner.report.metrics import Gauges
 
-GAUGES = Gauges("bench", "prod", BENCH_PHASES, 0.0)
+GAUGES = Gauges("prod", 0.0)
 
 
 def test_it_says_that_a_run_goes_on_until_it_has_ended(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -17,9 +16,8 @@ from tests.measure.paced import paced
 from tests.measure.series import benched
 from tests.report.test_bench import CEILING
 from tests.search.simulated import PROFILE, Rack, World, rack
-from tuner.cli.files import MetricsFile
-from tuner.cli.series import Measuring, last_known, require_none_failed, unmeasured
-from tuner.cli.side_by_side import Course, SideBySide
+from tuner.cli.bench import require_none_failed
+from tuner.cli.series import Course, Measuring, SideBySide, last_known, unmeasured
 from tuner.errors import GuardrailBreached, Interrupted, JobFailed, TuneError, Unreachable
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.measurement import (
@@ -33,7 +31,6 @@ from tuner.measure.measurement import (
 from tuner.measure.series import Arm, Run, Series, block_order
 from tuner.measure.trial import Tell
 from tuner.profile.model import Profile
-from tuner.report.metrics import BENCH_PHASES, Gauges
 from tuner.search.budget import SINK_PACE
 from tuner.search.farm import FarmOfOne, Lost, MeasuringPlace
 from tuner.search.study import Asked, Fingerprint, LabFacts, Phase
@@ -68,12 +65,10 @@ def measured(where: MeasuringPlace, count: int, arms: tuple[Arm, ...] = ARMS) ->
     return runs
 
 
-def stages(
-    where: MeasuringPlace, asked: Course, metrics: MetricsFile | None = None
-) -> Iterator[Series]:
+def stages(where: MeasuringPlace, asked: Course) -> Iterator[Series]:
     facts = replace(where.facts, beside=((),) * (len(asked.arms) - 1))
     begun = unmeasured(asked, facts, [arm.name for arm in asked.arms], ())
-    return Measuring(where, asked, metrics, lambda _: None).stages(begun)
+    return Measuring(where, asked, lambda _: None).stages(begun)
 
 
 def require_whole(runs: tuple[Run, ...], count: int) -> None:
@@ -223,17 +218,15 @@ def test_who_is_interrupted_while_a_run_is_told_has_that_run(
 
 
 def test_a_series_goes_from_its_runs_to_the_phases_and_keeps_what_it_knows_where_all_is_lost(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     labs = rack(2)
-    metrics = MetricsFile(tmp_path / "it.prom", Gauges("bench", "it", BENCH_PHASES, 0.0))
     asked = course(2, ARMS[:1], "freshness", "ceiling")
-    known, lost = last_known(stages(place(labs), asked, metrics))
+    known, lost = last_known(stages(place(labs), asked))
     assert isinstance(lost, Unreachable), "the ceiling of both machines was lost"
     assert len(known.runs) == 2
     assert isinstance(known.variants[0].freshness, PacedMeasurement)
     assert known.phases_on == (("freshness", "lab1"),)
-    assert len(metrics.gauges.outcomes) == 3
     told = capsys.readouterr().err
     assert "run 1 of 2 on lab1: " in told
     assert "freshness on lab1: " in told

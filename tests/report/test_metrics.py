@@ -13,7 +13,6 @@ from tests.measure.paced import paced
 from tests.search.test_journal import HEADER
 from tuner.measure.measurement import Doubt, DoubtKind, Result, TrialPlan
 from tuner.report.metrics import (
-    SEARCH_PHASES,
     Gauges,
     metrics_text,
     of_intent,
@@ -24,7 +23,7 @@ from tuner.search.verdict import judge
 
 PLAN = TrialPlan(1.0, 2.0)
 CHANGED: Changes = (("outputs[logs].queue.size", 5000),)
-BEGUN = Gauges("search", "prod", SEARCH_PHASES, 1_700_000_000.0)
+BEGUN = Gauges("prod", 1_700_000_000.0)
 
 
 def metrics(gauges: Gauges) -> dict[str, Metric]:

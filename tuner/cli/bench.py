@@ -3,24 +3,22 @@ in blocks of runs and then in the phases that were chosen."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tuner.cli.console import OutputFormat, print_result, result, say
-from tuner.cli.files import Exports, new_run_directory, running_metrics
+from tuner.cli.files import Exports, new_run_directory
 from tuner.cli.layout import print_blocks
 from tuner.cli.options import EngineChoice, duration_s
 from tuner.cli.place import Wanted, pace_of, require_runnable, wanted_of
 from tuner.cli.profiles import CONFIGURATION, load
-from tuner.cli.series import measured, require_whole
-from tuner.cli.side_by_side import Course
+from tuner.cli.series import Course, measured
 from tuner.cli.usage.measuring import BenchArguments, CompareArguments, Exporting, SweepArguments
-from tuner.errors import BadUsage, BelowTheBar, JobFailed, Unreachable
+from tuner.errors import BadUsage, BelowTheBar, GuardrailBreached, JobFailed, Unreachable
 from tuner.lint.load_experiment import LoadedExperiment, load_experiment
 from tuner.measure.enough import fewest_pairs
 from tuner.measure.machines import Decision
-from tuner.measure.measurement import TrialPlan
+from tuner.measure.measurement import Failure, FailureKind, PacedMeasurement, TrialPlan
 from tuner.measure.series import Arm, Series
 from tuner.profile.model import Profile
 from tuner.report.bench import bench_blocks, bench_json
@@ -32,10 +30,9 @@ from tuner.report.compare import (
     gate_of,
     gate_text,
 )
-from tuner.report.metrics import BENCH_PHASES, Gauges
 from tuner.report.sections import PlainBlock
 from tuner.report.sweep import sweep_blocks, sweep_json, sweep_svg
-from tuner.schema.numerals import seconds
+from tuner.schema.numerals import counted, seconds
 from tuner.validate.rsyslogd import require_bases_taken
 from tuner.writing import write_whole
 
@@ -47,9 +44,9 @@ def bench(options: BenchArguments) -> None:
     exports = Exports(options.export_json, options.export_markdown)
     exports.require_writable(options.profile)
     profile, window_s = load(options.profile).profile, duration_s(options.window)
-    name, pace = profile.name, pace_of(options.engine)
+    pace = pace_of(options.engine)
     course = Course(
-        arms=(Arm(name, profile),),
+        arms=(Arm(profile.name, profile),),
         word="run",
         blocks=options.repeat,
         plan=TrialPlan(pace.warm_up_s, window_s, window_s, awaits_counters=True),
@@ -57,9 +54,7 @@ def bench(options: BenchArguments) -> None:
         seed=0,
         phases=_phases(options),
     )
-    gauges = Gauges("bench", name, BENCH_PHASES, time.time(), planned=options.repeat)
-    with running_metrics(options.metrics_path, gauges) as metrics:
-        series, lost = measured(wanted_of(options), course, (name,), metrics=metrics)
+    series, lost = measured(wanted_of(options), course, (profile.name,))
     exports.publish(bench_json(series), bench_blocks(series), options.output)
     require_whole(series, lost)
 
@@ -184,3 +179,39 @@ def _show_plan(course: Course, wanted: Wanted, output: OutputFormat) -> None:
     lines.append(f"{course.blocks} blocks of {len(names)} runs: about {seconds(took_s)}{alone}")
     fields = {"variants": names, "repeats": course.blocks, "about_s": took_s}
     print_result(output, "sweep plan", fields, "\n".join(lines))
+
+
+_BREACHED = (FailureKind.DELIVERY, FailureKind.GUARDRAIL)
+
+
+def require_whole(series: Series, lost: Unreachable | None) -> None:
+    """Raise what was lost, else see require_none_failed."""
+    if lost is not None:
+        raise lost
+    require_none_failed(series)
+
+
+def require_none_failed(series: Series) -> None:
+    """Raise GuardrailBreached or JobFailed where a run or a phase failed, and where a variant is
+    not as fresh as its guardrail asks for."""
+    fresh = [(variant.freshness, variant.freshness_limit_s) for variant in series.variants]
+    outcomes = [*(run.result for run in series.runs), *(outcome for outcome, _ in fresh)]
+    failures = [outcome for outcome in (*outcomes, series.overload) if isinstance(outcome, Failure)]
+    breaches = [
+        failure
+        for failure in failures
+        if failure.kind in _BREACHED or (failure.delivery is not None and failure.delivery.lost > 0)
+    ]
+    count = f"{counted(len(failures), 'run')} failed"
+    if breaches:
+        raise GuardrailBreached(f"{count}: {breaches[0].reason}")
+    if failures:
+        raise JobFailed(f"{count}: {failures[0].reason}")
+    for outcome, limit_s in fresh:
+        if not isinstance(outcome, PacedMeasurement) or outcome.freshness_s is None:
+            continue
+        p99_s = outcome.freshness_s.p99
+        if p99_s > limit_s:
+            raise GuardrailBreached(
+                f"freshness p99 is {p99_s:.1f} s, freshness_p99_s allows {limit_s:g} s"
+            )

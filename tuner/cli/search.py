@@ -43,7 +43,7 @@ from tuner.errors import (
 from tuner.lint.load import snippets_of
 from tuner.lint.repairs import repairs
 from tuner.profile.model import Profile
-from tuner.report.metrics import SEARCH_PHASES, Gauges
+from tuner.report.metrics import Gauges
 from tuner.report.result import analyse
 from tuner.report.search_report import next_command, outcome_blocks, report_json
 from tuner.report.traffic import shares_of_actions
@@ -166,7 +166,7 @@ def _search_in_lab(job: Job, verbosity: Verbosity, metrics_path: Path | None) ->
     """Open the lab that a search needs, and work on it there.  Results are written once the lab,
     which may have filled the disk, is gone."""
     profile = job.loaded.profile
-    gauges = Gauges("search", profile.name, SEARCH_PHASES, time.time())
+    gauges = Gauges(profile.name, time.time())
     try:
         with (
             running_metrics(metrics_path, gauges) as metrics,

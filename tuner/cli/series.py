@@ -1,31 +1,27 @@
-"""The runs of `bench`, `compare` and `sweep`: first the blocks, then the phases, with their
-progress and the exit code."""
+"""The runs of `bench`, `compare` and `sweep`: variants side by side on the machines of a place, in
+blocks, then the phases, with their progress."""
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from tuner.cli.console import Verbosity, say, working
-from tuner.cli.files import MetricsFile
 from tuner.cli.place import Wanted, open_place
-from tuner.cli.side_by_side import Course, SideBySide, run_of
 from tuner.engines.index import MappingStyle
-from tuner.errors import GuardrailBreached, Interrupted, JobFailed, Unreachable
+from tuner.errors import Interrupted, Unreachable
 from tuner.lab.engine import stores
-from tuner.measure.measurement import (
-    Failure,
-    FailureKind,
-    Measurement,
-    PacedMeasurement,
-    Result,
-    TrialPlan,
-)
-from tuner.measure.series import Arm, MeasuredProfile, Run, Series, values
+from tuner.measure.ceiling import Ceiling
+from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, Result, TrialPlan
+from tuner.measure.series import Arm, MeasuredProfile, Run, Series, block_order, values
 from tuner.measure.sustain import (
     LoadTrial,
     Sustained,
@@ -36,14 +32,221 @@ from tuner.measure.sustain import (
     why_not,
 )
 from tuner.profile.metric import Metric
+from tuner.profile.model import Profile
 from tuner.report.figures import on
-from tuner.schema.numerals import counted, eps, percent, seconds
-from tuner.search.budget import LEAD_S, check_rate, interval_s
-from tuner.search.farm import MeasuringPlace
-from tuner.search.study import Asked, LabFacts, Phase, Trial
+from tuner.schema.numerals import eps, percent, seconds
+from tuner.search.budget import (
+    LEAD_S,
+    Pace,
+    check_plan,
+    check_rate,
+    interval_s,
+    trial_seconds,
+)
+from tuner.search.farm import DroppedMachine, LostTrial, Machines, MeasuringPlace, Task, Telling
+from tuner.search.notes import dropped
+from tuner.search.study import BASELINE, Asked, LabFacts, Note, Phase, Trial
 
+T = TypeVar("T")
 _FIRST_SHARE = 0.9
 _KEPT_NODE = "node settings: the running engine keeps its own for all that is measured"
+
+
+@dataclass(frozen=True)
+class Course:
+    """What is measured: `blocks` blocks, each called a `word`, of runs of all arms by `plan`, in an
+    order that `seed` decides, then `phases`.
+
+    With `judges_freshness` runs follow the fixed rate of their workload instead of saturating, for
+    as long as that takes.
+    """
+
+    arms: tuple[Arm, ...]
+    word: str
+    blocks: int
+    plan: TrialPlan
+    pace: Pace
+    seed: int
+    phases: tuple[str, ...] = ()
+    judges_freshness: bool = False
+
+    @property
+    def nodes(self) -> int:
+        """With how many different settings the engine must be started."""
+        return len({arm.node for arm in self.arms})
+
+    @property
+    def runs_s(self) -> float:
+        """About how many seconds all blocks take on one machine, once the engine is warm."""
+        pace = self.pace
+        waits_s = sum(interval_s(arm.profile) for arm in self.arms) if self.judges_freshness else 0
+        run_s = len(self.arms) * trial_seconds(self.plan, pace.overhead_s, pace) + waits_s
+        return self.blocks * (run_s + (self.nodes - 1) * (pace.start_s + pace.engine_warm_up_s))
+
+    def run_of(self, arm: Arm, block: int, machine: str) -> Asked:
+        """The run of an arm in a block."""
+        rate = arm.profile.workload.rate
+        if not self.judges_freshness or rate == "max":
+            return run_of(arm, self.plan, machine, block)
+        judged = check_plan(arm.profile)
+        plan = TrialPlan(judged.warm_up_s, max(self.plan.window_s, judged.window_s))
+        return run_of(arm, plan, machine, block, float(rate))
+
+
+def run_of(
+    arm: Arm,
+    plan: TrialPlan,
+    machine: str,
+    block: int | None = None,
+    per_second: float | None = None,
+) -> Asked:
+    """A run of an arm, in a block or in a phase after them, saturating or at a fixed rate."""
+    phase = Phase.CONFIRM if per_second is None else Phase.CHECK
+    return Asked(
+        0, phase, BASELINE, arm.name, plan, pair=block, per_second=per_second, machine=machine
+    )
+
+
+class SideBySide:
+    """Runs the arms of a course on the machines of a place, and goes on after a run that lost the
+    engine.
+
+    `begins` hears of a run before it begins, and `telling` of its stages where they are known here.
+    """
+
+    def __init__(
+        self,
+        place: MeasuringPlace,
+        course: Course,
+        begins: Callable[[Asked], None] = lambda _: None,
+        telling: Telling = lambda _asked, _stage: None,
+    ) -> None:
+        profiles = {arm.name: arm.profile for arm in course.arms}
+        self._place = place
+        self._course = course
+        self._machines = Machines(
+            place.farm(telling), time.monotonic, lambda asked: profiles[asked.why], begins
+        )
+        # Where there is one machine, its warm-up comes before the first.
+        self._numbers = itertools.count(-1)
+        self._rng = random.Random(course.seed)
+        self._last: dict[str, Arm] = {}
+        self._doing: dict[str, int] = {}
+
+    def blocks(self) -> Iterator[tuple[Run | None, tuple[Run, ...]]]:
+        """Every arm once a block, all of a block on one machine: each run as it ends, and all that
+        count so far.
+
+        The runs of a block whose machine is lost count no more, and the block is measured again
+        elsewhere; None comes for it.  Where the engine restarts between arms, one machine measures
+        all blocks: runs just after a restart do not count, and the others of two machines are no
+        pairs.
+        """
+        arms = self._course.arms
+        left = iter(range(1, self._course.blocks + 1))
+        on_one_machine = self._place.facts.restarts and self._course.nodes > 1
+        runs: tuple[Run, ...] = ()
+
+        def take(machine: str) -> Task | None:
+            if on_one_machine and machine != self._machines.names[0]:
+                return None
+            block = next(left, None)
+            if block is None:
+                return None
+            return partial(self._block, block, self._rng.sample(arms, len(arms)))
+
+        for happening in self._spread(take):
+            if isinstance(happening, str):
+                lost = (happening, self._doing.get(happening))
+                runs = tuple(run for run in runs if (run.machine, run.block) != lost)
+                yield None, runs
+            elif happening.pair is not None:
+                run = Run(happening.why, happening.pair, happening.outcome, happening.machine)
+                runs = tuple(sorted((*runs, run), key=attrgetter("block")))
+                yield run, runs
+
+    def alone(
+        self,
+        work: Callable[[str], Generator[Asked, Trial, T]],
+    ) -> tuple[T, str]:
+        """What work on one machine comes to, with the machine; begun anew on another where that is
+        lost."""
+        done: list[tuple[T, str]] = []
+
+        def piece(machine: str) -> Generator[Asked, Trial, None]:
+            done.append(((yield from work(machine)), machine))
+
+        waiting = [piece]
+        for _ in self._spread(lambda _: waiting.pop() if waiting else None):
+            """Its runs are not counted."""
+        return done[-1]
+
+    def ceiling(self, profile: Profile) -> tuple[Ceiling, str]:
+        """What the engine of one machine carries of a profile's documents without rsyslog, with the
+        machine."""
+        while True:
+            machine = self._machines.names[0]
+            try:
+                return self._place.ceiling(machine, profile, say), machine
+            except Unreachable as lost:
+                if len(self._machines.names) == 1:
+                    raise
+                say(dropped(self._machines.drop(machine, str(lost)), len(self._machines.names)))
+
+    def warm(self, machine: str) -> Generator[Asked, Trial, None]:
+        """Run the first arm unscored, the first time on a machine: an engine that was just started
+        is slow for a while."""
+        if machine in self._last:
+            return
+        first, pace = self._course.arms[0], self._course.pace
+        plan = TrialPlan(self._course.plan.warm_up_s, 2 * pace.engine_warm_up_s)
+        yield from self._once(replace(run_of(first, plan, machine), phase=Phase.WARM_UP))
+        self._last[machine] = first
+
+    def run(self, asked: Asked) -> Generator[Asked, Trial, Trial]:
+        """A run and, where it lost the engine, the same once more; the last."""
+        trial = yield from self._once(asked)
+        if isinstance(trial.outcome, Failure) and trial.outcome.lost_engine:
+            say("started the engine again; repeating this run once")
+            trial = yield from self._once(asked)
+        return trial
+
+    def _once(self, asked: Asked) -> Generator[Asked, Trial, Trial]:
+        """A run, under a number of its own."""
+        return (yield replace(asked, number=next(self._numbers)))
+
+    def _spread(self, take: Callable[[str], Task | None]) -> Iterator[Trial | str]:
+        """Keep every machine busy with the pieces of work that it can `take`; each run as it ends.
+
+        A piece that is lost on its machine, whose name is given then, is done again from its
+        beginning.  Raises Unreachable when no machine is left, or an engine here is gone.
+        """
+        for happening in self._machines.run(take):
+            match happening:
+                case Trial():
+                    yield happening
+                case LostTrial(asked=asked, reason=reason):
+                    run = f"{_name(asked)} was lost on {asked.machine}"
+                    say(f"{run}: {reason}; it does not count and is measured again")
+                    yield asked.machine
+                case DroppedMachine(machine=machine):
+                    say(dropped(happening, len(self._machines.names)))
+                    yield machine
+                case Note(text=text):
+                    say(text)
+
+    def _block(
+        self, block: int, shuffled: Sequence[Arm], machine: str
+    ) -> Generator[Asked, Trial, None]:
+        self._doing[machine] = block
+        yield from self.warm(machine)
+        for arm in block_order(shuffled, self._last[machine]):
+            yield from self.run(self._course.run_of(arm, block, machine))
+            self._last[machine] = arm
+
+
+def _name(asked: Asked) -> str:
+    return asked.why if asked.pair is None else f"{asked.why}, block {asked.pair}"
 
 
 def measured(
@@ -52,7 +255,6 @@ def measured(
     titles: Sequence[str],
     parent: Path | None = None,
     *,
-    metrics: MetricsFile | None = None,
     doubts: Sequence[str] = (),
     interrupted: Callable[[Series], None] = lambda _: None,
 ) -> tuple[Series, Unreachable | None]:
@@ -66,7 +268,7 @@ def measured(
         working("warming up the engine") as tell,
     ):
         series = unmeasured(course, place.facts, titles, doubts)
-        return last_known(Measuring(place, course, metrics, tell).stages(series), interrupted)
+        return last_known(Measuring(place, course, tell).stages(series), interrupted)
 
 
 def last_known(
@@ -121,18 +323,10 @@ def unmeasured(
 class Measuring:
     """Measures a course in a place, and tells how far it has come."""
 
-    def __init__(
-        self,
-        place: MeasuringPlace,
-        course: Course,
-        metrics: MetricsFile | None,
-        tell: Callable[[str], None],
-    ) -> None:
+    def __init__(self, place: MeasuringPlace, course: Course, tell: Callable[[str], None]) -> None:
         self._course = course
-        self._metrics = metrics
         self._tell = tell
         self._stores = stores(place.facts.engine)
-        self._update(engine=place.facts.engine, rsyslog=place.facts.fingerprint.rsyslog)
         self._side = SideBySide(place, course, self._begins, self._stage)
         self._began_s = math.inf
         self._ended = 0
@@ -148,8 +342,6 @@ class Measuring:
         Each run is yielded before it is printed: Ctrl-C in between loses none.
         """
         for run, runs in self._side.blocks():
-            if run is not None:
-                self._count(run.result)
             series, self._ended = replace(series, runs=runs), len(runs)
             if runs:
                 yield series
@@ -158,7 +350,6 @@ class Measuring:
         if any(series.median_eps(name) is None for name in series.names):
             return
         for phase in self._course.phases:
-            self._update(phase=phase)
             series, machine = self._phase(phase, series)
             if machine:
                 series = replace(series, phases_on=(*series.phases_on, (phase, machine)))
@@ -175,7 +366,7 @@ class Measuring:
             yield from self._side.warm(machine)
             return (yield from self._phases[phase](series, machine))
 
-        return self._side.alone(work, lambda trial: self._count(trial.outcome))
+        return self._side.alone(work)
 
     def _freshness(self, series: Series, machine: str) -> Generator[Asked, Trial, Series]:
         """From due to searchable, of each arm at one rate: seven tenths of the lowest median, or
@@ -245,12 +436,9 @@ class Measuring:
         return f" of {arm}" if len(self._course.arms) > 1 else ""
 
     def _begins(self, asked: Asked) -> None:
-        """Count a run that begins; the time that all take counts from the first."""
-        if asked.phase is Phase.WARM_UP:
-            self._update(phase="warm-up")
-        elif asked.pair is not None:
+        """The time that all runs take counts from the first."""
+        if asked.pair is not None:
             self._began_s = min(self._began_s, time.monotonic())
-            self._update(phase="run", trial=asked.pair)
         self._stage(asked, "starting")
 
     def _stage(self, asked: Asked, stage: str) -> None:
@@ -283,15 +471,6 @@ class Measuring:
         gave = f"{self._counted(run.block)}{named}{on(run.machine)}: {result_text(run.result)}"
         say(f"{gave}{ratio}{self._left()}")
 
-    def _count(self, result: Result) -> None:
-        if self._metrics is not None:
-            self._update(outcomes=(*self._metrics.gauges.outcomes, result))
-
-    def _update(self, **changes: Any) -> None:
-        """Tell whoever looks at the metrics, where there are any."""
-        if self._metrics is not None:
-            self._metrics.update(replace(self._metrics.gauges, **changes))
-
     def _say(self, phase: str) -> None:
         """Show which phase begins: as it goes on, and as a line that stays."""
         self._tell(phase)
@@ -307,39 +486,3 @@ def result_text(result: Result) -> str:
             return f"{eps(result.eps)} EPS, freshness p99 {fresh.p99:.2f} s"
         case _:
             return f"{eps(result.eps)} EPS"
-
-
-_BREACHED = (FailureKind.DELIVERY, FailureKind.GUARDRAIL)
-
-
-def require_whole(series: Series, lost: Unreachable | None) -> None:
-    """Raise what was lost, else see require_none_failed."""
-    if lost is not None:
-        raise lost
-    require_none_failed(series)
-
-
-def require_none_failed(series: Series) -> None:
-    """Raise GuardrailBreached or JobFailed where a run or a phase failed, and where a variant is
-    not as fresh as its guardrail asks for."""
-    fresh = [(variant.freshness, variant.freshness_limit_s) for variant in series.variants]
-    results = [*(run.result for run in series.runs), *(result for result, _ in fresh)]
-    failures = [result for result in (*results, series.overload) if isinstance(result, Failure)]
-    breaches = [
-        failure
-        for failure in failures
-        if failure.kind in _BREACHED or (failure.delivery is not None and failure.delivery.lost > 0)
-    ]
-    count = f"{counted(len(failures), 'run')} failed"
-    if breaches:
-        raise GuardrailBreached(f"{count}: {breaches[0].reason}")
-    if failures:
-        raise JobFailed(f"{count}: {failures[0].reason}")
-    for result, limit_s in fresh:
-        if not isinstance(result, PacedMeasurement) or result.freshness_s is None:
-            continue
-        p99_s = result.freshness_s.p99
-        if p99_s > limit_s:
-            raise GuardrailBreached(
-                f"freshness p99 is {p99_s:.1f} s, freshness_p99_s allows {limit_s:g} s"
-            )

@@ -22,23 +22,20 @@ from tuner.measure.paired import Comparison
 from tuner.search.study import BASELINE, SCORED, Asked, Phase, Trial
 
 BEGINNING = "start"
-SEARCH_PHASES = (BEGINNING, *(phase.value for phase in Phase))
-BENCH_PHASES = (BEGINNING, "warm-up", "run", "freshness", "sustain", "overload", "ceiling")
+PHASES = (BEGINNING, *(phase.value for phase in Phase))
 
 
 @dataclass(frozen=True)
 class Gauges:
-    """How far a command has come.
+    """How far a search has come.
 
-    `phase` is one of `phases`; `trial` is the number of the trial that runs or ran last, `planned`
-    about how many there will be, in a search before the confirmation.  `outcomes` are those of all
-    trials so far.  `started_s` counts from 1970, `budget_s` and `left_s` are None for a command
-    without a budget, `claimed` is what a confirmation shows.
+    `phase` is one of `PHASES`; `trial` is the number of the trial that runs or ran last, `planned`
+    about how many there will be before the confirmation.  `outcomes` are those of all trials so
+    far.  `started_s` counts from 1970, `budget_s` and `left_s` are None until the lab is there,
+    `claimed` is what a confirmation shows.
     """
 
-    command: str
     profile: str
-    phases: tuple[str, ...]
     started_s: float
     phase: str = BEGINNING
     is_running: bool = True
@@ -104,61 +101,51 @@ class _Fixed(Collector):
 def _metrics(gauges: Gauges) -> Iterator[Metric]:
     labels = {
         "version": __version__,
-        "command": gauges.command,
+        "command": "search",
         "profile": gauges.profile,
         "engine": gauges.engine,
         "rsyslog": gauges.rsyslog,
     }
     yield InfoMetricFamily(_PREFIX, "What runs, and against what.", labels)
-    yield from _progress(gauges)
-    yield from _rates(gauges)
     last = gauges.outcomes[-1] if gauges.outcomes else None
     # A trial that failed gives no number.
-    if last is not None and not isinstance(last, Failure):
-        yield from _gauge(
-            "last_trial_events_per_second", "Events indexed per second in the last trial.", last.eps
-        )
-        cpu_us = {"rsyslogd": last.shipper_cpu_us, "engine": last.engine_cpu_us}
+    valid = None if isinstance(last, Failure) else last
+    for name, text, value in _values(gauges, valid):
+        if value is not None:
+            yield GaugeMetricFamily(f"{_PREFIX}_{name}", text, value)
+    phases = {name: float(name == gauges.phase) for name in PHASES}
+    yield _labelled("phase", "1 for the phase it is in.", "phase", phases)
+    if (claimed := gauges.claimed) is not None:
+        ends = {"low": claimed.low - 1, "ratio": claimed.ratio - 1, "high": claimed.high - 1}
+        text = "The gain in fresh pairs, with the ends of its 95 % interval."
+        yield _labelled("confirmed_gain_ratio", text, "bound", ends)
+    if valid is not None:
+        cpu_us = {"rsyslogd": valid.shipper_cpu_us, "engine": valid.engine_cpu_us}
         each_s = {process: used_us * _MICRO for process, used_us in cpu_us.items()}
         text = "Processor time per event in the last trial."
         yield _labelled("cpu_seconds_per_event", text, "process", each_s)
     yield from _counts(gauges.outcomes)
 
 
-def _progress(gauges: Gauges) -> Iterator[Metric]:
-    yield from _gauge("running", "Whether it runs; 0 once it has ended.", float(gauges.is_running))
-    yield from _gauge("start_time_seconds", "When it began, since 1970.", gauges.started_s)
-    phases = {name: float(name == gauges.phase) for name in gauges.phases}
-    yield _labelled("phase", "1 for the phase it is in.", "phase", phases)
-    yield from _gauge("trial_number", "The trial that runs or ran last.", gauges.trial)
-    yield from _gauge(
-        "trials_planned",
-        "About how many trials there will be, in a search before the confirmation.",
-        gauges.planned,
-    )
-    yield from _gauge("budget_seconds", "The budget in wall-clock time.", gauges.budget_s)
+def _values(gauges: Gauges, last: Result | None) -> Iterator[tuple[str, str, float | None]]:
+    """The name, the text and the value of each gauge without labels; None where it is not known."""
+    baseline, best = gauges.baseline_eps, gauges.best_eps
+    yield "running", "Whether it runs; 0 once it has ended.", float(gauges.is_running)
+    yield "start_time_seconds", "When it began, since 1970.", gauges.started_s
+    yield "trial_number", "The trial that runs or ran last.", gauges.trial
+    text = "About how many trials there will be before the confirmation."
+    yield "trials_planned", text, gauges.planned
+    yield "budget_seconds", "The budget in wall-clock time.", gauges.budget_s
     left_s = None if gauges.left_s is None else max(0.0, gauges.left_s)
-    yield from _gauge("remaining_seconds", "What is left of the budget.", left_s)
-
-
-def _rates(gauges: Gauges) -> Iterator[Metric]:
-    baseline, best, claimed = gauges.baseline_eps, gauges.best_eps, gauges.claimed
-    yield from _gauge(
-        "baseline_events_per_second",
-        "Events indexed per second with the profile as written, the median of its runs.",
-        baseline,
-    )
-    yield from _gauge(
-        "best_events_per_second",
-        "The most events indexed per second in a trial; one lucky trial, not a claim.",
-        best,
-    )
+    yield "remaining_seconds", "What is left of the budget.", left_s
+    text = "Events indexed per second with the profile as written, the median of its runs."
+    yield "baseline_events_per_second", text, baseline
+    text = "The most events indexed per second in a trial; one lucky trial, not a claim."
+    yield "best_events_per_second", text, best
     gain = None if best is None or baseline is None else best / baseline - 1
-    yield from _gauge("best_gain_ratio", "The best over the baseline, less 1; no claim.", gain)
-    if claimed is not None:
-        ends = {"low": claimed.low - 1, "ratio": claimed.ratio - 1, "high": claimed.high - 1}
-        text = "The gain in fresh pairs, with the ends of its 95 % interval."
-        yield _labelled("confirmed_gain_ratio", text, "bound", ends)
+    yield "best_gain_ratio", "The best over the baseline, less 1; no claim.", gain
+    eps = None if last is None or isinstance(last, Failure) else last.eps
+    yield "last_trial_events_per_second", "Events indexed per second in the last trial.", eps
 
 
 def _counts(outcomes: Sequence[Result]) -> Iterator[Metric]:
@@ -175,12 +162,6 @@ def _counts(outcomes: Sequence[Result]) -> Iterator[Metric]:
     yield _labelled(
         "trial_doubts", "Reasons to trust trials less, by kind.", "kind", doubts, family
     )
-
-
-def _gauge(name: str, text: str, value: float | None) -> Iterator[Metric]:
-    """A gauge, where its value is known."""
-    if value is not None:
-        yield GaugeMetricFamily(f"{_PREFIX}_{name}", text, value)
 
 
 def _labelled(

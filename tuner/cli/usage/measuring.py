@@ -20,13 +20,6 @@ _ENGINE = typer.Option(
     "bulk endpoint, which counts events and stores none; it needs no Java and shows rsyslog's own "
     "ceiling.",
 )
-_METRICS_FILE = optional(
-    "--metrics-file",
-    metavar="FILE.prom",
-    dir_okay=False,
-    help="Keep metrics of the run in this file, in Prometheus' text format, for the textfile "
-    "collector of node_exporter.",
-)
 
 
 class InLabs(Reporting):
@@ -112,7 +105,13 @@ class SearchArguments(InLabs):
         "written, is above PERCENT: before candidates are measured.",
     )
     require_gain: bool = flag("--require-gain", help="Exit with 7 if no improvement is shown.")
-    metrics_path: Path | None = _METRICS_FILE
+    metrics_path: Path | None = optional(
+        "--metrics-file",
+        metavar="FILE.prom",
+        dir_okay=False,
+        help="Keep metrics of the search in this file, in Prometheus' text format, for the "
+        "textfile collector of node_exporter.",
+    )
     quiet: bool = flag("--quiet", "-q", help="Print only results and errors.")
     verbose: bool = flag("--verbose", "-v", help="Print every stage of a trial, and its figures.")
 
@@ -153,7 +152,6 @@ class BenchArguments(Exporting):
     sustain: bool = flag("--sustain", help="Find the maximum sustainable rate.")
     overload: bool = flag("--overload", help="Run at 150 % load, then measure recovery.")
     ceiling: bool = flag("--ceiling", help="Measure the engine's own ceiling, without rsyslog.")
-    metrics_path: Path | None = _METRICS_FILE
 
 
 _SIDE = typer.Argument(help="A profile, or a configuration of rsyslog, FILE.conf.")
