@@ -13,7 +13,7 @@ from tuner.cli.doctor import (
     python_finding,
     rsyslogd_finding,
 )
-from tuner.cli.usage.labs import DoctorArguments
+from tuner.cli.usage.hosts import DoctorArguments
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.engines.versions import Distribution, distribution_for
 from tuner.errors import BadUsage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.cli.flood import PacePlan, plan_pace
+from tuner.cli.traffic import PacePlan, plan_pace
 from tuner.cli.usage.traffic import FloodArguments
 from tuner.errors import BadUsage
 from tuner.flood.pace import Runs, bursts, fixed, ramp, runs

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tuner.cli.console import OutputFormat
-from tuner.cli.flood import show
+from tuner.cli.traffic import show_flood
 from tuner.flood.pace import Timeline, fixed
 from tuner.flood.spec import FloodProgress, Punctuality
 
@@ -19,7 +19,7 @@ TIMELINE = Timeline(fixed(1000.0), 0, 100.0)
 
 
 def text(final: FloodProgress, capsys: pytest.CaptureFixture[str]) -> str:
-    show(final, TIMELINE if final.punctuality else None, "0a1b2c3d", {}, OutputFormat.TEXT)
+    show_flood(final, TIMELINE if final.punctuality else None, "0a1b2c3d", {}, OutputFormat.TEXT)
     return capsys.readouterr().out
 
 
@@ -49,6 +49,6 @@ def test_a_flood_too_short_to_judge_has_no_rate_and_no_share(
     assert text(brief, capsys) == (
         "1 messages in 0.00 s (too short for a rate), 10000.00 µs CPU each\n"
     )
-    show(brief, None, "0a1b2c3d", {}, OutputFormat.JSON)
+    show_flood(brief, None, "0a1b2c3d", {}, OutputFormat.JSON)
     report = json.loads(capsys.readouterr().out)
     assert (report["achieved_per_second"], report["cpu_share"]) == (None, None)

@@ -13,7 +13,7 @@ import pytest
 from tests.cli.here import here
 from tests.flood.receiver import Receiver
 from tests.flood.test_transports import relp, serving, udp, wait
-from tuner.cli.flood import flood_command
+from tuner.cli.traffic import flood_command
 from tuner.flood.transport import Credentials, Transport
 
 COMMAND = str(Path(sys.executable).with_name("rsyslog-tune"))

@@ -315,7 +315,7 @@ def test_what_an_engine_was_asked_is_kept_beside_the_profile(
         seen.append(pattern)
         return None if pattern == "none" else asked
 
-    monkeypatch.setattr("tuner.cli.import_.field_uses", field_uses)
+    monkeypatch.setattr("tuner.cli.first_profile.field_uses", field_uses)
     profile = tmp_path / "prod.yaml"
     command = ["import", str(running), "-o", str(profile), "--uses", "http://127.0.0.1:9"]
     done = RUN.invoke(app, command)

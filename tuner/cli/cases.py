@@ -1,13 +1,15 @@
-"""`rsyslog-tune test`: unit tests of a pipeline: what messages become."""
+"""`rsyslog-tune test`: what messages become on a real rsyslogd, and whether that is what they must;
+with `--record` the cases of that; with `--junit` results for a CI server."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from xml.etree import ElementTree
 
 from tuner.cases.judge import JudgedCase, judged
 from tuner.cases.load import LoadedCases, inputs_called, load_cases, messages
@@ -24,7 +26,6 @@ from tuner.reading import required_content
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
 from tuner.render.templates import Templates
-from tuner.report.junit import junit_xml
 from tuner.schema.numerals import counted
 from tuner.script.legacy import modernised
 from tuner.script.parser import parse
@@ -201,3 +202,28 @@ def _lines(log: Path) -> list[str]:
     if not 1 <= len(lines) <= _MOST_LINES:
         raise BadUsage(f"{log} has {len(lines)} lines: record 1 to {_MOST_LINES}")
     return lines
+
+
+def junit_xml(files: Iterable[tuple[str, Sequence[JudgedCase], float]]) -> str:
+    """The results of files, each with its name and the seconds that it took."""
+    root = ElementTree.Element("testsuites")
+    for name, cases, took_s in files:
+        counts = {"tests": len(cases), "failures": sum(not case.passed for case in cases)}
+        attributes = {key: str(value) for key, value in {"name": name, **counts}.items()}
+        suite = ElementTree.SubElement(root, "testsuite", {**attributes, "time": f"{took_s:.3f}"})
+        for case in cases:
+            names = {"classname": _printable(name), "name": _printable(case.name)}
+            element = ElementTree.SubElement(suite, "testcase", names)
+            if case.problems:
+                lines = [_printable(str(problem)) for problem in case.problems]
+                failure = ElementTree.SubElement(element, "failure", {"message": lines[0]})
+                failure.text = "\n".join(lines)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _printable(text: str) -> str:
+    """XML has no control characters, nor halves of characters."""
+    return "".join(
+        character if character.isprintable() or character in "\n\t" else "?" for character in text
+    )

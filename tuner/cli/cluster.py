@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from tuner.cli.console import OutputFormat, print_result, result, result_json, say
-from tuner.cli.usage import labs as usage
+from tuner.cli.usage import hosts as usage
 from tuner.cluster import member as member_process
 from tuner.cluster import standing
 from tuner.cluster.access import pem_text, versions_here

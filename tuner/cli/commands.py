@@ -46,19 +46,23 @@ COMMANDS = {
     "test": "profiles", "explain": "profiles", "schema": "profiles", "render": "profiles",
     "diff": "profiles", "search": "measuring", "diagnose": "hosts", "workload": "traffic",
     "bench": "measuring", "compare": "measuring", "sweep": "measuring", "flood": "traffic",
-    "sink": "traffic", "plan": "measuring", "apply": "hosts", "confirm": "hosts", "verify": "hosts",
-    "recover": "hosts", "report": "measuring", "doctor": "labs", "lab": "labs", "cluster": "labs",
+    "sink": "traffic", "plan": "measuring", "apply": "hosts", "confirm": "hosts",
+    "verify": "hosts", "recover": "hosts", "report": "measuring", "doctor": "hosts",
+    "lab": "hosts", "cluster": "hosts",
 }  # fmt: skip
 # The module and the function that carry out a command, where they are not called as it is.
 _CARRIED_OUT = {
-    "import": ("import_", "import_"),
+    "init": ("first_profile", "init"),
+    "import": ("first_profile", "import_"),
     "test": ("cases", "run_cases"),
     "compare": ("bench", "compare"),
     "sweep": ("bench", "sweep"),
     "confirm": ("apply", "confirm"),
     "verify": ("apply", "verify"),
     "recover": ("apply", "recover"),
+    "report": ("search", "report"),
     "schema": ("explain", "schema"),
+    **{name: ("traffic", name) for name in ("flood", "sink", "workload")},
 }
 _HIDDEN = ("versions", "member")
 

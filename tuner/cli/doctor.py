@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from itertools import chain
 
 from tuner.cli.console import print_result, say, working
-from tuner.cli.usage.labs import EXAMPLE, DoctorArguments
+from tuner.cli.usage.hosts import EXAMPLE, DoctorArguments
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.engines.versions import DEFAULT, TESTED, VERSIONS, Distribution, distribution_for
 from tuner.errors import EXTRAS, BadUsage, ProgramMissing, library_missing

@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from tuner.cli.console import OutputFormat, print_result, result, working
-from tuner.cli.flood import flood_command
 from tuner.cli.profiles import load_or_default
-from tuner.cli.usage import labs as usage
+from tuner.cli.traffic import flood_command
+from tuner.cli.usage import hosts as usage
 from tuner.engines.versions import distribution_for
 from tuner.errors import JobFailed
 from tuner.flood.workload import transports_for

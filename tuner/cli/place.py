@@ -210,7 +210,7 @@ def open_place(
     if wanted.on_cluster:
         require_runnable(wanted, profiles)
         # Needs more than a lab here.
-        from tuner.cli.cluster_labs import labs_of_cluster
+        from tuner.cli.cluster_lab import labs_of_cluster
 
         with labs_of_cluster(wanted, profiles, allow, verbosity) as place:
             yield place

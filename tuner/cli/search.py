@@ -1,4 +1,5 @@
-"""`rsyslog-tune search`: find the settings that carry the most events per second."""
+"""`rsyslog-tune search`: find the settings that carry the most events per second; and `report`,
+which tells what a search found again, from its journal alone."""
 
 from __future__ import annotations
 
@@ -6,12 +7,13 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from tuner.cli.console import OutputFormat, Verbosity, print_result, result, result_json
+from tuner.cli.console import OutputFormat, Verbosity, print_result, result, result_json, say
 from tuner.cli.files import (
     new_run_directory,
     recorded_or_set_aside,
     require_begun,
     running_metrics,
+    write_reports,
     writing_to,
 )
 from tuner.cli.layout import show_blocks
@@ -32,20 +34,15 @@ from tuner.cli.search_session import (
     to_resume,
     with_results,
 )
-from tuner.cli.usage.measuring import SearchArguments
-from tuner.errors import (
-    BadUsage,
-    GuardrailBreached,
-    Interrupted,
-    JobFailed,
-    NoImprovement,
-)
+from tuner.cli.usage.measuring import ReportArguments, SearchArguments
+from tuner.errors import BadUsage, GuardrailBreached, Interrupted, JobFailed, Locked, NoImprovement
 from tuner.lint.load import snippets_of
 from tuner.lint.repairs import repairs
 from tuner.profile.model import Profile
+from tuner.report.markdown import report_markdown
 from tuner.report.metrics import Gauges
 from tuner.report.result import analyse
-from tuner.report.search_report import next_command, outcome_blocks, report_json
+from tuner.report.search_report import next_command, outcome_blocks, report_json, search_report
 from tuner.report.traffic import shares_of_actions
 from tuner.search.budget import smallest_budget_s
 from tuner.search.journal import read
@@ -208,3 +205,20 @@ def _conclude(session: SessionResult, directory: Path, options: SearchArguments)
         raise JobFailed(verdict.claim.value)
     if verdict.claim is Claim.NOT_SHOWN and options.require_gain:
         raise NoImprovement("no improvement shown")
+
+
+def report(options: ReportArguments) -> None:
+    """Carry out `rsyslog-tune report`."""
+    run_directory = options.run_directory
+    analysed = analyse(read(run_directory))
+    if options.output is OutputFormat.JSON:
+        result_json(report_json(analysed))
+    else:
+        result(report_markdown(search_report(analysed, run_directory)))
+    try:
+        with writing_to(run_directory, "a report"):
+            write_reports(run_directory, analysed)
+    except (JobFailed, Locked) as why:
+        say(f"printed only: {why}")
+    else:
+        say(f"report: {run_directory / 'report.html'}")

@@ -1,10 +1,11 @@
-"""`rsyslog-tune import`: a profile on top of an existing configuration."""
+"""`rsyslog-tune init`, a first profile from what this machine has; and `import`, one on top of an
+existing configuration, with what of that a search can change."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,28 +14,49 @@ from posixpath import normpath
 from tuner.cli.console import print_result, say, working
 from tuner.cli.hosts import machines_of
 from tuner.cli.profiles import name_for
-from tuner.cli.usage.profiles import ImportArguments
+from tuner.cli.usage.profiles import ImportArguments, InitArguments
 from tuner.deploy.host_files import HostFiles
 from tuner.deploy.target import RemoteHost
 from tuner.engine.access import client_for
 from tuner.engine.field_uses import field_uses
 from tuner.errors import BadUsage, JobFailed, ProgramMissing, Refused
 from tuner.host.programs import rsyslog_version, version_in
+from tuner.host.usage import cores, memory_bytes
 from tuner.lab.bind import require_bindable
+from tuner.lab.copy import LEFT_OUT, Replaced
 from tuner.lint.lint import summary
 from tuner.lint.load import parse_profile
 from tuner.modules.field import FieldType
+from tuner.profile.base import KeptBase
 from tuner.profile.model import Profile
-from tuner.profile.starter import on_top_of
+from tuner.profile.paths import full_name
+from tuner.profile.starter import LocalMachine, on_top_of, starter
 from tuner.profile.uses import UsedField, written
-from tuner.report.tunable import page, tunable_objects
+from tuner.render.assets import asset_text
 from tuner.script.configuration import Configuration, configuration, require_read
 from tuner.script.native_yaml import is_native_yaml
 from tuner.script.secrets import hidden
 from tuner.script.tokens import SURROGATES
+from tuner.space.knobs import knobs
 from tuner.validate.layers import Layer, rsyslogd_layer
 from tuner.validate.rsyslogd import translated
 from tuner.writing import write_new
+
+
+def init(options: InitArguments) -> None:
+    """Carry out `rsyslog-tune init`."""
+    release = None
+    with suppress(ProgramMissing):
+        release = rsyslog_version()
+    machine = LocalMachine(release, cores(), memory_bytes())
+    profile = options.profile
+    text = starter(asset_text("templates", "starter.yaml"), name_for(profile), machine)
+    parse_profile(text, str(profile))
+    write_new({profile: text})
+    print_result(options.output, "init", {"profile": str(profile)}, str(profile))
+    schema = profile.parent / "profile.schema.json"
+    if not schema.exists():
+        say(f"for completion in your editor: rsyslog-tune schema > {schema}")
 
 
 @dataclass(frozen=True)
@@ -150,7 +172,7 @@ def _tunable(profile: Profile) -> tuple[Sequence[str], Mapping[str, object]]:
             vars(part.origin) | {"what": part.what, "used": part.used} for part in replaced
         ],
     }
-    return [*page(profile, base, replaced)], fields
+    return [*tunable_page(profile, base, replaced)], fields
 
 
 def _machine(host: str | None, inventory: Path | None) -> RemoteHost | None:
@@ -247,3 +269,71 @@ def _release(wanted: str | None, machine: RemoteHost | None) -> str | None:
     else:
         say(f"release.rsyslog is {release}, that of the rsyslogd {place}: --release names another")
     return release
+
+
+_MOST_LINES = 15
+
+
+@dataclass(frozen=True)
+class TunableObject:
+    """An object of a configuration, where it stands ("" where it is not written), and its
+    parameters that a search can change."""
+
+    address: str
+    place: str
+    parameters: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.place or 'not written'}: {self.address}: {', '.join(self.parameters)}"
+
+
+def tunable_objects(profile: Profile, base: KeptBase) -> tuple[TunableObject, ...]:
+    """The objects that a search of this profile can change."""
+    names = [full_name(profile, str(knob.path)) for knob in knobs(profile)]
+    parameters: dict[str, list[str]] = {}
+    for name in names:
+        place = base.written.place_of(name)
+        address = "template" if place is None else place[0]
+        parameters.setdefault(address, []).append(name.removeprefix(f"{address}."))
+    return tuple(
+        TunableObject(address, _place(base, address), tuple(of_address))
+        for address, of_address in parameters.items()
+    )
+
+
+def tunable_page(profile: Profile, base: KeptBase, replaced: Sequence[Replaced]) -> Iterator[str]:
+    """The page in lines; `replaced` is what a lab does not run as it stands."""
+    yield "A search can change these parameters, each where it stands:"
+    yield from _listed(tunable_objects(profile, base))
+    flooded = [base.view.sections.get(("inputs", n)) for n in profile.flooded_numbers]
+    entrances = [
+        f"{address} ({_place(base, address)})" for address in flooded if address is not None
+    ]
+    yield f"It sends traffic to {' and '.join(entrances) or 'an input of its own'}."
+    replaced = [part for part in replaced if not part.is_routine]
+    gone = [f"{part.place}: {part.what}" for part in replaced if part.used == LEFT_OUT]
+    if gone:
+        yield (
+            "Its lab leaves out what takes events of this host, runs programs or sends to others, "
+            "and what it has no part for:"
+        )
+        yield from _listed(gone)
+    changed = [str(part) for part in replaced if part.used != LEFT_OUT]
+    if changed:
+        yield "Its lab replaces:"
+        yield from _listed(changed)
+    yield "All else runs there as it stands, with servers, ports, index names and folders of a lab."
+
+
+def _place(base: KeptBase, address: str) -> str:
+    """Where an object stands; "" where it is not written."""
+    written = base.written.objects.get(address)
+    if written is not None:
+        return str(written.origin)
+    return base.given.file if address == "template" and base.given is not None else ""
+
+
+def _listed(lines: Sequence[object]) -> Iterator[str]:
+    yield from (f"  {line}" for line in lines[:_MOST_LINES])
+    if len(lines) > _MOST_LINES:
+        yield f"  and {len(lines) - _MOST_LINES} more, which --output json lists"

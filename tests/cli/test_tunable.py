@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tuner.cli.first_profile import TunableObject, tunable_objects, tunable_page
 from tuner.lab.bind import require_bindable
 from tuner.lint.load import parse_profile
 from tuner.profile.starter import on_top_of
-from tuner.report.tunable import TunableObject, page, tunable_objects
 
 CONFIGURATION = """\
 module(load="imuxsock")
@@ -31,7 +31,7 @@ def described(folder: Path, text: str) -> tuple[list[str], Sequence[TunableObjec
     profile = parse_profile(on_top_of(str(conf), "p", "8.2302"), "p.yaml").profile
     assert profile.base is not None
     copy = require_bindable(profile, "8.2302").copy
-    lines = page(profile, profile.base.kept, copy.replaced)
+    lines = tunable_page(profile, profile.base.kept, copy.replaced)
     here = f"{conf}:"
     return [one.replace(here, "") for one in lines], tunable_objects(profile, profile.base.kept)
 

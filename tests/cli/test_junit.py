@@ -5,8 +5,8 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from tuner.cases.judge import JudgedCase
+from tuner.cli.cases import junit_xml
 from tuner.errors import Problem
-from tuner.report.junit import junit_xml
 
 WRONG = Problem("tests.yaml", 4, 25, 'm should be "\x1b[31m<a>", is "&"', "RT022")
 

@@ -1,4 +1,5 @@
-"""`rsyslog-tune flood`: send syslog messages to a port, a socket or a file."""
+"""`rsyslog-tune flood`, which sends syslog messages to a port, a socket or a file; `sink`, a bulk
+endpoint to point an rsyslog at; and `workload`, which learns from a log what traffic is like."""
 
 from __future__ import annotations
 
@@ -6,13 +7,17 @@ import math
 import secrets
 import shlex
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tuner.cli.console import OutputFormat, print_result, say, working
-from tuner.cli.usage.traffic import FloodArguments
-from tuner.errors import BadUsage, JobFailed
+from tuner.cli.console import OutputFormat, print_result, result, say, working
+from tuner.cli.layout import print_blocks
+from tuner.cli.usage.traffic import FloodArguments, SinkArguments, WorkloadArguments
+from tuner.engine.client import EngineClient
+from tuner.engine.delivery import Arrived, ArrivedRun, FaultCount, arrived, fault_counts
+from tuner.errors import BadUsage, Interrupted, JobFailed, Refused
 from tuner.flood.flood import traffic
 from tuner.flood.heads import STYLES
 from tuner.flood.pace import Runs, Schedule, Timeline, bursts, fixed, ramp, runs
@@ -21,8 +26,15 @@ from tuner.flood.spec import FloodProgress, FloodSpec
 from tuner.flood.transport import Credentials, Transport, address_of, loopback
 from tuner.host.allow import require_allowed_host
 from tuner.lab.loads import LoadHost
+from tuner.lab.sink import Sink, parse_fault
 from tuner.modules.input import TRANSPORTS
-from tuner.reading import require_regular, unreadable
+from tuner.profile.sample import is_sample, origin_of, read_sample, sample_text
+from tuner.reading import require_regular, required_content, unreadable
+from tuner.report.traffic import traffic_blocks
+from tuner.schema.numerals import counted
+from tuner.script.configuration import MAX_BYTES, configuration
+from tuner.script.tokens import SURROGATES
+from tuner.writing import require_writable, write_whole
 
 
 @dataclass(frozen=True)
@@ -158,7 +170,7 @@ def flood(options: FloodArguments) -> None:
         _run(spec, (), plan, output)
         return
     # Needs more than a flood from here.
-    from tuner.cli.cluster_labs import loads_of_cluster
+    from tuner.cli.cluster_lab import loads_of_cluster
 
     with loads_of_cluster(transport) as hosts:
         _run(spec, hosts, plan, output)
@@ -212,10 +224,10 @@ def _run(spec: FloodSpec, hosts: Sequence[LoadHost], plan: PacePlan, output: Out
     if final.error is not None:
         raise JobFailed(f"{final.sent} of {plan.total} messages sent: {final.error}")
     sent = dict(zip([host.name for host in hosts], final.counts, strict=True))
-    show(final, timeline, spec.run_id, sent, output)
+    show_flood(final, timeline, spec.run_id, sent, output)
 
 
-def show(
+def show_flood(
     final: FloodProgress,
     timeline: Timeline | None,
     run_id: str,
@@ -278,3 +290,80 @@ def _achieved(final: FloodProgress, timeline: Timeline | None, seconds: float) -
         following_s = due_s(final.sent) - due_s(final.sent - 1)
         seconds = final.last_send_s - timeline.start_s + following_s
     return final.sent / seconds if seconds > 0 else None
+
+
+_ENDING_POLL_S = 0.2
+
+
+def sink(options: SinkArguments) -> None:
+    """Carry out `rsyslog-tune sink`."""
+    faults = [parse_fault(text) for text in options.fault or ()]
+    with Sink(options.port, faults) as running:
+        client = EngineClient(running.url)
+        try:
+            if options.output is OutputFormat.TEXT:
+                result(running.url)
+            say(f"the sink listens at {running.url}; press Ctrl-C to end it")
+            while running.ending() is None:
+                time.sleep(_ENDING_POLL_S)
+            raise JobFailed(f"the sink's process ended with {running.ending()}")
+        except Interrupted:
+            _show_arrived(running.url, arrived(client), fault_counts(client), options.output)
+            raise
+        finally:
+            client.close()
+
+
+def _show_arrived(
+    url: str, indices: tuple[Arrived, ...], faults: tuple[FaultCount, ...], output: OutputFormat
+) -> None:
+    lines = []
+    for index in indices:
+        lines.append(f"{index.index}: {counted(index.documents, 'document')}")
+        lines += [f"  run {run.run_id}: {_run_text(run)}" for run in index.runs]
+    for fault in faults:
+        documents = counted(fault.documents, "document")
+        lines.append(f"fault {fault.fault}: {documents}, {fault.stored:,} counted")
+    if not indices:
+        lines.append("nothing arrived")
+    fields = {"url": url, "indices": indices, "faults": faults}
+    print_result(output, "sink", fields, "\n".join(lines))
+
+
+def _run_text(run: ArrivedRun) -> str:
+    account = run.account
+    duplicates = counted(account.duplicated, "duplicate")
+    text = f"{counted(run.events, 'event')}, {account.lost:,} missing, {duplicates}"
+    for name, numbers in (("missing", account.missing), ("duplicated", account.doubled)):
+        if numbers:
+            text += f"; {name}: {', '.join(map(str, numbers))}"
+    return text
+
+
+def workload(options: WorkloadArguments) -> None:
+    """Carry out `rsyslog-tune workload`."""
+    log, file = options.log, options.sample
+    if file is not None:
+        require_writable(file)
+        if file.exists() and not is_sample(file):
+            raise Refused(f"{file} exists and is no sample: name another file, or move it")
+    texts = [text for path in options.conf or () for text in _texts(path)]
+    with working(f"learning from {log}"):
+        text = sample_text(log, texts, verbatim=options.verbatim)
+        sample = read_sample(text, str(log))
+    if origin := origin_of(text):
+        say(origin)
+    if file is not None:
+        write_whole(file, text)
+    data = {"schema": 1, "kind": "workload", "sample": sample.model_dump(mode="json")}
+    print_blocks(options.output, data, traffic_blocks(sample))
+    if file is not None:
+        say(f"wrote {file}: name it as workload.sample in a profile")
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """The texts of a configuration and of what it includes, as far as they can be read."""
+    first = required_content(path, MAX_BYTES)
+    sources = configuration(path).sources
+    for raw in (first, *(raw for name, raw in sources.items() if name != str(path))):
+        yield raw.decode("utf-8", SURROGATES)
