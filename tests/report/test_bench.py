@@ -62,22 +62,6 @@ def test_what_was_not_tested_stands_beside_what_was_changed() -> None:
     assert read_bench(json.dumps(bench_json(said)), "b").untested == said.untested
 
 
-def test_a_profile_is_compared_with_itself_in_neighbouring_runs() -> None:
-    level = [
-        measured(rate) for rate in (60_000.0, 61_000.0, 62_000.0, 60_500.0, 60_800.0, 61_900.0)
-    ]
-    text = bench_markdown(bench(level))
-    assert "against itself in 3 pairs of neighbouring runs" in text
-    assert "covers no difference" in text
-    drifting = [measured(50_000.0 * 1.1 ** (number % 2)) for number in range(8)]
-    assert "DOES NOT COVER no difference" in bench_markdown(bench(drifting))
-
-
-def test_too_few_runs_and_failed_ones_are_not_compared() -> None:
-    assert "against itself" not in bench_markdown(bench([measured(60_000.0)] * 3))
-    assert "against itself" not in bench_markdown(bench([*[measured(60_000.0)] * 4, failed()]))
-
-
 def test_the_spread_of_cpu_per_event_stands_beside_that_of_the_rate() -> None:
     text = bench_markdown(bench([measured(60_000.0), measured(62_000.0)]))
     assert "coefficient of variation 2.3%; CPU per event of rsyslogd 0.0%, engine 0.0%" in text
@@ -95,7 +79,6 @@ def test_programs_get_everything_under_a_schema_number() -> None:
     found = bench_json(bench([measured(60_000.0), measured(62_000.0)] * 2))
     read = json.loads(json.dumps(found))
     assert (read["schema"], read["kind"], read["variants"][0]["title"]) == (4, "bench", "prod")
-    assert read["self_comparison"]["pairs"] == 2
     assert read["variants"][0]["freshness"]["freshness_s"]["p99"] == 0.9
     assert read["runs"][0]["result"]["eps"] == 60_000.0
     assert read["ceiling"] is None
@@ -180,12 +163,6 @@ def test_figures_of_several_machines_stand_apart_and_together() -> None:
     assert "each on one machine: freshness on north, ceiling on south" in text
     assert "prod reaches 26% of it: 31,480 EPS" in text, "the ceiling is that of its own machine"
     assert "|  | south |" in text
-
-
-def test_a_profile_is_compared_with_itself_on_each_machine() -> None:
-    itself = bench_json(FARM)["self_comparison"]
-    assert itself["pairs"] == 4  # type: ignore[index]
-    assert itself["high"] < 1.2  # type: ignore[index]
 
 
 def test_a_machine_that_stands_out_is_named() -> None:

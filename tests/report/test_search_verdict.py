@@ -143,9 +143,10 @@ def test_of_several_losses_the_nearest_comes_first_and_all_are_in_the_evidence(
     assert found[0].trial == near_by
     assert sorted(one.trial for one in found) == sorted([near_by, *(one.number for one in far)])
     assert "events, the nearest 1 setting away from this)." in sentence(analyse(many))
-    assert "2 more trials, further away: " in first_screen(many)
+    assert "2 more trials, further away, in the evidence" in first_screen(many)
     listed = section(markdown(many), "Evidence").split("### Trials that lost or doubled events")[1]
-    assert [int(row[0]) for row in rows(listed)] == [one.trial for one in found]
+    numbers = re.findall(r"^- trial (\d+) ", listed.split("\n## ")[0], re.MULTILINE)
+    assert list(map(int, numbers)) == [one.trial for one in found]
 
 
 def test_the_profile_as_written_that_loses_events_is_named_so(study: Study) -> None:

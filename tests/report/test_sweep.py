@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +16,7 @@ from tuner.lab.written import WrittenFile
 from tuner.measure.measurement import Measurement, Spent
 from tuner.measure.series import Run, Series
 from tuner.report.markdown import blocks_markdown
-from tuner.report.sweep import sweep_blocks, sweep_json, sweep_svg
+from tuner.report.sweep import sweep_blocks, sweep_json
 from tuner.space.experiment import Experiment
 
 HOSTILE = 'a<b>&"$x_{1}$\u202e'
@@ -45,10 +43,6 @@ class Swept:
     def data(self) -> dict[str, Any]:
         data: dict[str, Any] = json.loads(json.dumps(sweep_json(self.series, self.asked)))
         return data
-
-    @property
-    def svg(self) -> str:
-        return sweep_svg(self.series, self.asked)
 
     def with_runs(self, runs: Iterable[Run]) -> Swept:
         return replace(self, series=replace(self.series, runs=tuple(runs)))
@@ -167,22 +161,10 @@ def test_programs_get_every_run_and_both_ratios() -> None:
     assert data["experiment"]["title"] == "What it is"
 
 
-def test_the_picture_is_svg_with_every_variant_and_the_same_every_time() -> None:
-    asked = experiment(variants=[{"name": "slow"}, {"name": "fast"}, {"name": HOSTILE[:-1]}])
-    picture = swept(asked).svg
-    assert swept(asked).svg == picture
-    assert "<script" not in picture
-    words = html.unescape(" ".join(re.findall(r">([^<]+)<", picture)))
-    for wanted in ("What it is", "slow", "fast", "published", "a<b>&", "more is better"):
-        assert wanted in words
-    assert "2026" not in picture
-
-
-def test_a_sweep_in_which_everything_failed_has_a_picture_and_a_text() -> None:
+def test_a_sweep_in_which_everything_failed_has_a_text() -> None:
     runs = tuple(Run(name, 1, failed()) for name in ("slow", "fast", "other"))
     nothing = swept().with_runs(runs)
     assert row(markdown_of(nothing), "fast")[1:3] == ["-", "-"]
-    assert nothing.svg.rstrip().endswith("</svg>")
 
 
 def test_blocks_on_several_machines_have_a_row_each_and_name_them_to_programs() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tuner.cli.console import OutputFormat, print_result, result, say
+from tuner.cli.console import OutputFormat, print_result, say
 from tuner.cli.files import Exports, new_run_directory
 from tuner.cli.layout import print_blocks
 from tuner.cli.options import EngineChoice, duration_s
@@ -31,10 +31,9 @@ from tuner.report.compare import (
     gate_text,
 )
 from tuner.report.sections import PlainBlock
-from tuner.report.sweep import sweep_blocks, sweep_json, sweep_svg
+from tuner.report.sweep import sweep_blocks, sweep_json
 from tuner.schema.numerals import counted, seconds
 from tuner.validate.rsyslogd import require_bases_taken
-from tuner.writing import write_whole
 
 _PHASES = ("freshness", "sustain", "overload", "ceiling")
 
@@ -138,7 +137,6 @@ def sweep(options: SweepArguments) -> None:
             data = {**sweep_json(series, asked), "run_directory": str(directory)}
             blocks = sweep_blocks(series, asked)
             exports.write(data, blocks)
-            write_whole(directory / "sweep.svg", sweep_svg(series, asked))
             return data, blocks
 
         def interrupted(series: Series) -> None:
@@ -150,8 +148,6 @@ def sweep(options: SweepArguments) -> None:
             interrupted=interrupted,
         )  # fmt: skip
         print_blocks(output, *write(series))
-    if output is not OutputFormat.JSON:
-        result(f"\nplot: {directory / 'sweep.svg'}")
     require_whole(series, lost)
 
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
 
 from tuner.errors import JobFailed
 from tuner.measure.measurement import Failure, Measurement, Result
-from tuner.measure.paired import Comparison
-from tuner.measure.series import Run, Series, by_machine, comparison
+from tuner.measure.series import Series, by_machine
 from tuner.profile.metric import Metric
 from tuner.reading import json_of
-from tuner.report.figures import interval, raw_and_adjusted
 from tuner.report.runs import (
     bottleneck_blocks,
     effective_blocks,
@@ -31,7 +29,7 @@ from tuner.report.series import (
     phase_blocks,
     series_json,
 )
-from tuner.schema.numerals import eps, mebibytes, share
+from tuner.schema.numerals import eps, mebibytes
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,7 @@ class RunSpread:
 
 def bench_json(series: Series) -> dict[str, object]:
     """All runs, and the median and spread of those that are valid."""
-    itself = self_comparison(series)
-    return series_json(series, "bench", (), summary=spread(series), self_comparison=itself)
+    return series_json(series, "bench", (), summary=spread(series))
 
 
 def read_bench(text: str, name: str) -> Series:
@@ -97,9 +94,6 @@ def bench_blocks(series: Series) -> tuple[PlainBlock, ...]:
         blocks.append(Paragraph(text))
     blocks += map(Paragraph, speed_text(_valid(series)))
     blocks += machine_blocks(series, Metric.EPS, "run")
-    itself = self_comparison(series)
-    if itself is not None:
-        blocks.append(Paragraph(_self_text(itself)))
     blocks += _middle_blocks(series)
     return (*blocks, *phase_blocks(series), *closing_blocks(series, Metric.EPS))
 
@@ -117,28 +111,6 @@ def _middle_blocks(series: Series) -> list[PlainBlock]:
     if not isinstance(middle, Measurement | Failure) or middle.verdict is None:
         return blocks
     return [*blocks, *bottleneck_blocks(middle.verdict)]
-
-
-def self_comparison(series: Series) -> Comparison | None:
-    """The profile against itself (A/A): each second run of a machine over the one before it, from
-    two pairs on.  None when there are fewer, or a run failed."""
-    paired: list[Run] = []
-    for runs in (by_machine(series.runs) or {"": series.runs}).values():
-        neighbours = [run for both in zip(runs[::2], runs[1::2], strict=False) for run in both]
-        for number, run in enumerate(neighbours, len(paired)):
-            paired.append(replace(run, arm=str(number % 2), block=number // 2))
-    if len(_valid(series)) < len(series.runs):
-        return None
-    return comparison(paired, "0", "1", Metric.EPS)
-
-
-def _self_text(itself: Comparison) -> str:
-    covered = "covers" if itself.low <= 1.0 <= itself.high else "DOES NOT COVER"
-    return (
-        f"against itself in {itself.pairs} pairs of neighbouring runs: {interval(itself)}, which "
-        f"{covered} no difference; minimum detectable gain {share(itself.detectable)}"
-        f"{raw_and_adjusted(itself, '; ')}"
-    )
 
 
 def _valid(series: Series) -> list[Measurement]:

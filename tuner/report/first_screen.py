@@ -20,6 +20,8 @@ from tuner.schema.numerals import counted, eps, p_value, share
 from tuner.search.study import BASELINE, Changes, Ending, Phase, Study
 from tuner.search.verdict import Claim, Loss
 
+_MOST_LINES = 3
+
 
 def first_screen(result: StudyResult) -> FirstScreen:
     """The verdict, and what to know before believing it."""
@@ -52,7 +54,11 @@ def _cautions(result: StudyResult) -> Iterator[Caution]:
         lines = tuple(f"`{guarantee.name}`: {guarantee.gives_up}" for guarantee in result.opened)
         yield Caution("Guarantees that were opened", lines=lines)
     if result.losses:
-        yield Caution("Trials that lost or doubled events", lines=tuple(loss_lines(result)))
+        nearest = [*loss_lines(result)]
+        if more := nearest[_MOST_LINES:]:
+            further = counted(len(more), "more trial")
+            nearest[_MOST_LINES:] = [f"{further}, further away, in the evidence"]
+        yield Caution("Trials that lost or doubled events", lines=tuple(nearest))
     ending = result.study.ending
     if ending is not Ending.FINISHED:
         how_it_ended = "was interrupted" if ending is Ending.INTERRUPTED else "failed"
@@ -280,17 +286,11 @@ def _as_written(study: Study) -> Iterator[str]:
         yield f"as written: {eps(statistics.median(rates))} EPS ({count} {STEADY.over})"
 
 
-_MOST_LINES = 3
-
-
 def loss_lines(result: StudyResult) -> Iterator[str]:
-    """A line for each of the nearest, and one for the others."""
-    for loss in result.losses[:_MOST_LINES]:
+    """A line for each trial that lost or doubled events, the nearest to what is recommended
+    first."""
+    for loss in result.losses:
         yield f"{loss_name(loss)} {loss}, {_where(loss, result)}"
-    further = result.losses[_MOST_LINES:]
-    if further:
-        numbers = ", ".join(str(loss.trial) for loss in further)
-        yield f"{counted(len(further), 'more trial')}, further away: {numbers}"
 
 
 def loss_name(loss: Loss) -> str:
@@ -305,18 +305,18 @@ def _where(loss: Loss, result: StudyResult) -> str:
         return "with the profile " + ("and its repairs" if loss.trial in repaired else "as written")
     recommended = result.verdict.changes
     if not recommended:
-        return f"with {', '.join(changed_texts(loss.changes, result))}"
+        return f"with {', '.join(_changed_texts(loss.changes, result))}"
     shared = f"{len(loss.shared)} of the {counted(len(recommended), 'recommended change')}"
-    return f"with {shared}; it differs in {', '.join(apart_texts(loss, result))}"
+    return f"with {shared}; it differs in {', '.join(_apart_texts(loss, result))}"
 
 
-def changed_texts(changes: Changes, result: StudyResult) -> Iterator[str]:
+def _changed_texts(changes: Changes, result: StudyResult) -> Iterator[str]:
     """Each change of the profile as written."""
     for path, level in changes:
         yield f"`{result.name(path)}` {setting(result.as_written(path))} -> {setting(level)}"
 
 
-def apart_texts(loss: Loss, result: StudyResult) -> Iterator[str]:
+def _apart_texts(loss: Loss, result: StudyResult) -> Iterator[str]:
     """What it had instead of what is recommended."""
     made, recommended = dict(loss.changes), dict(result.verdict.changes)
     for path in loss.apart:

@@ -13,8 +13,7 @@ import hashlib
 import io
 import re
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 from xml.etree import ElementTree
@@ -96,12 +95,10 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-_SAME: dict[Any, Any] = {
+_SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "rsyslog-tune",
     "text.parse_math": False,
-}
-_SETTINGS: dict[Any, Any] = {
     "text.color": Colour.INK.value,
     "font.size": 10,
     "axes.edgecolor": Colour.MUTED.value,
@@ -129,24 +126,16 @@ _SETTINGS: dict[Any, Any] = {
 }
 
 
-@contextmanager
-def matplotlib_settings(ours: Mapping[Any, Any]) -> Iterator[None]:
-    """Draw with matplotlib's own defaults and `ours`: a user's matplotlibrc must not change, or
-    break, what a report shows.  The same bytes every time, and text stays text."""
-    import matplotlib as mpl
-
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update({**_SAME, **ours})
-        yield
-
-
 def svg(plot: Plot) -> str:
     """A plot as an SVG element; ids in it begin with its name, which a page has once.  The same
-    every time."""
+    every time, drawn with matplotlib's own defaults and ours: a user's matplotlibrc must not
+    change, or break, what a report shows."""
+    import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with matplotlib_settings(_SETTINGS), warnings.catch_warnings():
+    with mpl.rc_context(), warnings.catch_warnings():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_SETTINGS)
         # Text is set in the fonts of whoever reads it.
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         figure = Figure(figsize=(_WIDTH / 72, plot.height / 72), layout="constrained")

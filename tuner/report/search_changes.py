@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator
 
 from tuner.lint.candidate import with_main_queue
@@ -18,7 +17,6 @@ from tuner.report.sections import (
     Table,
     bullets,
 )
-from tuner.search.budget import NODE_PACE, SINK_PACE, minutes_for_effects, trial_seconds
 from tuner.search.effects import RULED_OUT, TOLERATED, effects_of
 from tuner.search.study import Changes, Phase
 from tuner.search.verdict import Claim
@@ -93,25 +91,11 @@ def how_effects_are_known(result: StudyResult) -> str:
 
 def _why_not_apart(result: StudyResult) -> str:
     """Why the winner was not taken apart, as the end of a sentence."""
-    header, minutes = result.study.header, _minutes(result)
-    if not header.options.effects:
+    if not result.study.header.options.effects:
         return " (--no-effects)"
-    if 60 * minutes > header.budget_s:
-        return f": a budget of {minutes} minutes has time for it"
+    if not result.study.of(Phase.EFFECTS):
+        return ": a larger budget has time for it"
     return ": no valid runs tell them apart"
-
-
-def _minutes(result: StudyResult) -> int:
-    """The smallest budget that has time to take a winner apart where trials take as long as they
-    did here."""
-    study, pace = result.study, SINK_PACE if result.is_sink else NODE_PACE
-    took_s = [
-        trial.ended_s - trial.at_s - trial_seconds(trial.plan, 0.0, pace)
-        for trial in study.trials
-        if trial.phase is not Phase.WARM_UP and trial.measurement is not None
-    ]
-    begun_s = max((trial.ended_s for trial in study.of(Phase.WARM_UP)), default=0.0)
-    return minutes_for_effects(begun_s, max(0.0, statistics.median(took_s)), pace)
 
 
 def taken_back(result: StudyResult) -> ReportSection:

@@ -22,7 +22,7 @@ from tuner.report.figures import (
     steps_text,
     widened,
 )
-from tuner.report.first_screen import apart_texts, changed_texts, evidence_lines
+from tuner.report.first_screen import evidence_lines, loss_lines
 from tuner.report.result import (
     AS_WRITTEN,
     BEST,
@@ -140,7 +140,7 @@ def evidence(result: StudyResult) -> ReportSection:
         blocks += [Subheading("At a fixed rate"), Paragraph(open_loop)]
         blocks.append(Table("At a fixed rate", columns, rows))
     if result.losses:
-        blocks += [Subheading("Trials that lost or doubled events"), losses_table(result)]
+        blocks += [Subheading("Trials that lost or doubled events"), *bullets(loss_lines(result))]
     return ReportSection("evidence", "Evidence", tuple(blocks))
 
 
@@ -318,22 +318,6 @@ def _trial_row(trial: Trial, settings: str) -> tuple[Cell, ...]:
     remarks = ["at a fixed rate"] if isinstance(outcome, PacedMeasurement) else []
     remarks += [doubt.kind.value for doubt in outcome.doubts]
     return (*start, *run_cells(outcome), ", ".join(remarks))
-
-
-def losses_table(result: StudyResult) -> Table:
-    """All of them, with every setting that differs."""
-    rows = tuple(
-        (
-            str(loss.trial),
-            str(loss),
-            tuple(changed_texts(loss.changes, result)) or "nothing",
-            tuple(apart_texts(loss, result)) or "nothing",
-        )
-        for loss in result.losses
-    )
-    header = ("trial", "what happened", "differs from the profile in",
-              "differs from the recommendation in")  # fmt: skip
-    return Table("Trials that lost or doubled events", header, rows, "trials", "report.json")
 
 
 _NEVER_TESTED = (

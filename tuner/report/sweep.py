@@ -1,26 +1,18 @@
-"""The variants of an experiment side by side, for people, for programs and as a picture."""
+"""The variants of an experiment side by side, for people and for programs."""
 
 from __future__ import annotations
 
-import io
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from tuner.measure.series import Series, average, comparison, restarted, values
+from tuner.measure.series import Series, average, comparison, restarted
 from tuner.profile.metric import Metric
 from tuner.report.figures import figure, freshness_kept, ratio_text
-from tuner.report.page import matplotlib_settings
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 from tuner.report.series import closing_blocks, conditions, machine_blocks, series_json, speed_notes
 from tuner.schema.numerals import size
 from tuner.space.experiment import Experiment, Projection
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-_OURS, _THEIRS = "#1f6fb2", "#d07a1c"
-_WIDTH_IN, _ROW_IN, _AROUND_IN = 8.0, 0.42, 1.0
 _DAY_S = 86_400
 _PERIODS_S = {"second": 1, "minute": 60, "hour": 3600, "day": _DAY_S, "week": 7 * _DAY_S}
 
@@ -155,67 +147,3 @@ def _projection(series: Series, asked: Experiment, projection: Projection) -> li
         rows.append((name, f"{events:,}", *(size(mean * events) for _, _, mean in sizes)))
     head = f"Space at {projection.events_per_second:,} events per second:"
     return [Paragraph(head), Table("Space", header, tuple(rows))]
-
-
-def sweep_svg(series: Series, asked: Experiment) -> str:
-    """A picture with one panel for each metric: ratios to the first variant, ours with their 95 %
-    intervals, published ones beside them.
-
-    matplotlib is imported here: it takes half a second, which only this needs.
-    """
-    from matplotlib.figure import Figure
-
-    metrics = [metric for metric in asked.metrics if _is_drawn(series, metric)]
-    panel_in = _AROUND_IN + _ROW_IN * len(series.names)
-    height_in = panel_in * max(1, len(metrics)) + 0.5
-    with matplotlib_settings({}):
-        picture = Figure(figsize=(_WIDTH_IN, height_in), layout="constrained")
-        picture.suptitle(asked.title, wrap=True)
-        for number, metric in enumerate(metrics, 1):
-            _panel(picture.add_subplot(len(metrics), 1, number), series, asked, metric)
-        written = io.StringIO()
-        picture.savefig(written, format="svg", metadata={"Date": None})
-    return written.getvalue()
-
-
-def _is_drawn(series: Series, metric: Metric) -> bool:
-    """Whether a metric has a first variant to compare with."""
-    return (average(series.runs, series.names[0], metric) or 0.0) > 0
-
-
-def _panel(axes: Axes, series: Series, asked: Experiment, metric: Metric) -> None:
-    """One metric: a row for each variant, the first on top."""
-    about, rows = metric.about, range(len(series.names))
-    direction = "more is better" if about.more_is_better else "less is better"
-    axes.set_title(f"{about.label}, ratio to the first ({direction})", fontsize=10)
-    axes.axvline(1.0, color="grey", linewidth=0.8)
-    for row, arm in zip(rows, series.names, strict=True):
-        _ours(axes, series, metric, row, arm)
-        theirs = published_ratio(series, asked, metric, arm)
-        if theirs is not None:
-            axes.plot([theirs], [row + 0.18], "D", color=_THEIRS, markersize=6)
-    axes.set_yticks(list(rows), series.names)
-    axes.set_ylim(len(series.names) - 0.5, -0.5)
-    axes.set_xlim(left=0)
-    axes.grid(axis="x", alpha=0.3)
-    axes.tick_params(axis="x", labelsize=8)
-    axes.plot([], [], "o", color=_OURS, label="ours, 95 % interval")
-    if published(asked, metric):
-        axes.plot([], [], "D", color=_THEIRS, label="published")
-    axes.legend(fontsize=8)
-
-
-def _ours(axes: Axes, series: Series, metric: Metric, row: int, arm: str) -> None:
-    """The ratio with its interval, over the single blocks."""
-    ratio = ratio_to_the_first(series, metric, arm)
-    if ratio is None or ratio <= 0:
-        return
-    first = values(series.runs, series.names[0], metric)
-    shown = values(series.runs, arm, metric)
-    singles = [shown[block] / first[block] for block in shown if first.get(block, 0.0) > 0]
-    at = row - 0.12
-    axes.plot(singles, [at] * len(singles), ".", color=_OURS, alpha=0.4, markersize=5)
-    axes.plot([ratio], [at], "o", color=_OURS, markersize=6)
-    pairs_ratio = comparison(series.runs, series.names[0], arm, metric)
-    if pairs_ratio is not None and arm != series.names[0]:
-        axes.plot([pairs_ratio.low, pairs_ratio.high], [at, at], color=_OURS, linewidth=2)

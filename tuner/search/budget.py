@@ -3,7 +3,6 @@ of the runs at a fixed rate that show how fresh a profile keeps what it indexes.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -216,16 +215,6 @@ def _most(counts: Sequence[int], affordable: int) -> int:
 def counts(planned: int) -> tuple[int, ...]:
     """How many blocks there may be where so many were planned, in falling order."""
     return tuple(dict.fromkeys([planned, *(count for count in _BLOCKS if count < planned)]))
-
-
-def minutes_for_effects(begun_s: float, overhead_s: float, pace: Pace) -> int:
-    """The smallest budget, in minutes, that has time to take a winner apart, where the search began
-    to measure after `begun_s` and a trial takes `overhead_s` beside its warm-up and window."""
-    return next(
-        minutes
-        for minutes in itertools.count(1)
-        if spend(60.0 * minutes - begun_s, overhead_s, pace, 0.0).blocks
-    )
 
 
 def _falling(most: float, least: float, left_s: float) -> float:

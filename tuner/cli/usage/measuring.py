@@ -203,8 +203,8 @@ class SweepArguments(InLabs):
     """Measure the variants of an experiment file side by side, and print them beside what others
     published.
 
-    Every variant runs once in each block, in random order.  Writes sweep.md, sweep.json and
-    sweep.svg, also when it is interrupted.  Exits with 6 when a run lost or doubled events or
+    Every variant runs once in each block, in random order.  Writes sweep.md and
+    sweep.json, also when it is interrupted.  Exits with 6 when a run lost or doubled events or
     breached a guardrail, with 1 when one failed otherwise.  An engine that dies is started again
     and the run repeated once; after three losses in a row it exits with 4, with what was measured
     so far.
