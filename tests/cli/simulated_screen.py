@@ -18,8 +18,7 @@ from pathlib import Path
 from tests.measure.factory import limited_by
 from tests.search.simulated import BUDGET_S, PROFILE, START_S, World, search
 from tuner.cli.console import Verbosity
-from tuner.cli.search_progress import Progress, Running
-from tuner.cli.search_screen import Screen, screen
+from tuner.cli.search_screen import Progress, Running, Screen, screen
 from tuner.errors import Interrupted
 from tuner.host.signals import end_orderly
 from tuner.measure.measurement import Doubt, DoubtKind, Measurement

@@ -9,7 +9,7 @@ import pytest
 from tests.measure.factory import failed, limited_by, measured
 from tests.measure.paced import paced
 from tests.search.simulated import PROFILE
-from tuner.cli.search_progress import Progress, Running, detail_lines, stage_line, trial_line
+from tuner.cli.search_screen import Progress, Running, detail_lines, stage_line, trial_line
 from tuner.measure.measurement import Doubt, DoubtKind, Result, TrialPlan
 from tuner.search.climb import Leader
 from tuner.search.effects import EffectRatio
@@ -113,8 +113,9 @@ def test_a_pair_is_compared_once_both_sides_are_known_in_either_order() -> None:
     assert "this pair +50.0 %" in shown[3]
     progress = after(*first, *second)
     assert progress.best == CHANGED
-    assert progress.paired is not None
-    assert progress.paired.pairs == 2
+    paired, _ = progress.paired
+    assert paired is not None
+    assert paired.pairs == 2
 
 
 def test_a_pair_names_both_rates_of_which_a_claim_is_the_lower() -> None:

@@ -24,8 +24,7 @@ from tests.cli.simulated_screen import NOTHING_YET, watch
 from tests.measure.factory import failed, measured
 from tests.search.simulated import START_S, World, search
 from tuner.cli.console import Verbosity
-from tuner.cli.search_progress import Running
-from tuner.cli.search_screen import Screen
+from tuner.cli.search_screen import Running, Screen
 from tuner.errors import Interrupted
 from tuner.host.signals import end_orderly
 from tuner.measure.measurement import TrialPlan

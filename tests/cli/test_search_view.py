@@ -10,8 +10,7 @@ from rich.console import Console, RenderableType
 
 from tests.cli.test_search_progress import NOTHING_YET, SIZE, after, trial
 from tests.measure.factory import limited_by, measured
-from tuner.cli.search_progress import Progress, Running
-from tuner.cli.search_screen import view
+from tuner.cli.search_screen import Progress, Running, view
 from tuner.search.climb import Leader
 from tuner.search.effects import EffectRatio
 from tuner.search.study import Changes, Phase

@@ -54,6 +54,7 @@ COMMANDS = {
 _CARRIED_OUT = {
     "init": ("first_profile", "init"),
     "import": ("first_profile", "import_"),
+    "diff": ("render", "diff"),
     "test": ("cases", "run_cases"),
     "compare": ("bench", "compare"),
     "sweep": ("bench", "sweep"),

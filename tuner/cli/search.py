@@ -26,7 +26,6 @@ from tuner.cli.search_session import (
     Stopwatch,
     asked_to_tune,
     has_changed,
-    require_same_base,
     require_strategy,
     resumed,
     run_session,
@@ -151,7 +150,6 @@ def _resume(
         verbosity.say(f"the search in {directory} is already complete; rewriting its reports")
         return with_results(job, SessionResult(record.study, None), verbosity)
     require_strategy(record.study.header)
-    require_same_base(job.loaded)
     if has_changed(job.loaded):
         verbosity.say(
             f"{job.loaded.path} changed since this search started; continuing with the original"

@@ -22,8 +22,7 @@ from tuner.cli.console import Verbosity, say
 from tuner.cli.files import MetricsFile, keep_snippets, write_results
 from tuner.cli.options import EngineChoice
 from tuner.cli.place import Wanted, pace_of
-from tuner.cli.search_progress import Progress, Running
-from tuner.cli.search_screen import Screen, screen
+from tuner.cli.search_screen import Progress, Running, Screen, screen
 from tuner.errors import BadUsage, Interrupted, JobFailed, Refused, TuneError, of_the_system
 from tuner.host.signals import finish_first
 from tuner.lint.candidate import Checker, candidate
@@ -162,27 +161,18 @@ def asked_to_tune(profile: Profile, names: Sequence[str]) -> Profile:
 
 def has_changed(begun_with: LoadedProfile) -> bool:
     """Whether the file of a profile, or its sample, says something else now, as far as can be
-    seen; a log goes on, and what was learnt of it stays."""
+    seen; a log goes on, and what was learnt of it stays.  Raises Refused where the configuration
+    that it stands on has changed: what the search finds would not fit it."""
+    base = begun_with.profile.base
+    sources = {} if base is None else base.kept.sources
+    if changed := [path for path, text in sources.items() if _differs(Path(path), text)]:
+        raise _refused([f"{path}, its base, has changed since" for path in changed])
     files = {begun_with.path: begun_with.text}
     learnt = begun_with.profile.workload.learnt
     with contextlib.suppress(OSError):
         if learnt is not None and is_sample(Path(learnt.path)):
             files[Path(learnt.path)] = learnt.text
-    base = _base_files(begun_with)
-    return any(_differs(path, text) for path, text in files.items() if path not in base)
-
-
-def require_same_base(begun_with: LoadedProfile) -> None:
-    """Raise Refused where the configuration has changed since the search began: what the search
-    finds would not fit it."""
-    changed = [path for path, text in _base_files(begun_with).items() if _differs(path, text)]
-    if changed:
-        raise _refused([f"{path}, its base, has changed since" for path in changed])
-
-
-def _base_files(begun_with: LoadedProfile) -> dict[Path, str]:
-    base = begun_with.profile.base
-    return {} if base is None else {Path(path): text for path, text in base.kept.sources.items()}
+    return any(_differs(path, text) for path, text in files.items() if str(path) not in sources)
 
 
 def _differs(path: Path, text: str) -> bool:

@@ -54,7 +54,7 @@ def raw_and_adjusted(comparison: Comparison, lead: str = "") -> str:
     both = comparison.by_speed
     if both is None:
         return ""
-    wider = widened(comparison)
+    wider = _widened(comparison)
     return (
         f"{lead}{interval(both.raw)} raw, {interval(both.adjusted)} adjusted for the machine's "
         f"speed; {both.counts.value}{wider and f'; the interval is {wider}'}"
@@ -67,7 +67,7 @@ _WIDENED = {
 }
 
 
-def widened(comparison: Comparison) -> str:
+def _widened(comparison: Comparison) -> str:
     """Why the interval of a comparison is neither the raw nor the adjusted one; empty where it is
     one of them."""
     both = comparison.by_speed

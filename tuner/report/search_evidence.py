@@ -20,7 +20,6 @@ from tuner.report.figures import (
     restart_text,
     steps,
     steps_text,
-    widened,
 )
 from tuner.report.first_screen import evidence_lines, loss_lines
 from tuner.report.result import (
@@ -393,8 +392,6 @@ def how(result: StudyResult) -> ReportSection:
     plans = {trial.phase: trial.plan for trial in result.study.trials}
     command = header.command.replace("`", "'")
     windows = ", ".join(f"{phase.value} {plan.window_s:.1f} s" for phase, plan in plans.items())
-    claimed = result.verdict.claimed
-    wider = "" if claimed is None else widened(claimed)
     lines = [
         f"`{command}`, budget {seconds(header.budget_s)}, seed {header.seed}, "
         f"started {header.started}, {header.tool}",
@@ -404,8 +401,7 @@ def how(result: StudyResult) -> ReportSection:
         "rsyslogd",
         "EPS is the rise of the engine's `indexing.index_total` over the window, which goes from "
         "one refresh under load to another; ± is the standard error from five batch means",
-        "ratios are means of log-ratios of pairs, intervals are Student's t on them"
-        f"{wider and f', that of the claim {wider}'}",
+        "ratios are means of log-ratios of pairs, intervals are Student's t on them",
     ]
     heading = "How this was measured"
     return ReportSection("how", heading, tuple(bullets(lines)), short="How it was measured")

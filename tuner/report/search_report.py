@@ -9,7 +9,7 @@ import math
 import re
 import shlex
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,7 +42,7 @@ from tuner.report.sections import (
     shown,
 )
 from tuner.search.budget import FEWEST_CALIBRATING, FEWEST_SEARCH_TRIALS
-from tuner.search.study import Ending, Options, Study, Trial
+from tuner.search.study import Ending, Options, Study
 from tuner.search.verdict import Claim
 from tuner.space.knob import Level, level_text
 
@@ -189,37 +189,23 @@ CsvCell = str | float | None
 
 
 def trials_csv(study: Study) -> str:
-    """A row for each trial: what was asked for, what came out, and the value of every knob of the
-    search."""
-    axes = study.header.space
-    rows = []
+    """A row for each trial, as RFC 4180 has it: what was asked for, what came out, and the value of
+    every knob of the search; cells without a value are empty."""
+    axes, text = study.header.space, io.StringIO()
+    rows: list[tuple[CsvCell, ...]] = [(*_TRIAL, *_RESULT, *(axis.path for axis in axes))]
     for trial in study.trials:
         changes, outcome = dict(trial.changes), trial.outcome
-        levels = [level_text(changes.get(axis.path, axis.current)) for axis in axes]
         named = _others(outcome)
-        result = (named[name] if name in named else _figure(outcome, name) for name in _RESULT)
-        rows.append((*_asked(trial), *result, *levels))
-    return _table((*_TRIAL, *_RESULT, *(axis.path for axis in axes)), rows)
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[CsvCell]]) -> str:
-    """A table as RFC 4180 has it; cells without a value are empty."""
-    text = io.StringIO()
-    csv.writer(text).writerows([_cell(cell) for cell in row] for row in (header, *rows))
+        rows.append(
+            (
+                *(trial.number, trial.phase.value, trial.pair, trial.why, trial.at_s),
+                *(trial.ended_s, trial.machine, trial.per_second),
+                *(named[name] if name in named else _figure(outcome, name) for name in _RESULT),
+                *(level_text(changes.get(axis.path, axis.current)) for axis in axes),
+            )
+        )
+    csv.writer(text).writerows(map(_cell, row) for row in rows)
     return text.getvalue()
-
-
-def _asked(trial: Trial) -> tuple[CsvCell, ...]:
-    return (
-        trial.number,
-        trial.phase.value,
-        trial.pair,
-        trial.why,
-        trial.at_s,
-        trial.ended_s,
-        trial.machine or None,
-        trial.per_second,
-    )
 
 
 def _figure(outcome: Result, name: str) -> CsvCell:
