@@ -344,7 +344,7 @@ def test_documents_for_the_engine_are_what_a_sink_in_its_place_gets(slow: Slow) 
     lab, profile = slow.lab()
     assert documents_of(lab, profile, "ceiling", 100) == slow.lines
     assert list(lab.folder.iterdir()) == []
-    assert slow.done[0] == (fixed(4000.0), 100)
+    assert slow.done[0] == (fixed(20_000.0), 100)
     for text in (f'server=["{SINK}"]', f'searchIndex="{lab.owner.prefix}ceiling-',
                  'template="rsyslog-tune-document-0"'):  # fmt: skip
         assert text in slow.config

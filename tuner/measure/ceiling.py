@@ -85,8 +85,8 @@ class Ceiling:
 
 def ceiling(lab: Lab, profile: Profile, tell: Tell, plan: CeilingPlan) -> Ceiling:
     """Measure what the engine of `lab` indexes of the documents of `profile` when clients send it
-    bulks that are ready; about 90 s with the defaults of a plan, after the documents are written at
-    the pace of learning.
+    bulks that are ready; about 90 s with the defaults of a plan, after rsyslogd has written the
+    documents.
 
     Raises JobFailed when no combination is valid, and Unreachable when the engine is gone.
     """
