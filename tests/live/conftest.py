@@ -24,8 +24,7 @@ from tuner.engines.versions import DEFAULT
 from tuner.lab.distribution import fetch
 from tuner.lab.nodes import NodePlan, Nodes, nodes_here
 from tuner.lab.scratch import scratch
-from tuner.measure.content import Content
-from tuner.measure.settle import Settled, settle
+from tuner.measure.settle import Content, Settled, settle
 
 COMMAND = (str(Path(sys.executable).with_name("rsyslog-tune")),)
 QUICK = (sys.executable, str(Path(__file__).with_name("quick.py")))

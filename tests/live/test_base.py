@@ -14,9 +14,9 @@ from tuner.engine.numbering import SentEvents
 from tuner.engines.release import Release
 from tuner.lab.lab import Lab, attached_lab, new_run_id
 from tuner.lab.scratch import scratch
-from tuner.measure.content import Content
 from tuner.measure.learning import learnt
 from tuner.measure.measurement import Failure, Measurement, Outcome
+from tuner.measure.settle import Content
 from tuner.measure.trial import run_trial
 from tuner.modules.refused_bulks import refuses_type
 from tuner.profile.model import Profile

@@ -11,8 +11,8 @@ from tuner.engine.client import EngineClient
 from tuner.engine.sampled import SAMPLE
 from tuner.lab.lab import Lab, attached_lab, new_run_id, sink_lab
 from tuner.lab.scratch import scratch
-from tuner.measure.content import Content
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
+from tuner.measure.settle import Content
 from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
 

@@ -31,7 +31,6 @@ from tuner.lab.lab import attached_lab, new_run_id, sink_lab
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
-from tuner.measure.content import EventTime, differences, read_as
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.trial import run_trial
 from tuner.modules.tls import Certificates
@@ -39,6 +38,7 @@ from tuner.profile.documents import fields_of
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 from tuner.render.artefacts import render, rsyslog_conf
+from tuner.validate.event import EventTime, differences, read_as
 from tuner.validate.rsyslogd import check
 from tuner.validate.smoke import mapping_differences, smoke_layer
 

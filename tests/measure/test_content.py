@@ -8,7 +8,7 @@ import json
 from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import FIELD
 from tuner.engine.sampled import LearntDocuments, StoredDocument, learnt_documents
-from tuner.measure.content import (
+from tuner.measure.settle import (
     NOT_COMPARED,
     Content,
     content_of,

@@ -17,9 +17,8 @@ from tuner.engine.sampled import learnt_documents
 from tuner.host.usage import Usage
 from tuner.lab.lab import Learnt
 from tuner.lab.rsyslogd import Rsyslogd
-from tuner.measure.content import NOT_COMPARED, Content
 from tuner.measure.measurement import FailureKind
-from tuner.measure.settle import Settled, after_loss, settle
+from tuner.measure.settle import NOT_COMPARED, Content, Settled, after_loss, settle
 from tuner.modules.pstats import ElasticsearchCounters, QueueCounters, ResourceUsage, Snapshot
 
 __all__ = ["watching"]

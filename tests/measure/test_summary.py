@@ -18,7 +18,6 @@ from tuner.lab.lab import Lab
 from tuner.lab.loads import LoadCounts, MachineCounts
 from tuner.lab.written import WrittenFile
 from tuner.measure.bottleneck import verdict_of
-from tuner.measure.content import Content
 from tuner.measure.counters import Window
 from tuner.measure.measurement import (
     Consequence,
@@ -28,7 +27,7 @@ from tuner.measure.measurement import (
     FailureKind,
     Measurement,
 )
-from tuner.measure.settle import Settled
+from tuner.measure.settle import Content, Settled
 from tuner.measure.summary import Observed, core_use, summarise
 from tuner.measure.window import Poll
 

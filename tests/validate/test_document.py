@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tuner.measure.content import EventTime, differences
 from tuner.modules.field import DocumentField, FieldType
 from tuner.profile.documents import ECS, mapping_of
+from tuner.validate.event import EventTime, differences
 from tuner.validate.smoke import mapping_differences
 
 SPAN = EventTime(

@@ -6,7 +6,7 @@ import pytest
 
 from tests.profile.examples import small
 from tuner.errors import JobFailed
-from tuner.measure.content import read_as
+from tuner.validate.event import read_as
 
 IMPTCP = small().inputs[0]
 FILE = {"type": "imfile", "file": "/var/log/app.log", "tag": "app:", "severity": "err"}

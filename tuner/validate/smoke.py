@@ -14,12 +14,12 @@ from tuner.flood.messages import Messages
 from tuner.flood.spec import FloodSpec
 from tuner.flood.workload import flood_spec
 from tuner.lab.lab import Lab
-from tuner.measure.content import EventTime, differences, read_as
 from tuner.measure.pipeline import Pipeline, pipeline, refusal_of
 from tuner.measure.trial import failure_of
 from tuner.modules.field import DocumentField, FieldType, merges
 from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import Profile
+from tuner.validate.event import EventTime, differences, read_as
 from tuner.validate.layers import Layer
 
 

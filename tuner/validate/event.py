@@ -1,55 +1,18 @@
-"""What the documents of a flood hold against what was sent, field by field, in a sample."""
+"""One event as it is sent, and its document as the engine has it, field by field; pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from tuner.engine.client import at
-from tuner.engine.sampled import LearntDocuments, StoredDocument
 from tuner.errors import JobFailed
 from tuner.modules.field import DocumentField, FieldType, has_options, is_json, merges
 from tuner.modules.input import Format, Input
 from tuner.modules.text_source import TIMES
 from tuner.schema.scalars import FACILITIES, SEVERITIES
-
-_NAMED = 3
-
-
-@dataclass(frozen=True)
-class Content:
-    """How many documents of a sample were compared with what was sent, how many of them hold
-    something else, and the first of these: the event, and its fields."""
-
-    compared: int = 0
-    different: int = 0
-    first: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        more = "; ..." if self.different > len(self.first) else ""
-        return (
-            f"{self.different} of {self.compared} documents compared hold something else than the "
-            f"same messages gave in the slow pass before: {'; '.join(self.first)}{more}"
-        )
-
-
-NOT_COMPARED = Content()
-
-
-def content_of(
-    learnt: LearntDocuments,
-    run: str,
-    senders: int,
-    documents: Iterable[StoredDocument | None],
-) -> Content:
-    """Of documents, against those that came of the same messages before."""
-    verdicts = [learnt.wrong(document, run, senders) for document in documents if document]
-    compared = [verdict for verdict in verdicts if verdict is not None]
-    wrong = [f"event {number}: {fields}" for number, fields in compared if fields]
-    return Content(len(compared), len(wrong), tuple(wrong[:_NAMED]))
-
 
 Properties = Mapping[str, str | None]
 """The text of each property; None where it depends on the machine or on the moment."""
