@@ -164,15 +164,13 @@ _NAMES = frozenset(
 
 @loss("RT240")
 @for_each(where_durable(engine_outputs), "retryfailures")
-def _refusals_lost(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
+def _refusals_lost(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     if output.retryfailures is None and remote_servers(output):
-        how = "retryfailures: {file: /var/log/rsyslog/rejected.json}"
-        if profile.base is not None:
-            how = 'retryfailures="on" and retryruleset, a ruleset that keeps them'
         yield (
-            "documents that the engine refuses one by one (403, 429, or 400, for instance "
-            "for a host name that is not UTF-8) are lost, which the durable tier forbids: "
-            f"set {how}"
+            "documents that the engine refuses one by one (403, 429, or 400, for instance for a "
+            "host name that is not UTF-8) are lost, which the durable tier forbids: set "
+            "retryfailures with a file, such as /var/log/rsyslog/rejected.json, or in a "
+            "configuration of your own with a retryruleset, that keeps them"
         )
 
 
