@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from tuner.diagnose.finding import Cause, Certainty, EventEffect, finding
-from tuner.lint.codes import explained_codes
+from tuner.lint.explain import explained_codes
 
 FOLDER = files("tuner.diagnose")
 WORDS = tomllib.loads(FOLDER.joinpath("findings.toml").read_text("utf-8"))

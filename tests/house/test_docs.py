@@ -12,7 +12,7 @@ from tests.house.pages import PAGES, ROOT, Block, blocks, profile_block, rows, s
 from tests.modules.refused_bulks import REFUSED_BULKS, periods
 from tuner.diagnose.finding import Cause
 from tuner.engines.versions import VERSIONS
-from tuner.lint.codes import explained_codes
+from tuner.lint.explain import explained_codes
 from tuner.lint.load import parse_profile
 from tuner.measure.measurement import DoubtKind
 from tuner.profile.schema import every_key, fact_name, source_of

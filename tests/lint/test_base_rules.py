@@ -15,7 +15,7 @@ import pytest
 
 from tests.lint.findings import with_changes
 from tuner.errors import BadProfile, TuneError
-from tuner.lint.codes import code_row
+from tuner.lint.explain import code_row
 from tuner.lint.lint import BASE_RULES, RULES, BaseRule, ProfileRule
 from tuner.lint.load import LoadedProfile, load_profile
 from tuner.profile.model import Profile

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tuner.errors import BadUsage
-from tuner.lint.codes import explain_code, explained_codes, is_code
+from tuner.lint.explain import explain_code, explained_codes, is_code
 from tuner.lint.lint import RULES
 
 PACKAGE = Path(__file__).parents[2] / "tuner"

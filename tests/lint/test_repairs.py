@@ -12,7 +12,7 @@ from tests.lint.findings import findings, with_changes
 from tests.profile.examples import SMALL, small
 from tests.shipped import EXAMPLES
 from tuner.lint.candidate import Checker, candidate
-from tuner.lint.codes import code_row
+from tuner.lint.explain import code_row
 from tuner.lint.lint import RULES, ProfileRule
 from tuner.lint.load import load_profile, parse_profile
 from tuner.lint.repairs import Repair, every_change, repairs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.lint.findings import dotted, findings, with_changes
-from tuner.lint.codes import code_row
+from tuner.lint.explain import code_row
 from tuner.lint.lint import RULES, ProfileRule
 from tuner.profile.paths import resolve_path
 

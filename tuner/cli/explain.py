@@ -6,8 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from tuner.cli.console import labelled, print_result, result_json, wrapped
 from tuner.cli.usage.profiles import ExplainArguments, SchemaArguments
-from tuner.lint.codes import CodeExplanation, explain_code, is_code
-from tuner.lint.explain import Explanation, Found, Mention, look_up
+from tuner.lint.explain import (
+    CodeExplanation,
+    Explanation,
+    Found,
+    Mention,
+    explain_code,
+    is_code,
+    look_up,
+)
 from tuner.profile.schema import every_key, fact_of, json_schema
 
 

@@ -1,11 +1,13 @@
-"""What a key does, its default, its range and its traps, for someone who meets it in a profile; and
-what somebody looks up who does not know the key: the words of the trade, else any that keys and
+"""What a key does, its default, its range and its traps, for someone who meets it in a profile; what
+stands behind each code that a message ends with, such as RT112, and behind each finding about
+rsyslog that messages name, such as F11; and what somebody looks up who does not know the key: the words of the trade, else any that keys and
 rules have in their texts."""
 
 from __future__ import annotations
 
 import difflib
 import inspect
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +19,8 @@ from typing import Any, Literal, get_args, get_origin
 from tuner.engines.index_settings import INDEX_SETTINGS
 from tuner.engines.settings import ALWAYS, Setting, Update
 from tuner.errors import BadUsage
-from tuner.lint.codes import CodeExplanation, explain_code, explained_codes
+from tuner.lint.lint import BASE_RULES, RULES
+from tuner.modules.findings import FINDINGS
 from tuner.modules.input import Input
 from tuner.modules.output import Output
 from tuner.modules.queue import Queue
@@ -34,6 +37,7 @@ from tuner.profile.schema import (
     queue_defaults,
     source_of,
 )
+from tuner.profile.source import read
 from tuner.profile.wording import SPELLINGS
 from tuner.schema.parameter import since
 from tuner.schema.path import Path
@@ -261,6 +265,79 @@ def _every_knob() -> Mapping[Path, Knob]:
 @cache
 def _table() -> Mapping[str, Any]:
     return tomllib.loads((files("tuner.lint") / "explained.toml").read_text("utf-8"))
+
+
+_CODE = re.compile(r"RT[0-9]{3}|F[0-9]{1,2}", re.IGNORECASE)
+_SOURCE = "rsyslog's source, and tests of 8.2302"
+_SEVERITIES = {
+    **{rule.code: rule.severity.value for rule in RULES},
+    **{rule.code: rule.severity.value for rule in BASE_RULES},
+}
+
+
+@dataclass(frozen=True)
+class CodeExplanation:
+    """One code: which layer of validation reports it, how severe it is, why, and the source. A rule
+    of the linter also has an example that breaks it and the change that fixes it, each with one
+    setting a line.
+    """
+
+    code: str
+    layer: str
+    severity: str
+    why: str
+    source: str
+    bad: tuple[str, ...] = ()
+    good: tuple[str, ...] = ()
+
+
+def is_code(asked: str) -> bool:
+    """Whether `asked` is a code rather than a key."""
+    return _CODE.fullmatch(asked) is not None
+
+
+def explain_code(asked: str) -> CodeExplanation:
+    """What is known about a rule's code or a finding; raises BadUsage if there is no such one."""
+    code = asked.upper()
+    if code in FINDINGS:
+        return CodeExplanation(code, "rsyslog", "", FINDINGS[code].partition(": ")[2], _SOURCE)
+    if code not in _rows():
+        raise BadUsage(
+            f"there is no rule or finding {code}: a message ends with the code of its rule, RT112; "
+            f"findings are F1 to F{len(FINDINGS)}"
+        )
+    row = code_row(code)
+    bad, good = _lines(row.get("bad")), _lines(row.get("good"))
+    layer, severity = row.get("layer", "lint"), row.get("severity") or _SEVERITIES[code]
+    return CodeExplanation(code, layer, severity, row["why"], row["source"], bad, bad and good)
+
+
+def explained_codes() -> Iterator[CodeExplanation]:
+    """Every code that a message can end with."""
+    return map(explain_code, _rows())
+
+
+def code_row(code: str) -> Mapping[str, Any]:
+    """The row of codes.yaml about a code."""
+    data = read(_rows()[code], "codes.yaml").data
+    return data[code] if isinstance(data, dict) else {}
+
+
+@cache
+def _rows() -> Mapping[str, str]:
+    """The text of each row: a row is read alone, as reading all takes a tenth of a second."""
+    text = (files("tuner.lint") / "codes.yaml").read_text(encoding="utf-8")
+    return {row[:5]: row for row in re.split(r"\n(?=RT[0-9]{3}:)", text)[1:]}
+
+
+def _lines(example: Mapping[str, object] | list[str] | None) -> tuple[str, ...]:
+    """Settings as lines of YAML; of a rule about a base the first of several texts."""
+    if isinstance(example, list):
+        return tuple(example[0].split("\n")) if example else ()
+    return tuple(
+        f"{path}: (left out)" if value is None else f"{path}: {json.dumps(value)}"
+        for path, value in (example or {}).items()
+    )
 
 
 @dataclass(frozen=True)
