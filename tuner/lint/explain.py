@@ -1,7 +1,7 @@
 """What a key does, its default, its range and its traps, for someone who meets it in a profile; what
-stands behind each code that a message ends with, such as RT112, and behind each finding about
-rsyslog that messages name, such as F11; and what somebody looks up who does not know the key: the words of the trade, else any that keys and
-rules have in their texts."""
+is behind each code that a message ends with, such as RT112, and each finding about rsyslog, such as
+F11; and what somebody looks up who knows neither: the words of the trade, else any in these texts.
+"""
 
 from __future__ import annotations
 
