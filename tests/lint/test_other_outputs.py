@@ -175,8 +175,8 @@ CASES: list[tuple[str, list[dict[str, object]], dict[str, object]]] = [
         [FWD | {"target": "127.0.0.1", "port": 10516, "queue": {"type": "Direct"}}],
         RELAXED | {"lanes": {"count": 3, "queue": QUEUE}},
     ),
-    ("warning RT273 outputs[1].queue", [FILE, without(FWD, "queue")], RELAXED),
-    ("warning RT273 outputs[1].queue", [FILE, without(RELP, "queue")], {}),
+    ("warning RT256 outputs[1].queue", [FILE, without(FWD, "queue")], RELAXED),
+    ("warning RT256 outputs[1].queue", [FILE, without(RELP, "queue")], {}),
     (
         "warning RT274 outputs[0].TCP_Framing",
         [FWD],

@@ -1,6 +1,6 @@
-"""What a key does, its default, its range and its traps, for someone who meets it in a profile; what
-is behind each code that a message ends with, such as RT112, and each finding about rsyslog, such as
-F11; and what somebody looks up who knows neither: the words of the trade, else any in these texts.
+"""What a key does, its default, its range and its traps, for someone who meets it in a profile;
+what is behind each code that a message ends with, such as RT112, and each finding about rsyslog,
+such as F11; and what somebody looks up who knows neither: by the words of the trade, else by any.
 """
 
 from __future__ import annotations

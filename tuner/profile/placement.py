@@ -327,12 +327,14 @@ def around_output(profile: Profile, number: int) -> Around:
     ]
     hasty = (source for source in profile.inputs if source.type in HASTY)
     names = _names(profile, beside)
+    # Those that stand in for one with a queue are run by its workers.
+    is_apart = any(not profile.outputs[group[0]].is_direct for group in groups)
     return Around(
         _names(profile, behind),
         _names(profile, before),
         names,
         tuple(source.type for source in hasty if _thread_of(profile, source) == thread),
-        at_once=names,
+        at_once=() if is_apart else names,
     )
 
 

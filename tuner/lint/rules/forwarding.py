@@ -57,21 +57,6 @@ def _is_own(target: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-@warning("RT273")
-@for_each(_forwards, "queue")
-def _blocks_all(output: OmfwdOutput | OmrelpOutput, profile: Profile) -> Iterator[str]:
-    """Lanes have queues of their own, and a failover's ruleset has its leader's."""
-    blocks_others = len(profile.outputs) > 1 and profile.lanes is None
-    waits = output.action_resume_retry_count != 0
-    waits &= not (isinstance(output, OmfwdOutput) and output.protocol == "udp")
-    waits &= not output.exec_only_when_previous_is_suspended
-    if blocks_others and waits and output.is_direct:
-        yield (
-            "without a queue of its own this output stops the main queue, and every other "
-            "output with it, while its target is down: add queue: {type: LinkedList}"
-        )
-
-
 @loss("RT298")
 @for_each(where_durable(outputs_of(OmkafkaOutput)))
 def _not_sent_again(output: OmkafkaOutput, _: Profile) -> Iterator[Complaint]:

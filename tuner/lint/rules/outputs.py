@@ -11,6 +11,8 @@ from tuner.lint.sections import Placed, for_each, outputs, outputs_of, where_dur
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import DYNA_FILES, OmfileOutput, file_pattern
+from tuner.modules.omfwd import OmfwdOutput
+from tuner.modules.omrelp import OmrelpOutput
 from tuner.modules.output import Around, Output
 from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import Profile
@@ -208,10 +210,12 @@ def _followed(profile: Profile) -> Iterator[Placed[_Led]]:
 
 
 def _waiting_beside_others(profile: Profile) -> Iterator[Placed[Around]]:
-    """What is around each output into the engine that stops others while it waits."""
-    for number, output in profile.enumerated:
+    """What is around each output to a server that stops others while it waits."""
+    for number, output in enumerate(profile.outputs):
+        waits = isinstance(output, OmelasticsearchOutput | OmfwdOutput | OmrelpOutput)
+        waits &= not (isinstance(output, OmfwdOutput) and output.protocol == "udp")
         around = around_output(profile, number)
-        if output.action_resume_retry_count and output.is_direct and around.at_once:
+        if waits and output.action_resume_retry_count and output.is_direct and around.at_once:
             yield ("outputs", number), around
 
 
