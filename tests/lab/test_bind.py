@@ -186,3 +186,26 @@ def test_kafka_and_servers_over_http_are_left_out_and_named() -> None:
     for name in ("kafka", "http"):
         (said,) = (one for one in told if one.startswith(f"outputs[{name}]"))
         assert said == f"outputs[{name}]: action om{name} -> left out"
+
+
+def test_a_flood_for_the_socket_of_the_system_takes_one_of_the_labs() -> None:
+    used = bind(small({"inputs": [{"type": "imuxsock"}]}), SITE, (40514,))
+    text = printed(used.copy.block)
+    assert text.count('module(load="imuxsock"') == 1
+    assert 'module(load="imuxsock" sysSock.use="off")' in text
+    assert 'input(type="imuxsock" socket="/run/lab/40514.sock"' in text
+    told = [str(part) for part in used.substitutions if part.path.startswith("inputs")]
+    assert told == ["inputs[0]: input imuxsock -> /run/lab/40514.sock"]
+
+
+def test_modules_of_inputs_that_are_left_out_need_not_be_there() -> None:
+    """The machine that measures may have no package of theirs."""
+    inputs = [{"type": "imptcp", "port": 10514}, {"type": "imrelp", "port": 2514}]
+    text = printed(bind(small({"inputs": inputs}), SITE, (1, 2)).copy.block)
+    assert 'load="imptcp"' in text
+    assert "imrelp" not in text
+
+
+def test_each_lane_keeps_a_port_of_its_own() -> None:
+    text = printed(bind(small({"lanes": {"count": 2}}), SITE, (40514,)).copy.block)
+    assert [port in text for port in ('port="40514"', 'port="40515"')] == [True, True]

@@ -13,8 +13,8 @@ from tests.profile.test_base import CONF, TEMPLATE, loaded, with_template
 from tuner.engines.release import Release
 from tuner.errors import Refused
 from tuner.lab.bind import bind_inputs
-from tuner.lab.copy import LabCopy, Replaced, copied
-from tuner.lab.text import Site, lab_text
+from tuner.lab.copy import LabCopy, copied
+from tuner.lab.text import Replaced, Site, lab_text
 from tuner.profile.model import Profile
 from tuner.script.printing import printed
 

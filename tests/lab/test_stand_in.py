@@ -10,8 +10,8 @@ from tests.lab.test_copy import ES, fitted
 from tests.profile.test_base import loaded
 from tuner.flood.workload import flood_spec, transports_for
 from tuner.lab.bind import bind_inputs
-from tuner.lab.copy import LEFT_OUT
 from tuner.lab.entrances import furnish
+from tuner.lab.text import LEFT_OUT
 from tuner.modules.input import LOOPBACK
 from tuner.script.printing import printed
 

@@ -23,7 +23,7 @@ from tuner.errors import BadUsage, JobFailed, ProgramMissing, Refused
 from tuner.host.programs import rsyslog_version, version_in
 from tuner.host.usage import cores, memory_bytes
 from tuner.lab.bind import require_bindable
-from tuner.lab.copy import LEFT_OUT, Replaced
+from tuner.lab.text import LEFT_OUT, Replaced
 from tuner.lint.lint import summary
 from tuner.lint.load import parse_profile
 from tuner.modules.field import FieldType

@@ -6,14 +6,14 @@ configuration of the user's own is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
 from tuner.errors import Refused
-from tuner.lab.copy import LEFT_OUT, LabCopy, Replaced, copied
-from tuner.lab.text import LabText, Site, lab_text
+from tuner.lab.copy import LabCopy, copied
+from tuner.lab.text import LabText, Replaced, Site, lab_text
 from tuner.modules.input import LOOPBACK, Input, Listener
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
@@ -32,12 +32,12 @@ _ON_PAPER = 10_000
 @dataclass(frozen=True)
 class Bound:
     """A profile with the inputs and the messages of its flood at a site, and the `text` of its
-    configuration; `unwritten` is what is replaced and stands in no text."""
+    configuration; `elsewhere` is what is replaced of the profile's releases and nodes."""
 
     profile: Profile
     text: LabText
     site: Site
-    unwritten: tuple[Replaced, ...]
+    elsewhere: tuple[Replaced, ...]
 
     @cached_property
     def copy(self) -> LabCopy:
@@ -47,7 +47,7 @@ class Bound:
     @property
     def substitutions(self) -> tuple[Replaced, ...]:
         """Everything that differs from what was written."""
-        return (*self.unwritten, *self.copy.replaced)
+        return (*self.elsewhere, *self.copy.replaced)
 
 
 def bind(
@@ -68,7 +68,7 @@ def bind(
         profile=bound.model_copy(update={"workload": load}),
         text=text,
         site=site,
-        unwritten=tuple(_unwritten(profile, inputs, site)),
+        elsewhere=tuple(_elsewhere(profile, site)),
     )
 
 
@@ -96,8 +96,8 @@ def _bound_input(number: int, source: Input, address: str) -> Input:
     return source.model_copy(update={"address": address})
 
 
-def _unwritten(profile: Profile, inputs: Sequence[Input | None], site: Site) -> Iterator[Replaced]:
-    """What a lab replaces of a profile that stands in no text of its configuration."""
+def _elsewhere(profile: Profile, site: Site) -> Iterator[Replaced]:
+    """What is not as the profile says it at a site, whatever its configuration."""
     engine, here = profile.release.engine, site.release.engine_text
     if site.release.engine is not engine:
         here = f"{site.release.engine.value} {here}"
@@ -108,14 +108,6 @@ def _unwritten(profile: Profile, inputs: Sequence[Input | None], site: Site) -> 
     ):
         if said != used:
             yield Replaced(HERE, said, used, path, is_routine=True)
-    snippets = [*profile.snippets.start, *profile.snippets.outputs, *profile.snippets.end]
-    snippets += [path for stream in profile.streams.values() for path in stream.snippets]
-    if snippets:
-        yield Replaced(HERE, ", ".join(snippets), path="snippets")
-    for number, (written, bound) in enumerate(zip(profile.inputs, inputs, strict=True)):
-        if profile.base is None and not written.has_statement:
-            used = LEFT_OUT if bound is None else ", ".join(bound.paths(1))
-            yield Replaced(HERE, f"input {written.type}", used, f"inputs[{number}]")
 
 
 def wanted(load: Workload, text: Base) -> Workload:

@@ -21,7 +21,7 @@ from tuner.lab.numbered import (
     numbered,
     string_template,
 )
-from tuner.lab.text import LabText, Site
+from tuner.lab.text import LEFT_OUT, LabText, Replaced, Site
 from tuner.modules.input import LOOPBACK
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.modules.refused_bulks import sends_type
@@ -64,7 +64,6 @@ _OWNERS = frozenset(
 )  # fmt: skip
 # What reads a whole line.
 _TAKES_APART = frozenset({"mmjsonparse", "mmnormalize", "mmfields"})
-LEFT_OUT = "left out"
 FILES = "files"
 """The folder in that of a lab for files that rsyslogd writes, each below it as on its host."""
 ENGINE_ERRORS = "engine-errors-{}.json"
@@ -73,26 +72,6 @@ ENGINE_ERRORS = "engine-errors-{}.json"
 _KEYS = {"server": "servers", "uid": "auth.uid", "pwd": "auth.pwd", "searchindex": "index"}
 _DOC = "_doc"
 _OF_LAB = frozenset({"", _DOC})
-
-
-@dataclass(frozen=True)
-class Replaced:
-    """What a lab replaces or leaves out of a configuration: its place, which is a `path` where a
-    profile says it; `is_routine` for the servers, logins, ports, names and folders of every lab."""
-
-    origin: ScriptPosition
-    what: str
-    used: str = LEFT_OUT
-    path: str = ""
-    is_routine: bool = False
-
-    @property
-    def place(self) -> str:
-        """Where it stands, as the user knows it."""
-        return self.path or str(self.origin)
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.what} -> {self.used}"
 
 
 @dataclass(frozen=True)
@@ -113,7 +92,7 @@ class LabCopy:
 def copied(text: LabText, site: Site, *, numbers: bool = True) -> LabCopy:
     """The configuration as it runs at a site, with or without numbers in its documents.  Raises
     Refused where no engine action is left."""
-    fitting = _Fitting(text, site, numbers)
+    fitting = _Fitting(text, site, numbers, [*text.replaced])
     block = rewritten(text.changed.block, fitting.statement)
     if not fitting.outputs:
         gone = [f"{part.place}: {part.what}" for part in fitting.replaced if part.used == LEFT_OUT]
@@ -141,10 +120,10 @@ class _Fitting:
     text: LabText
     site: Site
     numbers: bool
+    replaced: list[Replaced]
     outputs: list[str] = field(default_factory=list)
     indices: list[str] = field(default_factory=list)
     templates: list[ScriptObject] = field(default_factory=list)
-    replaced: list[Replaced] = field(default_factory=list)
     forwards: bool = False
 
     def statement(self, statement: Statement) -> Iterator[Statement]:
@@ -440,11 +419,6 @@ class _Fitting:
         if new := [name for name in missing if name in not_loaded(self.text.changed.block)]:
             loaded = f"modules that it does not load: the lab loads {', '.join(new)}"
             self.replaced.insert(0, Replaced(place, "inputs", loaded))
-        for source in self.text.added:
-            ruleset = source.text("ruleset")
-            target = "" if ruleset is None else f" for ruleset {ruleset}"
-            entrance = f"no input that can be flooded: the lab adds an {source.type}{target}"
-            self.replaced.insert(0, Replaced(place, "inputs", entrance))
         inputs = tuple(map(self.numbered_input, self.text.added))
         names = not_loaded((*inputs, *block))
         modules = (_WITHOUT_HOST.get(name, loading(name, place)) for name in names)

@@ -59,6 +59,29 @@ class Site:
         return replace(self, engine_urls=(url,), index_prefix=index_prefix, stand_in="sink")
 
 
+LEFT_OUT = "left out"
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """What a lab replaces or leaves out of a configuration: its place, which is a `path` where a
+    profile says it; `is_routine` for the servers, logins, ports, names and folders of every lab."""
+
+    origin: ScriptPosition
+    what: str
+    used: str = LEFT_OUT
+    path: str = ""
+    is_routine: bool = False
+
+    @property
+    def place(self) -> str:
+        """Where it stands, as the user knows it."""
+        return self.path or str(self.origin)
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.what} -> {self.used}"
+
+
 @dataclass(frozen=True)
 class LabInput:
     """An input as it is written, and as a flood enters by it, None where it does not: that of its
@@ -80,7 +103,7 @@ class LabText:
     `output_names` are what it calls actions, by their addresses.  What has no place of its own for
     the user has a path: `paths` names the objects of a rendered configuration, "" for those that
     follow from others.  Where it is `headless` what is flooded are lines without a head, which then
-    begin with their number.
+    begin with their number.  What is `replaced` is so before anything is fitted.
     """
 
     written: Base
@@ -91,6 +114,7 @@ class LabText:
     paths: Mapping[ScriptPosition, str] = field(default_factory=dict)
     output_names: Mapping[str, str] = field(default_factory=dict)
     headless: bool = False
+    replaced: tuple[Replaced, ...] = ()
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -146,9 +170,15 @@ def _of_base(profile: Profile, kept: KeptBase, inputs: Sequence[Input | None]) -
             missed = tuple(sorted(view.reached[number] - served))
             known[origin] = LabInput(written, bound, missed=missed)
     added: tuple[ScriptObject, ...] = ()
+    replaced: tuple[Replaced, ...] = ()
     if view.stand_in is not None and (bound := inputs[-1]) is not None:
         data = bound.model_dump(mode="json", by_alias=True, include={"address", "port"})
         added = (view.stand_in.with_values(data),)
+        ruleset = view.stand_in.text("ruleset")
+        target = "" if ruleset is None else f" for ruleset {ruleset}"
+        used = f"no input that can be flooded: the lab adds an {view.stand_in.type}{target}"
+        first = ScriptPosition(next(iter(kept.changed.files)), 1, 1)
+        replaced = (Replaced(first, "inputs", used),)
     return LabText(
         written=kept.written,
         changed=kept.changed,
@@ -161,6 +191,7 @@ def _of_base(profile: Profile, kept: KeptBase, inputs: Sequence[Input | None]) -
             if ("outputs", number) in view.sections
         },
         headless=profile.flooded_format == "bare",
+        replaced=replaced,
     )
 
 
@@ -168,6 +199,7 @@ def _rendered(
     profile: Profile, inputs: Sequence[Input | None], templates: Templates | None
 ) -> LabText:
     """What is rendered of a profile but for snippets, which are no part of it."""
+    left_out = tuple(_left_out(profile, inputs))
     bare = {name: s.model_copy(update={"snippets": ()}) for name, s in profile.streams.items()}
     profile = profile.model_copy(update={"snippets": Snippets(), "streams": bare})
     text = read_text(RSYSLOG, rsyslog_conf(profile, templates=templates))
@@ -192,7 +224,21 @@ def _rendered(
         paths=paths,
         output_names={f"action[{output.name}]": output.name for output in profile.outputs},
         headless=profile.flooded_format == "bare",
+        replaced=left_out,
     )
+
+
+def _left_out(profile: Profile, inputs: Sequence[Input | None]) -> Iterator[Replaced]:
+    """What a lab replaces of a profile before it is rendered: snippets, and inputs that are no
+    statement of their own."""
+    snippets = [*profile.snippets.start, *profile.snippets.outputs, *profile.snippets.end]
+    snippets += [path for stream in profile.streams.values() for path in stream.snippets]
+    if snippets:
+        yield Replaced(HERE, ", ".join(snippets), path="snippets")
+    for number, (written, bound) in enumerate(zip(profile.inputs, inputs, strict=True)):
+        if not written.has_statement:
+            used = LEFT_OUT if bound is None else ", ".join(bound.paths(1))
+            yield Replaced(HERE, f"input {written.type}", used, f"inputs[{number}]")
 
 
 def _paths(profile: Profile, text: Base) -> Iterator[tuple[ScriptPosition, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from tuner.lab.copy import LEFT_OUT
+from tuner.lab.text import LEFT_OUT
 from tuner.measure.contrast import MOST_PAIRS, pairs_to_detect
 from tuner.measure.enough import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.measure.machines import Outlier
