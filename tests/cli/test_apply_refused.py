@@ -11,12 +11,12 @@ from typer.testing import CliRunner, Result
 
 from tests.profile.examples import SMALL
 from tuner.cli.commands import app
-from tuner.deploy.target import Facts, LiveFile
+from tuner.deploy.target import Facts
 from tuner.errors import DifferencesFound, JobFailed, Refused
 from tuner.profile.edit import edit
 
 RUN = CliRunner()
-THEIRS = LiveFile(b"*.* /var/log/messages\n", "644", "root:root")
+THEIRS = b"*.* /var/log/messages\n"
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 from tests.profile.examples import SMALL
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.plan import DeployPlan, EngineChange, HostChange, digest_of
-from tuner.deploy.target import Candidate, Facts, LiveFile, Tell, Undone
+from tuner.deploy.target import Candidate, Facts, Tell, Undone
 from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.errors import JobFailed
 
@@ -70,7 +70,7 @@ class FakeHost:
     def facts(self, sockets: Sequence[str]) -> Facts:
         assert (self.paths, sockets) == ((CONF,), ())
         self.fleet.step(self.machine.name, "facts")
-        live = {CONF: LiveFile(self.fleet.live[self.machine.name], "644", "root:root")}
+        live = {CONF: self.fleet.live[self.machine.name]}
         return Facts("8.2302.0", live, None, 1, frozenset(), frozenset())
 
     def apply(self, candidate: Candidate, run: str, confirm_within_s: int) -> None:

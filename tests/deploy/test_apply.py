@@ -97,7 +97,7 @@ def test_the_engine_comes_first_and_then_the_hosts_one_after_the_other(
     assert states(done) == dict.fromkeys("ab", HostState.APPLIED)
     assert fleet.live == {"a": NEW, "b": NEW}
     assert [name for name, _ in fleet.steps[:2]] == ["engine", "engine"]
-    assert fleet.taken("a") == fleet.taken("b") == ["facts", "apply", "facts", "event", "keep"]
+    assert fleet.taken("a") == fleet.taken("b") == ["facts", "apply", "event", "keep"]
     assert fleet.steps.index(("a", "keep")) < fleet.steps.index(("b", "facts"))
     assert engine.objects == {TEMPLATE: AFTER, "/_index_template/logs": AFTER}
     assert journal() == []
@@ -209,7 +209,7 @@ def test_every_host_is_in_one_wave(fleet: Fleet, engine: Holding) -> None:
     done = applied(engine, *"abc", manner=ApplyOptions(serial=2))
     assert states(done) == dict.fromkeys("abc", HostState.APPLIED)
     for host in "abc":
-        assert fleet.taken(host) == ["facts", "apply", "facts", "keep"]
+        assert fleet.taken(host) == ["facts", "apply", "keep"]
     assert fleet.steps.index(("c", "facts")) > fleet.steps.index(("b", "keep"))
 
 

@@ -12,7 +12,7 @@ import pytest
 from tuner.deploy.host_profile import HostProfile, host_profile
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.plan import DeployPlan, host_change, read_plan, saved, unfit
-from tuner.deploy.target import Facts, LiveFile
+from tuner.deploy.target import Facts
 from tuner.errors import BadProfile, Refused
 from tuner.lint.load import LoadedProfile, load_profile
 from tuner.render.form import WHOLE, Form
@@ -47,8 +47,7 @@ def own(copied: Path) -> HostProfile:
 
 
 def facts(live: Mapping[str, str]) -> Facts:
-    files = {path: LiveFile(text.encode("latin-1"), "644", "root:root")
-             for path, text in live.items()}  # fmt: skip
+    files = {path: text.encode("latin-1") for path, text in live.items()}
     return Facts("8.2302.0", files, None, 1, frozenset(), frozenset())
 
 

@@ -26,7 +26,7 @@ from tuner.deploy.plan import (
     saved,
     unfit,
 )
-from tuner.deploy.target import Facts, LiveFile
+from tuner.deploy.target import Facts
 from tuner.engine.client import JSON, EngineClient
 from tuner.errors import BadUsage, Refused
 from tuner.lint.load import parse_profile
@@ -55,7 +55,7 @@ MINE = {"_meta": {"managed_by": "rsyslog-tune"}}
 
 
 def facts(live: str | None = FILE.text, rsyslogd: str = "8.2302.0", *taken: str) -> Facts:
-    files = {} if live is None else {LIVE: LiveFile(live.encode(), "644", "root:root")}
+    files = {} if live is None else {LIVE: live.encode()}
     return Facts(rsyslogd, files, None, 1, frozenset(), frozenset(taken))
 
 

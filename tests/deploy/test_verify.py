@@ -11,7 +11,7 @@ import pytest
 from tests.deploy.test_plan import LIVE, PROFILE, differing, facts, own_of
 from tests.profile.examples import small
 from tuner.deploy.inventory import InventoryHost
-from tuner.deploy.target import Examined, LiveFile, RemoteHost
+from tuner.deploy.target import Examined, RemoteHost
 from tuner.deploy.verify import engine_drift, host_drift
 from tuner.engine.client import EngineClient
 from tuner.engine.probe import EngineFacts
@@ -65,7 +65,7 @@ def test_each_thing_that_was_examined_is_told(seen: dict[str, Any], told: str) -
     ("host", "told"),
     [
         ({"live": {}}, f"{LIVE} is missing"),
-        ({"live": {LIVE: LiveFile(b"x\n", "644", "root:root")}}, f"{LIVE} differs"),
+        ({"live": {LIVE: b"x\n"}}, f"{LIVE} differs"),
         ({"rsyslogd": "8.2210.0"}, "rsyslogd 8.2210.0 is older than the profile's release 8.2302"),
         ({"pid": 0}, "rsyslogd does not run"),
         ({"opened": frozenset()}, "rsyslogd does not listen on tcp:10514"),
@@ -97,7 +97,7 @@ def test_a_package_that_is_missing_is_told_with_the_module_that_needs_it() -> No
 def test_a_receive_buffer_that_the_kernel_does_not_give_is_told_except_of_root() -> None:
     source = {"type": "imudp", "port": 10514, "rcvbufSize": "1m"}
     profile = small({"inputs": [source]})
-    live = {LIVE: LiveFile(configuration(profile).text.encode(), "644", "root:root")}
+    live = {LIVE: configuration(profile).text.encode()}
     seen = replace(SEEN, facts=replace(RUNS, live=live, opened=frozenset({"udp:10514"})))
     assert drift(seen, profile) == []
     told = drift(replace(seen, uid=104), profile)

@@ -123,7 +123,8 @@ class Apply:
         if not self._plan.undoes:
             profile = for_host(self._plan.loaded, change.machine).profile
         try:
-            require_unchanged(change, target.facts(()))
+            facts = target.facts(())
+            require_unchanged(change, facts)
         except TuneError as bad:
             self._outcomes[name] = HostOutcome(name, HostState.NOT_BEGUN, bad)
             return
@@ -135,7 +136,7 @@ class Apply:
             target.apply(change.candidate, self._run, self._options.confirm_within_s)
             version = "new" if profile is not None else "previous"
             self._tell(f"{name}: rsyslogd runs the {version} configuration")
-            _require_queues_read(target, profile, change)
+            _require_queues_read(target, profile, change, facts.rsyslogd)
             if profile is not None:
                 self._check_delivery(target, profile)
                 self._tell(movement_note(target, profile, figures))
@@ -230,10 +231,11 @@ class Apply:
         return self._outcomes[name].state in {HostState.APPLIED, HostState.WAITING}
 
 
-def _require_queues_read(target: RemoteHost, profile: Profile | None, change: HostChange) -> None:
+def _require_queues_read(
+    target: RemoteHost, profile: Profile | None, change: HostChange, rsyslogd: str
+) -> None:
     """Raise GuardrailBreached where files that the rsyslogd before left to a queue are not read by
-    the one that runs now; what was empty it removed when it stopped."""
-    rsyslogd = target.facts(()).rsyslogd
+    the one that runs now, of that release; what was empty it removed when it stopped."""
     text = "\n".join(text or "" for _, text in change.candidate.files)
     unread = list(stranded_files(target, block_of(profile, text), rsyslogd))
     if unread:

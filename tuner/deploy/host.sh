@@ -103,7 +103,7 @@ has_socket() { # has_socket PID tcp:PORT
 show() { # show NUMBER PATH: what it holds, where it is there.
     [ ! -f "$2" ] || [ "$(stat -c %s "$2")" -le "$most_bytes" ] ||
         fail 5 "$2 is larger than $((most_bytes >> 20)) MiB: rsyslog-tune reads none so large"
-    [ ! -f "$2" ] || say "live $2 $(stat -c '%a %U:%G' "$2") $(base64 -w0 "$2")"
+    [ ! -f "$2" ] || say "live $2 $(base64 -w0 "$2")"
 }
 
 inspect() { # What this host has and runs, a fact a line.

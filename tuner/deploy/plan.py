@@ -132,7 +132,7 @@ def read_plan(text: str, name: str) -> DeployPlan | None:
 
 def host_change(host: HostProfile, facts: Facts) -> HostChange:
     """What a rendered configuration changes on a host."""
-    live = {path: facts.content(path) for path in host.files}
+    live = {path: facts.live.get(path) for path in host.files}
     new = {path: text for path, text in host.files.items() if live[path] != raw_of(text)}
     diff = (
         line
@@ -168,7 +168,7 @@ def engine_changes(
 def require_unchanged(change: HostChange, facts: Facts) -> None:
     """Raise Refused where a live file is not the one that the plan was made for."""
     for path, before in zip(change.paths, change.before, strict=True):
-        if digest_of(facts.content(path)) != before:
+        if digest_of(facts.live.get(path)) != before:
             name = change.machine.name
             raise Refused(f"{name}: {path} changed since the plan: make a new one")
 
@@ -220,7 +220,7 @@ def _unknown(host: HostProfile, facts: Facts) -> Iterator[str]:
     name = host.machine.name
     if host.base is None:
         for path in host.files:
-            live = facts.content(path)
+            live = facts.live.get(path)
             if live is not None and _MARK not in live:
                 yield (
                     f"{name}: {path} is not rendered by rsyslog-tune, and what it does (such as "
@@ -228,7 +228,7 @@ def _unknown(host: HostProfile, facts: Facts) -> Iterator[str]:
                 )
         return
     base = host.base.kept
-    contents = {file: facts.content(path) for file, path in host.places.items()}
+    contents = {file: facts.live.get(path) for file, path in host.places.items()}
     missing = [host.places[file] for file, content in contents.items() if content is None]
     if missing:
         yield (

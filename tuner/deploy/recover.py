@@ -164,7 +164,7 @@ def _before(machine: InventoryHost, files: Sequence[ReplacedFile]) -> HostChange
             f"{name} has an unfinished change by {facts.pending}: rsyslog-tune confirm or recover "
             "ends it"
         )
-    live = {file.path: facts.content(file.path) for file in files}
+    live = {file.path: facts.live.get(file.path) for file in files}
     changed = [file.path for file in files if digest_of(live[file.path]) != file.put]
     if changed:
         raise Refused(

@@ -10,12 +10,12 @@ import os
 import platform
 import re
 import shlex
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from importlib.resources import files
 from pathlib import PurePosixPath
+from typing import TypeVar
 
 from tuner.deploy.inventory import InventoryHost, Paths
 from tuner.diagnose.inputs import KernelCounts
@@ -46,31 +46,17 @@ class Undone(Enum):
 
 
 @dataclass(frozen=True)
-class LiveFile:
-    """A file of a host: its bytes, its mode in octal, its owner and group."""
-
-    content: bytes
-    mode: str
-    owner: str
-
-
-@dataclass(frozen=True)
 class Facts:
-    """What a host has: the release of its rsyslogd (8.2302.0), those live files that are there by
-    their paths, who changes them just now, the process of the service, the sockets that it has and
-    those that others have."""
+    """What a host has: the release of its rsyslogd (8.2302.0), the bytes of those live files that
+    are there by their paths, who changes them just now, the process of the service, the sockets
+    that it has and those that others have."""
 
     rsyslogd: str
-    live: Mapping[str, LiveFile]
+    live: Mapping[str, bytes]
     pending: str | None
     pid: int
     opened: frozenset[str]
     taken: frozenset[str]
-
-    def content(self, path: str) -> bytes | None:
-        """The bytes of a live file; None where it is not there."""
-        file = self.live.get(path)
-        return None if file is None else file.content
 
 
 @dataclass(frozen=True)
@@ -130,36 +116,31 @@ class RemoteHost:
     def facts(self, sockets: tuple[str, ...]) -> Facts:
         """What it has and runs, where it can be changed; changes nothing.  Raises Refused where
         our files would not be safe there."""
-        pairs = self._pairs("places; inspect", {"sockets": " ".join(sockets)})
-        with self._read_as_ours():
-            return _facts(pairs, self.paths)
+        settings = {"sockets": " ".join(sockets)}
+        return self._asked("places; inspect", settings, lambda said: _facts(said, self.paths))
 
     def examined(self, sockets: tuple[str, ...], needed: tuple[str, ...]) -> Examined:
         """What it has and runs, and how it is with each needed `file PATH`, `secret PATH` and
         `certificate PATH`."""
         settings = {"sockets": " ".join(sockets), "needed": "\n".join(needed)}
         asked = {*self.paths, *(need.partition(" ")[2] for need in needed)}
-        with self._read_as_ours():
-            pairs = self._pairs("inspect; examine", settings)
-            return _examined(pairs, self.paths, asked)
+        return self._asked(
+            "inspect; examine", settings, lambda said: _examined(said, self.paths, asked)
+        )
 
     def kernel_counts(self, ports: tuple[int, ...]) -> KernelCounts | None:
         """What the kernel counted since rsyslogd started, of it and of sockets on these UDP ports;
         None where no rsyslogd runs."""
-        with self._read_as_ours():
-            pairs = self._pairs("counted", {"ports": " ".join(map(str, ports))})
-            return _kernel_counts(pairs, ports)
+        settings = {"ports": " ".join(map(str, ports))}
+        return self._asked("counted", settings, lambda said: _kernel_counts(said, ports))
 
-    def _pairs(self, call: str, settings: Mapping[str, str]) -> list[tuple[str, str]]:
-        """What the script says, a fact a line: its name and the rest."""
-        lines = self._call(call, settings).splitlines()
-        return [(name, value) for name, _, value in (line.partition(" ") for line in lines)]
-
-    @contextmanager
-    def _read_as_ours(self) -> Iterator[None]:
-        """Raise JobFailed for what our script does not answer."""
+    def _asked(
+        self, call: str, settings: Mapping[str, str], read: Callable[[_Said], _Answered]
+    ) -> _Answered:
+        """What the script says, as `read` takes it; raises JobFailed for what it does not say."""
+        said = _Said(tuple(self._call(call, settings).splitlines()))
         try:
-            yield
+            return read(said)
         except (KeyError, ValueError) as bad:
             complaint = f"{self.machine.name}: it does not answer as our script does"
             raise JobFailed(f"{complaint}: {str(bad)[:MOST_SHOWN]}") from None
@@ -189,11 +170,10 @@ class RemoteHost:
     def restore(self, tell: Tell, run: str = "") -> Undone:
         """Everything as before the change by that run, or by any, unless it was kept; tells of
         files that others changed meanwhile."""
-        *remarks, undone = self._call("restore", {"run": run}).splitlines() or [""]
+        remarks, undone = self._asked("restore", {"run": run}, _undone)
         for remark in remarks:
             tell(f"{self.machine.name}: {remark[:MOST_SHOWN]}")
-        with self._read_as_ours():
-            return Undone(undone)
+        return undone
 
     def keep(self, run: str) -> None:
         """End the change by that run: it stays."""
@@ -201,8 +181,7 @@ class RemoteHost:
 
     def previous(self) -> Previous | None:
         """What was there before the change that was kept last; None where there is none."""
-        with self._read_as_ours():
-            return _previous(self._pairs("places; previous", {}), self.machine.paths)
+        return self._asked("places; previous", {}, lambda said: _previous(said, self.machine.paths))
 
     def send_event(self, address: str, port: int, transport: str, mark: str) -> None:
         """Send one event to rsyslogd there, as local programs would."""
@@ -261,90 +240,103 @@ def shown(content: bytes | None) -> str | None:
     return None if content is None else content.decode("utf-8", "replace")
 
 
-def _facts(pairs: list[tuple[str, str]], paths: Container[str]) -> Facts:
-    """Raises KeyError and ValueError for what is missing, or not of our script."""
-    facts = dict(pairs)
-    lives = [value.split(" ", 3) for name, value in pairs if name == "live"]
-    pending = facts.get("pending")
+_Answered = TypeVar("_Answered")
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What our script says, a fact a line: its name and the rest."""
+
+    lines: tuple[str, ...]
+
+    def all(self, name: str) -> list[str]:
+        """Every fact of a name."""
+        return [line[len(name) + 1 :] for line in self.lines if line.partition(" ")[0] == name]
+
+    def value(self, name: str, pattern: str, default: str | None = None) -> str:
+        """The fact of a name, `default` where it is missing.  Raises KeyError without one, and
+        ValueError for one that is not of that form."""
+        values = self.all(name) or ([] if default is None else [default])
+        if not values:
+            raise KeyError(name)
+        return _like(pattern, values[-1])
+
+    @property
+    def file_limit(self) -> int | None:
+        """How many files the process may have open, None for any number."""
+        limit = "".join(self.all("files")[-1:])
+        return int(limit) if re.fullmatch(r"[0-9]{1,20}", limit) else None
+
+
+_MODE = r"[0-7]{1,5}"
+_NUMBER = r"[0-9]{1,20}"
+
+
+def _facts(said: _Said, paths: Container[str]) -> Facts:
+    lives = (value.partition(" ") for value in said.all("live"))
+    pending = said.all("pending")
     return Facts(
-        rsyslogd=_like(r"[0-9.]{0,20}", facts["rsyslogd"]),
-        live={_asked(path, paths): _live_file(*value) for path, *value in lives},
-        pending=None if pending is None else pending[:MOST_SHOWN],
-        pid=int(_like(r"[0-9]{1,10}", facts["pid"])),
-        opened=frozenset(value for name, value in pairs if name == "open"),
-        taken=frozenset(value for name, value in pairs if name == "taken"),
+        rsyslogd=said.value("rsyslogd", r"[0-9.]{0,20}"),
+        live={_asked_for(path, paths): _decoded(content) for path, _, content in lives},
+        pending=pending[0][:MOST_SHOWN] if pending else None,
+        pid=int(said.value("pid", _NUMBER)),
+        opened=frozenset(said.all("open")),
+        taken=frozenset(said.all("taken")),
     )
 
 
-def _examined(
-    pairs: list[tuple[str, str]], paths: Container[str], asked: Container[str]
-) -> Examined:
-    """Raises KeyError and ValueError for what is missing, or not of our script."""
-    facts = dict(pairs)
-
+def _examined(said: _Said, paths: Container[str], asked: Container[str]) -> Examined:
     def paths_of(kind: str) -> tuple[str, ...]:
-        return tuple(_asked(value, asked) for name, value in pairs if name == kind)
+        return tuple(_asked_for(path, asked) for path in said.all(kind))
 
-    modes = (value.partition(" ") for name, value in pairs if name == "mode")
+    modes = (value.partition(" ") for value in said.all("mode"))
     return Examined(
-        facts=_facts(pairs, paths),
-        accepted="accepted" in facts,
-        included="includes" in facts,
+        facts=_facts(said, paths),
+        accepted=bool(said.all("accepted")),
+        included=bool(said.all("includes")),
         stale=paths_of("stale"),
-        uid=int(_like(r"[0-9]{1,10}", facts.get("uid", "0"))),
-        open_files=_file_limit(facts),
-        rmem_bytes=int(_like(r"[0-9]{1,20}", facts.get("rmem", "0"))),
+        uid=int(said.value("uid", _NUMBER, "0")),
+        open_files=said.file_limit,
+        rmem_bytes=int(said.value("rmem", _NUMBER, "0")),
         missing=paths_of("missing"),
         ends=paths_of("ends"),
-        modes={_asked(path, asked): _like(_MODE, mode) for mode, _, path in modes},
+        modes={_asked_for(path, asked): _like(_MODE, mode) for mode, _, path in modes},
     )
 
 
-def _kernel_counts(pairs: list[tuple[str, str]], ports: Container[int]) -> KernelCounts | None:
-    """Raises KeyError and ValueError for what is missing, or not of our script."""
-    facts = dict(pairs)
+def _kernel_counts(said: _Said, ports: tuple[int, ...]) -> KernelCounts | None:
     drops = {}
-    for name, value in pairs:
-        if name == "drops":
-            port, _, count = value.partition(" ")
-            number = int(_like(r"[0-9]{1,5}", port))
-            if number not in ports:
-                raise ValueError(port)
-            drops[number] = int(_like(r"[0-9]{1,20}", count))
-    now = int(_like(_SECONDS, facts["now"]))
-    if "started" not in facts:
+    for value in said.all("drops"):
+        port, _, count = value.partition(" ")
+        drops[int(_asked_for(port, [*map(str, ports)]))] = int(_like(_NUMBER, count))
+    now = int(said.value("now", _NUMBER))
+    if not said.all("started"):
         return None
-    return KernelCounts(int(_like(_SECONDS, facts["started"])), now, drops, _file_limit(facts))
+    return KernelCounts(int(said.value("started", _NUMBER)), now, drops, said.file_limit)
 
 
-def _previous(pairs: list[tuple[str, str]], paths: Paths) -> Previous | None:
-    """Raises KeyError and ValueError for what is missing, or not of our script."""
-    if not pairs:
+def _undone(said: _Said) -> tuple[tuple[str, ...], Undone]:
+    *remarks, undone = said.lines or [""]
+    return tuple(remarks), Undone(undone)
+
+
+def _previous(said: _Said, paths: Paths) -> Previous | None:
+    if not said.lines:
         return None
-    files = tuple(_replaced(value, paths) for name, value in pairs if name == "was")
-    return Previous(_like(r"[0-9a-f-]{1,40}", dict(pairs)["run"]), files)
+    files = tuple(_replaced(value, paths) for value in said.all("was"))
+    return Previous(said.value("run", r"[0-9a-f-]{1,40}"), files)
 
 
 def _replaced(line: str, paths: Paths) -> ReplacedFile:
     path, put, *encoded = line.split(" ")
     if path != paths.configuration and str(PurePosixPath(path).parent) != paths.fragments:
         raise ValueError(path)
-    content = base64.b64decode(encoded[0].removesuffix("="), validate=True) if encoded else None
+    content = _decoded(encoded[0].removesuffix("=")) if encoded else None
     return ReplacedFile(path, content, None if put == "nothing" else _like(r"[0-9a-f]{64}", put))
 
 
-def _file_limit(facts: Mapping[str, str]) -> int | None:
-    limit = facts.get("files", "")
-    return int(limit) if re.fullmatch(r"[0-9]{1,20}", limit) else None
-
-
-_MODE = r"[0-7]{1,5}"
-_SECONDS = r"[0-9]{1,12}"
-
-
-def _live_file(mode: str = "", owner: str = "", content: str = "") -> LiveFile:
-    raw = base64.b64decode(content, validate=True)
-    return LiveFile(raw, _like(_MODE, mode), _like(r"[^\s:]+:[^\s:]+", owner))
+def _decoded(content: str) -> bytes:
+    return base64.b64decode(content, validate=True)
 
 
 def _like(pattern: str, text: str) -> str:
@@ -354,8 +346,8 @@ def _like(pattern: str, text: str) -> str:
     return text
 
 
-def _asked(path: str, asked: Container[str]) -> str:
-    """A path that we asked for; raises ValueError for any other."""
-    if path not in asked:
-        raise ValueError(path)
-    return path
+def _asked_for(name: str, asked: Container[str]) -> str:
+    """A path, or a port, that we asked for; raises ValueError for any other."""
+    if name not in asked:
+        raise ValueError(name)
+    return name

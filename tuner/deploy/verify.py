@@ -72,7 +72,7 @@ def engine_drift(profile: Profile, client: EngineClient, site: Templates | None)
 
 def _files(host: RemoteHost, seen: Examined, run: HostProfile) -> Iterator[tuple[str, str]]:
     for path, text in run.files.items():
-        live = seen.facts.content(path)
+        live = seen.facts.live.get(path)
         if live != raw_of(text):
             lines = unified(f"{host.machine.name}{path}", shown(live), shown(raw_of(text)))
             problem = "is missing" if live is None else "differs"
