@@ -9,16 +9,7 @@ from statistics import median
 from typing import NamedTuple
 
 from tuner.diagnose.course import CounterCourse, StatsSeries
-from tuner.diagnose.finding import (
-    Cause,
-    Events,
-    ProductionFinding,
-    before_the_log,
-    counted_when,
-    exactly,
-    finding,
-    grown_when,
-)
+from tuner.diagnose.finding import Cause, Events, ProductionFinding, exactly, finding
 from tuner.diagnose.queues import QueueCourse
 from tuner.schema.numerals import counted
 
@@ -88,10 +79,10 @@ def _dropped(
         yield finding(
             Cause.RATE_LIMIT,
             series.name,
-            counted_when(course, series, drop.counter),
+            course.when_counted(series, drop.counter),
             f"{drop.counter} counted {lost:,} events"
             + (f", submitted {submitted:,}" if submitted else "")
-            + before_the_log(course, series, drop.counter),
+            + course.before_the_log(series, drop.counter),
             exactly(course, lost),
             case=drop.case,
         )
@@ -105,7 +96,7 @@ def _dynafiles(course: CounterCourse, series: StatsSeries) -> Iterator[Productio
     yield finding(
         Cause.DYNAFILES,
         series.name,
-        grown_when(course, series.growth["missed"]),
+        course.when(series.growth["missed"]),
         f"{missed:,} of {requests:,} events found their file closed ({missed / requests:.0%}); "
         f"{evicted:,} files were closed to make room, {series.highest('maxused'):,} fit",
     )
@@ -179,7 +170,7 @@ def _many_limiters(course: CounterCourse, series: StatsSeries) -> ProductionFind
     return finding(
         Cause.MEMORY,
         series.name,
-        grown_when(course, series.growth[_OF_LIMITERS]),
+        course.when(series.growth[_OF_LIMITERS]),
         f"{_OF_LIMITERS} grew by {grown:,}, {grown / max(course.seconds, 1) * 3600:,.0f} an hour",
         case="rate_limiters",
     )

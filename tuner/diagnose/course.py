@@ -177,6 +177,23 @@ class CounterCourse:
         ordered = sorted(numbers)
         return self.steps[ordered[0]].begin, self.steps[ordered[-1]].end
 
+    def when(self, *growths: tuple[float, ...]) -> TimeSpan:
+        """From when to when any of these grew; the time of the first round where all grew
+        before."""
+        grown = [n for n in range(len(self.steps)) if any(growth[n] for growth in growths)]
+        return self.span(grown) if grown else (self.steps[0].begin, self.steps[0].begin)
+
+    def when_counted(self, series: StatsSeries, *counters: str) -> TimeSpan:
+        """From when to when any of these counters of an object grew."""
+        begin, end = self.when(*map(series.growth.__getitem__, counters))
+        is_before = any(series.before.get(counter, 0) for counter in counters)
+        return (self.steps[0].begin if is_before else begin), end
+
+    def before_the_log(self, series: StatsSeries, *counters: str) -> str:
+        """How much of it the first round counted, of which the log does not say when it was."""
+        before = 0 if self.is_single else sum(series.before.get(name, 0) for name in counters)
+        return f"; {before:,} of them before the first round of this log" if before else ""
+
 
 class _Track:
     """One counter of one object, step by step."""

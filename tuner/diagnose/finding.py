@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from tuner.diagnose.course import CounterCourse, StatsSeries, TimeSpan
+from tuner.diagnose.course import CounterCourse, TimeSpan
 
 
 class EventEffect(Enum):
@@ -106,6 +106,10 @@ class ProductionFinding:
     certainty: Certainty
     host: str = ""
 
+    def as_certain_as(self, certainty: Certainty) -> ProductionFinding:
+        """The same, as sure as that."""
+        return replace(self, certainty=certainty)
+
 
 def finding(
     cause: Cause,
@@ -140,25 +144,6 @@ def finding(
 @cache
 def _words() -> Mapping[str, dict[str, Any]]:
     return tomllib.loads(files("tuner.diagnose").joinpath("findings.toml").read_text("utf-8"))
-
-
-def grown_when(course: CounterCourse, *growths: tuple[float, ...]) -> TimeSpan:
-    """From when to when any of these grew; the time of the first round where all grew before."""
-    grown = [n for n in range(len(course.steps)) if any(growth[n] for growth in growths)]
-    return course.span(grown) if grown else (course.steps[0].begin, course.steps[0].begin)
-
-
-def counted_when(course: CounterCourse, series: StatsSeries, *counters: str) -> TimeSpan:
-    """From when to when any of these counters of an object grew."""
-    begin, end = grown_when(course, *map(series.growth.__getitem__, counters))
-    is_before = any(series.before.get(counter, 0) for counter in counters)
-    return (course.steps[0].begin if is_before else begin), end
-
-
-def before_the_log(course: CounterCourse, series: StatsSeries, *counters: str) -> str:
-    """How much of it the first round counted, of which the log does not say when it was."""
-    before = 0 if course.is_single else sum(series.before.get(name, 0) for name in counters)
-    return f"; {before:,} of them before the first round of this log" if before else ""
 
 
 def exactly(course: CounterCourse, lost: int) -> Events:

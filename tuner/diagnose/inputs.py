@@ -8,13 +8,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from tuner.diagnose.course import CounterCourse, StatsSeries
-from tuner.diagnose.finding import (
-    Cause,
-    Events,
-    ProductionFinding,
-    finding,
-    grown_when,
-)
+from tuner.diagnose.finding import Cause, Events, ProductionFinding, finding
 from tuner.diagnose.queues import QueueCourse, runs_where
 
 # How rsyslog calls modules that are inputs.
@@ -137,7 +131,7 @@ def _before_queues(
     yield finding(
         Cause.RATE_LIMIT,
         ", ".join(source.name for source in inputs[:3]),
-        grown_when(course, came),
+        course.when(came),
         f"inputs counted {counted:,} events, and the queues behind them {queued:,}",
         Events(missing - slack),
         case="before_queues",
@@ -167,7 +161,7 @@ def _not_submitted(course: CounterCourse) -> Iterator[ProductionFinding]:
         yield finding(
             Cause.NOT_ALLOWED,
             ", ".join(series.name for series in refusing),
-            grown_when(course, *(series.growth["disallowed"] for series in refusing)),
+            course.when(*(series.growth["disallowed"] for series in refusing)),
             f"disallowed counted {disallowed:,} events, the first of each sender in a row; "
             f"{most:,} were received and not submitted",
             Events(disallowed, most),
@@ -176,7 +170,7 @@ def _not_submitted(course: CounterCourse) -> Iterator[ProductionFinding]:
         yield finding(
             Cause.RATE_LIMIT,
             listeners,
-            grown_when(course, *growths),
+            course.when(*growths),
             f"imudp received {received:,} datagrams (msgs.received) and submitted {submitted:,}",
             Events(missing - slack, missing),
             case="imudp",

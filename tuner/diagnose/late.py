@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from tuner.diagnose.course import CounterCourse
-from tuner.diagnose.finding import Cause, Certainty, Events, ProductionFinding, finding
+from tuner.diagnose.finding import Cause, Certainty, Events, ProductionFinding
 from tuner.diagnose.queues import STEPS, QueueCourse, lasting, standing_steps
 from tuner.diagnose.settings import Settings
 from tuner.modules.queue import QueueType
@@ -89,22 +88,17 @@ def _late_action(
     beside = "; where room runs out, outputs that the same worker feeds wait too" if waits else ""
     certainty = Certainty.CERTAIN if waits else Certainty.LIKELY
     needs_names = _needs_names(queue.course)
-    yield replace(
-        finding(
-            Cause.SLOW_OUTPUT,
-            queue.name,
-            queue.course.span(steps),
-            f"{_figures(queue, steps)}{stopped}",
-            _late(queue),
-            case="disk" if is_disk else settings.module_of(queue.action or "") or "",
-            path=queue.path,
-            action=queue.action,
-            waited=_waited(queue),
-            beside=beside,
-            or_names="; or its worker" + _LOOKS_UP if needs_names else "",
-        ),
-        certainty=Certainty.POSSIBLE if needs_names else certainty,
-    )
+    yield queue.finding(
+        Cause.SLOW_OUTPUT,
+        steps,
+        f"{_figures(queue, steps)}{stopped}",
+        _late(queue),
+        case="disk" if is_disk else settings.module_of(queue.action or "") or "",
+        action=queue.action,
+        waited=_waited(queue),
+        beside=beside,
+        or_names="; or its worker" + _LOOKS_UP if needs_names else "",
+    ).as_certain_as(Certainty.POSSIBLE if needs_names else certainty)
 
 
 _LOOKS_UP = " looks up the name of each new sender that imudp received from (DNS)"
@@ -127,25 +121,19 @@ def _still(queue: QueueCourse, idle: Sequence[int], direct: Sequence[str]) -> Pr
     feeds."""
     is_on_disk = not any(queue.in_memory[n] for n in idle)
     needs_names = _needs_names(queue.course)
-    return replace(
-        finding(
-            Cause.STANDS_STILL,
-            queue.name,
-            queue.course.span(idle),
-            f"nothing left {queue.name} for {queue.course.lasted(idle):,.0f} s in all, while it "
-            f"held up to {_held(queue, idle):,.0f} events",
-            _late(queue),
-            case="on_disk" if is_on_disk else "direct" if direct else "",
-            worker=queue.action or queue.name,
-            direct=listed(direct),
-            waited=_waited(queue),
-            or_names="; or its worker" + _LOOKS_UP if needs_names else "",
-            slow_names=". Or how long do names take (`getent hosts ADDRESS`)?"
-            if needs_names
-            else "",
-        ),
-        certainty=Certainty.POSSIBLE if needs_names and not is_on_disk else Certainty.LIKELY,
-    )
+    return queue.finding(
+        Cause.STANDS_STILL,
+        idle,
+        f"nothing left {queue.name} for {queue.course.lasted(idle):,.0f} s in all, while it "
+        f"held up to {_held(queue, idle):,.0f} events",
+        _late(queue),
+        case="on_disk" if is_on_disk else "direct" if direct else "",
+        worker=queue.action or queue.name,
+        direct=listed(direct),
+        waited=_waited(queue),
+        or_names="; or its worker" + _LOOKS_UP if needs_names else "",
+        slow_names=". Or how long do names take (`getent hosts ADDRESS`)?" if needs_names else "",
+    ).as_certain_as(Certainty.POSSIBLE if needs_names and not is_on_disk else Certainty.LIKELY)
 
 
 def _late_entry(
@@ -179,10 +167,9 @@ def _late_entry(
             # to workers, the name of a sender that is not known yet.
             cause = Cause.SLOW_NAMES if _needs_names(course) else Cause.DIRECT_OUTPUT
     is_disk = cause is Cause.DISK_QUEUE
-    yield finding(
+    yield queue.finding(
         cause,
-        queue.name,
-        course.span(steps),
+        steps,
         f"{_figures(queue, steps)}{used}{behind}",
         _late(queue),
         case=case,
@@ -235,13 +222,11 @@ def _slowed(queue: QueueCourse) -> Iterator[ProductionFinding]:
         lasting(queue.course, [size >= _BELOW_MARK * mark for size in queue.size])
     )
     if steps:
-        yield finding(
+        yield queue.finding(
             Cause.SENDERS_SLOWED,
-            queue.name,
-            queue.course.span(steps),
+            steps,
             f"{queue.name} held up to {_held(queue, steps):,.0f} events in "
             f"{counted(len(steps), 'round')}; lightDelayMark is {mark:,}",
-            path=queue.path,
         )
 
 
@@ -254,14 +239,13 @@ def _on_disk(queue: QueueCourse) -> Iterator[ProductionFinding]:
     came = round(sum(enqueued[n] for n in steps))
     # What it held when the log began went there before.
     before = round(queue.part.before.get("size", 0)) if not steps[0] else 0
-    yield finding(
+    yield queue.finding(
         Cause.ON_DISK,
-        queue.part.name,
-        queue.course.span(steps),
+        steps,
         f"{queue.part.name} held up to {max(queue.on_disk):,.0f} events for {seconds:,.0f} s; "
         f"{came:,} went to disk{_came_back(queue, before + came, seconds)}",
         Events(before + came),
-        path=queue.path,
+        where=queue.part.name,
     )
 
 
@@ -288,14 +272,12 @@ def _few_workers(queue: QueueCourse, is_away: Sequence[bool]) -> Iterator[Produc
         return
     started = min(workers, int(queue.highest // minimum) + 1)
     if started < workers:
-        yield finding(
+        yield queue.finding(
             Cause.FEW_WORKERS,
-            queue.name,
-            queue.course.span(steps),
+            steps,
             f"{workers} workers are set and at most {started} ran: the next one starts at "
             f"{started * minimum:,} waiting events, and {queue.name} held at most "
             f"{queue.highest:,.0f}",
-            path=queue.path,
             batch=queue.parameters.dequeue_batch_size,
         )
 
@@ -307,10 +289,9 @@ def _held_at_once(queue: QueueCourse) -> Iterator[ProductionFinding]:
         return
     room = f"; it takes {queue.room:,}" if queue.room else ""
     full = queue.series.in_all("full")
-    yield finding(
+    yield queue.finding(
         Cause.BACKLOG,
-        queue.name,
-        queue.course.span([0]),
+        [0],
         f"{queue.name} held {held:,} events, and never more than {queue.highest:,}{room}"
         + (f"; it was full {full:,} times" if full else ""),
     )

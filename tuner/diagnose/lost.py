@@ -4,19 +4,9 @@ finds nowhere."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from tuner.diagnose.course import StatsSeries
-from tuner.diagnose.finding import (
-    Cause,
-    Certainty,
-    Events,
-    ProductionFinding,
-    before_the_log,
-    counted_when,
-    exactly,
-    finding,
-)
+from tuner.diagnose.finding import Cause, Certainty, Events, ProductionFinding, exactly, finding
 from tuner.diagnose.queues import WAITS_S, QueueCourse, standing_steps
 from tuner.diagnose.settings import ENGINE_OUTPUT
 
@@ -64,9 +54,9 @@ def _full(queue: QueueCourse, series: StatsSeries) -> Iterator[ProductionFinding
     yield finding(
         Cause.QUEUE_FULL,
         series.name,
-        counted_when(queue.course, series, "discarded.full"),
+        queue.course.when_counted(series, "discarded.full"),
         f"discarded.full counted {lost:,} of {waits:,} times that {series.name} was full; it held "
-        f"up to {held:,}{room} events{before_the_log(queue.course, series, 'discarded.full')}",
+        f"up to {held:,}{room} events{queue.course.before_the_log(series, 'discarded.full')}",
         exactly(queue.course, lost),
         case=case,
         path=queue.path,
@@ -108,9 +98,9 @@ def _less_severe(queue: QueueCourse, series: StatsSeries) -> Iterator[Production
         yield finding(
             Cause.LESS_SEVERE,
             series.name,
-            counted_when(queue.course, series, "discarded.nf"),
+            queue.course.when_counted(series, "discarded.nf"),
             f"discarded.nf counted {lost:,} events; {series.name} held up to {queue.highest:,}"
-            f"{before_the_log(queue.course, series, 'discarded.nf')}",
+            f"{queue.course.before_the_log(series, 'discarded.nf')}",
             exactly(queue.course, lost),
             path=queue.path,
         )
@@ -132,15 +122,14 @@ def _not_written(queue: QueueCourse, series: StatsSeries) -> Iterator[Production
     may_have_files = queue.settings is None and queue.action is not None and is_never_full
     # Where inputs wait for room, or at a mark, the size of a queue in memory stands too.
     if has_files or (may_have_files and lost >= size):
-        yield finding(
+        yield queue.finding(
             Cause.NOT_WRITTEN,
-            series.name,
-            queue.course.span(steps),
+            steps,
             f"{lost:,} events came into {series.name} in {queue.course.lasted(steps):,.0f} s, and "
             f"its size stood at {size:,.0f} all that time",
             Events(lost),
+            where=series.name,
             case="entry" if queue.action is None else "",
-            path=queue.path,
         )
 
 
@@ -162,15 +151,14 @@ def _left_in_files(queue: QueueCourse) -> Iterator[ProductionFinding]:
         after = f"in the first round after it holds {queue.on_disk[n]:,.0f}"
         if is_gone:
             after = "since then there is no such object"
-        yield finding(
+        yield queue.finding(
             Cause.LEFT_IN_FILES,
-            queue.part.name,
-            queue.course.span([n]),
+            [n],
             f"{queue.part.name} held {held:,} events just before rsyslogd began anew{also}; "
             f"{after}",
             Events(None, missing),
+            where=queue.part.name,
             case="gone" if is_gone else "",
-            path=queue.path,
         )
 
 
@@ -202,20 +190,13 @@ def _left_in_memory(queue: QueueCourse) -> Iterator[ProductionFinding]:
         if has_files and (queue.on_disk[n - 1] or not stands_after or not queue.has_part_at(n)):
             continue
         is_known = queue.settings is not None
-        yield replace(
-            finding(
-                Cause.LEFT_IN_MEMORY,
-                queue.name,
-                queue.course.span([n]),
-                f"{queue.name} held {held:,} events in the last round before rsyslogd began anew, "
-                f"and {queue.size[n]:,.0f} in the first one after; {queue.left[n - 1]:,.0f} left "
-                "it in the last step before",
-                Events(None, missing),
-                case="disk_assisted" if has_files else "",
-                path=queue.path,
-                unless=""
-                if is_known or has_files
-                else "; a queue of type Disk has it in its files",
-            ),
-            certainty=Certainty.LIKELY if is_known else Certainty.POSSIBLE,
-        )
+        yield queue.finding(
+            Cause.LEFT_IN_MEMORY,
+            [n],
+            f"{queue.name} held {held:,} events in the last round before rsyslogd began anew, "
+            f"and {queue.size[n]:,.0f} in the first one after; {queue.left[n - 1]:,.0f} left "
+            "it in the last step before",
+            Events(None, missing),
+            case="disk_assisted" if has_files else "",
+            unless="" if is_known or has_files else "; a queue of type Disk has it in its files",
+        ).as_certain_as(Certainty.LIKELY if is_known else Certainty.POSSIBLE)

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 from tuner.diagnose.course import CounterCourse, StatsSeries
-from tuner.diagnose.finding import (
-    Cause,
-    Certainty,
-    Events,
-    ProductionFinding,
-    before_the_log,
-    counted_when,
-    finding,
-    grown_when,
-)
+from tuner.diagnose.finding import Cause, Certainty, Events, ProductionFinding, finding
 from tuner.diagnose.queues import QueueCourse
 from tuner.diagnose.settings import ENGINE_OUTPUT, Settings, called
 from tuner.modules.refused_bulks import WAITS_ON_ERRORS
@@ -162,20 +153,15 @@ class _Outputs:
         most = given - waiting
         bounds = Events(min(least, most) or None, most) if most > 0 else Events(least or None)
         case = "direct" if is_direct else ""
-        yield replace(
-            finding(
-                Cause.GIVEN_UP,
-                called(action.name),
-                counted_when(course, action, "failed"),
-                evidence + before_the_log(course, action, "failed"),
-                Events(None, most) if has_stand_in else bounds,
-                case="stand_in" if has_stand_in else case,
-                retries=""
-                if output is None
-                else f"; action.resumeRetryCount is {output.retry_count}",
-            ),
-            certainty=certainty,
-        )
+        yield finding(
+            Cause.GIVEN_UP,
+            called(action.name),
+            course.when_counted(action, "failed"),
+            evidence + course.before_the_log(action, "failed"),
+            Events(None, most) if has_stand_in else bounds,
+            case="stand_in" if has_stand_in else case,
+            retries="" if output is None else f"; action.resumeRetryCount is {output.retry_count}",
+        ).as_certain_as(certainty)
 
     def _may_be_taken_over(self, action: StatsSeries) -> bool:
         """Whether another output that had no more events may have taken what this one could not:
@@ -231,9 +217,9 @@ class _Outputs:
         yield finding(
             Cause.REFUSED_BULKS,
             ENGINE_OUTPUT,
-            counted_when(course, engine, "failed.es"),
+            course.when_counted(engine, "failed.es"),
             f"failed.es counted {bulks:,} bulks with an error; {most:,} events at most were in "
-            f"them{before_the_log(course, engine, 'failed.es')}",
+            f"them{course.before_the_log(engine, 'failed.es')}",
             Events(bulks, max(bulks, most)),
             since="; of this release only 400, 404 and 413 do that" if waits else "",
             but=", the error file has both" if files else "",
@@ -282,18 +268,15 @@ class _Outputs:
             for queue in self.queues
             if queue.action in names
         )
-        yield replace(
-            finding(
-                Cause.SENT_AGAIN,
-                ENGINE_OUTPUT,
-                grown_when(self.course, *map(engine.growth.__getitem__, _FAILURES)),
-                f"{submitted:,} documents were submitted for {given:,} events since "
-                f"rsyslogd began, so {repeated:,} at least were sent again"
-                + (", or were in the files of a queue before" if has_files else ""),
-                Events(repeated),
-            ),
-            certainty=Certainty.LIKELY if has_files else Certainty.CERTAIN,
-        )
+        yield finding(
+            Cause.SENT_AGAIN,
+            ENGINE_OUTPUT,
+            self.course.when(*map(engine.growth.__getitem__, _FAILURES)),
+            f"{submitted:,} documents were submitted for {given:,} events since "
+            f"rsyslogd began, so {repeated:,} at least were sent again"
+            + (", or were in the files of a queue before" if has_files else ""),
+            Events(repeated),
+        ).as_certain_as(Certainty.LIKELY if has_files else Certainty.CERTAIN)
 
 
 def _refused_documents(course: CounterCourse, engine: StatsSeries) -> Iterator[ProductionFinding]:
@@ -304,9 +287,9 @@ def _refused_documents(course: CounterCourse, engine: StatsSeries) -> Iterator[P
         yield finding(
             Cause.REFUSED_DOCUMENTS,
             ENGINE_OUTPUT,
-            counted_when(course, engine, *counts),
+            course.when_counted(engine, *counts),
             ", ".join(f"{name} {count:,}" for name, count in counts.items())
-            + before_the_log(course, engine, *counts),
+            + course.before_the_log(engine, *counts),
             Events(0, sum(counts.values())),
         )
     rejected = engine.in_all("response.bulkrejection")
@@ -314,7 +297,7 @@ def _refused_documents(course: CounterCourse, engine: StatsSeries) -> Iterator[P
         yield finding(
             Cause.REFUSED_DOCUMENTS,
             ENGINE_OUTPUT,
-            counted_when(course, engine, "response.bulkrejection"),
+            course.when_counted(engine, "response.bulkrejection"),
             f"response.bulkrejection {rejected:,}",
             Events(rejected),
             case="rejected",
@@ -337,8 +320,8 @@ def _away(
             for action in suspended
         ),
     ]
-    spans = [counted_when(course, receiver, *failures)] if failures else []
-    spans += [counted_when(course, action, "suspended") for action in suspended]
+    spans = [course.when_counted(receiver, *failures)] if failures else []
+    spans += [course.when_counted(action, "suspended") for action in suspended]
     case = "engine" if failures else ""
     return finding(
         Cause.UNREACHABLE,
@@ -364,7 +347,7 @@ def _reconnects(
         yield finding(
             Cause.REBINDS,
             series.name,
-            grown_when(course, series.growth[counter]),
+            course.when(series.growth[counter]),
             f"{counter} counted {connects:,} in {course.seconds:,.0f} s",
             case=series.origin,
         )
@@ -384,7 +367,7 @@ def _refused_posts(course: CounterCourse, series: StatsSeries) -> Iterator[Produ
     yield finding(
         Cause.GIVEN_UP,
         series.name,
-        grown_when(course, dropped),
+        course.when(dropped),
         f"messages.fail counted {series.total('messages.fail'):,} events and messages.retry "
         f"{series.total('messages.retry'):,}; {lost:,} failed while no output waited to try "
         "again and were not sent again",
@@ -402,11 +385,9 @@ def _small_batches(course: CounterCourse, queue: QueueCourse) -> Iterator[Produc
     mean = sum(queue.left[n] for n in queue.late_steps) / max(sent, 1)
     configured = queue.parameters.dequeue_batch_size or 0
     if sent >= _BATCHES and mean < _SMALL * configured:
-        yield finding(
+        yield queue.finding(
             Cause.SMALL_BATCHES,
-            queue.name,
-            course.span(queue.late_steps),
+            queue.late_steps,
             f"{mean:,.0f} events to a batch on average while events waited; "
             f"dequeueBatchSize is {configured:,}",
-            path=queue.path,
         )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, groupby
+from typing import Any
 
 from tuner.diagnose.course import CounterCourse, StatsSeries
 from tuner.diagnose.daemons import DISK_PART
+from tuner.diagnose.finding import Cause, Events, ProductionFinding, finding
 from tuner.diagnose.settings import QueueSettings, Settings
 from tuner.modules.queue import Queue
 from tuner.script.counted import OF_ACTION
@@ -224,6 +226,20 @@ class QueueCourse:
         if self.parameters is not None:
             return self.parameters.size
         return self.highest if any(self.full) else None
+
+    def finding(
+        self,
+        cause: Cause,
+        steps: Iterable[int],
+        evidence: str,
+        events: Events | None = None,
+        *,
+        where: str = "",
+        **values: Any,
+    ) -> ProductionFinding:
+        """A finding of this queue, or of its part on disk, in these steps."""
+        span, values = self.course.span(steps), {"path": self.path} | values
+        return finding(cause, where or self.name, span, evidence, events, **values)
 
     @property
     def path(self) -> str:
