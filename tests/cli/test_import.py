@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tuner.cli.commands import app
-from tuner.engine.field_uses import FieldUses
+from tuner.engine.installed import FieldUses
 from tuner.errors import BadUsage, JobFailed, NotReadable, Refused
 from tuner.lint.load import load_profile
 from tuner.modules.field import Use

@@ -106,6 +106,23 @@ def test_an_undo_brings_what_was_there_before_and_another_one_what_was_applied(
     assert not (here.folder / "state/deploy/pending").exists()
 
 
+def test_a_file_that_tells_a_password_comes_back_for_its_owner_alone(here: Here) -> None:
+    action = 'action(type="omelasticsearch" name="es" uid="me" pwd="s3cret" queue.size="2000")'
+    (here.folder / "own.conf").write_text(action + "\n", encoding="utf-8")
+    profile = here.folder / "prod.yaml"
+    changes = "changes: {'action[es].queue.size': 5000}"
+    profile.write_text(f"name: prod\nbase: {{rsyslog: own.conf}}\n{changes}\n", encoding="utf-8")
+    done = here.tune("apply", profile, "--inventory", here.inventory, "--fragment", "--take-over",
+                     "--yes")  # fmt: skip
+    assert done.exit_code == 0, (done.exception, done.stderr)
+    drop_in = here.folder / "conf.d/own.conf"
+    assert here.undo().exit_code == 0
+    assert not drop_in.exists()
+    assert here.undo().exit_code == 0
+    assert 's3cret" queue.size="5000"' in drop_in.read_text("utf-8")
+    assert drop_in.stat().st_mode & 0o777 == 0o600
+
+
 def test_only_the_last_of_several_applies_is_undone(here: Here) -> None:
     here.apply()
     first = here.tree()

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused
-from tuner.engine.field_uses import field_uses
+from tuner.engine.installed import field_uses
 
 _TEXT = {"type": "text", "fields": {"keyword": {"type": "keyword"}}}
 PROPERTIES: JSON = {

@@ -18,7 +18,7 @@ from tuner.cli.usage.profiles import ImportArguments, InitArguments
 from tuner.deploy.host_files import HostFiles
 from tuner.deploy.target import RemoteHost
 from tuner.engine.access import client_for
-from tuner.engine.field_uses import field_uses
+from tuner.engine.installed import field_uses
 from tuner.errors import BadUsage, JobFailed, ProgramMissing, Refused
 from tuner.host.programs import rsyslog_version, version_in
 from tuner.host.usage import cores, memory_bytes

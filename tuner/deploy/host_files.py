@@ -13,14 +13,12 @@ from pathlib import PurePath
 
 from tuner.diagnose.files import lines_in
 from tuner.errors import JobFailed
-from tuner.host.remote import MOST_BYTES, MOST_SHOWN, Host, not_begun
+from tuner.host.remote import BEGIN, END, MOST_BYTES, MOST_SHOWN, Host, printed_by_script
 from tuner.modules.stats_rounds import Numbered
 from tuner.script.configuration import MAX_BYTES
 from tuner.script.objects import Base, module_address
 
-# Without what comes first and last another program answers: an empty file is one, too.
-_BEGIN, _END = b"rsyslog-tune begins\n", b"rsyslog-tune ends\n"
-_READ = 'echo rsyslog-tune begins; head -c "$1" -- "$2" && echo rsyslog-tune ends'
+_READ = f'echo {BEGIN}; head -c "$1" -- "$2" && echo {END}'
 _READ_PART = 'tail -c "+$1" -- "$2" | head -c "$3"'
 # A day of rounds every 10 s of a usual configuration has about 100 MB as JSON.
 _MOST_BYTES = 64 * 2**20
@@ -44,15 +42,10 @@ class HostFiles:
         """The first bytes of a file; raises OSError in the words of the host, Unreachable where
         nothing of ours ran, and JobFailed for what breaks off."""
         answer = self.host.run(["sh", "-c", _READ, "sh", str(MAX_BYTES + 1), path])
-        _, begin, output = answer.out.partition(_BEGIN)
-        if not begin:
-            raise not_begun(self.host.name, answer)
+        content = printed_by_script(self.host.name, answer)
         if answer.code != 0:
             reason = answer.err.strip().rpartition(": ")[2][:MOST_SHOWN]
             raise OSError(errno.EIO, reason or os.strerror(errno.EIO))
-        content, end, _ = output.rpartition(_END)
-        if not end:
-            raise JobFailed(f"{self.host.name}: its answer has no end")
         return content
 
     def listed(self, folder: str) -> Mapping[str, bool]:

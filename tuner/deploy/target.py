@@ -20,7 +20,16 @@ from typing import TypeVar
 from tuner.deploy.inventory import InventoryHost, Paths
 from tuner.diagnose.inputs import KernelCounts
 from tuner.errors import JobFailed, Locked, Refused
-from tuner.host.remote import MOST_SHOWN, Host, connect, last_words, not_begun, script_of
+from tuner.host.remote import (
+    BEGIN,
+    END,
+    MOST_SHOWN,
+    Host,
+    connect,
+    last_words,
+    printed_by_script,
+    script_of,
+)
 from tuner.script.configuration import MAX_BYTES
 from tuner.writing import raw_of
 
@@ -30,8 +39,6 @@ _SCRIPT = files("tuner.deploy").joinpath("host.sh").read_text(encoding="utf-8")
 _LIMIT_S = 60.0
 _PATIENCE_S = 20
 _LONGEST_WAIT_S = 600
-# What our script prints first and last: without it another program answers.
-_BEGIN, _END = "rsyslog-tune begins", "rsyslog-tune ends"
 _KINDS = {5: Refused, 75: Locked}
 
 
@@ -193,22 +200,17 @@ class RemoteHost:
         settings: Mapping[str, str] | None = None,
         printed: Mapping[str, bytes] | None = None,
     ) -> str:
-        """What the script prints, between its first line and its last; a shell may print more."""
-        framed = f"say '{_BEGIN}'; {{ {call}; }} </dev/null; say '{_END}'"
+        """What the script prints."""
+        framed = f"say '{BEGIN}'; {{ {call}; }} </dev/null; say '{END}'"
         script = self._script(framed, settings or {}, printed or {})
         answer = self.host.run(["sh", "-s"], script, 2 * _LIMIT_S)
-        lines = answer.out.decode(errors="replace").splitlines()
-        name = self.machine.name
-        if _BEGIN not in lines:
-            raise not_begun(name, answer)
+        printed_text = printed_by_script(self.machine.name, answer).decode(errors="replace")
         if answer.code != 0:
             kind = _KINDS.get(answer.code, JobFailed)
             gone = f"its answer breaks off, with exit code {answer.code}"
-            raise kind(f"{name}: {last_words(answer.err) if answer.err.strip() else gone}")
-        if _END not in lines:
-            raise JobFailed(f"{name}: its answer has no end")
-        said_lines = lines[lines.index(_BEGIN) + 1 : lines.index(_END)]
-        return "\n".join(said_lines)
+            why = last_words(answer.err) if answer.err.strip() else gone
+            raise kind(f"{self.machine.name}: {why}")
+        return printed_text
 
     def _script(
         self, call: str, settings: Mapping[str, str], printed: Mapping[str, bytes] | None = None

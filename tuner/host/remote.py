@@ -45,6 +45,8 @@ _STRICT = " ".join(
 _LIMIT_S = 60.0
 MOST_BYTES = 16 << 20
 """The longest answer that is read: no host that does what it is asked for sends more."""
+BEGIN, END = "rsyslog-tune begins", "rsyslog-tune ends"
+"""What a script of ours prints first and last: without it another program answers."""
 MOST_SHOWN = 300
 """How many characters of a host's own words are shown."""
 _WRONG_KEY = ("Host key verification failed", "IDENTIFICATION HAS CHANGED")
@@ -59,13 +61,21 @@ class Answer:
     err: str
 
 
-def not_begun(name: str, answer: Answer) -> Unreachable:
-    """What is wrong with a host where our script did not even say that it begins."""
-    complaint = f": {last_words(answer.err)}" if answer.err.strip() else ""
-    return Unreachable(
-        f"{name}: sh did not begin there, which ended with {answer.code}{complaint}; is the login "
-        "shell of the user one that runs nothing, such as /bin/false?"
-    )
+def printed_by_script(name: str, answer: Answer) -> bytes:
+    """What a script of ours printed between its first line, BEGIN, and its last, END; a shell may
+    print more.  Raises Unreachable where it did not even begin, and JobFailed where it ended well
+    and its answer breaks off."""
+    _, begin, output = answer.out.partition(f"{BEGIN}\n".encode())
+    if not begin:
+        complaint = f": {last_words(answer.err)}" if answer.err.strip() else ""
+        raise Unreachable(
+            f"{name}: sh did not begin there, which ended with {answer.code}{complaint}; is the "
+            "login shell of the user one that runs nothing, such as /bin/false?"
+        )
+    content, end, _ = output.rpartition(f"{END}\n".encode())
+    if answer.code == 0 and not end:
+        raise JobFailed(f"{name}: its answer has no end")
+    return content
 
 
 def last_words(err: str) -> str:
