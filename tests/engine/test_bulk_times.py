@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from tuner.engine.bulk_times import (
-    Bucket,
-    BulkTask,
     BulkTimes,
     BulkWatch,
     between,
@@ -39,7 +37,7 @@ def answer(*nodes: Mapping[str, object]) -> dict[str, object]:
 
 def bulks(*counts: tuple[float, float, int]) -> BulkTimes:
     total = sum(count for _, _, count in counts)
-    return BulkTimes(total, 1000 * total, tuple(Bucket(*edges) for edges in counts))
+    return BulkTimes(total, 1000 * total, {(begin, end): count for begin, end, count in counts})
 
 
 def test_all_bulk_routes_of_all_nodes_are_added_up() -> None:
@@ -49,14 +47,14 @@ def test_all_bulk_routes_of_all_nodes_are_added_up() -> None:
     first = {"/_bulk": route(5, 500, short, endless), "/{index}/_bulk": route(3, 30, middle)}
     second = {"/_bulk": route(4, 1, middle), "/{index}/_search": route(9, 9, middle)}
     assert times_of(answer(first, second)) == BulkTimes(
-        12, 531, (Bucket(0.0, 1.0, 4), Bucket(8.0, 16.0, 6), Bucket(65536.0, math.inf, 1))
+        12, 531, {(0.0, 1.0): 4, (8.0, 16.0): 6, (65536.0, math.inf): 1}
     )
 
 
 def test_an_engine_without_the_histogram_is_told_from_one_without_bulks() -> None:
     """Elasticsearch 7.17 and OpenSearch answer the question with nothing at all."""
     assert times_of({}) is None
-    assert times_of(answer(OWN_REQUESTS)) == BulkTimes(0, 0, ())
+    assert times_of(answer(OWN_REQUESTS)) == BulkTimes(0, 0, {})
 
 
 def test_bytes_that_the_engine_does_not_count_are_unknown_and_not_none() -> None:
@@ -64,7 +62,7 @@ def test_bytes_that_the_engine_does_not_count_are_unknown_and_not_none() -> None
     found = times_of(answer({"/_bulk": route(5, 0, {"lt_millis": 1, "count": 5})}))
     assert found is not None
     assert found.body_bytes is None
-    latency = latency_of(between(BulkTimes(0, 0, ()), found))
+    latency = latency_of(between(BulkTimes(0, 0, {}), found))
     assert latency is not None
     assert (latency.requests, latency.mean_bytes) == (5, None)
 
@@ -77,7 +75,7 @@ def test_only_what_lies_between_two_looks_counts() -> None:
 
 
 def test_a_request_under_way_is_counted_and_has_no_time_yet() -> None:
-    latency = latency_of(BulkTimes(3, 600, (Bucket(8.0, 16.0, 2),)))
+    latency = latency_of(BulkTimes(3, 600, {(8.0, 16.0): 2}))
     assert latency is not None
     assert (latency.requests, latency.mean_bytes) == (2, 200.0)
 
@@ -87,8 +85,8 @@ def test_a_request_under_way_is_counted_and_has_no_time_yet() -> None:
     [
         bulks((8.0, 16.0, 2)),
         bulks((16.0, 32.0, 9)),
-        BulkTimes(2, 2000, (Bucket(8.0, 16.0, 3),)),
-        BulkTimes(0, 0, ()),
+        BulkTimes(2, 2000, {(8.0, 16.0): 3}),
+        BulkTimes(0, 0, {}),
     ],
 )
 def test_a_count_that_ran_backwards_gives_no_difference(after: BulkTimes) -> None:
@@ -147,11 +145,11 @@ def test_only_the_task_that_coordinates_a_bulk_is_taken() -> None:
         "a:3": {"action": "indices:data/write/bulk[s][p]", "running_time_in_nanos": 80_000_000},
     }
     other = {"b:1": {"action": "indices:data/write/bulk", "running_time_in_nanos": 5_000_000}}
-    assert tasks_of({"nodes": {"a": {"tasks": found}, "b": {"tasks": other}}}) == (
-        BulkTask("a:1", 0.096_786_477),
-        BulkTask("b:1", 0.005),
-    )
-    assert tasks_of({}) == ()
+    assert tasks_of({"nodes": {"a": {"tasks": found}, "b": {"tasks": other}}}) == {
+        "a:1": 0.096_786_477,
+        "b:1": 0.005,
+    }
+    assert tasks_of({}) == {}
 
 
 def watched(took_s: Floats, over_s: float, pause_s: Callable[[int], Floats]) -> BulkWatch:
@@ -162,7 +160,7 @@ def watched(took_s: Floats, over_s: float, pause_s: Callable[[int], Floats]) -> 
     watch = BulkWatch()
     for now in np.cumsum(pauses):
         under_way = np.flatnonzero((begun < now) & (now < ended))
-        watch.see(float(now), [BulkTask(f"n:{i}", float(now - begun[i])) for i in under_way])
+        watch.see(float(now), {f"n:{i}": float(now - begun[i]) for i in under_way})
     return watch
 
 
@@ -204,7 +202,7 @@ def assert_near(watch: BulkWatch, took_s: Floats) -> None:
     assert (latency.mean_bytes, latency.source) == (None, "sampled")
 
 
-def seen(*looks: tuple[float, Sequence[BulkTask]]) -> BulkWatch:
+def seen(*looks: tuple[float, Mapping[str, float]]) -> BulkWatch:
     watch = BulkWatch()
     for at_s, tasks in looks:
         watch.see(at_s, tasks)
@@ -212,18 +210,18 @@ def seen(*looks: tuple[float, Sequence[BulkTask]]) -> BulkWatch:
 
 
 def test_where_nothing_was_seen_to_end_there_is_no_latency() -> None:
-    under_way = BulkTask("n:1", 0.05)
+    under_way = {"n:1": 0.05}
     assert BulkWatch().latency() is None
-    assert seen((0.0, [under_way])).latency() is None
-    assert seen((0.0, []), (0.1, [under_way])).latency() is None
-    assert seen((0.0, []), (0.1, [])).latency() is None
+    assert seen((0.0, under_way)).latency() is None
+    assert seen((0.0, {}), (0.1, under_way)).latency() is None
+    assert seen((0.0, {}), (0.1, {})).latency() is None
 
 
 def test_a_request_that_is_not_over_is_left_out() -> None:
     latency = seen(
-        (0.0, [BulkTask("n:1", 0.25), BulkTask("n:2", 0.02)]),
-        (0.1, [BulkTask("n:2", 0.12)]),
-        (0.2, [BulkTask("n:2", 0.22)]),
+        (0.0, {"n:1": 0.25, "n:2": 0.02}),
+        (0.1, {"n:2": 0.12}),
+        (0.2, {"n:2": 0.22}),
     ).latency()
     assert latency is not None
     assert latency.requests == 1
@@ -231,7 +229,7 @@ def test_a_request_that_is_not_over_is_left_out() -> None:
 
 
 def test_two_looks_close_together_bound_a_duration_narrowly() -> None:
-    looks = [(0.0, [BulkTask("n:1", 1.0)]), (0.1, [BulkTask("n:1", 1.1)])]
-    latency = seen(*looks, (0.101, []), (0.2, [])).latency()
+    looks = [(0.0, {"n:1": 1.0}), (0.1, {"n:1": 1.1})]
+    latency = seen(*looks, (0.101, {}), (0.2, {})).latency()
     assert latency is not None
     assert latency.p50_ms == pytest.approx(1100, rel=0.02)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.measure.test_stages import AFTER, BEFORE, SEEN, snapshot
 from tests.profile.examples import small
-from tuner.engine.bulk_times import Bucket, BulkTimes
+from tuner.engine.bulk_times import BulkTimes
 from tuner.measure.stages import Effective, QueueUse, effective
 from tuner.modules.pstats import ActionCounters, ElasticsearchCounters, Snapshot
 
@@ -37,8 +37,8 @@ def test_two_rounds_in_the_same_second_tell_nothing() -> None:
 
 def test_bulk_requests_are_those_that_the_engine_counted_where_it_does() -> None:
     """Of the 500,000 events of the window."""
-    before = replace(BEFORE, bulk=BulkTimes(10, None, (Bucket(8, 16, 10),)))
-    after = replace(AFTER, bulk=BulkTimes(210, None, (Bucket(8, 16, 110), Bucket(16, 32, 100))))
+    before = replace(BEFORE, bulk=BulkTimes(10, None, {(8, 16): 10}))
+    after = replace(AFTER, bulk=BulkTimes(210, None, {(8, 16): 110, (16, 32): 100}))
     seen = replace(SEEN, before=before, after=after, snapshots=(counted(2, 10), counted(7, 60)))
     used = effective(seen, small())
     assert used.bulks_per_second == pytest.approx(20.0)

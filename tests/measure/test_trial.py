@@ -15,7 +15,6 @@ import pytest
 from tests.measure.test_doubts import AT_FIRST
 from tests.measure.test_watch import ONE_EACH, Engine, Script, counted
 from tests.profile.examples import small
-from tuner.engine.bulk_times import BulkTask
 from tuner.engine.counters import NodeSilent
 from tuner.flood.spec import FloodProgress, Punctuality
 from tuner.host.usage import CoreTime, Usage
@@ -198,9 +197,9 @@ def test_an_engine_without_a_histogram_of_bulks_is_looked_at_in_the_window(
 ) -> None:
     """There one after the other takes 150 ms."""
 
-    def under_way(*_: object) -> list[BulkTask]:
+    def under_way(*_: object) -> dict[str, float]:
         number, running_s = divmod(course.script.at_s, 0.15)
-        return [BulkTask(f"n:{number:g}", running_s)]
+        return {f"n:{number:g}": running_s}
 
     course.patch.setattr("tuner.measure.trial.bulk_tasks", under_way)
     used = measured(course.run()).effective

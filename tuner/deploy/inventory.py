@@ -132,14 +132,12 @@ def load_inventory(path: Path) -> tuple[InventoryHost, ...]:
         raise BadProfile(source.problems)
     return tuple(
         InventoryHost(
-            name=name,
-            address=entry.address,
-            role=entry.role,
-            profile=None if entry.profile is None else path.parent / entry.profile,
-            changes=tuple(entry.changes.items()),
-            service=entry.service,
-            paths=entry.paths,
-            rsyslog_tune=entry.rsyslog_tune,
+            name,
+            **vars(entry)
+            | {
+                "profile": None if entry.profile is None else path.parent / entry.profile,
+                "changes": tuple(entry.changes.items()),
+            },
         )
         for name, entry in entries.items()
     )

@@ -33,7 +33,7 @@ class InputCourse:
     """What came in by one input, or from one file of imfile: events step by step."""
 
     series: StatsSeries
-    events: tuple[float, ...]
+    counter: str
 
     @property
     def name(self) -> str:
@@ -46,16 +46,20 @@ class InputCourse:
         return self.series.origin
 
     @property
+    def events(self) -> tuple[float, ...]:
+        """How many came, step by step."""
+        return self.series.growth[self.counter]
+
+    @property
     def counted(self) -> int:
         """How many came since rsyslogd began."""
-        counter = next(counter for counter in _EVENTS if counter in self.series.growth)
-        return self.series.in_all(counter)
+        return self.series.in_all(self.counter)
 
 
 def inputs_of(course: CounterCourse) -> tuple[InputCourse, ...]:
     """The inputs that count the events they submit."""
     return tuple(
-        InputCourse(series, series.growth[counter])
+        InputCourse(series, counter)
         for series in course.objects.values()
         for counter in _EVENTS
         if series.origin.startswith(_INPUT) and counter in series.growth
@@ -87,7 +91,7 @@ def input_findings(
     """All that the counters say of inputs, with all queues; `dropped` events were thrown away by
     counters that say so themselves."""
     inputs = inputs_of(course)
-    exact = [source for source in inputs if _LINES not in source.series.growth]
+    exact = [source for source in inputs if source.counter != _LINES]
     entries = [queue for queue in queues if queue.action is None]
     if exact and entries:
         yield from _before_queues(course, exact, entries, dropped)

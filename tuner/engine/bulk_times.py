@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -28,24 +28,19 @@ _WANTED = ",".join(
 )
 
 
-@dataclass(frozen=True)
-class Bucket:
-    """How many requests took from `ge_ms` to less than `lt_ms`; infinite where there is no end."""
-
-    ge_ms: float
-    lt_ms: float
-    count: int
+Edges = tuple[float, float]
+"""From how many milliseconds on to less than how many; infinite where there is no end."""
 
 
 @dataclass(frozen=True)
 class BulkTimes:
     """Bulk requests that came in and the bytes of their bodies, None where the engine does not
-    count them, and how long those took that were answered; a request under way is in `requests`
-    and in no bucket."""
+    count them, and how many of those that were answered took how long; a request under way is in
+    `requests` and in no bucket."""
 
     requests: int
     body_bytes: int | None
-    buckets: tuple[Bucket, ...]
+    buckets: Mapping[Edges, int]
 
 
 @dataclass(frozen=True)
@@ -91,7 +86,7 @@ def times_of(answer: object) -> BulkTimes | None:
     if not routes:
         return None
     bulks = [route for name, route in routes if name.endswith("_bulk")]
-    counts: Counter[tuple[float, float]] = Counter()
+    counts: Counter[Edges] = Counter()
     for route in bulks:
         counts.update(_histogram(route))
     requests = sum(number_at(route, "requests", "count") for route in bulks)
@@ -99,7 +94,7 @@ def times_of(answer: object) -> BulkTimes | None:
     return BulkTimes(
         requests=requests,
         body_bytes=None if requests and not body_bytes else body_bytes,
-        buckets=_buckets(counts),
+        buckets=counts,
     )
 
 
@@ -109,8 +104,8 @@ def between(before: BulkTimes, after: BulkTimes) -> BulkTimes:
     Raises JobFailed when a count ran backwards, because an engine that restarted in between makes
     the difference wrong.
     """
-    counts = Counter({(bucket.ge_ms, bucket.lt_ms): bucket.count for bucket in after.buckets})
-    counts.subtract({(bucket.ge_ms, bucket.lt_ms): bucket.count for bucket in before.buckets})
+    counts = Counter(after.buckets)
+    counts.subtract(before.buckets)
     requests = after.requests - before.requests
     if requests < 0 or any(count < 0 for count in counts.values()):
         raise JobFailed(
@@ -120,7 +115,7 @@ def between(before: BulkTimes, after: BulkTimes) -> BulkTimes:
     body_bytes = None
     if before.body_bytes is not None and after.body_bytes is not None:
         body_bytes = after.body_bytes - before.body_bytes
-    return BulkTimes(requests, body_bytes, _buckets(counts))
+    return BulkTimes(requests, body_bytes, +counts)
 
 
 def latency_of(times: BulkTimes) -> BulkLatency | None:
@@ -130,14 +125,17 @@ def latency_of(times: BulkTimes) -> BulkLatency | None:
     which begins at zero, linearly: it is off by less than a factor of two.  The last bucket, from
     65.5 s on, has no end and counts as one that doubles too.
     """
-    answered = sum(bucket.count for bucket in times.buckets)
+    answered = sum(times.buckets.values())
     if answered == 0:
         return None
+    p50_ms, p95_ms, p99_ms = (
+        _percentile(times.buckets, share * answered) for share in (0.50, 0.95, 0.99)
+    )
     return BulkLatency(
-        p50_ms=_percentile(times.buckets, 0.50 * answered),
-        p95_ms=_percentile(times.buckets, 0.95 * answered),
-        p99_ms=_percentile(times.buckets, 0.99 * answered),
-        max_ms=_end_ms(times.buckets[-1]),
+        p50_ms,
+        p95_ms,
+        p99_ms,
+        max_ms=_end_ms(max(times.buckets)),
         requests=answered,
         mean_bytes=_mean_bytes(times),
         source="histogram",
@@ -151,7 +149,7 @@ def _mean_bytes(times: BulkTimes) -> float | None:
     return times.body_bytes / times.requests
 
 
-def _histogram(route: object) -> dict[tuple[float, float], int]:
+def _histogram(route: object) -> dict[Edges, int]:
     """The counts by the edges of their bucket; the engine leaves out an edge that there is not."""
     return {
         (
@@ -162,26 +160,22 @@ def _histogram(route: object) -> dict[tuple[float, float], int]:
     }
 
 
-def _buckets(counts: Counter[tuple[float, float]]) -> tuple[Bucket, ...]:
-    """The buckets in use, in their order."""
-    return tuple(Bucket(*edges, count) for edges, count in sorted(counts.items()) if count)
-
-
-def _percentile(buckets: tuple[Bucket, ...], wanted: float) -> float:
+def _percentile(buckets: Mapping[Edges, int], wanted: float) -> float:
     """The milliseconds that `wanted` of the requests did not exceed."""
-    for bucket in buckets:
-        if wanted <= bucket.count:
-            share = wanted / bucket.count
-            if bucket.ge_ms == 0:
-                return share * _end_ms(bucket)
-            return float(bucket.ge_ms * (_end_ms(bucket) / bucket.ge_ms) ** share)
-        wanted -= bucket.count
-    return _end_ms(buckets[-1])
+    for edges, count in sorted(buckets.items()):
+        if count and wanted <= count:
+            share, begin_ms = wanted / count, edges[0]
+            if begin_ms == 0:
+                return share * _end_ms(edges)
+            return float(begin_ms * (_end_ms(edges) / begin_ms) ** share)
+        wanted -= count
+    return _end_ms(max(buckets))
 
 
-def _end_ms(bucket: Bucket) -> float:
+def _end_ms(edges: Edges) -> float:
     """Where a bucket ends, in milliseconds."""
-    return 2 * bucket.ge_ms if math.isinf(bucket.lt_ms) else bucket.lt_ms
+    begin_ms, end_ms = edges
+    return 2 * begin_ms if math.isinf(end_ms) else end_ms
 
 
 Floats = NDArray[np.float64]
@@ -208,10 +202,11 @@ class BulkWatch:
         self._looks: list[float] = []
         self._last: dict[str, tuple[int, float]] = {}
 
-    def see(self, at_s: float, tasks: Iterable[BulkTask]) -> None:
-        """Note what was under way at `at_s` on a monotonic clock."""
-        for task in tasks:
-            self._last[task.task_id] = (len(self._looks), task.running_s)
+    def see(self, at_s: float, tasks: Mapping[str, float]) -> None:
+        """Note what was under way at `at_s` on a monotonic clock, by the names of tasks, and for
+        how many seconds."""
+        for name, running_s in tasks.items():
+            self._last[name] = (len(self._looks), running_s)
         self._looks.append(at_s)
 
     def latency(self) -> BulkLatency | None:
@@ -266,28 +261,20 @@ _ACTION = "indices:data/write/bulk"
 _FIELDS = "nodes.*.tasks.*.action,nodes.*.tasks.*.running_time_in_nanos"
 
 
-@dataclass(frozen=True)
-class BulkTask:
-    """One bulk request under way, and for how many seconds."""
-
-    task_id: str
-    running_s: float
-
-
-def bulk_tasks(client: EngineClient, timeout_s: float | None = None) -> tuple[BulkTask, ...]:
-    """The bulk requests that all nodes work on, each once: of its tasks only the one that
-    coordinates it, not those of its shards."""
+def bulk_tasks(client: EngineClient, timeout_s: float | None = None) -> dict[str, float]:
+    """The bulk requests that all nodes work on by the names of their tasks, and for how many
+    seconds; each once: of its tasks only the one that coordinates it, not those of its shards."""
     # This may be asked during a window: a node answers from the list of its tasks in memory and
     # opens no shard, so it is no search, and the refresh of a shard that is idle stays off.
     path = f"/_tasks?actions={_ACTION}&detailed=false&filter_path={_FIELDS}"
     return tasks_of(client.get(path, timeout_s))
 
 
-def tasks_of(answer: object) -> tuple[BulkTask, ...]:
+def tasks_of(answer: object) -> dict[str, float]:
     """Read an answer to `_tasks`."""
-    return tuple(
-        BulkTask(task_id, number_at(task, "running_time_in_nanos") / 1e9)
+    return {
+        name: number_at(task, "running_time_in_nanos") / 1e9
         for node in object_at(answer, "nodes").values()
-        for task_id, task in object_at(node, "tasks").items()
+        for name, task in object_at(node, "tasks").items()
         if at(task, "action") == _ACTION
-    )
+    }

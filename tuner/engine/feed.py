@@ -101,6 +101,9 @@ class Fed:
     fault: str | None
 
 
+_NOTHING = Fed(0, 0, 0.0, None)
+
+
 class Feed:
     """`clients` threads that send `bulks` in turn, over and over, each on a connection of its own;
     for a `with` statement, whose end they do not outlive."""
@@ -108,17 +111,19 @@ class Feed:
     def __init__(
         self, client: EngineClient, path: str, bulks: Sequence[Bulk], clients: int
     ) -> None:
-        self._ended = threading.Event()
-        turns = itertools.count()
-        self._workers = [
-            _Worker(client.new_session(), client.url + path, bulks, turns, self._ended)
+        self._url, self._bulks, self._turns = client.url + path, bulks, itertools.count()
+        self._ended, self._counting, self._fed = threading.Event(), threading.Lock(), _NOTHING
+        self._clients = [
+            threading.Thread(
+                target=self._run, args=(client.new_session(),), daemon=True, name="feed"
+            )
             for _ in range(clients)
         ]
 
     def __enter__(self) -> Self:
         try:
-            for worker in self._workers:
-                worker.start()
+            for client in self._clients:
+                client.start()
         except BaseException:
             self.stop()
             raise
@@ -129,60 +134,47 @@ class Feed:
 
     def progress(self) -> Fed:
         """How far it has come."""
-        return Fed(
-            sent=sum(worker.sent for worker in self._workers),
-            acknowledged=sum(worker.acknowledged for worker in self._workers),
-            cpu_s=sum(worker.cpu_s for worker in self._workers),
-            fault=next((worker.fault for worker in self._workers if worker.fault), None),
-        )
+        return self._fed
 
     def stop(self) -> None:
         """Begin no further bulk, and wait for the answers to those under way (up to 10 s): one
         that comes late would make an index that was removed meanwhile anew."""
         self._ended.set()
-        for worker in self._workers:
-            if worker.is_alive():
-                worker.join()
+        for client in self._clients:
+            if client.is_alive():
+                client.join()
 
-
-class _Worker(threading.Thread):
-    """One client; only its own thread writes its figures."""
-
-    def __init__(
-        self,
-        session: requests.Session,
-        url: str,
-        bulks: Sequence[Bulk],
-        turns: Iterator[int],
-        ended: threading.Event,
-    ) -> None:
-        super().__init__(daemon=True, name="feed")
-        self._session, self._url = session, url
-        self._bulks, self._turns, self._ended = bulks, turns, ended
-        self.sent = self.acknowledged = 0
-        self.cpu_s = 0.0
-        self.fault: str | None = None
-
-    def run(self) -> None:
-        """Send until the end, or the first fault."""
-        with self._session:
+    def _run(self, session: requests.Session) -> None:
+        """Send as one client until the end, or the first fault."""
+        with session:
             while not self._ended.is_set():
-                bulk = self._bulks[next(self._turns) % len(self._bulks)]
-                self.fault = self._send(bulk)
-                self.cpu_s = time.thread_time()
-                if self.fault is not None:
+                bulk, begun_s = (
+                    self._bulks[next(self._turns) % len(self._bulks)],
+                    time.thread_time(),
+                )
+                self._count(Fed(bulk.documents, 0, 0.0, None))
+                fault = self._send(session, bulk)
+                acknowledged = bulk.documents if fault is None else 0
+                self._count(Fed(0, acknowledged, time.thread_time() - begun_s, fault))
+                if fault is not None:
                     self._ended.set()
 
-    def _send(self, bulk: Bulk) -> str | None:
-        self.sent += bulk.documents
+    def _count(self, more: Fed) -> None:
+        with self._counting:
+            self._fed = Fed(
+                self._fed.sent + more.sent,
+                self._fed.acknowledged + more.acknowledged,
+                self._fed.cpu_s + more.cpu_s,
+                self._fed.fault or more.fault,
+            )
+
+    def _send(self, session: requests.Session, bulk: Bulk) -> str | None:
+        """What went wrong with a bulk; None when all of it was indexed."""
         try:
-            with self._session.post(
+            with session.post(
                 self._url, data=bulk.body, headers=_HEADERS, timeout=_TIMEOUT_S, stream=True
             ) as response:
                 body = whole_body(response, time.monotonic() + _TIMEOUT_S)
         except (requests.RequestException, TimeoutError, JobFailed) as error:
             return f"{self._url}: {str(error) or 'its answer does not end'}"
-        fault = fault_in(response.status_code, body)
-        if fault is None:
-            self.acknowledged += bulk.documents
-        return fault
+        return fault_in(response.status_code, body)
