@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tuner.deploy.host_profile import HostProfile
 from tuner.deploy.inventory import InventoryHost
-from tuner.deploy.target import Candidate, Facts, shown
+from tuner.deploy.target import Candidate, Facts, file_diff
 from tuner.engine import normal
 from tuner.engine.client import JSON, EngineClient, at
 from tuner.engine.installed import (
@@ -32,7 +32,6 @@ from tuner.profile.placement import sockets_of
 from tuner.reading import json_of
 from tuner.render.artefacts import RSYSLOG, mark_of
 from tuner.render.templates import Templates
-from tuner.render.tree import unified
 from tuner.validate.difference import ClusterObject, compare
 from tuner.writing import raw_of
 
@@ -134,16 +133,12 @@ def host_change(host: HostProfile, facts: Facts) -> HostChange:
     """What a rendered configuration changes on a host."""
     live = {path: facts.live.get(path) for path in host.files}
     new = {path: text for path, text in host.files.items() if live[path] != raw_of(text)}
-    diff = (
-        line
-        for path, text in new.items()
-        for line in unified(f"{host.machine.name}{path}", shown(live[path]), shown(raw_of(text)))
-    )
+    diffs = (file_diff(host.machine, path, live[path], raw_of(text)) for path, text in new.items())
     return HostChange(
         machine=host.machine,
         candidate=Candidate(tuple(new.items()), host.mode, sockets_of(host.profile)),
         before=tuple(digest_of(live[path]) for path in new),
-        diff="".join(diff),
+        diff="".join(diffs),
     )
 
 

@@ -11,13 +11,12 @@ from tuner.deploy.intents import ApplyJournal, Beginning, Intents, Put
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.objects import bring_all_back, form_of, means_same
 from tuner.deploy.plan import EngineChange, HostChange, digest_of, object_there
-from tuner.deploy.target import Candidate, RemoteHost, ReplacedFile, Tell, Undone, shown
+from tuner.deploy.target import Candidate, RemoteHost, ReplacedFile, Tell, Undone, file_diff
 from tuner.engine import normal
 from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.errors import JobFailed, Locked, Refused, TuneError
 from tuner.lint.load import parse_profile
-from tuner.render.tree import unified
 from tuner.script.secrets import hidden
 from tuner.script.tokens import SURROGATES
 from tuner.validate.difference import unified_json
@@ -175,14 +174,10 @@ def _before(machine: InventoryHost, files: Sequence[ReplacedFile]) -> HostChange
         (file.path, None if file.content is None else file.content.decode("utf-8", SURROGATES))
         for file in files
     ]
-    lines = [
-        line
-        for file in files
-        for line in unified(f"{name}{file.path}", shown(live[file.path]), shown(file.content))
-    ]
+    diffs = (file_diff(machine, file.path, live[file.path], file.content) for file in files)
     is_private = any(text and hidden(text) != text for _, text in texts)
     candidate = Candidate(tuple(texts), "600" if is_private else "644", ())
-    return HostChange(machine, candidate, tuple(file.put for file in files), "".join(lines))
+    return HostChange(machine, candidate, tuple(file.put for file in files), "".join(diffs))
 
 
 def objects_before(

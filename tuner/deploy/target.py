@@ -30,6 +30,7 @@ from tuner.host.remote import (
     printed_by_script,
     script_of,
 )
+from tuner.render.tree import unified
 from tuner.script.configuration import MAX_BYTES
 from tuner.writing import raw_of
 
@@ -237,9 +238,12 @@ class RemoteHost:
         return script_of(_SCRIPT, variables, printed or {}, call)
 
 
-def shown(content: bytes | None) -> str | None:
-    """A file as text for people; None where it is not there."""
-    return None if content is None else content.decode("utf-8", "replace")
+def file_diff(machine: InventoryHost, path: str, live: bytes | None, new: bytes | None) -> str:
+    """How a file of a host differs from what is to be there, as a unified diff; None is no file."""
+    before, after = (
+        None if content is None else content.decode("utf-8", "replace") for content in (live, new)
+    )
+    return "".join(unified(f"{machine.name}{path}", before, after))
 
 
 _Answered = TypeVar("_Answered")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from tuner.deploy.host_profile import HostProfile, needs_of
 from tuner.deploy.plan import release_number
 from tuner.deploy.queues import block_of, stranded_files
-from tuner.deploy.target import Examined, RemoteHost, shown
+from tuner.deploy.target import Examined, RemoteHost, file_diff
 from tuner.engine.client import EngineClient
 from tuner.engine.probe import facts
 from tuner.modules.imudp import ImudpInput
@@ -17,7 +18,6 @@ from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
 from tuner.render.modules import packages_of
 from tuner.render.templates import Templates
-from tuner.render.tree import unified
 from tuner.schema.units import size_bytes
 from tuner.validate.difference import compare
 from tuner.writing import raw_of
@@ -44,11 +44,19 @@ def host_drift(host: RemoteHost, run: HostProfile) -> Iterator[Drift]:
     files += [f"secret {path}" for path in needs.secrets]
     files += [f"certificate {path}" for path in needs.certificates]
     seen = host.examined(needs.ports, tuple(files))
-    yield from (Drift(name, text, diff) for text, diff in _files(host, seen, run))
-    yield from (Drift(name, text) for text in _process(seen, profile))
-    yield from (Drift(name, text) for text in _needs(seen, profile))
-    unread = stranded_files(host, block_of(profile, run.text), seen.facts.rsyslogd)
-    yield from (Drift(name, text) for text in unread)
+    for path, text in run.files.items():
+        live = seen.facts.live.get(path)
+        if live != raw_of(text):
+            problem = "is missing" if live is None else "differs"
+            diff = file_diff(host.machine, path, live, raw_of(text))
+            yield Drift(name, f"{path} {problem}", diff)
+    others = (
+        _files(host, seen),
+        _process(seen, profile),
+        _needs(seen, profile),
+        stranded_files(host, block_of(profile, run.text), seen.facts.rsyslogd),
+    )
+    yield from (Drift(name, text) for text in chain.from_iterable(others))
     for package, module in packages_of(run.text).items():
         if host.host.package(package) is None:
             yield Drift(name, f"the package {package} is not installed, {module} needs it")
@@ -70,27 +78,21 @@ def engine_drift(profile: Profile, client: EngineClient, site: Templates | None)
             yield Drift("engine", f"{compared.name} {problem}", compared.unified())
 
 
-def _files(host: RemoteHost, seen: Examined, run: HostProfile) -> Iterator[tuple[str, str]]:
-    for path, text in run.files.items():
-        live = seen.facts.live.get(path)
-        if live != raw_of(text):
-            lines = unified(f"{host.machine.name}{path}", shown(live), shown(raw_of(text)))
-            problem = "is missing" if live is None else "differs"
-            yield f"{path} {problem}", "".join(lines)
+def _files(host: RemoteHost, seen: Examined) -> Iterator[str]:
     main = host.machine.paths.configuration
     if not seen.accepted:
-        yield f"rsyslogd -N1 rejects {main}", ""
+        yield f"rsyslogd -N1 rejects {main}"
     if set(host.paths) - {main} and not seen.included:
-        yield f"{main} does not include {host.machine.paths.fragments}", ""
+        yield f"{main} does not include {host.machine.paths.fragments}"
     for path in seen.stale:
-        yield f"rsyslogd started before {path} changed: restart it", ""
+        yield f"rsyslogd started before {path} changed: restart it"
     for path in seen.missing:
-        yield f"{path} is missing", ""
+        yield f"{path} is missing"
     for path in seen.ends:
-        yield f"the certificate {path} ends within 30 days, or is not one", ""
+        yield f"the certificate {path} ends within 30 days, or is not one"
     for path, mode in seen.modes.items():
         if int(mode, 8) & 0o007:
-            yield f"{path} has mode {mode}: others can reach a secret", ""
+            yield f"{path} has mode {mode}: others can reach a secret"
 
 
 def _process(seen: Examined, profile: Profile) -> Iterator[str]:

@@ -94,15 +94,13 @@ class StatsSeries:
 @dataclass(frozen=True)
 class RoundGaps:
     """How rounds came: how many, those with lines missing, the usual seconds between two, how many
-    came late, how much time the late ones took beyond that, the longest gap and its end."""
+    came late, and the longest gap."""
 
     rounds: int
     cut: int
     interval_s: float
     late: int
-    late_s: float
     longest_s: float
-    longest_end: float
 
 
 @dataclass(frozen=True)
@@ -265,7 +263,6 @@ class _CourseRecorder:
         self._was_whole = False
         self._rounds = self._cut = self._left_out = self._falls = 0
         self._gaps: Counter[int] = Counter()
-        self._longest = (0.0, 0.0)
         self._starts: list[float] = []
         self._clock_sets: list[float] = []
         self._gone: dict[float, set[ObjectKey]] = {}
@@ -304,7 +301,6 @@ class _CourseRecorder:
             before = at - (self._interval() or 1)
         elif not has_start:
             self._gaps[int(at - before)] += 1
-            self._longest = max(self._longest, (at - before, at))
         if len(self._steps) >= 2 * _STEPS:
             self._halve()
         self._steps.append(CounterStep(before, at, has_start))
@@ -382,15 +378,12 @@ class _CourseRecorder:
         if not self._steps and self._at is not None:
             self._steps.append(CounterStep(self._at, self._at))
         interval = self._interval()
-        late = {gap: n for gap, n in self._gaps.items() if gap > 1.5 * interval + 1}
         gaps = RoundGaps(
             rounds=self._rounds,
             cut=self._cut,
             interval_s=interval,
-            late=sum(late.values()),
-            late_s=sum((gap - interval) * n for gap, n in late.items()),
-            longest_s=self._longest[0],
-            longest_end=self._longest[1],
+            late=sum(n for gap, n in self._gaps.items() if gap > 1.5 * interval + 1),
+            longest_s=max(self._gaps, default=0),
         )
         has_resets = self._falls > 0 and self._falls * 20 >= self._rounds
         return CounterCourse(
