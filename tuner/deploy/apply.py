@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from tuner.deploy.host_profile import for_host
@@ -53,29 +53,22 @@ class ApplyOptions:
     all_or_none: bool = False
 
 
+@dataclass(frozen=True)
 class Apply:
-    """One apply under way."""
+    """One apply under way, and what became of each host so far by its name."""
 
-    def __init__(
-        self,
-        plan: DeployPlan,
-        client: EngineClient | None,
-        intents: Intents,
-        options: ApplyOptions,
-        tell: Tell,
-    ) -> None:
-        self._plan, self._client, self._intents = plan, client, intents
-        self._options, self._tell = options, tell
-        self._run = intents.run
-        self._outcomes = {
-            host.machine.name: HostOutcome(
-                host.machine.name, HostState.NOT_BEGUN if host.diff else HostState.UNCHANGED
-            )
-            for host in plan.hosts
-        }
+    plan: DeployPlan
+    client: EngineClient | None
+    intents: Intents
+    options: ApplyOptions
+    tell: Tell
+    outcomes: dict[str, HostOutcome] = field(init=False, default_factory=dict)
 
     def run(self) -> tuple[HostOutcome, ...]:
         """Do it, and say what became of each host."""
+        for host in self.plan.hosts:
+            begins = HostState.NOT_BEGUN if host.diff else HostState.UNCHANGED
+            self._note(host.machine.name, begins)
         try:
             self._put_objects()
             for wave in self._waves():
@@ -89,24 +82,24 @@ class Apply:
             self._undo()
         else:
             self._finish()
-        return tuple(self._outcomes.values())
+        return tuple(self.outcomes.values())
 
     @property
     def _failed(self) -> bool:
-        return any(outcome.error is not None for outcome in self._outcomes.values())
+        return any(outcome.error is not None for outcome in self.outcomes.values())
 
     def _waves(self) -> Iterator[Sequence[HostChange]]:
-        changed = [host for host in self._plan.hosts if host.diff]
-        for start in range(0, len(changed), self._options.serial):
-            yield changed[start : start + self._options.serial]
+        changed = [host for host in self.plan.hosts if host.diff]
+        for start in range(0, len(changed), self.options.serial):
+            yield changed[start : start + self.options.serial]
 
     def _put_objects(self) -> None:
-        if self._client is None:
+        if self.client is None:
             return
-        for change in self._plan.objects:
-            self._intents.note(Put(change.path, change.before, change.body))
-            put(self._client, change.path, change.body)
-            self._tell(f"engine: {change.name}")
+        for change in self.plan.objects:
+            self.intents.note(Put(change.path, change.before, change.body))
+            put(self.client, change.path, change.body)
+            self.tell(f"engine: {change.name}")
 
     def _apply_wave(self, wave: Sequence[HostChange]) -> None:
         """One host in this thread, so that a signal ends it in order; several side by side."""
@@ -120,115 +113,118 @@ class Apply:
         name = change.machine.name
         target = RemoteHost(change.machine, change.paths)
         profile = None
-        if not self._plan.undoes:
-            profile = for_host(self._plan.loaded, change.machine).profile
+        if not self.plan.undoes:
+            profile = for_host(self.plan.loaded, change.machine).profile
         try:
             facts = target.facts(())
             require_unchanged(change, facts)
         except TuneError as bad:
-            self._outcomes[name] = HostOutcome(name, HostState.NOT_BEGUN, bad)
+            self._note(name, HostState.NOT_BEGUN, bad)
             return
-        self._intents.note(Touched(change.machine, change.paths))
+        self.intents.note(Touched(change.machine, change.paths))
         # Until more is known: an interrupt may come while it is restored, too.
-        self._outcomes[name] = HostOutcome(name, HostState.UNKNOWN)
+        self._note(name, HostState.UNKNOWN)
         try:
             figures = None if profile is None else figures_text(target, profile)
-            target.apply(change.candidate, self._run, self._options.confirm_within_s)
+            target.apply(change.candidate, self.intents.run, self.options.confirm_within_s)
             version = "new" if profile is not None else "previous"
-            self._tell(f"{name}: rsyslogd runs the {version} configuration")
+            self.tell(f"{name}: rsyslogd runs the {version} configuration")
             _require_queues_read(target, profile, change, facts.rsyslogd)
             if profile is not None:
                 self._check_delivery(target, profile)
-                self._tell(movement_note(target, profile, figures))
-            if not self._options.all_or_none and not self._options.confirm_within_s:
-                target.keep(self._run)
+                self.tell(movement_note(target, profile, figures))
+            if not self.options.all_or_none and not self.options.confirm_within_s:
+                target.keep(self.intents.run)
         except TuneError as bad:
             self._restore_host(target, bad)
         except BaseException:
             self._restore_host(target, None)
             raise
         else:
-            state = HostState.WAITING if self._options.confirm_within_s else HostState.APPLIED
-            self._outcomes[name] = HostOutcome(name, state)
+            state = HostState.WAITING if self.options.confirm_within_s else HostState.APPLIED
+            self._note(name, state)
 
     def _check_delivery(self, target: RemoteHost, profile: Profile) -> None:
         """One event, sent on the host by the way that others take, must come to the engine."""
         entrance = entrance_of(profile)
-        if self._client is None or not self._options.event_within_s or entrance is None:
+        if self.client is None or not self.options.event_within_s or entrance is None:
             return
         address = LOOPBACK if entrance.address in _ANY_ADDRESS else entrance.address
         mark = f"rsyslogtune{secrets.token_hex(6)}"
         target.send_event(address, entrance.port, str(entrance.transport), mark)
-        within_s = self._options.event_within_s
-        if not awaited(self._client, profile, mark, within_s):
+        within_s = self.options.event_within_s
+        if not awaited(self.client, profile, mark, within_s):
             raise GuardrailBreached(
                 f"{target.machine.name}: an event sent to port {entrance.port} is not in the "
                 f"engine after {within_s:g} s: see what rsyslogd says there and the profile's "
                 "errorfile; --event-within waits longer, --no-event is for filters that drop it"
             )
-        self._tell(f"{target.machine.name}: an event came through to the engine")
+        self.tell(f"{target.machine.name}: an event came through to the engine")
 
     def _restore_host(self, target: RemoteHost, why: TuneError | None) -> None:
         name = target.machine.name
         try:
-            undone = target.restore(self._tell, self._run)
+            undone = target.restore(self.tell, self.intents.run)
         except TuneError as bad:
-            self._tell(f"{name} is not as before: {bad}; rsyslog-tune recover tries again")
-            self._outcomes[name] = HostOutcome(name, HostState.UNKNOWN, why or bad)
+            self.tell(f"{name} is not as before: {bad}; rsyslog-tune recover tries again")
+            self._note(name, HostState.UNKNOWN, why or bad)
         else:
             # Where the way back was lost while the change was being kept.
             is_kept = undone is Undone.KEPT
             state = HostState.APPLIED if is_kept else HostState.RESTORED
-            self._outcomes[name] = HostOutcome(name, state, why)
+            self._note(name, state, why)
 
     def _undo(self) -> None:
         """Every host where that was asked for; the engine, where no host has the new one.  The
         journal stays while something is left for recover, and where a host keeps it."""
-        if self._options.all_or_none or self._options.confirm_within_s:
-            for change in self._plan.hosts:
+        if self.options.all_or_none or self.options.confirm_within_s:
+            for change in self.plan.hosts:
                 if self._is_new(change.machine.name):
                     self._restore_host(RemoteHost(change.machine, change.paths), None)
-        states = {outcome.state for outcome in self._outcomes.values()}
+        states = {outcome.state for outcome in self.outcomes.values()}
         is_whole = HostState.UNKNOWN not in states
         if not states & {HostState.APPLIED, HostState.WAITING}:
             is_whole &= self._is_engine_back()
         if is_whole and HostState.APPLIED in states:
-            self._intents.finish()
+            self.intents.finish()
         elif is_whole:
-            self._intents.remove()
+            self.intents.remove()
 
     def _is_engine_back(self) -> bool:
         """Bring its objects back; whether all are."""
-        if self._client is None:
+        if self.client is None:
             return True
-        failures = bring_all_back(self._client, self._intents.puts, self._tell)
+        failures = bring_all_back(self.client, self.intents.puts, self.tell)
         for failure in failures:
-            self._tell(f"the engine is not as before: {failure}; rsyslog-tune recover tries again")
+            self.tell(f"the engine is not as before: {failure}; rsyslog-tune recover tries again")
         return not failures
 
     def _finish(self) -> None:
-        if self._options.confirm_within_s:
-            self._intents.note(Waiting())
+        if self.options.confirm_within_s:
+            self.intents.note(Waiting())
             return
-        if self._options.all_or_none:
+        if self.options.all_or_none:
             # From the first host that keeps it there is no way back: confirm goes on.
-            self._intents.note(Waiting())
-            for change in self._plan.hosts:
+            self.intents.note(Waiting())
+            for change in self.plan.hosts:
                 if self._is_new(change.machine.name):
                     self._keep(change)
         if not self._failed:
-            self._intents.finish()
+            self.intents.finish()
 
     def _keep(self, change: HostChange) -> None:
         name = change.machine.name
         try:
-            RemoteHost(change.machine, change.paths).keep(self._run)
+            RemoteHost(change.machine, change.paths).keep(self.intents.run)
         except TuneError as bad:
-            self._tell(f"{name} is not confirmed: {bad}; rsyslog-tune confirm finishes it")
-            self._outcomes[name] = HostOutcome(name, HostState.WAITING, bad)
+            self.tell(f"{name} is not confirmed: {bad}; rsyslog-tune confirm finishes it")
+            self._note(name, HostState.WAITING, bad)
+
+    def _note(self, name: str, state: HostState, error: TuneError | None = None) -> None:
+        self.outcomes[name] = HostOutcome(name, state, error)
 
     def _is_new(self, name: str) -> bool:
-        return self._outcomes[name].state in {HostState.APPLIED, HostState.WAITING}
+        return self.outcomes[name].state in {HostState.APPLIED, HostState.WAITING}
 
 
 def _require_queues_read(

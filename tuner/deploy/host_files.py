@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import PurePath
 
 from tuner.diagnose.files import lines_in
@@ -113,19 +114,14 @@ def counters_logs(host: Host, path: PurePath, complain: Complain) -> tuple[HostL
 
 def _newest(logs: list[HostLog], host: Host, complain: Complain) -> tuple[HostLog, ...]:
     """As many of the newest as have room together; the newest in any case."""
-    newest: list[HostLog] = []
-    room = _MOST_BYTES
-    for log in reversed(logs):
-        room -= log.size
-        if room < 0 and newest:
-            older = len(logs) - len(newest)
-            complain(
-                f"{host.name}: {older} older files are not read, of {len(logs)}: the newest "
-                f"{_MOST_BYTES >> 20} MiB are"
-            )
-            break
-        newest.append(log)
-    return tuple(reversed(newest))
+    together = accumulate(log.size for log in reversed(logs))
+    number = sum(size <= _MOST_BYTES for size in together) or 1
+    if number < len(logs):
+        complain(
+            f"{host.name}: {len(logs) - number} older files are not read, of {len(logs)}: the "
+            f"newest {_MOST_BYTES >> 20} MiB are"
+        )
+    return tuple(logs[-number:])
 
 
 def grown(host: Host, path: PurePath, for_s: float, complain: Complain) -> Iterator[Numbered]:

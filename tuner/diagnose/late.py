@@ -45,18 +45,6 @@ def late_findings(
         yield from _held_at_once(queue)
 
 
-def _waited(queue: QueueCourse) -> str:
-    """How long, as far as the counters prove it."""
-    waited_s = queue.proven_wait_s
-    return f"some events waited here for {waited_s:,.0f} s and longer" if waited_s else (
-        "events waited here"
-    )  # fmt: skip
-
-
-def _late(queue: QueueCourse) -> Events:
-    return Events(queue.proven_late or None)
-
-
 def _held(queue: QueueCourse, steps: Sequence[int]) -> float:
     """The most that a queue held at the end of one of these steps."""
     return max(queue.size[n] for n in steps)
@@ -92,10 +80,9 @@ def _late_action(
         Cause.SLOW_OUTPUT,
         steps,
         f"{_figures(queue, steps)}{stopped}",
-        _late(queue),
+        queue.late,
         case="disk" if is_disk else settings.module_of(queue.action or "") or "",
         action=queue.action,
-        waited=_waited(queue),
         beside=beside,
         or_names="; or its worker" + _LOOKS_UP if needs_names else "",
     ).as_certain_as(Certainty.POSSIBLE if needs_names else certainty)
@@ -126,11 +113,10 @@ def _still(queue: QueueCourse, idle: Sequence[int], direct: Sequence[str]) -> Pr
         idle,
         f"nothing left {queue.name} for {queue.course.lasted(idle):,.0f} s in all, while it "
         f"held up to {_held(queue, idle):,.0f} events",
-        _late(queue),
+        queue.late,
         case="on_disk" if is_on_disk else "direct" if direct else "",
         worker=queue.action or queue.name,
         direct=listed(direct),
-        waited=_waited(queue),
         or_names="; or its worker" + _LOOKS_UP if needs_names else "",
         slow_names=". Or how long do names take (`getent hosts ADDRESS`)?" if needs_names else "",
     ).as_certain_as(Certainty.POSSIBLE if needs_names and not is_on_disk else Certainty.LIKELY)
@@ -171,10 +157,9 @@ def _late_entry(
         cause,
         steps,
         f"{_figures(queue, steps)}{used}{behind}",
-        _late(queue),
+        queue.late,
         case=case,
         path=settings.queues[disk_queues[0]].path if is_disk else queue.path,
-        waited=_waited(queue),
         outputs=listed(disk_queues if is_disk else direct),
     )
 

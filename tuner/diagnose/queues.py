@@ -177,6 +177,18 @@ class QueueCourse:
                     most = max(most, arrived - left[later])
         return round(most)
 
+    @property
+    def late(self) -> Events:
+        """The events that waited as long, as far as the counters prove it."""
+        return Events(self.proven_late or None)
+
+    @property
+    def waited(self) -> str:
+        """How long events waited, as far as the counters prove it."""
+        waited_s = self.proven_wait_s
+        longer = f"some events waited here for {waited_s:,.0f} s and longer"
+        return longer if waited_s else "events waited here"
+
     @cached_property
     def _sums(self) -> list[tuple[list[float], list[float], list[float]]]:
         """Of each process the seconds, all that came and all that left, at the end of each step;
@@ -238,8 +250,8 @@ class QueueCourse:
         **values: Any,
     ) -> ProductionFinding:
         """A finding of this queue, or of its part on disk, in these steps."""
-        span, values = self.course.span(steps), {"path": self.path} | values
-        return finding(cause, where or self.name, span, evidence, events, **values)
+        span, words = self.course.span(steps), {"path": self.path, "waited": self.waited}
+        return finding(cause, where or self.name, span, evidence, events, **(words | values))
 
     @property
     def path(self) -> str:

@@ -110,7 +110,23 @@ def daemons_can_read(path: str) -> bool:
     return run(_wrapped(["test", "-r", path], dies_with_us=True), timeout_s=10).returncode == 0
 
 
-class Daemon:
+class OwnProcess:
+    """A process that we started, the first of a group of its own."""
+
+    _process: subprocess.Popen[bytes]
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also the process group's."""
+        return self._process.pid
+
+    def ending(self) -> str | None:
+        """How the process ended ("exit code 1", "SIGSEGV"), or None while it runs."""
+        code = self._process.poll()
+        return None if code is None else describe_exit(code)
+
+
+class Daemon(OwnProcess):
     """A process we started; `stop` ends it and everything in its group."""
 
     def __init__(self, command: Command) -> None:
@@ -126,16 +142,6 @@ class Daemon:
                 env=command.environment,
                 start_new_session=True,
             )
-
-    @property
-    def pid(self) -> int:
-        """The process id, which is also the process group's."""
-        return self._process.pid
-
-    def ending(self) -> str | None:
-        """How the process ended ("exit code 1", "SIGSEGV"), or None while it runs."""
-        code = self._process.poll()
-        return None if code is None else describe_exit(code)
 
     def last_lines(self, count: int) -> list[str]:
         """The end of the output, for error messages; nothing when it cannot be read."""
@@ -230,7 +236,7 @@ def wait_until(condition: Callable[[], bool], timeout_s: float, poll_s: float = 
 _GRACE_S = 5.0
 
 
-class Child:
+class Child(OwnProcess):
     """`python -m MODULE ARGUMENTS`, in its own process group; `stop` it when done, or have a `with`
     statement do so.
 
@@ -251,11 +257,6 @@ class Child:
             self._opened = opened.pop_all()
 
     @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._process.pid
-
-    @property
     def stdin(self) -> IO[bytes]:
         """What the process reads."""
         return cast(IO[bytes], self._process.stdin)
@@ -271,11 +272,6 @@ class Child:
         with suppress(BrokenPipeError, ValueError):
             self.stdin.write(line)
             self.stdin.flush()
-
-    def ending(self) -> str | None:
-        """How the process ended ("exit code 1", "SIGKILL"), or None while it runs."""
-        code = self._process.poll()
-        return None if code is None else describe_exit(code)
 
     def complaint(self) -> str:
         """Why the process ended, by what it wrote to its error output: the words of an exception,
