@@ -94,7 +94,7 @@ def times_of(answer: object) -> BulkTimes | None:
     return BulkTimes(
         requests=requests,
         body_bytes=None if requests and not body_bytes else body_bytes,
-        buckets=counts,
+        buckets=+counts,
     )
 
 
@@ -163,7 +163,7 @@ def _histogram(route: object) -> dict[Edges, int]:
 def _percentile(buckets: Mapping[Edges, int], wanted: float) -> float:
     """The milliseconds that `wanted` of the requests did not exceed."""
     for edges, count in sorted(buckets.items()):
-        if count and wanted <= count:
+        if wanted <= count:
             share, begin_ms = wanted / count, edges[0]
             if begin_ms == 0:
                 return share * _end_ms(edges)
