@@ -15,8 +15,8 @@ from tests.measure.series import series
 from tuner.lab.written import WrittenFile
 from tuner.measure.measurement import Measurement, Spent
 from tuner.measure.series import Run, Series
+from tuner.report.compare import sweep_blocks, sweep_json
 from tuner.report.markdown import blocks_markdown
-from tuner.report.sweep import sweep_blocks, sweep_json
 from tuner.space.experiment import Experiment
 
 HOSTILE = 'a<b>&"$x_{1}$\u202e'

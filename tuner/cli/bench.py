@@ -29,9 +29,10 @@ from tuner.report.compare import (
     compare_json,
     gate_of,
     gate_text,
+    sweep_blocks,
+    sweep_json,
 )
 from tuner.report.sections import PlainBlock
-from tuner.report.sweep import sweep_blocks, sweep_json
 from tuner.schema.numerals import counted, seconds
 from tuner.validate.rsyslogd import require_bases_taken
 
