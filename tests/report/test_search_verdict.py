@@ -301,20 +301,15 @@ def on_a_machine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 
 def test_the_averages_are_those_that_the_ratio_is_of(on_a_machine: Study) -> None:
     """Once medians of +61.6 % stood beside a gain of +65.9 %."""
-    told_of = section(markdown(on_a_machine), "Evidence")
-    shown = re.search(
-        r"geometric means(, adjusted [^:]+)?: ([\d,]+) -> ([\d,]+), ([+-][\d.]+) %", told_of
-    )
-    assert shown
-    assert_agrees(number(shown[2]), number(shown[3]), float(shown[4]), digits=5)
-    evidence = told_of.split("| geometric means")[1]
+    evidence = section(markdown(on_a_machine), "Evidence").split("| geometric means")[1]
     compared = rows(f"| geometric means{evidence}".split("\n\n", maxsplit=1)[0])
     assert len(compared) >= 6
     for _, before, after, change, _ in compared:
         assert_agrees(number(before), number(after), number(change))
     claimed = judge(on_a_machine).claimed
     assert claimed is not None
-    assert (shown[1] is not None) == claimed.is_adjusted
+    adjusted = [name.endswith(", adjusted") for name, *_ in compared]
+    assert any(adjusted) is claimed.is_adjusted
 
 
 def doubting(

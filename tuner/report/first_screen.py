@@ -180,7 +180,7 @@ def _doubt(result: StudyResult) -> str:
 def _remarks(result: StudyResult) -> Iterator[str]:
     """What else is better, what it costs, and how many changes it takes."""
     if result.verdict.claimed is None:
-        yield from evidence_lines(result)
+        yield from _as_written(result.study)
     if result.verdict.claim is not Claim.IMPROVED:
         return
     yield from _beside_the_claim(result)
@@ -250,18 +250,18 @@ def _gain(ratio: float) -> str:
     return f"{gain:+.1f} %" if abs(gain) < 10 else f"{gain:+.0f} %"
 
 
-def evidence_lines(result: StudyResult) -> Iterator[str]:
-    """What the verdict rests on; of a search that was not confirmed, what is known."""
-    claimed = result.verdict.claimed
-    if claimed is None:
-        yield from _as_written(result.study)
-        return
+def averages_line(result: StudyResult, claimed: Comparison) -> str:
+    """What the pairs of a comparison come to, for whoever has no table of that."""
     before, after = map(eps, claimed.averages)
     adjusted = ", adjusted for the machine's speed" if claimed.is_adjusted else ""
-    yield (
+    return (
         f"events per second {result.claimed_rate.over}, geometric means{adjusted}: {before} -> "
         f"{after}, {interval(claimed)}"
     )
+
+
+def evidence_lines(result: StudyResult, claimed: Comparison) -> Iterator[str]:
+    """What a comparison rests on: its pairs, and the doubts about their runs."""
     yield (
         f"{claimed.pairs} fresh pairs, exact sign-flip p {p_value(claimed.p)}; minimum detectable "
         f"gain: {share(claimed.detectable)} (80 % power at 5 % error)"

@@ -119,11 +119,11 @@ def _paint_changes(axes: Axes, rates: list[tuple[float, float]], claimed: Compar
 def evidence(result: StudyResult) -> ReportSection:
     """Every pair of the confirmation, what the pairs compare, and both sides at a fixed rate."""
     blocks: list[Block] = [plot] if (plot := pairs_plot(result)) is not None else []
-    if result.verdict.claimed is not None:
+    if (claimed := result.verdict.claimed) is not None:
         means = ("geometric means", AS_WRITTEN, BEST, "change", "95 % interval")
         blocks.append(Subheading("What the pairs compare"))
         blocks.append(Table("What the pairs compare", means, tuple(_comparisons(result))))
-        blocks += bullets([*evidence_lines(result), *_claimed(result)])
+        blocks += bullets([*evidence_lines(result, claimed), *_claimed(result, claimed)])
     elif result.pairs:
         title, header, rows = _every_pair(result)
         blocks += [Subheading(title), Table(title, header, rows)]
@@ -176,19 +176,17 @@ def _comparisons(result: StudyResult) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _claimed(result: StudyResult) -> Iterator[str]:
+def _claimed(result: StudyResult, claimed: Comparison) -> Iterator[str]:
     """What the claim is made of."""
-    claimed = result.verdict.claimed
-    if claimed is not None:
-        if claimed.by_speed is not None:
-            yield f"of that claim: {raw_and_adjusted(claimed)}"
-        if restarts := restart_text(claimed):
-            yield restarts
-        if not result.is_sink:
-            yield (
-                "the claim is the smaller of the first two: settings that postpone work look good "
-                "in a window and not beyond it"
-            )
+    if claimed.by_speed is not None:
+        yield f"events per second, {result.claimed_rate.over}: {raw_and_adjusted(claimed)}"
+    if restarts := restart_text(claimed):
+        yield restarts
+    if not result.is_sink:
+        yield (
+            "the claim is the smaller of the first two: settings that postpone work look good in a "
+            "window and not beyond it"
+        )
 
 
 def _fixed_rate_row(side: str, trial: Trial) -> tuple[str, ...]:

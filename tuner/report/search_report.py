@@ -18,7 +18,7 @@ from pydantic_core import to_jsonable_python
 from tuner.lint.repairs import every_change
 from tuner.measure.enough import FEWEST_PAIRS
 from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, Result
-from tuner.report.first_screen import evidence_lines, first_screen
+from tuner.report.first_screen import averages_line, evidence_lines, first_screen
 from tuner.report.result import StudyResult
 from tuner.report.search_changes import change, effect_text, how_effects_are_known, taken_back
 from tuner.report.search_evidence import (
@@ -78,7 +78,8 @@ def outcome_blocks(result: StudyResult) -> Iterator[PlainBlock | Caution]:
     if result.effect_groups:
         yield Paragraph(how_effects_are_known(result))
     if verdict.claimed is not None and verdict.claim is Claim.NOT_SHOWN:
-        yield from bullets(evidence_lines(result))
+        claimed = verdict.claimed
+        yield from bullets([averages_line(result, claimed), *evidence_lines(result, claimed)])
     yield from first.cautions
 
 
