@@ -5,9 +5,12 @@ from __future__ import annotations
 import gzip
 import math
 import statistics
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
+from importlib.resources import files
 
 from tuner.engine.bulk_times import BulkLatency
 from tuner.errors import JobFailed
@@ -70,44 +73,31 @@ class Inputs:
     load_us: Figure | None = None
 
 
-# Where nothing was measured or given.  Seen with rsyslog 8.2302, Elasticsearch 8.19 and messages of
-# 244 bytes; the rates with other profiles.
-_OWN = "this project's, on 2 cores with examples/published/p1-production.yaml"
-_ASSUMED = {
-    "peak": (1.0, "the peak is assumed to equal --rate; give --peak 3 when --rate is a mean"),
-    "message_bytes": (244.0, "the mean of the ELMA tests (2012); give --sample or a run"),
-    "retention_s": (30 * 86400.0, "Elasticsearch's ready-made 30-day policy; your own decides"),
-    "replicas": (1.0, "index.number_of_replicas of both engines where nobody sets it"),
-    "outage_s": (900.0, "time to notice and to restart an engine; give what you promise"),
-    # The freshness of `bench` is measured at this load too: tuner/cli/bench.py.
-    "headroom": (0.3, "`bench` measures freshness at 0.7 of the highest rate; waits grow above"),
-    "collector_us": (11.5, f"{_OWN}; 5 when tuned"),
-    "collector_cores": (4.0, "few, because the threads of one rsyslogd share locks"),
-    "node_us": (28.0, f"{_OWN}; 16 to 34 with others"),
-    "node_cores": (8.0, "one for 8 GiB of memory: 64 GiB, half of it heap (31 GiB at most)"),
-    # Elastic, AutoOps insights "High memory-to-disk ratio on hot nodes".
-    "node_disk_bytes": (1920 * 1024.0**3, "Elastic's ratio of 1:30 for hot nodes of 64 GiB"),
-    "connection_us": (2 / 51_000 * 1e6, f"{_OWN}: 2 workers carried 51,000 EPS"),
-    # 1 GiB of server logs: 9.4 at level 1, 14.3 at level 9 (stefanseidel.info/Log_file_compression)
-    # 100,000 messages of the ELMA tests: 23.26 to 0.29 MiB.
-    "gzip_ratio": (10.0, "server logs give 9 to 14, test messages up to 80; give --sample"),
-    # "Size your shards", and cluster.lifecycle.default.rollover.
-    "shard_bytes": (50 * 1024.0**3, "the upper end of Elasticsearch's 10 to 50 GB; its rollover"),
-}
+@dataclass(frozen=True)
+class InputText:
+    """An input for readers: what it is called and how its value is shown; what it is where nothing
+    says it, None where that follows from others, and why."""
+
+    label: str
+    shown: str
+    assumed: float | None = None
+    why: str = ""
+
+
+@cache
+def input_texts() -> Mapping[str, InputText]:
+    """Those of plan.toml, by the names of `Inputs` and in the order of a report."""
+    rows = tomllib.loads((files("tuner") / "plan.toml").read_text(encoding="utf-8"))
+    return {name: InputText(**row) for name, row in rows.items()}
+
+
 _SHARD_DOCUMENTS = 200_000_000
 # 23.44 MiB for 100,000 messages of 244 bytes: ELMA appliance tests, 2012.
 _STORE_RATIO = 246 / 244
-_STORE_WHY = (
-    "as the 246 bytes for 244 of the ELMA tests (2012); this project's: 190 with an explicit "
-    "mapping, 400 with a dynamic one"
-)
 _BULK_OVERHEAD_BYTES = 270.0
-_BULK_WHY = "the message and 270 bytes of action line and JSON; this project's are 205 to 272"
 # The properties with their names, as runtime/msg.c (MsgSerialize) writes them, for host names and
 # tags of usual length.
 _QUEUE_FILE_OVERHEAD_BYTES = 430.0
-_QUEUE_FILE_WHY = "the message and 430 bytes of properties, calculated from what rsyslog writes"
-_QUEUE_MEMORY_WHY = "the message and what rsyslog 8.2302 was measured to need beside it"
 
 
 @dataclass(frozen=True)
@@ -239,7 +229,12 @@ def inputs_of(
     given: Mapping[str, Figure], run: Measured | None = None, sample: Sample | None = None
 ) -> Inputs:
     """Each figure as the user gave it, else as it was measured, else as it is assumed."""
-    figures = {name: Figure(value, Origin.ASSUMED, why) for name, (value, why) in _ASSUMED.items()}
+    texts = input_texts()
+    figures = {
+        name: Figure(text.assumed, Origin.ASSUMED, text.why)
+        for name, text in texts.items()
+        if text.assumed is not None
+    }
     if run is not None and run.message_bytes is not None:
         figures["message_bytes"] = Figure(run.message_bytes, Origin.MEASURED, run.where)
     if sample is not None:
@@ -249,12 +244,14 @@ def inputs_of(
         figures["gzip_ratio"] = Figure(sample.gzip_ratio, Origin.MEASURED, where)
     size = given.get("message_bytes", figures["message_bytes"]).value
     derived = {
-        "store_bytes": (size * _STORE_RATIO, _STORE_WHY),
-        "bulk_bytes": (size + _BULK_OVERHEAD_BYTES, _BULK_WHY),
-        "queue_memory_bytes": (message_memory_bytes(size), _QUEUE_MEMORY_WHY),
-        "queue_file_bytes": (size + _QUEUE_FILE_OVERHEAD_BYTES, _QUEUE_FILE_WHY),
+        "store_bytes": size * _STORE_RATIO,
+        "bulk_bytes": size + _BULK_OVERHEAD_BYTES,
+        "queue_memory_bytes": message_memory_bytes(size),
+        "queue_file_bytes": size + _QUEUE_FILE_OVERHEAD_BYTES,
     }
-    figures |= {name: Figure(value, Origin.ASSUMED, why) for name, (value, why) in derived.items()}
+    figures |= {
+        name: Figure(value, Origin.ASSUMED, texts[name].why) for name, value in derived.items()
+    }
     if run is not None:
         figures |= {name: _for_size(name, run, size) for name in run.figures}
     figures.update(given)

@@ -1,5 +1,5 @@
 """Files that a user names, opened in one way: what is no regular file might be read for ever, or
-change something when it is opened."""
+change something when it is opened; and the files that come with the tool."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import json
 import os
 import stat
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tuner.errors import NotReadable
+from tuner.errors import NotReadable, ProgramMissing
 
 _KINDS = {
     stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
@@ -118,3 +119,23 @@ def _require_no_kernel(handle: int, path: str) -> None:
     there = Path(f"/proc/self/fd/{handle}")
     if there.is_symlink() and str(there.readlink()).startswith(_KERNEL):
         raise NotRegular("a file of the kernel's", path)
+
+
+def asset(folder: str, name: str) -> Path:
+    """The file `name` of `folder`, which is `templates` or `profiles`; raises ProgramMissing."""
+    path = asset_folder(folder) / name
+    if not path.is_file():
+        raise ProgramMissing(f"{folder}/{name} is missing: install rsyslog-tune again")
+    return path
+
+
+def asset_text(folder: str, name: str) -> str:
+    """The text of an asset."""
+    return asset(folder, name).read_text(encoding="utf-8")
+
+
+@cache
+def asset_folder(folder: str) -> Path:
+    """Where the assets of a folder lie: in the package of a wheel, or beside it in a checkout."""
+    packed = Path(__file__).parent / "_assets" / folder
+    return packed if packed.is_dir() else Path(__file__).parents[1] / folder

@@ -5,7 +5,7 @@
 
 Why it is there, its source and its examples are one row of tuner/lint/codes.yaml: the examples are
 the rule's tests, and `rsyslog-tune explain RT103` shows them.  F numbers in texts are those of
-tuner/modules/findings.py.
+tuner/profile/facts.yaml.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 from tuner.errors import KeyPath, Severity
 
@@ -38,6 +38,21 @@ class Complaint(NamedTuple):
     path: KeyPath
     message: str
     cure: Cure | None = None
+
+
+@dataclass(frozen=True)
+class InProfile(Generic[S]):
+    """A section of an rsyslog module, and what the rest of its profile says that rules about one
+    module depend on; `release` is a number, 2504 for 8.2504.
+
+    Paths of complaints begin at the section.
+    """
+
+    section: S
+    release: int
+    durable: bool
+    rate: int | Literal["max"]
+    work_directory: str | None
 
 
 class Rank(IntEnum):

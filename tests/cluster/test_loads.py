@@ -25,7 +25,7 @@ from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Credentials, Transport, loopback
 from tuner.host.process import Child, wait_until
 from tuner.lab.entrances import make_certificates
-from tuner.modules.tls import Certificates
+from tuner.modules.secrets import Certificates
 
 NAMES = ("north", "south")
 

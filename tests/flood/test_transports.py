@@ -24,7 +24,7 @@ from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Credentials, Transport, address_of, loopback
 from tuner.lab.entrances import make_certificates
 from tuner.modules.input import TransportKind
-from tuner.modules.tls import Certificates
+from tuner.modules.secrets import Certificates
 
 SEQ = re.compile(rb" seq=(\d{12}) ")
 DEADLINE_S = 20.0

@@ -51,10 +51,10 @@ from tuner.lab.bind import bind
 from tuner.lint.load import load_profile, parse_profile
 from tuner.lint.load_experiment import load_experiment
 from tuner.modules.registry import MODULES, name_of
+from tuner.profile.documents import used_fields
 from tuner.profile.edit import edit
-from tuner.profile.uses import fields_in
 from tuner.report.bench import bench_json
-from tuner.schema.parameter import doc
+from tuner.schema.section import doc
 
 RUN = CliRunner()
 GROUPS: dict[str, Any] = {name: command(name) for name in ("lab", "cluster")}
@@ -217,7 +217,7 @@ def test_a_yaml_block_is_what_the_tool_takes(block: Block, folder: Path) -> None
         assert load_inventory(folder / "hosts.yaml")
         return
     if all(isinstance(one, dict) and "uses" in one for one in written.values()):
-        assert fields_in(block.text, "uses.yaml")
+        assert used_fields(block.text, "uses.yaml")
         return
     (folder / "its").mkdir()
     path = folder / "its" / "block.yaml"

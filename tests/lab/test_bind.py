@@ -172,7 +172,7 @@ def test_the_kernels_log_is_left_out_and_never_flooded() -> None:
 
 def test_a_password_of_kafka_stands_elsewhere() -> None:
     kafka = {"name": "k", "type": "omkafka", "topic": "t", "confParam": ["sasl.password=secret"]}
-    with pytest.raises(BadProfile, match=r"sasl\.password is a secret: write \{file") as refused:
+    with pytest.raises(BadProfile, match=r"sasl\.password holds a secret: write \{file") as refused:
         small({"outputs": [kafka]})
     assert "=secret" not in str(refused.value)
 

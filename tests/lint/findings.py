@@ -12,7 +12,7 @@ from tuner.lint.lint import lint
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import changed, edit, plain
 from tuner.profile.model import Profile
-from tuner.profile.paths import resolve_path
+from tuner.profile.schema import resolve_path
 from tuner.profile.source import read
 
 

@@ -8,15 +8,16 @@ from tuner.errors import BadUsage
 from tuner.lint.explain import explain
 from tuner.modules.field import Use
 from tuner.profile.schema import every_key, fact_name, fact_of, facts
-from tuner.profile.wording import SPELLINGS
-from tuner.schema.parameter import doc
+from tuner.schema.section import doc
 
 
 def test_every_key_has_an_explanation_and_every_explanation_a_key() -> None:
     unexplained = {fact_name(key) for key in every_key() if not fact_of(key).does}
     assert unexplained == set(), "explain them where they are declared, or in facts.yaml"
     undeclared = {fact_name(key) for key in every_key() if doc(key.section, key.attribute) is None}
-    assert facts().keys() == undeclared, "these are explained elsewhere, or gone from the model"
+    assert facts().keys.keys() == undeclared, (
+        "these are explained elsewhere, or gone from the model"
+    )
 
 
 def test_an_explanation_is_one_or_two_sentences() -> None:
@@ -102,16 +103,16 @@ def test_a_module_lists_its_keys() -> None:
     assert not any(key.startswith("socket: ") for key in found.keys)
 
 
-@pytest.mark.parametrize("word", SPELLINGS)
+@pytest.mark.parametrize("word", facts().spellings)
 def test_a_word_of_rsyslog_leads_to_ours(word: str) -> None:
     own = explain(word)
-    if SPELLINGS[word].keys and own[0].paths == (word,):
-        assert SPELLINGS[word].keys[0] in own[1].paths
+    if facts().spellings[word].keys and own[0].paths == (word,):
+        assert facts().spellings[word].keys[0] in own[1].paths
 
 
 def test_every_word_of_rsyslog_leads_to_a_key_that_there_is() -> None:
     paths = {key.path for key in every_key()}
-    assert {key for one in SPELLINGS.values() for key in one.keys} <= paths
+    assert {key for one in facts().spellings.values() for key in one.keys} <= paths
 
 
 def test_nonsense_is_refused_without_a_suggestion() -> None:

@@ -10,7 +10,7 @@ from tests.profile.examples import SMALL
 from tuner.errors import BadProfile
 from tuner.lint.load import load_profile, parse_profile
 from tuner.profile.model import Profile
-from tuner.profile.schema import SHAPES
+from tuner.profile.schema import facts
 
 
 def problems(text: str) -> list[str]:
@@ -201,7 +201,7 @@ def test_every_pattern_of_the_model_is_put_in_words() -> None:
                 walk(value)
 
     walk(Profile.model_json_schema())
-    assert found <= SHAPES.keys()
+    assert found <= facts().shapes.keys()
 
 
 def test_durations_and_sizes_are_put_in_words() -> None:

@@ -19,7 +19,7 @@ from tuner.lint.repairs import Repair, every_change, repairs
 from tuner.modules.queue import Queue
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
-from tuner.schema.parameter import Since
+from tuner.schema.section import Since
 from tuner.space.guarantees import GUARANTEES, opened
 from tuner.space.knobs import knobs
 

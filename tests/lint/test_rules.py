@@ -7,7 +7,7 @@ import pytest
 from tests.lint.findings import dotted, findings, with_changes
 from tuner.lint.explain import code_row
 from tuner.lint.lint import RULES, ProfileRule
-from tuner.profile.paths import resolve_path
+from tuner.profile.schema import resolve_path
 
 EXAMPLES = [pytest.param(rule, id=rule.code) for rule in RULES]
 

@@ -23,7 +23,7 @@ from tuner.lab.scratch import scratch, subfolder
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
-from tuner.schema.parameter import since
+from tuner.schema.section import since
 
 DEADLINE_S = 20.0
 SEPARATOR = "|"

@@ -17,7 +17,7 @@ from tests.live.test_apply import DYING, RUNS, Site
 from tests.safety.scorecard import row
 from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.lab.ports import free_ports
-from tuner.render.assets import asset_text
+from tuner.reading import asset_text
 
 pytestmark = [pytest.mark.live, NEEDS_HOSTS]
 

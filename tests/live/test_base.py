@@ -18,7 +18,7 @@ from tuner.measure.learning import learnt
 from tuner.measure.measurement import Failure, Measurement, Outcome
 from tuner.measure.settle import Content
 from tuner.measure.trial import run_trial
-from tuner.modules.refused_bulks import refuses_type
+from tuner.modules.omelasticsearch import refuses_type
 from tuner.profile.model import Profile
 
 HEAD = 'module(load="imtcp")\nmodule(load="omelasticsearch")\ninput(type="imtcp" port="10514")\n'

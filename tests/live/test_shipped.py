@@ -33,7 +33,7 @@ from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.trial import run_trial
-from tuner.modules.tls import Certificates
+from tuner.modules.secrets import Certificates
 from tuner.profile.documents import fields_of
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile

@@ -22,7 +22,7 @@ from tests.profile.examples import small
 from tuner.lab.lab import Lab
 from tuner.measure.bottleneck import judge, verdict_of
 from tuner.measure.stages import CoreCounts, LoadStage, Stages, stages_of
-from tuner.profile.paths import resolve_path
+from tuner.profile.schema import resolve_path
 from tuner.space.knob import Bottleneck
 from tuner.space.knobs import knobs, of_rsyslog
 from tuner.space.recipes import UNHELPED

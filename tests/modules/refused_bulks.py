@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tuner.engines.release import OLDEST
-from tuner.modules.refused_bulks import WAITS_ON_ERRORS, WAITS_WITHOUT_RIGHTS
+from tuner.modules.omelasticsearch import WAITS_ON_ERRORS, WAITS_WITHOUT_RIGHTS
 
 WAITS_ON_ITEMS = 2608
 """The first release that waits when every document of a bulk was refused for the time being."""

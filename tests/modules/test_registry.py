@@ -8,7 +8,7 @@ import pytest
 
 from tuner.modules.input import Input
 from tuner.modules.registry import INPUTS, MODULES, name_of, packages, rules
-from tuner.schema.parameter import doc
+from tuner.schema.section import doc
 
 
 class Silent(Input):

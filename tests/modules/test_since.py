@@ -30,7 +30,7 @@ from tuner.modules.registry import MODULES, name_of
 from tuner.modules.secrets import Tls
 from tuner.modules.step import StreamStep
 from tuner.profile.model import Global
-from tuner.schema.parameter import of_module, since
+from tuner.schema.section import of_module, since
 
 pytestmark = [
     pytest.mark.live,

@@ -9,7 +9,7 @@ import pytest
 from tests.profile.examples import small
 from tuner.lint.load import load_profile
 from tuner.profile.model import Profile
-from tuner.profile.paths import full_name, names_in
+from tuner.profile.schema import full_name, names_in
 
 CONF = """\
 module(load="imtcp")

@@ -7,7 +7,7 @@ import pytest
 from tests.profile.examples import SMALL
 from tuner.errors import BadUsage
 from tuner.lint.load import parse_profile
-from tuner.profile.paths import get, resolve_path
+from tuner.profile.schema import get, resolve_path
 
 DATA = parse_profile(SMALL, "small.yaml").data
 

@@ -13,9 +13,9 @@ from tuner.errors import BadProfile
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, load_profile
 from tuner.modules.field import FieldType, Use
+from tuner.profile.documents import UsedField, used_fields, uses_text, with_own
 from tuner.profile.edit import moved
 from tuner.profile.source import read
-from tuner.profile.uses import UsedField, fields_in, with_own, written
 from tuner.render.artefacts import render
 from tuner.space.knobs import knobs
 
@@ -129,9 +129,9 @@ def test_a_file_of_uses_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 def test_what_is_written_is_read_again() -> None:
     given = {"a.b": UsedField(uses=(Use.TERM,)), "at": UsedField(type=FieldType.DATE)}
-    text = written(given, "Asked.")
+    text = uses_text(given, "Asked.")
     assert text.startswith("# Asked.\n")
-    found = {one.name: (one.type, one.uses) for one in fields_in(text, "u.yaml")}
+    found = {one.name: (one.type, one.uses) for one in used_fields(text, "u.yaml")}
     assert found == {name: (one.type, one.uses) for name, one in given.items()}
 
 

@@ -40,7 +40,7 @@ from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 from tuner.profile.source import read
 from tuner.render.artefacts import rsyslog_conf
-from tuner.schema.parameter import of_module, since
+from tuner.schema.section import of_module, since
 
 pytestmark = [
     pytest.mark.live,

@@ -18,7 +18,7 @@ from tuner.render.artefacts import render, rsyslog_conf
 from tuner.render.form import Form
 from tuner.render.templates import Templates
 from tuner.render.tree import write
-from tuner.schema.parameter import since
+from tuner.schema.section import since
 from tuner.validate.rsyslogd import check
 
 pytestmark = [

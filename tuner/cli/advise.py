@@ -25,7 +25,7 @@ from tuner.lint.load import LoadedProfile
 from tuner.profile.edit import flow, is_outside, moved, snippet_paths
 from tuner.profile.layers import CHANGES
 from tuner.profile.model import Profile
-from tuner.profile.paths import full_name
+from tuner.profile.schema import full_name
 from tuner.profile.source import at, read
 from tuner.reading import resolved
 from tuner.report.traffic import shares_of_actions

@@ -28,11 +28,11 @@ from tuner.lint.lint import summary
 from tuner.lint.load import parse_profile
 from tuner.modules.field import FieldType
 from tuner.profile.base import KeptBase
+from tuner.profile.documents import UsedField, uses_text
 from tuner.profile.model import Profile
-from tuner.profile.paths import full_name
+from tuner.profile.schema import full_name
 from tuner.profile.starter import LocalMachine, on_top_of, starter
-from tuner.profile.uses import UsedField, written
-from tuner.render.assets import asset_text
+from tuner.reading import asset_text
 from tuner.script.configuration import Configuration, configuration, require_read
 from tuner.script.native_yaml import is_native_yaml
 from tuner.script.secrets import hidden
@@ -152,7 +152,7 @@ def _with_uses(
     file = profile.with_suffix(".uses.yaml")
     say(f"{file}: what {len(fields)} fields of {pattern} must serve{why}")
     comment = f"What was asked of the fields of {pattern}{since}{why}."
-    copies = {**original.copies, file: written(fields, comment)}
+    copies = {**original.copies, file: uses_text(fields, comment)}
     return replace(original, copies=copies, uses=file.name)
 
 

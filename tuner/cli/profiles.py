@@ -11,7 +11,7 @@ from tuner.host.programs import rsyslog_version
 from tuner.lint.lint import summary
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile, snippets_of
 from tuner.profile.starter import on_top_of
-from tuner.render.assets import asset
+from tuner.reading import asset
 from tuner.render.form import Form
 from tuner.render.templates import Templates
 from tuner.rule import Rank
@@ -83,7 +83,7 @@ def load_or_default(path: Path | None) -> LoadedProfile:
     """The profile named, else rsyslog-tune.yaml in this folder, else the shipped default."""
     if path is not None:
         return load(path)
-    return load(LOCAL if LOCAL.exists() else Path(str(asset("profiles", "default.yaml"))))
+    return load(LOCAL if LOCAL.exists() else asset("profiles", "default.yaml"))
 
 
 def form_of(loaded: LoadedProfile, options: Rendering) -> Form:

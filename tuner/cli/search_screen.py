@@ -27,7 +27,7 @@ from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.measurement import DoubtKind, Failure, Measurement, PacedMeasurement
 from tuner.measure.paired import Comparison
 from tuner.profile.model import Profile
-from tuner.profile.paths import full_name, names_in
+from tuner.profile.schema import full_name, names_in
 from tuner.report.figures import Levels, move, pair_text, steps, steps_text
 from tuner.report.result import STEADY, SUSTAINED, Rate, claimed_rate
 from tuner.schema.numerals import eps, percent, seconds

@@ -23,7 +23,7 @@ from tuner.cluster.certificate import ClusterCertificate
 from tuner.errors import JobFailed, Refused, Unreachable, of_the_system
 from tuner.host.process import wait_until
 from tuner.host.programs import rsyslog_version
-from tuner.render.assets import asset_folder
+from tuner.reading import asset_folder
 from tuner.schema.scalars import is_loopback
 
 _PATIENCE_S = 20.0
@@ -134,7 +134,7 @@ def sources_digest(package: Path = _PACKAGE) -> str:
     """A digest of the code below `package` and of the templates that it renders with: other code
     measures differently, whatever version it calls itself."""
     digest = sha256()
-    for folder in (package, Path(str(asset_folder("templates")))):
+    for folder in (package, asset_folder("templates")):
         for path in sorted(folder.rglob("*")):
             name = path.relative_to(folder)
             if path.is_file() and not {"__pycache__", "_assets"} & {*name.parts}:

@@ -11,7 +11,7 @@ from tuner.diagnose.course import CounterCourse, StatsSeries
 from tuner.diagnose.finding import Cause, Certainty, Events, ProductionFinding, finding
 from tuner.diagnose.queues import QueueCourse
 from tuner.diagnose.settings import ENGINE_OUTPUT, Settings, called
-from tuner.modules.refused_bulks import WAITS_ON_ERRORS
+from tuner.modules.omelasticsearch import WAITS_ON_ERRORS
 from tuner.schema.numerals import times
 from tuner.script.counted import queue_of_action
 

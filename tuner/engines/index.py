@@ -7,7 +7,6 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from tuner.engines.index_settings import IndexSettings
-from tuner.schema.parameter import parameter
 from tuner.schema.scalars import (
     ByteSize,
     FieldName,
@@ -15,7 +14,7 @@ from tuner.schema.scalars import (
     Positive,
     Switch,
 )
-from tuner.schema.section import Section
+from tuner.schema.section import Section, parameter
 
 _Age = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,14}(m|h|d)$")]
 

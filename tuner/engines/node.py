@@ -3,9 +3,8 @@
 from typing import Literal
 
 from tuner.engines.settings import settings_of, static
-from tuner.schema.parameter import parameter
 from tuner.schema.scalars import ByteSize, Heap, Percentage, Positive, Switch
-from tuner.schema.section import Section
+from tuner.schema.section import Section, parameter
 from tuner.schema.units import size_bytes
 
 

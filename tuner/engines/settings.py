@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from tuner.engines.release import Engine, Release
-from tuner.schema.parameter import parameter
+from tuner.schema.section import parameter
 
 REGISTERED = "registered settings of Elasticsearch 7.17 to 9.2, OpenSearch 1.3 to 3.2"
 """What was read: those of ten published server jars."""

@@ -20,7 +20,7 @@ from tuner.profile.placement import ports_of
 from tuner.profile.sample import SampleFile
 from tuner.profile.workload import Workload
 from tuner.render.templates import Templates
-from tuner.schema.parameter import too_new
+from tuner.schema.section import too_new
 from tuner.script.objects import Base
 from tuner.script.script import HERE
 from tuner.script.wanted import wanted_by

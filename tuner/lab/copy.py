@@ -23,8 +23,7 @@ from tuner.lab.numbered import (
 )
 from tuner.lab.text import LEFT_OUT, LabText, Replaced, Site
 from tuner.modules.input import LOOPBACK
-from tuner.modules.omelasticsearch import DEFAULT_INDEX
-from tuner.modules.refused_bulks import sends_type
+from tuner.modules.omelasticsearch import DEFAULT_INDEX, sends_type
 from tuner.script.configuration import not_loaded
 from tuner.script.objects import MAIN_QUEUE
 from tuner.script.printing import printed

@@ -14,7 +14,7 @@ from tuner.host.programs import openssl
 from tuner.lab.ports import is_bound, is_listening, require_free
 from tuner.lab.scratch import LONGEST_SOCKET
 from tuner.modules.input import TRANSPORTS, Input
-from tuner.modules.tls import COLLECTOR_NAME, SENDER_NAME, Certificates
+from tuner.modules.secrets import COLLECTOR_NAME, SENDER_NAME, Certificates
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
 

@@ -11,8 +11,7 @@ from functools import cached_property
 from tuner.engines.given_template import GivenTemplate, given_template
 from tuner.engines.release import Release
 from tuner.modules.input import LOOPBACK, Input
-from tuner.modules.omelasticsearch import OmelasticsearchOutput
-from tuner.modules.refused_bulks import refuses_type
+from tuner.modules.omelasticsearch import OmelasticsearchOutput, refuses_type
 from tuner.profile.base import KeptBase, read_text
 from tuner.profile.model import Profile, Snippets
 from tuner.profile.placement import lanes_by_port

@@ -19,8 +19,8 @@ from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.edit import changed, edit_leaf, flow, plain, set_at, set_empty
 from tuner.profile.layers import CHANGES
 from tuner.profile.model import Profile
-from tuner.profile.paths import resolve_path
 from tuner.profile.placement import PlacedQueue, action_queue, tuned_queues
+from tuner.profile.schema import resolve_path
 from tuner.profile.source import at, read
 from tuner.schema.path import Path
 from tuner.space.guarantees import opened

@@ -14,13 +14,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 from tuner.engines.index_settings import INDEX_SETTINGS
 from tuner.engines.settings import ALWAYS, Setting, Update
 from tuner.errors import BadUsage
 from tuner.lint.lint import BASE_RULES, RULES
-from tuner.modules.findings import FINDINGS
 from tuner.modules.input import Input
 from tuner.modules.output import Output
 from tuner.modules.queue import Queue
@@ -34,13 +33,13 @@ from tuner.profile.schema import (
     every_key,
     fact_name,
     fact_of,
+    facts,
     queue_defaults,
     source_of,
 )
 from tuner.profile.source import read
-from tuner.profile.wording import SPELLINGS
-from tuner.schema.parameter import since
 from tuner.schema.path import Path
+from tuner.schema.section import kind_of, since
 from tuner.space.guarantees import GUARANTEES
 from tuner.space.knob import Knob, level_text
 from tuner.space.knobs import knobs
@@ -77,7 +76,7 @@ def explain(asked: str) -> tuple[Explanation, ...]:
     modules = {name_of(module): module for module in MODULES}
     if word in modules:
         return (_module(word, modules[word]),)
-    spelling = SPELLINGS.get(word)
+    spelling = facts().spellings.get(word)
     if spelling is not None and not any(path.ends_with(word) for path in _paths().values()):
         explanations = _of_paths(frozenset(spelling.keys))
         return (
@@ -155,17 +154,17 @@ def _near(plain: str, paths: tuple[str, ...]) -> list[str]:
 
 
 def _explained(name: str, keys: list[Key]) -> Explanation:
-    facts = [fact_of(key) for key in keys]
+    known = [fact_of(key) for key in keys]
     paths = tuple(dict.fromkeys(key.path for key in keys))
     return Explanation(
         paths=paths,
-        does=" ".join(_by_kind(keys, [fact.does for fact in facts])),
+        does=" ".join(_by_kind(keys, [fact.does for fact in known])),
         allowed=_by_kind(keys, [allowed(key) for key in keys]),
-        default=_defaults([fact.default for fact in facts], keys),
+        default=_defaults([fact.default for fact in known], keys),
         since=_since(keys),
         changes=_changes(keys[0]),
         search=_search(paths),
-        traps=tuple(dict.fromkeys(trap for fact in facts for trap in fact.traps)),
+        traps=tuple(dict.fromkeys(trap for fact in known for trap in fact.traps)),
         source=source_of(name, _kinds(keys)),
     )
 
@@ -194,10 +193,7 @@ def _by_kind(keys: list[Key], texts: list[str]) -> tuple[str, ...]:
 
 def _kind(key: Key) -> str:
     """`imptcp` for a key of imptcp inputs; the path where there are no kinds."""
-    kind = key.section.model_fields.get("type")
-    if kind is None or get_origin(kind.annotation) is not Literal:
-        return key.path
-    return str(get_args(kind.annotation)[0])
+    return kind_of(key.section) or key.path
 
 
 def _kinds(keys: list[Key]) -> tuple[str, ...]:
@@ -298,13 +294,13 @@ def is_code(asked: str) -> bool:
 
 def explain_code(asked: str) -> CodeExplanation:
     """What is known about a rule's code or a finding; raises BadUsage if there is no such one."""
-    code = asked.upper()
-    if code in FINDINGS:
-        return CodeExplanation(code, "rsyslog", "", FINDINGS[code].partition(": ")[2], _SOURCE)
+    code, findings = asked.upper(), facts().findings
+    if code in findings:
+        return CodeExplanation(code, "rsyslog", "", findings[code], _SOURCE)
     if code not in _rows():
         raise BadUsage(
             f"there is no rule or finding {code}: a message ends with the code of its rule, RT112; "
-            f"findings are F1 to F{len(FINDINGS)}"
+            f"findings are F1 to F{len(findings)}"
         )
     row = code_row(code)
     bad, good = _lines(row.get("bad")), _lines(row.get("good"))
@@ -398,8 +394,8 @@ def look_up(asked: str) -> Found:
 
 def _keys() -> Iterator[Mention]:
     """What each key does, once for all that do the same."""
-    facts = {fact_of(key).does: key.path for key in every_key()}
-    return (Mention(path, does) for does, path in facts.items())
+    paths = {fact_of(key).does: key.path for key in every_key()}
+    return (Mention(path, does) for does, path in paths.items())
 
 
 def _codes() -> Iterator[Mention]:

@@ -30,10 +30,9 @@ from tuner.lint.rules import (
 )
 from tuner.lint.rules.streams import steps_of
 from tuner.lint.sections import CheckedBase, Remark, for_each
-from tuner.modules.in_profile import InProfile
 from tuner.modules.registry import rules
 from tuner.profile.model import Profile, Tier
-from tuner.rule import Complaint, Cure, Rank, Rule
+from tuner.rule import Complaint, Cure, InProfile, Rank, Rule
 from tuner.script.script import OFF, QUEUE
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def _sections(profile: Profile) -> Iterator[tuple[KeyPath, BaseModel]]:
 def _in(profile: Profile, section: BaseModel) -> InProfile[BaseModel]:
     return InProfile(
         section=section,
-        release=profile.release,
+        release=profile.release.rsyslog_number,
         durable=profile.guardrails.tier is Tier.DURABLE,
         rate=profile.workload.rate,
         work_directory=profile.global_.work_directory,

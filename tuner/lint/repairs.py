@@ -15,8 +15,7 @@ from tuner.lint.lint import Finding, lint
 from tuner.lint.load import LoadedProfile, draft_of
 from tuner.profile.edit import changed
 from tuner.profile.model import Profile
-from tuner.profile.paths import full_name, get, resolve_path
-from tuner.profile.schema import spelled
+from tuner.profile.schema import full_name, get, resolve_path, spelled
 from tuner.schema.path import Path
 from tuner.space.knob import Level, level_text
 

@@ -7,12 +7,12 @@ from pydantic import Field, model_validator
 
 from tuner.modules.text_source import (
     EVERYTHING,
-    NAME,
     TextSource,
     is_changed,
     is_parsed,
 )
-from tuner.schema.parameter import parameter
+from tuner.schema.scalars import FieldName
+from tuner.schema.section import parameter
 
 
 class Use(Enum):
@@ -52,7 +52,7 @@ class DocumentField(TextSource):
     the profile win over members of the same name.
     """
 
-    name: Annotated[str, Field(pattern=rf"^{NAME}$")] = parameter(
+    name: FieldName = parameter(
         "The field's name in the document; dots make nested objects.", value="", default="required"
     )
     type: FieldType = parameter(

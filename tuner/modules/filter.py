@@ -5,13 +5,9 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from tuner.modules.text_source import PropertyName, VariablePath
-from tuner.schema.parameter import parameter
-from tuner.schema.scalars import Facility, MatchText, RegexText, SeverityName, Switch
-from tuner.schema.section import Section
+from tuner.schema.scalars import Facility, FieldName, MatchText, RegexText, SeverityName, Switch
+from tuner.schema.section import Section, parameter
 
-JsonPath = Annotated[
-    str, Field(pattern=r"^[A-Za-z_@][A-Za-z0-9_@-]*(\.[A-Za-z_@][A-Za-z0-9_@-]*)*$")
-]
 Texts = Annotated[tuple[MatchText, ...], Field(min_length=1, max_length=100)]
 
 OPERATIONS = ("isequal", "startswith", "startswith_i", "contains", "contains_i", "ereregex")
@@ -22,7 +18,7 @@ class Match(Section):
     texts one must match. `ereregex` is a POSIX extended regular expression."""
 
     property: PropertyName | None = parameter("The rsyslog property that is compared.")
-    json_path: JsonPath | None = parameter(
+    json_path: FieldName | None = parameter(
         "The path of what parsing found, such as user.name, to be compared.", alias="json"
     )
     variable: VariablePath | None = parameter(

@@ -5,7 +5,6 @@ None means not set in the profile: rsyslog's default applies.
 
 from typing import Annotated, Literal
 
-from tuner.schema.parameter import parameter
 from tuner.schema.scalars import (
     FOLDER,
     AbsolutePath,
@@ -16,7 +15,7 @@ from tuner.schema.scalars import (
     Switch,
     WordPath,
 )
-from tuner.schema.section import RsyslogSection
+from tuner.schema.section import RsyslogSection, parameter
 
 CompatibilityMode = Literal["enable", "warn", "disable"]
 

@@ -6,7 +6,6 @@ None means not set in the profile: rsyslog's default applies.
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal, Self
 
-from tuner.modules.in_profile import InProfile
 from tuner.modules.input import (
     DiscardTruncated,
     Format,
@@ -15,8 +14,7 @@ from tuner.modules.input import (
     RateLimit,
     TransportKind,
 )
-from tuner.rule import Complaint, error, warning
-from tuner.schema.parameter import Doc, parameter
+from tuner.rule import Complaint, InProfile, error, warning
 from tuner.schema.scalars import (
     AbsolutePath,
     Facility,
@@ -27,6 +25,7 @@ from tuner.schema.scalars import (
     Switch,
     Tag,
 )
+from tuner.schema.section import Doc, parameter
 
 _WILDCARDS = frozenset("*?[")
 

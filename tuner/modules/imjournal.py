@@ -9,8 +9,8 @@ from pydantic import Field
 
 from tuner.modules.input import Input, RateLimit, rate_limit
 from tuner.modules.ratelimit import NamedLimit
-from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import Facility, NonNegative, Positive, SeverityName, Switch
+from tuner.schema.section import Doc, parameter
 
 # Its own limit (imjournal.c).
 _INTERVAL_S = 600

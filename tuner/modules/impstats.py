@@ -5,11 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tuner.modules.in_profile import InProfile
-from tuner.rule import Complaint, advice, error
-from tuner.schema.parameter import parameter
+from tuner.rule import Complaint, InProfile, advice, error
 from tuner.schema.scalars import Name, NonNegative, Positive, Switch, WordPath
-from tuner.schema.section import RsyslogSection
+from tuner.schema.section import RsyslogSection, parameter
 
 _FORMATS_SINCE = {"prometheus": 2506, "zabbix": 2512}
 PushLabel = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}=[^\x00-\x1f\x7f]{0,1000}$")]
@@ -176,10 +174,10 @@ def _starts_anew(asked: InProfile[Impstats]) -> Iterator[Complaint]:
 @error("RT143")
 def _format_too_new(asked: InProfile[Impstats]) -> Iterator[Complaint]:
     first = _FORMATS_SINCE.get(asked.section.format, 0)
-    if asked.release.rsyslog_number < first:
+    if asked.release < first:
         yield Complaint(
             ("format",),
             f"impstats has the format {asked.section.format} since rsyslog 8.{first}, and "
-            f"release.rsyslog is {asked.release.rsyslog}: use json, or raise the release once "
+            f"release.rsyslog is 8.{asked.release}: use json, or raise the release once "
             "every host runs it",
         )

@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from tuner.modules.input import TransportKind
 from tuner.modules.tcp import NotifyOnOpen, OctetCounted, Tcp
-from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import Positive, Switch
+from tuner.schema.section import Doc, parameter
 
 
 class ImptcpInput(Tcp):

@@ -15,10 +15,10 @@ from tuner.modules.input import (
     TransportKind,
 )
 from tuner.modules.ratelimit import NamedLimit
+from tuner.modules.secrets import Priorities, RelpLibrary
 from tuner.modules.tcp import KeepsAlive
-from tuner.modules.tls import Priorities, RelpLibrary
-from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import AbsolutePath, MemorySize, Switch
+from tuner.schema.section import Doc, parameter
 
 
 class ImrelpInput(Listener, KeepsAlive):

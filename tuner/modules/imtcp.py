@@ -6,8 +6,14 @@ None means not set in the profile: rsyslog's default applies.
 from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
-from tuner.modules.in_profile import InProfile
 from tuner.modules.input import AllowedSenders, Peers, TransportKind
+from tuner.modules.secrets import (
+    ExpiredCerts,
+    Priorities,
+    StreamDriverCaFile,
+    StreamDriverCrlFile,
+    VerifyDepth,
+)
 from tuner.modules.tcp import (
     Delimiter,
     FrameSize,
@@ -21,16 +27,9 @@ from tuner.modules.tcp import (
     OctetCounted,
     Tcp,
 )
-from tuner.modules.tls import (
-    ExpiredCerts,
-    Priorities,
-    StreamDriverCaFile,
-    StreamDriverCrlFile,
-    VerifyDepth,
-)
-from tuner.rule import Complaint, warning
-from tuner.schema.parameter import Doc, parameter
+from tuner.rule import Complaint, InProfile, warning
 from tuner.schema.scalars import AbsolutePath, NetworkNamespace, NonNegative, Positive, Switch
+from tuner.schema.section import Doc, parameter
 
 # Since this release each input has its own pool; before, all shared one (tcpsrv.c).
 _POOL_OF_ALL = 4
@@ -216,11 +215,11 @@ _POOL_IS_SOUND = 2508
 @warning("RT406")
 def _racing_pool(asked: InProfile[ImtcpInput]) -> Iterator[Complaint]:
     """rsyslog 8.2508's ChangeLog: the pool queued sessions twice and closed them too early."""
-    races = _POOL_OF_EACH_SINCE <= asked.release.rsyslog_number < _POOL_IS_SOUND
+    races = _POOL_OF_EACH_SINCE <= asked.release < _POOL_IS_SOUND
     if races and asked.section.worker_threads != 1:
         yield Complaint(
             ("workerThreads",),
-            f"the workers of imtcp in rsyslog {asked.release.rsyslog} have races when connections "
+            f"the workers of imtcp in rsyslog 8.{asked.release} have races when connections "
             f"close, fixed in 8.{_POOL_IS_SOUND}: set workerThreads to 1, or use imptcp where TLS "
             "is not needed",
         )

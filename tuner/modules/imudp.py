@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from tuner.modules.in_profile import InProfile
 from tuner.modules.input import (
     AllowedSenders,
     DefaultZone,
@@ -18,9 +17,9 @@ from tuner.modules.input import (
     TransportKind,
 )
 from tuner.modules.ratelimit import NamedLimit
-from tuner.rule import Complaint, loss
-from tuner.schema.parameter import Doc, parameter
+from tuner.rule import Complaint, InProfile, loss
 from tuner.schema.scalars import Device, MemorySize, NonNegative, Positive
+from tuner.schema.section import Doc, parameter
 from tuner.schema.units import size_bytes
 
 # imudp takes no more than 32.

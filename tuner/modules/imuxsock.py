@@ -4,11 +4,10 @@ None means not set in the profile: rsyslog's default applies.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tuner.modules.in_profile import InProfile
 from tuner.modules.input import (
     FlowControl,
     Format,
@@ -20,12 +19,19 @@ from tuner.modules.input import (
     rate_limit,
 )
 from tuner.modules.ratelimit import NamedLimit
-from tuner.rule import Complaint, warning
-from tuner.schema.parameter import Doc, parameter
+from tuner.rule import Complaint, InProfile, warning
 from tuner.schema.scalars import AbsolutePath, NonNegative, Switch, WordPath
+from tuner.schema.section import Doc, parameter
 
 # Its default burst for a rate limit without one (imuxsock.c).
 _BURST = 200
+_Severity = Annotated[int, Field(ge=0, le=7, strict=True)]
+
+
+def _of_system(key: str, default: str, *traps: str) -> Any:
+    """The parameter of the system's log socket that means the same as `key` of another."""
+    does = f"The same as {key}, for the system's socket."
+    return parameter(does, *traps, default=default, alias=f"sysSock.{key}", of_module=True)
 
 
 class ImuxsockInput(Input):
@@ -42,88 +48,36 @@ class ImuxsockInput(Input):
         alias="sysSock.name",
         of_module=True,
     )
-    sys_sock_ignore_timestamp: Switch | None = parameter(
-        "The same as ignoreTimestamp, for the system's socket.",
-        default="on",
-        alias="sysSock.ignoreTimestamp",
-        of_module=True,
-    )
+    sys_sock_ignore_timestamp: Switch | None = _of_system("ignoreTimestamp", "on")
     sys_sock_ignore_own_messages: Switch | None = parameter(
         "Whether rsyslogd's own messages on the system's socket are dropped.",
         default="on",
         alias="sysSock.ignoreOwnMessages",
         of_module=True,
     )
-    sys_sock_flow_control: Switch | None = parameter(
-        "The same as flowControl, for the system's socket.",
-        "If on, a full queue makes the programs of this host wait.",
-        default="off",
-        alias="sysSock.flowControl",
-        of_module=True,
+    sys_sock_flow_control: Switch | None = _of_system(
+        "flowControl", "off", "If on, a full queue makes the programs of this host wait."
     )
-    sys_sock_use_pid_from_system: Switch | None = parameter(
-        "The same as usePIDFromSystem, for the system's socket.",
-        default="off",
-        alias="sysSock.usePIDFromSystem",
-        of_module=True,
+    sys_sock_use_pid_from_system: Switch | None = _of_system("usePIDFromSystem", "off")
+    sys_sock_rate_limit_interval: NonNegative | None = _of_system(
+        "rateLimit.interval", "0, no limit"
     )
-    sys_sock_rate_limit_interval: NonNegative | None = parameter(
-        "The same as rateLimit.interval, for the system's socket.",
-        default="0, no limit",
-        alias="sysSock.rateLimit.interval",
-        of_module=True,
-    )
-    sys_sock_rate_limit_burst: NonNegative | None = parameter(
-        "The same as rateLimit.burst, for the system's socket.",
-        default="200",
-        alias="sysSock.rateLimit.burst",
-        of_module=True,
-    )
+    sys_sock_rate_limit_burst: NonNegative | None = _of_system("rateLimit.burst", str(_BURST))
     sys_sock_rate_limit_name: NamedLimit = parameter(
         since=2604, alias="sysSock.rateLimit.name", of_module=True
     )
-    sys_sock_rate_limit_severity: Annotated[int, Field(ge=0, le=7, strict=True)] | None = parameter(
-        "The same as rateLimit.severity, for the system's socket.",
-        default="1",
-        alias="sysSock.rateLimit.severity",
-        of_module=True,
-    )
-    sys_sock_use_sys_time_stamp: Switch | None = parameter(
-        "The same as useSysTimeStamp, for the system's socket.",
-        default="on",
-        alias="sysSock.useSysTimeStamp",
-        of_module=True,
-    )
-    sys_sock_annotate: Switch | None = parameter(
-        "The same as annotate, for the system's socket.",
-        default="off",
-        alias="sysSock.annotate",
-        of_module=True,
-    )
+    sys_sock_rate_limit_severity: _Severity | None = _of_system("rateLimit.severity", "1")
+    sys_sock_use_sys_time_stamp: Switch | None = _of_system("useSysTimeStamp", "on")
+    sys_sock_annotate: Switch | None = _of_system("annotate", "off")
     sys_sock_parse_trusted: Switch | None = parameter(
         "Whether what the kernel knows becomes JSON, where annotate is on.",
         default="off",
         alias="sysSock.parseTrusted",
         of_module=True,
     )
-    sys_sock_use_special_parser: Switch | None = parameter(
-        "The same as useSpecialParser, for the system's socket.",
-        default="on",
-        alias="sysSock.useSpecialParser",
-        of_module=True,
-    )
-    sys_sock_parse_hostname: Switch | None = parameter(
-        "The same as parseHostname, for the system's socket.",
-        default="off",
-        alias="sysSock.parseHostname",
-        of_module=True,
-    )
-    sys_sock_unlink: Switch | None = parameter(
-        "The same as unlink, for the system's socket.",
-        default="on",
-        alias="sysSock.unlink",
-        of_module=True,
-    )
+    sys_sock_use_special_parser: Switch | None = _of_system("useSpecialParser", "on")
+    sys_sock_parse_hostname: Switch | None = _of_system("parseHostname", "off")
+    sys_sock_unlink: Switch | None = _of_system("unlink", "on")
     create_path: Switch | None = parameter(
         "Whether missing folders of the socket's path are created."
     )
@@ -132,7 +86,7 @@ class ImuxsockInput(Input):
     rate_limit_interval: RateInterval = None
     rate_limit_burst: RateBurst = None
     rate_limit_name: NamedLimit = parameter(since=2604, alias="rateLimit.name")
-    rate_limit_severity: Annotated[int, Field(ge=0, le=7, strict=True)] | None = parameter(
+    rate_limit_severity: _Severity | None = parameter(
         "Only events of this severity and less important ones are limited.",
         alias="rateLimit.severity",
     )

@@ -6,10 +6,9 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field
 
-from tuner.modules.tls import SENDER_NAME, Certificates
-from tuner.schema.parameter import Doc, OfProfile, Since, parameter
+from tuner.modules.secrets import SENDER_NAME, Certificates
 from tuner.schema.scalars import Name, NonNegative, Peer, Port, Switch, TimeZone
-from tuner.schema.section import RsyslogSection
+from tuner.schema.section import Doc, OfProfile, RsyslogSection, Since, parameter
 
 Parsers = Annotated[
     tuple[Literal["rsyslog.rfc5424", "rsyslog.rfc3164"], ...], Field(min_length=1, max_length=2)

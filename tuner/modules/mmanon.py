@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tuner.modules.step import StreamStep
-from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import Switch
+from tuner.schema.section import Doc, parameter
 
 AnonMode = Literal["zero", "random", "random-consistent"]
 _KEEPS = "random-consistent keeps every address that it has met in memory."

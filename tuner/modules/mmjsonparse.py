@@ -4,9 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import Positive, Switch
-from tuner.schema.section import RsyslogSection
+from tuner.schema.section import Doc, RsyslogSection, parameter
 
 
 class JsonParse(RsyslogSection):

@@ -2,9 +2,8 @@
 
 from typing import Annotated, Literal
 
-from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import Switch, WordPath
-from tuner.schema.section import RsyslogSection
+from tuner.schema.section import Doc, RsyslogSection, parameter
 
 
 class NormalizeParse(RsyslogSection):

@@ -10,7 +10,6 @@ from pydantic import model_validator
 
 from tuner.modules.output import BuiltinTemplate, Level, Lines
 from tuner.modules.text_source import NamingProperty
-from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import (
     AbsolutePath,
     Account,
@@ -21,7 +20,7 @@ from tuner.schema.scalars import (
     Positive,
     Switch,
 )
-from tuner.schema.section import Section
+from tuner.schema.section import Doc, Section, parameter
 
 # How many numbers a date in a name has.
 _PARTS = {"hourly": 4, "daily": 3, "weekly": 2, "monthly": 2}

@@ -8,19 +8,17 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tuner.modules.in_profile import InProfile
 from tuner.modules.output import COMES_BACK, BuiltinTemplate, Level, Lines, Peers
 from tuner.modules.ratelimit import NamedLimit
-from tuner.modules.tcp import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
-from tuner.modules.tls import (
+from tuner.modules.secrets import (
     ExpiredCerts,
     Priorities,
     StreamDriverCaFile,
     StreamDriverCrlFile,
     VerifyDepth,
 )
-from tuner.rule import Complaint, loss
-from tuner.schema.parameter import Doc, parameter
+from tuner.modules.tcp import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
+from tuner.rule import Complaint, InProfile, loss
 from tuner.schema.scalars import (
     AbsolutePath,
     Address,
@@ -31,6 +29,7 @@ from tuner.schema.scalars import (
     Positive,
     Switch,
 )
+from tuner.schema.section import Doc, parameter
 
 Character = Annotated[int, Field(ge=0, le=255, strict=True)]
 

@@ -7,14 +7,13 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from tuner.modules.field import DocumentField, FieldType
 from tuner.modules.output import Lines
 from tuner.modules.ratelimit import NamedLimit
-from tuner.modules.secrets import Auth, HttpTls, SecretRef
+from tuner.modules.secrets import Auth, HttpTls, SecretRef, without_secret
 from tuner.modules.text_source import EVERYTHING, NamingProperty
-from tuner.schema.parameter import Doc, OfProfile, parameter
 from tuner.schema.scalars import (
     Address,
     MemorySize,
@@ -24,7 +23,7 @@ from tuner.schema.scalars import (
     Switch,
     WordPath,
 )
-from tuner.schema.section import Section
+from tuner.schema.section import Doc, OfProfile, Section, parameter
 
 HttpServer = Annotated[
     str, Field(pattern=r"^(https?://)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?$")
@@ -34,26 +33,15 @@ UrlPart = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.~%!*+,;:@=&?/-]{1,200}$")]
 Status = Annotated[int, Field(ge=100, le=599, strict=True)]
 Statuses = Annotated[tuple[Status, ...], Field(min_length=1)]
 _LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SECRET = re.compile(r"authorization|cookie|token|secret|passw|credential|(api|auth|access).?key")
+_CONFIDENTIAL = r"authorization|cookie|token|secret|passw|credential|(api|auth|access).?key"
 _CERTIFICATES = frozenset({"cacert", "mycert", "myprivkey"})
 PACKAGED = 2512
-
-
-def _no_secret(text: str) -> str:
-    """`text`; raises ValueError where it gives a password away."""
-    name = text.partition(":")[0]
-    if _SECRET.search(name.lower()):
-        raise ValueError(
-            f"{name} holds a secret: write {{file: /path}} or {{env: NAME}}, which holds "
-            f"{name}: ..."
-        )
-    return text
 
 
 Header = Annotated[
     str,
     Field(pattern=r"^[A-Za-z0-9_-]{1,100}: ?[^\x00-\x1f\x7f]{0,1000}$"),
-    AfterValidator(_no_secret),
+    without_secret(": ", _CONFIDENTIAL),
 ]
 
 

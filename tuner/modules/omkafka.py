@@ -5,12 +5,12 @@ None means not set in the profile: rsyslog's default applies.
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from tuner.modules.output import BuiltinTemplate, Lines
-from tuner.modules.secrets import SecretRef
-from tuner.schema.parameter import Doc, parameter
+from tuner.modules.secrets import SecretRef, without_secret
 from tuner.schema.scalars import MatchText, NonNegative, Positive, Switch, WordPath
+from tuner.schema.section import Doc, parameter
 
 Broker = Annotated[
     str, Field(pattern=r"^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$", max_length=253)
@@ -18,23 +18,12 @@ Broker = Annotated[
 Brokers = Annotated[tuple[Broker, ...], Field(min_length=1)]
 KafkaTopic = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
 KafkaHeader = Annotated[str, Field(pattern=r"^[^=\x00-\x1f\x7f]{1,200}=[^\x00-\x1f\x7f]{0,1000}$")]
-_SECRET = ("password", "secret", "oauthbearer.config", "key.pem")
-
-
-def _no_secret(text: str) -> str:
-    """`text`; raises ValueError where it gives a password away."""
-    name = text.partition("=")[0]
-    if name.lower().endswith(_SECRET):
-        raise ValueError(
-            f"{name} is a secret: write {{file: /path}} or {{env: NAME}}, which holds {name}=..."
-        )
-    return text
-
-
+# The parameters of librdkafka that are secrets.
+_CONFIDENTIAL = r"(password|secret|oauthbearer\.config|key\.pem)$"
 Setting = Annotated[
     str,
     Field(pattern=r"^[a-z][a-z0-9._]{0,99}=[^\x00-\x1f\x7f]{0,1000}$"),
-    AfterValidator(_no_secret),
+    without_secret("=", _CONFIDENTIAL),
 ]
 KafkaParameters = Annotated[
     Annotated[tuple[Setting | SecretRef, ...], Field(min_length=1)] | None,

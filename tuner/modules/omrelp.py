@@ -8,13 +8,12 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tuner.modules.in_profile import InProfile
 from tuner.modules.output import COMES_BACK, BuiltinTemplate, Lines, Peers
+from tuner.modules.secrets import Priorities, RelpLibrary
 from tuner.modules.tcp import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
-from tuner.modules.tls import Priorities, RelpLibrary
-from tuner.rule import Complaint, advice
-from tuner.schema.parameter import Doc, parameter
+from tuner.rule import Complaint, InProfile, advice
 from tuner.schema.scalars import AbsolutePath, Address, NonNegative, Port, Positive, Switch
+from tuner.schema.section import Doc, parameter
 
 
 class OmrelpOutput(Lines):

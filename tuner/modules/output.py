@@ -12,9 +12,8 @@ from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.modules.ratelimit import RateLimitName
 from tuner.modules.secrets import SecretRef
 from tuner.modules.text_source import TextSource
-from tuner.schema.parameter import Doc, OfProfile, parameter
 from tuner.schema.scalars import AbsolutePath, Name, Peer, Positive, Switch
-from tuner.schema.section import RsyslogSection
+from tuner.schema.section import Doc, OfProfile, RsyslogSection, parameter
 
 Peers = Annotated[tuple[Peer, ...], Field(min_length=1)]
 Level = Annotated[int, Field(ge=0, le=9, strict=True)]

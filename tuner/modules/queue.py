@@ -5,9 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tuner.schema.parameter import parameter
 from tuner.schema.scalars import FOLDER, NonNegative, Positive, Switch
-from tuner.schema.section import RsyslogSection
+from tuner.schema.section import RsyslogSection, parameter
 
 Severity = Annotated[int, Field(ge=0, le=8, strict=True)]
 

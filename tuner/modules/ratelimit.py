@@ -7,9 +7,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import NonNegative, Positive, SeverityName, Switch, WordPath
-from tuner.schema.section import RsyslogSection
+from tuner.schema.section import Doc, RsyslogSection, parameter
 
 LIMIT_NAME = r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$"
 RateLimitName = Annotated[str, Field(pattern=LIMIT_NAME)]

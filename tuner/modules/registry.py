@@ -15,7 +15,6 @@ from tuner.modules.imrelp import ImrelpInput
 from tuner.modules.imtcp import ImtcpInput
 from tuner.modules.imudp import ImudpInput
 from tuner.modules.imuxsock import ImuxsockInput
-from tuner.modules.in_profile import InProfile
 from tuner.modules.input import Input
 from tuner.modules.mmanon import MmanonStep
 from tuner.modules.mmjsonparse import JsonParse
@@ -27,10 +26,9 @@ from tuner.modules.omhttp import OmhttpOutput
 from tuner.modules.omkafka import OmkafkaOutput
 from tuner.modules.omrelp import OmrelpOutput
 from tuner.modules.output import Output
-from tuner.modules.parsing import CsvParse, KvParse
-from tuner.modules.step import ParseStep, SetStep, StreamStep, UnsetStep
-from tuner.rule import Complaint, Rule
-from tuner.schema.section import OneOf
+from tuner.modules.step import CsvParse, KvParse, ParseStep, SetStep, StreamStep, UnsetStep
+from tuner.rule import Complaint, InProfile, Rule
+from tuner.schema.section import OneOf, kind_of
 
 AnyInput = Annotated[
     ImptcpInput
@@ -83,7 +81,7 @@ def packaged_since() -> dict[str, int]:
 
 def name_of(module: type[Input | Output | StreamStep]) -> str:
     """What rsyslog calls the module, such as imtcp."""
-    return str(get_args(module.model_fields["type"].annotation)[0])
+    return kind_of(module) or ""
 
 
 def rules() -> Iterator[tuple[type[BaseModel], Rule[InProfile[BaseModel], Complaint]]]:

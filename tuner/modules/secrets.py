@@ -1,12 +1,14 @@
-"""Credentials by reference, and TLS towards the engine."""
+"""Secrets by reference; the parameters of TLS that several modules have, and the certificates of a
+lab."""
 
+import re
+from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from tuner.schema.parameter import Doc, parameter
-from tuner.schema.scalars import AbsolutePath, CipherNames, Switch
-from tuner.schema.section import RsyslogSection, Section
+from tuner.schema.scalars import AbsolutePath, CipherNames, Line, Switch
+from tuner.schema.section import Doc, OfModule, RsyslogSection, Section, Since, parameter
 
 
 class SecretRef(Section):
@@ -25,6 +27,21 @@ class SecretRef(Section):
         if (self.file is None) == (self.env is None):
             raise ValueError("name exactly one place: {file: /path} or {env: NAME}")
         return self
+
+
+def without_secret(separator: str, secret: str) -> AfterValidator:
+    """Refuses a text of a name, a separator and a value whose name is that of a `secret`."""
+
+    def checked(text: str) -> str:
+        name = text.partition(separator.strip())[0]
+        if re.search(secret, name.lower()):
+            raise ValueError(
+                f"{name} holds a secret: write {{file: /path}} or {{env: NAME}}, which holds "
+                f"{name}{separator}..."
+            )
+        return text
+
+    return AfterValidator(checked)
 
 
 class Auth(Section):
@@ -71,3 +88,81 @@ class Tls(HttpTls):
     keyexchangegroups: CipherNames | None = parameter(
         "The groups for the exchange of keys, best first, in OpenSSL's notation.", since=2608
     )
+
+
+SENDER_NAME = "sender.rsyslog-tune.test"
+"""The name in the certificate of a flood."""
+
+COLLECTOR_NAME = "collector.rsyslog-tune.test"
+"""The name in the certificate of the lab's rsyslogd."""
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """An authority and the two that it signed for, as PEM files below `folder`."""
+
+    folder: str
+
+    @property
+    def authority(self) -> str:
+        """The certificate of the authority."""
+        return f"{self.folder}/ca.pem"
+
+    @property
+    def authority_key(self) -> str:
+        """The key of the authority."""
+        return f"{self.folder}/ca-key.pem"
+
+    @property
+    def collector(self) -> str:
+        """The certificate of rsyslogd."""
+        return f"{self.folder}/collector.pem"
+
+    @property
+    def collector_key(self) -> str:
+        """The key of rsyslogd."""
+        return f"{self.folder}/collector-key.pem"
+
+    @property
+    def sender(self) -> str:
+        """The certificate of the flood."""
+        return f"{self.folder}/sender.pem"
+
+    @property
+    def sender_key(self) -> str:
+        """The key of the flood."""
+        return f"{self.folder}/sender-key.pem"
+
+
+StreamDriverCaFile = Annotated[
+    AbsolutePath | None,
+    Field(alias="streamDriver.caFile"),
+    Since(2108),
+    Doc("The CA certificates, a path on rsyslog's host."),
+]
+StreamDriverCrlFile = Annotated[
+    AbsolutePath | None,
+    Field(alias="streamDriver.crlFile"),
+    Since(2408),
+    Doc("The list of revoked certificates, a path on rsyslog's host."),
+]
+ExpiredCerts = Annotated[
+    Literal["on", "off", "warn"] | None,
+    Field(alias="streamDriver.permitExpiredCerts"),
+    Doc("Whether expired certificates are accepted."),
+]
+VerifyDepth = Annotated[
+    Annotated[int, Field(ge=2, strict=True)] | None,
+    Field(alias="streamDriver.tlsVerifyDepth"),
+    Doc("How many certificates a chain may have."),
+]
+Priorities = Annotated[
+    Line | None,
+    Doc("Which ciphers and versions of TLS are allowed, in the TLS library's notation."),
+]
+RelpLibrary = Annotated[
+    Literal["gnutls", "openssl"] | None,
+    Field(alias="tls.tlsLib"),
+    OfModule(),
+    Doc("The TLS library of librelp: gnutls or openssl; a parameter of the module."),
+]

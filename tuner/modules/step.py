@@ -1,14 +1,18 @@
-"""What every step of a stream has in common: a statement before the outputs, in its order."""
+"""What is done with each event of a stream before its outputs, in its order, without a module: its
+text is parsed as CSV or as key=value pairs, and variables are set.
+
+What does not parse leaves its fields empty: texts "", numbers and booleans null.  Whoever needs
+the text as it came writes `property: msg` as well.
+"""
 
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tuner.modules.filter import Filter, JsonPath
-from tuner.modules.text_source import TextSource, VariablePath
-from tuner.schema.parameter import Doc, OfProfile, parameter
-from tuner.schema.scalars import Name
-from tuner.schema.section import RsyslogSection
+from tuner.modules.filter import Filter
+from tuner.modules.text_source import SourceName, TextSource, VariablePath
+from tuner.schema.scalars import FieldName, Name, Switch
+from tuner.schema.section import Doc, OfProfile, RsyslogSection, Section, parameter
 
 
 class StreamStep(RsyslogSection):
@@ -33,7 +37,7 @@ class VariableStep(StreamStep):
     """A step about one variable: at a path of JSON, `$!`, which documents with `json: "*"` hold
     too, or a variable of rsyslog's alone, `$.`."""
 
-    json_path: JsonPath | None = parameter("The path into the event's JSON, `$!`.", alias="json")
+    json_path: FieldName | None = parameter("The path into the event's JSON, `$!`.", alias="json")
     variable: VariablePath | None = parameter("The variable of the event beside its JSON, `$.`.")
 
     @model_validator(mode="after")
@@ -64,3 +68,39 @@ class UnsetStep(VariableStep):
     """A variable is removed, with all that is below it."""
 
     type: Annotated[Literal["unset"], Doc("A variable is removed, with all that is below it.")]
+
+
+class CsvParse(Section):
+    """Cells in a fixed order, named by `columns`.
+
+    With `quoted`, cells may stand in double quotes (RFC 4180) and hold the delimiter; a doubled
+    quote inside stays doubled.  rsyslog writes tabs in received messages as #011, so that a tab
+    is no delimiter.
+    """
+
+    format: Annotated[Literal["csv"], Doc("csv: values by place.")]
+    # Columns cost time by their position: the expression for the last one passes all others.
+    columns: Annotated[
+        tuple[SourceName, ...],
+        Field(min_length=1, max_length=64),
+        Doc("The names of the values of a CSV line, in order."),
+    ]
+    delimiter: Literal[",", ";", "|"] = parameter(
+        "What separates the values of a CSV line.", value=","
+    )
+    quoted: Switch = parameter(
+        "Whether CSV values may stand in quotes and hold the delimiter.", value=False
+    )
+
+
+class KvParse(Section):
+    """key=value pairs anywhere in the text; values with blanks stand in double quotes.
+
+    Of a key that comes twice, the last value counts; keys inside quotes do not count.
+    """
+
+    format: Annotated[Literal["kv"], Doc("kv: key=value pairs.")]
+    separator: Literal[" ", ",", ";", "|"] = parameter(
+        "What separates one pair from the next.", value=" "
+    )
+    assignment: Literal["=", ":"] = parameter("What separates a key from its value.", value="=")

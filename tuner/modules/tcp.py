@@ -13,9 +13,8 @@ from tuner.modules.input import (
     RateInterval,
 )
 from tuner.modules.ratelimit import NamedLimit
-from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import NonNegative, RegexLine, Switch
-from tuner.schema.section import RsyslogSection
+from tuner.schema.section import Doc, RsyslogSection, parameter
 
 KeepAlive = Annotated[
     Switch | None,

@@ -4,9 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from tuner.schema.parameter import Doc, parameter
-from tuner.schema.scalars import RegexText
-from tuner.schema.section import Section
+from tuner.schema.scalars import FIELD_NAME, RegexText
+from tuner.schema.section import Doc, Section, parameter
 
 PropertyName = Literal[
     "msg", "rawmsg", "rawmsg-after-pri", "hostname", "fromhost", "fromhost-ip", "inputname",
@@ -30,7 +29,6 @@ TIMES = frozenset({"timereported", "timegenerated"})
 """The properties that are times, which `dateFormat` is for."""
 EVERYTHING = "*"
 """The path of all that parsing found."""
-NAME = r"[A-Za-z_@][A-Za-z0-9_@-]*(\.[A-Za-z_@][A-Za-z0-9_@-]*)*"
 DateFormat = Literal[
     "rfc3339", "rfc3164", "rfc3164-buggyday", "unixtimestamp", "mysql", "pgsql", "subseconds",
     "year", "month", "day", "hour", "minute", "second", "wday", "wdayname", "ordinal", "week",
@@ -47,7 +45,9 @@ def _is_free(path: str) -> str:
     return path
 
 
-VariablePath = Annotated[str, Field(pattern=rf"^{NAME}$", max_length=200), AfterValidator(_is_free)]
+VariablePath = Annotated[
+    str, Field(pattern=rf"^{FIELD_NAME}$", max_length=200), AfterValidator(_is_free)
+]
 SourceName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_@.-]{1,64}$")]
 
 
@@ -129,7 +129,7 @@ class TextSource(Section):
     constant: Constant | None = parameter("The same value in every document.")
     column: SourceName | None = parameter("The column of a CSV body that the field holds.")
     key: SourceName | None = parameter("The key of a key=value body that the field holds.")
-    json_path: Annotated[str, Field(pattern=rf"^([*]|{NAME})$")] | None = parameter(
+    json_path: Annotated[str, Field(pattern=rf"^([*]|{FIELD_NAME})$")] | None = parameter(
         "The path into a JSON body, or into what a rulebase names, that the field holds; * is "
         "all of it, under a name or, without one, merged into the document.",
         "A merged member that has the name of a field is left out, in any case of "

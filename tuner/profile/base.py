@@ -14,10 +14,9 @@ from tuner.errors import BadProfile, KeyPath, Problem, Severity
 from tuner.modules.field import DocumentField
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
 from tuner.modules.output import Around
-from tuner.profile.documents import mapping_of
+from tuner.profile.documents import mapping_of, used_fields, with_own
 from tuner.profile.layers import BASE, CHANGES
 from tuner.profile.source import Position, Source, Spot, at, problem_at
-from tuner.profile.uses import fields_in, with_own
 from tuner.reading import WAY_TO_READ, why
 from tuner.script.around import around
 from tuner.script.configuration import (
@@ -287,7 +286,7 @@ class _BaseReader:
             return None
         path, text = file
         try:
-            return UsesOfFields(path, text, fields_in(text, path))
+            return UsesOfFields(path, text, used_fields(text, path))
         except BadProfile as bad:
             self.problems += bad.problems
             return None

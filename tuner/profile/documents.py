@@ -1,13 +1,23 @@
-"""The preset documents, and the leanest mapping that serves the uses of their fields."""
+"""The preset documents, and the leanest mapping that serves the uses of their fields; for a base,
+which does not say those, a file of uses that it names."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
+from pydantic import RootModel
+
+from tuner.errors import BadProfile
 from tuner.modules.field import DocumentField, FieldType, Preset, Use, is_json, merges
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.registry import AnyOutput
 from tuner.modules.text_source import EVERYTHING, is_parsed
+from tuner.profile.edit import flow
+from tuner.profile.source import read
+from tuner.profile.wording import validated
+from tuner.schema.scalars import FieldName
+from tuner.schema.section import Section
 
 TIMESTAMP = "@timestamp"
 
@@ -80,7 +90,7 @@ _PRESETS = {
 # Longer values stay in _source but are not indexed; Lucene refuses terms above 32766 bytes.
 IGNORE_ABOVE = 1024
 
-Mapping = dict[str, object]
+Json = dict[str, object]
 
 
 def fields_of(output: AnyOutput) -> tuple[DocumentField, ...]:
@@ -90,13 +100,13 @@ def fields_of(output: AnyOutput) -> tuple[DocumentField, ...]:
     return _PRESETS[document] if isinstance(document, Preset) else document or ()
 
 
-def mapping_of(fields: tuple[DocumentField, ...], in_data_stream: bool = False) -> Mapping:
+def mapping_of(fields: tuple[DocumentField, ...], in_data_stream: bool = False) -> Json:
     """The leanest explicit mapping that serves the uses, in types that every engine knows.
 
     A data stream's timestamp is indexed, has doc values and refuses what is not a date, whatever
     its uses (Elasticsearch, DataStreamTimestampFieldMapper).
     """
-    root: Mapping = {}
+    root: Json = {}
     for field in fields:
         if merges(field):
             continue
@@ -106,7 +116,7 @@ def mapping_of(fields: tuple[DocumentField, ...], in_data_stream: bool = False) 
             holder = properties.setdefault(parent, {"properties": {}})
             properties = holder["properties"] if isinstance(holder, dict) else {}
         is_timestamp = in_data_stream and field.name == TIMESTAMP
-        date: Mapping = {"type": "date"} | _date_format(field)
+        date: Json = {"type": "date"} | _date_format(field)
         properties[leaf] = date if is_timestamp else _leaf(field)
     return {"dynamic": False, "properties": root}
 
@@ -117,37 +127,37 @@ _ENGINE_TYPES = {
 }  # fmt: skip
 
 
-def _leaf(field: DocumentField) -> Mapping:
+def _leaf(field: DocumentField) -> Json:
     if is_json(field):
         # Kept as it is, whatever it is: its members cannot clash with any mapping.
         return {"type": "object", "enabled": False}
     if field.type is FieldType.DATE:
         # What is not a date stays in _source unindexed, and the document is not refused.
-        malformed: Mapping = {"ignore_malformed": True} if is_parsed(field) else {}
-        date: Mapping = {"type": "date"} | _date_format(field)
+        malformed: Json = {"ignore_malformed": True} if is_parsed(field) else {}
+        date: Json = {"type": "date"} | _date_format(field)
         return date | malformed | _switched_off(field)
     if field.type in _ENGINE_TYPES:
         return {"type": _ENGINE_TYPES[field.type]} | _switched_off(field)
     return _string(field)
 
 
-def _date_format(field: DocumentField) -> Mapping:
+def _date_format(field: DocumentField) -> Json:
     """How the engine reads the date, where that is not its default."""
     if field.date_format == "unixtimestamp":
         return {"format": "epoch_second"}
     return {} if field.format is None else {"format": field.format}
 
 
-def _string(field: DocumentField) -> Mapping:
+def _string(field: DocumentField) -> Json:
     uses = set(field.uses)
-    keyword: Mapping = {"type": "keyword"} | _switched_off(field)
+    keyword: Json = {"type": "keyword"} | _switched_off(field)
     if has_keyword(field):
         keyword["ignore_above"] = IGNORE_ABOVE
     if not uses & {Use.FULL_TEXT, Use.PHRASE}:
         return keyword
     # Without norms and frequencies: filters work, ranking by relevance does not.
     options = "positions" if Use.PHRASE in uses else "docs"
-    text: Mapping = {"type": "text", "norms": False, "index_options": options}
+    text: Json = {"type": "text", "norms": False, "index_options": options}
     if "ignore_above" in keyword:
         text["fields"] = {"keyword": keyword}
     return text
@@ -159,9 +169,9 @@ def has_keyword(field: DocumentField) -> bool:
     return is_string and bool(set(field.uses) & {Use.TERM, Use.RANGE, Use.AGGREGATE})
 
 
-def _switched_off(field: DocumentField) -> Mapping:
+def _switched_off(field: DocumentField) -> Json:
     """Inverted index and doc values are on by default: off where no use needs them."""
-    off: Mapping = {}
+    off: Json = {}
     if not set(field.uses) & {Use.TERM, Use.RANGE}:
         off["index"] = False
     if Use.AGGREGATE not in field.uses:
@@ -175,3 +185,54 @@ def is_timed(output: OmelasticsearchOutput) -> bool:
         field.name == TIMESTAMP and field.type is FieldType.DATE and Use.RANGE in field.uses
         for field in fields_of(output)
     )
+
+
+class UsedField(Section):
+    """A field of documents: its type, and what it must serve."""
+
+    type: FieldType = FieldType.STRING
+    uses: tuple[Use, ...] = (Use.RETRIEVE,)
+
+
+class UsesFile(RootModel[dict[FieldName, UsedField]]):
+    """The fields by their names, with dots for nested objects."""
+
+
+def used_fields(text: str, name: str) -> tuple[DocumentField, ...]:
+    """The fields that a file of uses says, as those of a document; raises BadProfile."""
+    source = read(text, name)
+    listed = validated(UsesFile, source, {} if source.data is None else source.data)
+    if source.problems:
+        raise BadProfile(source.problems)
+    return tuple(
+        DocumentField(name=name, json_path=name, type=used.type, uses=used.uses)
+        for name, used in listed.root.items()
+    )
+
+
+def uses_text(fields: Mapping[str, UsedField], comment: str) -> str:
+    """A file of uses, which begins with a comment."""
+    lines = (
+        f"{flow(name)}: {flow(field.model_dump(mode='json', exclude_defaults=True))}"
+        for name, field in sorted(fields.items())
+    )
+    return "\n".join([f"# {comment}", *lines, ""])
+
+
+def with_own(lean: Mapping[str, object], own: Mapping[str, object]) -> dict[str, object]:
+    """The properties of a mapping with those that a template of the user's has, which stay as they
+    are."""
+    properties = dict(lean)
+    for name, field in own.items():
+        ours, theirs = _properties(lean.get(name)), _properties(field)
+        both = None if ours is None or theirs is None else with_own(ours, theirs)
+        if both is not None and isinstance(field, Mapping):
+            properties[name] = {**field, "properties": both}
+        else:
+            properties[name] = field
+    return properties
+
+
+def _properties(field: object) -> Mapping[str, object] | None:
+    properties = field.get("properties") if isinstance(field, Mapping) else None
+    return properties if isinstance(properties, Mapping) else None

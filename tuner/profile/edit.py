@@ -21,7 +21,7 @@ import yaml
 
 from tuner.errors import BadUsage, KeyPath
 from tuner.profile.layers import BASE, EXTENDS, NAMED, layered, number_of
-from tuner.profile.paths import resolve_path
+from tuner.profile.schema import resolve_path
 from tuner.profile.source import Source, at, has, read
 from tuner.reading import resolved
 
@@ -259,15 +259,8 @@ def appending(text: str, root: yaml.Node | None, path: KeyPath, value: object) -
     place = None if root is None else _walk(root, path)
     if place is None or not isinstance(place.node, yaml.SequenceNode) or not place.node.value:
         raise BadUsage("there is no list to add to: write the whole list")
-    items: list[yaml.Node] = place.node.value
-    if place.node.flow_style:
-        end = _end(text, items[-1])
-        return Splice(end, end, f", {flow(value)}")
-    newline = "\r\n" if "\r\n" in text else "\n"
-    dash = text.rindex("-", 0, _start(items[-1]))
-    indent = text[text.rfind("\n", 0, dash) + 1 : dash]
-    end = _line_end(text, _end(text, items[-1]))
-    return Splice(end, end, f"{newline}{indent}- {flow(value)}")
+    dash = "" if place.node.flow_style else "- "
+    return _adding(text, place.node, dash + flow(value))
 
 
 def _walk(root: yaml.Node, path: KeyPath) -> _KeyPlace:
@@ -322,17 +315,17 @@ def _replacing(text: str, place: _KeyPlace, value: object) -> Splice:
     return Splice(_start(node), _end(text, node), flow(value, style))
 
 
-def _adding(text: str, mapping: yaml.MappingNode, entry: str) -> Splice:
-    pairs: list[Pair] = mapping.value
-    if not pairs:
-        start = _start(mapping) + 1
+def _adding(text: str, section: yaml.CollectionNode, entry: str) -> Splice:
+    """An entry after all those of a mapping or a list."""
+    if not section.value:
+        start = _start(section) + 1
         return Splice(start, start, entry)
-    end = _pair_end(text, pairs[-1])
-    if mapping.flow_style:
+    end = _member_end(text, section.value[-1])
+    if section.flow_style:
         return Splice(end, end, f", {entry}")
-    indent = " " * int(pairs[0][0].start_mark.column)
+    indent = " " * int(section.start_mark.column)
     newline = "\r\n" if "\r\n" in text else "\n"
-    last = _deepest(pairs[-1][1])
+    last = _deepest(section)
     if isinstance(last, yaml.ScalarNode) and last.style in {"|", ">"}:
         end = _raw_end(last)
         if text[end - 1] == "\n":
@@ -406,11 +399,14 @@ def _deepest(node: yaml.Node) -> yaml.Node:
 def _end(text: str, node: yaml.Node) -> int:
     """Where the node's own text ends; PyYAML ends block collections at the next token."""
     if _is_block(node) and node.value:
-        last = node.value[-1]
-        return _pair_end(text, last) if isinstance(last, tuple) else _end(text, last)
+        return _member_end(text, node.value[-1])
     if isinstance(node, yaml.ScalarNode) and node.style in {"|", ">"}:
         return _start(node) + len(text[_start(node) : _raw_end(node)].rstrip())
     return _raw_end(node)
+
+
+def _member_end(text: str, member: Pair | yaml.Node) -> int:
+    return _pair_end(text, member) if isinstance(member, tuple) else _end(text, member)
 
 
 def _pair_end(text: str, pair: Pair) -> int:

@@ -137,20 +137,21 @@ def entry_queues(profile: Profile) -> tuple[PlacedQueue, ...]:
 
 def queue_behind(profile: Profile, stream: str | None) -> PlacedQueue:
     """The queue that the inputs of a stream hand events to."""
-    if stream is not None:
-        return stream_queue(profile, stream) or main_queue(profile)
-    lanes = lane_queue(profile)
-    skips_main = profile.lanes is not None and profile.lanes.spread is Spread.PORTS
-    return lanes if lanes is not None and skips_main else main_queue(profile)
+    hands_out = profile.lanes is not None and profile.lanes.spread is not Spread.PORTS
+    return main_queue(profile) if stream is None and hands_out else _queue_before(profile, stream)
 
 
 def working_queue(profile: Profile, number: int | None = None) -> PlacedQueue:
     """The queue whose workers execute the action of the output with that number; by default of the
     measured one."""
     name = profile.measured_stream if number is None else profile.outputs[number].stream
-    if name is None:
-        return lane_queue(profile) or main_queue(profile)
-    return stream_queue(profile, name) or main_queue(profile)
+    return _queue_before(profile, name)
+
+
+def _queue_before(profile: Profile, stream: str | None) -> PlacedQueue:
+    """The queue whose workers run the outputs of a stream."""
+    queue = lane_queue(profile) if stream is None else stream_queue(profile, stream)
+    return queue or main_queue(profile)
 
 
 def lanes_by_port(profile: Profile, source: Input) -> int:
@@ -333,7 +334,7 @@ def around_output(profile: Profile, number: int) -> Around:
         _names(profile, behind),
         _names(profile, before),
         names,
-        tuple(source.type for source in hasty if _thread_of(profile, source) == thread),
+        tuple(source.type for source in hasty if _queue_before(profile, source.stream) == thread),
         at_once=() if is_apart else names,
     )
 
@@ -354,13 +355,6 @@ def in_flight(profile: Profile, number: int) -> int:
     queue = action_queue(profile, number)
     working = working_queue(profile, number) if queue.is_direct else queue
     return working.copies * working.workers * working.batch
-
-
-def _thread_of(profile: Profile, source: Input) -> PlacedQueue:
-    """The queue whose workers run the outputs of an input's events."""
-    if source.stream is None:
-        return lane_queue(profile) or main_queue(profile)
-    return stream_queue(profile, source.stream) or main_queue(profile)
 
 
 def _in_base(profile: Profile, path: KeyPath) -> Around:

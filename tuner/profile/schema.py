@@ -1,28 +1,34 @@
 """The keys that a profile may have, read off the model: what is known of each, what it may hold and
-what it holds when it is not written, in words."""
+what it holds when it is not written, in words; and the paths and names of its settings.
+
+A list item is named in a path by its `name` or by its number, from 0.  Keys may hold dots
+(`translog.flush_threshold_size`): the longest key that the profile knows is taken.
+"""
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 from importlib.resources import files
-from itertools import chain
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from itertools import chain, takewhile
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
 from tuner.engines.settings import REGISTERED
-from tuner.errors import KeyPath
-from tuner.modules.findings import FINDINGS
+from tuner.errors import BadUsage, KeyPath
+from tuner.modules.omelasticsearch import FILTER_PATH
 from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.model import Profile
 from tuner.profile.source import at
-from tuner.schema.parameter import Doc, doc
+from tuner.schema.path import Path, short_names
+from tuner.schema.section import Doc, doc, kind_of
 
 Models = tuple[type[BaseModel], ...]
 
@@ -100,17 +106,13 @@ def models_at(path: KeyPath, root: type[BaseModel] = Profile, data: object = Non
 
 def _is_of_kind(model: type[BaseModel], data: object) -> bool:
     """Whether plain data names the kind of section that the model is."""
-    return any(at(data, (key,)) in values for key, values in _kinds_of(model))
+    return any(kind == at(data, (key,)) for key, kind in _kinds_of(model))
 
 
 @cache
-def _kinds_of(model: type[BaseModel]) -> tuple[tuple[str, tuple[object, ...]], ...]:
-    """The keys that have one value alone, by which kinds of sections are told apart."""
-    return tuple(
-        (key, get_args(info.annotation))
-        for key, info in model.model_fields.items()
-        if get_origin(info.annotation) is Literal and len(get_args(info.annotation)) == 1
-    )
+def _kinds_of(model: type[BaseModel]) -> tuple[tuple[str, str], ...]:
+    kinds = ((key, kind_of(model, key)) for key in model.model_fields)
+    return tuple((key, kind) for key, kind in kinds if kind is not None)
 
 
 def json_schema(does: Mapping[tuple[str, str], str]) -> dict[str, object]:
@@ -142,35 +144,16 @@ def json_schema(does: Mapping[tuple[str, str], str]) -> dict[str, object]:
 # Sections that stand in several places are explained once.
 _SHARED = {"Queue": "queue", "SecretRef": "secret", "IndexSettings": "settings"}
 
-_MANUAL = "rsyslog's manual and source"
-_ENGINE = f"documentation and {REGISTERED}"
-_SOURCES = (
-    ("queue.", f"{_MANUAL}: rainerscript/queue_parameters, runtime/queue.c"),
-    ("inputs[].", f"{_MANUAL}: the input module of that name"),
-    ("impstats", f"{_MANUAL}: impstats"),
-    ("ratelimits", f"{_MANUAL}: rainerscript/configuration_objects/ratelimit"),
-    ("global.", f"{_MANUAL}: rainerscript/global"),
-    ("parse.", f"{_MANUAL}: rainerscript/property, mmjsonparse"),
-    ("streams[].parse.", f"{_MANUAL}: rainerscript/property, mmjsonparse"),
-    ("steps[]", f"{_MANUAL}: rainerscript/variable_property_types, the module of that name"),
-    ("streams[].steps[]", f"{_MANUAL}: the module of that name"),
-    ("streams[].filter", f"{_MANUAL}: configuration/filters, rainerscript/expressions"),
-    ("settings.", _ENGINE),
-    ("node.", _ENGINE),
-    ("outputs[].index.", _ENGINE),
-    ("outputs[].document[].uses", _ENGINE),
-    ("outputs[].action.", f"{_MANUAL}: configuration/actions, action.c"),
-    ("outputs[].filter", f"{_MANUAL}: configuration/filters, rainerscript/expressions"),
-    ("outputs[].dynaFile.", f"{_MANUAL}: omfile, configuration/templates, msg.c"),
-    ("outputs[].", f"{_MANUAL}: omelasticsearch, omelasticsearch.c"),
-)
-
 
 def fact_of(key: Key) -> Doc:
     """What is known about `key`: what its section says of it, else what facts.yaml does; its
     traps in full."""
-    fact = doc(key.section, key.attribute) or facts().get(fact_name(key), Doc(""))
-    return replace(fact, traps=tuple(FINDINGS.get(trap, trap) for trap in fact.traps))
+    known = facts()
+    fact = doc(key.section, key.attribute) or known.keys.get(fact_name(key), Doc(""))
+    texts = (
+        f"{trap}: {known.findings[trap]}" if trap in known.findings else trap for trap in fact.traps
+    )
+    return replace(fact, traps=tuple(texts))
 
 
 def fact_name(key: Key) -> str:
@@ -181,107 +164,49 @@ def fact_name(key: Key) -> str:
 
 def source_of(name: str, kinds: Sequence[str] = ()) -> str:
     """Where the fact called `name` comes from, which is about inputs or outputs of those kinds."""
-    sources = ((start, source) for start, source in _SOURCES if name.startswith(start))
-    start, source = next(sources, ("", "rsyslog-tune's own: docs/profiles.md"))
+    sources = facts().sources
+    start = next((start for start in sources if name.startswith(start)), None)
+    if start is None:
+        return "rsyslog-tune's own: docs/profiles.md"
+    source = sources[start].format(registered=REGISTERED)
     if start == "outputs[]." and kinds:
-        return f"{_MANUAL}: {', '.join(kinds)}"
+        return f"{source.partition(':')[0]}: {', '.join(kinds)}"
     return source
 
 
+@dataclass(frozen=True)
+class Spelling:
+    """What to write instead of one of rsyslog's words, and the keys that this is about."""
+
+    write: str
+    keys: tuple[str, ...] = ()
+
+
+def _as_doc(fact: object) -> object:
+    return {"does": fact} if isinstance(fact, str) else fact
+
+
+class FactsFile(BaseModel):
+    """What facts.yaml says: of keys, each by its name, such as `release.rsyslog`; where that comes
+    from; findings by number; patterns in words; rsyslog's words that profiles spell otherwise; what
+    a value must be, by the type of pydantic's error."""
+
+    keys: dict[str, Annotated[Doc, BeforeValidator(_as_doc)]]
+    sources: dict[str, str]
+    findings: dict[str, str]
+    shapes: dict[str, str]
+    spellings: dict[str, Spelling]
+    errors: dict[str, str]
+
+
 @cache
-def facts() -> dict[str, Doc]:
-    """The facts of facts.yaml beside this module, each by its name, such as `release.rsyslog`."""
+def facts() -> FactsFile:
+    """The facts of facts.yaml beside this module."""
     text = (files("tuner.profile") / "facts.yaml").read_text(encoding="utf-8")
-    written: dict[str, str | dict[str, Any]] = yaml.safe_load(text)["keys"]
-    return {
-        name: Doc(fact)
-        if isinstance(fact, str)
-        else Doc(fact["does"], str(fact.get("default", "")), tuple(fact.get("traps", ())))
-        for name, fact in written.items()
-    }
+    return FactsFile.model_validate(yaml.safe_load(text))
 
 
 Schema = Mapping[str, object]
-
-# In words, what each pattern of the model asks for.
-SHAPES: dict[str, str] = {
-    r"^[A-Za-z0-9._/-]{1,255}$": "a file's name or path of letters, digits and . _ - /",
-    r"^/[A-Za-z0-9._/-]+$": "an absolute path of letters, digits and . _ - /",
-    r'^/[^\x00-\x1f\x7f`"\\]+$': "an absolute path without quotes, backticks or backslashes",
-    r'^/[^\x00-\x20\x7f`"\\]+$': (
-        "an absolute path without white space, quotes, backticks or backslashes"
-    ),
-    r'^[^\x00-\x1f\x7f`"\\]{1,255}$': "the end of a path, without quotes and backslashes",
-    r"^0[0-7]{3}$": 'a mode in octal and in quotes such as "0640"',
-    r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$": "the name of a user or group of the system",
-    r"^[^\x00-\x1f\x7f]+$": "a path, such as site.yaml",
-    r"^[^\x00]+$": "a text that is not empty and has no NUL in it",
-    r"^[^\x00]*$": "a text that has no NUL in it",
-    r"^[1-9][0-9]{0,3}s$": "whole seconds such as 10s",
-    r"^8\.[0-9]{2,4}$": "an rsyslog release such as 8.2302",
-    r"^[1-9][0-9]{0,14}[kmg]?$": "a size in bytes such as 512m or 2g",
-    r"^[1-9][0-9]{0,14}[mg]$": "a heap size such as 512m or 4g",
-    r"^[A-Z_][A-Z0-9_]*$": "the name of an environment variable, in capitals",
-    r"^[A-Za-z0-9.:_-]{1,253}$": "a host name or an IP address",
-    r"^([A-Za-z0-9.:_-]{1,253}|[*])$": "an IP address or a host name, * for all addresses",
-    r"^[A-Za-z0-9._-]{1,15}$": "the name of a network interface such as eth0",
-    r"^[A-Za-z0-9*.:_/\[\]-]+$": "a name, an address or a fingerprint, * in names for any",
-    r"^[\x21-\x7e]+$": "plain characters without blanks",
-    r"^[^\x00-\x1f\x7f]{1,1000}$": "one line of at most 1000 characters",
-    r"^[A-Za-z0-9_.:+-]{1,1000}$": "names with colons between them, in order of preference",
-    r"^[+-][0-9]{2}:[0-9]{2}$": "a time zone such as +01:00",
-    r"^[A-Za-z0-9._-]+$": "a file name of letters, digits and . _ -",
-    r"^[A-Za-z_*.-]+$": "a path into the reply such as items.*.status",
-    r"^[A-Za-z_@][A-Za-z0-9_@-]*(\.[A-Za-z_@][A-Za-z0-9_@-]*)*$": "a field name such as host.name",
-    r"^([*]|[A-Za-z_@][A-Za-z0-9_@-]*(\.[A-Za-z_@][A-Za-z0-9_@-]*)*)$": (
-        "a path such as http.status, or *"
-    ),
-    r"^[ -\[\]-~]$": "one visible character or a blank, not a backslash",
-    r"^[A-Za-z0-9_@.-]{1,64}$": "a name of letters, digits and . _ @ -, at most 64",
-    r"^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$": "a broker such as kafka1:9092",
-    r"^[A-Za-z0-9._-]{1,249}$": "the name of a topic: letters, digits and . _ -",
-    r"^[a-z][a-z0-9._]{0,99}=[^\x00-\x1f\x7f]{0,1000}$": "name=value, as acks=all",
-    r"^[a-z][a-z0-9_]{1,31}$": "a module of rsyslog such as omprog",
-    r"^[!-~]{0,32}$": "up to 32 visible ASCII characters",
-    r"^[A-Za-z0-9_|.:'/ -]{1,200}$": "date formats of the engine such as epoch_second",
-    r"^[^\x00-\x20:`]+$": "a user name without blanks, colons or backticks",
-    r"^[a-z0-9][a-z0-9._-]{0,199}$": "an index name: small letters, digits and . _ -",
-    r"^[a-z][a-z0-9_-]{0,99}$": "a name of small letters, digits, _ and -, a letter first",
-    r"^[0-9]{1,15}(ms|s|m)$": "a time such as 500ms, 30s or 1m",
-    r"^[0-9]{1,15}[km]?$": "a number of bytes such as 512k or 100m",
-    r"^[0-9]{1,15}[kmgKMG]?$": "a size such as 16m or 1g",
-    r"^[A-Za-z0-9_@][A-Za-z0-9_.@-]{0,199}$": "the name of an ingest pipeline, or _none",
-    r"^[1-9][0-9]{0,14}(m|h|d)$": "an age such as 12h or 30d",
-    r"^[0-9]{1,15}\.[0-9]{1,15}$": "a version such as 8.19",
-    r"^[0-9]{1,2}(\.[0-9]{1,15})?%$": "a percentage such as 30%",
-    r"^https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?$": (
-        "an address such as http://127.0.0.1:9200, without user, password or path"
-    ),
-    r"^(-1|[0-9]{1,15}(\.[0-9]{1,15})?(nanos|micros|ms|s|m|h|d))$": (
-        "a time such as 500ms, 30s or 1m, or -1"
-    ),
-    r"^[0-9]{1,15}(b|kb|mb|gb|tb)$": "a size such as 512mb or 2gb",
-    r"^(https?://)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?$": (
-        "an address such as https://loki:3100, without user, password or path"
-    ),
-    r"^[A-Za-z0-9_.~%!*+,;:@=&?-][A-Za-z0-9_.~%!*+,;:@=&?/-]*$": (
-        "a path such as loki/api/v1/push, without a slash before it"
-    ),
-    r"^[A-Za-z0-9_.~%!*+,;:@=&?/-]{1,200}$": "a part of a path such as /_bulk",
-    r"^[A-Za-z0-9_-]{1,100}: ?[^\x00-\x1f\x7f]{0,1000}$": "name: value, as X-Scope-OrgID: logs",
-    r"^[A-Za-z0-9_-]{1,100}$": "the name of a header such as X-Scope-OrgID",
-    r"^[A-Za-z0-9/.+;=_-]{1,200}$": "a content type such as application/json",
-    r"^[A-Za-z][A-Za-z0-9_.-]{1,99}$": "the name of a ruleset: letters, digits and . _ -",
-    r"^[a-z0-9][a-z0-9._-]{0,63}$": "small letters, digits and . _ -, at most 64",
-    r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$": "a name of letters, digits and . _ -, a letter first",
-    r"^[^=\x00-\x1f\x7f]{1,200}=[^\x00-\x1f\x7f]{0,1000}$": "name=value, as source=edge",
-    r"^[A-Za-z0-9._-]{0,100}$": "up to 100 letters, digits and . _ -",
-    r"^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$": "letters, digits and . _ -, a letter or digit first",
-    r"^[0-9]{1,9}(ms|s|m|h)?$": "a time such as 500ms, 5s or 1m",
-    r"^[A-Za-z0-9._-]{1,255}$": "a name of letters, digits and . _ -, at most 255",
-    r'^https?://[^\s@`"\\]{1,1000}$': "an address such as http://127.0.0.1:9090/api/v1/write",
-    r"^[A-Za-z_][A-Za-z0-9_]{0,99}=[^\x00-\x1f\x7f]{0,1000}$": "name=value, as site=north",
-}
 
 
 def allowed(key: Key) -> str:
@@ -317,7 +242,7 @@ def _plain_words(schema: Schema) -> str:
     if isinstance(choices, list):
         return ", ".join(map(str, choices))
     if "pattern" in schema:
-        return SHAPES.get(str(schema["pattern"]), "text")
+        return facts().shapes.get(str(schema["pattern"]), "text")
     return _KINDS.get(str(schema.get("type")), "text") + _bounds(schema)
 
 
@@ -372,3 +297,80 @@ def queue_defaults(key: Key) -> tuple[str, ...]:
             plain = resolve(Queue(type=QueueType.LINKED_LIST), place)
         lines.append(f"{place.value}: {spelled(getattr(plain, name))}")
     return tuple(lines)
+
+
+def resolve_path(data: object, path: str) -> KeyPath:
+    """`path` as keys and numbers; raises BadUsage if a profile has no such setting."""
+    steps = Path(path).steps
+    if not steps or not all(step.text for step in steps):
+        raise BadUsage(f"{path!r} is not a path such as outputs[logs].queue.workerThreads")
+    resolved: KeyPath = ()
+    while steps:
+        if steps[0].is_item:
+            resolved, steps = (*resolved, _index(data, resolved, steps[0].text, path)), steps[1:]
+            continue
+        words = [step.text for step in takewhile(lambda step: not step.is_item, steps)]
+        taken = _longest_key(resolved, words, path)
+        resolved, steps = (*resolved, ".".join(words[:taken])), steps[taken:]
+    return resolved
+
+
+def get(data: object, path: str) -> object:
+    """The value that plain profile data has at `path`, or None if it is not written."""
+    return at(data, resolve_path(data, path))
+
+
+def _longest_key(section: KeyPath, words: Sequence[str], path: str) -> int:
+    """How many of `words` make the longest key known in `section`."""
+    keys = keys_of(models_at(section))
+    for taken in range(len(words), 0, -1):
+        if ".".join(words[:taken]) in keys:
+            return taken
+    near = difflib.get_close_matches(".".join(words), keys, 1)
+    hint = f": did you mean {near[0]}?" if near else ""
+    raise BadUsage(f"a profile has no setting {path}{hint}")
+
+
+def _index(data: object, section: KeyPath, item: str, path: str) -> int | str:
+    """The number of the list item that is called `item`; of a section of named ones its name."""
+    items = at(data, section)
+    if isinstance(items, Mapping) and item in items:
+        return item
+    if not isinstance(items, Sequence) or isinstance(items, str):
+        raise BadUsage(f"{path}: there is no list, so [{item}] names nothing")
+    for i, entry in enumerate(items):
+        if isinstance(entry, Mapping) and entry.get("name") == item:
+            return i
+    if item.isascii() and item.isdigit() and int(item) < len(items):
+        return int(item)
+    raise BadUsage(f"{path}: the profile has no [{item}] there")
+
+
+def full_name(profile: Profile, path: str) -> str:
+    """The name of a setting: of a base that of its parameter, such as
+    `action[es].queue.workerThreads`, else its path."""
+    if profile.base is None or not profile.base.is_read:
+        return path
+    base = profile.base.kept
+    steps = resolve_path(base.view.data, path)
+    place = base.view.place(steps)
+    if place is None:
+        return path
+    address, parameter = place
+    # filter_path is written inside the value of `timeout`, and both are settings.
+    is_part = steps[-1] == FILTER_PATH
+    return base.written.key_of(address, FILTER_PATH if is_part else parameter)
+
+
+def called(profile: Profile, number: int) -> str:
+    """What a reader calls the output of that number: of a base its address, else its path."""
+    if profile.base is None or not profile.base.is_read:
+        return str(Path("outputs").item(profile.outputs[number].name))
+    return profile.base.kept.view.sections["outputs", number]
+
+
+def names_in(profile: Profile, paths: Sequence[str]) -> dict[str, str]:
+    """The shortest end of each name that no other setting has, by path."""
+    names = {path: full_name(profile, path) for path in paths}
+    short = short_names(list(names.values()))
+    return {path: short[name] for path, name in names.items()}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -13,67 +12,8 @@ from pydantic import BaseModel, ValidationError
 from tuner.errors import BadProfile, KeyPath, Problem
 from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
-from tuner.profile.schema import SHAPES, every_key, keys_of, models_at
+from tuner.profile.schema import every_key, facts, keys_of, models_at
 from tuner.profile.source import LONGEST_SHOWN, Source, at, has, problem_at, shortened
-
-
-@dataclass(frozen=True)
-class Spelling:
-    """What to write instead of one of rsyslog's words, and the keys that this is about."""
-
-    write: str
-    keys: tuple[str, ...] = ()
-
-
-def _tls(name: str) -> Spelling:
-    return Spelling(f"write tls: {{{name}: ...}}", ("outputs[].tls",))
-
-
-_SERVERS, _INDEX = ("outputs[].servers",), ("outputs[].index",)
-_DOCUMENT = ("outputs[].document",)
-_INPUT, _OUTPUT = ("inputs",), ("outputs",)
-
-# By the word in lower case: rsyslog takes any case.
-SPELLINGS: dict[str, Spelling] = {
-    "server": Spelling('write servers: ["http://127.0.0.1:9200"]', _SERVERS),
-    "serverport": Spelling("write the port into each address of servers", _SERVERS),
-    "usehttps": Spelling("begin the addresses of servers with https://", _SERVERS),
-    "searchindex": Spelling("write index: {name: ...}", _INDEX),
-    "dynsearchindex": Spelling(
-        "write index: {name: ..., rotate: daily} for a date in the name, or by for a value",
-        ("outputs[].index.rotate", "outputs[].index.by"),
-    ),
-    "searchtype": Spelling("remove it: the type follows from release", ("release",)),
-    "dynsearchtype": Spelling("remove it: the type follows from release", ("release",)),
-    "bulkmode": Spelling("remove it: it is always on"),
-    "esversion.major": Spelling('write release: {elasticsearch: "8.19"}', ("release",)),
-    "template": Spelling("write document: a preset or a list of fields", ("outputs[].document",)),
-    "dynbulkid": Spelling("write bulkid: uuid, or bulkid: {property: ...}", ("outputs[].bulkid",)),
-    "retryruleset": Spelling(
-        "write retryfailures: {file: ...}: the ruleset is made for it",
-        ("outputs[].retryfailures",),
-    ),
-    "uid": Spelling("write auth: {uid: ..., pwd: {file: ...}}", ("outputs[].auth",)),
-    "pwd": Spelling("write auth: {uid: ..., pwd: {file: ...}}", ("outputs[].auth",)),
-    "allowunsignedcerts": _tls("allowunsignedcerts"),
-    "skipverifyhost": _tls("skipverifyhost"),
-    **{f"tls.{name}": _tls(name) for name in ("cacert", "mycert", "myprivkey", "tlsversion")},
-    "caseconversion": Spelling("write case: lower or upper", _DOCUMENT),
-    "field.number": Spelling("write split: {delimiter: ..., number: ...}", _DOCUMENT),
-    "field.delimiter": Spelling("write split: {delimiter: ..., number: ...}", _DOCUMENT),
-    "regex.expression": Spelling("write regex: {expression: ..., submatch: ...}", _DOCUMENT),
-    "regex.submatch": Spelling("write regex: {expression: ..., submatch: ...}", _DOCUMENT),
-    "position.from": Spelling("write position: {from: ..., to: ...}", _DOCUMENT),
-    "position.to": Spelling("write position: {from: ..., to: ...}", _DOCUMENT),
-    "outname": Spelling("write name", _DOCUMENT),
-    "datatype": Spelling("write type: string, integer, float, boolean or json", _DOCUMENT),
-    "input": Spelling("write inputs: a list, each with a type", _INPUT),
-    "action": Spelling("write outputs: a list, each with a name and a type", _OUTPUT),
-    "module": Spelling("remove it: the modules of inputs and outputs are loaded by themselves"),
-    "ruleset": Spelling("remove it: the rulesets follow from inputs and outputs"),
-    "queue": Spelling("write main_queue, or queue inside an output", ("main_queue",)),
-}
-
 
 UNKNOWN_KEY = "RT001"
 WRONG_VALUE = "RT002"
@@ -88,38 +28,6 @@ _TAG = frozenset({"union_tag_invalid", "union_tag_not_found"})
 _IS_SECTION = frozenset({"model_type", "model_attributes_type"})
 # What pydantic says of a value only because of an error further inside.
 _ECHOES = frozenset({"too_short", "enum", "tuple_type", "literal_error"})
-_KINDS = {
-    "string_type": "text",
-    "int_type": "a whole number, without quotes or unit",
-    "bool_type": "on or off",
-    "tuple_type": "a list",
-    "model_type": "a section of keys and values",
-    "model_attributes_type": "a section of keys and values",
-    "float_type": "a number",
-    "float_parsing": "a number",
-}
-
-
-def _unquote(listed: object) -> str:
-    return str(listed).replace("'", "")
-
-
-_SENTENCES: dict[str, Callable[[Mapping[str, object]], str]] = {
-    "enum": lambda context: f"must be {_unquote(context['expected'])}",
-    "literal_error": lambda context: f"must be {_unquote(context['expected'])}",
-    "union_tag_invalid": lambda context: f"must be one of {_unquote(context['expected_tags'])}",
-    "greater_than": lambda context: f"must be more than {context['gt']}",
-    "greater_than_equal": lambda context: f"must be at least {context['ge']}",
-    "less_than": lambda context: f"must be less than {context['lt']}",
-    "less_than_equal": lambda context: f"must be at most {context['le']}",
-    "string_pattern_mismatch": lambda context: (
-        f"must be {SHAPES.get(str(context['pattern']), 'like ' + str(context['pattern']))}"
-    ),
-    "too_short": lambda _: "must not be empty",
-    "too_long": lambda context: f"must have at most {context['max_length']} entries",
-    "string_too_long": lambda context: f"must have at most {context['max_length']} characters",
-    "value_error": lambda context: f"is wrong: {context['error']}",
-}
 
 
 class _Fault(NamedTuple):
@@ -181,6 +89,10 @@ def _path(location: tuple[str | int, ...], kind: str, tag: str, data: object) ->
         elif i == len(location) - 1 and kind == "missing":
             path = (*path, step)
     return (*path, tag) if kind in _TAG else path
+
+
+def _unquote(listed: object) -> str:
+    return str(listed).replace("'", "")
 
 
 def _tag(context: Mapping[str, object]) -> str:
@@ -251,8 +163,8 @@ def _instead(key: str, keys: tuple[str, ...], section: str) -> str:
         inner = key[len("queue.") :] if word != key.lower() else ""
         if inner and "queue" in keys:
             return f"write queue: {{{inner}: ...}}"
-        if key.lower() in SPELLINGS:
-            return SPELLINGS[key.lower()].write
+        if key.lower() in facts().spellings:
+            return facts().spellings[key.lower()].write
     near = difflib.get_close_matches(word, lowered, 1)
     if near:
         return f"did you mean {lowered[near[0]]}?"
@@ -266,14 +178,19 @@ def _instead(key: str, keys: tuple[str, ...], section: str) -> str:
 
 def _requirement(fault: _Fault) -> str:
     """What the value must be, as the end of a sentence that starts with the key."""
-    if fault.kind in _KINDS:
-        return f"must be {_KINDS[fault.kind]}"
-    if fault.kind not in _SENTENCES:
+    sentence = facts().errors.get(fault.kind)
+    if sentence is None:
         return f"is wrong: {fault.pydantic_message}"
-    choices = re.findall(r"'([^']*)'", str(fault.context.get("expected", "")))
-    near = difflib.get_close_matches(str(fault.given), choices, 1)
+    context = fault.context
+    pattern, expected = str(context.get("pattern")), str(context.get("expected", ""))
+    words = {
+        **context,
+        "shape": facts().shapes.get(pattern, f"like {pattern}"),
+        "listed": _unquote(expected or context.get("expected_tags")),
+    }
+    near = difflib.get_close_matches(str(fault.given), re.findall(r"'([^']*)'", expected), 1)
     hint = f" (did you mean {near[0]}?)" if near else ""
-    return _SENTENCES[fault.kind](fault.context) + hint
+    return sentence.format_map(words) + hint
 
 
 def _given(fault: _Fault) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.omelasticsearch import TYPE_CAN_GO, TYPE_GONE, OmelasticsearchOutput
 from tuner.modules.output import Lines
 from tuner.modules.queue import Queue, QueueType
-from tuner.modules.refused_bulks import TYPE_CAN_GO, TYPE_GONE
 from tuner.profile.model import Profile
 from tuner.profile.placement import action_queue, failovers
 from tuner.render.document import Step

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tuner.modules.field import DocumentField, FieldType
-from tuner.modules.parsing import CsvParse, KvParse
 from tuner.modules.registry import Parse
+from tuner.modules.step import CsvParse, KvParse
 from tuner.modules.text_source import TIMES, TextSource
 
 METADATA = "$!metadata"

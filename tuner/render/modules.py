@@ -16,8 +16,7 @@ from tuner.modules.registry import OUTPUTS, every_package, name_of
 from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile, Spread
 from tuner.render.form import Form
-from tuner.schema.parameter import elsewhere, of_module
-from tuner.schema.section import RsyslogSection
+from tuner.schema.section import RsyslogSection, elsewhere, of_module
 
 _DRIVERS = {"gtls": "rsyslog-gnutls", "ossl": "rsyslog-openssl"}
 _LOADED = re.compile(r'load="(\w+)"')

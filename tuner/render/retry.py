@@ -16,14 +16,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tuner.modules.queue import SEGMENTED_SINCE, Place, Queue, QueueType, resolve
+from tuner.modules.queue import (
+    EMPTIED_IN_MS,
+    ROOM_AWAITED_MS,
+    SEGMENTED_SINCE,
+    Place,
+    Queue,
+    QueueType,
+    resolve,
+)
 from tuner.profile.model import Profile
 from tuner.profile.placement import action_queue, every_failover, retry_file, working_queue
 from tuner.render.actions import DIRECT, BulkAction, bulk, retry_name
 
 _LEAST = 4000
-_DAY_MS = 86_400_000
-_SHUTDOWN_MS = 10_000
 _WAIT_US = 1_000_000
 # What the files of an output's queue have in common with those of its retries.
 _OF_FILES = {
@@ -78,8 +84,8 @@ def _queues(profile: Profile, number: int) -> tuple[Queue, Queue]:
     common: dict[str, object] = {
         "type": QueueType.LINKED_LIST,
         "light_delay_mark": 0,
-        "timeout_enqueue": _DAY_MS,
-        "timeout_shutdown": _SHUTDOWN_MS,
+        "timeout_enqueue": ROOM_AWAITED_MS,
+        "timeout_shutdown": EMPTIED_IN_MS,
     }
     retry = {
         "size": mark + waiting + 2 * workers * batch,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tuner.engines.index import Index, Rotate
-from tuner.modules.impstats import Impstats
 from tuner.modules.input import EVERY_ADDRESS, Input, Listener, Parsers
 from tuner.modules.omelasticsearch import DocumentId, OmelasticsearchOutput
 from tuner.modules.omfile import DynaFile, OmfileOutput
@@ -17,7 +16,7 @@ from tuner.modules.queue import Queue
 from tuner.modules.registry import AnyOutput, Parse
 from tuner.modules.text_source import TextSource
 from tuner.profile.documents import fields_of
-from tuner.profile.model import Global, LookupTable, Profile, Spread
+from tuner.profile.model import Global, Profile, Spread
 from tuner.profile.placement import (
     file_names,
     lane_queue,
@@ -31,17 +30,15 @@ from tuner.render.document import (
     Piece,
     Step,
     Steps,
-    TextStep,
     document,
     labelled,
     line,
 )
 from tuner.render.field_text import KEPT_METADATA, METADATA, Property, json_name
 from tuner.render.form import WHOLE, Form, Snippet, snippets
-from tuner.render.modules import Module, Parameters, modules, own_parameters
-from tuner.render.retry import Retry, retries
+from tuner.render.modules import Parameters, modules, own_parameters
+from tuner.render.retry import retries
 from tuner.render.rulesets import (
-    Entrance,
     counters_ruleset,
     entrance,
     entrances,
@@ -243,70 +240,41 @@ class InputStatement(NamedTuple):
     parameters: Parameters
 
 
-class Script(NamedTuple):
-    """What rsyslog.conf says, in its order."""
-
-    name: str
-    entry: str
-    is_fragment: bool
-    start: tuple[Snippet, ...]
-    parameters: Parameters
-    impstats: Impstats | None
-    counters_ruleset: str | None
-    limits: tuple[tuple[str, Parameters], ...]
-    modules: tuple[Module, ...]
-    tables: tuple[tuple[str, LookupTable], ...]
-    texts: tuple[TextStep, ...]
-    templates: tuple[OutputTemplates, ...]
-    main_queue: Queue
-    streams: tuple[StreamRules, ...]
-    retries: tuple[Retry, ...]
-    parser: Parsers | None
-    lanes: tuple[Lane, ...]
-    lane_of: Emitted | None
-    split_queue: Queue | None
-    entrances: tuple[Entrance, ...]
-    inputs: tuple[InputStatement, ...]
-    local: str | None
-    end: tuple[Snippet, ...]
-
-    @property
-    def failovers(self) -> tuple[ActionGroup, ...]:
-        """The deliveries that have a ruleset of their own."""
-        deliveries = (delivery for stream in self.streams for delivery in stream.deliveries)
-        return tuple(delivery for delivery in deliveries if delivery.ruleset is not None)
-
-
-def script(profile: Profile, form: Form = WHOLE) -> Script:
-    """What rsyslog.conf says for a profile.  Raises Refused where a fragment sets parameters of a
-    module that the host has loaded."""
+def script(profile: Profile, form: Form = WHOLE) -> dict[str, object]:
+    """What rsyslog.conf says for a profile, in its order, by the names that templates have for it.
+    Raises Refused where a fragment sets parameters of a module that the host has loaded."""
     templates = tuple(output_templates(profile, output) for output in profile.outputs)
     streams = tuple(_streams(profile, form, {made.name: made.steps for made in templates}))
-    return Script(
-        name=profile.name,
-        entry=entry_ruleset(profile),
-        is_fragment=form.is_fragment,
-        start=snippets(profile.snippets.start, form),
-        parameters=_global(profile.global_, profile.release.rsyslog_number),
-        impstats=profile.impstats,
-        counters_ruleset=counters_ruleset(profile),
-        limits=tuple((name, own_parameters(limit)) for name, limit in profile.ratelimits.items()),
-        modules=modules(profile, any(stream.repaired is not None for stream in streams), form),
-        tables=tuple(profile.lookup_tables.items()),
-        texts=templates_of(step for stream in streams for step in stream.statements),
-        templates=templates,
-        main_queue=main_queue(profile).resolved,
-        streams=streams,
-        retries=tuple(retries(profile)),
-        parser=profile.parser,
-        lanes=tuple(_lanes(profile)),
-        lane_of=_lane_of(profile),
-        split_queue=_own_queue(profile, profile.name) if form.is_fragment else None,
-        entrances=tuple(entrances(profile)),
-        inputs=tuple(_inputs(profile)),
-        local=local_ruleset(profile),
-        end=snippets(profile.snippets.end, form),
-    )
+    groups = (group for stream in streams for group in stream.deliveries)
+    return {
+        "name": profile.name,
+        "entry": entry_ruleset(profile),
+        "is_fragment": form.is_fragment,
+        "start": snippets(profile.snippets.start, form),
+        "parameters": _global(profile.global_, profile.release.rsyslog_number),
+        "impstats": profile.impstats,
+        "counters_ruleset": counters_ruleset(profile),
+        "limits": tuple(
+            (name, own_parameters(limit)) for name, limit in profile.ratelimits.items()
+        ),
+        "modules": modules(profile, any(stream.repaired is not None for stream in streams), form),
+        "tables": tuple(profile.lookup_tables.items()),
+        "texts": templates_of(step for stream in streams for step in stream.statements),
+        "templates": templates,
+        "main_queue": main_queue(profile).resolved,
+        "streams": streams,
+        # Those that have a ruleset of their own.
+        "failovers": tuple(group for group in groups if group.ruleset is not None),
+        "retries": tuple(retries(profile)),
+        "parser": profile.parser,
+        "lanes": tuple(_lanes(profile)),
+        "lane_of": _lane_of(profile),
+        "split_queue": _own_queue(profile, profile.name) if form.is_fragment else None,
+        "entrances": tuple(entrances(profile)),
+        "inputs": tuple(_inputs(profile)),
+        "local": local_ruleset(profile),
+        "end": snippets(profile.snippets.end, form),
+    }
 
 
 def _global(section: Global, release: int) -> Parameters:

@@ -28,7 +28,7 @@ from jinja2.runtime import BlockReference, Context, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tuner.errors import BadTemplate, BadUsage
-from tuner.render.assets import asset, has_asset
+from tuner.reading import asset, asset_folder, asset_text
 from tuner.script import quoting
 from tuner.script.quoting import Emitted
 
@@ -238,7 +238,7 @@ class _Shipped(jinja2.BaseLoader):
         split_template_path(name)
         if not _is_shipped(name):
             raise jinja2.TemplateNotFound(name)
-        return asset("templates", name).read_text(encoding="utf-8"), f"{SHIPPED}{name}", None
+        return asset_text("templates", name), f"{SHIPPED}{name}", None
 
     def load(
         self,
@@ -250,7 +250,7 @@ class _Shipped(jinja2.BaseLoader):
         in `__pycache__`, and is trusted and turned off as that is; another text, Python, Jinja or
         environment, which this module makes, compiles it again."""
         text, place, _ = self.get_source(environment, name)
-        compiled = Path(cache_from_source(str(asset("templates", name))))
+        compiled = Path(cache_from_source(asset("templates", name)))
         made_of = f"{jinja2.__version__} {Path(__file__).stat().st_mtime_ns} {text}"
         bucket = Bucket(environment, name, sha256(made_of.encode()).hexdigest())
         with suppress(OSError, EOFError, UnpicklingError):
@@ -263,7 +263,7 @@ class _Shipped(jinja2.BaseLoader):
 
 
 def _is_shipped(name: str) -> bool:
-    return has_asset("templates", name)
+    return (asset_folder("templates") / name).is_file()
 
 
 def _last_place(step: TracebackType | None) -> str | None:

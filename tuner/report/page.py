@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 
 import jinja2
 
-from tuner.render.assets import asset_text
+from tuner.reading import asset_text
 from tuner.report.sections import Colour, Plot, Report, Table, numeric_columns, shown
 
 # What keeps the page of a search of days below a megabyte.

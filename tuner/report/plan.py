@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic_core import to_jsonable_python
 
-from tuner.plan import DISK_ROOM, Inputs, Measured, Origin, Plan
+from tuner.plan import DISK_ROOM, Inputs, Measured, Origin, Plan, input_texts
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 from tuner.schema.numerals import bits, counted, eps, size
 
@@ -265,29 +265,7 @@ def _origins(rate: PlannedRate) -> Iterator[str]:
         )
 
 
-_ROWS: dict[str, tuple[str, Callable[[float], str]]] = {
-    "rate": ("events per second", eps),
-    "peak": ("peak", "{:g} times that".format),
-    "message_bytes": ("message", "{:,.0f} bytes".format),
-    "retention_s": ("retention", duration),
-    "replicas": ("replicas", "{:.0f}".format),
-    "outage_s": ("outage of the engine", duration),
-    "headroom": ("headroom", "{:.0%}".format),
-    "collector_us": ("rsyslogd CPU", "{:.1f} µs/event".format),
-    "collector_cores": ("collector has", "{:g} cores".format),
-    "collector_eps": ("collector carries", "{:,.0f} EPS".format),
-    "node_us": ("engine CPU", "{:.1f} µs/event".format),
-    "node_cores": ("data node has", "{:g} cores".format),
-    "node_eps": ("data node carries", "{:,.0f} EPS".format),
-    "node_disk_bytes": ("disk of a data node", size),
-    "store_bytes": ("primaries on disk", "{:.0f} B/event".format),
-    "bulk_bytes": ("bulk request", "{:.0f} B/event".format),
-    "connection_us": ("connection busy", "{:.0f} µs/event".format),
-    "queue_memory_bytes": ("message in memory", "{:.0f} B".format),
-    "queue_file_bytes": ("message in a queue file", "{:.0f} B".format),
-    "gzip_ratio": ("gzip", "1 to {:.3g}".format),
-    "shard_bytes": ("shard at most", size),
-}
+_SHOWN: dict[str, Callable[[float], str]] = {"duration": duration, "size": size}
 
 
 def _assumptions(rate: PlannedRate, *, several: bool) -> Iterator[Row]:
@@ -301,7 +279,8 @@ def _assumptions(rate: PlannedRate, *, several: bool) -> Iterator[Row]:
     for machine in ("collector", "node"):
         if getattr(inputs, f"{machine}_eps").origin is Origin.GIVEN:
             given |= {f"{machine}_us", f"{machine}_cores"}
-    for name, (label, text) in _ROWS.items():
+    for name, text in input_texts().items():
         if name not in given:
             figure = getattr(inputs, name)
-            yield (label, text(figure.value), figure.origin.value, figure.why)
+            shown = _SHOWN.get(text.shown, text.shown.format)(figure.value)
+            yield (text.label, shown, figure.origin.value, figure.why)

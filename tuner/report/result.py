@@ -20,7 +20,7 @@ from tuner.measure.measurement import (
     others_used,
 )
 from tuner.measure.paired import Comparison
-from tuner.profile.paths import full_name, get, names_in
+from tuner.profile.schema import full_name, get, names_in
 from tuner.schema.numerals import eps, significant
 from tuner.search.effects import EffectRatio
 from tuner.search.study import BASELINE, HERE, Changes, Phase, Study, Trial

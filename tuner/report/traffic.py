@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from tuner.profile.model import Profile
-from tuner.profile.paths import called
+from tuner.profile.schema import called
 from tuner.profile.workload import LEAST_SHARE
 from tuner.report.sections import Paragraph, PlainBlock, Table
 from tuner.schema.numerals import counted, digits, share

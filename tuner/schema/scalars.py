@@ -92,9 +92,8 @@ ByteSize = Annotated[
 Percentage = Annotated[str, Field(pattern=r"^[0-9]{1,2}(\.[0-9]{1,15})?%$")]
 Heap = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,14}[mg]$")]
 PipelineName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_@][A-Za-z0-9_.@-]{0,199}$")]
-FieldName = Annotated[
-    str, Field(pattern=r"^[A-Za-z_@][A-Za-z0-9_@-]*(\.[A-Za-z_@][A-Za-z0-9_@-]*)*$")
-]
+FIELD_NAME = r"[A-Za-z_@][A-Za-z0-9_@-]*(\.[A-Za-z_@][A-Za-z0-9_@-]*)*"
+FieldName = Annotated[str, Field(pattern=rf"^{FIELD_NAME}$")]
 FilterPath = Annotated[str, Field(pattern=r"^[A-Za-z_*.-]+$")]
 MemorySize = Annotated[str, Field(pattern=r"^[0-9]{1,15}[km]?$")]
 ModuleName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,31}$")]

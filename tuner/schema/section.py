@@ -1,4 +1,5 @@
-"""What all sections of a profile have in common: frozen, no unknown keys, built when first used.
+"""What all sections of a profile have in common: frozen, no unknown keys, built when first used;
+and what is said of a parameter beside its type.
 
 Modules of sections do without `from __future__ import annotations`: pydantic would compile every
 annotation again, 7 ms of every command that reads a profile.  A section that is a default is
@@ -7,11 +8,13 @@ constructed: to call its class would build it by itself too, beside the section 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self, get_args
+from typing import Any, Literal, Self, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.alias_generators import to_camel
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
@@ -72,11 +75,117 @@ class OneOf:
         self, union: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         choices: dict[Any, CoreSchema] = {
-            _kind(section, self.key): handler.generate_schema(section)
+            kind_of(section, self.key): handler.generate_schema(section)
             for section in get_args(union)
         }
         return core_schema.tagged_union_schema(choices, discriminator=self.key)
 
 
-def _kind(section: type[BaseModel], key: str) -> str:
-    return str(get_args(section.model_fields[key].annotation)[0])
+def kind_of(section: type[BaseModel], key: str = "type") -> str | None:
+    """The one value that a key of a section can have, by which kinds of sections are told apart;
+    None where it can have others."""
+    info = section.model_fields.get(key)
+    values = get_args(info.annotation) if info and get_origin(info.annotation) is Literal else ()
+    return str(values[0]) if len(values) == 1 else None
+
+
+@dataclass(frozen=True)
+class Since:
+    """The release that brought a parameter: 2504 stands for 8.2504."""
+
+    release: int
+
+
+@dataclass(frozen=True)
+class OfModule:
+    """A parameter of the module: all inputs of a kind share one value of it."""
+
+
+@dataclass(frozen=True)
+class OfProfile:
+    """A key of the profile's own, which becomes no parameter of that name."""
+
+
+@dataclass(frozen=True)
+class Doc:
+    """What a parameter does, in one or two sentences; `default` where it depends on release or
+    place and is not in the model; `traps` are sentences, or findings such as F1 by number."""
+
+    does: str
+    default: str = ""
+    traps: tuple[str, ...] = ()
+
+
+def parameter(
+    does: str = "",
+    *traps: str,
+    value: object = None,
+    default: str = "",
+    since: int = 0,
+    of_module: bool = False,
+    alias: str | None = None,
+) -> Any:
+    """A field of a section: `value` where a profile does not set it, and what `Doc`, `Since` and
+    `OfModule` say of it.  A field that every profile must set is Annotated with them instead."""
+    info: Any = Field(value, alias=alias) if alias else Field(value)
+    if does:
+        info.metadata.append(Doc(does, default, traps))
+    if since:
+        info.metadata.append(Since(since))
+    if of_module:
+        info.metadata.append(OfModule())
+    return info
+
+
+def too_new(
+    section: BaseModel, rsyslog: int, apart: type[BaseModel] | tuple[()] = ()
+) -> Iterator[tuple[tuple[str, ...], int]]:
+    """The parameters that a section sets and a release of rsyslog does not know, by rsyslog's tags:
+    their paths below the section, and the release that brought each.  Sections within it of the
+    type `apart` are left out."""
+    for name, info in type(section).model_fields.items():
+        value = getattr(section, name) if name in section.model_fields_set else None
+        if value is None:
+            continue
+        key = info.alias or name
+        if since(info) > rsyslog:
+            yield (key,), since(info)
+        elif isinstance(value, BaseModel) and not isinstance(value, apart):
+            yield from (((key, *path), number) for path, number in too_new(value, rsyslog, apart))
+
+
+def doc(section: type[BaseModel], attribute: str) -> Doc | None:
+    """The documentation of a section's field, which a section inherits with the field."""
+    for owner in section.__mro__:
+        if issubclass(owner, BaseModel) and attribute in owner.model_fields:
+            marks = owner.model_fields[attribute].metadata
+            for mark in marks:
+                if isinstance(mark, Doc):
+                    return mark
+    return None
+
+
+def since(info: FieldInfo) -> int:
+    """The release that introduced the parameter; 0 if every supported release has it."""
+    return max((mark.release for mark in info.metadata if isinstance(mark, Since)), default=0)
+
+
+def of_module(section: type[BaseModel]) -> dict[str, str]:
+    """The parameters that belong to the module: key as profiles spell it to attribute."""
+    return {
+        info.alias or name: name
+        for name, info in section.model_fields.items()
+        if any(isinstance(mark, OfModule) for mark in info.metadata)
+    }
+
+
+def elsewhere(section: type[BaseModel]) -> set[str]:
+    """The fields that are no parameters of the section's own object: those of the module, of every
+    action, and of the profile, to which the kind of the section belongs."""
+    return {
+        name
+        for name, info in section.model_fields.items()
+        if any(isinstance(mark, OfModule | OfProfile) for mark in info.metadata)
+        or (info.alias or "").startswith("action.")
+        or kind_of(section, name) is not None
+    }

@@ -16,8 +16,8 @@ from tuner.modules.input import EVERY_ADDRESS, LOOPBACK, Input, Listener
 from tuner.modules.omelasticsearch import BULK_TIMEOUT, FILTER_PATH, OmelasticsearchOutput
 from tuner.modules.queue import Queue
 from tuner.modules.registry import name_of
-from tuner.schema.parameter import of_module
 from tuner.schema.scalars import as_name
+from tuner.schema.section import of_module
 from tuner.script.configuration import not_loaded
 from tuner.script.objects import GLOBAL, MAIN_QUEUE, Base, module_address
 from tuner.script.parameters import (

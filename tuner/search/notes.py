@@ -11,7 +11,7 @@ from tuner.measure.enough import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.measure.machines import Outlier
 from tuner.measure.measurement import DISTURBED
 from tuner.profile.model import Profile
-from tuner.profile.paths import full_name, names_in
+from tuner.profile.schema import full_name, names_in
 from tuner.schema.numerals import seconds
 from tuner.search.budget import (
     Pace,

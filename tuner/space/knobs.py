@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from tuner.engines.index_settings import INDEX_SETTINGS
 from tuner.engines.settings import unknown_to
 from tuner.profile.model import Profile, SearchScope
-from tuner.profile.paths import resolve_path
+from tuner.profile.schema import resolve_path
 from tuner.schema.path import Path
 from tuner.space.guarantees import keeping, opened
 from tuner.space.knob import Cost, Knob, Level, Part, Row, output_path, with_levels

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from tuner.engines.refusals import name_refusal
 from tuner.lint.sections import CheckedBase, Remark, engine_actions, for_each, objects_of
-from tuner.modules.omelasticsearch import DEFAULT_INDEX
-from tuner.modules.refused_bulks import refuses_type, sends_type
+from tuner.modules.omelasticsearch import DEFAULT_INDEX, refuses_type, sends_type
 from tuner.rule import advice, all_lost, loss
 from tuner.script.script import OFF, ScriptObject, ScriptPosition
 from tuner.script.template import (

@@ -20,8 +20,8 @@ from tuner.modules.omhttp import OmhttpOutput
 from tuner.modules.output import Output
 from tuner.profile.model import Profile
 from tuner.rule import Complaint, error, warning
-from tuner.schema.parameter import since
 from tuner.schema.scalars import is_loopback
+from tuner.schema.section import since
 
 
 class _TlsKeys(NamedTuple):

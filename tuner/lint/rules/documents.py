@@ -13,9 +13,8 @@ from tuner.modules.field import DocumentField, FieldType, Preset, merges
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Lines
-from tuner.modules.parsing import CsvParse
 from tuner.modules.registry import Parse
-from tuner.modules.step import SetStep
+from tuner.modules.step import CsvParse, SetStep
 from tuner.modules.text_source import EVERYTHING, TIMES, TextSource
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile, Stream

@@ -25,7 +25,7 @@ from tuner.modules.ratelimit import named_limits
 from tuner.profile.model import Profile
 from tuner.profile.placement import entry_queue, ports_of
 from tuner.rule import Complaint, Cure, error, loss
-from tuner.schema.parameter import of_module
+from tuner.schema.section import of_module
 
 # imtcp's own maxSessions; imptcp has no limit of its own.
 _MOST_SESSIONS = {"imtcp": 200}

@@ -19,19 +19,19 @@ from tuner.lint.sections import (
     where_durable,
 )
 from tuner.modules.input import Input
-from tuner.modules.omelasticsearch import OmelasticsearchOutput
-from tuner.modules.output import Output
-from tuner.modules.queue import SEGMENTED_SINCE, Queue, QueueType
-from tuner.modules.refused_bulks import (
+from tuner.modules.omelasticsearch import (
     TYPE_CAN_GO,
     WAITS_ON_ERRORS,
+    OmelasticsearchOutput,
     lost_whole,
     refuses_type,
 )
+from tuner.modules.output import Output
+from tuner.modules.queue import SEGMENTED_SINCE, Queue, QueueType
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue
 from tuner.rule import Complaint, advice, error, loss
-from tuner.schema.parameter import too_new
+from tuner.schema.section import too_new
 
 _HAS_RATELIMIT = 2602
 _HEEDS_INTERVAL_MAX = 2308

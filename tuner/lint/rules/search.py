@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from tuner.errors import BadUsage, KeyPath
 from tuner.profile.edit import changed, plain
 from tuner.profile.model import Profile, SearchScope
-from tuner.profile.paths import resolve_path
+from tuner.profile.schema import resolve_path
 from tuner.rule import Complaint, error
 from tuner.schema.path import Path
 
