@@ -15,7 +15,8 @@ from tuner.lab.distribution import fetch
 from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab
 from tuner.lab.scratch import scratch
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
-from tuner.measure.trial import Survivor, run_trial
+from tuner.measure.place import LabTrials
+from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
 from tuner.space.knob import Cost
 from tuner.space.knobs import knobs
@@ -83,7 +84,7 @@ def test_an_engine_of_ours_runs_with_what_the_profile_says(lab: Lab, tmp_path: P
 
 def test_a_run_says_whether_the_engine_restarted_before_it(lab: Lab) -> None:
     found = []
-    survivor = Survivor(lab, profile(), PLAN)
+    survivor = LabTrials(lab, profile(), PLAN)
     for name in ("first", "second"):
         run = partial(run_trial, lab, TURNED, PLAN)
         outcome = survivor.measured(TURNED, run, name, lambda _: None)

@@ -27,7 +27,8 @@ from tuner.lab.nodes import Nodes, nodes_here, plan_for
 from tuner.lab.scratch import scratch
 from tuner.lint.load import parse_profile
 from tuner.measure.measurement import Failure, FailureKind, Result, TrialPlan
-from tuner.measure.trial import Survivor, run_trial
+from tuner.measure.place import LabTrials
+from tuner.measure.trial import run_trial
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 from tuner.script.script import objects_in
@@ -143,7 +144,7 @@ def test_a_killed_node_loses_nothing_with_a_replica_and_its_shards_without_one(
             kill(nodes, 0, stage)
 
         said: list[str] = []
-        survivor = Survivor(lab, with_replica, PLAN)
+        survivor = LabTrials(lab, with_replica, PLAN)
         run = killed(lab, with_replica, look_and_kill)
         outcome = survivor.measured(with_replica, run, "first", said.append)
         assert [len(nodes_of) for nodes_of in holders.values()] == [2] * NODES

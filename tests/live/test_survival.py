@@ -35,8 +35,9 @@ from tuner.lab.sink import Fault, FaultKind, Sink
 from tuner.lint.load import load_profile
 from tuner.measure import watch
 from tuner.measure.measurement import Failure, FailureKind, Measurement, Result, TrialPlan
+from tuner.measure.place import LabTrials
 from tuner.measure.series import restarted
-from tuner.measure.trial import Survivor, Tell, run_trial
+from tuner.measure.trial import Tell, run_trial
 from tuner.search.budget import smallest_budget_s
 from tuner.search.journal import read
 from tuner.search.study import Ending, Phase, Study
@@ -69,7 +70,7 @@ def kill_sink(stage: str = "window") -> None:
 
 def surviving(lab: Lab) -> Callable[[str, Tell], Result]:
     """Measures in a lab under a name, telling of the stages of the run alone."""
-    survivor = Survivor(lab, PROFILE, SHORT)
+    survivor = LabTrials(lab, PROFILE, SHORT)
 
     def measured(name: str, tell: Tell) -> Result:
         def run(name: str, _tell: Tell) -> Result:

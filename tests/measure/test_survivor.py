@@ -20,7 +20,8 @@ from tuner.lab.lab import Lab
 from tuner.lab.nodes import NodeRefused
 from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.measure.measurement import Failure, FailureKind, Measurement, Result, Spent, TrialPlan
-from tuner.measure.trial import FIRST_INDEX, MOST_LOSSES, Survivor, failure_of, finish
+from tuner.measure.place import FIRST_INDEX, MOST_LOSSES, LabTrials
+from tuner.measure.trial import failure_of, finish
 from tuner.measure.watch import NodeLost, Stalled, Watch
 from tuner.profile.model import Profile
 
@@ -87,11 +88,13 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
         world.clock.sleep(3.0)
         return GOOD
 
-    monkeypatch.setattr("tuner.measure.trial.time", world.clock)
-    monkeypatch.setattr("tuner.measure.trial.run_trial", run_trial)
-    monkeypatch.setattr(
-        "tuner.measure.trial.remove", lambda *given: world.done.append(("removed", *given[1:]))
-    )
+    monkeypatch.setattr("tuner.measure.place.time", world.clock)
+    monkeypatch.setattr("tuner.measure.place.run_trial", run_trial)
+    for module in ("place", "trial"):
+        monkeypatch.setattr(
+            f"tuner.measure.{module}.remove",
+            lambda *given: world.done.append(("removed", *given[1:])),
+        )
     return world
 
 
@@ -113,7 +116,7 @@ def run_of(result: Result) -> Callable[[str, object], Result]:
 
 
 def test_what_a_run_gives_is_handed_on(world: World) -> None:
-    found = Survivor(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, run_of(GOOD), "t1", silent)
+    found = LabTrials(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, run_of(GOOD), "t1", silent)
     assert isinstance(found, Measurement)
     assert found.eps == GOOD.eps
     assert found.spent is not None
@@ -124,7 +127,7 @@ def test_what_a_run_gives_is_handed_on(world: World) -> None:
 def test_the_second_index_of_an_engine_of_ours_is_the_first_to_be_measured(world: World) -> None:
     """On it code that was compiled for the first one is compiled anew."""
     world.is_ours = True
-    survivor = Survivor(world.lab, WRITTEN, WARM_UP)
+    survivor = LabTrials(world.lab, WRITTEN, WARM_UP)
     for name in ("t1", "t2"):
         found = survivor.measured(CANDIDATE, run_of(GOOD), name, silent)
         assert found.total_s == GOOD.total_s
@@ -133,7 +136,7 @@ def test_the_second_index_of_an_engine_of_ours_is_the_first_to_be_measured(world
 
 def test_an_engine_that_restarts_for_a_candidate_gets_warm_with_it(world: World) -> None:
     world.restarts = True
-    found = Survivor(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, run_of(GOOD), "t1", silent)
+    found = LabTrials(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, run_of(GOOD), "t1", silent)
     assert world.done == [("t1w", CANDIDATE)]
     assert found.spent is not None
     assert found.spent.restart_s == pytest.approx(6 + 3)
@@ -141,13 +144,13 @@ def test_an_engine_that_restarts_for_a_candidate_gets_warm_with_it(world: World)
 
 def test_an_engine_that_refuses_the_settings_of_a_candidate_is_no_loss(world: World) -> None:
     world.refuses = True
-    found = Survivor(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, run_of(GOOD), "t1", silent)
+    found = LabTrials(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, run_of(GOOD), "t1", silent)
     assert isinstance(found, Failure)
     assert (found.kind, found.lost_engine) == (FailureKind.ENGINE_DOWN, False)
     assert world.done == []
     # What it took counts as a restart, with that of an engine that was gone before.
     world.gone = "it ended"
-    again = Survivor(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, run_of(GOOD), "t2", silent)
+    again = LabTrials(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, run_of(GOOD), "t2", silent)
     spent = [one.spent.restart_s for one in (found, again) if one.spent is not None]
     assert spent == pytest.approx([2, 5 + 3 + 2])
 
@@ -155,7 +158,7 @@ def test_an_engine_that_refuses_the_settings_of_a_candidate_is_no_loss(world: Wo
 def test_an_engine_that_went_back_to_its_old_settings_gets_warm_again(world: World) -> None:
     """It was killed, and started twice."""
     world.is_ours = True
-    survivor = Survivor(world.lab, WRITTEN, WARM_UP)
+    survivor = LabTrials(world.lab, WRITTEN, WARM_UP)
     survivor.measured(WRITTEN, run_of(GOOD), "t1", silent)
     world.refuses = True
     survivor.measured(CANDIDATE, run_of(GOOD), "t2", silent)
@@ -172,7 +175,7 @@ def test_an_engine_of_ours_that_was_started_again_has_an_index_before_it_gets_wa
     world: World,
 ) -> None:
     world.is_ours = True
-    survivor = Survivor(world.lab, WRITTEN, WARM_UP)
+    survivor = LabTrials(world.lab, WRITTEN, WARM_UP)
     world.gone = "it ended"
     survivor.measured(WRITTEN, run_of(GOOD), "t1", silent)
     assert world.done == ["revived", REMOVED, ("t1r1f", WRITTEN), ("t1r1", WRITTEN)]
@@ -183,7 +186,7 @@ def test_an_engine_of_ours_that_was_started_again_has_an_index_before_it_gets_wa
 
 
 def test_an_engine_that_died_in_a_run_starts_again_and_gets_warm_as_written(world: World) -> None:
-    survivor = Survivor(world.lab, WRITTEN, WARM_UP)
+    survivor = LabTrials(world.lab, WRITTEN, WARM_UP)
     found = survivor.measured(CANDIDATE, dying(world), "t1", silent)
     assert isinstance(found, Failure)
     assert (found.kind, found.lost_engine) == (FailureKind.ENGINE_DOWN, True)
@@ -201,7 +204,7 @@ def test_an_engine_that_died_in_a_run_starts_again_and_gets_warm_as_written(worl
 
 def test_an_engine_that_is_gone_before_a_run_starts_again_for_it(world: World) -> None:
     world.gone = "it ended"
-    found = Survivor(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, run_of(GOOD), "t1", silent)
+    found = LabTrials(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, run_of(GOOD), "t1", silent)
     assert isinstance(found, Measurement)
     assert world.done == ["revived", REMOVED, ("t1r1", WRITTEN)]
 
@@ -211,20 +214,20 @@ def test_a_node_that_died_in_a_run_that_failed_starts_again(world: World) -> Non
         world.lost = "a node died"
         return failed()
 
-    found = Survivor(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, run, "t1", silent)
+    found = LabTrials(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, run, "t1", silent)
     assert isinstance(found, Failure)
     assert (found.kind, found.lost_engine) == (FailureKind.DELIVERY, True)
     assert world.done[0] == "revived"
 
 
 def test_an_engine_that_is_lost_again_and_again_is_given_up(world: World) -> None:
-    survivor = Survivor(world.lab, WRITTEN, WARM_UP)
+    survivor = LabTrials(world.lab, WRITTEN, WARM_UP)
     for _ in range(MOST_LOSSES - 1):
         survivor.measured(CANDIDATE, dying(world), "t", silent)
     with pytest.raises(Unreachable, match="3 times in a row"):
         survivor.measured(CANDIDATE, dying(world), "t", silent)
     # A run that goes well in between begins the count again.
-    survivor = Survivor(world.lab, WRITTEN, WARM_UP)
+    survivor = LabTrials(world.lab, WRITTEN, WARM_UP)
     for _ in range(2 * MOST_LOSSES):
         survivor.measured(CANDIDATE, dying(world), "t", silent)
         survivor.measured(CANDIDATE, run_of(GOOD), "t", silent)
@@ -241,8 +244,8 @@ def test_an_engine_that_dies_again_while_it_gets_warm_starts_once_more(
             raise Unreachable("died again")
         return GOOD
 
-    monkeypatch.setattr("tuner.measure.trial.run_trial", run_trial)
-    Survivor(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, dying(world), "t1", silent)
+    monkeypatch.setattr("tuner.measure.place.run_trial", run_trial)
+    LabTrials(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, dying(world), "t1", silent)
     assert names == ["t1r1", "t1r2"]
 
 
@@ -251,7 +254,7 @@ def test_an_engine_that_is_given_up_is_told_with_what_ended_it(world: World) -> 
         world.lost = "a node died"
         return failed()
 
-    survivor = Survivor(world.lab, WRITTEN, WARM_UP)
+    survivor = LabTrials(world.lab, WRITTEN, WARM_UP)
     for _ in range(MOST_LOSSES - 1):
         survivor.measured(CANDIDATE, run, "t", silent)
     with pytest.raises(Unreachable, match="3 times in a row: a node died"):
@@ -261,7 +264,7 @@ def test_an_engine_that_is_given_up_is_told_with_what_ended_it(world: World) -> 
 def test_an_engine_that_does_not_come_back_is_the_end(world: World) -> None:
     world.comes_back = False
     with pytest.raises(Unreachable, match="nothing answers; nothing starts"):
-        Survivor(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, dying(world), "t1", silent)
+        LabTrials(world.lab, WRITTEN, WARM_UP).measured(CANDIDATE, dying(world), "t1", silent)
 
 
 @pytest.mark.parametrize(

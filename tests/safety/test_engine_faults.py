@@ -25,7 +25,8 @@ from tuner.lab.lab import lab_around, new_run_id
 from tuner.lab.scratch import scratch
 from tuner.measure import watch
 from tuner.measure.measurement import Failure, FailureKind
-from tuner.measure.trial import Survivor, run_trial
+from tuner.measure.place import LabTrials
+from tuner.measure.trial import run_trial
 from tuner.search.budget import smallest_budget_s
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
@@ -176,7 +177,7 @@ def seconds_until_seen(site: Path, engine: Engine) -> float:
 
     theirs = AttachedEngine(EngineClient(engine.url))
     with scratch(site) as folder, lab_around(theirs, folder, new_run_id()) as lab:
-        survivor, began_s = Survivor(lab, PROFILE, SHORT), time.monotonic()
+        survivor, began_s = LabTrials(lab, PROFILE, SHORT), time.monotonic()
         try:
             outcome = survivor.measured(
                 PROFILE,
