@@ -142,6 +142,7 @@ CASES: list[tuple[str, list[dict[str, object]], dict[str, object]]] = [
         [{"type": "imtcp", "port": 1, "streamDriver.caFile": "/ca"}],
         {},
     ),
+    ("error RT227 inputs[0].tls", [RELP | {"tls.authMode": "certvalid"}], {}),
     ("error RT228 inputs[0].streamDriver.keyFile", [without(TLS, "streamDriver.keyFile")], {}),
     (
         "error RT228 inputs[0].tls.myPrivKey",
@@ -153,6 +154,11 @@ CASES: list[tuple[str, list[dict[str, object]], dict[str, object]]] = [
     (
         "error RT229 inputs[0].permittedPeer",
         [TLS | {"streamDriver.authMode": "x509/certvalid"}],
+        {},
+    ),
+    (
+        "error RT229 inputs[0].tls.permittedPeer",
+        [RELP | {"tls": True, "tls.authMode": "certvalid", "tls.permittedPeer": ["web"]}],
         {},
     ),
     (

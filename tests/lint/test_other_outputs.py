@@ -91,6 +91,12 @@ def test_what_is_right_goes_without_a_word(
     assert said([ENGINE, output], **changes) == {}
 
 
+def test_what_stands_in_for_an_output_with_a_queue_stops_no_other() -> None:
+    leader, standin = ENGINE | GIVES_UP, without(RELP, "queue") | STANDS_IN
+    assert said([HOSTS, leader, standin], **RELAXED) == {}
+    assert "hosts" in said([HOSTS, without(leader, "queue"), standin], **RELAXED)["RT256"]
+
+
 HALF = {"streamDriver.certFile": "/etc/ssl/me.pem"}
 CASES: list[tuple[str, list[dict[str, object]], dict[str, object]]] = [
     ("error RT250 outputs[0].action.execOnlyWhenPreviousIsSuspended", [FILE | STANDS_IN], {}),
