@@ -247,12 +247,10 @@ def _queue_between(led: _Led, profile: Profile) -> Iterator[str]:
     """Of a profile the first output's queue is rendered before all of them."""
     if led.output.is_direct or not (led.stands_in or profile.base):
         return
-    way = "remove this queue; the first output's queue serves them all"
-    if profile.base is not None:
-        way = "give the queue to a ruleset around both instead"
     yield (
         f"an output with a queue accepts everything, so {led.after} never takes over, and what "
-        f"this one gives up is lost: {way}"
+        "this one gives up is lost: remove this queue; that of the first output, or in a "
+        "configuration of your own that of a ruleset around both, serves them all"
     )
 
 
