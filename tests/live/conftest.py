@@ -19,12 +19,13 @@ import pytest
 from tests.cli.here import Done as Done
 from tests.live.engines import EACH_RELEASE, release_text, require_taken, running
 from tuner.engine.client import EngineClient
+from tuner.engine.sampled import Content
 from tuner.engines.release import Release
 from tuner.engines.versions import DEFAULT
 from tuner.lab.distribution import fetch
 from tuner.lab.nodes import NodePlan, Nodes, nodes_here
 from tuner.lab.scratch import scratch
-from tuner.measure.settle import Content, Settled, settle
+from tuner.measure.settle import Settled, settle
 
 COMMAND = (str(Path(sys.executable).with_name("rsyslog-tune")),)
 QUICK = (sys.executable, str(Path(__file__).with_name("quick.py")))

@@ -11,12 +11,12 @@ from tests.safety.trials import SHORT, silent, sink_lab
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import SentEvents
+from tuner.engine.sampled import Content
 from tuner.engines.release import Release
 from tuner.lab.lab import Lab, attached_lab, new_run_id
 from tuner.lab.scratch import scratch
 from tuner.measure.learning import learnt
 from tuner.measure.measurement import Failure, Measurement, Outcome
-from tuner.measure.settle import Content
 from tuner.measure.trial import run_trial
 from tuner.modules.omelasticsearch import refuses_type
 from tuner.profile.model import Profile

@@ -8,11 +8,10 @@ import pytest
 
 from tests.profile.examples import at_hand
 from tuner.engine.client import EngineClient
-from tuner.engine.sampled import SAMPLE
+from tuner.engine.sampled import SAMPLE, Content
 from tuner.lab.lab import Lab, attached_lab, new_run_id, sink_lab
 from tuner.lab.scratch import scratch
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
-from tuner.measure.settle import Content
 from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
 

@@ -13,12 +13,12 @@ import pytest
 from tests.measure.test_watch import SENT, Run, Script, watching
 from tuner.engine.delivery import DeliveryCheck, Expectation
 from tuner.engine.numbering import FIELD, SentEvents, first_number
-from tuner.engine.sampled import learnt_documents
+from tuner.engine.sampled import NOT_COMPARED, Content, learnt_documents
 from tuner.host.usage import Usage
 from tuner.lab.lab import Learnt
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.measure.measurement import FailureKind
-from tuner.measure.settle import NOT_COMPARED, Content, Settled, after_loss, settle
+from tuner.measure.settle import Settled, after_loss, settle
 from tuner.modules.pstats import ElasticsearchCounters, QueueCounters, ResourceUsage, Snapshot
 
 __all__ = ["watching"]

@@ -12,6 +12,7 @@ import pytest
 from tests.measure.test_doubts import AT_FIRST, INDEX
 from tests.profile.examples import small
 from tests.profile.test_base import loaded
+from tuner.engine.sampled import Content
 from tuner.flood.spec import FloodProgress
 from tuner.host.usage import CoreTime, Usage
 from tuner.lab.lab import Lab
@@ -27,7 +28,7 @@ from tuner.measure.measurement import (
     FailureKind,
     Measurement,
 )
-from tuner.measure.settle import Content, Settled
+from tuner.measure.settle import Settled
 from tuner.measure.summary import Observed, core_use, summarise
 from tuner.measure.window import Poll
 

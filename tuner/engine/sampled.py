@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused, at, list_at
@@ -17,6 +17,7 @@ SAMPLE = 300
 """So many documents of an index: of what is so in 1 % of all, one is among them in 95 runs of
 100."""
 StoredDocument = Mapping[str, object]
+_NAMED = 3
 _STAMPED = re.compile(rb'"%b": ?"?(\d{%d})' % (FIELD.encode(), MICRO_DIGITS + 2))
 
 
@@ -55,6 +56,26 @@ def leaves(document: StoredDocument, above: str = "") -> Iterator[tuple[str, str
 
 
 @dataclass(frozen=True)
+class Content:
+    """How many documents of a sample were compared with what was sent, how many of them hold
+    something else, and the first of these: the event, and its fields."""
+
+    compared: int = 0
+    different: int = 0
+    first: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        more = "; ..." if self.different > len(self.first) else ""
+        return (
+            f"{self.different} of {self.compared} documents compared hold something else than the "
+            f"same messages gave in the slow pass before: {'; '.join(self.first)}{more}"
+        )
+
+
+NOT_COMPARED = Content()
+
+
+@dataclass(frozen=True)
 class LearntDocuments:
     """The documents that each message of a pool gave, two times, for each output.
 
@@ -74,7 +95,16 @@ class LearntDocuments:
         )
         return LearntDocuments(pairs, self.telling, len(order))
 
-    def wrong(self, document: StoredDocument, run: str, senders: int) -> tuple[int, str] | None:
+    def content(
+        self, documents: Iterable[StoredDocument | None], run: str, senders: int
+    ) -> Content:
+        """Of documents of a run, against those that came of the same messages before."""
+        verdicts = [self._wrong(document, run, senders) for document in documents if document]
+        compared = [verdict for verdict in verdicts if verdict is not None]
+        wrong = [f"event {number}: {fields}" for number, fields in compared if fields]
+        return Content(len(compared), len(wrong), tuple(wrong[:_NAMED]))
+
+    def _wrong(self, document: StoredDocument, run: str, senders: int) -> tuple[int, str] | None:
         """The event that a document of a run is of, and which members are others than they should
         be, "" for none; None where nothing is known of it."""
         digits = str(document.get(FIELD, ""))

@@ -4,7 +4,6 @@ loss of a node what became of every event."""
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tuner.engine.counters import (
@@ -19,7 +18,7 @@ from tuner.engine.counters import (
 from tuner.engine.delivery import check_by_counters
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S, lost_shards
-from tuner.engine.sampled import LearntDocuments, StoredDocument
+from tuner.engine.sampled import NOT_COMPARED, Content
 from tuner.host.process import wait_until
 from tuner.host.usage import Usage
 from tuner.lab.rsyslogd import await_round, read
@@ -30,41 +29,6 @@ from tuner.modules.pstats import Snapshot
 _END_S = 2.0
 _PROMOTION_S = 10.0
 _POLL_S = 0.5
-# So many documents that differ are named.
-_NAMED = 3
-
-
-@dataclass(frozen=True)
-class Content:
-    """How many documents of a sample were compared with what was sent, how many of them hold
-    something else, and the first of these: the event, and its fields."""
-
-    compared: int = 0
-    different: int = 0
-    first: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        more = "; ..." if self.different > len(self.first) else ""
-        return (
-            f"{self.different} of {self.compared} documents compared hold something else than the "
-            f"same messages gave in the slow pass before: {'; '.join(self.first)}{more}"
-        )
-
-
-NOT_COMPARED = Content()
-
-
-def content_of(
-    learnt: LearntDocuments,
-    run: str,
-    senders: int,
-    documents: Iterable[StoredDocument | None],
-) -> Content:
-    """Of documents, against those that came of the same messages before."""
-    verdicts = [learnt.wrong(document, run, senders) for document in documents if document]
-    compared = [verdict for verdict in verdicts if verdict is not None]
-    wrong = [f"event {number}: {fields}" for number, fields in compared if fields]
-    return Content(len(compared), len(wrong), tuple(wrong[:_NAMED]))
 
 
 @dataclass(frozen=True)
@@ -135,7 +99,7 @@ def _content(watch: Watch, sent: SentEvents) -> Content:
     pipe = watch.pipe
     documents = pipe.lab.engine.sampled(pipe.pattern, sent.total)
     run, senders = watch.flood.spec.stamped_run, len(sent.counts)
-    return content_of(pipe.learnt.documents, run, senders, documents)
+    return pipe.learnt.documents.content(documents, run, senders)
 
 
 def _delivery(watch: Watch, sent: SentEvents) -> Delivery:

@@ -10,7 +10,6 @@ from tuner.modules.input import (
     DiscardTruncated,
     Format,
     Input,
-    LineHead,
     RateLimit,
     TransportKind,
 )
@@ -148,11 +147,6 @@ class ImfileInput(Input):
             RateLimit(60, size, "maxBytesPerMinute", is_of_bytes=True),
         )
         return tuple(limit for limit in limits if limit.burst)
-
-    @property
-    def line_head(self) -> LineHead | None:
-        """imfile's own defaults are local0 and notice."""
-        return LineHead(self.facility or "local0", self.severity or "notice", self.tag)
 
     def in_lab(self, port: int, spool: str, /) -> Self:
         """A file in the lab, or several for a wildcard, called by that number."""

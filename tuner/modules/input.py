@@ -103,14 +103,6 @@ BURST = 10_000
 """rsyslog's burst for a rate limit without one (imtcp.c, and most others alike)."""
 
 
-class LineHead(NamedTuple):
-    """The header that an input adds to lines without one."""
-
-    facility: str
-    severity: str
-    tag: str
-
-
 class RateLimit(NamedTuple):
     """What exceeds the burst within the interval is dropped; `key` is the parameter that says so.
     The burst is of bytes, or of messages."""
@@ -194,11 +186,6 @@ class Input(RsyslogSection):
     @property
     def certificates(self) -> Certificates | None:
         """The certificates of a bound input; None if it accepts unencrypted traffic."""
-        return None
-
-    @property
-    def line_head(self) -> LineHead | None:
-        """The header of messages that come without one; None if all have their own."""
         return None
 
     @property

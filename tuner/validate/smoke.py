@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import secrets
 import time
-from datetime import UTC, datetime, timedelta
 
 from tuner.engine.client import EngineClient, EngineRefused, at, number_at
 from tuner.engines.index import MappingStyle
 from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.flood import Flood
-from tuner.flood.messages import Messages
 from tuner.flood.spec import FloodSpec
 from tuner.flood.workload import flood_spec
 from tuner.lab.lab import Lab
@@ -19,7 +17,6 @@ from tuner.measure.trial import failure_of
 from tuner.modules.field import DocumentField, FieldType, merges
 from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import Profile
-from tuner.validate.event import EventTime, differences, read_as
 from tuner.validate.layers import Layer
 
 
@@ -47,13 +44,12 @@ NAME = "smoke"
 _PATIENCE_S = 30.0
 _POLL_S = 0.2
 _FINISH_S = 10.0
-# RFC 3164 tells times in whole seconds.
-_ROUGH = timedelta(seconds=2)
 
 
 def smoke_layer(lab: Lab, profile: Profile) -> Layer:
     """Send one event to the first input of the profile as bound to `lab`, and compare the document
-    that the engine has of it, and the types of its fields, with what the profile says.
+    that the engine has of it with what rsyslogd made of the same message before, and the types of
+    its fields with what the profile says.
 
     Raises Refused for a profile that a lab cannot run, Unreachable when the engine is gone.
     """
@@ -79,10 +75,6 @@ def _compared(pipe: Pipeline) -> tuple[int, list[str]]:
     """How many fields were compared, and what is wrong with which."""
     bound = pipe.profile
     spec = flood_spec(bound, secrets.token_hex(4), count=1)
-    sent = Messages(spec).message(0, time.time()).decode()
-    event = read_as(sent, spec.format, bound.inputs[0])
-    # The time in its head is the number of the event, from the beginning of a run on.
-    before = datetime.fromtimestamp(spec.begins_s or time.time(), UTC)
     count, wrong = 0, list[str]()
     _send(spec)
     for output in bound.indexed:
@@ -91,11 +83,10 @@ def _compared(pipe: Pipeline) -> tuple[int, list[str]]:
         mapping = output.index.mapping
         if mapping is MappingStyle.NONE:
             continue
-        span = EventTime(before - _ROUGH, datetime.now(UTC) + _ROUGH)
+        stored = document if isinstance(document, dict) else {}
+        content = pipe.learnt.documents.content([stored], spec.stamped_run, senders=1)
+        mistakes = [str(content)] if content.different else []
         fields = fields_of(output)
-        mistakes = [
-            *differences(fields, event, document if isinstance(document, dict) else {}, span)
-        ]
         for index in pipe.client.get(f"/{pattern}/_mapping").values():
             is_explicit = mapping is MappingStyle.EXPLICIT
             mistakes += mapping_differences(fields, at(index, "mappings"), is_explicit)

@@ -7,11 +7,12 @@ import json
 
 from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import FIELD
-from tuner.engine.sampled import LearntDocuments, StoredDocument, learnt_documents
-from tuner.measure.settle import (
+from tuner.engine.sampled import (
     NOT_COMPARED,
     Content,
-    content_of,
+    LearntDocuments,
+    StoredDocument,
+    learnt_documents,
 )
 
 Document = dict[str, object]
@@ -45,9 +46,9 @@ def test_the_same_messages_give_the_same_documents() -> None:
         document(0, 7, m="b", by={"host": "b"}, hour=14, at=99),
         document(0, 6, m="a", by={"host": "a"}),
     ]
-    assert content_of(learnt, RUN, 1, good) == Content(compared=2)
+    assert learnt.content(good, RUN, 1) == Content(compared=2)
     wrong = [document(0, 8, m="b", by={"host": "c"}), document(0, 7, m="b"), document(0, 6)]
-    assert content_of(learnt, RUN, 1, wrong) == Content(
+    assert learnt.content(wrong, RUN, 1) == Content(
         3, 3, ("event 8: m", "event 7: by.host", "event 6: m, by.host")
     )
 
@@ -59,11 +60,11 @@ def test_what_says_nothing_of_a_message_is_not_compared() -> None:
         None, {}, {FIELD: "x"}, {FIELD: 5}, document(1, 0, m="b"), document(7, 0, m="b"),
         {FIELD: 10**13 + 600_000_000_000},
     ]  # fmt: skip
-    assert content_of(two_rounds(), RUN, 1, unknown) == NOT_COMPARED
+    assert two_rounds().content(unknown, RUN, 1) == NOT_COMPARED
     pool = Expectation(((1, -1), (2, 0)))
     lines = bulks(*(document(0, n, m=str(n % 2)) for n in range(4)))
     learnt = learnt_documents(lines + b'{}\n{"m": broken', RUN, pool)
-    assert content_of(learnt, RUN, 1, [document(0, 1, m="x")]) == NOT_COMPARED
+    assert learnt.content([document(0, 1, m="x")], RUN, 1) == NOT_COMPARED
 
 
 def test_of_a_line_that_has_its_number_in_the_text_the_rest_is_compared() -> None:
@@ -71,12 +72,12 @@ def test_of_a_line_that_has_its_number_in_the_text_the_rest_is_compared() -> Non
     lines = bulks(*(document(0, n, m=f"{micros + n} {n % 2}") for n in range(4)))
     learnt = learnt_documents(lines, RUN, Expectation(((1, 1),)))
     some = [document(0, 6, m=f"{micros + 6} 0"), document(0, 7, m=f"{micros + 6} 1")]
-    found = content_of(learnt, RUN, 1, [*some, document(0, 8, m=f"{micros + 8} 1")])
+    found = learnt.content([*some, document(0, 8, m=f"{micros + 8} 1")], RUN, 1)
     assert found == Content(3, 2, ("event 7: m", "event 8: m"))
 
 
 def test_only_the_first_are_named() -> None:
     wrong = [document(0, number, m="x") for number in range(6, 12)]
-    found = content_of(two_rounds(), RUN, 1, wrong)
+    found = two_rounds().content(wrong, RUN, 1)
     assert str(found).startswith("6 of 6 documents compared hold something else than the same ")
     assert str(found).endswith("event 6: m, by.host; event 7: m, by.host; event 8: m, by.host; ...")
