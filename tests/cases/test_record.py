@@ -157,7 +157,7 @@ def test_no_secret_of_a_configuration_is_recorded_or_told(tmp_path: Path) -> Non
     told = recorded({"conf": "a.conf"}, ["x"], [[came], [came]], NOW)
     assert "Canary" not in told
     assert expected("x", came, came, tmp_path).fields["password"] == FieldRule(pattern=".+")
-    wrong = cases_of(told.replace('password: {pattern: ".+"}', "password: x"), tmp_path)
+    wrong = cases_of(told.replace('password:\n        pattern: ".+"', "password: x"), tmp_path)
     (done,) = judged(wrong, [[came]])
     assert [one.message for one in done.problems] == ['x: es: password should be "x", is ***']
     extra = document({"password": 'Canary"1x', "pin": {"token": 4711}}, "other")

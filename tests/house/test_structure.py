@@ -39,7 +39,7 @@ OWNERS = {
     "prometheus_client": {"report"},
     "psutil": {"host"},
     "pydantic": {
-        *PURE, "script", "lab", "cases", "search", "deploy", "cluster", "report"
+        *PURE, "script", "lab", "flood", "cases", "search", "deploy", "cluster", "report"
     },
     "requests": {"engine"},
     "rich": {"cli"},

@@ -262,7 +262,7 @@ class Slow:
         for name, stand_in in {
             "Sink": lambda **_: self.entered(SimpleNamespace(url=SINK)),
             "EngineClient": self.client, "kept_by": lambda _: self.lines,
-            "traffic": self.traffic, "read": self.read, "await_quiet": self.quiet,
+            "traffic": self.traffic, "read": self.read, "wait_until_quiet": self.quiet,
         }.items():  # fmt: skip
             self.patch.setattr(f"tuner.measure.learning.{name}", stand_in)
         self.patch.setattr("tuner.lab.rsyslogd.Rsyslogd", self.rsyslogd)

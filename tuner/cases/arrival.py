@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tuner.engine.client import at
+from tuner.engine.sampled import leaves
+from tuner.engines.refusals import document_refusal
 from tuner.host.process import open_given
 
 
@@ -24,13 +26,10 @@ class Arrival:
 
     @property
     def fields(self) -> Mapping[str, object] | None:
-        """Its values by dotted name; None where it is no JSON object, or has a key twice, which
-        the engine refuses."""
-        try:
-            value = json.loads(self.text, object_pairs_hook=_each_once)
-        except ValueError:
+        """Its values by dotted name; None where it is no JSON object that an engine takes."""
+        if document_refusal(self.text) is not None:
             return None
-        return dict(_flat(value, "")) if isinstance(value, dict) else None
+        return dict(leaves(json.loads(self.text)))
 
     def outside(self, folder: str) -> Arrival:
         """With the files that are read below `folder` named as in the configuration; JSON may
@@ -81,18 +80,3 @@ def lines(folder: Path) -> Iterator[tuple[str, str, Arrival]]:
         for line in filter(None, written) if kind == "sent" else written:
             text = line.decode("utf-8", "replace")
             yield case[1:], output, Arrival(place, None, text, place=place)
-
-
-def _each_once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    if len(members := dict(pairs)) < len(pairs):
-        raise ValueError("a key stands twice in an object")
-    return members
-
-
-def _flat(value: Mapping[str, object], path: str) -> Iterator[tuple[str, object]]:
-    for key, inner in value.items():
-        name = f"{path}.{key}" if path else key
-        if isinstance(inner, dict) and inner:
-            yield from _flat(inner, name)
-        else:
-            yield name, inner

@@ -4,7 +4,6 @@ and the message of each case."""
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -14,9 +13,10 @@ from zoneinfo import ZoneInfo
 from tuner.cases.model import Case, Cases
 from tuner.cases.run import Sent, Surface
 from tuner.errors import BadProfile, KeyPath, Problem
-from tuner.flood.verbatim import has_address
+from tuner.flood.heads import STYLES, HeadFields
+from tuner.lab.ports import has_address
 from tuner.lint.load import text_of
-from tuner.modules.input import TRANSPORTS, Format, TransportKind
+from tuner.modules.input import TRANSPORTS, TransportKind
 from tuner.profile.source import Source, problem_at, read
 from tuner.profile.wording import WRONG_VALUE, validated
 from tuner.schema.scalars import FACILITIES, SEVERITIES
@@ -145,9 +145,6 @@ def _instead(name: str, names: Sequence[str]) -> str:
     return f"there are {', '.join(names)}" if names else "the configuration has none"
 
 
-_PROGRAM = re.compile(r"(.*?)(?:\[(.*)\])?")
-
-
 def message_of(case: Case, transport: TransportKind, now: datetime) -> bytes:
     """The bytes that are sent; `now`, in the time zone of rsyslogd, is the time of the head where
     the case names none."""
@@ -156,20 +153,12 @@ def message_of(case: Case, transport: TransportKind, now: datetime) -> bytes:
     time = now if case.time is None else datetime.fromisoformat(case.time)
     zoned = time if time.tzinfo is not None else time.replace(tzinfo=now.tzinfo)
     written = case.format or TRANSPORTS[transport].format
-    return f"{_head(case, written, zoned)}{case.message}".encode()
-
-
-def _head(case: Case, written: Format, time: datetime) -> str:
+    stamp = f"{zoned:%b} {zoned.day:2} {zoned:%H:%M:%S}"
+    if written == "rfc5424":
+        stamp = zoned.isoformat()
     priority = 8 * FACILITIES.index(case.facility) + SEVERITIES.index(case.severity)
-    old = f"<{priority}>{time:%b} {time.day:2} {time:%H:%M:%S}"
-    match written:
-        case "rfc3164":
-            return f"{old} {case.host} {case.program}: "
-        case "local":
-            return f"{old} {case.program}: "
-        case "rfc5424":
-            parts = _PROGRAM.fullmatch(case.program)
-            program, process = parts.groups() if parts else (case.program, None)
-            return f"<{priority}>1 {time.isoformat()} {case.host} {program} {process or '-'} - - "
-        case "bare":
-            return ""
+    program, process = case.program, None
+    if program.endswith("]") and "[" in program:
+        program, _, process = program[:-1].partition("[")
+    origin = HeadFields(priority, case.host, program, process)
+    return f"{STYLES[written].head(origin, stamp)}{case.message}".encode()

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from tuner.cases.arrival import Came
 from tuner.engines.refusals import document_refusal
 from tuner.errors import JobFailed
-from tuner.profile.edit import flow
+from tuner.profile.edit import written
 from tuner.script.secrets import names_secret
 
 TIME_ZONE = "UTC"
@@ -24,7 +24,6 @@ TIME_ZONE = "UTC"
 _ANY, _YEAR, _UUID = ".+", r"\d{4}", r"[0-9A-F]{32}"
 _LONGEST_NAME = 60
 _DATE = r"(?:(?:[._/-]?\d\d)+|(?!\d))"
-_WIDEST = 96
 # Times as rsyslog writes them: RFC 3339, RFC 3164, for PostgreSQL, for MySQL, that of the day
 # alone, which templates put together with a date of their own, and seconds or milliseconds since
 # 1970.
@@ -49,14 +48,12 @@ def recorded(
     """The text of a file of cases `about` a profile or a configuration; of each line `came` has
     what it became, twice, by the input `input_name` where one was chosen.  Raises JobFailed where
     that is no document."""
-    head = [f"{flow(key)}: {flow(value)}" for key, value in about.items()]
     cases = [
         _case(name, line, came[2 * number], came[2 * number + 1], now)
         | ({} if input_name is None else {"input": input_name})
         for number, (name, line) in enumerate(zip(_names(lines), lines, strict=True))
     ]
-    listed = [line for case in cases for line in _item_lines(case, "  ")]
-    return "\n".join([*head, f"timezone: {TIME_ZONE}", "cases:", *listed]) + "\n"
+    return written({**about, "timezone": TIME_ZONE, "cases": cases})
 
 
 def _names(lines: Sequence[str]) -> Iterator[str]:
@@ -165,9 +162,9 @@ def is_now(text: str, now: datetime) -> bool:
     dated = text if text[0].isdecimal() else f"{now.year} {text}"
     if text[2] == ":":
         dated = f"{now:%Y-%m-%d} {text[:_CLOCK_LENGTH]}"
-    for written in _FORMATS:
+    for form in _FORMATS:
         with suppress(ValueError):
-            time = datetime.strptime(dated, written).replace(tzinfo=now.tzinfo)
+            time = datetime.strptime(dated, form).replace(tzinfo=now.tzinfo)
             return abs(time - now) < _APART
     return False
 
@@ -187,37 +184,3 @@ def _like(time: str) -> str:
 def _escaped(text: str) -> str:
     """A pattern of a text that people can read: re.escape escapes blanks and hyphens too."""
     return re.sub(r"[][.^$*+?{}\\|()]", r"\\\g<0>", text)
-
-
-def _item_lines(item: object, indent: str) -> Iterator[str]:
-    """An item of a list as YAML: on one line where it fits."""
-    short = f"{indent}- {flow(item)}"
-    if not isinstance(item, Mapping) or (
-        len(short) <= _WIDEST
-        and not any(isinstance(value, Mapping | list) for value in item.values())
-    ):
-        yield short
-        return
-    first = True
-    for key, value in item.items():
-        lines = list(_entry(key, value, f"{indent}  "))
-        if first:
-            lines[0] = f"{indent}- {lines[0].lstrip()}"
-        first = False
-        yield from lines
-
-
-def _entry(key: str, value: object, indent: str) -> Iterator[str]:
-    short = f"{indent}{flow(key)}: {flow(value)}"
-    has_sections = isinstance(value, list) and any(isinstance(item, Mapping) for item in value)
-    is_short = len(short) <= _WIDEST and not has_sections
-    if not isinstance(value, Mapping | list) or not value or is_short:
-        yield short
-        return
-    yield f"{indent}{flow(key)}:"
-    if isinstance(value, Mapping):
-        for inner, member in value.items():
-            yield from _entry(inner, member, f"{indent}  ")
-    else:
-        for item in value:
-            yield from _item_lines(item, f"{indent}  ")

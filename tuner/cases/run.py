@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import secrets
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +15,10 @@ from typing import BinaryIO
 from tuner.cases.arrival import Came, documents, lines
 from tuner.cases.script import CaseScript, Entrance
 from tuner.engine.client import EngineClient
+from tuner.engine.counters import count
 from tuner.engine.feed import kept
 from tuner.errors import JobFailed, ProgramMissing
-from tuner.flood.verbatim import send, send_local
-from tuner.host.process import own_environment, wait_until
+from tuner.host.process import own_environment, wait_until, wait_until_quiet
 from tuner.lab.entrances import ReadFile, TcpPort, UdpPort, UnixSocket
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
@@ -93,8 +93,9 @@ def run(
                     _send(script, number, sent, files, rsyslogd)
                 written = Path(script.written)
                 # Rulesets may have queues of their own.
-                state = _is_same(lambda: (_bytes_below(written), kept(client)))
-                wait_until(state, _PATIENCE_S, _QUIET_S)
+                wait_until_quiet(
+                    lambda: (_bytes_below(written), count(client, "_all")), rsyslogd.check, _QUIET_S
+                )
                 rsyslogd.stop(_FINISH_S)
                 came = [*documents(kept(client)), *lines(written)]
             finally:
@@ -118,18 +119,6 @@ def _opened(entrances: Iterable[Entrance]) -> Iterator[dict[str, BinaryIO]]:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 files[entrance.path] = stack.enter_context(path.open("xb"))
         yield files
-
-
-def _is_same(state: Callable[[], object]) -> Callable[[], bool]:
-    """Whether a state is what it was when this was asked last."""
-    last: object = None
-
-    def is_same() -> bool:
-        nonlocal last
-        before, last = last, state()
-        return last == before
-
-    return is_same
 
 
 def _bytes_below(folder: Path) -> int:
@@ -183,13 +172,10 @@ def _enter(
 ) -> None:
     """Send each message once, as a line of one of the open files, which rsyslogd then has read, or
     to a port from the address `sender` of this machine."""
-    match entrance:
-        case UnixSocket(path):
-            send_local(path, messages)
-        case ReadFile(path):
-            file = files[path]
-            file.write(b"".join(message + b"\n" for message in messages))
-            file.flush()
-            wait_until(lambda: (entrance.position(rsyslogd.pid) or 0) >= file.tell(), _READ_S)
-        case TcpPort(port) | UdpPort(port):
-            send("udp" if isinstance(entrance, UdpPort) else "tcp", port, messages, sender)
+    if isinstance(entrance, ReadFile):
+        file = files[entrance.path]
+        file.write(b"".join(message + b"\n" for message in messages))
+        file.flush()
+        wait_until(lambda: (entrance.position(rsyslogd.pid) or 0) >= file.tell(), _READ_S)
+    else:
+        entrance.send(messages, sender)

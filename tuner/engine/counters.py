@@ -7,16 +7,12 @@ trial: a search or count during one would switch on the refresh of an idle shard
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from tuner.engine.client import EngineClient, number_at, object_at
 from tuner.errors import JobFailed
-
-_LONGEST_S = 60.0
-_POLL_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -154,17 +150,6 @@ def refreshing(client: EngineClient, pattern: str) -> Iterator[Callable[[], bool
             under_way.result()
     finally:
         twin.close()
-
-
-def await_quiet(client: EngineClient, check: Callable[[], None], quiet_s: float) -> None:
-    """Wait until no document has come for a while, at most a minute; `check` raises where none can
-    come any more."""
-    seen, since_s, deadline_s = -1, time.monotonic(), time.monotonic() + _LONGEST_S
-    while time.monotonic() - since_s < quiet_s and time.monotonic() < deadline_s:
-        check()
-        if (now := count(client, "_all")) != seen:
-            seen, since_s = now, time.monotonic()
-        time.sleep(_POLL_S)
 
 
 def count(client: EngineClient, pattern: str) -> int:

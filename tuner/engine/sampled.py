@@ -46,13 +46,18 @@ def _document(text: str | bytes) -> StoredDocument | None:
     return made if isinstance(made, dict) else None
 
 
-def leaves(document: StoredDocument, above: str = "") -> Iterator[tuple[str, str]]:
-    """What a document holds, by its dotted path; lists are texts."""
+def leaves(document: StoredDocument, above: str = "") -> Iterator[tuple[str, object]]:
+    """What a document holds, by its dotted path; lists and empty objects are values."""
     for key, value in document.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value:
             yield from leaves(value, f"{above}{key}.")
         else:
-            yield f"{above}{key}", json.dumps(value)
+            yield f"{above}{key}", value
+
+
+def _texts(document: StoredDocument) -> dict[str, str]:
+    """The same, each value as JSON."""
+    return {path: json.dumps(value) for path, value in leaves(document)}
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,7 @@ class LearntDocuments:
         pair = self.pairs[output].get(event_of(number, senders)[1] % self.pool)
         steady = {} if pair is None else _steady(pair)
         # A line without a head has the number in its text.
-        members = {path: text.replace(digits[2:], "") for path, text in leaves(document)}
+        members = {path: text.replace(digits[2:], "") for path, text in _texts(document).items()}
         compared = [path for path in steady if path in self.telling[output]]
         if not compared:
             return None
@@ -159,8 +164,8 @@ def _steady(pair: tuple[bytes, bytes]) -> dict[str, str]:
     first, second = map(_document, pair)
     if first is None or second is None:
         return {}
-    members = dict(leaves(second))
-    return {path: text for path, text in leaves(first) if members.get(path) == text}
+    members = _texts(second)
+    return {path: text for path, text in _texts(first).items() if members.get(path) == text}
 
 
 def _telling(pairs: Mapping[int, tuple[bytes, bytes]]) -> frozenset[str]:

@@ -39,28 +39,48 @@ class HeadFields(NamedTuple):
     priority: int
     host: str
     program: str
-    process: int | None
+    process: int | str | None
     msgid: str = "-"
     data: str = "-"
 
 
-class Unnumbered(NamedTuple):
-    """A head up to the body, and where its time stands."""
-
-    text: str
-    stamp_at: int
-
-
 @dataclass(frozen=True)
 class Style:
-    """How a format writes heads (with so many bytes for the time) and times (seconds since 1970),
-    where it has any, and the origins that we invent for messages of so many bytes."""
+    """How a format writes heads (`pattern`) and times (seconds since 1970, in so many bytes), where
+    it has any, and the longest of the heads that we invent."""
 
-    origin: Callable[[Dice, int], HeadFields]
-    head: Callable[[HeadFields, int], Unnumbered]
+    pattern: str
     stamp: Callable[[float], bytes] | None
     stamp_bytes: int
     longest_head: int
+
+    def head(self, origin: HeadFields, time: str) -> str:
+        """A head up to the body."""
+        program, process = origin.program, origin.process
+        tag = program if process is None else f"{program}[{process}]"
+        fields = origin._replace(process=process or "-")._asdict()
+        return self.pattern.format(**fields, time=time, tag=tag)
+
+    def stamp_at(self, origin: HeadFields) -> int:
+        """Where the time stands in a head."""
+        return len(self.pattern.partition("{time}")[0].format(priority=origin.priority))
+
+    def origin(self, dice: Dice, length: int) -> HeadFields:
+        """An origin that we invent for a message of so many bytes; every other one that has room
+        for structured data carries some."""
+        if self.stamp is None:
+            return HeadFields(0, "-", "-", None)
+        priority = 8 * dice.pick(_FACILITIES) + dice.pick(_SEVERITIES)
+        process = 100 + dice.below(65_000)
+        host = dice.pick(_HOSTS) if "{host}" in self.pattern else "-"
+        program = dice.pick(_PROGRAMS)
+        if "{data}" not in self.pattern:
+            return HeadFields(priority, host, program, process)
+        kind, data = dice.pick(_KINDS), "-"
+        if dice.below(2) and length >= _ROOM_FOR_DATA:
+            address = f"10.{dice.below(256)}.{dice.below(256)}.{1 + dice.below(254)}"
+            data = f'[origin ip="{address}" software="{program}"]'
+        return HeadFields(priority, host, program, process, kind, data)
 
 
 class Numbering:
@@ -76,9 +96,8 @@ class Numbering:
 
     def head(self, style: Style, origin: HeadFields, /) -> Head:
         """A head with room for the number."""
-        before, stamp_at = style.head(origin, style.stamp_bytes)
-        text = f"{before}{self._identity}{'0' * NUMBER_DIGITS} "
-        return Head(text, stamp_at, len(before) + len(self._identity))
+        before = f"{style.head(origin, ' ' * style.stamp_bytes)}{self._identity}"
+        return Head(f"{before}{'0' * NUMBER_DIGITS} ", style.stamp_at(origin), len(before))
 
     def high(self, block: int) -> bytes:
         """What the numbers of a block have in common."""
@@ -104,10 +123,8 @@ class StampNumbering(Numbering):
 
     def head(self, style: Style, origin: HeadFields, /) -> Head:
         """A head whose time is the number, in UTC."""
-        before, at = style.head(origin, STAMP_BYTES)
-        high = self.high(0).decode()
-        text = f"{before[:at]}{high}000+00:00{before[at + STAMP_BYTES :]}"
-        return Head(text, at, at)
+        at = style.stamp_at(origin)
+        return Head(style.head(origin, f"{self.high(0).decode()}000+00:00"), at, at)
 
     def high(self, block: int) -> bytes:
         """The time of a block, up to the millisecond."""
@@ -168,67 +185,14 @@ def _second_5424(second: int) -> tuple[bytes, bytes]:
     return clock.encode(), f"{sign}{hours:02}:{minutes:02}".encode()
 
 
-def _origin_3164(dice: Dice, _length: int) -> HeadFields:
-    priority, process = _priority(dice), 100 + dice.below(65_000)
-    return HeadFields(priority, dice.pick(_HOSTS), dice.pick(_PROGRAMS), process)
-
-
-def _origin_5424(dice: Dice, length: int) -> HeadFields:
-    """Every other message that has room for it carries structured data."""
-    priority, process = _priority(dice), 100 + dice.below(65_000)
-    host, program, kind = dice.pick(_HOSTS), dice.pick(_PROGRAMS), dice.pick(_KINDS)
-    data = "-"
-    if dice.below(2) and length >= _ROOM_FOR_DATA:
-        address = f"10.{dice.below(256)}.{dice.below(256)}.{1 + dice.below(254)}"
-        data = f'[origin ip="{address}" software="{program}"]'
-    return HeadFields(priority, host, program, process, kind, data)
-
-
-def _origin_local(dice: Dice, _length: int) -> HeadFields:
-    priority, process = _priority(dice), 100 + dice.below(65_000)
-    return HeadFields(priority, "-", dice.pick(_PROGRAMS), process)
-
-
-def _origin_bare(_dice: Dice, _length: int) -> HeadFields:
-    return HeadFields(0, "-", "-", None)
-
-
-def _tag(origin: HeadFields) -> str:
-    process = "" if origin.process is None else f"[{origin.process}]"
-    return f"{origin.program}{process}:"
-
-
-def _head_3164(origin: HeadFields, stamp_bytes: int) -> Unnumbered:
-    priority = f"<{origin.priority}>"
-    before = f"{priority}{' ' * stamp_bytes} {origin.host} {_tag(origin)} "
-    return Unnumbered(before, len(priority))
-
-
-def _head_5424(origin: HeadFields, stamp_bytes: int) -> Unnumbered:
-    priority = f"<{origin.priority}>1 "
-    process = "-" if origin.process is None else origin.process
-    fields = f"{origin.host} {origin.program} {process} {origin.msgid} {origin.data} "
-    return Unnumbered(f"{priority}{' ' * stamp_bytes} {fields}", len(priority))
-
-
-def _head_local(origin: HeadFields, stamp_bytes: int) -> Unnumbered:
-    priority = f"<{origin.priority}>"
-    return Unnumbered(f"{priority}{' ' * stamp_bytes} {_tag(origin)} ", len(priority))
-
-
-def _head_bare(_origin: HeadFields, _stamp_bytes: int) -> Unnumbered:
-    return Unnumbered("", 0)
-
-
-def _priority(dice: Dice) -> int:
-    facility = _FACILITIES[dice.below(len(_FACILITIES))]
-    severity = _SEVERITIES[dice.below(len(_SEVERITIES))]
-    return 8 * facility + severity
-
-
 STYLES: dict[Format, Style] = {
-    "rfc3164": Style(_origin_3164, _head_3164, stamp_3164, 15, 84),
-    "rfc5424": Style(_origin_5424, _head_5424, stamp_5424, STAMP_BYTES, 102),
-    "local": Style(_origin_local, _head_local, stamp_3164, 15, 75),
-    "bare": Style(_origin_bare, _head_bare, None, 0, 30),
+    "rfc3164": Style("<{priority}>{time} {host} {tag}: ", stamp_3164, 15, 84),
+    "rfc5424": Style(
+        "<{priority}>1 {time} {host} {program} {process} {msgid} {data} ",
+        stamp_5424,
+        STAMP_BYTES,
+        102,
+    ),
+    "local": Style("<{priority}>{time} {tag}: ", stamp_3164, 15, 75),
+    "bare": Style("", None, 0, 30),
 }

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tuner.errors import BadUsage
 
@@ -176,11 +175,6 @@ def runs(messages: int, per_second: float, times: int, pause_s: float) -> Schedu
     """Runs of so many messages at a rate, with a pause after each."""
     flow = Leg(messages / per_second, per_second, per_second)
     return Schedule((flow, Leg(pause_s)), cycles=times)
-
-
-def schedule_of(fields: Mapping[str, Any]) -> Schedule:
-    """Read a schedule back from the fields of its JSON."""
-    return Schedule(**{**fields, "legs": tuple(Leg(**leg) for leg in fields["legs"])})
 
 
 @dataclass(frozen=True)

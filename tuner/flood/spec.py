@@ -6,14 +6,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+
+from pydantic import TypeAdapter
 
 from tuner.engine.numbering import SentEvents
 from tuner.errors import BadUsage
-from tuner.flood.pace import Runs, Schedule, schedule_of
-from tuner.flood.transport import Credentials, Transport
+from tuner.flood.pace import Runs, Schedule
+from tuner.flood.transport import Transport
 from tuner.modules.input import Format, Framing
 from tuner.profile.workload import LONGEST_MESSAGE_BYTES, Distribution, MessageSizes
 
@@ -207,37 +207,9 @@ def line_of(item: FloodSpec | Order | SenderStatus) -> bytes:
     return json.dumps(asdict(item)).encode() + b"\n"
 
 
-def spec_of(line: bytes) -> FloodSpec:
-    """Read a specification line."""
-    fields = json.loads(line)
-    first, *beside = (_transport_of(sent) for sent in (fields["transport"], *fields["beside"]))
-    placed = {"transport": first, "beside": tuple(beside), "order": tuple(fields["order"])}
-    return FloodSpec(**{**fields, **placed})
-
-
-def _transport_of(fields: Mapping[str, Any]) -> Transport:
-    given = fields["credentials"]
-    credentials = None if given is None else Credentials(**given)
-    return Transport(tuple(fields["targets"]), fields["kind"], credentials, fields["source"])
-
-
-def order_of(line: bytes) -> Order:
-    """Read an order line."""
-    fields = json.loads(line)
-    if fields["schedule"] is not None:
-        fields["schedule"] = schedule_of(fields["schedule"])
-    if fields["runs"] is not None:
-        fields["runs"] = Runs(**fields["runs"])
-    return Order(**fields)
-
-
-def status_of(line: bytes) -> SenderStatus:
-    """Read a status line."""
-    fields = json.loads(line)
-    progress = fields["progress"]
-    if progress["punctuality"] is not None:
-        progress["punctuality"] = Punctuality(**progress["punctuality"])
-    return SenderStatus(**{**fields, "progress": FloodProgress(**progress)})
+spec_of = TypeAdapter(FloodSpec).validate_json
+order_of = TypeAdapter(Order).validate_json
+status_of = TypeAdapter(SenderStatus).validate_json
 
 
 class Orders:

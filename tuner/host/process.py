@@ -233,6 +233,24 @@ def wait_until(condition: Callable[[], bool], timeout_s: float, poll_s: float = 
     return True
 
 
+_MOST_QUIET_S = 60.0
+_QUIET_POLL_S = 0.1
+
+
+def wait_until_quiet(
+    state: Callable[[], object], check: Callable[[], None], quiet_s: float
+) -> None:
+    """Wait until a state stays what it is for a while, at most a minute; `check` raises where it
+    cannot change any more."""
+    last: object = None
+    since_s, deadline_s = time.monotonic(), time.monotonic() + _MOST_QUIET_S
+    while time.monotonic() - since_s < quiet_s and time.monotonic() < deadline_s:
+        check()
+        if (now := state()) != last:
+            last, since_s = now, time.monotonic()
+        time.sleep(_QUIET_POLL_S)
+
+
 _GRACE_S = 5.0
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
+import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +16,7 @@ from tuner.host.process import run
 from tuner.host.programs import openssl
 from tuner.lab.ports import is_bound, is_listening, require_free
 from tuner.lab.scratch import LONGEST_SOCKET
-from tuner.modules.input import TRANSPORTS, Input
+from tuner.modules.input import LOOPBACK, TRANSPORTS, Input
 from tuner.modules.secrets import COLLECTOR_NAME, SENDER_NAME, Certificates
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
@@ -29,6 +32,11 @@ class EventSource(Protocol):
         """Whether the rsyslogd with this process id takes events there."""
 
 
+_SEND_S = 20.0
+# A receiver that others slow down keeps up with this.
+_PAUSE_S = 0.002
+
+
 @dataclass(frozen=True)
 class TcpPort:
     """A TCP port of this machine."""
@@ -42,6 +50,18 @@ class TcpPort:
     def is_open(self, _pid: int, /) -> bool:
         """Whether anybody listens."""
         return is_listening(self.port)
+
+    def send(self, messages: Sequence[bytes], sender: str) -> None:
+        """Send each message once, from an address of this machine: a line each, with its length
+        where it has several, until the receiver has read them all.  Raises OSError."""
+        framed = (
+            b"%d %b" % (len(text), text) if b"\n" in text else text + b"\n" for text in messages
+        )
+        with socket.create_connection((LOOPBACK, self.port), _SEND_S, (sender, 0)) as connection:
+            connection.sendall(b"".join(framed))
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(4096):
+                pass
 
     def __str__(self) -> str:
         return f"listen on port {self.port}"
@@ -61,6 +81,15 @@ class UdpPort:
     def is_open(self, _pid: int, /) -> bool:
         """Whether a socket is bound to it."""
         return is_bound(self.port)
+
+    def send(self, messages: Sequence[bytes], sender: str) -> None:
+        """Send each message once, from an address of this machine, slowly: datagrams that nobody
+        reads are lost.  Raises OSError."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+            datagrams.bind((sender, 0))
+            for message in messages:
+                datagrams.sendto(message, (LOOPBACK, self.port))
+                time.sleep(_PAUSE_S)
 
     def __str__(self) -> str:
         return f"take datagrams on port {self.port}"
@@ -85,6 +114,14 @@ class UnixSocket:
     def is_open(self, _pid: int, /) -> bool:
         """Whether it is there."""
         return Path(self.path).is_socket()
+
+    def send(self, messages: Sequence[bytes], _sender: str) -> None:
+        """Send each message once; a full socket makes the sender wait.  Raises OSError."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as datagrams:
+            datagrams.settimeout(_SEND_S)
+            datagrams.connect(self.path)
+            for message in messages:
+                datagrams.send(message)
 
     def __str__(self) -> str:
         return f"make the socket {self.path}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import socket
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from tuner.errors import JobFailed
@@ -36,6 +36,14 @@ def free_ports(count: int, address: str = LOOPBACK) -> int:
         if are_free(first, count, address):
             return first
     raise JobFailed(f"no {count} consecutive ports of {address} are free")
+
+
+def has_address(address: str) -> bool:
+    """Whether messages can be sent from that address, of IPv4, on this machine."""
+    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as tried:
+        tried.bind((address, 0))
+        return True
+    return False
 
 
 def is_listening(port: int) -> bool:

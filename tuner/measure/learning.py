@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tuner.engine import counters
 from tuner.engine.client import EngineClient
-from tuner.engine.counters import await_quiet
 from tuner.engine.delivery import Expectation
 from tuner.engine.feed import kept as kept_by
 from tuner.engine.numbering import FIELD, FIRST_OUTPUT, MICRO_DIGITS
@@ -28,6 +28,7 @@ from tuner.flood.messages import pool_size, routes_of
 from tuner.flood.pace import fixed
 from tuner.flood.spec import FloodSpec
 from tuner.flood.workload import flood_spec
+from tuner.host.process import wait_until_quiet
 from tuner.lab.bind import Bound
 from tuner.lab.confined import TLS
 from tuner.lab.copy import LabCopy, copied
@@ -353,7 +354,7 @@ def _counted(stats: Path) -> Mapping[str, int]:
     await_round(stats, time.time())
     rounds = read(stats)
     actions = rounds[-1].actions if rounds else {}
-    return {name: counters.processed for name, counters in actions.items()}
+    return {name: action.processed for name, action in actions.items()}
 
 
 def unreached(
@@ -410,7 +411,7 @@ def _flood(spec: FloodSpec, client: EngineClient, rsyslogd: Rsyslogd, per_second
     if final.error is not None or final.sent < count:
         why = final.error or "the rest did not go through in time"
         raise JobFailed(f"rsyslogd took {final.sent} of {count} messages: {why}")
-    await_quiet(client, rsyslogd.check, _QUIET_S)
+    wait_until_quiet(lambda: counters.count(client, "_all"), rsyslogd.check, _QUIET_S)
 
 
 def not_compared(documents: Sequence[Sequence[int]], lines: bytes) -> Iterator[str]:

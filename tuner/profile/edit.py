@@ -14,7 +14,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import yaml
@@ -461,6 +460,11 @@ def _stays_text(word: str) -> bool:
     return node is not None and node.tag == _TEXT
 
 
+def written(value: object) -> str:
+    """`value` as a file, an item or a member a line."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=math.inf)
+
+
 def flow(value: object, style: str | None = None) -> str:
     """`value` in flow style; strings keep the quotes of `style` (' or ") where they can."""
     if isinstance(value, Mapping):
@@ -470,8 +474,6 @@ def flow(value: object, style: str | None = None) -> str:
     return _scalar(value, style)
 
 
-# Cases that are recorded say the same few words thousands of times.
-@lru_cache(maxsize=4096, typed=True)
 def _scalar(value: object, style: str | None) -> str:
     keeps = isinstance(value, str) and (
         style == '"' or (style == "'" and _ONE_LINE.fullmatch(value) is not None)
