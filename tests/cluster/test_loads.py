@@ -19,7 +19,7 @@ from tests.flood.receiver import Receiver
 from tests.flood.test_transports import numbers, secured, serving
 from tuner.cluster.loads import RemoteLoads
 from tuner.errors import JobFailed, Refused, Unreachable
-from tuner.flood.flood import SpreadFlood, SpreadTimeline
+from tuner.flood.flood import Flood, SpreadTimeline
 from tuner.flood.pace import fixed
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Credentials, Transport, loopback
@@ -71,7 +71,7 @@ def test_two_senders_are_one_flood() -> None:
     with (
         Receiver() as receiver,
         steered() as (loads, _),
-        SpreadFlood(spec(receiver.port), loads.alive()) as flood,
+        Flood(spec(receiver.port), loads.alive()) as flood,
     ):
         flood.steer(5001, None)
         assert flood.wait_until_idle(60).counts == (2501, 2500)
@@ -86,7 +86,7 @@ def test_a_schedule_is_kept_by_both_together() -> None:
     with (
         Receiver() as receiver,
         steered() as (loads, _),
-        SpreadFlood(spec(receiver.port), loads.alive()) as flood,
+        Flood(spec(receiver.port), loads.alive()) as flood,
     ):
         began_s = time.monotonic()
         flood.follow(fixed(1000.0), 600)
@@ -104,7 +104,7 @@ def test_a_load_host_keeps_nothing_of_a_flood_that_ended() -> None:
         processes = [psutil.Process(one.pid) for one in children.values()]
         before = [(one.num_fds(), len(one.children())) for one in processes]
         for _ in range(3):
-            with SpreadFlood(spec(receiver.port), loads.alive()) as flood:
+            with Flood(spec(receiver.port), loads.alive()) as flood:
                 flood.steer(100, None)
                 assert flood.finish(10.0).error is None
 
@@ -121,7 +121,7 @@ def test_a_load_host_keeps_nothing_of_a_flood_that_ended() -> None:
 
 def test_a_load_host_that_dies_is_named_and_not_used_again() -> None:
     with Receiver() as receiver, steered() as (loads, children):
-        with SpreadFlood(spec(receiver.port), loads.alive()) as flood:
+        with Flood(spec(receiver.port), loads.alive()) as flood:
             flood.steer(10**9, 2000.0)
             children["south"].end()
             error = flood.wait_until_idle(60).error
@@ -129,7 +129,7 @@ def test_a_load_host_that_dies_is_named_and_not_used_again() -> None:
             # The process that sends for it may be seen to die before it.
             assert error.startswith("south: "), error
         assert wait_until(lambda: [one.name for one in loads.alive()] == ["north"], 60)
-        with SpreadFlood(spec(receiver.port), loads.alive()) as flood:
+        with Flood(spec(receiver.port), loads.alive()) as flood:
             flood.steer(1000, None)
             assert flood.wait_until_idle(60).counts == (1000,)
         assert loads.change() == "south: its process has ended; load comes from north now"
@@ -171,7 +171,7 @@ def test_certificates_come_along(tmp_path: Path) -> None:
 
     with serving(receives) as target, steered(remove) as (loads, _):
         (north, _) = loads.alive()
-        with SpreadFlood(encrypted(target, files), [north]) as flood:
+        with Flood(encrypted(target, files), [north]) as flood:
             flood.steer(1000, None)
             assert flood.wait_until_idle(60).counts == (1000,)
             flood.finish()
@@ -188,14 +188,14 @@ def test_certificates_of_every_transport_come_along_and_each_host_must_be_allowe
     with Receiver() as receiver, serving(secured(files, kept)) as target, steered() as (loads, _):
         (north, _) = loads.alive()
         beside = encrypted(target, files).transport
-        with SpreadFlood(replace(spec(receiver.port), beside=(beside,)), [north]) as flood:
+        with Flood(replace(spec(receiver.port), beside=(beside,)), [north]) as flood:
             flood.steer(1000, None)
             assert flood.wait_until_idle(60).counts == (1000,)
             flood.finish()
         assert sorted(receiver.numbers() + numbers(b"".join(kept))) == list(range(1000))
         away = replace(spec(receiver.port), beside=(Transport(("192.0.2.1:514",)),))
         with pytest.raises(JobFailed, match=r"192\.0\.2\.1 is not local"):
-            SpreadFlood(away, [north]).__enter__()
+            Flood(away, [north]).__enter__()
 
 
 def test_a_certificate_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:
@@ -204,10 +204,10 @@ def test_a_certificate_that_is_not_there_is_said_at_once(tmp_path: Path) -> None
         steered() as (loads, _),
         pytest.raises(JobFailed, match=r"north: .*/ca\.pem: No such file or directory"),
     ):
-        SpreadFlood(encrypted(loopback(9), files), loads.alive()).__enter__()
+        Flood(encrypted(loopback(9), files), loads.alive()).__enter__()
     Path(files.authority).write_bytes(b"\xff")
     with steered() as (loads, _), pytest.raises(JobFailed, match="is not a PEM file"):
-        SpreadFlood(encrypted(loopback(9), files), loads.alive()).__enter__()
+        Flood(encrypted(loopback(9), files), loads.alive()).__enter__()
 
 
 def test_only_what_the_load_host_allows_is_flooded() -> None:
@@ -217,7 +217,7 @@ def test_only_what_the_load_host_allows_is_flooded() -> None:
         with pytest.raises(Refused, match=r"north: 192\.0\.2\.1 is not local"):
             loads.require_allowed(["192.0.2.1"])
         with pytest.raises(JobFailed, match=r"192\.0\.2\.1 is not local"):
-            SpreadFlood(away, loads.alive()).__enter__()
+            Flood(away, loads.alive()).__enter__()
 
 
 def test_a_load_host_that_never_answers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,8 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -18,6 +20,7 @@ from tuner.flood.pace import Runs, bursts, fixed, ramp
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
 from tuner.host.process import Child
+from tuner.lab.loads import ClockOffset, LoadHost
 
 
 def spec(port: int, connections: int = 5, count: int | None = None) -> FloodSpec:
@@ -27,7 +30,8 @@ def spec(port: int, connections: int = 5, count: int | None = None) -> FloodSpec
 def flood_and_child(port: int) -> tuple[Flood, Child]:
     """A flood, and its process."""
     child = Child("tuner.flood.sender")
-    return Flood(spec(port), lambda: child), child
+    here = SimpleNamespace(name="", sender=lambda: child, clock=ClockOffset)
+    return Flood(spec(port), [cast(LoadHost, here)]), child
 
 
 def is_gone(pid: int) -> bool:
@@ -185,15 +189,18 @@ def test_leaving_the_statement_ends_the_process() -> None:
 
 PARENT = """
 import sys, time
-from tuner.flood.flood import Flood
+from tuner.flood.flood import Flood, ThisMachine
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
-from tuner.host.process import Child
-child = Child("tuner.flood.sender")
+class Here(ThisMachine):
+    def sender(self):
+        children.append(super().sender())
+        return children[-1]
+children = []
 spec = FloodSpec(Transport((loopback(int(sys.argv[1])),)), 2, 244, 1, "0a1b2c3d")
-with Flood(spec, lambda: child) as flood:
+with Flood(spec, [Here()]) as flood:
     flood.steer(10**9, float(sys.argv[2]) or None)
-    print(child.pid, flush=True)
+    print(children[0].pid, flush=True)
     time.sleep(60)
 """
 

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from tuner.errors import JobFailed
-from tuner.flood.flood import Traffic
+from tuner.flood.flood import Flood
 from tuner.host.usage import CoreTime, Threads, Usage
 from tuner.measure.counters import Counters, counters_now
 from tuner.measure.pipeline import Pipeline
@@ -49,7 +49,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> Counters:
     flood = SimpleNamespace(progress=lambda: progress, loads=dict)
     receiver = SimpleNamespace(cpu_s=0.5)
     pipe = SimpleNamespace(lab=lab, rsyslogd=rsyslogd, pattern="logs-*", receiver=receiver)
-    made = counters_now(cast(Pipeline, pipe), cast(Traffic, flood), 3.0)
+    made = counters_now(cast(Pipeline, pipe), cast(Flood, flood), 3.0)
     assert asked == [
         ("client", 3.0), ("client", "logs-*"), ("client", "logs-*", 3.0), (77,), (),
     ]  # fmt: skip

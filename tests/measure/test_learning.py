@@ -262,7 +262,7 @@ class Slow:
         for name, stand_in in {
             "Sink": lambda **_: self.entered(SimpleNamespace(url=SINK)),
             "EngineClient": self.client, "kept_by": lambda _: self.lines,
-            "traffic": self.traffic, "read": self.read, "wait_until_quiet": self.quiet,
+            "Flood": self.traffic, "read": self.read, "wait_until_quiet": self.quiet,
         }.items():  # fmt: skip
             self.patch.setattr(f"tuner.measure.learning.{name}", stand_in)
         self.patch.setattr("tuner.lab.rsyslogd.Rsyslogd", self.rsyslogd)
@@ -299,8 +299,8 @@ class Slow:
         return SimpleNamespace(check=lambda: None, stop=lambda: self.done.append("stopped"))
 
     @contextmanager
-    def traffic(self, spec: FloodSpec, loads: object) -> Iterator[object]:
-        assert (spec.count, loads) == (self.count, ())
+    def traffic(self, spec: FloodSpec) -> Iterator[object]:
+        assert spec.count == self.count
         self.run = spec
         progress = SimpleNamespace(sent=0, error=self.error)
 

@@ -66,7 +66,7 @@ class Paced(Course):
         clock = partial(StageClock, clock=script.monotonic)
         self.patch.setattr("tuner.measure.trial.StageClock", clock)
         self.patch.setattr("tuner.measure.trial.pipeline", self.pipeline)
-        self.patch.setattr("tuner.measure.paced.traffic", self.traffic)
+        self.patch.setattr("tuner.measure.paced.Flood", self.traffic)
         self.patch.setattr("tuner.measure.watch.counters_now", lambda *_: self.counters())
         engine = SimpleNamespace(
             stand_in=None, check_delivery=counted(script), facts=SimpleNamespace(processors=2),

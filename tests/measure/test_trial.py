@@ -74,7 +74,7 @@ class Course:
         clock = partial(StageClock, clock=script.monotonic)
         self.patch.setattr("tuner.measure.trial.StageClock", clock)
         self.patch.setattr("tuner.measure.trial.pipeline", self.pipeline)
-        self.patch.setattr("tuner.measure.trial.traffic", self.traffic)
+        self.patch.setattr("tuner.measure.trial.Flood", self.traffic)
         self.patch.setattr("tuner.measure.watch.counters_now", lambda *_: self.counters())
         self.patch.setattr("tuner.measure.watch.refreshing", self.refreshing)
         facts = SimpleNamespace(processors=2, data_nodes=1)

@@ -21,7 +21,7 @@ from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S
 from tuner.engine.sampled import LearntDocuments
 from tuner.errors import JobFailed, Unreachable
-from tuner.flood.flood import Traffic
+from tuner.flood.flood import Flood
 from tuner.flood.spec import FloodProgress
 from tuner.host.usage import Usage
 from tuner.lab.lab import Lab, Learnt
@@ -161,7 +161,7 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
         stats, prefix = Path("/nonexistent"), bound.measured.index.target
         pipe = Pipeline(lab, bound, cast(Rsyslogd, rsyslogd), stats, prefix, ONE_EACH)
         spec = SimpleNamespace(stamped_run="700")
-        flood = cast(Traffic, SimpleNamespace(progress=script.progress, spec=spec))
+        flood = cast(Flood, SimpleNamespace(progress=script.progress, spec=spec))
         return Run(script, Watch(pipe, flood, script.began_s))
 
     return make

@@ -18,7 +18,7 @@ from tuner.cli.usage.traffic import FloodArguments, SinkArguments, WorkloadArgum
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import Arrived, ArrivedRun, FaultCount, arrived, fault_counts
 from tuner.errors import BadUsage, Interrupted, JobFailed, Refused
-from tuner.flood.flood import traffic
+from tuner.flood.flood import Flood
 from tuner.flood.heads import STYLES
 from tuner.flood.pace import Runs, Schedule, Timeline, bursts, fixed, ramp, runs
 from tuner.flood.replayed import replayed_file
@@ -210,7 +210,7 @@ def _say_replay_remarks(spec: FloodSpec) -> None:
 
 def _run(spec: FloodSpec, hosts: Sequence[LoadHost], plan: PacePlan, output: OutputFormat) -> None:
     title = f"sending {plan.total:,} messages to {spec.transport}"
-    with working(title) as tell, traffic(spec, hosts) as sender:
+    with working(title) as tell, Flood(spec, hosts) as sender:
         if plan.schedule is not None:
             sender.follow(plan.schedule, plan.total)
         elif plan.runs is not None:

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from tuner.cluster import messages
 from tuner.errors import JobFailed, Refused
-from tuner.flood.flood import sender_here
+from tuner.flood.flood import ThisMachine
 from tuner.flood.spec import line_of, spec_of, status_of
 from tuner.flood.transport import Credentials, Transport, address_of
 from tuner.host.allow import require_allowed_host
@@ -87,7 +87,7 @@ def _begin(message: messages.BeginSender, senders: dict[str, SenderProcess], hea
     if refusal is not None:
         messages.FROM_LOAD.say(messages.SenderEnded(message.sender, refusal))
         return
-    senders[message.sender] = sender = sender_here()
+    senders[message.sender] = sender = ThisMachine().sender()
     held = ExitStack()
     first, *beside = (
         replace(transport, credentials=_held(transport.credentials, message.files, held))

@@ -1,11 +1,11 @@
-"""The handle of a flood: starts its process, steers it, and ends it; or those of one from several
+"""The handle of a flood: starts its sender, steers it, and ends it; or those of one from several
 machines, each with a sender of its own."""
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -24,157 +24,17 @@ from tuner.flood.spec import (
     status_of,
 )
 from tuner.host.process import Child, wait_until
-from tuner.lab.loads import ClockOffset, LoadCounts, LoadHost, SenderProcess
+from tuner.lab.loads import (
+    ClockOffset,
+    LoadCounts,
+    LoadHost,
+    MachineCounts,
+    SenderProcess,
+    counts_of,
+)
 
 START_TIMEOUT_S = 60.0
-
-
-def sender_here() -> SenderProcess:
-    """The process of a sender on this machine."""
-    return Child("tuner.flood.sender")
-
-
-class Flood:
-    """A flood in a process of its own, for a `with` statement; it sends nothing until steered.
-
-    Its process ends with the statement, whatever happened.
-    """
-
-    def __init__(self, spec: FloodSpec, start: Callable[[], SenderProcess] = sender_here) -> None:
-        self.spec = spec
-        self._start = start
-        self._child: SenderProcess | None = None
-        self._news = threading.Condition()
-        self._status: SenderStatus | None = None
-        self._ended = False
-        self._given = 0
-        self._schedule: Schedule | None = None
-        self._reader = threading.Thread(target=self._read, daemon=True, name="flood-status")
-
-    def __enter__(self) -> Self:
-        self._child = self._start()
-        try:
-            self._reader.start()
-            self._tell(self.spec)
-            self._await(lambda: self._status is not None, START_TIMEOUT_S)
-            if self._status is None:
-                raise JobFailed(f"the flood did not start{self._why_not()}")
-            progress = self._status.progress
-            if progress.error is not None:
-                failure = NotListening if progress.is_refused else JobFailed
-                raise failure(f"the flood cannot start: {progress.error}")
-        except BaseException:
-            self._kill()
-            raise
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._kill()
-
-    def _why_not(self) -> str:
-        """Why there was no news of the process, as the end of a sentence."""
-        if self._ended:
-            return f": {self._running().complaint()}"
-        return f" within {START_TIMEOUT_S:g} s: this machine is very busy"
-
-    def steer(self, limit: int, per_second: float | None) -> None:
-        """Allow `limit` messages in total, at most `per_second`; None is as fast as it goes."""
-        self._schedule = None
-        self._give(Order(limit, per_second))
-
-    def follow(self, schedule: Schedule, limit: int = sys.maxsize) -> None:
-        """Send by a schedule that starts now and waits for nobody, up to `limit` in total."""
-        self._schedule = schedule
-        self._give(Order(limit, schedule=schedule))
-
-    def run(self, runs: Runs) -> None:
-        """Send runs, each as fast as it goes."""
-        self._schedule = None
-        self._give(Order(runs.messages * runs.times, runs=runs))
-
-    def timeline(self) -> Timeline | None:
-        """When each message was due, once a schedule is followed; None before that."""
-        punctuality = self.progress().punctuality
-        if punctuality is None or self._schedule is None:
-            return None
-        return Timeline(self._schedule, punctuality.first, punctuality.start_s)
-
-    def progress(self) -> FloodProgress:
-        """The latest news of the process, at most 50 ms old while it sends."""
-        with self._news:
-            if self._status is None:
-                raise JobFailed("the flood has not been started")
-            if self._ended and not self._status.done:
-                error = f"the flood's process died: {self._running().complaint()}"
-                return replace(self._status.progress, error=error, truncated=True)
-            return self._status.progress
-
-    def loads(self) -> Mapping[str, LoadCounts]:
-        """What was counted on other machines: none takes part."""
-        return {}
-
-    def is_idle(self) -> bool:
-        """Whether all that may be sent has gone to the kernel."""
-        status = self._status
-        return status is not None and status.obeyed >= self._given and status.idle
-
-    def wait_until_idle(self, timeout_s: float) -> FloodProgress:
-        """Wait until all that may be sent has gone to the kernel, or an error, or the timeout."""
-        self._await(self.is_idle, timeout_s)
-        return self.progress()
-
-    def finish(self, timeout_s: float = 10.0) -> FloodProgress:
-        """Send no more than what is begun, hang up so that the receiver gets all of it, and end.
-
-        A begun block has 5 s to go out.  A process that has not ended in time is killed, and its
-        progress says that it is truncated.
-        """
-        child = self._running()
-        self._give(Order(stop=True))
-        if not child.wait(timeout_s):
-            child.end()
-            late = f"the flood's process did not end within {timeout_s:g} s"
-            return replace(self.progress(), truncated=True, error=late)
-        self._reader.join()
-        return self.progress()
-
-    def _running(self) -> SenderProcess:
-        if self._child is None:
-            raise JobFailed("the flood has not been started")
-        return self._child
-
-    def _give(self, order: Order) -> None:
-        self._given += 1
-        self._tell(order)
-
-    def _tell(self, item: FloodSpec | Order) -> None:
-        # A process that is gone says so through its progress.
-        self._running().tell(line_of(item))
-
-    def _await(self, arrived: Callable[[], bool], timeout_s: float) -> None:
-        with self._news:
-            self._news.wait_for(lambda: arrived() or self._is_over(), timeout_s)
-
-    def _is_over(self) -> bool:
-        return self._ended or (self._status is not None and self._status.done)
-
-    def _read(self) -> None:
-        """Keep the latest status; runs in a thread of its own until the process ends."""
-        for line in self._running().stdout:
-            status = status_of(line)
-            with self._news:
-                self._status = status
-                self._news.notify_all()
-        with self._news:
-            self._ended = True
-            self._news.notify_all()
-
-    def _kill(self) -> None:
-        child = self._running()
-        child.end()
-        if self._reader.ident is not None:
-            self._reader.join()
-        child.close()
+_IDLE_POLL_S = 0.01
 
 
 def shared(total: int, senders: int) -> tuple[int, ...]:
@@ -286,28 +146,167 @@ class SpreadTimeline(Timeline):
         return self.parts[sender].intended_s(event)
 
 
-class SpreadFlood:
-    """A flood whose senders are on load hosts, for a `with` statement; steered as a Flood is.
+@dataclass(frozen=True)
+class ThisMachine:
+    """This machine as a load host."""
+
+    name: str = ""
+
+    def sender(self) -> SenderProcess:
+        """Start a sender here."""
+        return Child("tuner.flood.sender")
+
+    def clock(self) -> ClockOffset:
+        """Its clock is ours."""
+        return ClockOffset()
+
+    def counts(self) -> MachineCounts:
+        """What it has counted."""
+        return counts_of(None)
+
+
+class FloodSender:
+    """A sender of a flood in a process of its own on `host`, for a `with` statement; it sends
+    nothing without an order.
+
+    Its process ends with the statement, whatever happened.
+    """
+
+    def __init__(self, spec: FloodSpec, host: LoadHost) -> None:
+        self.host = host
+        self._spec = spec
+        self._child: SenderProcess | None = None
+        self._news = threading.Condition()
+        self._status: SenderStatus | None = None
+        self._ended = False
+        self._given = 0
+        self._reader = threading.Thread(target=self._read, daemon=True, name="flood-status")
+
+    def __enter__(self) -> Self:
+        self._child = self.host.sender()
+        try:
+            self._reader.start()
+            self._child.tell(line_of(self._spec))
+            with self._news:
+                self._news.wait_for(lambda: self._status or self._ended, START_TIMEOUT_S)
+            if self._status is None:
+                raise JobFailed(f"the flood did not start{self._why_not()}")
+            progress = self._status.progress
+            if progress.error is not None:
+                failure = NotListening if progress.is_refused else JobFailed
+                raise failure(f"the flood cannot start: {progress.error}")
+        except BaseException:
+            self._kill()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._kill()
+
+    def named(self, text: str) -> str:
+        """A text about it, with the name of another machine."""
+        return f"{self.host.name}: {text}" if self.host.name else text
+
+    def give(self, order: Order) -> None:
+        """Give it an order; a process that is gone says so through its progress."""
+        self._given += 1
+        self._running().tell(line_of(order))
+
+    def progress(self) -> FloodProgress:
+        """The latest news of the process by our clock, at most 50 ms old while it sends."""
+        with self._news:
+            if self._status is None:
+                raise JobFailed("the flood has not been started")
+            if not self._ended or self._status.done:
+                return self._ours(self._status.progress)
+            died = f"the flood's process died: {self._running().complaint()}"
+            return self._ours(replace(self._status.progress, error=died, truncated=True))
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all that may be sent has gone to the kernel."""
+        status = self._status
+        return status is not None and status.obeyed >= self._given and status.idle
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it sends no more."""
+        return self._ended or (self._status is not None and self._status.done)
+
+    def finish(self, timeout_s: float) -> FloodProgress:
+        """Have it send no more than what is begun, hang up so that the receiver gets all of it, and
+        end.
+
+        A begun block has 5 s to go out.  A process that has not ended in time is killed, and its
+        progress says that it is truncated.
+        """
+        child = self._running()
+        self.give(Order(stop=True))
+        if not child.wait(timeout_s):
+            child.end()
+            late = self.named(f"the flood's process did not end within {timeout_s:g} s")
+            return replace(self.progress(), truncated=True, error=late)
+        self._reader.join()
+        return self.progress()
+
+    def _why_not(self) -> str:
+        """Why there was no news of the process, as the end of a sentence."""
+        if self._ended:
+            return f": {self._running().complaint()}"
+        return f" within {START_TIMEOUT_S:g} s: this machine is very busy"
+
+    def _running(self) -> SenderProcess:
+        if self._child is None:
+            raise JobFailed("the flood has not been started")
+        return self._child
+
+    def _ours(self, progress: FloodProgress) -> FloodProgress:
+        error = None if progress.error is None else self.named(progress.error)
+        return replace(on_our_clock(progress, self.host.clock()), error=error)
+
+    def _read(self) -> None:
+        """Keep the latest status; runs in a thread of its own until the process ends."""
+        for line in self._running().stdout:
+            status = status_of(line)
+            with self._news:
+                self._status = status
+                self._news.notify_all()
+        with self._news:
+            self._ended = True
+            self._news.notify_all()
+
+    def _kill(self) -> None:
+        child = self._running()
+        child.end()
+        if self._reader.ident is not None:
+            self._reader.join()
+        child.close()
+
+
+class Flood:
+    """A flood that load hosts send, or this machine where there are none, for a `with` statement;
+    it sends nothing until steered.
 
     The limit is hard over all senders together, and a pace is shared equally.
     """
 
-    def __init__(self, spec: FloodSpec, hosts: Sequence[LoadHost]) -> None:
+    def __init__(self, spec: FloodSpec, hosts: Sequence[LoadHost] = ()) -> None:
         self.spec = spec
-        self._hosts = tuple(hosts)
-        parts = parts_of(spec, len(hosts))
-        self._floods = [Flood(part, host.sender) for part, host in zip(parts, hosts, strict=True)]
-        self._granted = (0,) * len(hosts)
+        self._is_here = not hosts
+        parts = parts_of(spec, len(hosts) or 1)
+        senders = zip(parts, hosts or (ThisMachine(),), strict=True)
+        self._senders = [FloodSender(part, host) for part, host in senders]
+        self._granted = (0,) * len(self._senders)
         self._schedule: Schedule | None = None
         self._opened = ExitStack()
 
     def __enter__(self) -> Self:
         with ExitStack() as opened:
-            for host, flood in zip(self._hosts, self._floods, strict=True):
+            for sender in self._senders:
                 try:
-                    opened.enter_context(flood)
+                    opened.enter_context(sender)
                 except JobFailed as failed:
-                    raise type(failed)(f"{host.name}: {failed}") from None
+                    raise type(failed)(sender.named(str(failed))) from None
             self._opened = opened.pop_all()
         return self
 
@@ -316,78 +315,73 @@ class SpreadFlood:
 
     def steer(self, limit: int, per_second: float | None) -> None:
         """Allow `limit` messages in total, at most `per_second`; None is as fast as it goes."""
-        sent = [flood.progress().sent for flood in self._floods]
-        self._granted = granted(self._granted, sent, limit)
-        rate = None if per_second is None else per_second / len(self._floods)
-        for flood, may in zip(self._floods, self._granted, strict=True):
-            flood.steer(may, rate)
+        self._schedule = None
+        sent = [sender.progress().sent for sender in self._senders]
+        alone = len(sent) == 1
+        self._granted = (limit,) if alone else granted(self._granted, sent, limit)
+        rate = None if per_second is None else per_second / len(self._senders)
+        for sender, may in zip(self._senders, self._granted, strict=True):
+            sender.give(Order(may, rate))
 
     def follow(self, schedule: Schedule, limit: int = sys.maxsize) -> None:
         """Send by a schedule that starts now and waits for nobody, up to `limit` in total."""
         self._schedule = schedule
-        limits = shared(limit, len(self._floods))
-        for number, (flood, most) in enumerate(zip(self._floods, limits, strict=True)):
-            flood.follow(replace(schedule, part=number, parts=len(limits)), most)
+        limits = shared(limit, len(self._senders))
+        for number, (sender, most) in enumerate(zip(self._senders, limits, strict=True)):
+            part = replace(schedule, part=number, parts=len(limits))
+            sender.give(Order(most, schedule=part))
 
     def run(self, runs: Runs) -> None:
         """Send runs, each as fast as it goes."""
-        for flood, part in zip(self._floods, runs_of(runs, len(self._floods)), strict=True):
-            flood.run(part)
+        self._schedule = None
+        parts = runs_of(runs, len(self._senders))
+        for sender, part in zip(self._senders, parts, strict=True):
+            sender.give(Order(part.messages * part.times, runs=part))
 
     def timeline(self) -> Timeline | None:
         """When each message was due, once a schedule is followed; None before that."""
         if self._schedule is None:
             return None
         parts = []
-        for host, flood in zip(self._hosts, self._floods, strict=True):
-            part = flood.timeline()
-            if part is None:
+        for number, sender in enumerate(self._senders):
+            punctuality = sender.progress().punctuality
+            if punctuality is None:
                 return None
-            parts.append(replace(part, start_s=part.start_s + host.clock().offset_s))
+            part = replace(self._schedule, part=number, parts=len(self._senders))
+            error_s = sender.host.clock().error_s
+            parts.append(Timeline(part, punctuality.first, punctuality.start_s, error_s))
+        if len(parts) == 1:
+            return parts[0]
         start_s = min(part.start_s for part in parts)
-        error_s = max(host.clock().error_s for host in self._hosts)
+        error_s = max(part.error_s for part in parts)
         return SpreadTimeline(self._schedule, 0, start_s, error_s, tuple(parts))
 
     def progress(self) -> FloodProgress:
         """The latest news of all senders, by the clock of this machine; the older by the way that
         they come."""
-        return self._merged([flood.progress() for flood in self._floods])
+        return merged([sender.progress() for sender in self._senders])
 
     def loads(self) -> Mapping[str, LoadCounts]:
-        """What was counted on each machine, by its name."""
+        """What was counted on each other machine, by its name."""
         counts = {}
-        for host, flood in zip(self._hosts, self._floods, strict=True):
-            now = flood.progress()
-            counts[host.name] = LoadCounts(host.counts(), now.cpu_seconds, now.blocked_seconds)
+        for sender in self._senders if not self._is_here else ():
+            now = sender.progress()
+            counted = LoadCounts(sender.host.counts(), now.cpu_seconds, now.blocked_seconds)
+            counts[sender.host.name] = counted
         return counts
 
     def wait_until_idle(self, timeout_s: float) -> FloodProgress:
         """Wait until all that may be sent has gone to the kernel, or an error, or the timeout."""
 
         def is_over() -> bool:
-            is_idle = all(flood.is_idle() for flood in self._floods)
-            return is_idle or any(flood.progress().error is not None for flood in self._floods)
+            is_idle = all(sender.is_idle for sender in self._senders)
+            return is_idle or any(sender.is_over for sender in self._senders)
 
-        wait_until(is_over, timeout_s)
+        wait_until(is_over, timeout_s, _IDLE_POLL_S)
         return self.progress()
 
     def finish(self, timeout_s: float = 10.0) -> FloodProgress:
-        """End all senders at once, each as Flood.finish does."""
-        with ThreadPoolExecutor(len(self._floods)) as pool:
-            return self._merged(list(pool.map(lambda flood: flood.finish(timeout_s), self._floods)))
-
-    def _merged(self, progress: Sequence[FloodProgress]) -> FloodProgress:
-        placed = []
-        for host, sender in zip(self._hosts, progress, strict=True):
-            error = None if sender.error is None else f"{host.name}: {sender.error}"
-            placed.append(replace(on_our_clock(sender, host.clock()), error=error))
-        return merged(placed)
-
-
-Traffic = Flood | SpreadFlood
-"""A flood, whoever sends it."""
-
-
-def traffic(spec: FloodSpec, hosts: Sequence[LoadHost]) -> Traffic:
-    """A flood that these load hosts send; this machine, where there are none."""
-    return SpreadFlood(spec, hosts) if hosts else Flood(spec)
+        """Send no more than what is begun, hang up so that the receiver gets all of it, and end;
+        all senders at once."""
+        with ThreadPoolExecutor(len(self._senders)) as pool:
+            return merged(list(pool.map(lambda sender: sender.finish(timeout_s), self._senders)))

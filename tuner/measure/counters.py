@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tuner.engine.bulk_times import BulkLatency, BulkTimes, between, bulk_times, latency_of
 from tuner.engine.counters import index_counters, node_counters
 from tuner.errors import JobFailed
-from tuner.flood.flood import Traffic
+from tuner.flood.flood import Flood
 from tuner.host.usage import (
     CoreTime,
     Load,
@@ -129,7 +129,7 @@ class Window:
         return self.sampled if bulk is None else latency_of(bulk)
 
 
-def counters_now(pipe: Pipeline, flood: Traffic, timeout_s: float) -> Counters:
+def counters_now(pipe: Pipeline, flood: Flood, timeout_s: float) -> Counters:
     """Read everything now; an engine gets `timeout_s` to answer."""
     lab = pipe.lab
     shipper = pipe.rsyslogd.usage()

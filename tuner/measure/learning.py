@@ -23,7 +23,7 @@ from tuner.engine.numbering import FIELD, FIRST_OUTPUT, MICRO_DIGITS
 from tuner.engine.sampled import learnt_documents
 from tuner.engines.refusals import document_refusal, name_refusal
 from tuner.errors import JobFailed, Refused
-from tuner.flood.flood import traffic
+from tuner.flood.flood import Flood
 from tuner.flood.messages import pool_size, routes_of
 from tuner.flood.pace import fixed
 from tuner.flood.spec import FloodSpec
@@ -401,7 +401,7 @@ def _missed(
 def _flood(spec: FloodSpec, client: EngineClient, rsyslogd: Rsyslogd, per_second: float) -> None:
     """Send every message of a flood, and wait until no more documents come."""
     count = spec.count or 0
-    with traffic(spec, ()) as flood:
+    with Flood(spec) as flood:
         flood.follow(fixed(per_second), count)
         deadline_s = time.monotonic() + _SENT_S + count / per_second
         while flood.progress().sent < count and time.monotonic() < deadline_s:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from tuner.engine.probe import SILENCE_S
-from tuner.flood.flood import traffic
+from tuner.flood.flood import Flood
 from tuner.flood.pace import Schedule, Timeline
 from tuner.flood.spec import FloodProgress
 from tuner.lab.lab import Lab
@@ -136,7 +136,7 @@ class _Paced:
         """Send by the schedule and account for every event."""
         spec = self._pipe.spec
         self._run = spec.stamped_run
-        with traffic(spec, self._lab.loads()) as flood:
+        with Flood(spec, self._lab.loads()) as flood:
             watch = Watch(self._pipe, flood)
             flood.follow(self._pacing.schedule)
             self._stages.begin(TrialPart.WARM_UP, "sending")

@@ -14,7 +14,7 @@ from tuner.engine.counters import NodeSilent, node_counters, unfinished
 from tuner.engine.owned import remove
 from tuner.engine.probe import SILENCE_S, answers
 from tuner.errors import JobFailed, Refused, TuneError, Unreachable
-from tuner.flood.flood import Traffic, traffic
+from tuner.flood.flood import Flood
 from tuner.flood.pace import fixed
 from tuner.flood.spec import FloodProgress
 from tuner.host.process import wait_until
@@ -105,7 +105,7 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
     carried = None if is_idle else str(unfinished(client))
     stores = lab.engine.stand_in is None
     begun_cpu_ms = node_counters(client, SILENCE_S).cpu_ms if stores else None
-    with traffic(pipe.spec, lab.loads()) as flood:
+    with Flood(pipe.spec, lab.loads()) as flood:
         watch, steering = Watch(pipe, flood), _steering(flood, profile)
         try:
             stages.begin(TrialPart.WARM_UP, "warm-up")
@@ -149,7 +149,7 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
         return summarise(observed, lab, profile)
 
 
-def _steering(flood: Traffic, profile: Profile) -> Steer:
+def _steering(flood: Flood, profile: Profile) -> Steer:
     """What to do after each poll: nothing to a pace that waits for nobody."""
     rate = profile.workload.rate
     if rate == "max":

@@ -17,7 +17,7 @@ from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S, answers
 from tuner.errors import JobFailed
-from tuner.flood.flood import Traffic
+from tuner.flood.flood import Flood
 from tuner.host.process import wait_until
 from tuner.measure.counters import Counters, counters_now
 from tuner.measure.pipeline import Pipeline
@@ -60,7 +60,7 @@ class Watch:
     """One flood on its way through `pipe`."""
 
     pipe: Pipeline
-    flood: Traffic
+    flood: Flood
     began_s: float = field(default_factory=time.monotonic)
 
     def follow(
@@ -212,7 +212,7 @@ class Steering(NamedTuple):
     per_second: float | None
 
 
-def saturate(flood: Traffic, marks: BacklogMarks) -> Callable[[Sequence[Poll]], None]:
+def saturate(flood: Flood, marks: BacklogMarks) -> Callable[[Sequence[Poll]], None]:
     """What to do after each poll of a flood that shall go as fast as the pipeline takes it."""
     return lambda samples: flood.steer(*steer(samples, marks))
 
