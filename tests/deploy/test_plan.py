@@ -14,6 +14,7 @@ from tests.deploy.fleet import AFTER, BEFORE, TEMPLATE, plan_of
 from tests.profile.examples import SMALL, small
 from tests.profile.test_base import loaded as base_profile
 from tuner.deploy.apply import entrance_of
+from tuner.deploy.difference import ClusterObject
 from tuner.deploy.host_profile import HostProfile, for_host, host_profile, needs_of
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.plan import (
@@ -35,7 +36,6 @@ from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import configuration
 from tuner.render.form import WHOLE, Form
 from tuner.script.secrets import hidden
-from tuner.validate.difference import ClusterObject
 
 CLIENT = EngineClient("http://engine.invalid")
 PROFILE = small()

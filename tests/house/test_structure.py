@@ -16,8 +16,8 @@ PACKAGE = Path(__file__).parents[2] / "tuner"
 
 # A room imports only rooms above it.
 ROOMS = (
-    "errors", "reading", "writing", "rule", "schema", "engines", "modules", "traffic",
-    "script", "profile", "space", "lint", "render",
+    "errors", "reading", "writing", "rule", "schema", "engines", "modules",
+    "script", "traffic", "profile", "space", "lint", "render",
     "host", "engine", "lab", "flood", "measure", "validate", "cases",
     "diagnose", "search", "plan", "deploy", "cluster", "report", "cli", "testing",
 )  # fmt: skip

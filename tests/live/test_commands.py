@@ -16,11 +16,11 @@ from tuner.cli.options import EngineChoice
 from tuner.cli.place import Wanted, open_lab
 from tuner.errors import ProgramMissing
 from tuner.host.programs import rsyslogd
+from tuner.lab.check import check, require_omelasticsearch
 from tuner.lab.sink import Sink
 from tuner.lint.load import load_profile
 from tuner.measure.pipeline import pipeline
 from tuner.render.templates import Templates
-from tuner.validate.rsyslogd import check, require_omelasticsearch
 
 pytestmark = pytest.mark.live
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.profile.examples import SMALL
+from tuner.lab.check import check_fragment
 from tuner.lab.ports import free_ports
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
-from tuner.validate.rsyslogd import check_fragment
 
 pytestmark = [
     pytest.mark.live,

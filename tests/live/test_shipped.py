@@ -25,6 +25,7 @@ from tuner.engine.client import EngineClient, EngineRefused
 from tuner.engine.owned import PREFIX, indices
 from tuner.engines.release import Release
 from tuner.engines.versions import DEFAULT
+from tuner.lab.check import check
 from tuner.lab.entrances import TcpPort, make_certificates
 from tuner.lab.lab import attached_lab, new_run_id, sink_lab
 from tuner.lab.ports import free_port
@@ -37,7 +38,6 @@ from tuner.profile.documents import fields_of
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 from tuner.render.artefacts import render, rsyslog_conf
-from tuner.validate.rsyslogd import check
 from tuner.validate.smoke import mapping_differences, smoke_layer
 
 pytestmark = pytest.mark.live

@@ -17,6 +17,7 @@ from tests.profile.examples import SMALL
 from tests.shipped import release_at_hand
 from tuner.cli.commands import app
 from tuner.host.process import give_to_daemons
+from tuner.lab.check import _TIMEOUT_S
 from tuner.lab.entrances import TcpPort
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import START_TIMEOUT_S, Rsyslogd
@@ -24,7 +25,6 @@ from tuner.lab.scratch import scratch, subfolder
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
 from tuner.render.artefacts import rsyslog_conf
-from tuner.validate.rsyslogd import _TIMEOUT_S
 
 pytestmark = [
     pytest.mark.live,

@@ -11,11 +11,11 @@ import pytest
 from tests.profile.examples import SMALL
 from tuner.errors import BadProfile, Problem
 from tuner.host.programs import rsyslog_version
+from tuner.lab.check import check
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
-from tuner.validate.rsyslogd import check
 
 NEWEST = 2610
 # Debian's 8.2610 is built without it.

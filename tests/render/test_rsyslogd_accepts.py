@@ -11,6 +11,7 @@ import pytest
 
 from tests import shipped
 from tests.profile.examples import SMALL, at_hand
+from tuner.lab.check import check
 from tuner.profile.edit import edit
 from tuner.profile.model import Global, Profile
 from tuner.profile.source import read
@@ -19,7 +20,6 @@ from tuner.render.form import Form
 from tuner.render.templates import Templates
 from tuner.render.tree import write
 from tuner.schema.section import since
-from tuner.validate.rsyslogd import check
 
 pytestmark = [
     pytest.mark.live,

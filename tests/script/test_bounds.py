@@ -26,7 +26,7 @@ from tuner.script.parser import parse
 from tuner.script.script import If, Operation
 from tuner.script.tokens import ReadAllowance
 from tuner.script.view import view_of
-from tuner.script.wanted import wanted_by
+from tuner.traffic.wanted import wanted_by
 
 INPUT: Final = 'module(load="imtcp")\ninput(type="imtcp" port="514")\n'
 ENGINE: Final = 'action(type="omelasticsearch" server="127.0.0.1")\n'

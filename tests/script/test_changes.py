@@ -20,11 +20,11 @@ import pytest
 
 from tests.script.grammar import FOLDER, MAIN, Grammar
 from tuner.errors import BadProfile
+from tuner.lab.check import check
 from tuner.profile.base import KeptBase, with_base
 from tuner.profile.source import read
 from tuner.script.objects import GLOBAL
 from tuner.script.tokens import SURROGATES
-from tuner.validate.rsyslogd import check
 
 FEW, MANY = 100, int(os.environ.get("RSYSLOG_TUNE_GENERATED", "2000"))
 QUEUE = {

@@ -19,14 +19,14 @@ from tuner.engine.counters import count
 from tuner.engine.feed import kept
 from tuner.errors import JobFailed, ProgramMissing
 from tuner.host.process import own_environment, wait_until, wait_until_quiet
+from tuner.lab.check import check
+from tuner.lab.complaints import packages_to_install
 from tuner.lab.entrances import ReadFile, TcpPort, UdpPort, UnixSocket
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
 from tuner.modules.input import LOOPBACK, TRANSPORTS, TransportKind
 from tuner.script.script import Block, Gap
-from tuner.validate.complaints import packages_to_install
-from tuner.validate.rsyslogd import check
 
 _KEPT = 100_000
 _PATIENCE_S, _READ_S = 20.0, 60.0

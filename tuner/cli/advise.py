@@ -17,6 +17,7 @@ from tuner.cli.profiles import CONFIGURATION, read_profile, require_configuratio
 from tuner.cli.usage.profiles import AdviseArguments
 from tuner.errors import BadUsage
 from tuner.host.usage import cores, memory_bytes
+from tuner.lab.check import require_bases_taken
 from tuner.lint.advice import Advice
 from tuner.lint.advice import advise as advice_for
 from tuner.lint.candidate import candidate, with_main_queue
@@ -33,7 +34,6 @@ from tuner.rule import Rank
 from tuner.schema.units import cores_text, size_bytes
 from tuner.script.secrets import recordable_profile
 from tuner.space.knob import level_text
-from tuner.validate.rsyslogd import require_bases_taken
 from tuner.writing import write_new
 
 _MEMORY = re.compile(r"[1-9][0-9]*[mg]")

@@ -15,6 +15,7 @@ from tuner.cli.profiles import CONFIGURATION, load
 from tuner.cli.series import Course, measured
 from tuner.cli.usage.measuring import BenchArguments, CompareArguments, Exporting, SweepArguments
 from tuner.errors import BadUsage, BelowTheBar, GuardrailBreached, JobFailed, Unreachable
+from tuner.lab.check import require_bases_taken
 from tuner.lint.load_experiment import LoadedExperiment, load_experiment
 from tuner.measure.enough import fewest_pairs
 from tuner.measure.machines import Decision
@@ -34,7 +35,6 @@ from tuner.report.compare import (
 )
 from tuner.report.sections import PlainBlock
 from tuner.schema.numerals import counted, seconds
-from tuner.validate.rsyslogd import require_bases_taken
 
 _PHASES = ("freshness", "sustain", "overload", "ceiling")
 

@@ -21,6 +21,7 @@ from tuner.cli.profiles import CONFIGURATION, read_profile, templates_of
 from tuner.cli.usage.profiles import TestArguments
 from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Problem, Refused
 from tuner.host.programs import rsyslog_version
+from tuner.lab.check import require_taken
 from tuner.lint.load import snippets_of
 from tuner.reading import required_content
 from tuner.render.artefacts import rsyslog_conf
@@ -30,7 +31,6 @@ from tuner.schema.numerals import counted
 from tuner.script.legacy import modernised
 from tuner.script.parser import parse
 from tuner.script.script import Block
-from tuner.validate.rsyslogd import require_taken
 from tuner.writing import require_writable, write_whole
 
 _MOST_LINES = 500

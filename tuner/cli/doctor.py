@@ -18,11 +18,11 @@ from tuner.errors import EXTRAS, BadUsage, ProgramMissing, library_missing
 from tuner.host.programs import java_for, maven, rsyslog_version, ssh
 from tuner.host.remote import connect
 from tuner.host.usage import cores, memory_bytes
+from tuner.lab.check import missing_modules, require_omelasticsearch
 from tuner.lab.distribution import cached, fetch, home_of
 from tuner.lab.scratch import remove_abandoned
 from tuner.modules.registry import packages
 from tuner.schema.units import cores_text
-from tuner.validate.rsyslogd import missing_modules, require_omelasticsearch
 
 _PACKAGES = ("rsyslog", *dict.fromkeys(packages().values()), "maven")
 # The newest Python that tests ran on.

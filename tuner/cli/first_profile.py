@@ -23,6 +23,7 @@ from tuner.errors import BadUsage, JobFailed, ProgramMissing, Refused
 from tuner.host.programs import rsyslog_version, version_in
 from tuner.host.usage import cores, memory_bytes
 from tuner.lab.bind import require_bindable
+from tuner.lab.check import translated
 from tuner.lab.text import LEFT_OUT, Replaced
 from tuner.lint.lint import summary
 from tuner.lint.load import parse_profile
@@ -39,7 +40,6 @@ from tuner.script.secrets import hidden
 from tuner.script.tokens import SURROGATES
 from tuner.space.knobs import knobs
 from tuner.validate.layers import Layer, rsyslogd_layer
-from tuner.validate.rsyslogd import translated
 from tuner.writing import write_new
 
 

@@ -28,6 +28,7 @@ from tuner.host.programs import CHOSEN_RSYSLOGD, chosen_rsyslogd, rsyslog_versio
 from tuner.host.usage import busy_share, cores, cpu_model, describe_machine
 from tuner.lab import standing
 from tuner.lab.bind import require_bindable
+from tuner.lab.check import require_bases_taken, require_omelasticsearch
 from tuner.lab.distribution import provide
 from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, remove_leftovers, sink_lab
 from tuner.lab.scratch import remove_abandoned, scratch
@@ -42,7 +43,6 @@ from tuner.search.budget import NODE_PACE, SINK_PACE, Pace
 from tuner.search.farm import Farm, FarmOfOne, MeasuringPlace, Telling
 from tuner.search.study import Axis, Fingerprint, LabFacts, Shares
 from tuner.space.knobs import knobs
-from tuner.validate.rsyslogd import require_bases_taken, require_omelasticsearch
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from tuner.render.tree import Status, require_ours, stale, states_of, unified, w
 from tuner.render.tree import diff as difference
 
 if TYPE_CHECKING:
-    from tuner.validate.difference import ClusterObject
+    from tuner.deploy.difference import ClusterObject
 
 
 # What each host needs, by its name and by kind.
@@ -187,8 +187,8 @@ def _with_cluster(
     profile: Path, elasticsearch: str, site: Templates | None, output: OutputFormat
 ) -> None:
     # What asks an engine takes longer to import than a whole render.
+    from tuner.deploy.difference import comparable_template, compare
     from tuner.engine.access import client_for
-    from tuner.validate.difference import comparable_template, compare
 
     wanted = load(profile).profile
     if wanted.base is not None:

@@ -35,6 +35,7 @@ from tuner.cli.search_session import (
 )
 from tuner.cli.usage.measuring import ReportArguments, SearchArguments
 from tuner.errors import BadUsage, GuardrailBreached, Interrupted, JobFailed, Locked, NoImprovement
+from tuner.lab.check import require_bases_taken
 from tuner.lint.load import snippets_of
 from tuner.lint.repairs import repairs
 from tuner.profile.model import Profile
@@ -49,7 +50,6 @@ from tuner.search.notes import bought, ranked
 from tuner.search.study import Ending, Options
 from tuner.search.verdict import Claim
 from tuner.space.guarantees import allowed
-from tuner.validate.rsyslogd import require_bases_taken
 
 # What may stand beside --resume: it changes how a search is told of, not what it does.
 _BESIDE_RESUME = {

@@ -148,7 +148,7 @@ def _asked(
 def _documents(loaded: LoadedProfile, base: BaseFiles) -> Layer:
     """What a real rsyslogd makes of the base."""
     from tuner.cli.place import Wanted, prepared_lab
-    from tuner.validate.documents import documents_layer
+    from tuner.validate.smoke import documents_layer
 
     with prepared_lab(Wanted(EngineChoice.SINK, None), loaded.profile, say) as lab:
         say("sending messages through rsyslogd")

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from pydantic import TypeAdapter, ValidationError
 
+from tuner.deploy.difference import ClusterObject, compare
 from tuner.deploy.host_profile import HostProfile
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.target import Candidate, Facts, file_diff
@@ -32,7 +33,6 @@ from tuner.profile.placement import sockets_of
 from tuner.reading import json_of
 from tuner.render.artefacts import RSYSLOG, mark_of
 from tuner.render.templates import Templates
-from tuner.validate.difference import ClusterObject, compare
 from tuner.writing import raw_of
 
 KIND = "apply-plan"

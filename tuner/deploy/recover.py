@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from tuner.deploy.difference import unified_json
 from tuner.deploy.intents import ApplyJournal, Beginning, Intents, Put
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.objects import bring_all_back, form_of, means_same
@@ -19,7 +20,6 @@ from tuner.errors import JobFailed, Locked, Refused, TuneError
 from tuner.lint.load import parse_profile
 from tuner.script.secrets import hidden
 from tuner.script.tokens import SURROGATES
-from tuner.validate.difference import unified_json
 
 # What holds of a host that is asked about several changes comes first.
 _WORDS = {

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from tuner.deploy.difference import compare
 from tuner.deploy.host_profile import HostProfile, needs_of
 from tuner.deploy.plan import release_number
 from tuner.deploy.queues import block_of, stranded_files
@@ -19,7 +20,6 @@ from tuner.profile.placement import sockets_of
 from tuner.render.modules import packages_of
 from tuner.render.templates import Templates
 from tuner.schema.units import size_bytes
-from tuner.validate.difference import compare
 from tuner.writing import raw_of
 
 # Of rsyslog's own descriptors, beside one for each connection.

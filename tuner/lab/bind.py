@@ -23,7 +23,7 @@ from tuner.render.templates import Templates
 from tuner.schema.section import too_new
 from tuner.script.objects import Base
 from tuner.script.script import HERE
-from tuner.script.wanted import wanted_by
+from tuner.traffic.wanted import wanted_by
 
 # Ports of a lab that is not started.
 _ON_PAPER = 10_000

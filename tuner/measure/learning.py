@@ -296,10 +296,14 @@ class RefusedDocuments:
         """Whether nothing of the action arrives."""
         return self.documents == self.total
 
+    @property
+    def share(self) -> str:
+        """How many of all."""
+        some = f"{self.documents:,} of {self.total:,} documents"
+        return "every document" if self.is_all else some
+
     def __str__(self) -> str:
-        some = f"{self.documents} of {self.total} documents"
-        share = "every document" if self.is_all else some
-        return f"{share} of {self.place}: {self.reason}"
+        return f"{self.share} of {self.place}: {self.reason}"
 
 
 def refused_documents(

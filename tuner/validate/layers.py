@@ -11,6 +11,8 @@ from posixpath import abspath
 from tuner.errors import KeyPath, Problem, ProgramMissing, Refused, Severity
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import memory_bytes
+from tuner.lab.check import check, check_fragment, check_own, runs_code, text_of_base
+from tuner.lab.complaints import Check, place_in
 from tuner.lint.load import LoadedProfile
 from tuner.modules.input import Listener
 from tuner.modules.secrets import SecretRef
@@ -23,8 +25,6 @@ from tuner.render.templates import Templates
 from tuner.schema.numerals import counted
 from tuner.script.quoting import quote, secret
 from tuner.script.secrets import hidden
-from tuner.validate.complaints import Check, place_in
-from tuner.validate.rsyslogd import check, check_fragment, check_own, runs_code, text_of_base
 
 RSYSLOGD = "rsyslogd -N1"
 DOCUMENTS = "documents"

@@ -1,23 +1,27 @@
-"""The layer `smoke`: one event through a real rsyslogd into a real engine, found by its content."""
+"""What `--smoke` asks: one event of a profile through a real rsyslogd into a real engine, found by
+its content; of a base, which documents and names of indices an engine would refuse."""
 
 from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Iterable
 
 from tuner.engine.client import EngineClient, EngineRefused, at, number_at
 from tuner.engines.index import MappingStyle
-from tuner.errors import JobFailed, Refused, Unreachable
+from tuner.errors import JobFailed, Problem, Refused, Severity, Unreachable
 from tuner.flood.flood import Flood
 from tuner.flood.spec import FloodSpec
 from tuner.flood.workload import flood_spec
 from tuner.lab.lab import Lab
+from tuner.measure.learning import RefusedDocuments, slow_pass
 from tuner.measure.pipeline import Pipeline, pipeline, refusal_of
 from tuner.measure.trial import failure_of
 from tuner.modules.field import DocumentField, FieldType, merges
 from tuner.profile.documents import fields_of, mapping_of
-from tuner.profile.model import Profile
-from tuner.validate.layers import Layer
+from tuner.profile.model import BaseFiles, Profile
+from tuner.script.script import ScriptPosition
+from tuner.validate.layers import DOCUMENTS, Layer, acceptances, accepted_apart
 
 
 def mapping_differences(
@@ -133,3 +137,40 @@ def _found(client: EngineClient, pattern: str) -> object:
         if refused.status not in {404, 503}:
             raise
         return None
+
+
+NEVER_TAKEN, SOMETIMES = "RT511", "RT512"
+# Rules that have said the same without asking.
+_SAID = frozenset({"RT410", "RT411", "RT412"})
+
+
+def documents_layer(
+    lab: Lab, profile: Profile, base: BaseFiles, warnings: Iterable[Problem]
+) -> Layer:
+    """Send messages through the base into our sink, and judge what comes as an engine does; what a
+    warning of lint says of an action already is not said again."""
+    try:
+        learnt_pass = slow_pass(lab, profile)
+    except (JobFailed, Refused) as cannot:
+        return Layer(DOCUMENTS, None, str(cannot))
+    made = learnt_pass.lines.count(b"\n") // 2
+    taken = made - sum(refusal.documents for refusal in learnt_pass.refused)
+    messages = [warning.message for warning in warnings if warning.code in _SAID]
+    problems = [
+        _problem(base.kept.written.objects[refusal.address].origin, refusal)
+        for refusal in learnt_pass.refused
+        if not any(message.startswith(f"{refusal.address}: ") for message in messages)
+    ]
+    remark = f"an engine takes {taken:,} of the {made:,} that rsyslogd made"
+    unaccepted, accepted = accepted_apart(profile, problems)
+    return Layer(DOCUMENTS, True, remark, unaccepted, tuple(acceptances(profile, accepted)))
+
+
+def _problem(place: ScriptPosition, refusal: RefusedDocuments) -> Problem:
+    """One action of which an engine refuses documents."""
+    message = (
+        f"{refusal.address}: sent through rsyslogd, {refusal.share} would be refused by the engine "
+        f"({refusal.reason}), and rsyslog counts them as delivered: their events are lost"
+    )
+    code = NEVER_TAKEN if refusal.is_all else SOMETIMES
+    return Problem(place.file, place.line, place.column, message, code, Severity.WARNING)

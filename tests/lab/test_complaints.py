@@ -16,12 +16,12 @@ from tuner.cli.commands import app
 from tuner.errors import JobFailed, ProgramMissing
 from tuner.host.process import wait_until
 from tuner.host.programs import rsyslogd
+from tuner.lab.check import check_own, require_taken
+from tuner.lab.complaints import classified
 from tuner.lab.ports import free_port
 from tuner.script.configuration import configuration
 from tuner.script.objects import Base, base_of
 from tuner.script.printing import printed
-from tuner.validate.complaints import classified
-from tuner.validate.rsyslogd import check_own, require_taken
 
 INPUT = 'module(load="imtcp")\ninput(type="imtcp" port="{port}" address="127.0.0.1")\n'
 FILE = 'action(type="omfile" file="{folder}/out")\n'

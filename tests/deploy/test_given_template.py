@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tuner.deploy.difference import ClusterObject, compare
 from tuner.deploy.plan import engine_changes
 from tuner.engine.client import JSON, EngineClient, at
 from tuner.errors import Refused
 from tuner.lint.load import load_profile
 from tuner.profile.model import Profile
-from tuner.validate.difference import ClusterObject, compare
 
 CONF = 'action(type="omelasticsearch" name="es" searchIndex="logs")\n'
 MAPPINGS: JSON = {"dynamic": "strict", "properties": {"message": {"type": "keyword"}}}

@@ -13,8 +13,8 @@ from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport
 from tuner.script.configuration import LocalFiles, configuration
 from tuner.script.objects import base_of
-from tuner.script.wanted import wanted_by
 from tuner.traffic.sample import MessageTemplate, TrafficSample
+from tuner.traffic.wanted import wanted_by
 
 ES = 'action(type="omelasticsearch" server="es1" searchType="")'
 

@@ -26,13 +26,7 @@ from tuner.host.process import (
     run_as_daemon,
 )
 from tuner.host.programs import rsyslog_version, rsyslogd
-from tuner.reading import content
-from tuner.script.configuration import not_loaded, variables_in
-from tuner.script.printing import printed
-from tuner.script.quoting import quote
-from tuner.script.secrets import hidden
-from tuner.script.tokens import SURROGATES, joined
-from tuner.validate.complaints import (
+from tuner.lab.complaints import (
     LOADED_TWICE,
     Check,
     classified,
@@ -40,6 +34,12 @@ from tuner.validate.complaints import (
     packages_to_install,
     shortened,
 )
+from tuner.reading import content
+from tuner.script.configuration import not_loaded, variables_in
+from tuner.script.printing import printed
+from tuner.script.quoting import quote
+from tuner.script.secrets import hidden
+from tuner.script.tokens import SURROGATES, joined
 
 if TYPE_CHECKING:
     from tuner.profile.model import Profile
