@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tuner.cases.arrival import Came
@@ -118,9 +118,9 @@ def _misfits(expectation: ExpectedArrival, came: Came) -> Iterator[tuple[KeyPath
         "line": (expectation.line, arrival.text),
     }
     for key, (rule, actual) in texts.items():
-        difference = _unlike(rule, actual) if key in expectation.model_fields_set else None
-        if difference is not None:
-            yield (key,), f"{key} {difference}"
+        difference = _unlike(key, rule, actual, is_there=True)
+        if key in expectation.model_fields_set and difference is not None:
+            yield (key,), difference
     if expectation.is_line:
         return
     fields = arrival.fields
@@ -130,31 +130,26 @@ def _misfits(expectation: ExpectedArrival, came: Came) -> Iterator[tuple[KeyPath
         yield path, f"it is no JSON object with each key once: {shown}"
         return
     for name, value in expectation.fields.items():
-        difference = _unlike_field(name, value, fields)
+        inner = {key: member for key, member in fields.items() if key.startswith(f"{name}.")}
+        is_there, actual = name in fields or bool(inner), fields.get(name, inner)
+        difference = _unlike(name, value, actual, is_there=is_there)
         if difference is not None:
-            yield ("fields", name), f"{name} {difference}"
+            yield ("fields", name), difference
 
 
-def _unlike(rule: TextValue | None, actual: str | None) -> str | None:
-    """What a text should be and is not."""
-    if isinstance(rule, TextRule):
-        return None if _fits(rule.pattern, actual) else _difference(f"match {rule.pattern}", actual)
-    return None if rule == actual else _difference(f"be {_json(rule)}", actual)
-
-
-def _unlike_field(name: str, value: FieldValue, fields: Mapping[str, object]) -> str | None:
-    """What a field should be and is not."""
-    inner = {key: member for key, member in fields.items() if key.startswith(f"{name}.")}
-    is_there = name in fields or bool(inner)
-    actual = fields.get(name, inner)
-    shown = "***" if names_secret(name) else _json(actual)
-    if isinstance(value, FieldRule) and value.pattern is None:
-        return f"should be absent, is {shown}" if is_there else None
-    if isinstance(value, FieldRule):
-        should, fits = f"match {value.pattern}", is_there and _fits(str(value.pattern), actual)
+def _unlike(
+    name: str, wanted: TextValue | FieldValue | None, actual: object, *, is_there: bool
+) -> str | None:
+    """What a value should be and is not, behind its name."""
+    shown = f"is {'***' if names_secret(name) else _json(actual)}" if is_there else "is not there"
+    pattern = wanted.pattern if isinstance(wanted, TextRule | FieldRule) else None
+    if isinstance(wanted, FieldRule) and pattern is None:
+        return f"{name} should be absent, {shown}" if is_there else None
+    if pattern is not None:
+        should, fits = f"match {pattern}", is_there and _fits(pattern, actual)
     else:
-        should, fits = f"be {_json(value)}", is_there and _same(value, actual)
-    return None if fits else f"should {should}, {f'is {shown}' if is_there else 'is not there'}"
+        should, fits = f"be {_json(wanted)}", is_there and _same(wanted, actual)
+    return None if fits else f"{name} should {should}, {shown}"
 
 
 def _same(value: object, actual: object) -> bool:
@@ -167,10 +162,6 @@ def _same(value: object, actual: object) -> bool:
 def _fits(pattern: str, actual: object) -> bool:
     text = actual if isinstance(actual, str) else json.dumps(actual, ensure_ascii=False)
     return actual is not None and re.fullmatch(pattern, text, re.DOTALL) is not None
-
-
-def _difference(should: str, actual: str | None) -> str:
-    return f"should {should}, is {_json(actual)}"
 
 
 def _json(value: object) -> str:

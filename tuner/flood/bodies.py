@@ -8,8 +8,10 @@ import hashlib
 import math
 import re
 import sys
+import tomllib
 from array import array
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -103,41 +105,10 @@ def _with_sum(rounded: list[int], total: int, least: int, most: int) -> list[int
     return moved
 
 
-_VOCABULARY = (
-    "accepted access active address agent allowed attempt backend cache certificate channel "
-    "checksum client closed cluster commit config connection consumer container controller "
-    "database deadline deleted denied device disk dropped elapsed endpoint entry error expired "
-    "failed fetch filesystem finished flush gateway granted handler health heartbeat index "
-    "interface invalid job kernel latency leader lease limit listener loaded lock memory message "
-    "metric migration module mount network node offset opened operation packet partition peer "
-    "pending policy pool process profile protocol queue quota rebuild received refused region "
-    "registered reload replica request resolved response restored retry route scheduled schema "
-    "segment service session shard signal snapshot socket started state storage stream succeeded "
-    "table tenant thread timeout token topic transaction unit update upstream user verified "
-    "volume waiting worker written zone"
-)
-_WORDS = tuple(_VOCABULARY.split())
-_USERS = ("alice", "bob", "carol", "deploy", "jenkins", "mallory", "nagios", "postgres", "root")
-_PATHS = ("/var/lib/postgresql", "/etc/nginx", "/srv/app/releases", "/usr/lib/systemd", "/home")
-_METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "PATCH")
-_SENTENCES = (
-    "Accepted publickey for {user} from {ip} port {port} ssh2: RSA SHA256:{base64}",
-    "Failed password for invalid user {user} from {ip} port {port} ssh2",
-    "pam_unix(sshd:session): session opened for user {user}(uid={number}) by (uid=0)",
-    "{ip} - {user} {method} {path}/{word}?id={hex} HTTP/1.1 {status} {number} {ms}ms",
-    "upstream timed out (110: Connection timed out) while reading {path}, client: {ip}:{port}",
-    "duration: {ms} ms statement: SELECT {word}, {word} FROM {word} WHERE id = {number}",
-    "{word}.service: Main process exited, code=exited, status={status}/{word}",
-    "IN=eth0 OUT= MAC={mac} SRC={ip} DST={ip} LEN={number} TTL=64 PROTO=TCP SPT={port} DPT=443",
-    "request_id={hex}{hex} tenant={word} method={method} status={status} duration_ms={ms}",
-    "{word} {word} on {path}/{word}.{number}: {word} {word} after {ms} s, attempt {number}",
-    "({user}) CMD ({path}/{word}.sh --{word} {number} > /dev/null)",
-    "[{hex}] {word} {word}: {word} {word} {word} {word}, {word}={number} {word}={hex}",
-)
-_AWKWARD = (
-    r'user="{user}" path="C:\{word}\{word}" agent="{word}/{number} (\"{word}\")"',
-    r'{"{word}": "{word}", "{word}": {number}, "{word}": "{hex}"} rejected: "{word}" at {path}',
-)
+_TEXTS = tomllib.loads((Path(__file__).parent / "bodies.toml").read_text(encoding="utf-8"))
+_WORDS: Sequence[str] = _TEXTS["words"].split()
+_SENTENCES: Sequence[str] = _TEXTS["sentences"]
+_AWKWARD: Sequence[str] = _TEXTS["awkward"]
 
 
 class Dice:
@@ -172,9 +143,9 @@ class Dice:
 def _blanks(dice: Dice) -> dict[str, Callable[[], str]]:
     return {
         "word": lambda: dice.pick(_WORDS),
-        "user": lambda: dice.pick(_USERS),
-        "path": lambda: dice.pick(_PATHS),
-        "method": lambda: dice.pick(_METHODS),
+        "user": lambda: dice.pick(_TEXTS["users"]),
+        "path": lambda: dice.pick(_TEXTS["paths"]),
+        "method": lambda: dice.pick(_TEXTS["methods"]),
         "ip": lambda: f"10.{dice.below(256)}.{dice.below(256)}.{1 + dice.below(254)}",
         "port": lambda: str(1024 + dice.below(64512)),
         "number": lambda: str(dice.below(100_000)),
