@@ -24,8 +24,7 @@ from pathlib import Path
 
 from tuner.flood.flood import Flood
 from tuner.flood.messages import Messages
-from tuner.flood.spec import FloodSpec
-from tuner.flood.transport import Transport, loopback
+from tuner.flood.spec import FloodSpec, Transport, loopback
 
 SOURCE = Path(__file__).with_name("naive_sender.c")
 WORTH = 5.0

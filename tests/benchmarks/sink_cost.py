@@ -13,8 +13,7 @@ import sys
 import time
 
 from tuner.flood.messages import Messages
-from tuner.flood.spec import FloodSpec
-from tuner.flood.transport import Transport, loopback
+from tuner.flood.spec import FloodSpec, Transport, loopback
 from tuner.lab.sink import Sink
 
 BATCHES = (128, 1000, 5000)

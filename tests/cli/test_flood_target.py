@@ -14,7 +14,7 @@ from tests.cli.here import here
 from tests.flood.receiver import Receiver
 from tests.flood.test_transports import relp, serving, udp, wait
 from tuner.cli.traffic import flood_command
-from tuner.flood.transport import Credentials, Transport
+from tuner.flood.spec import Credentials, Transport
 
 COMMAND = str(Path(sys.executable).with_name("rsyslog-tune"))
 

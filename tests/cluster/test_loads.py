@@ -21,8 +21,7 @@ from tuner.cluster.loads import RemoteLoads
 from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.flood import Flood, SpreadTimeline
 from tuner.flood.pace import fixed
-from tuner.flood.spec import FloodSpec
-from tuner.flood.transport import Credentials, Transport, loopback
+from tuner.flood.spec import Credentials, FloodSpec, Transport, loopback
 from tuner.host.process import Child, wait_until
 from tuner.lab.entrances import make_certificates
 from tuner.modules.secrets import Certificates

@@ -17,8 +17,7 @@ from tests.flood.receiver import Receiver
 from tuner.errors import JobFailed
 from tuner.flood.flood import Flood
 from tuner.flood.pace import Runs, bursts, fixed, ramp
-from tuner.flood.spec import FloodSpec
-from tuner.flood.transport import Transport, loopback
+from tuner.flood.spec import FloodSpec, Transport, loopback
 from tuner.host.process import Child
 from tuner.lab.loads import ClockOffset, LoadHost
 
@@ -191,7 +190,7 @@ PARENT = """
 import sys, time
 from tuner.flood.flood import Flood, ThisMachine
 from tuner.flood.spec import FloodSpec
-from tuner.flood.transport import Transport, loopback
+from tuner.flood.spec import Transport, loopback
 class Here(ThisMachine):
     def sender(self):
         children.append(super().sender())

@@ -15,8 +15,7 @@ from tuner.engine.client import EngineClient
 from tuner.engine.counters import indexed
 from tuner.engine.delivery import DeliveryCheck
 from tuner.flood.flood import Flood
-from tuner.flood.spec import FloodSpec
-from tuner.flood.transport import Transport, loopback
+from tuner.flood.spec import FloodSpec, Transport, loopback
 from tuner.lab.ports import free_port
 from tuner.lab.sink import Sink
 

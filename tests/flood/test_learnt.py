@@ -9,8 +9,7 @@ from collections import Counter
 import pytest
 
 from tuner.flood.messages import LEARNT_POOL, Messages, pool_size
-from tuner.flood.spec import FloodSpec, line_of, spec_of
-from tuner.flood.transport import Transport
+from tuner.flood.spec import FloodSpec, Transport, line_of, spec_of
 from tuner.modules.input import Format
 from tuner.profile.workload import LONGEST_MESSAGE_BYTES
 from tuner.traffic.sample import MessageTemplate, TrafficSample

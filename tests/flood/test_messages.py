@@ -17,8 +17,7 @@ from tuner.flood.heads import STYLES, stamp_5424
 from tuner.flood.heads import stamp_3164 as stamp
 from tuner.flood.messages import AWKWARD, POOL, Messages, route_of
 from tuner.flood.replayed import replayed_file
-from tuner.flood.spec import FloodSpec
-from tuner.flood.transport import Transport, loopback
+from tuner.flood.spec import FloodSpec, Transport, loopback
 from tuner.modules.input import Framing
 
 EPOCH_S = 1_790_000_000

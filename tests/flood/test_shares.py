@@ -15,8 +15,7 @@ from tuner.flood.flood import (
     shared,
 )
 from tuner.flood.pace import Runs, Schedule, Timeline, bursts, fixed, ramp, runs, steps
-from tuner.flood.spec import FloodProgress, FloodSpec, Punctuality
-from tuner.flood.transport import Transport
+from tuner.flood.spec import FloodProgress, FloodSpec, Punctuality, Transport
 from tuner.lab.loads import ClockOffset
 
 SPEC = FloodSpec(Transport(("10.0.0.1:514",)), 5, 244, 1, "0a1b2c3d", count=1001)

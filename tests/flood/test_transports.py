@@ -20,8 +20,7 @@ from tests.flood.receiver import Receiver
 from tuner.errors import BadUsage, JobFailed
 from tuner.flood.flood import Flood
 from tuner.flood.messages import POOL, route_of
-from tuner.flood.spec import FloodSpec
-from tuner.flood.transport import Credentials, Transport, address_of, loopback
+from tuner.flood.spec import Credentials, FloodSpec, Transport, address_of, loopback
 from tuner.lab.entrances import make_certificates
 from tuner.modules.input import TransportKind
 from tuner.modules.secrets import Certificates

@@ -8,7 +8,7 @@ from tests.lab.test_bind import SITE
 from tests.lint.findings import findings
 from tests.profile.examples import SMALL, small
 from tuner.errors import BadProfile, Refused
-from tuner.flood.transport import Credentials
+from tuner.flood.spec import Credentials
 from tuner.flood.workload import flood_spec
 from tuner.lab.bind import Bound, bind
 from tuner.lint.lint import lint

@@ -14,8 +14,7 @@ from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import FIELD, FIRST_OUTPUT, SentEvents
 from tuner.flood.flood import Flood
 from tuner.flood.messages import POOL, route_of
-from tuner.flood.spec import FloodSpec
-from tuner.flood.transport import Transport, loopback
+from tuner.flood.spec import FloodSpec, Transport, loopback
 from tuner.lab.sink_store import Store
 
 BEGINS_S = 1_790_000_000

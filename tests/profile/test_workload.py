@@ -8,8 +8,7 @@ import pytest
 
 from tests.profile.examples import SMALL
 from tuner.errors import BadProfile
-from tuner.flood.spec import FloodSpec
-from tuner.flood.transport import Transport, loopback
+from tuner.flood.spec import FloodSpec, Transport, loopback
 from tuner.flood.workload import flood_spec
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit

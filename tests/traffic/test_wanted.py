@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tuner.flood.messages import Messages
-from tuner.flood.spec import FloodSpec
-from tuner.flood.transport import Transport
+from tuner.flood.spec import FloodSpec, Transport
 from tuner.script.configuration import LocalFiles, configuration
 from tuner.script.objects import base_of
 from tuner.traffic.sample import MessageTemplate, TrafficSample

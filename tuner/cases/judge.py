@@ -131,8 +131,8 @@ def _misfits(expectation: ExpectedArrival, came: Came) -> Iterator[tuple[KeyPath
         return
     for name, value in expectation.fields.items():
         inner = {key: member for key, member in fields.items() if key.startswith(f"{name}.")}
-        is_there, actual = name in fields or bool(inner), fields.get(name, inner)
-        difference = _unlike(name, value, actual, is_there=is_there)
+        is_there = name in fields or bool(inner)
+        difference = _unlike(name, value, fields.get(name, inner), is_there=is_there)
         if difference is not None:
             yield ("fields", name), difference
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -24,18 +24,36 @@ TIME_ZONE = "UTC"
 _ANY, _YEAR, _UUID = ".+", r"\d{4}", r"[0-9A-F]{32}"
 _LONGEST_NAME = 60
 _DATE = r"(?:(?:[._/-]?\d\d)+|(?!\d))"
-# Times as rsyslog writes them: RFC 3339, RFC 3164, for PostgreSQL, for MySQL, that of the day
-# alone, which templates put together with a date of their own, and seconds or milliseconds since
-# 1970.
-_TIME = (
-    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
-    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
-    r"|\b\d{14}\b|\b\d\d:\d\d:\d\d(?:\.\d+)?\b|(?<!\d)\d{10}(?:\d{3})?(?!\d)"
-)
-_FORMATS = ("%Y %b %d %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y%m%d%H%M%S")
-_SINCE_1970 = (10, 13)
-_CLOCK_LENGTH = 8
 _APART = timedelta(minutes=10)
+_Clock = Callable[[str, datetime], datetime]
+
+
+def _dated(form: str, before: str = "") -> _Clock:
+    """What reads a time of that form, behind the parts of the date of now that it lacks."""
+
+    def clock(text: str, now: datetime) -> datetime:
+        whole = f"{now:{before}}{text.partition('.')[0]}" if before else text
+        return datetime.strptime(whole, before + form).replace(tzinfo=now.tzinfo)
+
+    return clock
+
+
+# Times as rsyslog writes them, and what reads them: RFC 3339, RFC 3164, for PostgreSQL, for MySQL,
+# that of the day alone, which templates put together with a date of their own, and seconds or
+# milliseconds since 1970.
+_CLOCKS: Mapping[str, _Clock] = {
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)": lambda text, _: (
+        datetime.fromisoformat(text)
+    ),
+    r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d": _dated("%b %d %H:%M:%S", "%Y "),
+    r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d": _dated("%Y-%m-%d %H:%M:%S"),
+    r"\b\d{14}\b": _dated("%Y%m%d%H%M%S"),
+    r"\b\d\d:\d\d:\d\d(?:\.\d+)?\b": _dated("%H:%M:%S", "%Y-%m-%d "),
+    r"(?<!\d)\d{10}(?:\d{3})?(?!\d)": lambda text, now: datetime.fromtimestamp(
+        int(text[:10]), now.tzinfo
+    ),
+}
+_TIME = "|".join(_CLOCKS)
 
 
 def recorded(
@@ -127,7 +145,7 @@ def _arrival(came: Came, repeated: Came, sending: _Sending) -> dict[str, object]
 def _value(value: object, repeated: object, sending: _Sending) -> object:
     if isinstance(value, str):
         return _text(value, repeated if isinstance(repeated, str) else "", sending)
-    is_time = isinstance(value, int | float) and _is_unix_now(value, sending.now)
+    is_time = isinstance(value, int | float) and is_now(f"{value:.0f}", sending.now)
     return value if value == repeated and not is_time else {"pattern": _ANY}
 
 
@@ -154,25 +172,11 @@ def _text(text: str, repeated: str, sending: _Sending) -> object:
 def is_now(text: str, now: datetime) -> bool:
     """Whether a time is that of a clock now, or ten minutes from it."""
     now = now.astimezone()
-    if text.isdecimal() and len(text) in _SINCE_1970:
-        return _is_unix_now(int(text), now)
-    with suppress(ValueError):
-        if "T" in text:
-            return abs(datetime.fromisoformat(text) - now) < _APART
-    dated = text if text[0].isdecimal() else f"{now.year} {text}"
-    if text[2] == ":":
-        dated = f"{now:%Y-%m-%d} {text[:_CLOCK_LENGTH]}"
-    for form in _FORMATS:
-        with suppress(ValueError):
-            time = datetime.strptime(dated, form).replace(tzinfo=now.tzinfo)
-            return abs(time - now) < _APART
+    for pattern, clock in _CLOCKS.items():
+        if re.fullmatch(pattern, text):
+            with suppress(ValueError):
+                return abs(clock(text, now) - now) < _APART
     return False
-
-
-def _is_unix_now(number: float, now: datetime) -> bool:
-    """Whether a number is such a time in seconds or milliseconds since 1970."""
-    apart_s = (abs(number / unit - now.timestamp()) for unit in (1, 1000))
-    return min(apart_s) < _APART.total_seconds()
 
 
 def _like(time: str) -> str:

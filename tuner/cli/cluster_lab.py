@@ -42,7 +42,7 @@ from tuner.cluster.messages import (
 )
 from tuner.deploy.inventory import Role
 from tuner.errors import BadUsage, Interrupted, JobFailed, Refused, TuneError, of_the_system
-from tuner.flood.transport import Transport
+from tuner.flood.spec import Transport
 from tuner.host.lock import measuring, state_folder
 from tuner.host.signals import end_orderly
 from tuner.lab.lab import new_run_id

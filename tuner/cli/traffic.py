@@ -22,8 +22,7 @@ from tuner.flood.flood import Flood
 from tuner.flood.heads import STYLES
 from tuner.flood.pace import Runs, Schedule, Timeline, bursts, fixed, ramp, runs
 from tuner.flood.replayed import replayed_file
-from tuner.flood.spec import FloodProgress, FloodSpec
-from tuner.flood.transport import Credentials, Transport, address_of, loopback
+from tuner.flood.spec import Credentials, FloodProgress, FloodSpec, Transport, address_of, loopback
 from tuner.host.allow import require_allowed_host
 from tuner.lab.loads import LoadHost
 from tuner.lab.sink import Sink, parse_fault

@@ -18,8 +18,7 @@ from dataclasses import replace
 from tuner.cluster import messages
 from tuner.errors import JobFailed, Refused
 from tuner.flood.flood import ThisMachine
-from tuner.flood.spec import line_of, spec_of, status_of
-from tuner.flood.transport import Credentials, Transport, address_of
+from tuner.flood.spec import Credentials, Transport, address_of, line_of, spec_of, status_of
 from tuner.host.allow import require_allowed_host
 from tuner.lab.loads import SenderProcess, counts_of
 from tuner.lab.probe import Probe

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tuner.flood.messages import Block
+from tuner.flood.spec import address_of
 from tuner.flood.stream import CONNECT_TIMEOUT_S, SEND_BUFFER_BYTES, Broken, ByteStream, describe
-from tuner.flood.transport import address_of
 from tuner.lab.receiver import LONGEST_RELP_HEAD, RELP_HEAD
 
 _NONE_LEFT = memoryview(b"")

@@ -30,6 +30,7 @@ from tuner.flood.messages import Messages
 from tuner.flood.pace import Allowance, OpenLoop, Runs, SendingPace
 from tuner.flood.spec import (
     LATE_S,
+    Credentials,
     FloodProgress,
     FloodSpec,
     Order,
@@ -37,11 +38,11 @@ from tuner.flood.spec import (
     Orphaned,
     Punctuality,
     SenderStatus,
+    Transport,
     line_of,
     write_all,
 )
 from tuner.flood.stream import Broken, open_stream
-from tuner.flood.transport import Credentials, Transport
 
 Numbers = tuple[int, int]
 

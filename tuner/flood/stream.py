@@ -11,7 +11,7 @@ import termios
 import time
 from contextlib import suppress
 
-from tuner.flood.transport import Credentials, address_of
+from tuner.flood.spec import Credentials, address_of
 
 CONNECT_TIMEOUT_S = 5.0
 SEND_BUFFER_BYTES = 512 * 1024

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 from tuner.flood.heads import STYLES
 from tuner.flood.replayed import replayed_file
-from tuner.flood.spec import RUN_S, FloodSpec
-from tuner.flood.transport import Credentials, Transport
+from tuner.flood.spec import RUN_S, Credentials, FloodSpec, Transport
 from tuner.modules.input import LOOPBACK, Input, Listener
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
