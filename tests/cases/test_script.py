@@ -7,8 +7,7 @@ import pytest
 from tuner.cases.run import Surface, surface
 from tuner.cases.script import CaseScript
 from tuner.lab.entrances import ReadFile, TcpPort, UnixSocket
-from tuner.script.legacy import modernised
-from tuner.script.parser import parse
+from tuner.profile.base import as_kept
 
 TEXT = """\
 module(load="imtcp" streamDriver.mode="1" threads="4")
@@ -37,14 +36,13 @@ action(name="far" type="omfwd" target="far.example" port="514")
 
 
 def fitted(text: str) -> tuple[CaseScript, str]:
-    block, refused = parse(text, "rsyslog.conf")
-    assert not refused
-    script = CaseScript("http://127.0.0.1:65001", "/lab", mark="#m#")
-    return script, script.text(modernised(block)[0])
+    base = as_kept("rsyslog.conf", text).changed
+    script = CaseScript(base, "http://127.0.0.1:65001", "/lab", mark="#m#")
+    return script, script.text()
 
 
 def seen(text: str) -> Surface:
-    return surface(modernised(parse(text, "rsyslog.conf")[0])[0])
+    return surface(as_kept("rsyslog.conf", text).changed)
 
 
 def test_inputs_and_outputs_are_called_as_they_are_written() -> None:

@@ -16,7 +16,7 @@ from tuner.cases.arrival import Came
 from tuner.cases.run import Sent, surface
 from tuner.cli.commands import app
 from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Refused
-from tuner.script.configuration import configuration
+from tuner.profile.base import as_kept
 
 RUN = CliRunner()
 CASE = """\
@@ -159,14 +159,12 @@ def test_what_is_recorded_names_its_profile_from_where_it_stands(folder: Path) -
     assert done.stdout == "2 cases passed\n"
 
 
-def test_messages_come_from_the_network_where_they_can(tmp_path: Path) -> None:
+def test_messages_come_from_the_network_where_they_can() -> None:
     text = (
         'module(load="imuxsock")\nmodule(load="imudp")\ninput(type="imudp" port="514")\n'
         'action(name="all" type="omfile" file="/var/log/all")\n'
     )
-    (tmp_path / "r.conf").write_text(text, encoding="utf-8")
-    block = configuration(tmp_path / "r.conf").block
-    assert list(surface(block).inputs) == ["imudp:514", "imuxsock"]
+    assert list(surface(as_kept("r.conf", text).changed).inputs) == ["imudp:514", "imuxsock"]
 
 
 @pytest.mark.parametrize("name", ["imfile", "imudp"])

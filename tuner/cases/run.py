@@ -26,7 +26,8 @@ from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
 from tuner.modules.input import LOOPBACK, TRANSPORTS, TransportKind
-from tuner.script.script import Block, Gap
+from tuner.script.objects import Base
+from tuner.script.script import Gap
 
 _KEPT = 100_000
 _PATIENCE_S, _READ_S = 20.0, 60.0
@@ -58,10 +59,10 @@ _TRANSPORTS: Mapping[type, TransportKind] = {
 }  # fmt: skip
 
 
-def surface(block: Block) -> Surface:
+def surface(base: Base) -> Surface:
     """What tests of a configuration can name."""
-    script = CaseScript("http://127.0.0.1:9", "/lab", mark="-")
-    script.text(block)
+    script = CaseScript(base, "http://127.0.0.1:9", "/lab", mark="-")
+    script.text()
     transports = {name: _TRANSPORTS[type(entrance)] for name, entrance in script.entrances.items()}
     # Messages come from other machines where they can.
     inputs = sorted(transports.items(), key=lambda named: TRANSPORTS[named[1]].has_path)
@@ -69,7 +70,7 @@ def surface(block: Block) -> Surface:
 
 
 def run(
-    block: Block, messages: Sequence[Sent], time_zone: str | None = None
+    base: Base, messages: Sequence[Sent], time_zone: str | None = None
 ) -> tuple[tuple[Came, ...], ...]:
     """What came of each message, sent in this order to one rsyslogd, in that time zone or this
     machine's.  Raises JobFailed where rsyslogd does not take the configuration or a message, and
@@ -80,8 +81,8 @@ def run(
         ExitStack() as stack,
     ):
         home = subfolder(folder, "rsyslogd")
-        script = CaseScript(sink.url, str(home), mark=f"#{secrets.token_hex(8)}#")
-        text = script.text(block)
+        script = CaseScript(base, sink.url, str(home), mark=f"#{secrets.token_hex(8)}#")
+        text = script.text()
         _require_accepted(text)
         entrances = [*script.entrances.values()]
         files = stack.enter_context(_opened(entrances))

@@ -10,7 +10,6 @@ index or of the file: no text of the user's is touched.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from posixpath import normpath
@@ -25,6 +24,7 @@ from tuner.modules.omhttp import OmhttpOutput
 from tuner.modules.output import Lines
 from tuner.modules.registry import OUTPUTS, name_of
 from tuner.script.configuration import loading_missing
+from tuner.script.objects import Base
 from tuner.script.printing import printed
 from tuner.script.script import (
     HERE,
@@ -40,7 +40,6 @@ from tuner.script.script import (
     Quoted,
     ScriptNumber,
     ScriptObject,
-    ScriptPosition,
     SetVariable,
     Statement,
     Variable,
@@ -48,7 +47,6 @@ from tuner.script.script import (
     loading,
     module_name,
     nothing,
-    objects_in,
     rewritten,
 )
 
@@ -96,6 +94,7 @@ class CaseScript:
     its actions; what of both is not tested is in `gaps`.
     """
 
+    base: Base
     sink_url: str
     folder: str
     mark: str
@@ -105,7 +104,6 @@ class CaseScript:
     templates: list[ScriptObject] = field(default_factory=list)
     has_sockets: bool = False
     has_journal: bool = False
-    labels: dict[ScriptPosition, str] = field(default_factory=dict)
     number: int = 0
     passed: str = ""
 
@@ -129,9 +127,9 @@ class CaseScript:
         mark = f"{self.mark}{case}{self.mark}"
         return (f"<13>1 - - - - - - {mark}".encode(), f"<13>Jan  1 00:00:00 - -: {mark}".encode())
 
-    def text(self, block: Block) -> str:
-        """The configuration for the lab; `block` has the form of today, and no includes."""
-        self.labels = _labels(block)
+    def text(self) -> str:
+        """The configuration for the lab."""
+        block = self.base.block
         self.passed = self.template(Variable(_FENCE, HERE), Quoted("\n", HERE))
         statements = rewritten((*loading_missing(block), *block), self.statement)
         statements = tuple(_once((*statements, *self.stand_in())))
@@ -269,8 +267,12 @@ class CaseScript:
 
     def action(self, written: ScriptObject) -> Iterator[Statement]:
         """An action in the lab, which says of which case and output its documents and lines are."""
-        label, kind = self.labels[written.origin], written.type.removeprefix("builtin:")
-        self.number = [*self.labels.values()].index(label)
+        addresses, kind = self.base.address_by_origin, written.type.removeprefix("builtin:")
+        address = addresses[written.origin]
+        self.number = [*addresses.values()].index(address)
+        name = address.removeprefix("action[").removesuffix("]")
+        # One without a name of its own is called by its address.
+        label = address if name.isdecimal() else name
         if kind.startswith("mm"):
             yield _without_queue(written)
         elif kind == _INDEXES or kind in _LINES:
@@ -356,18 +358,6 @@ def _place(written: ScriptObject, kind: str) -> str:
     parameters = ((key, written.get(key)) for key in _PLACE)
     texts = (",".join(p.texts) if p and any(p.texts) else default.get(key) for key, p in parameters)
     return f"sent/{':'.join([kind, *filter(None, texts)]).lower().replace('/', '|')}"
-
-
-def _labels(block: Block) -> dict[ScriptPosition, str]:
-    """What each action is called: its name, or where that is no name of its own, its number among
-    the actions, as in an address."""
-    # A file that is included twice says the same twice.
-    actions = {action.origin: action for action in objects_in(block, "action")}
-    names = Counter(action.key for action in actions.values())
-    return {
-        origin: action.name if action.name and names[action.key] == 1 else f"action[{number}]"
-        for number, (origin, action) in enumerate(actions.items(), 1)
-    }
 
 
 def _label_of_input(written: ScriptObject) -> str:

@@ -23,24 +23,25 @@ from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Prob
 from tuner.host.programs import rsyslog_version
 from tuner.lab.check import require_taken
 from tuner.lint.load import snippets_of
+from tuner.profile.base import as_kept
 from tuner.reading import required_content
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
 from tuner.render.templates import Templates
 from tuner.schema.numerals import counted
-from tuner.script.legacy import modernised
+from tuner.script.objects import Base
 from tuner.script.parser import parse
-from tuner.script.script import Block
 from tuner.writing import require_writable, write_whole
 
 _MOST_LINES = 500
+_RENDERED = "rendered rsyslog.conf"
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What is tested: its statements, and what cases can name of it."""
+    """What is tested: a configuration, and what cases can name of it."""
 
-    block: Block
+    base: Base
     surface: Surface
 
 
@@ -95,28 +96,26 @@ def _ready(
 
 
 def subject_of(path: Path, site: Templates | None) -> Subject:
-    """The statements of a profile or a configuration; raises BadProfile and JobFailed."""
+    """The configuration of a profile, or one of the user's own; raises BadProfile and JobFailed."""
     loaded = read_profile(path)
     if loaded.profile.base is not None:
-        base = loaded.profile.base.kept
-        require_taken(base.written, is_copy=bool(base.root), with_all=True)
-        block = base.changed.block
+        kept = loaded.profile.base.kept
+        require_taken(kept.written, is_copy=bool(kept.root), with_all=True)
     else:
         form = Form(snippets_of(loaded))
         text = rsyslog_conf(loaded.profile, templates=site, form=form)
-        rendered, refused = parse(text, "rendered rsyslog.conf")
+        _, refused = parse(text, _RENDERED)
         if refused:
             raise JobFailed("; ".join(map(str, refused)))
-        # Snippets may have the form before version 6.
-        block, _ = modernised(rendered)
-    return Subject(block, surface(block))
+        kept = as_kept(_RENDERED, text)
+    return Subject(kept.changed, surface(kept.changed))
 
 
 def _tested(loaded: LoadedCases, subject: Subject, sent: Sequence[Sent]) -> _TestedFile:
     """Run the cases of a file."""
     name, began_s = loaded.source.name, time.monotonic()
     with working(f"testing {name} on rsyslogd {rsyslog_version()}"):
-        came = run(subject.block, sent, loaded.cases.timezone)
+        came = run(subject.base, sent, loaded.cases.timezone)
     return _TestedFile(name, judged(loaded, came), _untested(subject), time.monotonic() - began_s)
 
 
@@ -172,7 +171,7 @@ def _record(options: TestArguments, log: Path, named: Path | None, site: Templat
     by_input = _input(options.by_input, subject.surface)
     with working(f"recording what becomes of {counted(len(lines), 'line')}"):
         sent = [Sent(by_input, line.encode()) for line in lines for _ in range(2)]
-        came = run(subject.block, sent, TIME_ZONE)
+        came = run(subject.base, sent, TIME_ZONE)
     key = "conf" if subject_path.suffix == CONFIGURATION else "profile"
     beside = os.path.relpath(subject_path, path.parent)
     about = {key: str(subject_path) if subject_path.is_absolute() else beside}
