@@ -16,7 +16,7 @@ from posixpath import normpath
 
 from tuner.lab.confined import HOST_MODULES, TLS, TOWARDS_ENGINE, confined, without_host
 from tuner.lab.entrances import ReadFile, TcpPort, UdpPort, UnixSocket
-from tuner.lab.numbered import OWN, constant
+from tuner.lab.numbered import OWN
 from tuner.lab.ports import free_port
 from tuner.modules.input import LOOPBACK
 from tuner.modules.omelasticsearch import DEFAULT_INDEX
@@ -25,25 +25,18 @@ from tuner.modules.output import Lines
 from tuner.modules.registry import OUTPUTS, name_of
 from tuner.script.configuration import loading_missing
 from tuner.script.objects import Base
+from tuner.script.parser import parse
 from tuner.script.printing import printed
+from tuner.script.quoting import quote
 from tuner.script.script import (
     HERE,
     Block,
     BsdBlock,
     Directive,
-    FunctionCall,
     Gap,
-    If,
     LegacyAction,
-    Operation,
-    Parameter,
-    Quoted,
-    ScriptNumber,
     ScriptObject,
-    SetVariable,
     Statement,
-    Variable,
-    Word,
     loading,
     module_name,
     nothing,
@@ -101,7 +94,7 @@ class CaseScript:
     entrances: dict[str, Entrance] = field(default_factory=dict)
     outputs: dict[str, str] = field(default_factory=dict)
     gaps: list[Gap] = field(default_factory=list)
-    templates: list[ScriptObject] = field(default_factory=list)
+    templates: list[Statement] = field(default_factory=list)
     has_sockets: bool = False
     has_journal: bool = False
     number: int = 0
@@ -130,7 +123,7 @@ class CaseScript:
     def text(self) -> str:
         """The configuration for the lab."""
         block = self.base.block
-        self.passed = self.template(Variable(_FENCE, HERE), Quoted("\n", HERE))
+        self.passed = self.template(_property(_FENCE), _constant("\n"))
         statements = rewritten((*loading_missing(block), *block), self.statement)
         statements = tuple(_once((*statements, *self.stand_in())))
         rules = (place for place, statement in enumerate(statements) if _is_rule(statement))
@@ -145,30 +138,26 @@ class CaseScript:
         """A socket for imjournal, and where no input takes messages that a lab can send."""
         if self.has_journal or not self.entrances:
             if not self.has_sockets:
-                yield loading("imuxsock", HERE).with_values({"sysSock.use": False})
+                yield from _parsed('module(load="imuxsock" sysSock.use="off")')
             path = self.socket("imjournal" if self.has_journal else "imuxsock")
-            yield ScriptObject("input", (), HERE).with_values({"type": "imuxsock", "socket": path})
+            yield from _parsed(f'input(type="imuxsock" socket={quote(path)})')
 
-    def entrance(self) -> Iterator[Statement]:
+    def entrance(self) -> Block:
         """What stands before all else: our own messages end here, each other takes the number of
         its case along."""
-        raw, mark = Variable("$rawmsg", HERE), Quoted(self.mark, HERE)
-        number = FunctionCall("field", (raw, mark, ScriptNumber(2, HERE)), HERE)
-        record = {"type": "omfile", "file": self.fence, "template": self.passed}
-        ours: Block = (
-            SetVariable("set", _FENCE, number, HERE),
-            SetVariable("set", _CURRENT, Variable(_FENCE, HERE), HERE),
-            ScriptObject("action", (), HERE).with_values(record),
-            Word("stop", HERE),
+        mark = quote(self.mark)
+        is_new = " and ".join(f'$inputname != "{name}"' for name in _OF_NO_CASE)
+        return _parsed(
+            f"""
+            if $rawmsg contains {mark} then {{
+                set {_FENCE} = field($rawmsg, {mark}, 2);
+                set {_CURRENT} = {_FENCE};
+                action(type="omfile" file={quote(self.fence)} template={quote(self.passed)})
+                stop
+            }}
+            if {_CASE} == "" and {is_new} then {{ set {_CASE} = {_CURRENT}; }}
+            """
         )
-        yield If(Operation("contains", (raw, mark), HERE), ours, (), HERE)
-        source = Variable("$inputname", HERE)
-        is_new = (
-            Operation("==", (Variable(_CASE, HERE), Quoted("", HERE)), HERE),
-            *(Operation("!=", (source, Quoted(name, HERE)), HERE) for name in _OF_NO_CASE),
-        )
-        take: Block = (SetVariable("set", _CASE, Variable(_CURRENT, HERE), HERE),)
-        yield If(Operation("and", is_new, HERE), take, (), HERE)
 
     def statement(self, statement: Statement) -> Iterator[Statement]:
         """What stands for a statement in the lab."""
@@ -285,10 +274,10 @@ class CaseScript:
     def documents(self, written: ScriptObject) -> Iterator[Statement]:
         """What writes the same documents into the sink."""
         index = written.text("searchIndex") or DEFAULT_INDEX
-        target: Quoted | Variable = Quoted(index, HERE)
+        target = _constant(index)
         if written.is_on("dynSearchIndex"):
-            yield _worked_out(_INDEX, index)
-            target = Variable(_INDEX, HERE)
+            yield from _parsed(f"set {_INDEX} = exec_template({quote(index)});")
+            target = _property(_INDEX)
         values = {
             "searchIndex": self.of_case("", target), "dynSearchIndex": True,
             "server": self.sink_url, "bulkmode": "on", "searchType": "",
@@ -300,17 +289,21 @@ class CaseScript:
         template, dynamic = written.text("template"), _dynamic(written, kind)
         if kind != "omfile":
             # Without a line end of their own they would be one line.
-            yield _worked_out(_LINE, template or _LINES[kind])
-            template = self.template(Variable(_LINE, HERE), Quoted("\n", HERE))
-        place: list[Quoted | Variable] = [Quoted(_place(written, kind), HERE)]
+            line = quote(template or _LINES[kind])
+            yield from _parsed(f"set {_LINE} = exec_template({line});")
+            template = self.template(_property(_LINE), _constant("\n"))
+        place = _constant(_place(written, kind))
         if dynamic is not None:
-            yield _worked_out(_PATH, dynamic)
-            above = Variable(_PATH, HERE), Quoted("..", HERE), Quoted("__", HERE)
-            yield SetVariable("set", _PATH, FunctionCall("replace", above, HERE), HERE)
-            place = [Quoted("files/" if kind == "omfile" else f"sent/{kind}:", HERE)]
-            place.append(Variable(_PATH, HERE))
+            yield from _parsed(
+                f"""
+                set {_PATH} = exec_template({quote(dynamic)});
+                set {_PATH} = replace({_PATH}, "..", "__");
+                """
+            )
+            before = _constant("files/" if kind == "omfile" else f"sent/{kind}:")
+            place = f"{before} {_property(_PATH)}"
         parameters = (p for p in written.parameters if p.key.startswith("action."))
-        into = {"type": "omfile", "dynaFile": self.of_case(f"{self.written}/", *place)}
+        into = {"type": "omfile", "dynaFile": self.of_case(f"{self.written}/", place)}
         into |= {"template": template} if template else {}
         yield replace(written, parameters=tuple(parameters)).with_values(into)
 
@@ -318,29 +311,32 @@ class CaseScript:
         """Note what is not tested."""
         self.gaps.append(Gap(written.origin, what))
 
-    def of_case(self, before: str, *parts: Quoted | Variable) -> str:
-        """The name of a template of some text behind the numbers of the case and of the output."""
-        begin, end = Quoted(f"{before}c", HERE), Quoted(f"/{self.number}/", HERE)
-        return self.template(begin, Variable(_CASE, HERE), end, *parts)
+    def of_case(self, before: str, name: str) -> str:
+        """The name of a template of a name behind the numbers of the case and of the output."""
+        number = _constant(f"/{self.number}/")
+        return self.template(_constant(f"{before}c"), _property(_CASE), number, name)
 
-    def template(self, *parts: Quoted | Variable) -> str:
-        """The name of a template of texts and variables."""
+    def template(self, *parts: str) -> str:
+        """The name of a template of such parts."""
         name = f"{OWN}{len(self.templates)}"
-        pieces = tuple(
-            constant(part.text)
-            if isinstance(part, Quoted)
-            else ScriptObject("property", (Parameter.of("name", part.name, HERE),), HERE)
-            for part in parts
-        )
-        head = ScriptObject("template", (), HERE).with_values({"name": name, "type": "list"})
-        self.templates.append(replace(head, parts=pieces))
+        whole = f'template(name={quote(name)} type="list") {{ {" ".join(parts)} }}'
+        self.templates += _parsed(whole)
         return name
 
 
-def _worked_out(variable: str, template: str) -> SetVariable:
-    """What puts a text that a template writes into a variable."""
-    value = FunctionCall("exec_template", (Quoted(template, HERE),), HERE)
-    return SetVariable("set", variable, value, HERE)
+def _parsed(text: str) -> Block:
+    """Statements of ours."""
+    return parse(text, HERE.file)[0]
+
+
+def _constant(text: str) -> str:
+    """A part of a template that is always the same."""
+    return f"constant(value={quote(text)})"
+
+
+def _property(name: str) -> str:
+    """A part of a template that is a variable."""
+    return f"property(name={quote(name)})"
 
 
 def _dynamic(written: ScriptObject, kind: str) -> str | None:
