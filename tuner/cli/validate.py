@@ -30,7 +30,7 @@ from tuner.reading import content, resolved
 from tuner.render.templates import Templates
 from tuner.rule import Rank
 from tuner.schema.numerals import counted
-from tuner.validate.layers import DOCUMENTS, Layer, layers
+from tuner.validate.layers import DOCUMENTS, Layer, accepting, layers
 from tuner.writing import raw_of, require_writable, write_whole
 
 _Mends = Sequence[Mend] | None
@@ -67,7 +67,7 @@ def validate(options: ValidateArguments) -> None:
         done = list(layers(loaded, options.offline, site, form))
     for name, ask in _asked(loaded, options, site, done):
         try:
-            done.append(ask())
+            done.append(accepting(loaded.profile, ask()))
         except TuneError as error:
             done.append(Layer(name, None, str(error)))
             _show(loaded, done, output, mends, verbose)

@@ -164,7 +164,7 @@ _RANKS = {
     **dict.fromkeys(("RT511", "RT512"), Rank.LOSS),
     **dict.fromkeys(("RT508", "RT509"), Rank.OTHER),
 }
-LATER_CODES = frozenset({"RT508", "RT509", "RT511", "RT512"})
+LATER_CODES = frozenset({"RT507", "RT508", "RT509", "RT511", "RT512"})
 """Those that other layers of validation warn with."""
 
 

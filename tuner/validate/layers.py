@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from posixpath import abspath
 
@@ -116,35 +117,35 @@ def layers(
     names, which the target may have and this machine may not.
     """
     problems = (*memory_problems(loaded, memory_bytes()), *_replay_problems(loaded))
-    unaccepted, accepted = accepted_apart(loaded.profile, problems)
-    shown = (*loaded.warnings, *unaccepted)
+    lint = Layer("lint", True, problems=problems, notes=tuple(_notes(loaded, form)))
+    lint = accepting(loaded.profile, lint, loaded.accepted)
+    shown = (*loaded.warnings, *lint.problems)
     errors = sum(warning.severity is Severity.ERROR for warning in shown)
     counts = ((errors, "error"), (len(shown) - errors, "warning"))
     remark = ", ".join(counted(number, noun) for number, noun in counts if number)
-    notes = (*_notes(loaded, form), *acceptances(loaded.profile, (*loaded.accepted, *accepted)))
-    lint = Layer("lint", not errors, remark, unaccepted, notes)
+    lint = replace(lint, passed=not errors, remark=remark)
     if offline:
         return (Layer("schema", True), lint, Layer(RSYSLOGD, None, "--offline"))
     return (Layer("schema", True), lint, rsyslogd_layer(loaded, templates, form))
 
 
-def accepted_apart(
-    profile: Profile, problems: Sequence[Problem]
-) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
-    """The problems without the warnings that the profile accepts, and those."""
-    accepted = tuple(
+def accepting(profile: Profile, layer: Layer, before: Sequence[Problem] = ()) -> Layer:
+    """A layer without the warnings that the profile accepts; a note for each code of these, and of
+    those that were accepted before, says why."""
+    codes = profile.lint.accept
+    accepted = [
         warning
-        for warning in problems
-        if warning.severity is Severity.WARNING and warning.code in profile.lint.accept
+        for warning in layer.problems
+        if warning.severity is Severity.WARNING and warning.code in codes
+    ]
+    times = Counter(warning.code for warning in (*before, *accepted))
+    notes = (
+        f"accepted: {code}{f', {times[code]} times' if times[code] > 1 else ''} ({why})"
+        for code, why in codes.items()
+        if times[code]
     )
-    return tuple(warning for warning in problems if warning not in accepted), accepted
-
-
-def acceptances(profile: Profile, accepted: Sequence[Problem]) -> Iterator[str]:
-    """A line for each code that the profile accepts among these warnings, with why."""
-    for code, why in profile.lint.accept.items():
-        if count := sum(warning.code == code for warning in accepted):
-            yield f"accepted: {code}{f', {count} times' if count > 1 else ''} ({why})"
+    left = tuple(warning for warning in layer.problems if warning not in accepted)
+    return replace(layer, problems=left, notes=(*layer.notes, *notes))
 
 
 def _notes(loaded: LoadedProfile, form: Form) -> Iterator[str]:

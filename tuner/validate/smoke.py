@@ -21,7 +21,7 @@ from tuner.modules.field import DocumentField, FieldType, merges
 from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import BaseFiles, Profile
 from tuner.script.script import ScriptPosition
-from tuner.validate.layers import DOCUMENTS, Layer, acceptances, accepted_apart
+from tuner.validate.layers import DOCUMENTS, Layer
 
 
 def mapping_differences(
@@ -156,14 +156,13 @@ def documents_layer(
     made = learnt_pass.lines.count(b"\n") // 2
     taken = made - sum(refusal.documents for refusal in learnt_pass.refused)
     messages = [warning.message for warning in warnings if warning.code in _SAID]
-    problems = [
+    problems = tuple(
         _problem(base.kept.written.objects[refusal.address].origin, refusal)
         for refusal in learnt_pass.refused
         if not any(message.startswith(f"{refusal.address}: ") for message in messages)
-    ]
+    )
     remark = f"an engine takes {taken:,} of the {made:,} that rsyslogd made"
-    unaccepted, accepted = accepted_apart(profile, problems)
-    return Layer(DOCUMENTS, True, remark, unaccepted, tuple(acceptances(profile, accepted)))
+    return Layer(DOCUMENTS, True, remark, problems)
 
 
 def _problem(place: ScriptPosition, refusal: RefusedDocuments) -> Problem:
