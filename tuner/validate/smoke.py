@@ -3,16 +3,15 @@ its content; of a base, which documents and names of indices an engine would ref
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tuner.engine.client import EngineClient, EngineRefused, at, number_at
 from tuner.engines.index import MappingStyle
 from tuner.errors import JobFailed, Problem, Refused, Severity, Unreachable
 from tuner.flood.flood import Flood
 from tuner.flood.spec import FloodSpec
-from tuner.flood.workload import flood_spec
 from tuner.lab.lab import Lab
 from tuner.measure.learning import RefusedDocuments, slow_pass
 from tuner.measure.pipeline import Pipeline, pipeline, refusal_of
@@ -78,7 +77,7 @@ def smoke_layer(lab: Lab, profile: Profile) -> Layer:
 def _compared(pipe: Pipeline) -> tuple[int, list[str]]:
     """How many fields were compared, and what is wrong with which."""
     bound = pipe.profile
-    spec = flood_spec(bound, secrets.token_hex(4), count=1)
+    spec = replace(pipe.spec, count=1)
     count, wrong = 0, list[str]()
     _send(spec)
     for output in bound.indexed:
