@@ -7,7 +7,7 @@ import pytest
 from tuner.cases.run import Surface, surface
 from tuner.cases.script import CaseScript
 from tuner.lab.entrances import ReadFile, TcpPort, UnixSocket
-from tuner.profile.base import as_kept
+from tuner.profile.base import read_text
 
 TEXT = """\
 module(load="imtcp" streamDriver.mode="1" threads="4")
@@ -36,13 +36,13 @@ action(name="far" type="omfwd" target="far.example" port="514")
 
 
 def fitted(text: str) -> tuple[CaseScript, str]:
-    base = as_kept("rsyslog.conf", text).changed
+    base = read_text("rsyslog.conf", text)
     script = CaseScript(base, "http://127.0.0.1:65001", "/lab", mark="#m#")
     return script, script.text()
 
 
 def seen(text: str) -> Surface:
-    return surface(as_kept("rsyslog.conf", text).changed)
+    return surface(read_text("rsyslog.conf", text))
 
 
 def test_inputs_and_outputs_are_called_as_they_are_written() -> None:

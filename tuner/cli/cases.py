@@ -23,7 +23,7 @@ from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Prob
 from tuner.host.programs import rsyslog_version
 from tuner.lab.check import require_taken
 from tuner.lint.load import snippets_of
-from tuner.profile.base import as_kept
+from tuner.profile.base import read_text
 from tuner.reading import required_content
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
@@ -101,14 +101,15 @@ def subject_of(path: Path, site: Templates | None) -> Subject:
     if loaded.profile.base is not None:
         kept = loaded.profile.base.kept
         require_taken(kept.written, is_copy=bool(kept.root), with_all=True)
+        base = kept.changed
     else:
         form = Form(snippets_of(loaded))
         text = rsyslog_conf(loaded.profile, templates=site, form=form)
         _, refused = parse(text, _RENDERED)
         if refused:
             raise JobFailed("; ".join(map(str, refused)))
-        kept = as_kept(_RENDERED, text)
-    return Subject(kept.changed, surface(kept.changed))
+        base = read_text(_RENDERED, text)
+    return Subject(base, surface(base))
 
 
 def _tested(loaded: LoadedCases, subject: Subject, sent: Sequence[Sent]) -> _TestedFile:
