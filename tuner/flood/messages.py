@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,19 +45,19 @@ class Messages:
     """
 
     def __init__(self, spec: FloodSpec) -> None:
-        pool = pool_for(spec)
+        frames, stamps, numbers, fresh = zip(*pool_for(spec), strict=True)
         self._sender, self._senders = spec.sender, spec.senders
-        self._routes = routes_of(spec, len(pool.frames))
+        self._routes = routes_of(spec, len(frames))
         self._framings = [spec.framing_of(transport) for transport in spec.transports]
         places = np.arange(len(self._routes))
         turns = np.append(np.flatnonzero(np.diff(self._routes)) + 1, len(places))
         self._turn_ends = turns[np.searchsorted(turns, places, side="right")]
-        sizes = np.array([len(frame) for frame in pool.frames], dtype=np.int64)
+        sizes = np.array([len(frame) for frame in frames], dtype=np.int64)
         self._ends = np.cumsum(sizes)
         self._starts = self._ends - sizes
-        self._stamps = self._starts + np.array(pool.stamps)
-        self._numbers = self._starts + np.array(pool.numbers)
-        self._buffer = bytearray(b"".join(pool.frames))
+        self._stamps = self._starts + np.array(stamps)
+        self._numbers = self._starts + np.array(numbers)
+        self._buffer = bytearray(b"".join(frames))
         self._view = memoryview(self._buffer)
         style, self._numbering = STYLES[spec.format], numbering_of(spec)
         self._stamp = self._numbering.stamp(style)
@@ -67,11 +68,11 @@ class Messages:
         self._fresh_texts = self._texts(FRESH_DIGITS)
         self._fresh = np.concatenate(
             [
-                start + np.array(fresh_places, np.int64)
-                for start, fresh_places in zip(self._starts, pool.fresh, strict=True)
+                start + np.array(places, np.int64)
+                for start, places in zip(self._starts, fresh, strict=True)
             ]
         )
-        self._fresh_before = np.cumsum([0, *map(len, pool.fresh)])
+        self._fresh_before = np.cumsum([0, *map(len, fresh)])
         self._keeps_low = len(sizes) % BLOCK == 0
         if self._keeps_low:
             self._low_texts[self._lows] = np.tile(_LOW, len(sizes) // BLOCK)
@@ -162,35 +163,26 @@ _FRESH = np.array(
 _SPREAD, _STRIDE = 6907, 3571
 
 
-@dataclass
-class SenderPool:
-    """Frames in the order of sending, and where in each the time, the number and those digits stand
-    that are others each time."""
+class PooledMessage(NamedTuple):
+    """A frame, and where in it the time, the number and those digits stand that are others each
+    time."""
 
-    frames: list[bytes] = field(default_factory=list)
-    stamps: list[int] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
-    fresh: list[list[int]] = field(default_factory=list)
-
-    def in_order(self, order: Sequence[int]) -> SenderPool:
-        """The pool with its messages in another order, some of them several times or not at all."""
-        return SenderPool(
-            [self.frames[at] for at in order],
-            [self.stamps[at] for at in order],
-            [self.numbers[at] for at in order],
-            [self.fresh[at] for at in order],
-        )
+    frame: bytes
+    stamp_at: int
+    number_at: int
+    fresh: list[int]
 
 
 def pool_size(spec: FloodSpec) -> int:
     """After how many messages a flood begins again with the first; raises as pool_for does."""
     if spec.sample is not None:
         return LEARNT_POOL
-    return POOL if spec.replay is None else len(pool_for(spec).frames)
+    return POOL if spec.replay is None else len(pool_for(spec))
 
 
-def pool_for(spec: FloodSpec) -> SenderPool:
-    """Render the pool; raises JobFailed when a file to replay cannot serve."""
+def pool_for(spec: FloodSpec) -> list[PooledMessage]:
+    """Render the messages in the order of sending; raises JobFailed when a file to replay cannot
+    serve."""
     style = STYLES[spec.format]
     if spec.sample is not None:
         parts = _learnt(Dice(spec.seed, _LEARNT_DRAWS), style, spec, spec.sample)
@@ -198,16 +190,15 @@ def pool_for(spec: FloodSpec) -> SenderPool:
         parts = _replayed(Dice(spec.seed, _DRAWS), style, spec, spec.replay)
     else:
         parts = _seeded(Dice(spec.seed, _DRAWS), style, spec)
-    pool, framings = SenderPool(), [spec.framing_of(transport) for transport in spec.transports]
+    pool, framings = [], [spec.framing_of(transport) for transport in spec.transports]
     for place, (head, tail, fresh) in enumerate(parts):
         message, framing = head.text.encode() + tail, framings[route_of(place, len(framings))]
         prefix = b"%d " % len(message) if framing == "octet-counted" else b""
-        suffix = b"\n" if framing == "lf" else b""
-        pool.frames.append(prefix + message + suffix)
-        pool.stamps.append(len(prefix) + head.stamp_at)
-        pool.numbers.append(len(prefix) + head.number_at)
-        pool.fresh.append([len(prefix) + len(head.text) + place for place in fresh])
-    return pool.in_order(spec.order) if spec.order else pool
+        before, suffix = len(prefix), b"\n" if framing == "lf" else b""
+        fresh_at = [before + len(head.text) + at for at in fresh]
+        frame = prefix + message + suffix
+        pool.append(PooledMessage(frame, before + head.stamp_at, before + head.number_at, fresh_at))
+    return [pool[at] for at in spec.order] if spec.order else pool
 
 
 _Parts = Iterator[tuple[Head, bytes, tuple[int, ...]]]
