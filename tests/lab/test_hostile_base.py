@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.test_copy import ES, fitted
+from tests.lab.test_copy import ES, fitted, said_of
 from tuner.host.process import wait_until
 from tuner.lab.confined import confined
 from tuner.lab.entrances import TcpPort
@@ -63,7 +63,7 @@ HOLES = {
 def bound(folder: Path, hostile: str) -> tuple[str, list[str]]:
     """The configuration that a lab runs, and what is said to be left out of it."""
     made = fitted(folder, f"{INPUT}{hostile}\n*.* {ES})\n")
-    return printed(made.block), [str(one) for one in made.replaced]
+    return printed(made.block), [*map(str, said_of(made))]
 
 
 @pytest.mark.parametrize("what", LEFT_OUT)
@@ -131,7 +131,9 @@ def test_files_whose_names_lead_above_the_folder_are_not_written(
 ) -> None:
     text, said = bound(tmp_path, f'template(name="up" {template}\n*.* ?up')
     assert "dynaFile" not in text
-    assert f"{tmp_path}/rsyslog.conf:3:5: an action into a file outside of the lab" in said
+    assert (
+        f"{tmp_path}/rsyslog.conf:3:5: an action into a file outside of the lab -> left out" in said
+    )
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
 
 
 def watch(lab: Lab, bound: Profile, rsyslogd: Rsyslogd, stats: Path) -> Seen:
-    pattern = f"{bound.measured.index.target}*"
+    pattern = f"{lab.owner.prefix}*"
     spec = flood_spec(bound, "0a1b2c3d", EVENTS)
     before, begun_s, first_s = thread_cpu(rsyslogd.pid), time.monotonic(), time.time()
     with Flood(spec) as flood:

@@ -28,8 +28,8 @@ from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
 from tuner.lint.candidate import Checker
 from tuner.lint.load import load_profile
-from tuner.render.artefacts import rsyslog_conf
 from tuner.script import quoting
+from tuner.script.printing import printed
 from tuner.space.knobs import knobs, of_rsyslog
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
@@ -114,10 +114,10 @@ def started(lab: Lab, number: int, bend: Callable[[str], str]) -> str | None:
         if checker.is_valid(point):
             break
     try:
-        bound = lab.bind(checker.profile(point), f"t{number}").profile
+        fitted = lab.bind(checker.profile(point), f"t{number}")
     except Refused:
         return None
-    config = rsyslog_conf(bound)
+    bound, config = fitted.profile, printed(fitted.copy.block)
     _require_fitting(config)
     folder = subfolder(lab.folder, f"trial-t{number}")
     furnish(bound)
