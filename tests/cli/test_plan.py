@@ -146,8 +146,8 @@ def test_a_run_that_is_not_there_is_refused(tmp_path: Path) -> None:
     [
         ("--rate", "0", "0: write events per second such as"),
         ("--rate", "1M,soon", "soon: write events per second such as"),
-        ("--peak", "0.5", "greater than or equal to 1"),
-        ("--replicas", "1.5", "valid integer"),
+        ("--peak", "0.5", "0.5 does not fit: use 1.0 or more"),
+        ("--replicas", "1.5", "use a whole number"),
         ("--retention", "30y", "30y: write a time such as"),
         ("--headroom", "30", "30: write a share such as 30% or 0.3"),
         ("--headroom", "100%", "nothing is planned for full use"),

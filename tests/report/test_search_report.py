@@ -14,10 +14,10 @@ import pytest
 from tests.measure.factory import failed, measured
 from tests.report.markup import seen
 from tests.search.simulated import START_S, WORKERS, World, search
-from tuner.report.figures import interval
+from tuner.report.figures import SUSTAINED, interval
 from tuner.report.markdown import blocks_markdown, report_markdown
 from tuner.report.page import page
-from tuner.report.result import SUSTAINED, analyse
+from tuner.report.result import analyse
 from tuner.report.search_report import SECTIONS, report_json, search_report
 from tuner.report.sections import FileDiff
 from tuner.schema.numerals import percent

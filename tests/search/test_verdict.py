@@ -40,7 +40,7 @@ PAID = Comparison(
 
 def test_the_claim_is_the_smaller_gain_with_the_smaller_bounds() -> None:
     """Once it was the ratio whose lower bound is smaller: +24.4 % beside +18.0 %."""
-    claimed = Verdict(Claim.IMPROVED, (), eps=EPS, paid=PAID).claimed
+    claimed = Verdict(Claim.IMPROVED, (), (EPS, PAID)).claimed
     assert claimed is not None
     assert (claimed.ratio, claimed.low, claimed.high) == (1.180, 1.10, 1.24)
     assert (claimed.p, claimed.detectable) == (0.031, 0.15)
@@ -48,12 +48,12 @@ def test_the_claim_is_the_smaller_gain_with_the_smaller_bounds() -> None:
 
 
 def test_the_claim_of_two_that_agree_is_either() -> None:
-    assert Verdict(Claim.IMPROVED, (), eps=EPS, paid=EPS).claimed == EPS
+    assert Verdict(Claim.IMPROVED, (), (EPS, EPS)).claimed == EPS
 
 
 @pytest.mark.parametrize("worse", [replace(EPS, low=0.98), replace(EPS, p=0.06)])
 def test_no_gain_is_shown_where_one_rate_does_not_show_it(worse: Comparison) -> None:
-    claimed = Verdict(Claim.NOT_SHOWN, (), eps=worse, paid=PAID).claimed
+    claimed = Verdict(Claim.NOT_SHOWN, (), (worse, PAID)).claimed
     assert claimed is not None
     assert not claimed.shows_more
 

@@ -38,6 +38,7 @@ from tuner.errors import BadUsage, GuardrailBreached, Interrupted, JobFailed, Lo
 from tuner.lab.check import require_bases_taken
 from tuner.lint.load import snippets_of
 from tuner.lint.repairs import repairs
+from tuner.measure.objective import Objective
 from tuner.profile.model import Profile
 from tuner.report.markdown import report_markdown
 from tuner.report.metrics import Gauges
@@ -85,7 +86,10 @@ def search(options: SearchArguments) -> None:
         options.repair,
         None if noise is None else noise / 100,
         tuple(options.action or ()),
+        options.objective,
+        options.rate,
     )
+    _require_shown(asked)
     loaded = replace(loaded, profile=asked_to_tune(loaded.profile, asked.actions))
     budget_s = _affordable(options.budget, engine)
     require_runnable(Wanted(engine, asked.url, on_cluster=options.cluster), [loaded.profile])
@@ -102,6 +106,15 @@ def search(options: SearchArguments) -> None:
         )  # fmt: skip
         session = _search_in_lab(job, verbosity, options.metrics_path)
     _conclude(session, directory, options)
+
+
+def _require_shown(asked: Options) -> None:
+    """Raise BadUsage where nothing would show the objective, or a rate would not be used."""
+    if asked.objective is Objective.DISK and asked.engine == EngineChoice.SINK.value:
+        raise BadUsage("--objective disk needs an engine: the sink stores nothing")
+    if asked.rate is not None and not asked.objective.facts.at_rate:
+        names = " and ".join(objective.value for objective in Objective if objective.facts.at_rate)
+        raise BadUsage(f"--rate goes with --objective {names}: the others are measured at any rate")
 
 
 def _show_plan(profile: Profile, asked: Options, budget_s: float, options: SearchArguments) -> None:

@@ -25,11 +25,21 @@ from tuner.cli.console import Verbosity, is_live, printable, stderr
 from tuner.host.signals import unbroken
 from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.measurement import DoubtKind, Failure, Measurement, PacedMeasurement
+from tuner.measure.objective import Objective
 from tuner.measure.paired import Comparison
 from tuner.profile.model import Profile
 from tuner.profile.schema import full_name, names_in
-from tuner.report.figures import Levels, move, pair_text, steps, steps_text
-from tuner.report.result import STEADY, SUSTAINED, Rate, claimed_rate
+from tuner.report.figures import (
+    STEADY,
+    SUSTAINED,
+    Levels,
+    Rate,
+    claimed_rate,
+    move,
+    pair_text,
+    steps,
+    steps_text,
+)
 from tuner.schema.numerals import eps, percent, seconds
 from tuner.search.climb import Leader
 from tuner.search.study import BASELINE, PAIRED, SCORED, Changes, Phase, Trial
@@ -92,9 +102,9 @@ class Progress:
         return next(trial.number for trial in self.trials if trial.changes == changes)
 
     def rates(self, changes: Changes | None = None) -> tuple[float, ...]:
-        """The rates in trials that the search learns from, of one point or of all."""
+        """What trials show that the search learns from, of one point or of all."""
         return tuple(
-            trial.outcome.eps
+            self.aim.of(trial.outcome)
             for trial in self.trials
             if changes in {None, trial.changes}
             and trial.phase in SCORED
@@ -102,12 +112,17 @@ class Progress:
         )
 
     @property
+    def aim(self) -> Rate:
+        """What single runs are shown by."""
+        return claimed_rate(self.trials, None, None)
+
+    @property
     def paired(self) -> tuple[Comparison | None, Rate]:
         """The best against the profile by fresh pairs, by the lesser of both rates, as a claim will
         be, None with less than two; and the rate that it is of."""
         pairs, machines = pairs_of(self.trials), machines_of(self.trials)
         rates = (compared(pairs, rate.of, machines) for rate in (STEADY, SUSTAINED))
-        return lesser_gain(pairs, machines), claimed_rate(*rates)
+        return lesser_gain(pairs, machines), claimed_rate(self.trials, *rates)
 
     def verdict(self, changes: Changes) -> Diagnosis | None:
         """What limited a point when it was measured last."""
@@ -187,14 +202,18 @@ def _outcome(progress: Progress, trial: Trial) -> str:
     if isinstance(outcome, PacedMeasurement):
         fresh = outcome.freshness_s
         return rate if fresh is None else f"{rate}, freshness p99 {fresh.p99:.1f} s"
+    aim = progress.after(trial, progress.leader).aim
+    if outcome.objective is not Objective.EPS:
+        rate = f"{aim.write(outcome.figure):>13}"
     if trial.phase in PAIRED:
         return f"{rate}{_pair_ratios(progress, trial)}"
     known = progress.after(trial, progress.leader)
     written = known.rates(BASELINE)
     if trial.phase is Phase.WARM_UP or not written:
         return rate
-    ratio = percent(outcome.eps / statistics.median(written))
-    return f"{rate} {ratio:>8}, best seen {eps(max(known.rates()))}"
+    ratio = percent(aim.of(outcome) / statistics.median(written))
+    best = max(known.rates()) if aim.facts.more_is_better else min(known.rates())
+    return f"{rate} {ratio:>8}, best seen {aim.write(best)}"
 
 
 def _pair_ratios(progress: Progress, trial: Trial) -> str:
@@ -212,6 +231,9 @@ def _pair_ratios(progress: Progress, trial: Trial) -> str:
     measured = [run for run in ordered if run is not None]
     if len(measured) != 2:
         return ""
+    aim = progress.after(trial, progress.leader).aim
+    if not aim.facts.more_is_better:
+        return f", this pair {percent(aim.of(measured[1]) / aim.of(measured[0]))}"
     steady, sustained = (
         percent(rate.of(measured[1]) / rate.of(measured[0])) for rate in (STEADY, SUSTAINED)
     )
@@ -274,11 +296,12 @@ def _facts(progress: Progress) -> Iterator[tuple[str, Text]]:
     """What the search knows so far, by label."""
     best = progress.best
     if rates := progress.rates(BASELINE):
-        spread = f", {eps(min(rates))} to {eps(max(rates))}" if len(rates) > 1 else ""
-        rate = f"{eps(statistics.median(rates))} EPS"
+        aim = progress.aim
+        spread = f", {aim.write(min(rates))} to {aim.write(max(rates))}" if len(rates) > 1 else ""
+        rate = aim.text(statistics.median(rates))
         yield "as written", Text(f"{rate}, {_runs(rates)}{spread}")
     if best != BASELINE and (rates := progress.rates(best)):
-        rate = f"{eps(statistics.median(rates))} EPS"
+        rate = progress.aim.text(statistics.median(rates))
         yield (
             "best",
             Text.assemble((rate, "bold"), f", trial {progress.first(best)}, {_runs(rates)}"),
@@ -309,13 +332,16 @@ def _gain(progress: Progress) -> Iterator[tuple[str, Text]]:
     gain = paired or (None if progress.leader is None else progress.leader.believed)
     if gain is None:
         return
-    basis = f" {SUSTAINED.over}, estimated from all trials; pairs decide"
+    over = SUSTAINED.over if progress.aim is STEADY else progress.aim.label
+    basis = f" {over}, estimated from all trials; pairs decide"
     if paired is not None:
         enough = "" if paired.enough else f" of {paired.fewest} or more"
         adjusted = ", adjusted for the machine's speed" * paired.is_adjusted
-        basis = f" {rate.over}{adjusted}, by {paired.pairs}{enough} pairs"
-    between = f" [{percent(gain.low)}, {percent(gain.high)}]"
-    yield "gain", Text.assemble((percent(gain.ratio), _style_of(gain.ratio)), between, basis)
+        over = rate.over if rate.facts.more_is_better else rate.label
+        basis = f" {over}{adjusted}, by {paired.pairs}{enough} pairs"
+    changed = progress.aim.change(gain)
+    between = f" [{percent(changed.low)}, {percent(changed.high)}]"
+    yield "gain", Text.assemble((percent(changed.ratio), _style_of(gain.ratio)), between, basis)
 
 
 def _bottleneck(progress: Progress, changes: Changes) -> str:

@@ -11,6 +11,7 @@ from enum import Enum
 from tuner.engine.numbering import NAMED
 from tuner.lab.written import WrittenFile
 from tuner.measure.bottleneck import Diagnosis
+from tuner.measure.objective import Objective
 from tuner.measure.speed import Speed
 from tuner.measure.stages import Effective
 
@@ -95,7 +96,8 @@ class TrialPlan:
     engine is warm.  With `awaits_counters` the
     trial goes on until rsyslog's own counters tell of all that was delivered, and merges get longer
     to end.  With `reads_files` it reads what outputs wrote into files, once rsyslogd has ended.
-    At a fixed rate it `overloads`: half as much again in the window, as `OverloadPlan` says.
+    At a fixed rate it `overloads`: half as much again in the window, as `OverloadPlan` says.  It
+    shows what the `objective` counts, with `offered` events a second where that asks for a rate.
     """
 
     warm_up_s: float
@@ -106,7 +108,11 @@ class TrialPlan:
     reads_files: bool = False
     until_flat: bool = False
     overloads: bool = False
+    objective: Objective = Objective.EPS
+    offered: float | None = None
 
+
+_LEAST_FIGURE = 1e-3
 
 COUNTED = "counted, not identified"
 """What is said of events whose documents have no numbers to tell them apart by."""
@@ -271,7 +277,8 @@ class Measurement(RunFigures):
     refresh and flush that follow the drain, `eps_merged` to the end of the merges (None when they
     did not end).  `deferred_cpu_us` is the engine's CPU for work that it put off.  `store_bytes` is
     the size of the primaries after all that; `files` tells of the files that outputs wrote, where
-    they were read.  The engine indexed so many `copies` of each document.
+    they were read.  The engine indexed so many `copies` of each document.  It was measured for the
+    `objective`.
     """
 
     eps_se: float
@@ -290,6 +297,27 @@ class Measurement(RunFigures):
     effective: Effective | None = None
     files: tuple[WrittenFile, ...] = ()
     copies: int = 1
+    objective: Objective = Objective.EPS
+
+    @property
+    def figure(self) -> float:
+        """What the objective counts."""
+        return float(getattr(self, self.objective.facts.figure))
+
+    @property
+    def score(self) -> float:
+        """The same, the higher the better; CPU is counted in ticks, so that it may be 0."""
+        return self.objective.better_by(max(self.figure, _LEAST_FIGURE))
+
+    @property
+    def scored_speed(self) -> Speed | None:
+        """How fast the machine was, where that changes the score."""
+        return self.speed if self.objective.facts.by_speed else None
+
+    @property
+    def cpu_paid_us(self) -> float:
+        """The CPU of rsyslogd and the engine per event, with the work that it put off."""
+        return self.shipper_cpu_us + self.engine_cpu_paid_us
 
     @property
     def engine_cpu_paid_us(self) -> float:

@@ -25,8 +25,10 @@ from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.lab.written import written_files
 from tuner.measure.counters import Window
 from tuner.measure.measurement import (
+    DoubtKind,
     Failure,
     FailureKind,
+    Measurement,
     Outcome,
     RunFigures,
     StageClock,
@@ -106,7 +108,7 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
     stores = lab.engine.stand_in is None
     begun_cpu_ms = node_counters(client, SILENCE_S).cpu_ms if stores else None
     with Flood(pipe.spec, lab.loads()) as flood:
-        watch, steering = Watch(pipe, flood), _steering(flood, profile)
+        watch, steering = Watch(pipe, flood), _steering(flood, profile, plan)
         try:
             stages.begin(TrialPart.WARM_UP, "warm-up")
             watch.follow(plan.warm_up_s, steering)
@@ -146,12 +148,30 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
             carried_over=carried,
             files=written_files(profile, written) if plan.reads_files else (),
         )
-        return summarise(observed, lab, profile)
+        outcome = summarise(observed, lab, profile)
+        return outcome if isinstance(outcome, Failure) else for_objective(outcome, plan)
 
 
-def _steering(flood: Flood, profile: Profile) -> Steer:
+_CARRIED = 0.95
+
+
+def for_objective(run: Measurement, plan: TrialPlan) -> Outcome:
+    """The measurement as one of what its plan was for; a failure where it did not carry what was
+    offered.  A rate of ours limits the sender, which is then no doubt."""
+    made = replace(run, objective=plan.objective)
+    if plan.offered is None:
+        return made
+    if run.eps < _CARRIED * plan.offered:
+        reason = f"it carries {run.eps:,.0f} of {plan.offered:,.0f} events per second"
+        failure = Failure.of(FailureKind.GUARDRAIL, reason, run.delivery)
+        return replace(failure, verdict=run.verdict)
+    doubts = (doubt for doubt in run.doubts if doubt.kind is not DoubtKind.SENDER_LIMITED)
+    return replace(made, doubts=tuple(doubts))
+
+
+def _steering(flood: Flood, profile: Profile, plan: TrialPlan) -> Steer:
     """What to do after each poll: nothing to a pace that waits for nobody."""
-    rate = profile.workload.rate
+    rate = plan.offered or profile.workload.rate
     if rate == "max":
         return saturate(flood, backlog_marks(profile))
     flood.follow(fixed(float(rate)))

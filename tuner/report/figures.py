@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tuner.measure.contrast import Counts, Estimate
+from tuner.measure.measurement import Measurement
+from tuner.measure.objective import Objective, ObjectiveFacts
 from tuner.measure.paired import Comparison
 from tuner.profile.metric import Metric
-from tuner.schema.numerals import eps, mebibytes, percent
+from tuner.schema.numerals import eps, mebibytes, percent, significant
 from tuner.search.effects import EffectRatio
-from tuner.search.study import BASELINE, Changes, Phase
+from tuner.search.study import BASELINE, Changes, Phase, Trial
 from tuner.space.knob import Level, level_text
 
 
@@ -154,3 +156,62 @@ def steps_text(
     ]
     more = len(changed) - most
     return ", ".join([*texts, f"{more} more"] if more > 0 else texts)
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What runs are compared by, over which stretch of a run in words, and how it is written."""
+
+    over: str
+    of: Callable[[Measurement], float]
+    facts: ObjectiveFacts = Objective.EPS.facts
+
+    @property
+    def label(self) -> str:
+        """What it is called, with the stretch."""
+        return f"{self.facts.label} {self.over}".rstrip()
+
+    def write(self, value: float) -> str:
+        """A value of it; rates without their unit."""
+        if self.facts.more_is_better:
+            return eps(value)
+        return f"{significant(value / self.facts.scale)} {self.facts.unit}"
+
+    def text(self, value: float) -> str:
+        """The same with the unit."""
+        return f"{eps(value)} EPS" if self.facts.more_is_better else self.write(value)
+
+    def averages(self, gain: Comparison) -> tuple[str, str]:
+        """Of both sides, by a gain of the score."""
+        before, after = gain.averages
+        return self.write(self._of_score(before)), self.write(self._of_score(after))
+
+    def change(self, gain: Estimate | EffectRatio) -> EffectRatio:
+        """How it changes where the score gains so much."""
+        low, high = sorted((self._of_score(gain.low), self._of_score(gain.high)))
+        return EffectRatio(self._of_score(gain.ratio), low, high)
+
+    def _of_score(self, value: float) -> float:
+        return value if self.facts.more_is_better else 1 / value
+
+
+def rate_for(objective: Objective, offered: float | None) -> Rate:
+    """What runs for an objective are compared by, with so many events a second where it is at a
+    rate."""
+    over = "" if offered is None else f"at {offered:,.0f} events per second"
+    return Rate(over, lambda run: run.figure, objective.facts)
+
+
+STEADY = Rate("over the steady window", lambda run: run.eps)
+SUSTAINED = Rate("including deferred work", lambda run: run.eps_paid)
+
+
+def claimed_rate(
+    runs: Sequence[Trial], steady: Comparison | None, sustained: Comparison | None
+) -> Rate:
+    """What a claim is of: of two rates that which gained less."""
+    aimed = (trial.plan for trial in runs if trial.plan.objective is not Objective.EPS)
+    plan = next(aimed, None)
+    if plan is not None:
+        return rate_for(plan.objective, plan.offered)
+    return SUSTAINED if steady and sustained and sustained.ratio < steady.ratio else STEADY

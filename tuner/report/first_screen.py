@@ -5,18 +5,16 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator
 
+from tuner.measure.contrast import Estimate
 from tuner.measure.measurement import COUNTED, Consequence
+from tuner.measure.objective import Objective
 from tuner.measure.paired import Comparison
-from tuner.report.figures import interval, setting
-from tuner.report.result import (
-    FRESHNESS,
-    STEADY,
-    SUSTAINED,
-    StudyResult,
-)
+from tuner.report.figures import STEADY, SUSTAINED, Rate, interval, setting
+from tuner.report.result import FRESHNESS, StudyResult
 from tuner.report.sections import Caution, FirstScreen
 from tuner.report.traffic import shares_of_actions
-from tuner.schema.numerals import counted, eps, p_value, share
+from tuner.schema.numerals import counted, p_value, share
+from tuner.search.effects import EffectRatio
 from tuner.search.study import BASELINE, Changes, Ending, Phase, Study
 from tuner.search.verdict import Claim, Loss
 
@@ -82,12 +80,15 @@ def _at_risk(result: StudyResult) -> str:
 def _claim(result: StudyResult) -> str:
     verdict, claimed = result.verdict, result.verdict.claimed
     if verdict.claim is Claim.IMPROVED and claimed is not None:
-        over = f" {result.claimed_rate.over}"
-        stretch = " of rsyslogd, sending to the test sink" if result.is_sink else over
-        before, after = map(eps, claimed.averages)
+        rate = result.claimed_rate
+        before, after = rate.averages(claimed)
+        label = rate.label
+        if result.is_sink:
+            of_rate = f"{rate.facts.label} of rsyslogd" if rate.facts.more_is_better else label
+            label = f"{of_rate}, sending to the test sink"
         return (
-            f"{_gain(claimed.ratio)} events per second{stretch}: {before} -> {after} "
-            f"({_surely(claimed)}; {_delivered(result)})."
+            f"{_gain(rate.change(claimed).ratio)} {label}: {before} -> {after} "
+            f"({_surely(claimed, rate)}; {_delivered(result)})."
         )
     if verdict.claim is Claim.NOT_SHOWN:
         return f"No improvement was shown: {_not_shown(result)}. {_left(result)}"
@@ -104,13 +105,27 @@ def _not_shown(result: StudyResult) -> str:
     untried = "" if was_tried else ", and no setting was tried for speed"
     if claimed is None:
         return f"{verdict.failure}{untried}"
-    slower = "was slower" if claimed.high < 1 else "was not shown to be faster"
+    is_rate = result.claimed_rate.facts is Objective.EPS.facts
+    slower = (_SLOWER if is_rate else _WORSE)[claimed.high >= 1]
     best = "the best that was found" if is_tuned else "the profile with its repairs alone"
     return f"in fresh pairs {best} {slower} than {result.baseline}{untried}"
 
 
+_SLOWER = ("was slower", "was not shown to be faster")
+_WORSE = ("was worse", "was not shown to be better")
+
+
 def _slower_elsewhere(result: StudyResult) -> str:
-    """The rates that count more than the claim does, and are shown to have fallen."""
+    """The rates that count more than the claim does, and are shown to have fallen; of a claim that
+    is not of a rate, whatever else got worse."""
+    if result.verdict.claim is not Claim.IMPROVED:
+        return ""
+    if result.claimed_rate.facts is not Objective.EPS.facts:
+        worse = [(figure, moved) for figure, moved in result.figures if figure.got_worse(moved)]
+        costs = (
+            f"{figure.name} {_gain(moved.ratio)} ({_sure_of(moved)})" for figure, moved in worse
+        )
+        return f" It costs: {'; '.join(costs)}." if worse else ""
     if not result.is_slower_elsewhere:
         return ""
     fallen = "; ".join(
@@ -180,7 +195,7 @@ def _doubt(result: StudyResult) -> str:
 def _remarks(result: StudyResult) -> Iterator[str]:
     """What else is better, what it costs, and how many changes it takes."""
     if result.verdict.claimed is None:
-        yield from _as_written(result.study)
+        yield from _as_written(result.study, result.claimed_rate)
     if result.verdict.claim is not Claim.IMPROVED:
         return
     yield from _beside_the_claim(result)
@@ -200,20 +215,25 @@ def _remarks(result: StudyResult) -> Iterator[str]:
     yield f"it takes {_taking(result)}"
     beyond = result.verdict.beyond_recipe
     if beyond is not None:
-        gain = f"{_gain(beyond.ratio)} ({_surely(beyond)})"
+        rate = result.claimed_rate
+        gain = f"{_gain(rate.change(beyond).ratio)} ({_surely(beyond, rate)})"
         yield f"beyond the recipe that it began with: {gain}"
 
 
 def _beside_the_claim(result: StudyResult) -> Iterator[str]:
     """Of what the claim is the lower one, or the adjusted one, where the two differ."""
     verdict, claimed = result.verdict, result.verdict.claimed
-    if verdict.eps is not None and verdict.paid is not None and not result.is_sink:
+    is_rate = result.claimed_rate.facts is Objective.EPS.facts
+    if is_rate and verdict.eps is not None and verdict.paid is not None and not result.is_sink:
         both = ((STEADY, verdict.eps), (SUSTAINED, verdict.paid))
         texts = [f"{_gain(comparison.ratio)} {rate.over}" for rate, comparison in both]
         if _gain(verdict.eps.ratio) != _gain(verdict.paid.ratio):
             yield f"the claim is the lower of two rates: {' and '.join(texts)}"
     if claimed is not None and claimed.by_speed is not None:
-        raw, adjusted = _gain(claimed.by_speed.raw.ratio), _gain(claimed.by_speed.adjusted.ratio)
+        raw, adjusted = (
+            _gain(result.claimed_rate.change(gain).ratio)
+            for gain in (claimed.by_speed.raw, claimed.by_speed.adjusted)
+        )
         if raw != adjusted:
             yield (
                 f"as measured that is {raw}, adjusted for the machine's speed {adjusted} "
@@ -237,11 +257,12 @@ def _taken_back(result: StudyResult) -> str:
     return f"; {count} more {'was' if count == 1 else 'were'} taken back" if count else ""
 
 
-def _surely(comparison: Comparison) -> str:
-    return f"{_sure_of(comparison)}; {comparison.pairs} fresh pairs"
+def _surely(comparison: Comparison, rate: Rate | None = None) -> str:
+    changed = comparison if rate is None else rate.change(comparison)
+    return f"{_sure_of(changed)}; {comparison.pairs} fresh pairs"
 
 
-def _sure_of(comparison: Comparison) -> str:
+def _sure_of(comparison: Estimate | EffectRatio) -> str:
     return f"95 % sure of {_gain(comparison.low)} to {_gain(comparison.high)}"
 
 
@@ -252,11 +273,12 @@ def _gain(ratio: float) -> str:
 
 def averages_line(result: StudyResult, claimed: Comparison) -> str:
     """What the pairs of a comparison come to, for whoever has no table of that."""
-    before, after = map(eps, claimed.averages)
+    rate = result.claimed_rate
+    before, after = rate.averages(claimed)
     adjusted = ", adjusted for the machine's speed" if claimed.is_adjusted else ""
     return (
-        f"events per second {result.claimed_rate.over}, geometric means{adjusted}: {before} -> "
-        f"{after}, {interval(claimed)}"
+        f"{rate.label}, geometric means{adjusted}: {before} -> {after}, "
+        f"{interval(rate.change(claimed))}"
     )
 
 
@@ -275,15 +297,16 @@ def evidence_lines(result: StudyResult, claimed: Comparison) -> Iterator[str]:
     yield f"doubted runs: {count} of {len(runs)} ({'; '.join(why) or 'nothing to doubt'})"
 
 
-def _as_written(study: Study) -> Iterator[str]:
+def _as_written(study: Study, rate: Rate) -> Iterator[str]:
     rates = [
-        STEADY.of(trial.measurement)
+        rate.of(trial.measurement)
         for trial in study.of(Phase.CALIBRATE)
         if trial.measurement is not None and trial.changes == BASELINE
     ]
     if rates:
         count = "1 run" if len(rates) == 1 else f"median of {len(rates)} runs"
-        yield f"as written: {eps(statistics.median(rates))} EPS ({count} {STEADY.over})"
+        runs = f"{count} {rate.over}".rstrip()
+        yield f"as written: {rate.text(statistics.median(rates))} ({runs})"
 
 
 def loss_lines(result: StudyResult) -> Iterator[str]:

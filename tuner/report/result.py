@@ -19,8 +19,10 @@ from tuner.measure.measurement import (
     PacedMeasurement,
     others_used,
 )
+from tuner.measure.objective import Objective
 from tuner.measure.paired import Comparison
 from tuner.profile.schema import full_name, get, names_in
+from tuner.report.figures import SUSTAINED, Rate, claimed_rate
 from tuner.schema.numerals import eps, significant
 from tuner.search.effects import EffectRatio
 from tuner.search.study import BASELINE, HERE, Changes, Phase, Study, Trial
@@ -218,23 +220,6 @@ class EffectGroup:
 
 
 @dataclass(frozen=True)
-class Rate:
-    """Events per second over one stretch of a run, and that stretch in words."""
-
-    over: str
-    of: Callable[[Measurement], float]
-
-
-STEADY = Rate("over the steady window", lambda run: run.eps)
-SUSTAINED = Rate("including deferred work", lambda run: run.eps_paid)
-
-
-def claimed_rate(steady: Comparison | None, sustained: Comparison | None) -> Rate:
-    """The rate of the two that gained less, of which a claim is."""
-    return SUSTAINED if steady and sustained and sustained.ratio < steady.ratio else STEADY
-
-
-@dataclass(frozen=True)
 class StudyResult:
     """A study with its verdict and all that explains it.
 
@@ -354,7 +339,8 @@ class StudyResult:
         """What the recommended changes give up that no guarantee names."""
         profile, claimed = self.written.profile, self.verdict.claimed
         changed = candidate(self.written, self.verdict.changes).profile
-        per_second = None if claimed is None else claimed.averages[1]
+        eps_gain = self.verdict.eps
+        per_second = None if claimed is None or eps_gain is None else eps_gain.averages[1]
         return tuple(concessions(profile, changed, self.verdict.changes, self.knobs, per_second))
 
     @property
@@ -382,7 +368,9 @@ class StudyResult:
     @property
     def slower_rates(self) -> list[tuple[PairFigure, Comparison]]:
         """The rates that the pairs show to have fallen, by however little: they count what the
-        claim leaves out."""
+        claim leaves out.  None where both sides had the same rate."""
+        if self.claimed_rate.facts.at_rate:
+            return []
         return [
             (figure, comparison)
             for figure, comparison in self.figures
@@ -408,15 +396,21 @@ class StudyResult:
         return level if isinstance(level, bool | int | str) else None
 
     @property
+    def scored(self) -> Rate:
+        """What the search went by: of rates that with the work that was put off."""
+        return SUSTAINED if self.claimed_rate.facts is Objective.EPS.facts else self.claimed_rate
+
+    @property
     def effect_groups(self) -> tuple[EffectGroup, ...]:
         """The changes that were made for speed by what they were measured together with, the larger
         effects first, what was taken back and what was not measured last; none where no improvement
         was shown."""
-        verdict, paid = self.verdict, self.verdict.paid
-        if verdict.claim is not Claim.IMPROVED or paid is None:
+        verdict = self.verdict
+        if verdict.claim is not Claim.IMPROVED:
             return ()
         if (effects := verdict.effects) is None:
-            together = EffectRatio(paid.ratio, paid.low, paid.high)
+            score = verdict.scores[-1]
+            together = EffectRatio(score.ratio, score.low, score.high)
             tuned = self.tuning(verdict.changes)
             return (EffectGroup(tuned, together),) if tuned else ()
         confirmed = {*verdict.confirmed}
@@ -453,7 +447,7 @@ def analyse(study: Study) -> StudyResult:
         knobs={knob.path: knob for knob in knobs(profile, allow, shares)},
         opened=opened(profile, (*profile.search.allow, *allow)),
         pairs=pairs_of(study.trials),
-        claimed_rate=claimed_rate(verdict.eps, verdict.paid),
+        claimed_rate=claimed_rate(study.trials, verdict.eps, verdict.paid),
         measured=tuple(
             trial.measurement for trial in study.trials if trial.measurement is not None
         ),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tuner.lint.candidate import with_main_queue
 from tuner.lint.repairs import every_change
-from tuner.report.figures import interval, setting
+from tuner.report.figures import Rate, interval, setting
 from tuner.report.result import EffectGroup, StudyResult
 from tuner.report.sections import (
     Block,
@@ -58,34 +58,35 @@ _HEADER = ("change", "what it gave")
 
 def how_effects_are_known(result: StudyResult) -> str:
     """Which runs the effects are from, and what they come to together."""
-    effects = result.verdict.effects
+    effects, scored = result.verdict.effects, result.scored
     if effects is None:
         if len(result.effect_groups[0].changes) == 1:
-            return "By the fresh pairs, on events per second including deferred work."
+            return f"By the fresh pairs, on {scored.label}."
         return (
-            "By the fresh pairs, on events per second including deferred work. What each change "
-            f"gave was not measured{_why_not_apart(result)}."
+            f"By the fresh pairs, on {scored.label}. What each change gave was not "
+            f"measured{_why_not_apart(result)}."
         )
-    together = f"all of them together {interval(effects.whole)}"
+    together = f"all of them together {interval(scored.change(effects.whole))}"
     handed_over = [
         at for at, group in enumerate(effects.groups) if {*group} <= {*result.verdict.confirmed}
     ]
     back = [at for at in range(len(effects.groups)) if at not in handed_over]
     if back:
         together = (
-            f"those that are kept together {interval(effects.of(*handed_over))}, "
-            f"those that were taken back {interval(effects.of(*back))}"
+            f"those that are kept together {interval(scored.change(effects.of(*handed_over)))}, "
+            f"those that were taken back {interval(scored.change(effects.of(*back)))}"
         )
     if effects.beside is not None:
         repaired = dict(every_change(result.repaired)).keys()
         only_repairs = dict(effects.held).keys() <= repaired
         restarts = "" if only_repairs else " and what the engine restarts for"
-        together += f"; the repairs{restarts}, by the pairs alone, {interval(effects.beside)}"
+        beside = interval(scored.change(effects.beside))
+        together += f"; the repairs{restarts}, by the pairs alone, {beside}"
     also = ", and by the fresh pairs" if effects.pairs else ""
     return (
         f"By {2 * effects.blocks} runs before the pairs, each with about half of the changes and "
-        f"beside one with the other half{also}, on events per second including deferred work, with "
-        f"95 % intervals; {together}. The claim rests on the fresh pairs alone."
+        f"beside one with the other half{also}, on {scored.label}, with 95 % intervals; "
+        f"{together}. The claim rests on the fresh pairs alone."
     )
 
 
@@ -136,7 +137,7 @@ def _together(result: StudyResult) -> Iterator[str]:
 
 
 def _row(group: EffectGroup, result: StudyResult) -> tuple[Cell, ...]:
-    return (tuple(_listed(group, result)), effect_text(group))
+    return (tuple(_listed(group, result)), effect_text(group, result.claimed_rate))
 
 
 def _listed(group: EffectGroup, result: StudyResult) -> Iterator[str]:
@@ -147,8 +148,8 @@ def _listed(group: EffectGroup, result: StudyResult) -> Iterator[str]:
             yield note
 
 
-def effect_text(group: EffectGroup) -> str:
+def effect_text(group: EffectGroup, rate: Rate) -> str:
     """What a group gave: `+12.0 % [+8.1 %, +16.1 %]`, `together ...` of several changes."""
     if group.estimate is None:
         return "not measured by itself: the engine restarts for it"
-    return f"{'together ' if len(group.changes) > 1 else ''}{interval(group.estimate)}"
+    return f"{'together ' if len(group.changes) > 1 else ''}{interval(rate.change(group.estimate))}"

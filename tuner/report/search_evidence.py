@@ -14,6 +14,9 @@ from tuner.measure.paired import Comparison
 from tuner.render.artefacts import render
 from tuner.render.tree import unified
 from tuner.report.figures import (
+    STEADY,
+    SUSTAINED,
+    Rate,
     interval,
     pair_text,
     raw_and_adjusted,
@@ -22,13 +25,7 @@ from tuner.report.figures import (
     steps_text,
 )
 from tuner.report.first_screen import evidence_lines, loss_lines
-from tuner.report.result import (
-    AS_WRITTEN,
-    BEST,
-    STEADY,
-    SUSTAINED,
-    StudyResult,
-)
+from tuner.report.result import AS_WRITTEN, BEST, StudyResult
 from tuner.report.runs import (
     bottleneck_blocks,
     effective_blocks,
@@ -67,11 +64,13 @@ def pairs_plot(result: StudyResult) -> Plot | None:
     claimed, rate = result.verdict.claimed, result.claimed_rate
     if claimed is None:
         return None
-    rates = [(rate.of(before), rate.of(after)) for before, after in result.pairs]
+    scale = rate.facts.scale
+    rates = [(rate.of(before) / scale, rate.of(after) / scale) for before, after in result.pairs]
     adjusted = claimed.is_adjusted
     says = (
-        f"The profile as written against the best found in {claimed.pairs} fresh pairs, events per "
-        f"second {rate.over}, and below by how much each pair differs: {interval(claimed)}, the "
+        f"The profile as written against the best found in {claimed.pairs} fresh pairs, "
+        f"{rate.label}, and below by how much each pair differs: {interval(rate.change(claimed))}, "
+        "the "
         "band, with 95 % confidence"
         f"{', adjusted for the speed of the machine, and the pairs as measured' * adjusted}."
     )
@@ -80,15 +79,15 @@ def pairs_plot(result: StudyResult) -> Plot | None:
 
     def paint(figure: Figure) -> None:
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-        _paint_rates(above, rates)
-        _paint_changes(below, rates, claimed)
+        _paint_rates(above, rates, rate)
+        _paint_changes(below, rates, claimed, rate)
         figure.legend(loc="outside lower center", ncols=2)
 
     title, header, rows = _every_pair(result)
     return Plot("pairs", title, says, 300, paint, header, rows)
 
 
-def _paint_rates(axes: Axes, rates: list[tuple[float, float]]) -> None:
+def _paint_rates(axes: Axes, rates: list[tuple[float, float]], rate: Rate) -> None:
     numbers = range(1, len(rates) + 1)
     befores, afters = zip(*rates, strict=True)
     axes.vlines(numbers, befores, afters, color=Colour.GRID.value, linewidth=2)
@@ -97,13 +96,17 @@ def _paint_rates(axes: Axes, rates: list[tuple[float, float]]) -> None:
     axes.plot(numbers, afters, "o", color=Colour.BEST.value, markersize=6, label=BEST)
     axes.set_ylim(0, 1.12 * max(*befores, *afters))
     axes.yaxis.set_major_formatter("{x:,.0f}")
-    axes.set_title("events per second", color=Colour.MUTED.value)
+    title = rate.facts.label if rate.facts.more_is_better else f"{rate.label}, {rate.facts.unit}"
+    axes.set_title(title, color=Colour.MUTED.value)
 
 
-def _paint_changes(axes: Axes, rates: list[tuple[float, float]], claimed: Comparison) -> None:
+def _paint_changes(
+    axes: Axes, rates: list[tuple[float, float]], claimed: Comparison, rate: Rate
+) -> None:
     changes = [(after / before - 1) * 100 for before, after in rates]
     numbers = range(1, len(rates) + 1)
-    low, middle, high = ((ratio - 1) * 100 for ratio in (claimed.low, claimed.ratio, claimed.high))
+    mean = rate.change(claimed)
+    low, middle, high = ((ratio - 1) * 100 for ratio in (mean.low, mean.ratio, mean.high))
     axes.axhspan(low, high, color=Colour.BEST.value, alpha=0.18, linewidth=0)
     axes.axhline(middle, color=Colour.BEST.value, linewidth=1)
     axes.plot(numbers, changes, "D", color=Colour.INK.value, markersize=4)
@@ -147,22 +150,26 @@ def _every_pair(result: StudyResult) -> tuple[str, tuple[str, ...], tuple[tuple[
     """Every pair, as measured, by the rate that the claim rests on and by the other one, with its
     delivery check: the title, header and rows of a table.  The sink puts nothing off."""
     rate = result.claimed_rate
-    other_rates = () if result.is_sink else (STEADY if rate is SUSTAINED else SUSTAINED,)
-    header = ("pair", "as written, EPS", "best found, EPS", "change",
+    is_rate = rate.facts.more_is_better
+    other_rates = (
+        (STEADY if rate is SUSTAINED else SUSTAINED,) if is_rate and not result.is_sink else ()
+    )
+    unit = ", EPS" if is_rate else ""
+    header = ("pair", f"as written{unit}", f"best found{unit}", "change",
               *(f"change {other.over}" for other in other_rates),
               "as written, sent / indexed", "best found, sent / indexed")  # fmt: skip
     rows = (
         (
             str(number),
-            eps(rate.of(before)),
-            eps(rate.of(after)),
+            rate.write(rate.of(before)),
+            rate.write(rate.of(after)),
             *(percent(stretch.of(after) / stretch.of(before)) for stretch in (rate, *other_rates)),
             f"{before.delivery.sent:,} / {before.delivery.indexed:,}",
             f"{after.delivery.sent:,} / {after.delivery.indexed:,}",
         )
         for number, (before, after) in enumerate(result.pairs, 1)
     )
-    return f"Every pair as measured, events per second {rate.over}", header, tuple(rows)
+    return f"Every pair as measured, {rate.label}", header, tuple(rows)
 
 
 def _comparisons(result: StudyResult) -> Iterator[tuple[str, ...]]:

@@ -88,7 +88,7 @@ def _changes(result: StudyResult) -> Iterator[str]:
     for group in result.effect_groups:
         if not group.taken_back:
             changes = "; ".join(_changed(path, level, result) for path, level in group.changes)
-            yield f"{changes}: {effect_text(group)}"
+            yield f"{changes}: {effect_text(group, result.claimed_rate)}"
     repairing = dict(every_change(result.repaired))
     grouped = {change for group in result.effect_groups for change in group.changes}
     for path, level in result.verdict.changes:

@@ -102,7 +102,7 @@ def calibrating(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def repeats_of(
-    trials: Sequence[Trial], figure: Callable[[Measurement], float] = lambda run: run.eps_paid
+    trials: Sequence[Trial], figure: Callable[[Measurement], float] = lambda run: run.score
 ) -> list[Repeats]:
     """The repeated runs of the baseline, by machine."""
     by_machine: dict[str, list[tuple[Measurement, float]]] = {}
@@ -113,7 +113,7 @@ def repeats_of(
         Repeats(
             [figure(run) for run, _ in runs],
             [at_s for _, at_s in runs],
-            [run.speed for run, _ in runs],
+            [run.scored_speed for run, _ in runs],
             machine,
         )
         for machine, runs in by_machine.items()
@@ -130,7 +130,7 @@ def over_baseline(
     usual = statistics.fmean(baselines.values()) if baselines else 0.0
     for run in measured:
         if run.measurement is not None:
-            rate = math.log(run.measurement.eps_paid)
+            rate = math.log(run.measurement.score)
             yield run, rate - baselines.get(run.machine, usual)
 
 
@@ -226,10 +226,10 @@ def adjustment_of(trials: Sequence[Trial]) -> Adjustment | None:
     calibrated = []
     for trial in trials:
         run = trial.measurement
-        if run is None or run.speed is None or restarted(run):
+        if run is None or run.scored_speed is None or restarted(run):
             continue
-        logs = run.speed.logs
-        by_settings.setdefault(trial.changes, []).append(ProbedRun(math.log(run.eps_paid), logs))
+        logs = run.scored_speed.logs
+        by_settings.setdefault(trial.changes, []).append(ProbedRun(math.log(run.score), logs))
         if trial.phase is Phase.CALIBRATE:
             calibrated.append(logs)
     return adjustment(list(by_settings.values()), usual(calibrated)) if calibrated else None

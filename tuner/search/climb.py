@@ -235,7 +235,7 @@ class Climb:
         logs: dict[str, list[float]] = {}
         for trial in self._learnt:
             if trial.changes == BASELINE and trial.measurement is not None:
-                logs.setdefault(trial.machine, []).append(math.log(trial.measurement.eps_paid))
+                logs.setdefault(trial.machine, []).append(math.log(trial.measurement.score))
         means = {machine: statistics.fmean(runs) for machine, runs in logs.items()}
         levels = [means[machine] - effect for machine, effect in self._machines.items()]
         usual = statistics.fmean(levels or means.values()) if means else 0.0
@@ -264,7 +264,7 @@ class Climb:
     ) -> tuple[float, float]:
         """The logarithm of a rate without what its machine and the speed of that explain, and its
         error."""
-        value = math.log(run.eps_paid) - self._machines.get(trial.machine, 0.0)
+        value = math.log(run.score) - self._machines.get(trial.machine, 0.0)
         if run.speed is None or explained is None:
             return value, self.noise.over(run.window_s)
         error = self.noise.over(run.window_s, explained.share)

@@ -393,7 +393,7 @@ class _Rates:
         run = trial.measurement
         if run is None:
             raise ValueError("a failed trial has no rate")
-        explained, log = self._explained.get(trial.machine), math.log(run.eps_paid)
+        explained, log = self._explained.get(trial.machine), math.log(run.score)
         return (
             log
             if explained is None or run.speed is None

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from tuner.measure.measurement import Failure, FailureKind, TrialPlan
+from tuner.measure.objective import Objective
 from tuner.profile.model import Profile
 from tuner.search import notes
+from tuner.search.budget import check_rate
 from tuner.search.calibration import required
 from tuner.search.farm import DroppedMachine, LostTrial, Machines, Task, Work
 from tuner.search.forecast import Forecast
@@ -111,8 +113,28 @@ class Runner:
     def trial(self, asked: Asked) -> Work:
         """Make a trial, under a number of its own."""
         number, self._next = self._next, self._next + 1
+        asked = replace(asked, plan=self._for_objective(asked))
         repaired = asked.changes == BASELINE and self.is_repaired
         return (yield replace(asked, number=number, repaired=repaired))
+
+    def _for_objective(self, asked: Asked) -> TrialPlan:
+        """The plan of a trial that is to show what the search is for; those that get a machine
+        warm, and both sides of a check, have rates of their own."""
+        objective = self.setup.header.options.objective
+        if asked.phase in {Phase.WARM_UP, Phase.CHECK}:
+            return asked.plan
+        offered = self.rate if objective.facts.at_rate else None
+        losing = asked.plan.loses_below if objective is Objective.EPS else None
+        return replace(asked.plan, objective=objective, offered=offered, loses_below=losing)
+
+    @property
+    def rate(self) -> float:
+        """The events per second at which settings are compared: what was asked for, else well below
+        what the profile as written carried on each machine while it got warm."""
+        begun = next((trial.plan.offered for trial in self.trials if trial.plan.offered), None)
+        warm = [trial.measurement for trial in self.of(Phase.WARM_UP)]
+        carried = [run.eps_paid for run in warm if run is not None]
+        return self.setup.header.options.rate or begun or check_rate(carried)
 
     def persistently(self, ask: Callable[[], Asked]) -> Work:
         """Make a trial, and once more where it failed in passing, or with its repairs where the

@@ -16,6 +16,7 @@ from tuner.measure.measurement import (
     Result,
     TrialPlan,
 )
+from tuner.measure.objective import Objective
 from tuner.profile.model import Guardrails
 from tuner.schema.units import size_bytes
 from tuner.space.knob import Knob, Level, level_text
@@ -101,9 +102,10 @@ class Limits:
 class Options:
     """What a search was asked for on the command line, beside its profile, budget and seed.
 
-    `engine` is the kind of lab, `url` an engine that runs already; `actions` are the outputs that
-    it is to tune; with `effects` the winner is
-    taken apart before it is confirmed; `allow` names the guarantees that were opened; with
+    `engine` is the kind of lab, `url` an engine that runs already; the `objective` is what it makes
+    better, where that asks for a rate with `rate` events a second, if it is given; `actions` are
+    the outputs that it is to tune; with `effects` the winner is taken apart before it is confirmed;
+    `allow` names the guarantees that were opened; with
     `repairs` what loses events under the profile's own tier is changed too.  Where the baseline
     noise is above `refuse_noise`, as a share, the search ends.
     """
@@ -116,6 +118,8 @@ class Options:
     repairs: bool = True
     refuse_noise: float | None = None
     actions: tuple[str, ...] = ()
+    objective: Objective = Objective.EPS
+    rate: float | None = None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from itertools import pairwise
 from tuner.measure.enough import FEWEST_PAIRS
 from tuner.measure.machines import compare_across
 from tuner.measure.measurement import Failure, FailureKind, Measurement, PacedMeasurement
+from tuner.measure.objective import Objective
 from tuner.measure.paired import Comparison, least
 from tuner.measure.series import restarts, speeds
 from tuner.search.calibration import over_baseline
@@ -59,7 +60,7 @@ def gains_of(trials: Sequence[Trial]) -> dict[str, list[float]]:
     """The gains of the pairs on each machine, as logarithms."""
     logs: dict[str, list[float]] = {}
     for machine, (before, after) in zip(machines_of(trials), pairs_of(trials), strict=True):
-        logs.setdefault(machine, []).append(math.log(after.eps_paid / before.eps_paid))
+        logs.setdefault(machine, []).append(math.log(after.score / before.score))
     return logs
 
 
@@ -132,13 +133,22 @@ def _measured(pairs: Sequence[tuple[Trial, Trial]]) -> tuple[Pair, ...]:
 
 
 def lesser_gain(pairs: Sequence[Pair], machines: Sequence[str]) -> Comparison | None:
-    """The gain that is claimed of pairs: the smaller one of the rates over the windows and of those
-    with the work put off paid for; None with less than two."""
-    rates = (lambda run: run.eps, lambda run: run.eps_paid)
-    gains = [
-        gain for gain in (compared(pairs, rate, machines) for rate in rates) if gain is not None
-    ]
-    return least(gains) if gains else None
+    """The gain that is claimed of pairs: of rates the smaller one of those over the windows and of
+    those with the work put off paid for; None with less than two."""
+    scores = scored(pairs, machines)
+    return least(scores) if scores else None
+
+
+def scored(pairs: Sequence[Pair], machines: Sequence[str]) -> tuple[Comparison, ...]:
+    """The second side of the pairs over the first by what they were measured for, the higher the
+    better, of which the lesser one counts; none with less than two pairs."""
+    objective = pairs[0][0].objective if pairs else Objective.EPS
+    figures: list[Callable[[Measurement], float]] = [lambda run: run.score]
+    if objective is Objective.EPS:
+        figures.insert(0, lambda run: run.eps)
+    by_speed = objective.facts.by_speed
+    gains = (compared(pairs, figure, machines, by_speed=by_speed) for figure in figures)
+    return tuple(gain for gain in gains if gain is not None)
 
 
 def compared(
@@ -173,9 +183,10 @@ class Claim(Enum):
 class Verdict:
     """The claim, what it rests on, and what would change.
 
-    `eps` compares the rates over the windows, `paid` those at which the work that was put off past
-    the windows would be done as well.  Settings can push work past a window, so what is claimed is
-    the smaller of the two.  `durable` compares the rates from the first event sent to everything
+    `scores` compare by what was to be better, the more the better, and the least counts: of rates
+    those over the windows, and those at which the work that was put off past the windows would be
+    done as well, as settings can push work past a window.  `eps` and `paid` are these two whatever
+    was to be better.  `durable` compares the rates from the first event sent to everything
     refreshed and flushed, `merged` to the end of the merges: both are reported and not claimed,
     because what is done there alone takes longer than beside the traffic.  The others are winner
     over baseline, below 1 is less: CPU, the engine's with its deferred merges, disk, the
@@ -188,6 +199,7 @@ class Verdict:
 
     claim: Claim
     changes: Changes
+    scores: tuple[Comparison, ...] = ()
     eps: Comparison | None = None
     paid: Comparison | None = None
     durable: Comparison | None = None
@@ -209,9 +221,8 @@ class Verdict:
 
     @property
     def claimed(self) -> Comparison | None:
-        """What the claim says: the smaller of the two gains, with the smaller of their bounds."""
-        comparisons = [gain for gain in (self.eps, self.paid) if gain is not None]
-        return least(comparisons) if comparisons else None
+        """What the claim says: the smallest of the gains, with the smallest of their bounds."""
+        return least(self.scores) if self.scores else None
 
 
 def experiments(trials: Sequence[Trial]) -> Iterator[Effects]:
@@ -236,16 +247,16 @@ def judge(study: Study) -> Verdict:
         why = f"The best found failed in the confirmation: {failure}."
         return Verdict(Claim.INFEASIBLE, BASELINE, failure=why)
     pairs, machines = pairs_of(study.trials), machines_of(study.trials)
-    eps = compared(pairs, lambda run: run.eps, machines)
-    paid = compared(pairs, lambda run: run.eps_paid, machines)
-    if eps is None or paid is None or not eps.enough:
+    scores = scored(pairs, machines)
+    if not scores or not scores[0].enough:
         return _not_shown(study, len(pairs), candidate)
-    shown = eps.shows_more and paid.shows_more
+    shown = all(gain.shows_more for gain in scores)
     return Verdict(
         Claim.IMPROVED if shown else Claim.NOT_SHOWN,
         candidate if shown else BASELINE,
-        eps,
-        paid,
+        scores,
+        compared(pairs, lambda run: run.eps, machines),
+        compared(pairs, lambda run: run.eps_paid, machines),
         compared(pairs, lambda run: run.eps_durable, machines),
         compared(pairs, lambda run: run.shipper_cpu_us, machines),
         compared(pairs, lambda run: run.engine_cpu_paid_us, machines),

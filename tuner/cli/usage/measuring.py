@@ -11,6 +11,7 @@ import typer
 
 from tuner.cli.options import PROFILE, RSYSLOGD, TEMPLATES, EngineChoice, Reporting, flag, optional
 from tuner.measure.enough import FEWEST_PAIRS
+from tuner.measure.objective import Objective
 from tuner.schema import units
 from tuner.search.strategies import StrategyName
 
@@ -75,6 +76,16 @@ class SearchArguments(InLabs):
         metavar="NAME",
         help="Also search a setting that weakens a guarantee, such as translog.durability; can be "
         "repeated. The report begins with what is given up.",
+    )
+    objective: Objective = typer.Option(
+        Objective.EPS,
+        help="What to make better: events per second; CPU per event of rsyslogd and the engine; "
+        "disk per event after merges; peak memory of rsyslogd.",
+    )
+    rate: float | None = optional(
+        min=1,
+        help="With --objective cpu and memory: the events per second at which settings are "
+        "compared; by default 70 % of what the profile carries.",
     )
     action: list[str] | None = optional(
         metavar="NAME",

@@ -1,0 +1,109 @@
+"""What a search makes better beside the rate: what is claimed and said, how trials are made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.measure.factory import measured
+from tests.search.simulated import ASKED, START_S, WORKERS, World, changed, setup
+from tests.search.test_judge import pair
+from tuner.measure.measurement import Failure, Measurement, TrialPlan
+from tuner.measure.objective import Objective
+from tuner.measure.trial import for_objective
+from tuner.report.first_screen import sentence
+from tuner.report.result import analyse
+from tuner.search.runner import Runner
+from tuner.search.search import Search
+from tuner.search.study import BASELINE, Ending, Phase, Study, Trial
+from tuner.search.verdict import Claim, judge
+
+BEST = ((WORKERS, 4),)
+RATE = 20_000.0
+FIGURES = {
+    Objective.CPU: "shipper_cpu_us", Objective.DISK: "store_bytes",
+    Objective.MEMORY: "shipper_rss_bytes",
+}  # fmt: skip
+
+
+def run(objective: Objective, factor: float, number: int, eps: float = RATE) -> Measurement:
+    """A run whose figure is that many times the usual one, give or take 1 %."""
+    made = replace(measured(eps), objective=objective, engine_cpu_us=0.0)
+    varied = factor * (1 + 0.01 * ((7 * number) % 5 - 2) / 2)
+    name = FIGURES[objective]
+    return replace(made, **{name: type(getattr(made, name))(getattr(made, name) * 1000 * varied)})
+
+
+def study_of(objective: Objective, factor: float, eps: float = RATE) -> Study:
+    plan = TrialPlan(
+        1.0, 4.0, objective=objective, offered=RATE if objective.facts.at_rate else None
+    )
+    pairs = [
+        pair(number, run(objective, 1.0, number), run(objective, factor, number + 1, eps), BEST)
+        for number in range(1, 9)
+    ]
+    trials: list[Trial] = [replace(side, plan=plan) for both in pairs for side in both]
+    options = replace(ASKED.options, objective=objective)
+    header = replace(ASKED, options=options, engine="Elasticsearch 8.19.0")
+    return Study(header, tuple(trials), Ending.FINISHED)
+
+
+@pytest.mark.parametrize("objective", FIGURES)
+def test_less_of_it_is_claimed_and_more_is_not(objective: Objective) -> None:
+    less, more = judge(study_of(objective, 0.8)), judge(study_of(objective, 1.25))
+    assert (less.claim, less.changes) == (Claim.IMPROVED, BEST)
+    assert less.claimed is not None
+    assert less.claimed.ratio == pytest.approx(1.25, rel=0.02)
+    assert (more.claim, more.changes) == (Claim.NOT_SHOWN, BASELINE)
+
+
+def test_a_rate_alone_is_no_gain_in_another_figure() -> None:
+    assert judge(study_of(Objective.CPU, 1.0, eps=2 * RATE)).claim is Claim.NOT_SHOWN
+
+
+@pytest.mark.parametrize(
+    ("objective", "said"),
+    [
+        (Objective.CPU, "-20 % CPU per event of rsyslogd and the engine at 20,000 events per sec"),
+        (Objective.DISK, "-20 % disk per event after merges: "),
+        (Objective.MEMORY, "-20 % peak memory of rsyslogd at 20,000 events per second: "),
+    ],
+)
+def test_the_claim_names_what_it_is_of_in_its_own_unit(objective: Objective, said: str) -> None:
+    told = sentence(analyse(study_of(objective, 0.8)))
+    assert said in told
+    assert "95 % sure of -2" in told
+    assert "8 fresh pairs" in told
+
+
+def test_what_got_worse_stands_in_the_headline() -> None:
+    told = sentence(analyse(study_of(Objective.DISK, 0.5, eps=RATE / 2)))
+    assert "-50 % disk per event" in told
+    assert "It costs: events per second, steady window -50 %" in told
+
+
+def test_trials_are_made_for_it_at_a_rate_that_both_sides_have() -> None:
+    """70 % of what the profile carried while it got warm; that and the checks have their own."""
+    world = World(START_S, adds=lambda asked, run: replace(run, objective=asked.plan.objective))
+    search = Search(Runner(changed(setup(world), objective=Objective.CPU)))
+    trials = [step for step in search.run() if isinstance(step, Trial)]
+    scored = [trial for trial in trials if trial.phase not in {Phase.WARM_UP, Phase.CHECK}]
+    (warm,) = (trial.measurement for trial in trials if trial.phase is Phase.WARM_UP)
+    assert warm is not None
+    assert {trial.plan.objective for trial in scored} == {Objective.CPU}
+    (at,) = {trial.plan.offered for trial in scored}
+    assert at == pytest.approx(0.7 * warm.eps_paid)
+    assert {trial.plan.loses_below for trial in scored} == {None}
+    checked = [trial for trial in trials if trial.phase is Phase.CHECK]
+    assert {trial.per_second for trial in checked} == {at}
+
+
+def test_what_does_not_carry_the_rate_is_no_measurement() -> None:
+    plan = TrialPlan(1.0, 4.0, objective=Objective.CPU, offered=RATE)
+    carried = for_objective(measured(0.97 * RATE), plan)
+    assert isinstance(carried, Measurement)
+    assert carried.objective is Objective.CPU
+    behind = for_objective(measured(0.9 * RATE), plan)
+    assert isinstance(behind, Failure)
+    assert "it carries 18,000 of 20,000 events per second" in str(behind)

@@ -1,0 +1,58 @@
+"""What a search makes better: one figure of a run, and how runs are made that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+
+@dataclass(frozen=True)
+class ObjectiveFacts:
+    """The attribute of a measurement, what to call it and its unit, of `scale` each; whether more
+    of it is better, whether it is measured at one rate for all settings, and whether it varies with
+    the speed of the machine."""
+
+    figure: str
+    label: str
+    unit: str
+    scale: float = 1.0
+    more_is_better: bool = False
+    at_rate: bool = False
+    by_speed: bool = False
+
+
+class Objective(Enum):
+    """A figure that a search makes better, by what it is called on the command line.
+
+    CPU and memory grow with what is carried, so they are compared at one rate: most collectors have
+    one that is far below what they could carry.
+    """
+
+    EPS = "eps"
+    CPU = "cpu"
+    DISK = "disk"
+    MEMORY = "memory"
+
+    @property
+    def facts(self) -> ObjectiveFacts:
+        """What is known of it."""
+        return _FACTS[self]
+
+    def better_by(self, value: float) -> float:
+        """A score of a figure, the higher the better, and the figure of a score."""
+        return value if self.facts.more_is_better else 1 / value
+
+
+_FACTS: Mapping[Objective, ObjectiveFacts] = {
+    Objective.EPS: ObjectiveFacts(
+        "eps_paid", "events per second", "EPS", more_is_better=True, by_speed=True
+    ),
+    Objective.CPU: ObjectiveFacts(
+        "cpu_paid_us", "CPU per event of rsyslogd and the engine", "µs", at_rate=True, by_speed=True
+    ),
+    Objective.DISK: ObjectiveFacts("store_bytes_per_event", "disk per event after merges", "bytes"),
+    Objective.MEMORY: ObjectiveFacts(
+        "shipper_rss_bytes", "peak memory of rsyslogd", "MiB", 1024.0**2, at_rate=True
+    ),
+}
