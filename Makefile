@@ -86,7 +86,7 @@ demo: setup
 test: setup
 	$(BIN)/pytest --numprocesses $(PROCESSES) --dist loadscope --no-loadscope-reorder $(SLOWEST) || $(AGAIN)
 
-# The same, and the rest: six engines, a fresh Debian 13, every parameter, long searches, bottlenecks,
+# The same, and the rest: eight engines, a fresh Debian 13, every parameter, long searches, bottlenecks,
 # faults, soak.
 # It ends with the scorecard of the faults (tests/safety) and the table of the repairs (tests/live).
 # What depends on the release of rsyslog is run once more with each other one.

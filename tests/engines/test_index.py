@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 import pytest
@@ -16,6 +17,7 @@ from tuner.lab.bind import Bound, bind
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
 from tuner.profile.schema import keys_of
+from tuner.render.artefacts import render
 
 INDEX = "outputs[logs].index"
 SETTINGS = f"{INDEX}.settings"
@@ -80,6 +82,43 @@ def test_a_setting_of_the_other_engine_is_refused(
     knows = "OpenSearch" if other.startswith("elastic") else "Elasticsearch"
     wanted = f"does not know {name}, only {knows} has it: remove it"
     assert said({**release(other), f"{where}.{name}": value})["RT303"].endswith(wanted)
+
+
+def test_a_setting_that_no_profile_needs_is_rendered_as_it_is_written() -> None:
+    profile = parse_profile(
+        edit(SMALL, {f"{SETTINGS}.max_terms_count": 9, f"{SETTINGS}.routing_path": ["host.name"]}),
+        "p.yaml",
+    ).profile
+    files = {file.path: json.loads(file.text) for file in render(profile) if "json" in file.path}
+    settings = files["index-template.json"]["template"]["settings"]
+    assert settings["index.max_terms_count"] == 9
+    assert settings["index.routing_path"] == ["host.name"]
+    assert files["live-settings.json"]["index.max_terms_count"] == 9
+    assert "index.routing_path" not in files["live-settings.json"]
+
+
+def test_a_setting_that_there_is_not_is_refused_with_what_is_spelled_almost_so() -> None:
+    message = said({SETTINGS: {"max_terms_cout": 9}})["RT001"]
+    assert "max_terms_count" in message
+    assert "RT002" in said({f"{SETTINGS}.max_terms_count": "nine"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "engine", "why"),
+    [
+        ("uuid", "a", "elasticsearch 8.19", "the engine sets it itself"),
+        ("uuid", "a", "opensearch 3.6", "the engine sets it itself"),
+        ("translog.retention.age", "5m", "elasticsearch 8.0", "Elasticsearch took it up to 7.17"),
+    ],
+)
+def test_a_setting_that_the_engine_takes_no_more_or_from_nobody_is_refused(
+    name: str, value: object, engine: str, why: str
+) -> None:
+    message = said({**release(engine), f"{SETTINGS}.{name}": value})["RT303"]
+    assert message.endswith(f"{why}: remove it")
+    assert "RT303" not in said(
+        {**release("elasticsearch 7.17"), f"{SETTINGS}.translog.retention.age": "5m"}
+    )
 
 
 @pytest.mark.parametrize("codec", CODECS)

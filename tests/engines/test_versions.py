@@ -26,10 +26,11 @@ def test_each_version_stands_in_for_its_own_release(one: Distribution) -> None:
     [
         ("elasticsearch", "8.12", "8.19.0"),
         ("elasticsearch", "9.4", "9.2.0"),
+        ("elasticsearch", "9.6", "9.5.4"),
         ("opensearch", "3.1", "3.2.0"),
         ("opensearch", "3.5", "3.2.0"),
         ("opensearch", "3.6", "3.6.0"),
-        ("opensearch", "3.10", "3.6.0"),
+        ("opensearch", "3.10", "3.8.0"),
     ],
 )
 def test_the_newest_that_is_not_newer_stands_in_else_the_oldest(

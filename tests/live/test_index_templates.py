@@ -38,9 +38,11 @@ LACKS = {
     ("elasticsearch", (7, 17)): {"lifecycle", "data stream"},
     ("elasticsearch", (8, 19)): {"lifecycle"},
     ("elasticsearch", (9, 2)): {"lifecycle"},
+    ("elasticsearch", (9, 5)): {"lifecycle"},
     ("opensearch", (2, 19)): {"lifecycle", "zstd", "zstd_no_dict", "qat_lz4", "qat_deflate"},
     ("opensearch", (3, 2)): {"lifecycle", "zstd", "zstd_no_dict", "qat_lz4", "qat_deflate"},
     ("opensearch", (3, 6)): {"lifecycle", "zstd", "zstd_no_dict", "qat_lz4", "qat_deflate"},
+    ("opensearch", (3, 8)): {"lifecycle", "zstd", "zstd_no_dict", "qat_lz4", "qat_deflate"},
 }
 INDEX = "outputs[logs].index"
 EVENTS = 50
@@ -111,8 +113,7 @@ class Engine:
 
     def knows(self, name: str) -> bool:
         """Whether we say that it knows an index setting."""
-        setting = INDEX_SETTINGS[name]
-        return unknown_to(self.release, setting.elasticsearch, setting.opensearch) is None
+        return INDEX_SETTINGS[name].unknown_to(self.release) is None
 
     def files(self, index: object) -> dict[str, Any]:
         """The JSON files of a profile with this index."""
@@ -148,8 +149,7 @@ def _node(release: Release) -> Node:
     known = {
         f"node.{name}": value
         for name, value in NODE_VALUES.items()
-        if unknown_to(release, NODE_SETTINGS[name].elasticsearch, NODE_SETTINGS[name].opensearch)
-        is None
+        if NODE_SETTINGS[name].unknown_to(release) is None
     }
     version = ".".join(map(str, release.engine_version))
     return small({"release": {release.engine.value: version}, **known}).node

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial
 from typing import Any
 
 from pydantic import BaseModel
@@ -17,56 +16,73 @@ from pydantic import BaseModel
 from tuner.engines.release import Engine, Release
 from tuner.schema.section import parameter
 
-REGISTERED = "registered settings of Elasticsearch 7.17 to 9.2, OpenSearch 1.3 to 3.2"
-"""What was read: those of ten published server jars."""
+REGISTERED = "registered settings of Elasticsearch 7.17 to 9.5, OpenSearch 1.3 to 3.8"
+"""What was read: those of published server jars, and what engines answer."""
 
 Version = tuple[int, int]
 ALWAYS: Version = (0, 0)
 
 
 class Update(Enum):
-    """When a setting can be given: at creation only, on a closed index, or on an open one; for
-    nodes always at their start."""
+    """When a setting can be given: at creation only, on a closed index, on an open one, or never,
+    as the engine sets it itself; for nodes always at their start."""
 
     FINAL = "final"
     STATIC = "static"
     DYNAMIC = "dynamic"
+    ENGINE = "engine"
 
 
 @dataclass(frozen=True)
 class Setting:
     """One setting by its name, without `index.`; with the release of each engine that introduced
-    it, None if none did."""
+    it, None if none did, and the last of Elasticsearch that takes it, where newer ones do not."""
 
     name: str
     update: Update
     elasticsearch: Version | None
     opensearch: Version | None
+    until: Version | None = None
+
+    def unknown_to(self, release: Release) -> str | None:
+        """Why `release` refuses the setting, or None if it takes it."""
+        if self.update is Update.ENGINE:
+            return "the engine sets it itself"
+        is_opensearch = release.engine is Engine.OPENSEARCH
+        if self.until is not None and not is_opensearch and release.engine_version > self.until:
+            return f"Elasticsearch took it up to {self.until[0]}.{self.until[1]}"
+        return unknown_to(release, self.elasticsearch, self.opensearch)
 
 
-def setting(
-    update: Update,
-    name: str,
-    does: str,
-    *traps: str,
-    default: str | int = "",
-    elasticsearch: Version | None = None,
-    opensearch: Version | None = None,
-) -> Any:
-    """A field of a section that is a setting of the engine, as `parameter` is one of rsyslog's: of
-    both engines in all releases, or only of those whose release it names.  `default` is the
-    engine's own in words, or the number that a profile has where it says none."""
+def setting(known: Setting, does: str, *traps: str, default: str | int = "") -> Any:
+    """A field of a section that is a setting of the engine, as `parameter` is one of rsyslog's;
+    `default` is the engine's own in words, or the number that a profile has where it says none."""
     value, engine_default = (None, default) if isinstance(default, str) else (default, "")
-    info = parameter(does, *traps, value=value, default=engine_default, alias=name)
-    is_everywhere = elasticsearch is None and opensearch is None
-    since = (ALWAYS, ALWAYS) if is_everywhere else (elasticsearch, opensearch)
-    info.metadata.append(Setting(name, update, *since))
+    info = parameter(does, *traps, value=value, default=engine_default, alias=known.name)
+    info.metadata.append(known)
     return info
 
 
-final = partial(setting, Update.FINAL)
-static = partial(setting, Update.STATIC)
-dynamic = partial(setting, Update.DYNAMIC)
+def static(
+    name: str,
+    does: str,
+    *traps: str,
+    default: str = "",
+    elasticsearch: Version | None = None,
+    opensearch: Version | None = None,
+) -> Any:
+    """The field of a setting that is given when something starts."""
+    since = introduced(elasticsearch, opensearch)
+    return setting(Setting(name, Update.STATIC, *since), does, *traps, default=default)
+
+
+def introduced(
+    elasticsearch: Version | None, opensearch: Version | None
+) -> tuple[Version | None, Version | None]:
+    """The releases of Elasticsearch and OpenSearch that know a setting first: those named, or all
+    of both where none is."""
+    is_everywhere = elasticsearch is None and opensearch is None
+    return (ALWAYS, ALWAYS) if is_everywhere else (elasticsearch, opensearch)
 
 
 def settings_of(section: type[BaseModel]) -> dict[str, Setting]:

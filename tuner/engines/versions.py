@@ -43,12 +43,16 @@ VERSIONS = (
         "14833b2d86c30656901f92049f81fb5777a8e4545413c8656cd1a21b55173033", is_tested=True),
     Distribution(Engine.ELASTICSEARCH, "9.2.0", 21, 25,
         "bf44938a0490ba2a303d39c9cb64b38963dd08c812ce93e10816e878585bcb6b", is_tested=True),
+    Distribution(Engine.ELASTICSEARCH, "9.5.4", 21, 25,
+        "d9b0c28e08e499f6510b52ad66ec4bf9cdceab97cc28b3456989b8744b896934", is_tested=True),
     Distribution(Engine.OPENSEARCH, "2.19.1", 17, 21,
         "af7152d8b7f6f1cee09d47276b32b70479fe6dd8cdbb61213f84eb7f8098b261", is_tested=True),
     Distribution(Engine.OPENSEARCH, "3.2.0", 21, 25,
         "8c1fb97a5a6f74cac9a25199c0181caa09052e5f941b45f56ee028c32c9de17d", is_tested=True),
     Distribution(Engine.OPENSEARCH, "3.6.0", 21, 25,
         "a91faa1dc1cadc78cb278b4f63847e19e1627a4e9de698e14e7efc14ee37b286", is_tested=True),
+    Distribution(Engine.OPENSEARCH, "3.8.0", 21, 25,
+        "196c3cf4602c394f2e40e6174ccbf2a924eae37246f08fa6bbb6b75f9fd5ff1f", is_tested=True),
 )  # fmt: skip
 TESTED = tuple(distribution for distribution in VERSIONS if distribution.is_tested)
 DEFAULT = VERSIONS[1]

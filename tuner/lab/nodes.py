@@ -307,6 +307,9 @@ def _settings(plan: NodePlan, folder: Path, room: NodeRoom) -> str:
     }
     if plan.distribution.engine is Engine.ELASTICSEARCH:
         lines["xpack.security.enabled"] = "false"
+    if (home_of(plan.distribution) / "modules" / "x-pack-security").is_dir():
+        # It would give the node certificates and passwords of its own, and then refuse both.
+        lines["xpack.security.autoconfiguration.enabled"] = "false"
     lines |= {name: json.dumps(value) for name, value in plan.settings.items()}
     return "".join(f"{key}: {value}\n" for key, value in lines.items())
 

@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from tuner.engines.index_settings import INDEX_SETTINGS
+from tuner.engines.node import Node
 from tuner.engines.settings import ALWAYS, Setting, Update
 from tuner.errors import BadUsage
 from tuner.lint.lint import BASE_RULES, RULES
@@ -49,6 +49,7 @@ _CHANGES = {
     Update.FINAL: "with new indices only",
     Update.STATIC: "with new indices, or on closed ones",
     Update.DYNAMIC: "on open indices too",
+    Update.ENGINE: "by the engine alone",
 }
 
 
@@ -225,7 +226,7 @@ def _changes(key: Key) -> str:
     setting = _setting(key)
     if setting is None:
         return ""
-    return _CHANGES[setting.update] if setting.name in INDEX_SETTINGS else "at a restart"
+    return "at a restart" if key.section is Node else _CHANGES[setting.update]
 
 
 def _search(paths: tuple[str, ...]) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.model import Profile
 from tuner.profile.source import at
 from tuner.schema.path import Path, short_names
-from tuner.schema.section import Doc, doc, kind_of
+from tuner.schema.section import BuiltWhenUsed, Doc, doc, kind_of
 
 Models = tuple[type[BaseModel], ...]
 
@@ -66,8 +66,8 @@ def _sections_in(
     annotation: object, is_item: bool = False
 ) -> Iterator[tuple[type[BaseModel], bool]]:
     """The sections that `annotation` mentions, and whether they are items of a list."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation, is_item
+    if isinstance(annotation, type) and issubclass(annotation, BuiltWhenUsed):
+        yield annotation.whole(), is_item
     for part in get_args(annotation):
         yield from _sections_in(part, is_item or get_origin(annotation) in {tuple, dict})
 

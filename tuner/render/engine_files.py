@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tuner.engines.given_template import GivenTemplate
 from tuner.engines.index import Index, MappingStyle, Rotate
-from tuner.engines.index_settings import INDEX_SETTINGS, IndexSettings
+from tuner.engines.index_settings import IndexSettings
 from tuner.engines.release import Engine
 from tuner.engines.settings import Update
 from tuner.modules.field import DocumentField
@@ -100,7 +100,7 @@ def live_settings(output: OmelasticsearchOutput, templates: Templates | None = N
     settings = {
         f"index.{name}": value
         for name, value in _written(output.index.settings).items()
-        if INDEX_SETTINGS[name].update is Update.DYNAMIC
+        if output.index.settings.known[name].update is Update.DYNAMIC
     }
     return _filled(templates, LIVE_SETTINGS, settings=settings)
 

@@ -39,9 +39,18 @@ class BuiltWhenUsed(BaseModel):
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         if schema["type"] == "function-plain":
-            cls.model_rebuild()
-            schema = core_schema.definitions_schema(cls.__pydantic_core_schema__, [])
+            whole = cls.whole()
+            whole.model_rebuild()
+            # By the name of the section that stands there, whichever has all of its keys.
+            named: Any = {**whole.__pydantic_core_schema__, "ref": schema["ref"]}
+            schema = core_schema.definitions_schema(named, [])
         return handler(schema)
+
+    @classmethod
+    def whole(cls) -> type[Self]:
+        """The section with every key that it takes: itself, but for one that is built without its
+        rare keys while no profile has one of them."""
+        return cls
 
     @classmethod
     def _validated(cls, value: object) -> Self:

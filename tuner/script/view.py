@@ -149,7 +149,7 @@ class View:
 def view_of(base: Base, settings: Mapping[str, object] | None) -> View:
     """What a profile knows of a configuration, and of the settings in the template of its indices,
     None where it has none."""
-    view = _ViewBuilder(base, _readable_settings(settings or {})).view()
+    view = _ViewBuilder(base, _readable_settings(settings) if settings else {}).view()
     return replace(view, has_template=settings is not None)
 
 
@@ -160,7 +160,7 @@ def wrong_setting(setting: str, value: object) -> str | None:
         return f"{setting} is no setting of an index: those begin with index."
     if value is None or _readable_settings({setting: value}):
         return None
-    if setting.removeprefix("index.").lower() in keys_of_model(IndexSettings):
+    if setting.removeprefix("index.").lower() in keys_of_model(IndexSettings.whole()):
         return f"{setting} takes no such value"
     return f"no setting of an index is called {setting}"
 
@@ -168,7 +168,7 @@ def wrong_setting(setting: str, value: object) -> str | None:
 def _readable_settings(settings: Mapping[str, object]) -> dict[str, object]:
     """Those that a profile knows; a value of JSON is read as a parameter is written."""
     short = {name.removeprefix("index."): value for name, value in settings.items()}
-    return readable(IndexSettings, ScriptObject.of("template", short).parameters)
+    return readable(IndexSettings.whole(), ScriptObject.of("template", short).parameters)
 
 
 @dataclass

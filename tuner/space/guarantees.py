@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tuner.engines.index_settings import INDEX_SETTINGS
-from tuner.engines.settings import unknown_to
 from tuner.errors import BadUsage
 from tuner.modules.queue import SEGMENTED_SINCE, QueueType
 from tuner.profile.model import Keep, Profile, Tier
@@ -143,8 +142,7 @@ def _no_ids(profile: Profile, _: Sequence[str]) -> str | None:
 
 
 def _no_source(profile: Profile, _: Sequence[str]) -> str | None:
-    setting = INDEX_SETTINGS["mapping.source.mode"]
-    return unknown_to(profile.release, setting.elasticsearch, setting.opensearch)
+    return INDEX_SETTINGS["mapping.source.mode"].unknown_to(profile.release)
 
 
 def _unless(has: Callable[[Profile], bool], otherwise: str) -> Check:

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from pydantic import BaseModel
 
 from tuner.engines.index_settings import INDEX_SETTINGS
-from tuner.engines.settings import unknown_to
 from tuner.profile.model import Profile, SearchScope
 from tuner.profile.schema import resolve_path
 from tuner.schema.path import Path
@@ -95,8 +94,7 @@ def _of_row(profile: Profile, row: Row, before: Sequence[Knob] = ()) -> list[Kno
 
 def _is_known(profile: Profile, row: Row) -> bool:
     """Whether the engine knows the setting."""
-    setting = INDEX_SETTINGS[row.path]
-    return unknown_to(profile.release, setting.elasticsearch, setting.opensearch) is None
+    return INDEX_SETTINGS[row.path].unknown_to(profile.release) is None
 
 
 def _place(profile: Profile, part: Part) -> tuple[Path | None, BaseModel | None]:

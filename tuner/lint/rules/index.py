@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from tuner.engines.index import Index, Lifecycle, MappingStyle, Rotate
-from tuner.engines.index_settings import INDEX_SETTINGS
 from tuner.engines.node import NODE_SETTINGS
 from tuner.engines.release import Engine, Release
 from tuner.engines.settings import CODECS, Setting, unknown_to
@@ -36,9 +35,10 @@ def _unknown_settings(profile: Profile) -> Iterator[Complaint]:
     for place, output in engine_outputs(profile):
         settings = output.index.settings.model_dump(by_alias=True, exclude_none=True)
         path = (*place, "index", "settings")
-        written += [((*path, name), INDEX_SETTINGS[name]) for name in settings]
+        known = output.index.settings.known
+        written += [((*path, name), known[name]) for name in settings]
     for path, setting in written:
-        why = unknown_to(profile.release, setting.elasticsearch, setting.opensearch)
+        why = setting.unknown_to(profile.release)
         if why is not None:
             message = f"{_engine(profile.release)} does not know {setting.name}, {why}: remove it"
             yield Complaint(path, message)
