@@ -222,7 +222,7 @@ def _run(spec: FloodSpec, hosts: Sequence[LoadHost], plan: PacePlan, output: Out
         final = sender.finish(_FINISH_S)
     if final.error is not None:
         raise JobFailed(f"{final.sent} of {plan.total} messages sent: {final.error}")
-    sent = dict(zip([host.name for host in hosts], final.counts, strict=True))
+    sent = dict(zip([host.name for host in hosts], final.counts, strict=False))
     show_flood(final, timeline, spec.run_id, sent, output)
 
 
