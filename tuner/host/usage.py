@@ -115,7 +115,7 @@ def describe_machine() -> str:
 
 @dataclass(frozen=True)
 class GrowingCounts:
-    """GrowingCounts that only ever grow."""
+    """Counts that only ever grow."""
 
     def since(self, before: Self) -> Self:
         """What was added since `before`."""
@@ -146,8 +146,8 @@ class CoreTime(GrowingCounts):
 
     `busy_s` is what all in the container used where it has a CPU quota; else it is all that anybody
     used, and includes `stolen_s`, what a hypervisor took away.  `idle_s` is what nobody on the
-    machine used.  `io_wait_s` is the part of it
-    while a thread that last ran on it waited for a disk: an estimate of the kernel, see proc(5).
+    machine used.  `io_wait_s` is the part of it while a thread that last ran on it waited for a
+    disk: an estimate of the kernel, see proc(5).
     """
 
     busy_s: float
