@@ -2,8 +2,9 @@
 
 python tests/benchmarks/arena.py TABLE.csv --objective COLUMN --goal max|min [options]
 
-Instead of a table, `simulator` is our simulated pipeline (--variants machines of it) and `null` a
-surface on which everything is equal.  Every strategy has the same trials, noise and confirmation.
+Instead of a table, `simulator` is our simulated pipeline (--variants machines of it), `null` a
+surface on which everything is equal, and `traps` are those with a local optimum that is left only
+by turning several settings at once.  Every strategy has the same trials, noise and confirmation.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from tests.benchmarks.arena_search import Plan, Result, run
 from tests.benchmarks.arena_summary import printed, summary
-from tests.benchmarks.arena_surfaces import Noise, Surface, null, simulated, table
+from tests.benchmarks.arena_surfaces import TRAPS, Noise, Surface, null, simulated, table, trap
 from tests.benchmarks.rivals import NAMES
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +60,7 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("surfaces", nargs="+", metavar="TABLE.csv|simulator|null")
+    parser.add_argument("surfaces", nargs="+", metavar="TABLE.csv|simulator|null|traps")
     parser.add_argument("--objective", help="the column that is searched for its best value")
     parser.add_argument("--goal", choices=("max", "min"), default="max")
     parser.add_argument("--ignore", nargs="*", action="extend", default=[], metavar="COLUMN")
@@ -72,7 +73,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--output", choices=("text", "json"), default="text")
     parser.add_argument("--results", type=Path, default=Path("arena.jsonl"), help="resumed from")
     options = parser.parse_args()
-    tables = [name for name in options.surfaces if name not in {"simulator", "null"}]
+    tables = [name for name in options.surfaces if name not in {"simulator", "null", "traps"}]
     if tables and not options.objective:
         parser.error(f"{tables[0]}: name the column to search for with --objective")
     if missing := [name for name in tables if not Path(name).is_file()]:
@@ -92,6 +93,8 @@ def _surfaces(options: argparse.Namespace, noise: Noise) -> list[Surface]:
     for name in options.surfaces:
         if name == "null":
             found.append(null(noise))
+        elif name == "traps":
+            found += [trap(variant, noise) for variant in range(len(TRAPS))]
         elif name == "simulator":
             found += [simulated(variant, noise) for variant in range(options.variants)]
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import itertools
 import math
 import zlib
 from collections import defaultdict
@@ -106,6 +107,42 @@ def null(noise: Noise) -> Surface:
     return Surface("null", space, starts, 0.0, lambda _: 0.0, measure)
 
 
+TRAPS = tuple(itertools.product((2, 3), (5, 10, 15)))
+"""How many settings act together on each of these surfaces, and how many have no effect."""
+# Events a second where those that act together are all right, and where all are wrong, which is
+# better than anything between; one more setting gives 40 %, and is free.
+_RIGHT_TOGETHER, _WRONG_TOGETHER, _BETWEEN = 4350.0, 2400.0, (700.0, 1000.0)
+_ALONE = math.log(1.4)
+_DRAWN_STARTS = 400
+
+
+def trap(variant: int, noise: Noise) -> Surface:
+    """A surface with a local optimum that can be left only by turning two or three settings of two
+    levels at once: each alone costs more than half of the rate."""
+    together, idle = TRAPS[variant]
+    rng = np.random.default_rng([78, variant])
+    right = rng.integers(2, size=together)
+    between: dict[tuple[int, ...], float] = {
+        levels: math.log(rng.uniform(*_BETWEEN))
+        for levels in itertools.product((0, 1), repeat=together)
+    }
+    between[tuple(right.tolist())] = math.log(_RIGHT_TOGETHER)
+    between[tuple((1 - right).tolist())] = math.log(_WRONG_TOGETHER)
+    knobs = rng.permutation(together + 1 + idle)[: together + 1].tolist()
+    dimensions = tuple(Dimension(f"knob {at}", 2, False) for at in range(together + 1 + idle))
+
+    def truth(point: Point) -> float:
+        *levels, alone = (point[knob] for knob in knobs)
+        return between[tuple(levels)] + _ALONE * alone
+
+    space = Space(dimensions, lambda _: True, trial_s=_SIMULATED_TRIAL_S)
+    points = {tuple(row) for row in space.random_points(_DRAWN_STARTS, rng).tolist()}
+    name = f"trap {together} together, {idle} idle, noise {noise.sigma:.0%}"
+    surface = _known(name, space, {point: truth(point) for point in points}, noise)
+    best = math.log(_RIGHT_TOGETHER) + _ALONE
+    return replace(surface, truth=truth, best=best, measure=_measuring(truth, noise))
+
+
 def simulated(variant: int, noise: Noise) -> Surface:
     """The simulator of the pipeline, with all its troubles, and what trials tell of its slowest
     stage: every trial of the real one has such a verdict."""
@@ -133,16 +170,20 @@ def simulated(variant: int, noise: Noise) -> Surface:
 def _known(name: str, space: Space, truth: dict[Point, float], noise: Noise) -> Surface:
     ranked = sorted(truth, key=lambda point: (truth[point], point))
     low, high = (int(share * len(ranked)) for share in _MEDIOCRE)
+    starts = tuple(ranked[low : max(high, low + 1)])
+    measure = _measuring(truth.__getitem__, noise)
+    return Surface(name, space, starts, truth[ranked[-1]], truth.__getitem__, measure)
 
+
+def _measuring(truth: Callable[[Point], float], noise: Noise) -> Measure:
     def measure(
         point: Point, rng: np.random.Generator, at_s: float, before: Point | None, long: bool
     ) -> Observation:
         drift = noise.drift * math.sin(at_s / 300)
-        value = truth[point] + noise.sigma * rng.standard_normal() + drift
+        value = truth(point) + noise.sigma * rng.standard_normal() + drift
         return Observation(point, value, noise.sigma, at_s)
 
-    starts = tuple(ranked[low : max(high, low + 1)])
-    return Surface(name, space, starts, truth[ranked[-1]], truth.__getitem__, measure)
+    return measure
 
 
 def _number(text: str) -> float | None:
