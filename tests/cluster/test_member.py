@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.cluster.member import ClusterMember
+from tuner.cluster.standing import ClusterMember
 from tuner.deploy.inventory import InventoryHost, Paths
 
 

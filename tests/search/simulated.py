@@ -29,11 +29,10 @@ from tuner.measure.measurement import FailureKind, Measurement, Result
 from tuner.measure.speed import Speed
 from tuner.profile.model import Profile
 from tuner.search.budget import NODE_PACE, trial_seconds
-from tuner.search.farm import Farm, FarmOfOne, Lost
+from tuner.search.farm import Candidates, Farm, FarmOfOne, Lost, Setup
 from tuner.search.journal import NAME, Ended, Intent, journal, read, record_of, recorded, reopened
 from tuner.search.runner import Runner
 from tuner.search.search import Search
-from tuner.search.setup import Candidates, Setup
 from tuner.search.strategies import strategy
 from tuner.search.study import Asked, Axis, Changes, Ending, Note, Phase, Session, Step, Study
 from tuner.space.knob import Level

@@ -6,10 +6,9 @@ from contextlib import suppress
 
 from tuner.cli.console import OutputFormat, print_result, result, result_json, say
 from tuner.cli.usage import hosts as usage
-from tuner.cluster import member as member_process
 from tuner.cluster import standing
 from tuner.cluster.access import pem_text, versions_here
-from tuner.cluster.certificate import ClusterCertificate
+from tuner.cluster.messages import ClusterCertificate
 from tuner.deploy.inventory import Role, load_inventory
 from tuner.errors import BadUsage, JobFailed
 from tuner.host.lock import measuring
@@ -71,9 +70,9 @@ def versions(_: usage.ClusterArguments.Versions) -> None:
 def member(options: usage.ClusterArguments.Member) -> None:
     """Carry out `rsyslog-tune cluster member`."""
     if options.listen:
-        member_process.schedule(options.folder, options.listen)
+        standing.schedule(options.folder, options.listen)
     else:
-        member_process.work(options.folder, options.scheduler, options.name, options.role)
+        standing.work(options.folder, options.scheduler, options.name, options.role)
 
 
 def cluster_that_is_up() -> standing.StandingCluster:

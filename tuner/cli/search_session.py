@@ -36,12 +36,11 @@ from tuner.report.traffic import shares_of_actions
 from tuner.schema.numerals import seconds
 from tuner.script.secrets import recordable, recordable_profile
 from tuner.search.budget import Pace
-from tuner.search.farm import AND, MeasuringPlace
+from tuner.search.farm import AND, Candidates, MeasuringPlace, Setup
 from tuner.search.journal import Began, Ended, Intent, Journal, journal, record_of, reopened
 from tuner.search.notes import bought, in_lab, repairs_made
 from tuner.search.runner import Runner
 from tuner.search.search import Search
-from tuner.search.setup import Candidates, Setup
 from tuner.search.strategies import NAMES, strategy
 from tuner.search.study import (
     SCHEMA,

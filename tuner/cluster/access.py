@@ -19,7 +19,7 @@ from distributed import Client, Security
 
 import tuner
 from tuner import __version__
-from tuner.cluster.certificate import ClusterCertificate
+from tuner.cluster.messages import ClusterCertificate
 from tuner.errors import JobFailed, Refused, Unreachable, of_the_system
 from tuner.host.process import wait_until
 from tuner.host.programs import rsyslog_version

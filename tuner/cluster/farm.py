@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar, cast
 from urllib.parse import urlsplit
@@ -16,8 +16,7 @@ from distributed.actor import Actor, BaseActorFuture
 
 from tuner.cluster import messages
 from tuner.cluster.access import is_alive, roles, workers_of
-from tuner.cluster.certificate import ClusterCertificate
-from tuner.cluster.processes import processes
+from tuner.cluster.processes import begin_end, end_all, processes
 from tuner.deploy.inventory import Role
 from tuner.errors import JobFailed, TuneError, Unreachable
 from tuner.host.process import wait_until
@@ -43,19 +42,13 @@ R = TypeVar("R", bound=messages.Reply)
 
 @dataclass(frozen=True)
 class _TrialBegun:
-    """A trial under way, without an answer to wait for where its machine was lost before."""
-
     number: int
     machine: str
     answer: Answer | None
 
-    @property
-    def is_over(self) -> bool:
-        """Whether there is nothing to wait for."""
-        return _is_over(self.answer)
-
 
 def _is_over(answer: Answer | None) -> bool:
+    """Whether there is nothing to wait for, as where the machine was lost before."""
     return answer is None or answer.done()
 
 
@@ -129,8 +122,8 @@ class DaskFarm:
     def wait(self, timeout_s: float) -> Mapping[int, Result | Lost]:
         """What has ended since, by the numbers of the trials: at least one, unless that takes
         longer than `timeout_s`."""
-        wait_until(lambda: any(trial.is_over for trial in self._begun), timeout_s, _POLL_S)
-        ended = [trial for trial in self._begun if trial.is_over]
+        wait_until(lambda: any(_is_over(trial.answer) for trial in self._begun), timeout_s, _POLL_S)
+        ended = [trial for trial in self._begun if _is_over(trial.answer)]
         self._begun = [trial for trial in self._begun if trial not in ended]
         return {trial.number: self._outcome(trial) for trial in ended}
 
@@ -143,16 +136,12 @@ class DaskFarm:
     def drop(self, machine: str) -> None:
         """Give a machine up: its lab ends, where it can still be told to."""
         if machine in self._labs:
-            _end(self._labs.pop(machine))
+            begin_end(self._labs.pop(machine), _ENDING_S)
         self._begun = [trial for trial in self._begun if trial.machine != machine]
 
     def close(self) -> None:
         """End the labs in order; those that cannot be reached end with their workers."""
-        ends = [_end(lab) for lab in self._labs.values()]
-        for end in ends:
-            if end is not None:
-                with suppress(OSError, TimeoutError, JobFailed):
-                    end.result(_ENDING_S)
+        end_all(self._labs.values(), _ENDING_S)
 
     def _asked(self, machine: str, question: messages.Question) -> Answer | None:
         """The answer that is to come; None where its worker is known to be lost, or was dropped."""
@@ -193,7 +182,9 @@ class DaskFarm:
         return reply
 
 
-def span_of(client: Client, certificate: ClusterCertificate | None) -> messages.SpanOver | None:
+def span_of(
+    client: Client, certificate: messages.ClusterCertificate | None
+) -> messages.SpanOver | None:
     """The span that the machines make, which are joined with this certificate; None where they are
     a farm.  Raises JobFailed where their roles make neither, or both."""
     by_name = roles(client)
@@ -223,11 +214,3 @@ def dask_farm(client: Client, module: str, role: Role) -> Iterator[DaskFarm]:
         yield farm
     finally:
         farm.close()
-
-
-def _end(lab: Actor) -> BaseActorFuture[None] | None:
-    """Have a process end; None where its worker is known to be lost."""
-    try:
-        return cast(BaseActorFuture[None], lab.end(_ENDING_S))
-    except RuntimeError:
-        return None

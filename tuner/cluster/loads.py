@@ -8,14 +8,15 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from distributed import Client
 
 from tuner.cluster import messages
 from tuner.cluster.access import pem_text, workers_of
-from tuner.cluster.processes import Channels, processes
+from tuner.cluster.processes import Channel, end_all, processes
 from tuner.deploy.inventory import Role
 from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.spec import spec_of
@@ -277,15 +278,13 @@ def loads_of(client: Client) -> Iterator[RemoteLoads]:
     """The load hosts, which send as they are told from here; their processes are gone afterwards.
     Raises JobFailed without one, Unreachable where one does not answer."""
     actors = processes(client, workers_of(client, Role.LOAD.value), LOAD)
-
-    def say(name: str, line: bytes) -> None:
-        channels.tell(name, line)
-
-    loads = RemoteLoads(say)
-    channels = Channels(client, actors, loads.hear, lambda name, why: loads.lose(name, str(why)))
+    loads = RemoteLoads(lambda name, line: channels[name].tell(line))
+    channels = {
+        name: Channel(actor, partial(loads.hear, name), partial(loads.lose, name))
+        for name, actor in actors.items()
+    }
     try:
         with loads.answering(tuple(actors)):
             yield loads
     finally:
-        with suppress(TimeoutError):
-            channels.end(_ENDING_S).result(_ENDING_S)
+        end_all(actors.values(), _ENDING_S)

@@ -8,12 +8,11 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar, get_args
+from typing import TYPE_CHECKING, Generic, TypeVar, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
 import tuner.errors
-from tuner.cluster.certificate import ClusterCertificate
 from tuner.errors import JobFailed, Refused, TuneError
 from tuner.lab.loads import MachineCounts
 from tuner.measure.ceiling import Ceiling
@@ -21,6 +20,9 @@ from tuner.measure.measurement import Result
 from tuner.profile.model import Profile
 from tuner.search.farm import Lost
 from tuner.search.study import Asked, LabFacts
+
+if TYPE_CHECKING:
+    from distributed import Security
 
 T = TypeVar("T")
 
@@ -86,6 +88,28 @@ class Failed:
         if isinstance(kind, type) and issubclass(kind, TuneError):
             return kind(text)
         return TuneError(text)
+
+
+_ROLES = ("client", "scheduler", "worker")
+
+
+@dataclass(frozen=True)
+class ClusterCertificate:
+    """The certificates of those who are trusted, ours, and its key, as text in PEM."""
+
+    ca: str
+    certificate: str
+    key: str
+
+    @property
+    def security(self) -> Security:
+        """As Dask takes them; nothing goes without them."""
+        # The process on a load host, which knows this too, does without Dask.
+        from distributed import Security
+
+        parts = {"cert": self.certificate, "key": self.key}
+        texts = {f"tls_{role}_{part}": text for role in _ROLES for part, text in parts.items()}
+        return Security(tls_ca_file=self.ca, require_encryption=True, **texts)
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,12 @@ import secrets
 import threading
 import time
 import weakref
-from collections.abc import Callable, Coroutine, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import partial
-from typing import IO, Any, cast
+from typing import IO, cast
 
 from distributed import Client
-from distributed.actor import Actor
+from distributed.actor import Actor, BaseActorFuture
 
 from tuner.errors import JobFailed
 from tuner.host.process import Child
@@ -111,72 +109,57 @@ def processes(client: Client, workers: Mapping[str, str], module: str) -> dict[s
     return {name: cast(Actor, future.result(_OPENING_S)) for name, future in futures.items()}
 
 
+def end_all(processes: Iterable[Actor], grace_s: float) -> None:
+    """End processes, each in order where that takes no longer than `grace_s` seconds; those that
+    cannot be reached end with their workers."""
+    for end in [begin_end(process, grace_s) for process in processes]:
+        if end is not None:
+            with suppress(*_GONE):
+                end.result(grace_s)
+
+
+def begin_end(process: Actor, grace_s: float) -> BaseActorFuture[None] | None:
+    """Have a process end; None where its worker is known to be lost."""
+    with suppress(RuntimeError):
+        return cast(BaseActorFuture[None], process.end(grace_s))
+    return None
+
+
 # What an actor raises whose worker, or whose process, has ended.
 _GONE = (OSError, RuntimeError, ValueError, JobFailed)
 # Lines that come within it go together.
 _TOGETHER_S = 0.010
 
 
-class Channels:
-    """Tells the processes what it is given, and calls `hear` with the name and each line of one,
-    and `lose` with the name and the reason when one is gone."""
+class Channel:
+    """Tells a process what it is given, and calls `hear` with each line of it, and `lose` with the
+    reason when it is gone."""
 
     def __init__(
-        self,
-        client: Client,
-        processes: Mapping[str, Actor],
-        hear: Callable[[str, bytes], None],
-        lose: Callable[[str, Exception], None],
+        self, process: Actor, hear: Callable[[bytes], None], lose: Callable[[str], None]
     ) -> None:
-        self._loop: asyncio.AbstractEventLoop = cast(Any, client.loop).asyncio_loop
-        self._processes = dict(processes)
-        self._hear, self._lose = hear, lose
-        self._outgoing: dict[str, asyncio.Queue[bytes]] = {}
-        self._tasks: list[asyncio.Task[None]] = []
-        self._run(self._begin()).result()
+        self._process, self._hear, self._lose = process, hear, lose
+        self._outgoing: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        for work in (self._listen, self._carry):
+            threading.Thread(target=work, daemon=True).start()
 
-    def tell(self, name: str, line: bytes) -> None:
-        """Say a line to a process; nothing happens where it is gone."""
-        self._loop.call_soon_threadsafe(self._outgoing[name].put_nowait, line)
+    def tell(self, line: bytes) -> None:
+        """Say a line to it; nothing happens where it is gone."""
+        self._outgoing.put(line)
 
-    def end(self, grace_s: float) -> Future[None]:
-        """End all processes, each in order where that takes no longer than `grace_s` seconds."""
-        return self._run(self._end(grace_s))
-
-    def _run(self, do: Coroutine[Any, Any, None]) -> Future[None]:
-        return asyncio.run_coroutine_threadsafe(do, self._loop)
-
-    async def _begin(self) -> None:
-        for name, actor in self._processes.items():
-            self._outgoing[name] = asyncio.Queue()
-            self._tasks.append(asyncio.create_task(self._listen(name, actor)))
-            self._tasks.append(asyncio.create_task(self._carry(name, actor)))
-
-    async def _end(self, grace_s: float) -> None:
-        ends = map(partial(_end, grace_s), self._processes.values())
-        await asyncio.gather(*ends)
-        for task in self._tasks:
-            task.cancel()
-
-    async def _listen(self, name: str, actor: Actor) -> None:
+    def _listen(self) -> None:
         try:
             while True:
-                for line in await actor.read():
-                    self._hear(name, line)
+                for line in self._process.read().result():
+                    self._hear(line)
         except _GONE as gone:
-            self._lose(name, gone)
+            self._lose(str(gone))
 
-    async def _carry(self, name: str, actor: Actor) -> None:
-        outgoing = self._outgoing[name]
+    def _carry(self) -> None:
         with suppress(*_GONE):
             while True:
-                lines = [await outgoing.get()]
-                while not outgoing.empty():
-                    lines.append(outgoing.get_nowait())
-                await actor.tell(lines)
-                await asyncio.sleep(_TOGETHER_S)
-
-
-async def _end(grace_s: float, actor: Actor) -> None:
-    with suppress(*_GONE):
-        await actor.end(grace_s)
+                lines = [self._outgoing.get()]
+                while not self._outgoing.empty():
+                    lines.append(self._outgoing.get_nowait())
+                self._process.tell(lines).result()
+                time.sleep(_TOGETHER_S)

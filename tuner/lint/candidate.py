@@ -24,8 +24,8 @@ from tuner.profile.schema import resolve_path
 from tuner.profile.source import at, read
 from tuner.schema.path import Path
 from tuner.space.guarantees import opened
-from tuner.space.knob import Level, level_text
-from tuner.space.queues import path_of, queue_for_direct, starts_with_a_batch
+from tuner.space.knob import Level, level_text, path_of
+from tuner.space.knobs import queue_for_direct, starts_with_a_batch
 
 Point = tuple[tuple[str, Level], ...]
 

@@ -22,7 +22,7 @@ from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, backlog_marks, measured_path
 from tuner.render.rulesets import counted_action, counter_names
 from tuner.script.counted import worker_thread
-from tuner.space.queues import path_of
+from tuner.space.knob import path_of
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""Where trials run: on one machine or on several, each with one trial at a time, which does one
-task after the other.
+"""What a search needs of the world, and where its trials run: on one machine or on several, each
+with one trial at a time, which does one task after the other.
 
 A task is a generator: it gives what is to be measured on its machine, and gets the trial.
 """
@@ -10,14 +10,20 @@ import math
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from random import Random
+from typing import TYPE_CHECKING, Protocol
 
 from tuner.errors import Unreachable
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.measurement import Failure, Result
 from tuner.measure.trial import Tell
 from tuner.profile.model import Profile
-from tuner.search.study import HERE, Asked, LabFacts, Note, Trial
+from tuner.search.study import HERE, Asked, Changes, Header, LabFacts, Note, Record, Trial
+from tuner.space.knob import Cost, Knob
+
+if TYPE_CHECKING:
+    from tuner.search.budget import Pace
+    from tuner.search.space import Space, Strategy
 
 # Beyond a few times its length, and what restarts of an engine and its merges take, a trial is not
 # waited for.
@@ -309,3 +315,48 @@ class Machines:
         if self._failures[machine] < MOST_FAILURES or len(self.names) == 1:
             return None
         return f"it failed {MOST_FAILURES} times in a row"
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The points that may be proposed: what they turn, the `profile` of each, whether it is valid,
+    and the repairs that each contains, as the baseline does once it lost events without."""
+
+    knobs: tuple[Knob, ...]
+    profile: Callable[[Changes], Profile]
+    is_valid: Callable[[Changes], bool]
+    repairs: Changes = ()
+
+    def node_part(self, changes: Changes) -> Changes:
+        """Those of the changes that the engine must restart for."""
+        restarting = {knob.path for knob in self.knobs if knob.cost is Cost.NODE_RESTART}
+        return tuple(change for change in changes if change[0] in restarting)
+
+    def restarts_for(self, changes: Changes) -> bool:
+        """Whether the engine must restart between the profile as written and another point."""
+        return bool(self.node_part(changes))
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How a search begins, or goes on with its `record`: `farm` measures the profiles of its
+    candidates, and `strategy` is made of the space and the noise of one trial.
+
+    `used_s` says how many seconds of the budget are used, `pace` what its lab takes of them.
+    `begins` hears of each trial before it runs, and `ended` of what became of it.
+    """
+
+    record: Record
+    candidates: Candidates
+    farm: Farm
+    strategy: Callable[[Space, float], Strategy]
+    rng: Random
+    used_s: Callable[[], float]
+    pace: Pace
+    begins: Callable[[Asked], None] = lambda _: None
+    ended: Callable[[Event], None] = lambda _: None
+
+    @property
+    def header(self) -> Header:
+        """What was asked for."""
+        return self.record.study.header

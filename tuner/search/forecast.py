@@ -21,8 +21,7 @@ from tuner.search.budget import (
     trial_seconds,
 )
 from tuner.search.effects import complete
-from tuner.search.farm import PATIENCE_S, Machines, longest_s
-from tuner.search.setup import Setup
+from tuner.search.farm import PATIENCE_S, Machines, Setup, longest_s
 from tuner.search.study import BASELINE, Asked, Changes, Phase, Trial
 from tuner.search.verdict import recipe_of
 

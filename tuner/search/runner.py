@@ -14,9 +14,8 @@ from tuner.profile.model import Profile
 from tuner.search import notes
 from tuner.search.budget import check_rate
 from tuner.search.calibration import required
-from tuner.search.farm import DroppedMachine, LostTrial, Machines, Task, Work
+from tuner.search.farm import DroppedMachine, LostTrial, Machines, Setup, Task, Work
 from tuner.search.forecast import Forecast
-from tuner.search.setup import Setup
 from tuner.search.study import BASELINE, Asked, Changes, Note, Phase, Step, Trial
 
 _DEADLY = Failure(

@@ -295,8 +295,7 @@ class Trial:
     @classmethod
     def of(cls, asked: Asked, outcome: Result, at_s: float, ended_s: float) -> Trial:
         """What became of a trial that was asked for."""
-        given = {attribute.name: getattr(asked, attribute.name) for attribute in fields(asked)}
-        return cls(**given, outcome=outcome, at_s=at_s, ended_s=ended_s)
+        return cls(**vars(asked), outcome=outcome, at_s=at_s, ended_s=ended_s)
 
     @property
     def asked(self) -> Asked:

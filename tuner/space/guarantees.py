@@ -19,10 +19,15 @@ from tuner.engines.index_settings import INDEX_SETTINGS
 from tuner.errors import BadUsage
 from tuner.modules.queue import SEGMENTED_SINCE, QueueType
 from tuner.profile.model import Keep, Profile, Tier
-from tuner.profile.placement import in_flight, tuned_queues
+from tuner.profile.placement import (
+    around_output,
+    in_flight,
+    measured_queue,
+    tuned_queues,
+    working_queue,
+)
 from tuner.schema.path import Path
-from tuner.space.knob import Knob, Level, amount_of, level_text
-from tuner.space.queues import IN_FLIGHT, has_files, leads, path_of
+from tuner.space.knob import Knob, Level, amount_of, level_text, path_of
 
 Check = Callable[[Profile, Sequence[str]], str | None]
 
@@ -213,6 +218,8 @@ _ALL = (
 GUARANTEES: Mapping[str, Guarantee] = {guarantee.name: guarantee for guarantee in _ALL}
 """Every name that `--allow` and `search.allow` take, with what it opens."""
 
+IN_FLIGHT = frozenset({"dequeueBatchSize", "workerThreads"})
+"""What decides how many events are in flight."""
 _LANES, _OF_EACH_LANE = Path("lanes.count"), Path("lanes.queue")
 
 
@@ -330,6 +337,18 @@ def _for_an_outage(
                 f"{', '.join(several)}: {crash} that stand in memory there, before "
                 f"{f'up to {held:,}' if held else 'none'}",
             )
+
+
+def has_files(profile: Profile) -> bool:
+    """Whether what waits for the measured output is in files when rsyslogd ends."""
+    action_queue = measured_queue(profile)
+    queue = working_queue(profile) if action_queue.is_direct else action_queue
+    return queue.resolved.filename is not None
+
+
+def leads(profile: Profile) -> bool:
+    """Whether others take over from the measured output."""
+    return bool(around_output(profile, profile.measured_number).take_over)
 
 
 def _in_flight(profile: Profile) -> int:

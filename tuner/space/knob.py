@@ -10,7 +10,9 @@ from enum import Enum
 
 from tuner.engines.index_settings import INDEX_SETTINGS
 from tuner.engines.settings import Update
+from tuner.modules.queue import Place
 from tuner.profile.model import Keep, Profile
+from tuner.profile.placement import STREAMS, PlacedQueue
 from tuner.schema.path import Path
 from tuner.schema.units import engine_bytes, seconds
 
@@ -309,6 +311,16 @@ class Row:
 def output_path(profile: Profile) -> Path:
     """The path of the measured output."""
     return Path("outputs").item(profile.measured.name)
+
+
+def path_of(profile: Profile, queue: PlacedQueue) -> Path:
+    """The path of a queue, as knobs have it."""
+    section, *within = queue.path
+    if queue.place is Place.ACTION:
+        return Path("outputs").item(profile.outputs[int(within[0])].name) / "queue"
+    if section == STREAMS:
+        return Path(f"{section}[{within[0]}].queue")
+    return Path(".".join(map(str, queue.path)))
 
 
 _COSTS = {Part.INDEX: Cost.NEW_INDEX, Part.NODE: Cost.NODE_RESTART}
