@@ -128,7 +128,7 @@ def trap(variant: int, noise: Noise) -> Surface:
     }
     between[tuple(right.tolist())] = math.log(_RIGHT_TOGETHER)
     between[tuple((1 - right).tolist())] = math.log(_WRONG_TOGETHER)
-    knobs = rng.permutation(together + 1 + idle)[: together + 1].tolist()
+    knobs: list[int] = rng.permutation(together + 1 + idle)[: together + 1].tolist()
     dimensions = tuple(Dimension(f"knob {at}", 2, False) for at in range(together + 1 + idle))
 
     def truth(point: Point) -> float:
