@@ -23,13 +23,14 @@ BEST = ((WORKERS, 4),)
 RATE = 20_000.0
 FIGURES = {
     Objective.CPU: "shipper_cpu_us", Objective.DISK: "store_bytes",
-    Objective.MEMORY: "shipper_rss_bytes",
+    Objective.MEMORY: "shipper_rss_bytes", Objective.DRAIN: "drained_s",
 }  # fmt: skip
+OUTAGE_S = 10.0
 
 
 def run(objective: Objective, factor: float, number: int, eps: float = RATE) -> Measurement:
     """A run whose figure is that many times the usual one, give or take 1 %."""
-    made = replace(measured(eps), objective=objective, engine_cpu_us=0.0)
+    made = replace(measured(eps), objective=objective, engine_cpu_us=0.0, drained_s=0.05)
     varied = factor * (1 + 0.01 * ((7 * number) % 5 - 2) / 2)
     name = FIGURES[objective]
     return replace(made, **{name: type(getattr(made, name))(getattr(made, name) * 1000 * varied)})
@@ -37,8 +38,9 @@ def run(objective: Objective, factor: float, number: int, eps: float = RATE) -> 
 
 def study_of(objective: Objective, factor: float, eps: float = RATE) -> Study:
     plan = TrialPlan(
-        1.0, 4.0, objective=objective, offered=RATE if objective.facts.at_rate else None
-    )
+        1.0, 4.0, objective=objective, offered=RATE if objective.facts.at_rate else None,
+        outage_s=OUTAGE_S if objective is Objective.DRAIN else 0.0,
+    )  # fmt: skip
     pairs = [
         pair(number, run(objective, 1.0, number), run(objective, factor, number + 1, eps), BEST)
         for number in range(1, 9)
@@ -68,6 +70,10 @@ def test_a_rate_alone_is_no_gain_in_another_figure() -> None:
         (Objective.CPU, "-20 % CPU per event of rsyslogd and the engine at 20,000 events per sec"),
         (Objective.DISK, "-20 % disk per event after merges: "),
         (Objective.MEMORY, "-20 % peak memory of rsyslogd at 20,000 events per second: "),
+        (
+            Objective.DRAIN,
+            "-20 % time until what waited is indexed after an outage of 10 s at 20,000 events per",
+        ),
     ],
 )
 def test_the_claim_names_what_it_is_of_in_its_own_unit(objective: Objective, said: str) -> None:
@@ -107,3 +113,13 @@ def test_what_does_not_carry_the_rate_is_no_measurement() -> None:
     behind = for_objective(measured(0.9 * RATE), plan)
     assert isinstance(behind, Failure)
     assert "it carries 18,000 of 20,000 events per second" in str(behind)
+
+
+def test_an_outage_is_in_every_trial_that_counts() -> None:
+    world = World(START_S, adds=lambda asked, run: replace(run, objective=asked.plan.objective,
+                                                           drained_s=1e5 / run.eps))  # fmt: skip
+    search = Search(Runner(changed(setup(world), objective=Objective.DRAIN, outage_s=7.0)))
+    trials = [step for step in search.run() if isinstance(step, Trial)]
+    quiet = {Phase.WARM_UP, Phase.CHECK}
+    assert {trial.plan.outage_s for trial in trials if trial.phase not in quiet} == {7.0}
+    assert {trial.plan.outage_s for trial in trials if trial.phase in quiet} == {0.0}

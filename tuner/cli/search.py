@@ -48,7 +48,7 @@ from tuner.report.traffic import shares_of_actions
 from tuner.search.budget import smallest_budget_s
 from tuner.search.journal import read
 from tuner.search.notes import bought, ranked
-from tuner.search.study import Ending, Options
+from tuner.search.study import OUTAGE_S, Ending, Options
 from tuner.search.verdict import Claim
 from tuner.space.guarantees import allowed
 
@@ -88,8 +88,9 @@ def search(options: SearchArguments) -> None:
         tuple(options.action or ()),
         options.objective,
         options.rate,
+        OUTAGE_S if options.outage is None else duration_s(options.outage),
     )
-    _require_shown(asked)
+    _require_shown(asked, options)
     loaded = replace(loaded, profile=asked_to_tune(loaded.profile, asked.actions))
     budget_s = _affordable(options.budget, engine)
     require_runnable(Wanted(engine, asked.url, on_cluster=options.cluster), [loaded.profile])
@@ -108,8 +109,13 @@ def search(options: SearchArguments) -> None:
     _conclude(session, directory, options)
 
 
-def _require_shown(asked: Options) -> None:
-    """Raise BadUsage where nothing would show the objective, or a rate would not be used."""
+def _require_shown(asked: Options, options: SearchArguments) -> None:
+    """Raise BadUsage where nothing would show the objective, or an option would not be used."""
+    is_drain = asked.objective is Objective.DRAIN
+    if is_drain and asked.url is not None:
+        raise BadUsage("--objective drain lets the engine hang: leave --elasticsearch out")
+    if options.outage is not None and not is_drain:
+        raise BadUsage("--outage goes with --objective drain")
     if asked.objective is Objective.DISK and asked.engine == EngineChoice.SINK.value:
         raise BadUsage("--objective disk needs an engine: the sink stores nothing")
     if asked.rate is not None and not asked.objective.facts.at_rate:

@@ -12,8 +12,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import dropwhile
 from pathlib import Path
@@ -221,6 +221,22 @@ def run_as_daemon(
 ) -> subprocess.CompletedProcess[str]:
     """The same as the user that our daemons run as."""
     return run(_wrapped(arguments, dies_with_us=True), timeout_s, environment=environment)
+
+
+@contextmanager
+def held(pids: Sequence[int]) -> Iterator[None]:
+    """Stop processes of ours meanwhile (SIGSTOP), as one hangs that neither answers nor hangs up;
+    they go on afterwards, whatever happens."""
+    stopped = []
+    try:
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+            stopped.append(pid)
+        yield
+    finally:
+        for pid in stopped:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
 
 
 def wait_until(condition: Callable[[], bool], timeout_s: float, poll_s: float = 0.05) -> bool:

@@ -72,6 +72,11 @@ class LabEngine:
         """How an engine of ours ended; None while it runs, or when it is not ours."""
         return None
 
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """The processes of an engine of ours; none of one that is not ours."""
+        return ()
+
     def heap_for(self, _profile: Profile, /) -> str | None:
         """The heap that a run of a profile has, None where we do not know it."""
         return self.heap
@@ -157,6 +162,11 @@ class LabNodes(LabEngine):
         """How the first node that ended did so, None while all run."""
         return self._nodes.ending()
 
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """One for each node."""
+        return tuple(node.pid for node in self._nodes.running)
+
     def heap_for(self, profile: Profile, /) -> str:
         """The profile's, or as much as there is for each node where that is less."""
         return fitting_heap(profile.node.heap, self._nodes.memory_bytes)
@@ -197,6 +207,11 @@ class SinkEngine(LabEngine):
     def ending(self) -> str | None:
         """How the sink's process ended, None while it runs."""
         return self._sink.ending()
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """That of the sink."""
+        return (self._sink.pid,)
 
     def revive(self) -> None:
         """Starts another process of the sink on the same port."""

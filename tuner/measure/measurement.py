@@ -98,6 +98,8 @@ class TrialPlan:
     to end.  With `reads_files` it reads what outputs wrote into files, once rsyslogd has ended.
     At a fixed rate it `overloads`: half as much again in the window, as `OverloadPlan` says.  It
     shows what the `objective` counts, with `offered` events a second where that asks for a rate.
+    Before the window the engine hangs for `outage_s`, and the window ends once what then waited is
+    indexed.
     """
 
     warm_up_s: float
@@ -110,6 +112,7 @@ class TrialPlan:
     overloads: bool = False
     objective: Objective = Objective.EPS
     offered: float | None = None
+    outage_s: float = 0.0
 
 
 _LEAST_FIGURE = 1e-3
@@ -278,7 +281,7 @@ class Measurement(RunFigures):
     did not end).  `deferred_cpu_us` is the engine's CPU for work that it put off.  `store_bytes` is
     the size of the primaries after all that; `files` tells of the files that outputs wrote, where
     they were read.  The engine indexed so many `copies` of each document.  It was measured for the
-    `objective`.
+    `objective`; after an outage it took `drained_s` until what waited was indexed.
     """
 
     eps_se: float
@@ -298,6 +301,7 @@ class Measurement(RunFigures):
     files: tuple[WrittenFile, ...] = ()
     copies: int = 1
     objective: Objective = Objective.EPS
+    drained_s: float = 0.0
 
     @property
     def figure(self) -> float:

@@ -25,14 +25,15 @@ class ObjectiveFacts:
 class Objective(Enum):
     """A figure that a search makes better, by what it is called on the command line.
 
-    CPU and memory grow with what is carried, so they are compared at one rate: most collectors have
-    one that is far below what they could carry.
+    CPU, memory and what waits after an outage grow with what is carried, so they are compared at
+    one rate: most collectors have one that is far below what they could carry.
     """
 
     EPS = "eps"
     CPU = "cpu"
     DISK = "disk"
     MEMORY = "memory"
+    DRAIN = "drain"
 
     @property
     def facts(self) -> ObjectiveFacts:
@@ -54,5 +55,8 @@ _FACTS: Mapping[Objective, ObjectiveFacts] = {
     Objective.DISK: ObjectiveFacts("store_bytes_per_event", "disk per event after merges", "bytes"),
     Objective.MEMORY: ObjectiveFacts(
         "shipper_rss_bytes", "peak memory of rsyslogd", "MiB", 1024.0**2, at_rate=True
+    ),
+    Objective.DRAIN: ObjectiveFacts(
+        "drained_s", "time until what waited is indexed", "s", at_rate=True, by_speed=True
     ),
 }

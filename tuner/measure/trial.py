@@ -35,6 +35,7 @@ from tuner.measure.measurement import (
     TrialPart,
     TrialPlan,
 )
+from tuner.measure.outage import drained, outage
 from tuner.measure.pipeline import Pipeline, pipeline, refusal_of
 from tuner.measure.settle import after_loss, loss_of, settle
 from tuner.measure.summary import Observed, summarise
@@ -111,12 +112,19 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
         watch, steering = Watch(pipe, flood), _steering(flood, profile, plan)
         try:
             stages.begin(TrialPart.WARM_UP, "warm-up")
-            watch.follow(plan.warm_up_s, steering)
+            usual = watch.follow(plan.warm_up_s, steering)
             watch.refresh(steering)
+            if plan.outage_s:
+                stages.begin(TrialPart.WARM_UP, "outage")
+                outage(watch, plan.outage_s)
             stages.begin(TrialPart.WINDOW, "window")
             before = watch.counters()
             sampler = BulkWatch() if before.bulk is None else None
-            samples = _window(watch, plan, steering, sampler, stages)
+            samples = (
+                drained(watch, usual, plan)
+                if plan.outage_s
+                else _window(watch, plan, steering, sampler, stages)
+            )
             paying = watch.refresh(steering)
             after = watch.counters()
             stages.begin(TrialPart.DRAIN, "drain")
@@ -153,19 +161,25 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
 
 
 _CARRIED = 0.95
+# A window that lasts until a backlog is gone begins fast and ends when it ends.
+_AFTER_OUTAGE = {
+    DoubtKind.SENDER_LIMITED, DoubtKind.UNSTEADY, DoubtKind.FEW_SAMPLES, DoubtKind.SHORT_WINDOW,
+    DoubtKind.PACE_MISSED,
+}  # fmt: skip
 
 
 def for_objective(run: Measurement, plan: TrialPlan) -> Outcome:
     """The measurement as one of what its plan was for; a failure where it did not carry what was
     offered.  A rate of ours limits the sender, which is then no doubt."""
-    made = replace(run, objective=plan.objective)
+    made = replace(run, objective=plan.objective, drained_s=run.window_s if plan.outage_s else 0.0)
     if plan.offered is None:
         return made
     if run.eps < _CARRIED * plan.offered:
         reason = f"it carries {run.eps:,.0f} of {plan.offered:,.0f} events per second"
         failure = Failure.of(FailureKind.GUARDRAIL, reason, run.delivery)
         return replace(failure, verdict=run.verdict)
-    doubts = (doubt for doubt in run.doubts if doubt.kind is not DoubtKind.SENDER_LIMITED)
+    expected = _AFTER_OUTAGE if plan.outage_s else {DoubtKind.SENDER_LIMITED}
+    doubts = (doubt for doubt in run.doubts if doubt.kind not in expected)
     return replace(made, doubts=tuple(doubts))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tuner.measure.contrast import Counts, Estimate
-from tuner.measure.measurement import Measurement
+from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.objective import Objective, ObjectiveFacts
 from tuner.measure.paired import Comparison
 from tuner.profile.metric import Metric
@@ -195,11 +195,12 @@ class Rate:
         return value if self.facts.more_is_better else 1 / value
 
 
-def rate_for(objective: Objective, offered: float | None) -> Rate:
-    """What runs for an objective are compared by, with so many events a second where it is at a
-    rate."""
-    over = "" if offered is None else f"at {offered:,.0f} events per second"
-    return Rate(over, lambda run: run.figure, objective.facts)
+def rate_for(plan: TrialPlan) -> Rate:
+    """What runs for the objective of a plan are compared by, with the rate at which they were."""
+    over = "" if plan.offered is None else f"at {plan.offered:,.0f} events per second"
+    if plan.outage_s:
+        over = f"after an outage of {plan.outage_s:g} s {over}"
+    return Rate(over, lambda run: run.figure, plan.objective.facts)
 
 
 STEADY = Rate("over the steady window", lambda run: run.eps)
@@ -213,5 +214,5 @@ def claimed_rate(
     aimed = (trial.plan for trial in runs if trial.plan.objective is not Objective.EPS)
     plan = next(aimed, None)
     if plan is not None:
-        return rate_for(plan.objective, plan.offered)
+        return rate_for(plan)
     return SUSTAINED if steady and sustained and sustained.ratio < steady.ratio else STEADY

@@ -119,12 +119,20 @@ class Runner:
     def _for_objective(self, asked: Asked) -> TrialPlan:
         """The plan of a trial that is to show what the search is for; those that get a machine
         warm, and both sides of a check, have rates of their own."""
-        objective = self.setup.header.options.objective
+        options = self.setup.header.options
+        objective = options.objective
         if asked.phase in {Phase.WARM_UP, Phase.CHECK}:
             return asked.plan
+        outage_s = options.outage_s if objective is Objective.DRAIN else 0.0
         offered = self.rate if objective.facts.at_rate else None
         losing = asked.plan.loses_below if objective is Objective.EPS else None
-        return replace(asked.plan, objective=objective, offered=offered, loses_below=losing)
+        return replace(
+            asked.plan,
+            objective=objective,
+            offered=offered,
+            loses_below=losing,
+            outage_s=outage_s,
+        )
 
     @property
     def rate(self) -> float:

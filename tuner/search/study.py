@@ -31,6 +31,9 @@ Shares = tuple[tuple[str, float], ...]
 
 BASELINE: Changes = ()
 
+OUTAGE_S = 10.0
+"""How long the engine hangs, in seconds, where a search is to drain what then waits."""
+
 HERE = ""
 """The name of the machine of a search that has only the one it was started on."""
 
@@ -103,11 +106,11 @@ class Options:
     """What a search was asked for on the command line, beside its profile, budget and seed.
 
     `engine` is the kind of lab, `url` an engine that runs already; the `objective` is what it makes
-    better, where that asks for a rate with `rate` events a second, if it is given; `actions` are
-    the outputs that it is to tune; with `effects` the winner is taken apart before it is confirmed;
-    `allow` names the guarantees that were opened; with
-    `repairs` what loses events under the profile's own tier is changed too.  Where the baseline
-    noise is above `refuse_noise`, as a share, the search ends.
+    better, where that asks for a rate with `rate` events a second, if it is given, and for an
+    outage of the engine with one of `outage_s`; `actions` are the outputs that it is to tune; with
+    `effects` the winner is taken apart before it is confirmed; `allow` names the guarantees that
+    were opened; with `repairs` what loses events under the profile's own tier is changed too.
+    Where the baseline noise is above `refuse_noise`, as a share, the search ends.
     """
 
     engine: str
@@ -120,6 +123,7 @@ class Options:
     actions: tuple[str, ...] = ()
     objective: Objective = Objective.EPS
     rate: float | None = None
+    outage_s: float = OUTAGE_S
 
 
 @dataclass(frozen=True)

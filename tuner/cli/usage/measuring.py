@@ -80,12 +80,16 @@ class SearchArguments(InLabs):
     objective: Objective = typer.Option(
         Objective.EPS,
         help="What to make better: events per second; CPU per event of rsyslogd and the engine; "
-        "disk per event after merges; peak memory of rsyslogd.",
+        "disk per event after merges; peak memory of rsyslogd; the seconds until what waited for "
+        "an engine that hung is indexed.",
     )
     rate: float | None = optional(
         min=1,
-        help="With --objective cpu and memory: the events per second at which settings are "
+        help="With --objective cpu, memory and drain: the events per second at which settings are "
         "compared; by default 70 % of what the profile carries.",
+    )
+    outage: str | None = optional(
+        help="With --objective drain: how long the engine hangs; by default 10s."
     )
     action: list[str] | None = optional(
         metavar="NAME",
