@@ -225,6 +225,94 @@ def test_merge_settings_that_do_nothing_are_told() -> None:
     assert said(changes | {f"{SETTINGS}.merge.policy.type": "tiered"}) == {}
 
 
+MODE = f"{SETTINGS}.mode"
+
+
+@pytest.mark.parametrize(
+    ("mode", "engine", "codes"),
+    [
+        ("logsdb", "elasticsearch 8.19", set()),
+        ("columnar", "elasticsearch 9.4", {"RT345"}),
+        ("columnar", "elasticsearch 9.5", {"RT346"}),
+        ("logsdb_columnar", "elasticsearch 9.5", {"RT346"}),
+        ("standard", "elasticsearch 9.5", set()),
+    ],
+)
+def test_a_columnar_mode_is_new_and_a_preview(mode: str, engine: str, codes: set[str]) -> None:
+    changes = {**release(engine), MODE: mode, f"{SETTINGS}.number_of_replicas": 0}
+    assert said(changes).keys() - {"RT302"} == codes
+
+
+COLUMNAR: dict[str, object] = {**release("elasticsearch 9.5"), MODE: "columnar"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_refused"),
+    [
+        ({}, False),
+        ({"mapping.source.mode": "stored"}, True),
+        ({"mapping.source.mode": "columnar_stored"}, False),
+        ({"mapping.source.mode": "synthetic"}, False),
+        ({"mapping.source.mode": "columnar_stored", "mode": "logsdb"}, True),
+        ({"seq_no.index_options": "points_and_doc_values"}, True),
+        ({"seq_no.index_options": "doc_values_only"}, False),
+        (
+            {"seq_no.index_options": "points_and_doc_values", "disable_sequence_numbers": False},
+            False,
+        ),
+        ({"recovery.use_synthetic_source": False}, True),
+        ({"recovery.use_synthetic_source": False, "mode": "standard"}, False),
+    ],
+)
+def test_what_columns_do_not_go_with_is_refused(
+    changes: Mapping[str, object], is_refused: bool
+) -> None:
+    written = {f"{SETTINGS}.{name}": value for name, value in changes.items()}
+    assert ("RT347" in said({**COLUMNAR, **written})) is is_refused
+
+
+def test_json_that_no_mapping_names_is_lost_as_columns() -> None:
+    dated = {"property": "timereported", "name": "@timestamp", "type": "date"}
+    document = [{"json": "http", "name": "http", "type": "json"}, dated]
+    changes = {**COLUMNAR, "parse": {"format": "json"}, "outputs[logs].document": document}
+    assert "drops the JSON in http" in said(changes)["RT348"]
+    assert "RT348" not in said({**changes, MODE: "logsdb"})
+    assert "RT348" not in said(COLUMNAR)
+
+
+@pytest.mark.parametrize(("mode", "needs_it"), [("logsdb", True), ("columnar", False)])
+def test_a_mode_for_logs_needs_a_timestamp(mode: str, needs_it: bool) -> None:
+    text = [{"property": "msg", "name": "message"}]
+    changes = {**COLUMNAR, MODE: mode, "outputs[logs].document": text}
+    assert ("RT321" in said(changes)) is needs_it
+    assert "RT321" not in said({**COLUMNAR, MODE: mode})
+
+
+def test_the_mapping_of_columns_leaves_every_field_its_values() -> None:
+    for mode, is_off in (("standard", True), ("columnar", False)):
+        profile = small({**COLUMNAR, MODE: mode})
+        (template,) = (one.text for one in render(profile) if one.path == "index-template.json")
+        assert ('"doc_values": false' in template) is is_off
+
+
+@pytest.mark.parametrize(
+    ("engine", "replicas", "is_affected"),
+    [("9.4", 1, False), ("9.5", 1, True), ("9.5", 0, False), ("9.6", 1, False)],
+)
+def test_replicas_that_can_diverge_are_told(engine: str, replicas: int, is_affected: bool) -> None:
+    changes = {**release(f"elasticsearch {engine}"), f"{SETTINGS}.number_of_replicas": replicas}
+    assert ("RT349" in said(changes)) is is_affected
+
+
+@pytest.mark.parametrize(
+    ("rsyslog", "engine", "is_told"),
+    [("8.2302", "3.8", False), ("8.2302", "3.9", True), ("8.2606", "3.9", False)],
+)
+def test_an_engine_that_can_limit_bulks_is_told(rsyslog: str, engine: str, is_told: bool) -> None:
+    changes = {"release": {"rsyslog": rsyslog, "opensearch": engine}}
+    assert ("RT350" in said(changes)) is is_told
+
+
 def test_synthetic_source_needs_a_licence() -> None:
     assert said({f"{SETTINGS}.mapping.source.mode": "synthetic"}).keys() == {"RT328"}
 

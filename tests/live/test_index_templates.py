@@ -21,10 +21,11 @@ from tests.live.engines import RELEASES, running
 from tests.profile.examples import small
 from tuner.engine import owned
 from tuner.engine.client import EngineClient, EngineRefused
+from tuner.engine.sampled import leaves
 from tuner.engines.index_settings import INDEX_SETTINGS
 from tuner.engines.node import NODE_SETTINGS, Node
 from tuner.engines.release import Release
-from tuner.engines.settings import CODECS, unknown_to
+from tuner.engines.settings import CODECS, MODES, unknown_to
 from tuner.lab.entrances import TcpPort
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
@@ -115,10 +116,11 @@ class Engine:
         """Whether we say that it knows an index setting."""
         return INDEX_SETTINGS[name].unknown_to(self.release) is None
 
-    def files(self, index: object) -> dict[str, Any]:
-        """The JSON files of a profile with this index."""
+    def files(self, index: object, document: object = "ecs") -> dict[str, Any]:
+        """The JSON files of a profile with this index and document."""
         version = ".".join(map(str, self.release.engine_version))
-        changes = {"release": {self.release.engine.value: version}, INDEX: index}
+        release = {self.release.engine.value: version}
+        changes = {"release": release, INDEX: index, "outputs[logs].document": document}
         return {
             one.path: json.loads(one.text)
             for one in render(small(changes))
@@ -208,6 +210,52 @@ def test_the_engine_knows_the_settings_that_we_say_it_knows(engine: Engine, name
         assert "codec" in refusal
     else:
         assert refusal is None
+
+
+SEARCHES: dict[str, dict[str, object]] = {
+    "term": {"term": {"host.name": "web1"}},
+    "full_text": {"match": {"message": "password"}},
+    "phrase": {"match_phrase": {"message": "password for root"}},
+    "range": {"range": {"severity": {"gte": 4}}},
+}
+DOCUMENT: list[dict[str, object]] = [
+    {"property": "timereported", "name": "@timestamp", "type": "date"},
+    {"property": "hostname", "name": "host.name", "uses": ["term", "aggregate", "retrieve"]},
+    {"property": "syslogseverity", "name": "severity", "type": "integer", "uses": ["range"]},
+    {"property": "msg", "name": "message", "uses": ["full_text", "phrase", "retrieve"]},
+    {"property": "procid", "name": "procid"},
+]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_index_of_each_mode_serves_the_uses_of_its_fields(engine: Engine, mode: str) -> None:
+    if unknown_to(engine.release, *MODES[mode]) is not None:
+        template = engine.files({"name": "modes"}, DOCUMENT)["index-template.json"]
+        template["template"]["settings"]["index.mode"] = mode
+        assert engine.refusal(template) is not None
+        return
+    files = engine.files({"name": "modes", "settings": {"mode": mode}}, DOCUMENT)
+    engine.client.request("PUT", "/modes", files["index-template.json"]["template"])
+    try:
+        for number, words in enumerate(("Failed password for root", "session opened")):
+            document = {
+                "@timestamp": f"2026-11-29T00:00:0{number}Z", "host": {"name": f"web{number + 1}"},
+                "severity": 4 - number, "message": words, "procid": "7",
+            }  # fmt: skip
+            engine.client.request("POST", "/modes/_doc?refresh=true", document)
+        for use, query in SEARCHES.items():
+            answer = engine.client.request("POST", "/modes/_search", {"query": query})
+            hits = answer["hits"]["hits"] if isinstance(answer, dict) else []
+            assert len(hits) == 1, use
+            kept = dict(leaves(hits[0]["_source"]))
+            assert kept.keys() == {field["name"] for field in DOCUMENT}
+            assert (kept["host.name"], kept["procid"]) == ("web1", "7")
+        counted = {"size": 0, "aggs": {"hosts": {"terms": {"field": "host.name"}}}}
+        answer = engine.client.request("POST", "/modes/_search", counted)
+        assert isinstance(answer, dict)
+        assert len(answer["aggregations"]["hosts"]["buckets"]) == 2
+    finally:
+        engine.client.request("DELETE", "/modes")
 
 
 @pytest.mark.parametrize("codec", CODECS)

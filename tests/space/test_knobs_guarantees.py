@@ -23,6 +23,7 @@ OPENS: list[tuple[str, dict[str, object]]] = [
                                 "outputs[logs].index.settings.translog.durability": "async"}),
     ("number_of_replicas", {}),
     ("mapping.source.mode", {}),
+    ("settings.mode", {}),
     ("bulkid", {"outputs[logs].bulkid": "uuid"}),
     ("retryfailures", {"outputs[logs].retryfailures.file": "/var/log/refused.json",
                        "outputs[logs].bulkid": "uuid"}),
@@ -123,6 +124,7 @@ def test_an_unknown_name_is_refused_with_those_like_it(name: str, hint: str) -> 
         ("queue.diskQueueType", DISK, "one layout"),
         ("queue.diskQueueType", {"release.rsyslog": "8.2608"}, "no queue on the way is on disk"),
         ("mapping.source.mode", {"release": {"opensearch": "2.19"}}, "only Elasticsearch"),
+        ("settings.mode", {"release": {"opensearch": "2.19"}}, "only Elasticsearch"),
     ],
 )
 def test_what_cannot_be_opened_says_why(name: str, changes: dict[str, object], reason: str) -> None:

@@ -21,8 +21,8 @@ USUAL = ["profiles/default.yaml", "examples/published/stock.yaml",
          "profiles/production.yaml"]  # fmt: skip
 
 
-def test_there_are_two_to_four_and_each_names_its_source() -> None:
-    assert 2 <= len(RECIPES) <= 4
+def test_there_are_two_to_six_and_each_names_its_source() -> None:
+    assert 2 <= len(RECIPES) <= 6
     assert all(recipe.source and recipe.settings for recipe in RECIPES)
 
 
@@ -88,7 +88,24 @@ def test_each_recipe_fits_some_machine_but_those_that_restart_nodes() -> None:
     machines = ((cores, local) for cores in (0.4, 2, 8) for local in (False, True))
     fit = {fitting(cores, is_local=local).name for cores, local in machines}
     assert fit == {RECIPES[0].name, RECIPES[2].name}
-    assert [one.restarts_nodes for one in RECIPES] == [False, False, False, True]
+    assert [one.restarts_nodes for one in RECIPES] == [False, False, False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"), [("logsdb", "logsdb"), ("columns of a log", "logsdb_columnar")]
+)
+def test_a_mode_is_a_point_only_where_documents_may_come_back_rebuilt(name: str, mode: str) -> None:
+    (recipe,) = (recipe for recipe in RECIPES if recipe.name == name)
+    text = edit(STOCK.read_text("utf-8"), {"release": {"elasticsearch": "9.5"}})
+    written = parse_profile(text, "p.yaml")
+    assert changes_of(recipe, knobs(written.profile)) == ()
+    changes = changes_of(recipe, knobs(written.profile, ["settings.mode"]))
+    assert changes == (("outputs[logs].index.settings.mode", mode),)
+    checker = Checker(written, ("settings.mode",))
+    assert checker.is_valid(changes), checker.refusal(changes)
+    older = parse_profile(edit(text, {"release": {"elasticsearch": "9.4"}}), "p.yaml").profile
+    known = bool(changes_of(recipe, knobs(older, ["settings.mode"])))
+    assert known is (mode == "logsdb")
 
 
 def test_what_a_recipe_sets_says_what_it_gives() -> None:

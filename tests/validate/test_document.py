@@ -20,3 +20,12 @@ def test_types_in_the_index() -> None:
     said = mapping_differences(ECS[3:4], mapping_of(texts), is_explicit=True)
     assert said == ("log.syslog.severity.code should be mapped as long and is keyword",)
     assert mapping_differences(ECS[3:4], mapping_of(texts), is_explicit=False) == said
+
+
+def test_an_index_of_columns_has_fields_under_their_dotted_names() -> None:
+    columns = {"@timestamp": {"type": "date"}, "host.name": {"type": "keyword"}}
+    assert mapping_differences(ECS[:2], {"properties": columns}, is_explicit=True) == ()
+    columns["host.name"] = {"type": "long"}
+    assert mapping_differences(ECS[:2], {"properties": columns}, is_explicit=True) == (
+        "host.name should be mapped as keyword and is long",
+    )

@@ -105,6 +105,17 @@ CODECS: dict[str, tuple[Version | None, Version | None]] = {
     "qat_deflate": (None, (2, 15)),
 }
 
+MODES: dict[str, tuple[Version | None, Version | None]] = {
+    "standard": ((8, 17), None),
+    "logsdb": ((8, 17), None),
+    "columnar": ((9, 5), None),
+    "logsdb_columnar": ((9, 5), None),
+}
+COLUMNAR = frozenset({"columnar", "logsdb_columnar"})
+"""The modes of an index that keep fields as columns alone, and no document."""
+TIMED = frozenset({"logsdb", "logsdb_columnar"})
+"""Those that refuse a document without @timestamp; seen on 9.5.4."""
+
 
 def unknown_to(
     release: Release, elasticsearch: Version | None, opensearch: Version | None

@@ -100,11 +100,14 @@ def fields_of(output: AnyOutput) -> tuple[DocumentField, ...]:
     return _PRESETS[document] if isinstance(document, Preset) else document or ()
 
 
-def mapping_of(fields: tuple[DocumentField, ...], in_data_stream: bool = False) -> Json:
+def mapping_of(
+    fields: tuple[DocumentField, ...], in_data_stream: bool = False, as_columns: bool = False
+) -> Json:
     """The leanest explicit mapping that serves the uses, in types that every engine knows.
 
     A data stream's timestamp is indexed, has doc values and refuses what is not a date, whatever
-    its uses (Elasticsearch, DataStreamTimestampFieldMapper).
+    its uses (Elasticsearch, DataStreamTimestampFieldMapper).  In an index that keeps fields
+    `as_columns` each has doc values, or the engine refuses the mapping.
     """
     root: Json = {}
     for field in fields:
@@ -118,7 +121,17 @@ def mapping_of(fields: tuple[DocumentField, ...], in_data_stream: bool = False) 
         is_timestamp = in_data_stream and field.name == TIMESTAMP
         date: Json = {"type": "date"} | _date_format(field)
         properties[leaf] = date if is_timestamp else _leaf(field)
+        if as_columns:
+            _keep_values(properties[leaf])
     return {"dynamic": False, "properties": root}
+
+
+def _keep_values(leaf: object) -> None:
+    """Leave out what takes the doc values of a field, or of the keyword in it."""
+    if isinstance(leaf, dict):
+        leaf.pop("doc_values", None)
+        for inner in leaf.get("fields", {}).values():
+            _keep_values(inner)
 
 
 # Of fields that are neither texts nor dates.

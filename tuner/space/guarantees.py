@@ -150,6 +150,10 @@ def _no_source(profile: Profile, _: Sequence[str]) -> str | None:
     return INDEX_SETTINGS["mapping.source.mode"].unknown_to(profile.release)
 
 
+def _no_modes(profile: Profile, _: Sequence[str]) -> str | None:
+    return INDEX_SETTINGS["mode"].unknown_to(profile.release)
+
+
 def _unless(has: Callable[[Profile], bool], otherwise: str) -> Check:
     return lambda profile, _: None if has(profile) else otherwise
 
@@ -178,6 +182,12 @@ _ALL = (
         "Documents come back rebuilt from their fields and not as they were sent; without an "
         "Enterprise licence nothing changes.",
         forbidden=_no_source, codes=frozenset({"RT328"}),
+    ),
+    Guarantee(
+        "settings.mode",
+        "Documents come back rebuilt from their fields and not as they were sent; the columnar "
+        "modes, a technical preview, keep nothing of them that the mapping does not have.",
+        forbidden=_no_modes, codes=frozenset({"RT346"}),
     ),
     Guarantee(
         "bulkid",

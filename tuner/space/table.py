@@ -20,6 +20,7 @@ from collections.abc import Callable
 
 from tuner.engines.index import MappingStyle
 from tuner.engines.release import Engine
+from tuner.engines.settings import MODES, unknown_to
 from tuner.modules.field import Preset
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imptcp import ImptcpInput
@@ -84,6 +85,11 @@ _OF_MAPPING = (
     "the dynamic mapping indexes each string twice, as text and as .keyword; an explicit one "
     "indexes what the document's uses need"
 )
+_OF_MODES = (
+    "a lab's engine rebuilds documents without a licence; Elasticsearch needs one of Enterprise "
+    "for that, and stores them beside their fields otherwise"
+)
+_WHY_MODES = "documents are sorted by time and compressed together: less is written and merged"
 _LAYOUT = {_MAIN: _CHOICE, _ACTION: _CHOICE, _DISK: _CHOICE}
 _DISK_LEVELS = tuple(disk_type.value for disk_type in DISK_TYPES)
 _QUEUES_WITH_FILES = (Part.FIRST, Part.BULK)
@@ -185,6 +191,13 @@ def _source_modes(profile: Profile) -> tuple[Level, ...]:
     return (now, "stored" if now == "synthetic" else "synthetic")
 
 
+def _modes(profile: Profile) -> tuple[Level, ...]:
+    """The profile's own first; an index without one is of the mode standard."""
+    now = profile.measured.index.settings.mode
+    known = [mode for mode, since in MODES.items() if unknown_to(profile.release, *since) is None]
+    return (now, *(mode for mode in known if mode != (now or "standard")))
+
+
 def _buffer_in_bytes(profile: Profile) -> bool:
     """The profile gives the index buffer in bytes."""
     return not _buffer_in_percent(profile)
@@ -236,6 +249,8 @@ _GUARDED = (
         _fewer_replicas, allow="number_of_replicas"),
     Row(Part.SETTINGS, "mapping.source.mode", 410, {_DISK: _CHOICE}, _source_modes,
         ordered=False, allow="mapping.source.mode"),
+    Row(Part.SETTINGS, "mode", 405, {_DISK: _CHOICE, _ENGINE: _CHOICE}, _modes, ordered=False,
+        allow="settings.mode", note=_OF_MODES, why=_WHY_MODES),
     Row(Part.OUTPUT, "bulkid", 150, {_ENGINE: _UP, _ACTION: _UP}, (None,), ordered=False,
         allow="bulkid"),
     Row(Part.OUTPUT, "retryfailures", 160, {_ENGINE: _UP, _ACTION: _UP}, (None,), ordered=False,

@@ -28,14 +28,16 @@ def mapping_differences(
 ) -> tuple[str, ...]:
     """The fields whose type in the index is not the one that the profile gives.
 
-    With a mapping that the engine guessed, texts may be of any type.
+    With a mapping that the engine guessed, texts may be of any type.  An index that keeps columns
+    has fields of objects under their dotted names.
     """
     described, wrong = mapping_of(fields), list[str]()
     for field in fields:
         if merges(field):
             continue
         place = ("properties", *field.name.replace(".", ".properties.").split("."), "type")
-        ours, theirs = at(described, *place), at(mapping, *place)
+        flat = at(mapping, "properties", field.name, "type")
+        ours, theirs = at(described, *place), at(mapping, *place) or flat
         guessed = {"double": {"float", "long"}}.get(str(ours), set())
         loose = not is_explicit and (field.type is FieldType.STRING or theirs in {None, *guessed})
         if ours != theirs and not loose:

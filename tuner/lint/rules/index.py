@@ -9,10 +9,10 @@ from fnmatch import fnmatchcase
 from tuner.engines.index import Index, Lifecycle, MappingStyle, Rotate
 from tuner.engines.node import NODE_SETTINGS
 from tuner.engines.release import Engine, Release
-from tuner.engines.settings import CODECS, Setting, unknown_to
+from tuner.engines.settings import CODECS, COLUMNAR, MODES, TIMED, Setting, unknown_to
 from tuner.errors import KeyPath
 from tuner.lint.sections import engine_outputs, for_each
-from tuner.modules.field import FieldType, Use
+from tuner.modules.field import FieldType, Use, is_json, merges
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import TIMESTAMP, fields_of, has_keyword, is_timed
 from tuner.profile.model import Profile, Tier
@@ -64,14 +64,85 @@ def _codec(output: OmelasticsearchOutput, profile: Profile) -> Iterator[Complain
 
 
 @error("RT321")
-@for_each(engine_outputs, "index", "data_stream")
-def _timestamp(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+@for_each(engine_outputs)
+def _timestamp(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
     dates = {field.name for field in fields_of(output) if field.type is FieldType.DATE}
-    if output.index.data_stream is not None and TIMESTAMP not in dates:
-        yield (
-            f"a data stream refuses documents without {TIMESTAMP}: add a field of that name "
-            "with type: date to the document"
+    mode = output.index.settings.mode
+    if TIMESTAMP not in dates and (mode in TIMED or output.index.data_stream is not None):
+        is_stream = output.index.data_stream is not None
+        what = "a data stream" if is_stream else f"an index of mode {mode}"
+        yield Complaint(
+            ("index", "data_stream") if is_stream else ("index", "settings", "mode"),
+            f"{what} refuses documents without {TIMESTAMP}: add a field of that name with "
+            "type: date to the document",
         )
+
+
+@error("RT345")
+@for_each(engine_outputs, "index", "settings", "mode")
+def _mode(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
+    mode = output.index.settings.mode or "standard"
+    why = unknown_to(profile.release, *MODES[mode])
+    if mode in COLUMNAR and why is not None:
+        yield f"{_engine(profile.release)} has no mode {mode}, {why}: use standard or logsdb"
+
+
+@warning("RT346")
+@for_each(engine_outputs, "index", "settings", "mode")
+def _preview(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
+    mode = output.index.settings.mode
+    if mode in COLUMNAR and unknown_to(profile.release, *MODES[mode]) is None:
+        yield (
+            f"{mode} is a technical preview, and keeps no document: it comes back from its "
+            "fields, those of objects under names such as host.name, without what no mapping "
+            "has: use standard or logsdb where the document itself counts"
+        )
+
+
+@error("RT347")
+@for_each(engine_outputs)
+def _refused_as_columns(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
+    index, settings = output.index, output.index.settings
+    mode, source = settings.mode, settings.mapping_source_mode
+    written = settings.model_dump(by_alias=True, exclude_none=True)
+    path: KeyPath = ("index", "settings")
+    if source == "columnar_stored" and mode not in COLUMNAR:
+        yield Complaint(
+            (*path, "mapping.source.mode"),
+            f"only the modes {' and '.join(sorted(COLUMNAR))} have columnar_stored: use stored",
+        )
+    if mode not in COLUMNAR:
+        return
+    if source == "stored":
+        yield Complaint(
+            (*path, "mapping.source.mode"),
+            f"{mode} keeps no document as it was sent: remove it, or use the mode standard",
+        )
+    numbers = written.get("seq_no.index_options") == "points_and_doc_values"
+    if numbers and written.get("disable_sequence_numbers", True):
+        yield Complaint(
+            (*path, "seq_no.index_options"), f"{mode} takes doc_values_only alone: remove it"
+        )
+    if written.get("recovery.use_synthetic_source") is False:
+        yield Complaint(
+            (*path, "recovery.use_synthetic_source"), f"{mode} cannot do without it: remove it"
+        )
+    if index.mapping is MappingStyle.NONE:
+        yield Complaint(("index", "mapping"), f"{mode} needs _source, which none turns off")
+
+
+@error("RT348")
+@for_each(engine_outputs, "index", "settings", "mode")
+def _lost_as_columns(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    index = output.index
+    if index.settings.mode in COLUMNAR and index.mapping is MappingStyle.EXPLICIT:
+        fields = (field for field in fields_of(output) if is_json(field) or merges(field))
+        for field in fields:
+            yield (
+                f"{index.settings.mode} keeps mapped fields only, and drops the JSON "
+                f"{f'in {field.name}' if field.name else 'that is merged into the document'}: "
+                "name its fields in the document, or use logsdb"
+            )
 
 
 @error("RT322")

@@ -30,7 +30,7 @@ from tuner.modules.output import Output
 from tuner.modules.queue import SEGMENTED_SINCE, Queue, QueueType
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue
-from tuner.rule import Complaint, advice, error, loss
+from tuner.rule import Complaint, advice, error, loss, warning
 from tuner.schema.section import too_new
 
 _HAS_RATELIMIT = 2602
@@ -81,6 +81,39 @@ def _engine(profile: Profile) -> Iterator[Complaint]:
         )
     elif release.engine is Engine.ELASTICSEARCH and release.engine_version < (7, 8):
         yield Complaint(path, "composable index templates were introduced in 7.8: use 7.8 or later")
+
+
+_EXPANDS_ITEMS, _LIMITS_CONCURRENCY = (9, 5), (3, 9)
+
+
+@warning("RT349")
+@for_each(engine_outputs, "index", "settings", "number_of_replicas")
+def _diverging_replicas(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
+    release, settings = profile.release, output.index.settings
+    is_affected = (
+        release.engine is Engine.ELASTICSEARCH and release.engine_version == _EXPANDS_ITEMS
+    )
+    if is_affected and settings.number_of_replicas > 0:
+        yield (
+            "Elasticsearch 9.5.0 to 9.5.2 leaves documents out of replicas when a bulk meets "
+            "indexing_pressure.memory.limit, which load drives it into: use 9.5.3 or later, and "
+            "accept RT349 then"
+        )
+
+
+@warning("RT350")
+def _limited_concurrency(profile: Profile) -> Iterator[Complaint]:
+    release = profile.release
+    can_limit = (
+        release.engine is Engine.OPENSEARCH and release.engine_version >= _LIMITS_CONCURRENCY
+    )
+    if can_limit and any(engine_outputs(profile)) and release.rsyslog_number < WAITS_ON_ERRORS:
+        yield Complaint(
+            ("release", "opensearch"),
+            "OpenSearch 3.9 can limit the bulks that it works on by itself, and answers 429 to "
+            f"more, which rsyslog {release.rsyslog} drops: leave concurrency_limit disabled for "
+            f"bulks, or use rsyslog 8.{WAITS_ON_ERRORS}",
+        )
 
 
 @loss("RT404")
