@@ -17,7 +17,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -136,10 +136,10 @@ class Modes:
                     used_s += times.user + times.system
         return used_s * 1000
 
-    def index(self, mode: str, turn: int, count: int) -> float:
+    def index(self, mode: str, bulks: Sequence[str]) -> float:
         """Give an index the documents of a turn; the engine's CPU, in milliseconds."""
         before = self.cpu_ms()
-        for bulk in documents(turn, count):
+        for bulk in bulks:
             url = f"{self._client.url}/modes-{mode}/_bulk?filter_path=errors"
             answer = self._session.post(url, bulk, headers=_NDJSON, timeout=600)
             assert answer.json() == {"errors": False}, answer.text
@@ -185,7 +185,8 @@ def measured(modes: Modes, count: int, rounds: int) -> Iterator[str]:
     indexed: list[dict[str, float]] = []
     for turn in range(TURNS):
         order = drawn.sample([*MODES], len(MODES))
-        indexed.append({mode: modes.index(mode, turn, per_turn) for mode in order})
+        bulks = tuple(documents(turn, per_turn))
+        indexed.append({mode: modes.index(mode, bulks) for mode in order})
     each = [{mode: 1000 * ms / per_turn for mode, ms in values.items()} for values in indexed]
     yield f"| engine CPU per document | {ratios(each, '{:.1f} us'.format)} |"
     merged = {mode: modes.merge(mode) for mode in drawn.sample([*MODES], len(MODES))}

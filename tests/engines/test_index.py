@@ -288,6 +288,20 @@ def test_a_mode_for_logs_needs_a_timestamp(mode: str, needs_it: bool) -> None:
     assert "RT321" not in said({**COLUMNAR, MODE: mode})
 
 
+def test_an_index_for_logs_is_sorted_by_a_timestamp_that_can_sort() -> None:
+    """Elasticsearch refuses one without doc values, whatever it is used for."""
+    dated = {"property": "timereported", "name": "@timestamp", "type": "date"}
+    for mode, mapping in (
+        ("standard", {"type": "date", "index": False, "doc_values": False}),
+        ("logsdb", {"type": "date"}),
+        ("logsdb_columnar", {"type": "date"}),
+    ):
+        profile = small({**COLUMNAR, MODE: mode, "outputs[logs].document": [dated]})
+        (template,) = (one.text for one in render(profile) if one.path == "index-template.json")
+        properties = json.loads(template)["template"]["mappings"]["properties"]
+        assert properties == {"@timestamp": mapping}
+
+
 def test_the_mapping_of_columns_leaves_every_field_its_values() -> None:
     for mode, is_off in (("standard", True), ("columnar", False)):
         profile = small({**COLUMNAR, MODE: mode})

@@ -101,13 +101,14 @@ def fields_of(output: AnyOutput) -> tuple[DocumentField, ...]:
 
 
 def mapping_of(
-    fields: tuple[DocumentField, ...], in_data_stream: bool = False, as_columns: bool = False
+    fields: tuple[DocumentField, ...], has_timestamp: bool = False, as_columns: bool = False
 ) -> Json:
     """The leanest explicit mapping that serves the uses, in types that every engine knows.
 
-    A data stream's timestamp is indexed, has doc values and refuses what is not a date, whatever
-    its uses (Elasticsearch, DataStreamTimestampFieldMapper).  In an index that keeps fields
-    `as_columns` each has doc values, or the engine refuses the mapping.
+    Where an index `has_timestamp`, as those of a data stream or of the mode logsdb have, that is
+    indexed, has doc values and refuses what is not a date, whatever its uses (Elasticsearch,
+    DataStreamTimestampFieldMapper).  In an index that keeps fields `as_columns` each has doc
+    values, or the engine refuses the mapping.
     """
     root: Json = {}
     for field in fields:
@@ -118,7 +119,7 @@ def mapping_of(
         for parent in parents:
             holder = properties.setdefault(parent, {"properties": {}})
             properties = holder["properties"] if isinstance(holder, dict) else {}
-        is_timestamp = in_data_stream and field.name == TIMESTAMP
+        is_timestamp = has_timestamp and field.name == TIMESTAMP
         date: Json = {"type": "date"} | _date_format(field)
         properties[leaf] = date if is_timestamp else _leaf(field)
         if as_columns:
