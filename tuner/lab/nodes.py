@@ -36,6 +36,10 @@ _POLL_S = 0.25
 NODE_NAME = "lab"
 """What the node of an engine is called; one of several has its number behind it."""
 
+# Since when the archive has what makes certificates and passwords at the first start, and then ends
+# because of them; seen on 9.5.0 and 9.5.4, while 7.17 knows no such setting.
+_CONFIGURES_SECURITY = (9, 5)
+
 # Of an engine that died, the message holds so much of its log, and nothing of its daily business.
 _TELLING = re.compile(r"ERROR|FATAL|fatal|OutOfMemory|Exception")
 _DAILY = re.compile(r"\]\[(INFO|DEBUG|TRACE) *\]|exited unexpectedly")
@@ -307,9 +311,8 @@ def _settings(plan: NodePlan, folder: Path, room: NodeRoom) -> str:
     }
     if plan.distribution.engine is Engine.ELASTICSEARCH:
         lines["xpack.security.enabled"] = "false"
-    if (home_of(plan.distribution) / "modules" / "x-pack-security").is_dir():
-        # It would give the node certificates and passwords of its own, and then refuse both.
-        lines["xpack.security.autoconfiguration.enabled"] = "false"
+        if plan.distribution.release.engine_version >= _CONFIGURES_SECURITY:
+            lines["xpack.security.autoconfiguration.enabled"] = "false"
     lines |= {name: json.dumps(value) for name, value in plan.settings.items()}
     return "".join(f"{key}: {value}\n" for key, value in lines.items())
 
