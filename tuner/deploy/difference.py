@@ -217,6 +217,10 @@ def _open_indices(
             )
 
 
+# Elasticsearch gives it to every new index.
+_TIERS = "index.routing.allocation.include._tier_preference"
+
+
 def _live_of(index: OpenIndex, wanted: JSON) -> JSON:
     """The settings of an open index that a profile may write and a running index takes; those that
     nobody gave count where their default is what the profile writes."""
@@ -225,6 +229,7 @@ def _live_of(index: OpenIndex, wanted: JSON) -> JSON:
         for name, value in normal.settings(index.settings).items()
         if (setting := INDEX_SETTINGS.get(name.removeprefix("index."))) is not None
         and setting.update is Update.DYNAMIC
+        and (name in wanted or name != _TIERS)
     }
     defaults = normal.settings(index.defaults)
     implied = {

@@ -133,6 +133,11 @@ def _learn(lab: Lab, profile: Profile) -> Learnt:
             "not measured; rsyslog-tune validate says more, or send messages like yours "
             "(workload.sample, replay)"
         )
+    if not unsure and rounds.lines and not any(map(any, outputs)):
+        raise Refused(
+            "documents come, but none tells which message it is of: that stands in the time of the "
+            "head, which nothing read there. Look at parser and at workload.format"
+        )
     if not any(times > 0 for output in outputs for times in output):
         raise Refused(
             f"what comes of {unsure} of {messages} messages differs from time to time (ids of what "
