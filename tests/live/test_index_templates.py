@@ -76,7 +76,11 @@ VALUES: dict[str, object] = {
     "mapping.depth.limit": 10, "mapping.ignore_above": 1024, "mapping.source.mode": "stored",
     "mode": "logsdb", "seq_no.index_options": "doc_values_only", "sort.field": ["@timestamp"],
     "sort.order": ["desc"], "default_pipeline": "_none", "final_pipeline": "_none",
-    "codec.compression_level": 3,
+    "codec.compression_level": 3, "priority": 5, "auto_expand_replicas": "0-1",
+    "max_result_window": 20000, "routing.allocation.include._tier_preference": "data_hot",
+    "sort.missing": ["_last"], "sort.mode": ["max"], "soft_deletes.retention_lease.period": "6h",
+    "mapping.field_name_length.limit": 200, "mapping.synthetic_source_keep": "arrays",
+    "mapping.synthetic_id": False,
 }  # fmt: skip
 NODE_VALUES: dict[str, object] = {
     "indices.memory.index_buffer_size": "20%", "indices.memory.min_index_buffer_size": "32mb",
@@ -89,6 +93,9 @@ NODE_VALUES: dict[str, object] = {
 # What a setting is accepted with only.
 WITH: dict[str, dict[str, object]] = {
     "sort.order": {"sort.field": ["@timestamp"]},
+    "sort.missing": {"sort.field": ["@timestamp"]},
+    "sort.mode": {"sort.field": ["@timestamp"]},
+    "disable_sequence_numbers": {"seq_no.index_options": "doc_values_only"},
     "recovery.use_synthetic_source": {"mode": "logsdb"},
     "logsdb.route_on_sort_fields": {
         "mode": "logsdb",
