@@ -104,6 +104,8 @@ WITH: dict[str, dict[str, object]] = {
     "codec.compression_level": {"codec": "zstd"},
     "bulk.adaptive_shard_selection.enabled": {"append_only.enabled": True},
 }
+# What OpenSearch takes for the attribute of a node that has that name, of which it has none.
+AN_ATTRIBUTE = "routing.allocation.include._tier_preference"
 # What our mapping is refused with (RT340).
 WITHOUT_MAPPING = frozenset({"derived_source.enabled"})
 
@@ -210,6 +212,8 @@ def test_the_engine_knows_the_settings_that_we_say_it_knows(engine: Engine, name
         template["template"]["settings"][f"index.{key}"] = value
     refusal = engine.refusal(template)
     if not engine.knows(name):
+        if name == AN_ATTRIBUTE:
+            return
         assert refusal is not None
         assert f"unknown setting [index.{name}]" in refusal
     elif "zstd" in extra.values() and "zstd" in engine.lacks:
