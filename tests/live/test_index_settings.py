@@ -1,4 +1,4 @@
-"""What our tables say of the settings of an index is what each engine answers: their names, their
+"""What our tables say of the settings of an index is what each Elasticsearch answers: their names, their
 defaults, and when it takes them."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pytest
 from tests.live.engines import RELEASES, release_text, running
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.engines.index_settings import IndexSettings
-from tuner.engines.release import Release
+from tuner.engines.release import Engine, Release
 from tuner.engines.settings import Update, settings_of
 from tuner.profile.schema import default_of
 from tuner.schema.section import doc
@@ -33,7 +33,10 @@ IN_WORDS = frozenset({
 ELSEWHERE = frozenset({"downsample.interval"})
 
 
-@pytest.fixture(scope="module", params=RELEASES, ids=release_text)
+ELASTICSEARCH = [one for one in RELEASES if one.engine is Engine.ELASTICSEARCH]
+
+
+@pytest.fixture(scope="module", params=ELASTICSEARCH, ids=release_text)
 def engine(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Release, EngineClient]]:
