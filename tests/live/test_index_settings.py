@@ -1,5 +1,5 @@
-"""What our tables say of the settings of an index is what each Elasticsearch answers: their names, their
-defaults, and when it takes them."""
+"""What our tables say of the settings of an index is what each Elasticsearch answers: their names,
+their defaults, and when it takes them."""
 
 from __future__ import annotations
 
