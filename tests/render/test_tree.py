@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.profile.examples import small
-from tuner.errors import JobFailed, Refused
+from tuner.errors import BadUsage, JobFailed, Refused
 from tuner.render.artefacts import Artefact, render, rsyslog_conf
 from tuner.render.tree import DIGESTS, Status, diff, stale, states_of, unified, write
 from tuner.writing import require_writable, write_new, write_whole
@@ -181,8 +181,10 @@ def test_a_change_of_line_ends_is_a_change(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(JobFailed, match="cannot write"):
+    with pytest.raises(BadUsage, match="file is a file: name a folder"):
         write([Artefact("a", "1\n")], tmp_path / "file")
+    with pytest.raises(JobFailed, match="cannot write"):
+        write([Artefact("a", "1\n")], tmp_path / "file" / "below")
 
 
 def test_a_file_that_stays_as_it_was_has_nothing_left_beside_it(tmp_path: Path) -> None:
