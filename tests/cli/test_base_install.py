@@ -98,3 +98,19 @@ def test_what_measures_names_what_is_to_be_installed(tmp_path: Path) -> None:
             ("cluster", "cluster needs cryptography, dask and distributed"),
         )
     ]
+
+
+def test_which_of_several_outputs_gets_the_traffic_is_not_asked_without_what_measures(
+    tmp_path: Path,
+) -> None:
+    action = 'action(type="omelasticsearch" name="{}" searchType="" bulkmode="on")'
+    lines = [
+        'module(load="imtcp") module(load="omelasticsearch")',
+        'input(type="imtcp" port="514")',
+        action.format("few"),
+        action.format("many"),
+    ]
+    (tmp_path / "rsyslog.conf").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    ((code, out, _),) = without_extras(tmp_path, ["advise", "--conf", "rsyslog.conf"])
+    assert code == 0
+    assert "action[many].filter_path" in out

@@ -90,13 +90,14 @@ def advise(options: AdviseArguments) -> None:
 
 
 def _shares(profile: Profile) -> Sequence[tuple[str, float]]:
-    """The documents that an event gives to each output, where there are several, and where a lab
-    can learn it; else none."""
+    """The documents that an event gives to each output, where there are several, and where what
+    measures is installed and a lab can learn it; else none."""
     if len(profile.indexed) < 2:
         return ()
-    # What measures is not needed otherwise.
-    from tuner.cli.place import learnt_shares
-
+    try:
+        from tuner.cli.place import learnt_shares
+    except ModuleNotFoundError:
+        return ()
     return learnt_shares(profile)
 
 
