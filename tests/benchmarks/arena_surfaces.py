@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.benchmarks.simulator import Pipeline, Troubles
-from tests.search.toys import PooledSpace
+from tests.search.toys import PooledSpace, Valley
 from tuner.search.space import Dimension, Observation, Point, Space
 
 _SIMULATED_TRIAL_S = 15.0
@@ -109,38 +109,19 @@ def null(noise: Noise) -> Surface:
 
 TRAPS = tuple(itertools.product((2, 3), (5, 10, 15)))
 """How many settings act together on each of these surfaces, and how many have no effect."""
-# Events a second where those that act together are all right, and where all are wrong, which is
-# better than anything between; one more setting gives 40 %, and is free.
-_RIGHT_TOGETHER, _WRONG_TOGETHER, _BETWEEN = 4350.0, 2400.0, (700.0, 1000.0)
-_ALONE = math.log(1.4)
 _DRAWN_STARTS = 400
 
 
 def trap(variant: int, noise: Noise) -> Surface:
-    """A surface with a local optimum that can be left only by turning two or three settings of two
-    levels at once: each alone costs more than half of the rate."""
+    """A surface with a local optimum that is left only by turning two or three settings at once."""
     together, idle = TRAPS[variant]
     rng = np.random.default_rng([78, variant])
-    right = rng.integers(2, size=together)
-    between: dict[tuple[int, ...], float] = {
-        levels: math.log(rng.uniform(*_BETWEEN))
-        for levels in itertools.product((0, 1), repeat=together)
-    }
-    between[tuple(right.tolist())] = math.log(_RIGHT_TOGETHER)
-    between[tuple((1 - right).tolist())] = math.log(_WRONG_TOGETHER)
-    knobs: list[int] = rng.permutation(together + 1 + idle)[: together + 1].tolist()
-    dimensions = tuple(Dimension(f"knob {at}", 2, False) for at in range(together + 1 + idle))
-
-    def truth(point: Point) -> float:
-        *levels, alone = (point[knob] for knob in knobs)
-        return between[tuple(levels)] + _ALONE * alone
-
-    space = Space(dimensions, lambda _: True, trial_s=_SIMULATED_TRIAL_S)
-    points = {tuple(row) for row in space.random_points(_DRAWN_STARTS, rng).tolist()}
+    valley = Valley.drawn(together, idle, rng)
+    points = {tuple(row) for row in valley.space.random_points(_DRAWN_STARTS, rng).tolist()}
     name = f"trap {together} together, {idle} idle, noise {noise.sigma:.0%}"
-    surface = _known(name, space, {point: truth(point) for point in points}, noise)
-    best = math.log(_RIGHT_TOGETHER) + _ALONE
-    return replace(surface, truth=truth, best=best, measure=_measuring(truth, noise))
+    known = _known(name, valley.space, {point: valley.truth(point) for point in points}, noise)
+    measure = _measuring(valley.truth, noise)
+    return replace(known, truth=valley.truth, best=valley.best, measure=measure)
 
 
 def simulated(variant: int, noise: Noise) -> Surface:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.search.toys import SIGMA, PooledSpace, hill, line, mixed, points_asked, slope
+from tests.search.toys import SIGMA, PooledSpace, Valley, hill, line, mixed, points_asked, slope
 from tuner.search.space import Dimension, Observation, Point, Space, Strategy
 from tuner.search.strategies import NAMES, strategy
 
@@ -300,3 +300,17 @@ def test_moves_that_turned_out_to_be_dear_are_made_less_often() -> None:
         return made
 
     assert moves(took_s=500.0) < moves(took_s=5.0)
+
+
+@pytest.mark.parametrize(("together", "idle", "seeds"), [(2, 9, (2, 4, 5)), (3, 6, (4, 6, 7))])
+def test_settings_that_help_only_together_are_turned_together(
+    together: int, idle: int, seeds: Sequence[int]
+) -> None:
+    """The search starts where all are wrong, and each alone costs more than half of the rate."""
+    reached = []
+    for seed in seeds:
+        valley = Valley.drawn(together, idle, np.random.default_rng(seed))
+        searcher = strategy_of("default", valley.from_wrong(), seed)
+        asked = points_asked(searcher, valley.truth, 32, seed)
+        reached.append(max(map(valley.truth, asked)) == pytest.approx(valley.best))
+    assert sum(reached) >= 2

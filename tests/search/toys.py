@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from tuner.search.space import Dimension, Observation, Point, Points, Space, Strategy
 
@@ -39,6 +42,13 @@ class PooledSpace(Space):
             numbers |= set(np.argpartition(gaps, near)[:near].tolist())
         return rows[sorted(numbers)]
 
+    def turned(self, point: Point, rng: np.random.Generator) -> Points:
+        """The nearest there are."""
+        rows = np.array(self.pool, dtype=np.int64)
+        gaps = cdist(self.features(super().turned(point, rng)), self.features(rows))
+        nearest: Points = rows[gaps.argmin(axis=1)]
+        return nearest
+
 
 def pool_of(space: Space) -> tuple[Point, ...] | None:
     """The only points that exist in a space; None where all do."""
@@ -69,6 +79,56 @@ def mixed() -> Space:
 
 def slope(point: Point) -> float:
     return 0.1 * point[0] + 0.05 * point[1] + (0.2 if point[2] == 2 else 0.0)
+
+
+# Events a second where the settings that act together are all right, and where all are wrong, which
+# is better than anything between; one more setting gives 40 %.
+_ALL_RIGHT, _ALL_WRONG, _BETWEEN, _ALONE = 4350.0, 2400.0, (700.0, 1000.0), 1.4
+
+
+@dataclass(frozen=True)
+class Valley:
+    """Settings of two levels, of which two or three must be turned at once: each alone costs more
+    than half of the rate.  `knobs` are those, with the one that helps alone as the last; the others
+    have no effect."""
+
+    space: Space
+    knobs: tuple[int, ...]
+    logs: Mapping[tuple[int, ...], float]
+
+    @classmethod
+    def drawn(cls, together: int, idle: int, rng: np.random.Generator) -> Valley:
+        """One with so many of each."""
+        right = rng.integers(2, size=together)
+        logs: dict[tuple[int, ...], float] = {
+            levels: math.log(rng.uniform(*_BETWEEN)) for levels in product((0, 1), repeat=together)
+        }
+        logs[tuple(right.tolist())] = math.log(_ALL_RIGHT)
+        logs[tuple((1 - right).tolist())] = math.log(_ALL_WRONG)
+        count = together + 1 + idle
+        knobs = rng.permutation(count)[: together + 1].tolist()
+        dimensions = tuple(Dimension(f"knob {at}", 2, False) for at in range(count))
+        return cls(Space(dimensions, lambda _: True, trial_s=15.0), tuple(knobs), logs)
+
+    def truth(self, point: Point) -> float:
+        """The logarithm of the rate."""
+        *together, alone = (point[knob] for knob in self.knobs)
+        return self.logs[tuple(together)] + math.log(_ALONE) * alone
+
+    @property
+    def best(self) -> float:
+        """That of the best point."""
+        return math.log(_ALL_RIGHT * _ALONE)
+
+    def from_wrong(self) -> Space:
+        """The space of a search that starts where all are wrong."""
+        wrong = next(levels for levels, log in self.logs.items() if log == math.log(_ALL_WRONG))
+        starts = dict(zip(self.knobs, wrong, strict=False))
+        dimensions = enumerate(self.space.dimensions)
+        return replace(
+            self.space,
+            dimensions=tuple(replace(one, start=starts.get(at, 0)) for at, one in dimensions),
+        )
 
 
 def points_asked(strategy: Strategy, truth: Truth, trials: int, seed: int = 0) -> list[Point]:

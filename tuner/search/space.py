@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Protocol
 
 import numpy as np
@@ -25,6 +26,9 @@ _WHOLE = 1200
 _ANYWHERE = 300
 _TWO_KNOBS = 200
 _CROSSED = 100
+_TURNED = 300
+# What settings do together is looked at in threes.
+_TOGETHER = 3
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,11 @@ class Dimension:
     special: frozenset[int] = frozenset()
     needs: tuple[tuple[int, frozenset[int]], ...] = ()
     move_s: float = 0.0
+
+    @cached_property
+    def halves(self) -> Points:
+        """A number for each level, the same for ordered ones of the same half."""
+        return np.unique(np.round(self.features), axis=0, return_inverse=True)[1].ravel()
 
     @cached_property
     def features(self) -> Floats:
@@ -127,6 +136,31 @@ class Space:
             from_mother = rng.uniform(size=(_CROSSED, len(self.sizes))) < 0.5
             parts.append(np.where(from_mother, rows[mothers], rows[fathers]))
         return np.unique(self.canonical(np.vstack(parts)), axis=0)
+
+    def turned(self, point: Point, rng: np.random.Generator) -> Points:
+        """Points at which at least about half of the knobs are turned to another level, up to all;
+        they may be invalid."""
+        shares = rng.uniform(0.5, 1.0, size=(_TURNED, 1))
+        steps = rng.integers(1, np.maximum(self.sizes, 2), size=(_TURNED, len(self.sizes)))
+        turns = rng.uniform(size=steps.shape) < shares
+        return self.canonical((np.array(point) + steps * turns) % self.sizes)
+
+    def unseen(self, points: Points, measured: Points, relevance: Floats) -> Floats:
+        """For each point, which share of what its knobs do together in threes no measured point has
+        shown; knobs count by their relevance."""
+        halves = [dimension.halves for dimension in self.dimensions]
+        kinds = 1 + max(int(numbers.max()) for numbers in halves)
+        together = min(_TOGETHER, len(halves))
+        groups = np.array([*combinations(range(len(halves)), together)])
+        weights, number = relevance[groups].prod(axis=1), np.arange(len(groups))
+
+        def combined(rows: Points) -> Points:
+            columns = [numbers[rows[:, at]] for at, numbers in enumerate(halves)]
+            return np.asarray(np.stack(columns, axis=1)[:, groups] @ kinds ** np.arange(together))
+
+        shown = np.zeros((len(groups), kinds**together), dtype=bool)
+        shown[number, combined(measured)] = True
+        return np.asarray(~shown[number, combined(points)] @ (weights / weights.sum()))
 
     def seconds(self, before: Point, points: Points, dearest_s: float | None = None) -> Floats:
         """What a trial of each point takes after one of `before`: moves of a kind cost once, and

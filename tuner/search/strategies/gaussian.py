@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ from statistics import fmean
 
 import numpy as np
 
-from tuner.search.space import Belief, Floats, Observation, Point, Points, Proposal, Space
+from tuner.search.space import Belief, Floats, Observation, Point, Points, Proposal, Space, choose
 from tuner.search.strategies.model import Batch, Guard, Model
 
 # More points spread out at the start, or farther apart, cost more than they showed.
@@ -24,6 +25,12 @@ _LIKELY_SAFE = 0.5
 _JUDGED = 64
 # The verdict on a bottleneck errs at times, so what it rules out is proposed less often, not never.
 _ELSEWHERE = 0.5
+# The climb has stopped after so many trials that gained no more than their error.  Its peak stands
+# alone where turning either of two settings costs, both added, so many times what it costs to be
+# anywhere; on a hill all settings together cost about that.  Then every second trial turns settings
+# together, as long as such a share of what they may do so was never seen.  More trials for that, or
+# where a peak does not stand alone, cost more on hills than they found.
+_PATIENCE, _ALONE, _WORTH_SEEING = 5, 1.4, 0.1
 # Smaller errors would be those of the logarithm's own rounding.
 _LEAST_ERROR = 1e-3
 
@@ -52,7 +59,8 @@ class Gaussian:
         if len(asked) < _START or len(set(self._model.points)) < 2:
             rng = np.random.default_rng([self._seed, 2, len(self._told) + len(under_way)])
             return self._spread(asked, rng)
-        return self._promising(asked, under_way)
+        unseen = self._unseen(asked) if self._has_stopped(len(under_way)) else None
+        return unseen or self._promising(asked, under_way)
 
     def tell(self, observation: Observation) -> None:
         """Learn what a trial showed."""
@@ -104,6 +112,35 @@ class Gaussian:
         likely = self._likely_best(batch.among, improvements / self._costs)
         proposal = self._first_valid((point for point in likely if point not in asked), "promising")
         return proposal and replace(proposal, gain=self._model.gain(improvements))
+
+    def _has_stopped(self, under_way: int) -> bool:
+        """Whether the climb gains nothing any more, and it is the turn of what was never seen."""
+        best, rose_at = -math.inf, 0
+        for at, trial in enumerate(self._told):
+            # What luck adds is no gain.
+            if trial.feasible and trial.log_value > best + trial.se:
+                best, rose_at = trial.log_value, at
+        idle = len(self._told) - 1 - rose_at + under_way - _PATIENCE
+        return idle >= 0 and idle % 2 == 0
+
+    def _unseen(self, asked: set[Point]) -> Proposal | None:
+        """Half of the settings or more turned at once, from a peak that stands alone to what no
+        trial has shown together.  Where some help only all together, the model, which has seen what
+        each alone costs, expects the least there.  None where nothing of that is to be seen."""
+        best = choose(self.beliefs())
+        if best is None:
+            return None
+        rng = np.random.default_rng([self._seed, 3, len(asked)])
+        costs = self._model.costs_alone(best.point, rng)
+        if np.sort(costs)[-2:].sum() < _ALONE:
+            return None
+        turned = self._space.turned(best.point, rng)
+        weights = np.maximum(costs, _LEAST_ERROR)
+        unseen = self._space.unseen(turned, np.array(sorted(asked)), weights)
+        is_worth = unseen >= _WORTH_SEEING
+        likely = self._likely_best(turned[is_worth], unseen[is_worth]) if is_worth.any() else ()
+        fresh = (point for point in likely if point not in asked)
+        return self._first_valid(fresh, "turned together")
 
     def _likely_best(self, among: Points, gains: Floats) -> Iterator[Point]:
         """The points by their gains times the probability that they are safe, those that likely

@@ -34,6 +34,8 @@ _SELDOM = 4
 # More values than these at once, as when a search takes over trials, are learnt in one go.
 _ONE_BY_ONE, _MOVES_AT_ONCE = 50, 10
 _NEAREST_TO = 5
+# By so many points at random, and so many other levels of each knob, a peak is seen to stand alone.
+_ANYWHERE, _TURNS = 200, 5
 
 
 @dataclass
@@ -83,6 +85,21 @@ class Model:
         level = process.equally_relevant(self._samples, len(self.space.dimensions))
         hedged = process.Posterior.of(np.vstack([self._samples, level]), data)
         return Batch(self.space, hedged, among)
+
+    def costs_alone(self, point: Point, rng: np.random.Generator) -> Floats:
+        """What turning each knob alone is believed to cost at a point, in the mean of its levels,
+        over what it costs to be anywhere."""
+        space = self.space
+        knobs = np.repeat(np.arange(len(space.sizes)), _TURNS)
+        alone = np.tile(np.array(point), (len(knobs), 1))
+        sizes = space.sizes[knobs]
+        alone[np.arange(len(knobs)), knobs] += rng.integers(1, np.maximum(sizes, 2))
+        alone[np.arange(len(knobs)), knobs] %= sizes
+        rows = np.vstack([[point], alone, space.random_points(_ANYWHERE, rng)])
+        means = self._fitted().at_new(space.features(rows))[0].mean(axis=0)
+        costs = means[0] - means[1:]
+        lost = max(float(np.median(costs[len(knobs) :])), 1e-3)
+        return np.asarray(costs[: len(knobs)].reshape(-1, _TURNS).mean(axis=1) / lost)
 
     def gain(self, improvements: Floats) -> float:
         """The largest of the expected improvements of a batch, as a logarithm."""
