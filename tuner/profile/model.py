@@ -296,15 +296,12 @@ class Profile(Section):
         """The numbers of the outputs whose settings a search turns, the most important first: those
         of `search.actions`; else those that get a share of the documents which is worth it, where
         the shares are known; else all into the engine that stand in for no other."""
-        first = [
-            output.name
-            for output in self.indexed
-            if not output.exec_only_when_previous_is_suspended
-        ]
-        asked = self.search.actions or self.worthwhile(self.workload.shares) or first
-        numbers = self.actions
-        named = (numbers[name] for name in asked or numbers if name in numbers)
-        return tuple(dict.fromkeys(named))
+        if asked := self.search.actions or self.worthwhile(self.workload.shares):
+            numbers = self.actions
+            return tuple(dict.fromkeys(numbers[name] for name in asked if name in numbers))
+        every = self.enumerated
+        first = [n for n, output in every if not output.exec_only_when_previous_is_suspended]
+        return tuple(first or (number for number, _ in every))
 
     @property
     def actions(self) -> dict[str, int]:
@@ -319,12 +316,15 @@ class Profile(Section):
     def worthwhile(self, shares: Mapping[str, float]) -> tuple[str, ...]:
         """The outputs into the engine that get enough of the documents to be tuned, that with most
         first; none where nothing is known of them."""
-        parts = {self.outputs[self.actions[word]].name: part for word, part in shares.items()
-                 if word in self.actions}  # fmt: skip
-        known = {output.name: parts.get(output.name, 0.0) for output in self.indexed}
+        if not shares:
+            return ()
+        numbers = self.actions
+        known = dict.fromkeys(numbers.values(), 0.0)
+        known |= {numbers[word]: part for word, part in shares.items() if word in numbers}
         least = LEAST_SHARE * sum(known.values())
-        names = sorted(known, key=lambda name: -known[name])
-        return tuple(name for name in names if known[name] >= least) if least else ()
+        by_share = sorted(known, key=lambda number: -known[number])
+        worth = (number for number in by_share if least and known[number] >= least)
+        return tuple(self.outputs[number].name for number in worth)
 
     def tuning_by(self, shares: Mapping[str, float]) -> "Profile":
         """The same profile, of whose outputs those are tuned that it names, else those which are
@@ -355,7 +355,8 @@ class Profile(Section):
     @property
     def measured_stream(self) -> str | None:
         """The stream that measurements are about; None for what belongs to no stream."""
-        return self.outputs[self.tuned[0]].stream if self.tuned else None
+        number = next(iter(self.tuned), None)
+        return None if number is None else self.outputs[number].stream
 
     @property
     def flooded_numbers(self) -> tuple[int, ...]:

@@ -212,14 +212,21 @@ def measured_queue(profile: Profile) -> PlacedQueue:
 def measured_path(profile: Profile) -> tuple[PlacedQueue, ...]:
     """The queues between the inputs and the output that measurements are about, that of the inputs
     first and Direct ones included."""
-    path = dict.fromkeys((entry_queue(profile), working_queue(profile)))
-    return (*path, *([measured_queue(profile)] if profile.tuned else ()))
+    return _path_to(profile, next(iter(profile.tuned), None))
 
 
 def tuned_queues(profile: Profile) -> tuple[PlacedQueue, ...]:
     """The queues on the way to each output that a search tunes, those of the first one first."""
-    paths = [measured_path(profile.about(number)) for number in profile.tuned]
-    return tuple(dict.fromkeys(chain.from_iterable(paths or [measured_path(profile)])))
+    paths = (_path_to(profile, number) for number in profile.tuned or (None,))
+    return tuple(dict.fromkeys(chain.from_iterable(paths)))
+
+
+def _path_to(profile: Profile, number: int | None) -> tuple[PlacedQueue, ...]:
+    """The queues between the inputs and the output of that number; without one those before all
+    that belong to no stream."""
+    stream = None if number is None else profile.outputs[number].stream
+    path = dict.fromkeys((queue_behind(profile, stream), _queue_before(profile, stream)))
+    return tuple(path) if number is None else (*path, action_queue(profile, number))
 
 
 def queues(profile: Profile) -> tuple[PlacedQueue, ...]:
