@@ -30,6 +30,7 @@ from tuner.lint.load import LoadedProfile, parse_profile, with_secrets
 from tuner.lint.repairs import every_change, repairs
 from tuner.profile.model import Profile
 from tuner.profile.sample import is_sample
+from tuner.profile.schema import unknown_outputs
 from tuner.reading import content
 from tuner.report.metrics import of_intent, of_trials
 from tuner.report.traffic import shares_of_actions
@@ -150,11 +151,9 @@ def resumed(directory: Path, record: Record, clock: Stopwatch, *, on_cluster: bo
 def asked_to_tune(profile: Profile, names: Sequence[str]) -> Profile:
     """The profile, of whose outputs those of these names are tuned, if there are any.  Raises
     BadUsage for a name that no output into the engine has."""
-    actions = profile.actions
-    unknown = [name for name in names if name not in actions]
-    if unknown:
-        known = f"those are {', '.join(actions)}" if actions else "there is none"
-        raise BadUsage(f"no output into the engine is called {' or '.join(unknown)}: {known}")
+    unknown = unknown_outputs(profile, names)
+    if unknown is not None:
+        raise BadUsage(unknown)
     return profile.tuning(tuple(names)) if names else profile
 
 

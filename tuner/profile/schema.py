@@ -369,6 +369,17 @@ def called(profile: Profile, number: int) -> str:
     return profile.base.kept.view.sections["outputs", number]
 
 
+def unknown_outputs(profile: Profile, names: Sequence[str]) -> str | None:
+    """Which of these names no output into the engine has, and those that there are; None where
+    each is known."""
+    actions = profile.actions
+    unknown = [name for name in names if name not in actions]
+    known = f"those are {', '.join(actions)}" if actions else "there is none"
+    return (
+        f"no output into the engine is called {' or '.join(unknown)}: {known}" if unknown else None
+    )
+
+
 def names_in(profile: Profile, paths: Sequence[str]) -> dict[str, str]:
     """The shortest end of each name that no other setting has, by path."""
     names = {path: full_name(profile, path) for path in paths}

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from tuner.errors import BadUsage, KeyPath
 from tuner.profile.edit import changed, plain
 from tuner.profile.model import Profile, SearchScope
-from tuner.profile.schema import resolve_path
+from tuner.profile.schema import resolve_path, unknown_outputs
 from tuner.rule import Complaint, error
 from tuner.schema.path import Path
 
@@ -50,11 +50,10 @@ def _actions(profile: Profile) -> Iterator[Complaint]:
         (("search", "actions", number), name) for number, name in enumerate(profile.search.actions)
     ]
     asked += [(("workload", "shares", name), name) for name in profile.workload.shares]
-    names = profile.actions if asked else {}
     for path, name in asked:
-        if name not in names:
-            known = f"those are {', '.join(names)}" if names else "there is none"
-            yield Complaint(path, f"no output into the engine is called {name}: {known}")
+        unknown = unknown_outputs(profile, (name,))
+        if unknown is not None:
+            yield Complaint(path, unknown)
 
 
 @error("RT601")
