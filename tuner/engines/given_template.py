@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 
 from tuner.reading import json_of
 
@@ -24,6 +25,17 @@ _DECODER, _BLANKS = json.JSONDecoder(), re.compile(r"[\s,]*")
 _OF_MAPPINGS = frozenset(
     {"properties", "dynamic", "dynamic_templates", "date_detection", "numeric_detection", "runtime"}
 )
+
+
+def copies_on(
+    data_nodes: int, settings: Mapping[str, object] = MappingProxyType({})
+) -> dict[str, object]:
+    """Settings of an index with as many copies as so many nodes can hold, and no wait for more;
+    where nothing says how many, an engine makes one beside the first."""
+    copies = min(int(str(settings.get(_REPLICAS, 1))) + 1, data_nodes)
+    waits = str(settings.get(_WAITS, ""))
+    fewer = {_WAITS: min(int(waits), copies)} if waits.isdecimal() else {}
+    return {**settings, _REPLICAS: copies - 1, **fewer}
 
 
 @dataclass(frozen=True)
@@ -59,10 +71,7 @@ class GivenTemplate:
     def on_nodes(self, data_nodes: int) -> GivenTemplate:
         """The template with as many copies of an index as so many nodes can hold, and no wait for
         more."""
-        copies = min(int(str(self.settings.get(_REPLICAS, 1))) + 1, data_nodes)
-        waits = str(self.settings.get(_WAITS, ""))
-        fewer = {_WAITS: min(int(waits), copies)} if waits.isdecimal() else {}
-        return replace(self, settings={**self.settings, _REPLICAS: copies - 1, **fewer})
+        return replace(self, settings=copies_on(data_nodes, self.settings))
 
     def with_settings(self, changes: Mapping[str, object]) -> GivenTemplate:
         """The template with other values of settings by their whole names, where they stand in its

@@ -15,6 +15,7 @@ from tuner.engine.delivery import Expectation
 from tuner.engine.installed import InstalledTemplate, installed_templates, stronger
 from tuner.engine.numbering import FIELD, MAPPING
 from tuner.engine.owned import create_index, put_template, remove
+from tuner.engines.given_template import copies_on
 from tuner.errors import Refused, Unreachable
 from tuner.flood.spec import FloodSpec
 from tuner.flood.workload import flood_spec
@@ -107,9 +108,9 @@ def install(lab: Lab, copy: LabCopy) -> None:
     matched = (name.replace("*", "") for names in patterns for name in names)
     for name in (prefix, *copy.indices, *matched):
         _require_first(installed, name, _ABOVE_PRODUCTION)
-    # One copy beside the first is what engines make where nothing says how many.
-    copies = {"index.number_of_replicas": min(1, copy.site.data_nodes - 1)}
-    _put(lab, f"{prefix}own", [f"{prefix}*"], _ABOVE_PRODUCTION, {}, copies)
+    _put(
+        lab, f"{prefix}own", [f"{prefix}*"], _ABOVE_PRODUCTION, {}, copies_on(copy.site.data_nodes)
+    )
     # The longer the name, the higher, as those that are rendered have it.
     templates = zip(patterns, copy.templates, strict=True)
     ranked = sorted(templates, key=lambda template: max(map(len, template[0])))
