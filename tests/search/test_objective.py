@@ -23,14 +23,14 @@ BEST = ((WORKERS, 4),)
 RATE = 20_000.0
 FIGURES = {
     Objective.CPU: "shipper_cpu_us", Objective.DISK: "store_bytes",
-    Objective.MEMORY: "shipper_rss_bytes", Objective.DRAIN: "drained_s",
+    Objective.MEMORY: "shipper_rss_bytes", Objective.DRAIN: "window_s",
 }  # fmt: skip
 OUTAGE_S = 10.0
 
 
 def run(objective: Objective, factor: float, number: int, eps: float = RATE) -> Measurement:
     """A run whose figure is that many times the usual one, give or take 1 %."""
-    made = replace(measured(eps), objective=objective, engine_cpu_us=0.0, drained_s=0.05)
+    made = replace(measured(eps), objective=objective, engine_cpu_us=0.0)
     varied = factor * (1 + 0.01 * ((7 * number) % 5 - 2) / 2)
     name = FIGURES[objective]
     return replace(made, **{name: type(getattr(made, name))(getattr(made, name) * 1000 * varied)})
@@ -117,7 +117,7 @@ def test_what_does_not_carry_the_rate_is_no_measurement() -> None:
 
 def test_an_outage_is_in_every_trial_that_counts() -> None:
     world = World(START_S, adds=lambda asked, run: replace(run, objective=asked.plan.objective,
-                                                           drained_s=1e5 / run.eps))  # fmt: skip
+                                                           window_s=1e5 / run.eps))  # fmt: skip
     search = Search(Runner(changed(setup(world), objective=Objective.DRAIN, outage_s=7.0)))
     trials = [step for step in search.run() if isinstance(step, Trial)]
     quiet = {Phase.WARM_UP, Phase.CHECK}

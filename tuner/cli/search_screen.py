@@ -232,7 +232,7 @@ def _pair_ratios(progress: Progress, trial: Trial) -> str:
     if len(measured) != 2:
         return ""
     aim = progress.after(trial, progress.leader).aim
-    if not aim.facts.more_is_better:
+    if not aim.is_rate:
         return f", this pair {percent(aim.of(measured[1]) / aim.of(measured[0]))}"
     steady, sustained = (
         percent(rate.of(measured[1]) / rate.of(measured[0])) for rate in (STEADY, SUSTAINED)
@@ -337,7 +337,7 @@ def _gain(progress: Progress) -> Iterator[tuple[str, Text]]:
     if paired is not None:
         enough = "" if paired.enough else f" of {paired.fewest} or more"
         adjusted = ", adjusted for the machine's speed" * paired.is_adjusted
-        over = rate.over if rate.facts.more_is_better else rate.label
+        over = rate.over if rate.is_rate else rate.label
         basis = f" {over}{adjusted}, by {paired.pairs}{enough} pairs"
     changed = progress.aim.change(gain)
     between = f" [{percent(changed.low)}, {percent(changed.high)}]"

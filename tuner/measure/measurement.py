@@ -281,7 +281,7 @@ class Measurement(RunFigures):
     did not end).  `deferred_cpu_us` is the engine's CPU for work that it put off.  `store_bytes` is
     the size of the primaries after all that; `files` tells of the files that outputs wrote, where
     they were read.  The engine indexed so many `copies` of each document.  It was measured for the
-    `objective`; after an outage it took `drained_s` until what waited was indexed.
+    `objective`.
     """
 
     eps_se: float
@@ -301,7 +301,6 @@ class Measurement(RunFigures):
     files: tuple[WrittenFile, ...] = ()
     copies: int = 1
     objective: Objective = Objective.EPS
-    drained_s: float = 0.0
 
     @property
     def figure(self) -> float:
@@ -311,7 +310,7 @@ class Measurement(RunFigures):
     @property
     def score(self) -> float:
         """The same, the higher the better; CPU is counted in ticks, so that it may be 0."""
-        return self.objective.better_by(max(self.figure, _LEAST_FIGURE))
+        return self.objective.facts.turned(max(self.figure, _LEAST_FIGURE))
 
     @property
     def scored_speed(self) -> Speed | None:

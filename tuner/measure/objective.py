@@ -21,6 +21,10 @@ class ObjectiveFacts:
     at_rate: bool = False
     by_speed: bool = False
 
+    def turned(self, value: float) -> float:
+        """The score of a figure, the higher the better, and the figure of a score."""
+        return value if self.more_is_better else 1 / value
+
 
 class Objective(Enum):
     """A figure that a search makes better, by what it is called on the command line.
@@ -40,10 +44,6 @@ class Objective(Enum):
         """What is known of it."""
         return _FACTS[self]
 
-    def better_by(self, value: float) -> float:
-        """A score of a figure, the higher the better, and the figure of a score."""
-        return value if self.facts.more_is_better else 1 / value
-
 
 _FACTS: Mapping[Objective, ObjectiveFacts] = {
     Objective.EPS: ObjectiveFacts(
@@ -57,6 +57,6 @@ _FACTS: Mapping[Objective, ObjectiveFacts] = {
         "shipper_rss_bytes", "peak memory of rsyslogd", "MiB", 1024.0**2, at_rate=True
     ),
     Objective.DRAIN: ObjectiveFacts(
-        "drained_s", "time until what waited is indexed", "s", at_rate=True, by_speed=True
+        "window_s", "time until what waited is indexed", "s", at_rate=True, by_speed=True
     ),
 }

@@ -171,7 +171,7 @@ _AFTER_OUTAGE = {
 def for_objective(run: Measurement, plan: TrialPlan) -> Outcome:
     """The measurement as one of what its plan was for; a failure where it did not carry what was
     offered.  A rate of ours limits the sender, which is then no doubt."""
-    made = replace(run, objective=plan.objective, drained_s=run.window_s if plan.outage_s else 0.0)
+    made = replace(run, objective=plan.objective)
     if plan.offered is None:
         return made
     if run.eps < _CARRIED * plan.offered:

@@ -167,32 +167,34 @@ class Rate:
     facts: ObjectiveFacts = Objective.EPS.facts
 
     @property
+    def is_rate(self) -> bool:
+        """Whether it is in events per second, of which there are several."""
+        return self.facts is Objective.EPS.facts
+
+    @property
     def label(self) -> str:
         """What it is called, with the stretch."""
         return f"{self.facts.label} {self.over}".rstrip()
 
     def write(self, value: float) -> str:
         """A value of it; rates without their unit."""
-        if self.facts.more_is_better:
+        if self.is_rate:
             return eps(value)
         return f"{significant(value / self.facts.scale)} {self.facts.unit}"
 
     def text(self, value: float) -> str:
         """The same with the unit."""
-        return f"{eps(value)} EPS" if self.facts.more_is_better else self.write(value)
+        return f"{eps(value)} EPS" if self.is_rate else self.write(value)
 
     def averages(self, gain: Comparison) -> tuple[str, str]:
         """Of both sides, by a gain of the score."""
         before, after = gain.averages
-        return self.write(self._of_score(before)), self.write(self._of_score(after))
+        return self.write(self.facts.turned(before)), self.write(self.facts.turned(after))
 
     def change(self, gain: Estimate | EffectRatio) -> EffectRatio:
         """How it changes where the score gains so much."""
-        low, high = sorted((self._of_score(gain.low), self._of_score(gain.high)))
-        return EffectRatio(self._of_score(gain.ratio), low, high)
-
-    def _of_score(self, value: float) -> float:
-        return value if self.facts.more_is_better else 1 / value
+        low, high = sorted(map(self.facts.turned, (gain.low, gain.high)))
+        return EffectRatio(self.facts.turned(gain.ratio), low, high)
 
 
 def rate_for(plan: TrialPlan) -> Rate:

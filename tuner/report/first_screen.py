@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from tuner.measure.contrast import Estimate
 from tuner.measure.measurement import COUNTED, Consequence
-from tuner.measure.objective import Objective
 from tuner.measure.paired import Comparison
 from tuner.report.figures import STEADY, SUSTAINED, Rate, interval, setting
 from tuner.report.result import FRESHNESS, StudyResult
@@ -84,7 +83,7 @@ def _claim(result: StudyResult) -> str:
         before, after = rate.averages(claimed)
         label = rate.label
         if result.is_sink:
-            of_rate = f"{rate.facts.label} of rsyslogd" if rate.facts.more_is_better else label
+            of_rate = f"{rate.facts.label} of rsyslogd" if rate.is_rate else label
             label = f"{of_rate}, sending to the test sink"
         return (
             f"{_gain(rate.change(claimed).ratio)} {label}: {before} -> {after} "
@@ -105,8 +104,7 @@ def _not_shown(result: StudyResult) -> str:
     untried = "" if was_tried else ", and no setting was tried for speed"
     if claimed is None:
         return f"{verdict.failure}{untried}"
-    is_rate = result.claimed_rate.facts is Objective.EPS.facts
-    slower = (_SLOWER if is_rate else _WORSE)[claimed.high >= 1]
+    slower = (_SLOWER if result.claimed_rate.is_rate else _WORSE)[claimed.high >= 1]
     best = "the best that was found" if is_tuned else "the profile with its repairs alone"
     return f"in fresh pairs {best} {slower} than {result.baseline}{untried}"
 
@@ -120,7 +118,7 @@ def _slower_elsewhere(result: StudyResult) -> str:
     is not of a rate, whatever else got worse."""
     if result.verdict.claim is not Claim.IMPROVED:
         return ""
-    if result.claimed_rate.facts is not Objective.EPS.facts:
+    if not result.claimed_rate.is_rate:
         worse = [(figure, moved) for figure, moved in result.figures if figure.got_worse(moved)]
         costs = (
             f"{figure.name} {_gain(moved.ratio)} ({_sure_of(moved)})" for figure, moved in worse
@@ -223,7 +221,7 @@ def _remarks(result: StudyResult) -> Iterator[str]:
 def _beside_the_claim(result: StudyResult) -> Iterator[str]:
     """Of what the claim is the lower one, or the adjusted one, where the two differ."""
     verdict, claimed = result.verdict, result.verdict.claimed
-    is_rate = result.claimed_rate.facts is Objective.EPS.facts
+    is_rate = result.claimed_rate.is_rate
     if is_rate and verdict.eps is not None and verdict.paid is not None and not result.is_sink:
         both = ((STEADY, verdict.eps), (SUSTAINED, verdict.paid))
         texts = [f"{_gain(comparison.ratio)} {rate.over}" for rate, comparison in both]

@@ -19,7 +19,6 @@ from tuner.measure.measurement import (
     PacedMeasurement,
     others_used,
 )
-from tuner.measure.objective import Objective
 from tuner.measure.paired import Comparison
 from tuner.profile.schema import full_name, get, names_in
 from tuner.report.figures import SUSTAINED, Rate, claimed_rate
@@ -398,7 +397,7 @@ class StudyResult:
     @property
     def scored(self) -> Rate:
         """What the search went by: of rates that with the work that was put off."""
-        return SUSTAINED if self.claimed_rate.facts is Objective.EPS.facts else self.claimed_rate
+        return SUSTAINED if self.claimed_rate.is_rate else self.claimed_rate
 
     @property
     def effect_groups(self) -> tuple[EffectGroup, ...]:

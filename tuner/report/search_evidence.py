@@ -96,7 +96,7 @@ def _paint_rates(axes: Axes, rates: list[tuple[float, float]], rate: Rate) -> No
     axes.plot(numbers, afters, "o", color=Colour.BEST.value, markersize=6, label=BEST)
     axes.set_ylim(0, 1.12 * max(*befores, *afters))
     axes.yaxis.set_major_formatter("{x:,.0f}")
-    title = rate.facts.label if rate.facts.more_is_better else f"{rate.label}, {rate.facts.unit}"
+    title = rate.facts.label if rate.is_rate else f"{rate.label}, {rate.facts.unit}"
     axes.set_title(title, color=Colour.MUTED.value)
 
 
@@ -150,7 +150,7 @@ def _every_pair(result: StudyResult) -> tuple[str, tuple[str, ...], tuple[tuple[
     """Every pair, as measured, by the rate that the claim rests on and by the other one, with its
     delivery check: the title, header and rows of a table.  The sink puts nothing off."""
     rate = result.claimed_rate
-    is_rate = rate.facts.more_is_better
+    is_rate = rate.is_rate
     other_rates = (
         (STEADY if rate is SUSTAINED else SUSTAINED,) if is_rate and not result.is_sink else ()
     )

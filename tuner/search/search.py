@@ -323,16 +323,13 @@ class Ascent:
                 trial.measurement for trial in scored if trial.changes in (BASELINE, winner)
             ]
             carried = [run.eps_paid for run in measured if run is not None]
-            per_second = runner.rate if self._is_at_rate else check_rate(carried)
+            objective = runner.setup.header.options.objective
+            per_second = runner.rate if objective.facts.at_rate else check_rate(carried)
             yield from self._check(BASELINE, per_second)
         if not any(trial.changes == winner for trial in checks):
             yield from self._check(winner, per_second)
         of_winner = [trial for trial in runner.of(Phase.CHECK) if trial.changes == winner]
         return reason_of(of_winner[-1], runner.setup.header.limits) is None
-
-    @property
-    def _is_at_rate(self) -> bool:
-        return self.runner.setup.header.options.objective.facts.at_rate
 
     def _check(self, changes: Changes, per_second: float) -> Iterator[Step]:
         """A run at a fixed rate (events a second), made once more after a transient failure."""
