@@ -35,7 +35,7 @@ from tuner.lab.complaints import (
     shortened,
 )
 from tuner.reading import content
-from tuner.script.configuration import not_loaded, variables_in
+from tuner.script.configuration import not_loaded
 from tuner.script.printing import printed
 from tuner.script.quoting import quote
 from tuner.script.secrets import hidden
@@ -208,7 +208,7 @@ def check_own(base: Base, *, is_copy: bool = False) -> Check | None:
         return None
     paths = [str(Path(path).absolute()) for path in base.files]
     modules = not_loaded(base.block)
-    variables = variables_of(base)
+    variables = base.variables
     if is_copy or not paths or not all(Path(path).is_file() for path in paths):
         return check(text_of_base(base), variables)
     by_daemon = all(map(daemons_can_read, paths))
@@ -222,11 +222,6 @@ def check_own(base: Base, *, is_copy: bool = False) -> Check | None:
     else:
         verdict = _verdict(*_asked(paths[0], environment, by_daemon=by_daemon))
     return check(text_of_base(base), variables, called=paths[0]) if verdict.owners else verdict
-
-
-def variables_of(base: Base) -> tuple[str, ...]:
-    """The variables of our environment that rsyslogd reads for a configuration."""
-    return variables_in("\n".join(file.text for file in base.files.values()))
 
 
 def text_of_base(base: Base) -> str:

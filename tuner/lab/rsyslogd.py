@@ -175,7 +175,7 @@ def start(bound: Bound, config: str, folder: Path, *, dies_with_us: bool = True)
         config,
         folder,
         entrances(bound.profile),
-        own_environment(*bound.text.variables),
+        own_environment(*bound.text.written.variables),
         dies_with_us=dies_with_us,
         start_checks_s=bound.profile.start_checks_s,
     )

@@ -21,7 +21,6 @@ from tuner.render.modules import own_parameters
 from tuner.render.rulesets import lane_name, outputs_ruleset
 from tuner.render.templates import Templates
 from tuner.schema.scalars import Server
-from tuner.script.configuration import variables_in
 from tuner.script.objects import MAIN_QUEUE, Base, module_address
 from tuner.script.script import DEFAULT, HERE, ScriptObject, ScriptPosition, objects_in
 
@@ -114,11 +113,6 @@ class LabText:
     output_names: Mapping[str, str] = field(default_factory=dict)
     headless: bool = False
     replaced: tuple[Replaced, ...] = ()
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The variables of our environment that rsyslogd reads for it."""
-        return variables_in("\n".join(text for _, text in self.written.text))
 
     @property
     def idle(self) -> frozenset[str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tuner.script.configuration import Configuration
+from tuner.script.configuration import Configuration, variables_in
 from tuner.script.counted import (
     MAIN,
     UNCOUNTED_SINCE,
@@ -80,6 +80,11 @@ class Base:
     def text(self) -> tuple[tuple[str, str], ...]:
         """The path and the text of each file."""
         return tuple((file.path, file.text) for file in self.files.values())
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of our environment that rsyslogd reads for it."""
+        return variables_in("\n".join(text for _, text in self.text))
 
     @property
     def addresses(self) -> tuple[str, ...]:
