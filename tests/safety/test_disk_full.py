@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
 
 import pytest
@@ -30,15 +34,27 @@ BENCH = ("--repeat", 1, "--window", "8s", "--no-freshness")
 BUDGET = ("--budget", f"{smallest_budget_s(NODE_PACE) + 60:g}s", "--no-effects")
 
 
-def fill(folder: Path) -> Path:
-    """Take all room that is left."""
+@contextmanager
+def full(folder: Path) -> Iterator[None]:
+    """A folder without room: what others free there is taken at once."""
+    ended = threading.Event()
+
+    def take(file: FileIO) -> None:
+        while not ended.wait(0.005):
+            with suppress(OSError):
+                while True:
+                    file.write(bytes(4096))
+
     ballast = folder / "ballast"
-    with ballast.open("wb", buffering=0) as file:
+    with FileIO(ballast, "w") as file:
+        taking = threading.Thread(target=take, args=(file,))
+        taking.start()
         try:
-            while True:
-                file.write(bytes(4096))
-        except OSError:
-            return ballast
+            yield
+        finally:
+            ended.set()
+            taking.join()
+    ballast.unlink()
 
 
 def run_directory_full(site: Path, command: tuple[str, ...]) -> None:
@@ -52,10 +68,9 @@ def run_directory_full(site: Path, command: tuple[str, ...]) -> None:
         with Search(site, *RESUMED, command=command) as search:
             search.await_candidate()
             before = search.records()
-            ballast = fill(run)
-            done = search.wait()
+            with full(run):
+                done = search.wait()
             require_one_cause(done.code, 1, done.err, "No space left")
-        ballast.unlink()
         require_kept(before, invariants.records(run))
         known = len(trials(invariants.records(run)))
         with Search(site, *RESUMED) as again:

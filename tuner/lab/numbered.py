@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tuner.engine.numbering import FIELD, FIRST_OUTPUT
@@ -14,7 +15,7 @@ from tuner.script.script import (
     SetVariable,
     Statement,
 )
-from tuner.script.template import whole_document
+from tuner.script.template import TemplateProperty, template_of, whole_document
 
 OWN = "rsyslog-tune-"
 """How the names of templates of ours begin."""
@@ -64,13 +65,17 @@ def numbered(
         longer = _with_text(text, digits)
         copy = given.with_values({"name": name, "type": "string", "string": longer})
         return NumberedDocument((copy,), name) if longer else None
+    copy = given.with_values({"name": name})
+    if section is None and not _joins_members(given):
+        parts = _with_member(given.parts, digits)
+        return NumberedDocument((replace(copy, parts=parts),), name) if parts else None
+    # What joins members by itself, or writes a variable, takes a number as one value alone.
     variable = f"$.{FIELD}_{number}" if section is None else f"{section.rstrip('!')}!{FIELD}"
-    parts = given.parts if section is not None else _with_member(given, variable)
-    if parts is None:
-        return None
+    if section is None:
+        member = _property({"name": variable, "outname": FIELD, "format": "jsonf"})
+        copy = replace(copy, parts=(*given.parts, member))
     with_number = string_template(f"{OWN}number-{number}", digits)
     value = FunctionCall("exec_template", (Quoted(with_number.name, HERE),), HERE)
-    copy = replace(given.with_values({"name": name}), parts=parts)
     return NumberedDocument((with_number, copy), name, (SetVariable("set", variable, value, HERE),))
 
 
@@ -85,27 +90,41 @@ def constant(text: str) -> ScriptObject:
     return ScriptObject("constant", (Parameter.of("value", text, HERE),), HERE)
 
 
-def _with_member(template: ScriptObject, variable: str) -> tuple[ScriptObject, ...] | None:
-    """The parts of a list template with one more member of the object that they write; None where
-    they write none."""
-    value = {"name": variable, "outname": FIELD, "format": "jsonf"}
-    member = ScriptObject("property", (), HERE).with_values(value)
-    if any(template.is_on(f"option.{name}") for name in ("jsonf", "jsonftree")):
-        return (*template.parts, member)
-    plain = ScriptObject("property", (), HERE).with_values({"name": variable})
-    parts = template.parts or (member,)
-    end = max((n for n, part in enumerate(parts) if not _is_blank(part)), default=0)
+def _joins_members(template: ScriptObject) -> bool:
+    return any(template.is_on(f"option.{name}") for name in ("jsonf", "jsonftree"))
+
+
+def _property(values: Mapping[str, object]) -> ScriptObject:
+    return ScriptObject("property", (), HERE).with_values(values)
+
+
+def _with_member(parts: tuple[ScriptObject, ...], digits: str) -> tuple[ScriptObject, ...]:
+    """The parts of a list template with one more member of the object that they write, the last
+    one, or the first where a property closes the object; none where they write none."""
+    end = max((n for n, part in enumerate(parts) if not _is_blank(part)), default=None)
+    if end is None:
+        return ()
     last, after = parts[end], parts[end + 1 :]
     head, brace, tail = (last.text("value") or "").rpartition("}")
     if last.kind == "constant" and brace:
         head_part = last.with_values({"value": f'{head},"{FIELD}":'})
-        return (*parts[:end], head_part, plain, last.with_values({"value": brace + tail}), *after)
-    # A part of it that is JSON itself closes the object.
-    first, *following = parts
-    blank, brace, more = (first.text("value") or "").partition("{")
-    if first.kind != "constant" or blank.strip() or not brace:
-        return None
-    return (constant(f'{{"{FIELD}":'), plain, constant(f",{more}"), *following)
+        closed = last.with_values({"value": brace + tail})
+        return (*parts[:end], head_part, *_parts_of(digits), closed, *after)
+    blank, brace, more = (parts[0].text("value") or "").partition("{")
+    if parts[0].kind != "constant" or blank.strip() or not brace:
+        return ()
+    opened = constant(f'{{"{FIELD}":')
+    return (opened, *_parts_of(digits), constant(f",{more}"), *parts[1:])
+
+
+def _parts_of(text: str) -> Iterator[ScriptObject]:
+    """The parts of a list template that write what a text with properties does."""
+    content = template_of(string_template("", text))
+    for piece in () if content is None else content.pieces:
+        if isinstance(piece, TemplateProperty):
+            yield _property({"name": piece.name, **piece.options})
+        elif isinstance(piece, str):
+            yield constant(piece)
 
 
 def _with_text(text: str, digits: str) -> str:
