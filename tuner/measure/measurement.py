@@ -281,7 +281,8 @@ class Measurement(RunFigures):
     did not end).  `deferred_cpu_us` is the engine's CPU for work that it put off.  `store_bytes` is
     the size of the primaries after all that; `files` tells of the files that outputs wrote, where
     they were read.  The engine indexed so many `copies` of each document.  It was measured for the
-    `objective`.
+    `objective`; `fresh_p99_s` is when 99 % of the events were searchable, counted from when each
+    was due, where it was measured for that.
     """
 
     eps_se: float
@@ -301,6 +302,7 @@ class Measurement(RunFigures):
     files: tuple[WrittenFile, ...] = ()
     copies: int = 1
     objective: Objective = Objective.EPS
+    fresh_p99_s: float | None = None
 
     @property
     def figure(self) -> float:

@@ -29,8 +29,9 @@ class ObjectiveFacts:
 class Objective(Enum):
     """A figure that a search makes better, by what it is called on the command line.
 
-    CPU, memory and what waits after an outage grow with what is carried, so they are compared at
-    one rate: most collectors have one that is far below what they could carry.
+    CPU, memory, what waits after an outage and how long events take to be found grow with what is
+    carried, so they are compared at one rate: most collectors have one that is far below what they
+    could carry.
     """
 
     EPS = "eps"
@@ -38,6 +39,7 @@ class Objective(Enum):
     DISK = "disk"
     MEMORY = "memory"
     DRAIN = "drain"
+    FRESHNESS = "freshness"
 
     @property
     def facts(self) -> ObjectiveFacts:
@@ -58,5 +60,8 @@ _FACTS: Mapping[Objective, ObjectiveFacts] = {
     ),
     Objective.DRAIN: ObjectiveFacts(
         "window_s", "time until what waited is indexed", "s", at_rate=True, by_speed=True
+    ),
+    Objective.FRESHNESS: ObjectiveFacts(
+        "fresh_p99_s", "time until 99 % of the events are searchable", "s", at_rate=True
     ),
 }
