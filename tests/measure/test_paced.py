@@ -30,10 +30,10 @@ from tuner.measure.measurement import (
     StageClock,
     TrialPlan,
 )
-from tuner.measure.objective import Objective
 from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.trial import run_trial
 from tuner.modules.pstats import ElasticsearchCounters, QueueCounters, ResourceUsage, Snapshot
+from tuner.profile.objective import Objective
 
 RATE, LASTS_S, BEHIND_S = 1000.0, 12.0, 0.2
 JUDGED = 2.0, 10.0

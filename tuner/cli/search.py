@@ -3,6 +3,7 @@ which tells what a search found again, from its journal alone."""
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -38,8 +39,8 @@ from tuner.errors import BadUsage, GuardrailBreached, Interrupted, JobFailed, Lo
 from tuner.lab.check import require_bases_taken
 from tuner.lint.load import snippets_of
 from tuner.lint.repairs import repairs
-from tuner.measure.objective import Objective
 from tuner.profile.model import Profile
+from tuner.profile.objective import Bound, Objective
 from tuner.report.markdown import report_markdown
 from tuner.report.metrics import Gauges
 from tuner.report.result import analyse
@@ -86,9 +87,10 @@ def search(options: SearchArguments) -> None:
         options.repair,
         None if noise is None else noise / 100,
         tuple(options.action or ()),
-        options.objective,
+        options.objective or loaded.profile.search.objective,
         options.rate,
         OUTAGE_S if options.outage is None else duration_s(options.outage),
+        tuple(map(_bound, options.at_least or ())),
     )
     _require_shown(asked, options)
     loaded = replace(loaded, profile=asked_to_tune(loaded.profile, asked.actions))
@@ -109,6 +111,22 @@ def search(options: SearchArguments) -> None:
     _conclude(session, directory, options)
 
 
+_BOUND = re.compile(r"(\w+)=([+-]?\d+(?:\.\d+)?)\s*%")
+_IN_EVERY_RUN = (Objective.EPS, Objective.CPU, Objective.DISK, Objective.MEMORY)
+
+
+def _bound(text: str) -> Bound:
+    """What a gain must keep of another figure: `disk=-20%`."""
+    match = _BOUND.fullmatch(text)
+    names = {objective.value: objective for objective in _IN_EVERY_RUN}
+    if match is None or match[1] not in names or float(match[2]) <= -100:
+        raise BadUsage(
+            f"--at-least {text}: write a figure ({', '.join(names)}) and how much it must change, "
+            "such as disk=-20% or eps=-5%"
+        )
+    return Bound(names[match[1]], float(match[2]) / 100)
+
+
 def _require_shown(asked: Options, options: SearchArguments) -> None:
     """Raise BadUsage where nothing would show the objective, or an option would not be used."""
     is_drain = asked.objective is Objective.DRAIN
@@ -116,8 +134,19 @@ def _require_shown(asked: Options, options: SearchArguments) -> None:
         raise BadUsage("--objective drain lets the engine hang: leave --elasticsearch out")
     if options.outage is not None and not is_drain:
         raise BadUsage("--outage goes with --objective drain")
-    if asked.objective is Objective.DISK and asked.engine == EngineChoice.SINK.value:
-        raise BadUsage("--objective disk needs an engine: the sink stores nothing")
+    wanted = {asked.objective, *(bound.objective for bound in asked.at_least)}
+    if asked.engine == EngineChoice.SINK.value and Objective.DISK in wanted:
+        raise BadUsage("disk needs an engine: the sink stores nothing")
+    if asked.engine == EngineChoice.SINK.value and Objective.FRESHNESS in wanted:
+        raise BadUsage("--objective freshness needs an engine: the sink makes nothing searchable")
+    for bound in asked.at_least:
+        if bound.objective is asked.objective:
+            raise BadUsage(f"--at-least {bound} is about what the search makes better by itself")
+        if bound.objective is Objective.EPS and asked.objective.facts.at_rate:
+            raise BadUsage(
+                f"--at-least {bound} does not go with --objective {asked.objective.value}: all its "
+                "runs get the same rate"
+            )
     if asked.rate is not None and not asked.objective.facts.at_rate:
         names = " and ".join(objective.value for objective in Objective if objective.facts.at_rate)
         raise BadUsage(f"--rate goes with --objective {names}: the others are measured at any rate")

@@ -11,9 +11,9 @@ from enum import Enum
 from tuner.engine.numbering import NAMED
 from tuner.lab.written import WrittenFile
 from tuner.measure.bottleneck import Diagnosis
-from tuner.measure.objective import Objective
 from tuner.measure.speed import Speed
 from tuner.measure.stages import Effective
+from tuner.profile.objective import Objective
 
 
 @dataclass(frozen=True)
@@ -307,7 +307,11 @@ class Measurement(RunFigures):
     @property
     def figure(self) -> float:
         """What the objective counts."""
-        return float(getattr(self, self.objective.facts.figure))
+        return self.figure_of(self.objective)
+
+    def figure_of(self, objective: Objective) -> float:
+        """What an objective counts, which may be another one than it was measured for."""
+        return float(getattr(self, objective.facts.figure))
 
     @property
     def score(self) -> float:

@@ -36,7 +36,6 @@ from tuner.measure.measurement import (
     TrialPart,
     TrialPlan,
 )
-from tuner.measure.objective import Objective
 from tuner.measure.outage import drained, outage
 from tuner.measure.pipeline import Pipeline, pipeline, refusal_of
 from tuner.measure.settle import after_loss, loss_of, settle
@@ -44,6 +43,7 @@ from tuner.measure.summary import Observed, summarise
 from tuner.measure.watch import NodeLost, Stalled, Watch, saturate
 from tuner.measure.window import MARK_S, Mark, Poll, is_flat, is_losing, steadiness
 from tuner.profile.model import Profile
+from tuner.profile.objective import Objective
 from tuner.profile.placement import backlog_marks
 
 _FINISH_S = 10.0

@@ -16,8 +16,8 @@ from tuner.measure.measurement import (
     Result,
     TrialPlan,
 )
-from tuner.measure.objective import Objective
 from tuner.profile.model import Guardrails
+from tuner.profile.objective import Bound, Objective
 from tuner.schema.units import size_bytes
 from tuner.space.knob import Knob, Level, level_text
 
@@ -110,6 +110,7 @@ class Options:
     outage of the engine with one of `outage_s`; `actions` are the outputs that it is to tune; with
     `effects` the winner is taken apart before it is confirmed; `allow` names the guarantees that
     were opened; with `repairs` what loses events under the profile's own tier is changed too.
+    `at_least` is what a gain must keep of other figures.
     Where the baseline noise is above `refuse_noise`, as a share, the search ends.
     """
 
@@ -124,6 +125,7 @@ class Options:
     objective: Objective = Objective.EPS
     rate: float | None = None
     outage_s: float = OUTAGE_S
+    at_least: tuple[Bound, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from itertools import pairwise
 
 from tuner.measure.enough import FEWEST_PAIRS
 from tuner.measure.machines import compare_across
 from tuner.measure.measurement import Failure, FailureKind, Measurement, PacedMeasurement
-from tuner.measure.objective import Objective
 from tuner.measure.paired import Comparison, least
 from tuner.measure.series import restarts, speeds
+from tuner.profile.objective import Bound, Objective
 from tuner.search.calibration import over_baseline
 from tuner.search.effects import Effects, effects_of, winners
 from tuner.search.study import (
@@ -192,6 +193,7 @@ class Verdict:
     over baseline, below 1 is less: CPU, the engine's with its deferred merges, disk, the
     peak memory of rsyslogd, and `bulk`, the median of how long the engine took for a bulk request.
 
+    `missed` is what `--at-least` asks for and the pairs do not show.
     `beyond_recipe` is the smaller of both gains over the recipe that the climb went beyond, by
     pairs of their own.  The other pairs were of `confirmed`, which is left of what `effects` took
     apart; `changes` is what is recommended.
@@ -213,6 +215,7 @@ class Verdict:
     confirmed: Changes = BASELINE
     effects: Effects | None = None
     beyond_recipe: Comparison | None = None
+    missed: tuple[tuple[Bound, Comparison | None], ...] = ()
 
     @property
     def chosen(self) -> Changes:
@@ -250,7 +253,8 @@ def judge(study: Study) -> Verdict:
     scores = scored(pairs, machines)
     if not scores or not scores[0].enough:
         return _not_shown(study, len(pairs), candidate)
-    shown = all(gain.shows_more for gain in scores)
+    missed = tuple(_missed(study.header.options.at_least, pairs, machines))
+    shown = all(gain.shows_more for gain in scores) and not missed
     return Verdict(
         Claim.IMPROVED if shown else Claim.NOT_SHOWN,
         candidate if shown else BASELINE,
@@ -269,7 +273,21 @@ def judge(study: Study) -> Verdict:
             (effects for effects in experiments(study.trials) if effects.holds(candidate)), None
         ),
         beyond_recipe=_beyond_recipe(study.trials),
+        missed=missed,
     )
+
+
+def _missed(
+    at_least: Sequence[Bound], pairs: Sequence[Pair], machines: Sequence[str]
+) -> Iterator[tuple[Bound, Comparison | None]]:
+    """The bounds that the whole interval of a figure does not keep."""
+    for bound in at_least:
+        facts = bound.objective.facts
+        figure = partial(Measurement.figure_of, objective=bound.objective)
+        moved = compared(pairs, figure, machines, by_speed=facts.by_speed)
+        worst = moved and (moved.low if facts.more_is_better else moved.high)
+        if not worst or bound.margin(worst) < 0:
+            yield bound, moved
 
 
 def _beyond_recipe(trials: Sequence[Trial]) -> Comparison | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -45,6 +46,25 @@ class Objective(Enum):
     def facts(self) -> ObjectiveFacts:
         """What is known of it."""
         return _FACTS[self]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What must come with a better objective: another figure, changed by this share or more to its
+    good side, so that -0.2 is a fifth less and more of disk, and -0.05 a twentieth less, or less
+    than that, of events per second."""
+
+    objective: Objective
+    change: float
+
+    def __str__(self) -> str:
+        return f"{self.objective.value}={100 * self.change:+.4g}%"
+
+    def margin(self, ratio: float) -> float:
+        """The logarithm of how far a figure over that of the profile keeps it; negative where it
+        does not."""
+        beyond = math.log(ratio / (1 + self.change))
+        return beyond if self.objective.facts.more_is_better else -beyond
 
 
 _FACTS: Mapping[Objective, ObjectiveFacts] = {
