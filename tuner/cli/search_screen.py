@@ -249,6 +249,7 @@ _PHASES = {
     Phase.CHECK: "checking at a fixed rate",
     Phase.CONFIRM: "confirming",
     Phase.RECIPE: "comparing with the recipe",
+    Phase.FRONT: "confirming the front",
     Phase.EFFECTS: "what each change gives",
 }
 _LABEL = 12

@@ -26,6 +26,10 @@ class ObjectiveFacts:
         """The score of a figure, the higher the better, and the figure of a score."""
         return value if self.more_is_better else 1 / value
 
+    def log_score(self, value: float) -> float:
+        """The logarithm of the score of a figure."""
+        return math.log(self.turned(value))
+
 
 class Objective(Enum):
     """A figure that a search makes better, by what it is called on the command line.

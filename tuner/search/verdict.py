@@ -49,7 +49,7 @@ def pairs_of(trials: Sequence[Trial]) -> tuple[Pair, ...]:
 
     Two runs on two machines, or that another session lies between, are no neighbours, and no pair.
     """
-    return _measured(confirming(trials))
+    return measured_by(confirming(trials))
 
 
 def machines_of(trials: Sequence[Trial]) -> tuple[str, ...]:
@@ -85,16 +85,16 @@ def recipe_pairs_of(trials: Sequence[Trial]) -> tuple[tuple[Pair, ...], tuple[st
     winner = candidate_of(trials)
     runs = [trial for trial in trials if trial.phase is Phase.RECIPE]
     recipe = next((run.changes for run in reversed(runs) if run.changes != winner), None)
-    neighbours = list(_neighbours(runs, recipe, winner))
-    return _measured(neighbours), tuple(after.machine for _, after in neighbours)
+    pairs = list(neighbours(runs, recipe, winner))
+    return measured_by(pairs), tuple(after.machine for _, after in pairs)
 
 
 def confirming(trials: Sequence[Trial]) -> list[tuple[Trial, Trial]]:
     """The trials of those pairs."""
     runs = [trial for trial in trials if trial.phase is Phase.CONFIRM]
-    pairs = list(_neighbours(runs, BASELINE, candidate_of(trials)))
+    pairs = list(neighbours(runs, BASELINE, candidate_of(trials)))
     written = [pair for pair in pairs if not pair[0].repaired]
-    if not any(run.repaired for run in runs) or are_enough(_measured(written)):
+    if not any(run.repaired for run in runs) or are_enough(measured_by(written)):
         return written
     return [pair for pair in pairs if pair[0].repaired]
 
@@ -112,7 +112,7 @@ def is_repaired(trials: Sequence[Trial]) -> bool:
     return any(trial.repaired for trial in paired or trials)
 
 
-def _neighbours(
+def neighbours(
     runs: Sequence[Trial], before: Changes | None, after: Changes | None
 ) -> Iterator[tuple[Trial, Trial]]:
     """The complete pairs of two points."""
@@ -124,7 +124,7 @@ def _neighbours(
             yield (first, second) if first.changes == before else (second, first)
 
 
-def _measured(pairs: Sequence[tuple[Trial, Trial]]) -> tuple[Pair, ...]:
+def measured_by(pairs: Sequence[tuple[Trial, Trial]]) -> tuple[Pair, ...]:
     """What both trials of each pair measured."""
     return tuple(
         (before.measurement, after.measurement)
@@ -169,6 +169,14 @@ def compared(
         return None
     of_machine = speeds(before, after) if by_speed else None
     return compare_across(first, second, machines, restarts(before, after), of_machine)
+
+
+def figure_compared(
+    pairs: Sequence[Pair], objective: Objective, machines: Sequence[str]
+) -> Comparison | None:
+    """The second side of the pairs over the first by what an objective counts, as `compared`."""
+    figure = partial(Measurement.figure_of, objective=objective)
+    return compared(pairs, figure, machines, by_speed=objective.facts.by_speed)
 
 
 class Claim(Enum):
@@ -282,10 +290,8 @@ def _missed(
 ) -> Iterator[tuple[Bound, Comparison | None]]:
     """The bounds that the whole interval of a figure does not keep."""
     for bound in at_least:
-        facts = bound.objective.facts
-        figure = partial(Measurement.figure_of, objective=bound.objective)
-        moved = compared(pairs, figure, machines, by_speed=facts.by_speed)
-        worst = moved and (moved.low if facts.more_is_better else moved.high)
+        moved = figure_compared(pairs, bound.objective, machines)
+        worst = moved and (moved.low if bound.objective.facts.more_is_better else moved.high)
         if not worst or bound.margin(worst) < 0:
             yield bound, moved
 

@@ -88,6 +88,10 @@ class SearchArguments(InLabs):
         help="Claim a gain only where another figure (eps, cpu, disk or memory) changes by this or "
         "better too, such as disk=-20% or eps=-5%; can be repeated.",
     )
+    front: Objective | None = optional(
+        help="Set 30 % of the budget aside to confirm up to four more points that trade another "
+        "figure (eps, cpu, disk or memory) for what is made better, none worse in both.",
+    )
     rate: float | None = optional(
         min=1,
         help="With --objective cpu, memory, drain and freshness: the events per second at which "
