@@ -22,7 +22,8 @@ from tuner.profile.objective import Objective
 from tuner.report.result import analyse
 from tuner.report.search_report import outcome_blocks, search_report
 from tuner.report.sections import Plot, Table
-from tuner.search.front import MOST_BESIDE, TIME_SHARE, front_of
+from tuner.search.budget import MOST_BESIDE, aside_s
+from tuner.search.front import front_of
 from tuner.search.runner import Runner
 from tuner.search.search import Search
 from tuner.search.study import Asked, Ending, Note, Phase, Study, Trial
@@ -90,7 +91,7 @@ def test_each_is_told_with_both_figures_and_what_it_changes(study: Study) -> Non
 def test_its_time_is_kept_for_it(study: Study) -> None:
     (first, *_) = study.of(Phase.FRONT)
     budget_s = study.header.budget_s
-    assert first.at_s <= (1 - TIME_SHARE) * budget_s + 60
+    assert first.at_s <= budget_s - aside_s(budget_s, has_front=True) + 60
     assert study.trials[-1].ended_s <= budget_s + 15
 
 

@@ -20,7 +20,7 @@ from tests.search.simulated import (
 from tests.search.test_judge import pair
 from tuner.measure.measurement import Failure, Measurement, TrialPlan
 from tuner.measure.trial import for_objective
-from tuner.profile.objective import Bound, Objective
+from tuner.profile.objective import FigureBound, Objective
 from tuner.report.first_screen import sentence
 from tuner.report.result import analyse
 from tuner.search.runner import Runner
@@ -114,7 +114,7 @@ def bounded(factor: float, change: float, eps: float = 2 * RATE) -> Study:
         )
         for number in range(1, 9)
     ]
-    options = replace(ASKED.options, at_least=(Bound(Objective.DISK, change),))
+    options = replace(ASKED.options, at_least=(FigureBound(Objective.DISK, change),))
     header = replace(ASKED, options=options, engine="Elasticsearch 8.19.0")
     return Study(header, tuple(side for both in pairs for side in both), Ending.FINISHED)
 
@@ -141,9 +141,9 @@ def adds_disk(asked: Asked, made: Measurement) -> Measurement:
 
 
 @pytest.mark.parametrize("strategy", ["default", "random"])
-@pytest.mark.parametrize(("at_least", "most"), [((), 16), ((Bound(Objective.DISK, 0.1),), 2)])
+@pytest.mark.parametrize(("at_least", "most"), [((), 16), ((FigureBound(Objective.DISK, 0.1),), 2)])
 def test_a_climb_knows_which_points_keep_another_figure(
-    at_least: tuple[Bound, ...], most: int, strategy: str
+    at_least: tuple[FigureBound, ...], most: int, strategy: str
 ) -> None:
     """More workers are faster, and more than two take twice the disk."""
     world = World(START_S, rate=by_workers(0.3), adds=adds_disk)

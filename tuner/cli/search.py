@@ -3,7 +3,6 @@ which tells what a search found again, from its journal alone."""
 
 from __future__ import annotations
 
-import math
 import re
 import time
 from dataclasses import replace
@@ -41,14 +40,13 @@ from tuner.lab.check import require_bases_taken
 from tuner.lint.load import snippets_of
 from tuner.lint.repairs import repairs
 from tuner.profile.model import Profile
-from tuner.profile.objective import Bound, Objective
+from tuner.profile.objective import FigureBound, Objective
 from tuner.report.markdown import report_markdown
 from tuner.report.metrics import Gauges
 from tuner.report.result import analyse
 from tuner.report.search_report import next_command, outcome_blocks, report_json, search_report
 from tuner.report.traffic import shares_of_actions
-from tuner.search.budget import smallest_budget_s
-from tuner.search.front import TIME_SHARE, aside_s
+from tuner.search.budget import aside_s, smallest_budget_s
 from tuner.search.journal import read
 from tuner.search.notes import bought, ranked
 from tuner.search.study import OUTAGE_S, Ending, Options
@@ -118,7 +116,7 @@ _BOUND = re.compile(r"(\w+)=([+-]?\d+(?:\.\d+)?)\s*%")
 _IN_EVERY_RUN = (Objective.EPS, Objective.CPU, Objective.DISK, Objective.MEMORY)
 
 
-def _bound(text: str) -> Bound:
+def _bound(text: str) -> FigureBound:
     """What a gain must keep of another figure: `disk=-20%`."""
     match, names = _BOUND.fullmatch(text), {objective.value: objective for objective in Objective}
     if match is None or match[1] not in names or float(match[2]) <= -100:
@@ -126,7 +124,7 @@ def _bound(text: str) -> Bound:
             f"--at-least {text}: write a figure and how much it must change, such as disk=-20% or "
             "eps=-5%"
         )
-    return Bound(names[match[1]], float(match[2]) / 100)
+    return FigureBound(names[match[1]], float(match[2]) / 100)
 
 
 def _require_shown(asked: Options, options: SearchArguments) -> None:
@@ -168,7 +166,7 @@ def _show_plan(profile: Profile, asked: Options, budget_s: float, options: Searc
     profile = profile.tuning_by(dict(shares))
     turned = searchable(profile, asked, dict(shares))
     lines = [*shares_of_actions(profile, shares)]
-    aside = aside_s(asked, budget_s)
+    aside = aside_s(budget_s, has_front=asked.front is not None)
     lines += bought(budget_s, pace_of(options.engine), profile, turned, aside_s=aside)
     if options.cluster:
         lines.append("this is for one machine; those of the cluster share the trials and the pairs")
@@ -189,10 +187,9 @@ def _show_plan(profile: Profile, asked: Options, budget_s: float, options: Searc
 
 def _affordable(budget: str, engine: EngineChoice, asked: Options) -> float:
     budget_s = duration_s(budget)
-    smallest = smallest_budget_s(pace_of(engine))
-    purpose = "a search and six pairs"
-    if asked.front is not None:
-        smallest, purpose = math.ceil(smallest / (1 - TIME_SHARE)), f"{purpose}, and a front"
+    has_front = asked.front is not None
+    smallest = smallest_budget_s(pace_of(engine), has_front=has_front)
+    purpose = f"a search and six pairs{', and a front' * has_front}"
     if budget_s < smallest:
         raise BadUsage(f"--budget {budget} is too small for {purpose}: use {smallest:.0f}s or more")
     return budget_s

@@ -53,7 +53,7 @@ class Objective(Enum):
 
 
 @dataclass(frozen=True)
-class Bound:
+class FigureBound:
     """What must come with a better objective: another figure, changed by this share or more to its
     good side, so that -0.2 is a fifth less and more of disk, and -0.05 a twentieth less, or less
     than that, of events per second."""

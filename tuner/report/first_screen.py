@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tuner.measure.contrast import Estimate
 from tuner.measure.measurement import COUNTED, Consequence
 from tuner.measure.paired import Comparison
-from tuner.profile.objective import Bound
+from tuner.profile.objective import FigureBound
 from tuner.report.figures import STEADY, SUSTAINED, Rate, interval, setting
 from tuner.report.result import FRESHNESS, StudyResult
 from tuner.report.sections import Caution, FirstScreen
@@ -112,7 +112,7 @@ def _not_shown(result: StudyResult) -> str:
     return f"in fresh pairs {best} {slower} than {result.baseline}{untried}"
 
 
-def _missed(bound: Bound, moved: Comparison | None) -> str:
+def _missed(bound: FigureBound, moved: Comparison | None) -> str:
     """What a gain was not shown to keep."""
     figure = bound.objective.facts.label
     if moved is None:

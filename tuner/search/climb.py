@@ -10,7 +10,7 @@ from functools import cached_property
 
 from tuner.measure.measurement import Failure, Measurement, PacedMeasurement, TrialPlan
 from tuner.measure.speed import Adjustment
-from tuner.profile.objective import Bound, Objective
+from tuner.profile.objective import FigureBound, Objective
 from tuner.search.budget import affordable
 from tuner.search.calibration import Calibration, adjustment_of
 from tuner.search.effects import EffectRatio
@@ -204,7 +204,7 @@ class Climb:
     recipes: list[tuple[Changes, str]]
     limits: Limits
     checks: Guard
-    at_least: tuple[Bound, ...] = ()
+    at_least: tuple[FigureBound, ...] = ()
     _learnt: list[Trial] = field(default_factory=list)
     _machines: dict[str, float] = field(default_factory=dict)
 

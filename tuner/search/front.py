@@ -4,19 +4,27 @@ pairs with the profile as written."""
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
 
+from tuner.measure.enough import FEWEST_PAIRS
+from tuner.measure.measurement import TrialPlan
 from tuner.measure.paired import Comparison
 from tuner.profile.objective import Objective
+from tuner.search import notes
+from tuner.search.budget import MOST_BESIDE
 from tuner.search.calibration import over_baseline
+from tuner.search.farm import Task, Work
+from tuner.search.runner import Runner
 from tuner.search.study import (
     BASELINE,
     SCORED,
     Changes,
     Limits,
-    Options,
     Phase,
+    Step,
     Study,
     Trial,
 )
@@ -30,16 +38,6 @@ from tuner.search.verdict import (
     measured_by,
     neighbours,
 )
-
-MOST_BESIDE = 4
-"""Points that get pairs of their own, beside the winner."""
-TIME_SHARE = 0.3
-"""What of the budget is set aside for those pairs."""
-
-
-def aside_s(options: Options, budget_s: float) -> float:
-    """What a search sets aside for them, in seconds; 0 where none was asked for."""
-    return 0.0 if options.front is None else TIME_SHARE * budget_s
 
 
 @dataclass(frozen=True)
@@ -76,6 +74,41 @@ def to_pair(trials: Sequence[Trial], other: Objective, limits: Limits) -> tuple[
     return tuple(beside[int(every * at)] for at in range(min(MOST_BESIDE, len(beside))))
 
 
+Paired = Callable[[Phase, Mapping[Changes, str], TrialPlan, int, str], Work]
+"""What makes a pair: its phase, its sides with what they are called, the plan of a run, the number
+and the machine."""
+
+
+def front_pairs(runner: Runner, paired: Paired) -> Iterator[Step]:
+    """The fewest pairs, in turns, of the profile as written and of as many points as there is time
+    for."""
+    forecast, header = runner.forecast, runner.setup.header
+    if header.options.front is None:
+        return
+    forecast.aside_s, plan = 0.0, forecast.plans.final
+    points = to_pair(runner.trials, header.options.front, header.limits)
+    pairs_s = [FEWEST_PAIRS * forecast.pair_s(plan, changes) for changes in points]
+    left_s = forecast.left_s() - runner.setup.pace.end_s
+    fit = sum(total_s <= left_s for total_s in accumulate(pairs_s))
+    if fit < len(points):
+        yield runner.note(notes.shorter_front(fit, len(points)))
+    made = {run.pair for run in _complete(runner.trials)}
+    turns = [
+        (pair, changes)
+        for pair, changes in enumerate(FEWEST_PAIRS * points[:fit], 1)
+        if pair not in made
+    ]
+
+    def next_task(_: str) -> Task | None:
+        return partial(next_pair, *turns.pop(0)) if turns else None
+
+    def next_pair(pair: int, changes: Changes, machine: str) -> Work:
+        sides = {BASELINE: runner.baseline, changes: "on the front"}
+        return (yield from paired(Phase.FRONT, sides, plan, pair, machine))
+
+    yield from runner.run(next_task, again=False)
+
+
 def _is_better(rival: tuple[float, float], figures: tuple[float, float]) -> bool:
     return rival != figures and all(r >= f for r, f in zip(rival, figures, strict=True))
 
@@ -99,7 +132,7 @@ def front_of(study: Study) -> tuple[FrontPoint, ...]:
     return tuple(sorted(kept, key=lambda point: -point.gain.ratio))
 
 
-def complete_front(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+def _complete(trials: Sequence[Trial]) -> tuple[Trial, ...]:
     """The second sides of the complete pairs of such points."""
     runs = [trial for trial in trials if trial.phase is Phase.FRONT]
     points = {run.changes for run in runs if run.changes}

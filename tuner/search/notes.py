@@ -14,6 +14,7 @@ from tuner.profile.model import Profile
 from tuner.profile.schema import full_name, names_in
 from tuner.schema.numerals import seconds
 from tuner.search.budget import (
+    MOST_BESIDE,
     Pace,
     affordable,
     checks_s,
@@ -23,7 +24,6 @@ from tuner.search.budget import (
 )
 from tuner.search.calibration import Calibration
 from tuner.search.farm import DroppedMachine, LostTrial
-from tuner.search.front import MOST_BESIDE
 from tuner.search.study import Changes, Trial
 from tuner.space.knob import Cost, Knob, level_text
 from tuner.space.knobs import most_promising

@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import accumulate, count
+from itertools import count
 
 from tuner.errors import Refused
-from tuner.measure.enough import FEWEST_PAIRS
 from tuner.measure.machines import outliers
 from tuner.measure.measurement import Failure, TrialPlan, others_used
-from tuner.profile.objective import Objective
 from tuner.search import notes
 from tuner.search.budget import (
     MOST_PAIRS,
+    aside_s,
     check_plan,
     check_rate,
     engine_warm_up,
@@ -28,7 +27,7 @@ from tuner.search.calibration import calibrate, calibrating, repeats_of
 from tuner.search.climb import Climb, Leader, begin_climb, turned_knobs
 from tuner.search.effects import Block, Design, blocks_left, designed, effects_of
 from tuner.search.farm import Task, Work
-from tuner.search.front import aside_s, complete_front, to_pair
+from tuner.search.front import front_pairs
 from tuner.search.runner import Runner
 from tuner.search.study import BASELINE, Asked, Changes, Phase, Step, Trial
 from tuner.search.verdict import (
@@ -69,7 +68,9 @@ class Search:
         """Raises JobFailed when the baseline cannot be measured, and Refused by the noise."""
         runner = self.runner
         header = runner.setup.header
-        runner.forecast.aside_s = aside_s(header.options, header.budget_s)
+        runner.forecast.aside_s = aside_s(
+            header.budget_s, has_front=header.options.front is not None
+        )
         yield from self._warm_up()
         before = {Phase.WARM_UP, Phase.CALIBRATE}
         is_new = all(trial.phase in before for trial in runner.trials)
@@ -440,39 +441,10 @@ class Ascent:
         yield from runner.run(next_task, again=False)
 
     def front(self) -> Iterator[Step]:
-        """The fewest fresh pairs, in turns, of the profile as written and of other points of the
-        front of two figures, as many as there is time for."""
-        runner, forecast, other = self.runner, self.runner.forecast, self._front_figure()
-        if other is None:
-            return
-        forecast.aside_s, plan = 0.0, forecast.plans.final
-        points = to_pair(runner.trials, other, runner.setup.header.limits)
-        pairs_s = [FEWEST_PAIRS * forecast.pair_s(plan, changes) for changes in points]
-        left_s = forecast.left_s() - runner.setup.pace.end_s
-        fit = sum(total_s <= left_s for total_s in accumulate(pairs_s))
-        if fit < len(points):
-            yield runner.note(notes.shorter_front(fit, len(points)))
-        paired_before = {run.pair for run in complete_front(runner.trials)}
-        turns = [
-            (pair, changes)
-            for pair, changes in enumerate(FEWEST_PAIRS * points[:fit], 1)
-            if pair not in paired_before
-        ]
-
-        def next_task(_: str) -> Task | None:
-            return partial(paired, *turns.pop(0)) if turns else None
-
-        def paired(pair: int, changes: Changes, machine: str) -> Work:
-            sides = {BASELINE: runner.baseline, changes: "on the front"}
-            return (yield from self._pair(Phase.FRONT, sides, plan, pair, machine))
-
-        yield from runner.run(next_task, again=False)
-
-    def _front_figure(self) -> Objective | None:
-        """The other figure of the front, once a winner was confirmed."""
+        """Pairs of other points of the front of two figures, once a winner was confirmed."""
         winner = candidate_of(self.runner.trials)
-        is_shown = winner is not None and not self._is_disqualified(winner)
-        return self.runner.setup.header.options.front if is_shown else None
+        if winner is not None and not self._is_disqualified(winner):
+            yield from front_pairs(self.runner, self._pair)
 
     def _pairs_of(self, winner: Changes) -> tuple[Pair, ...]:
         """The complete pairs of a winner."""

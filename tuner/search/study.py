@@ -17,7 +17,7 @@ from tuner.measure.measurement import (
     TrialPlan,
 )
 from tuner.profile.model import Guardrails
-from tuner.profile.objective import Bound, Objective
+from tuner.profile.objective import FigureBound, Objective
 from tuner.schema.units import size_bytes
 from tuner.space.knob import Knob, Level, level_text
 
@@ -128,7 +128,7 @@ class Options:
     objective: Objective = Objective.EPS
     rate: float | None = None
     outage_s: float = OUTAGE_S
-    at_least: tuple[Bound, ...] = ()
+    at_least: tuple[FigureBound, ...] = ()
     front: Objective | None = None
 
 

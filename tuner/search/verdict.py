@@ -17,7 +17,7 @@ from tuner.measure.machines import compare_across
 from tuner.measure.measurement import Failure, FailureKind, Measurement, PacedMeasurement
 from tuner.measure.paired import Comparison, least
 from tuner.measure.series import restarts, speeds
-from tuner.profile.objective import Bound, Objective
+from tuner.profile.objective import FigureBound, Objective
 from tuner.search.calibration import over_baseline
 from tuner.search.effects import Effects, effects_of, winners
 from tuner.search.study import (
@@ -223,7 +223,7 @@ class Verdict:
     confirmed: Changes = BASELINE
     effects: Effects | None = None
     beyond_recipe: Comparison | None = None
-    missed: tuple[tuple[Bound, Comparison | None], ...] = ()
+    missed: tuple[tuple[FigureBound, Comparison | None], ...] = ()
 
     @property
     def chosen(self) -> Changes:
@@ -286,8 +286,8 @@ def judge(study: Study) -> Verdict:
 
 
 def _missed(
-    at_least: Sequence[Bound], pairs: Sequence[Pair], machines: Sequence[str]
-) -> Iterator[tuple[Bound, Comparison | None]]:
+    at_least: Sequence[FigureBound], pairs: Sequence[Pair], machines: Sequence[str]
+) -> Iterator[tuple[FigureBound, Comparison | None]]:
     """The bounds that the whole interval of a figure does not keep."""
     for bound in at_least:
         moved = figure_compared(pairs, bound.objective, machines)
