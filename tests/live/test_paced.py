@@ -27,6 +27,7 @@ from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.sustain import OverloadPlan, overload_of, why_not
 from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
+from tuner.profile.objective import Objective
 
 pytestmark = [pytest.mark.live, pytest.mark.full, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -72,6 +73,19 @@ def test_a_slow_engine_shows_as_freshness(tmp_path: Path) -> None:
         run = paced(lab, WRITTEN.profile, 2_000.0, 3.0)
     assert run.freshness_s is not None
     assert run.freshness_s.p50 >= 0.45
+
+
+@pytest.mark.parametrize("faults", [(), ("delay=0.5,after=1,times=1000000",)])
+def test_a_trial_for_freshness_tells_when_events_are_found(
+    tmp_path: Path, faults: tuple[str, ...]
+) -> None:
+    plan = TrialPlan(1.0, 3.0, objective=Objective.FRESHNESS, offered=2_000.0)
+    with sink_lab(tmp_path, *faults) as lab:
+        run = run_trial(lab, WRITTEN.profile, plan, "fresh", lambda _: None)
+    assert isinstance(run, Measurement), run
+    assert run.delivery.exact
+    assert run.fresh_p99_s is not None
+    assert (run.fresh_p99_s >= 0.45) is bool(faults)
 
 
 def test_more_than_the_pipeline_carries_is_not_called_sustainable(tmp_path: Path) -> None:

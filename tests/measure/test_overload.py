@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.measure.paced import paced
 from tuner.measure.measurement import TracePoint
-from tuner.measure.paced import fell_behind
 from tuner.measure.sustain import overload_of, overload_plan
+from tuner.measure.window import Poll, kept_up, rise
 
 PLAN = overload_plan(10_000.0, 10.0)
 
@@ -50,8 +52,8 @@ def test_a_pipeline_that_stays_behind_has_not_recovered() -> None:
 
 
 def test_falling_behind_is_seen_through_batches() -> None:
-    level = [TracePoint(n / 10, 1000 * n, 1000 * n, 1000 * (n - n % 7)) for n in range(100)]
-    losing = [TracePoint(n / 10, 1000 * n, 1000 * n, 950 * (n - n % 7)) for n in range(100)]
-    assert fell_behind(level[:1]) == 0.0
-    assert abs(fell_behind(level)) < 100
-    assert 400 < fell_behind(losing) < 600
+    level = [Poll(n / 10, 1000 * (n - n % 7), 1000 * n) for n in range(100)]
+    losing = [Poll(n / 10, 950 * (n - n % 7), 1000 * n) for n in range(100)]
+    assert rise([(level[0].at_s, level[0].backlog)]) == 0.0
+    assert kept_up(level) == pytest.approx(10_000, abs=100)
+    assert kept_up(losing) == pytest.approx(9_500, abs=100)

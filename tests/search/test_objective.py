@@ -172,10 +172,10 @@ def test_trials_are_made_for_it_at_a_rate_that_both_sides_have() -> None:
 
 def test_what_does_not_carry_the_rate_is_no_measurement() -> None:
     plan = TrialPlan(1.0, 4.0, objective=Objective.CPU, offered=RATE)
-    carried = for_objective(measured(0.97 * RATE), plan)
+    carried = for_objective(measured(RATE), plan, 0.97 * RATE)
     assert isinstance(carried, Measurement)
     assert carried.objective is Objective.CPU
-    behind = for_objective(measured(0.9 * RATE), plan)
+    behind = for_objective(measured(RATE), plan, 0.9 * RATE)
     assert isinstance(behind, Failure)
     assert "it carries 18,000 of 20,000 events per second" in str(behind)
 

@@ -156,7 +156,7 @@ def _require_shown(asked: Options, options: SearchArguments) -> None:
 
 def _require_stored(asked: Options, figure: Objective, option: str) -> None:
     """Raise BadUsage for what the sink, which stores nothing, does not show."""
-    if asked.engine == EngineChoice.SINK.value and figure in {Objective.DISK, Objective.FRESHNESS}:
+    if asked.engine == EngineChoice.SINK.value and figure is Objective.DISK:
         raise BadUsage(f"{option} needs an engine: the sink stores nothing")
 
 

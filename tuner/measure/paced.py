@@ -11,8 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from tuner.flood.flood import Flood
 from tuner.flood.pace import Schedule, Timeline
 from tuner.flood.spec import FloodProgress
@@ -35,7 +33,7 @@ from tuner.measure.stages import Effective, effective
 from tuner.measure.summary import end_doubts, failure_of, machine_doubts, pace_doubts
 from tuner.measure.trial import Tell, finish, in_pipeline
 from tuner.measure.watch import Watch
-from tuner.measure.window import Poll
+from tuner.measure.window import Poll, rise
 from tuner.profile.model import Profile
 from tuner.profile.placement import file_names, queues
 from tuner.render.retry import retries
@@ -134,7 +132,7 @@ class _Paced:
         return PacedMeasurement(
             offered_per_second=(moments[-1].due - moments[0].due) / passed_s,
             eps=events / passed_s,
-            growth_per_second=fell_behind(moments),
+            growth_per_second=rise([(moment.at_s, moment.behind) for moment in moments]),
             sent=final.sent,
             late=punctuality.late if punctuality is not None else 0,
             max_late_s=punctuality.max_late_s if punctuality is not None else 0.0,
@@ -175,16 +173,6 @@ def _spool_bytes(folder: Path, filenames: Sequence[str]) -> int:
                 state = path.lstat()
                 total += state.st_size if stat.S_ISREG(state.st_mode) else 0
     return total
-
-
-def fell_behind(moments: Sequence[TracePoint]) -> float:
-    """By how many events per second the pipeline fell behind: from the mean of the first third to
-    that of the last, because batches make single moments jump."""
-    third = max(1, len(moments) // 3)
-    early, late = moments[:third], moments[-third:]
-    passed_s = float(np.mean([m.at_s for m in late]) - np.mean([m.at_s for m in early]))
-    more = float(np.mean([m.behind for m in late]) - np.mean([m.behind for m in early]))
-    return more / passed_s if passed_s > 0 else 0.0
 
 
 def _moment(sample: Poll, timeline: Timeline) -> TracePoint:

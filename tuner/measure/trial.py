@@ -41,7 +41,7 @@ from tuner.measure.pipeline import Pipeline, pipeline, refusal_of
 from tuner.measure.settle import after_loss, loss_of, settle
 from tuner.measure.summary import Observed, summarise
 from tuner.measure.watch import NodeLost, Stalled, Watch, saturate
-from tuner.measure.window import MARK_S, Mark, Poll, is_flat, is_losing, steadiness
+from tuner.measure.window import MARK_S, Mark, Poll, is_flat, is_losing, kept_up, steadiness
 from tuner.profile.model import Profile
 from tuner.profile.objective import Objective
 from tuner.profile.placement import backlog_marks
@@ -165,7 +165,11 @@ def _saturated(pipe: Pipeline, plan: TrialPlan, stages: StageClock) -> Outcome:
             fresh=None if freshness is None else freshness.between(samples, timeline, final),
         )
         outcome = summarise(observed, lab, profile)
-        return outcome if isinstance(outcome, Failure) else for_objective(outcome, plan)
+        return (
+            outcome
+            if isinstance(outcome, Failure)
+            else for_objective(outcome, plan, kept_up(samples))
+        )
 
 
 _CARRIED = 0.95
@@ -180,15 +184,15 @@ _EXPECTED = {
 }  # fmt: skip
 
 
-def for_objective(run: Measurement, plan: TrialPlan) -> Outcome:
+def for_objective(run: Measurement, plan: TrialPlan, per_second: float) -> Outcome:
     """The measurement as one of what its plan was for; a failure where it did not carry what was
-    offered, or none of it was found."""
+    offered, but so many events `per_second`, or none of it was found."""
     objective = plan.objective
     made = replace(run, objective=objective)
     if plan.offered is None:
         return made
-    if run.eps < _CARRIED * plan.offered:
-        reason = f"it carries {run.eps:,.0f} of {plan.offered:,.0f} events per second"
+    if per_second < _CARRIED * plan.offered:
+        reason = f"it carries {per_second:,.0f} of {plan.offered:,.0f} events per second"
         failure = Failure.of(FailureKind.GUARDRAIL, reason, run.delivery)
         return replace(failure, verdict=run.verdict)
     if objective is Objective.FRESHNESS and run.fresh_p99_s is None:

@@ -49,6 +49,23 @@ def slope(samples: Sequence[Poll]) -> float:
     return float((times * (counts - counts.mean())).sum()) / spread if spread > 0 else 0.0
 
 
+def rise(counts: Sequence[tuple[float, int]]) -> float:
+    """How fast a count grew over its times, per second: from the mean of the first third to that of
+    the last, because batches make single moments jump; 0 for fewer than two."""
+    third = max(1, len(counts) // 3)
+    (early_s, early), (late_s, late) = (
+        np.mean(part, axis=0).tolist() for part in (counts[:third], counts[-third:])
+    )
+    return (late - early) / (late_s - early_s) if late_s > early_s else 0.0
+
+
+def kept_up(samples: Sequence[Poll]) -> float:
+    """How many of the events that were sent each second did not come to wait."""
+    first, last = samples[0], samples[-1]
+    sent = (last.sent - first.sent) / max(last.at_s - first.at_s, 1e-9)
+    return sent - rise([(sample.at_s, sample.backlog) for sample in samples])
+
+
 def rate_over(samples: Sequence[Poll]) -> WindowRate:
     """The rate from the first to the last sample, its error by batch means over five batches.
 
