@@ -124,7 +124,7 @@ def packages_to_install(complaints: Sequence[str]) -> tuple[str, ...]:
     ways = {module: to_install(package) for module, package in every_package().items()}
     for module, release in packaged_since().items():
         ways[module] += f", which Debian has since rsyslog 8.{release}"
-    ways[UNPACKAGED] = "Debian has no package of it, rsyslog's repositories have"
+    ways |= dict.fromkeys(UNPACKAGED, "Debian has no package of it: see rsyslog's repositories")
     return tuple(
         f"{module} is not installed: {way}"
         for module, way in ways.items()

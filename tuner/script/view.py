@@ -38,7 +38,8 @@ _ENGINE = "omelasticsearch"
 # What takes events in a lab where no input of a configuration can, the first that is not loaded.
 _STAND_INS = ("imtcp", "imptcp")
 _STAND_IN_PORT = 10514
-_TAKES_APART = frozenset({"mmjsonparse", "mmnormalize", "mmfields"})
+TAKES_APART = frozenset({"mmjsonparse", "mmnormalize", "mmfields", "mmleefparse"})
+"""Modules that read a whole line."""
 _SERVER = re.compile(r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?")
 _LONGEST, _SIZE = "maxMessageSize", re.compile(r"[1-9][0-9]*[kmg]?")
 _QUEUE_FILES = {"queue.filename": "filename", "queue.spooldirectory": "spoolDirectory"}
@@ -223,7 +224,7 @@ class _ViewBuilder:
         """The inputs, noting what each reaches; where none of them can be flooded one more, which a
         lab adds.  Lines of files cannot be where they are taken apart: each has a number of the
         lab's before it."""
-        apart = any(action.type in _TAKES_APART for _, action in self.base.of_kind("action"))
+        apart = any(action.type in TAKES_APART for _, action in self.base.of_kind("action"))
         inputs: list[dict[str, object]] = []
         is_flooded = False
         for address, item in self.base.of_kind("input"):
