@@ -27,6 +27,7 @@ _RUNS = (
     "imfile: no working or state file directory set",
     "maxMessageSize tried to set to",
     LOADED_TWICE,
+    "using HUP-only reload",
 )
 # A user, file, limit or name of the machine.  A configuration that is to be included is no such
 # file: what it says is not known.

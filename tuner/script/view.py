@@ -15,6 +15,7 @@ from tuner.modules.global_object import Global
 from tuner.modules.input import EVERY_ADDRESS, LOOPBACK, Input, Listener
 from tuner.modules.omelasticsearch import BULK_TIMEOUT, FILTER_PATH, OmelasticsearchOutput
 from tuner.modules.queue import Queue
+from tuner.modules.ratelimit import LIMIT_NAME, RateLimitPolicy
 from tuner.modules.registry import name_of
 from tuner.schema.scalars import as_name
 from tuner.schema.section import of_module
@@ -203,6 +204,7 @@ class _ViewBuilder:
         data["outputs"] = self._outputs()
         if shared := dict(self._global()):
             data["global"] = shared
+        data["ratelimits"] = dict(self._limits())
         modules = frozenset(address for address, _ in self.base.of_kind("module"))
         return View(data, self.sections, modules, tuple(self.reached), stand_in)
 
@@ -219,6 +221,13 @@ class _ViewBuilder:
         elif not_loaded(self.base.block):
             # The file that includes a drop-in, and loads its modules, says it.
             yield _FOLDER, _stand_in_path(HERE, True)
+
+    def _limits(self) -> Iterator[tuple[str, dict[str, object]]]:
+        for address, limit in self.base.of_kind("ratelimit"):
+            data = readable(RateLimitPolicy, limit.parameters)
+            if re.fullmatch(LIMIT_NAME, limit.name) and misfit(RateLimitPolicy, data) is None:
+                self.sections["ratelimits", limit.name] = address
+                yield limit.name, data
 
     def _inputs(self) -> tuple[list[dict[str, object]], ScriptObject | None]:
         """The inputs, noting what each reaches; where none of them can be flooded one more, which a
