@@ -91,6 +91,7 @@ def test_batches_that_stay_small_while_events_wait_are_named_where_they_are_coun
     [
         (("imuxsock", "imuxsock"), "ratelimit.discarded", Cause.RATE_LIMIT),
         (("imjournal", "imjournal"), "discarded", Cause.RATE_LIMIT),
+        (("imkubernetes", "imkubernetes"), "ratelimit.discarded", Cause.RATE_LIMIT),
         (ACTION, "ratelimit.dropped", Cause.RATE_LIMIT),
         (("ratelimit", "limit.per_source"), "per_source_dropped", Cause.RATE_LIMIT),
     ],
@@ -117,6 +118,20 @@ def test_senders_that_are_not_allowed_are_counted_once_in_a_row() -> None:
 
 def submitted(n: int) -> Counters:
     return {"submitted": n * 1000}
+
+
+def test_events_of_imbeats_do_not_hide_what_a_limit_drops() -> None:
+    """Its counter is events.submitted (plugins/imbeats/imbeats.c)."""
+
+    def world(of_imtcp: int) -> World:
+        return {
+            **CALM,
+            ("imtcp", "imtcp(514)"): lambda n: {"submitted": n * of_imtcp},
+            ("imbeats", "imbeats"): lambda n: {"events.submitted": n * 500},
+        }
+
+    assert only(world(of_imtcp=900)).cause is Cause.RATE_LIMIT
+    assert made(world(of_imtcp=500)).findings == ()
 
 
 def test_what_all_workers_of_an_input_hold_back_is_no_sign_of_a_limit() -> None:

@@ -96,6 +96,19 @@ def test_what_is_about_the_host_is_left_out_and_said(tmp_path: Path) -> None:
     assert {one.used for one in said} == {"left out"}
 
 
+@pytest.mark.parametrize("module", ["imkubernetes", "imbeats", "imnew"])
+def test_a_lab_loads_no_input_module_that_no_flood_enters_by(module: str, tmp_path: Path) -> None:
+    """imkubernetes reads the logs of the host's pods, with a token, as soon as it is loaded."""
+    conf = (
+        f'module(load="{module}")\nmodule(load="omelasticsearch")\nmodule(load="imtcp")\n'
+        'input(type="imtcp" port="514")\n'
+    )
+    made = fitted(tmp_path, f"{conf}*.* {ES})\n")
+    assert module not in printed(made.block)
+    assert 'module(load="imtcp")' in printed(made.block)
+    assert [one.what for one in said_of(made)] == [f"module {module}"]
+
+
 def test_files_are_written_below_the_folder_of_the_lab(tmp_path: Path) -> None:
     more = 'template(name="hosts" type="string" string="/var/log/%HOSTNAME%.log")\n*.* ?hosts\n'
     text = text_of(tmp_path, f"{ES})", f"{more}*.* /var/log/all.log\n")

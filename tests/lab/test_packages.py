@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tuner.lab.complaints import packages_to_install
+from tuner.modules.registry import UNPACKAGED
 
 COULD_NOT = (
     "rsyslogd: could not load module '{0}', errors: trying to load module "
@@ -25,11 +26,13 @@ def test_a_package_that_came_late_is_named_with_the_release_that_has_it() -> Non
 
 
 def test_modules_that_only_a_configuration_of_the_users_names_are_known() -> None:
-    kubernetes, database = packages_to_install(
-        [COULD_NOT.format(one) for one in ("mmkubernetes", "mmdblookup")]
+    kubernetes, *unpackaged = packages_to_install(
+        [COULD_NOT.format(one) for one in ("mmkubernetes", *UNPACKAGED)]
     )
     assert kubernetes == "mmkubernetes is not installed: apt-get install rsyslog-kubernetes"
-    assert "Debian has no package of it" in database
+    assert len(unpackaged) == len(UNPACKAGED)
+    for module, said in zip(UNPACKAGED, unpackaged, strict=True):
+        assert said.startswith(f"{module} is not installed: Debian has no package of it")
 
 
 def test_other_complaints_name_no_package() -> None:

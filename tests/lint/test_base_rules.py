@@ -105,6 +105,31 @@ def test_each_example_of_a_rule_about_a_base(rule: BaseRule, form: Form, tmp_pat
         assert (rule.code in codes(found)) is is_bad, example
 
 
+@pytest.mark.parametrize(("interval", "codes_of_limits"), [(5, {"RT224", "RT236"}), (0, set())])
+def test_limits_by_name_are_held_against_the_traffic_of_a_base(
+    interval: int, codes_of_limits: set[str], tmp_path: Path
+) -> None:
+    text = (
+        f'ratelimit(name="few" interval="{interval}" burst="1000")\n'
+        'module(load="imtcp")\ninput(type="imtcp" port="10514" rateLimit.name="few")\n'
+        'module(load="omelasticsearch")\naction(type="omelasticsearch" searchType="" '
+        'bulkmode="on" action.ratelimit.name="few")\n'
+    )
+    found = kept(tmp_path, {MAIN: text}, 'release: {rsyslog: "8.2610", elasticsearch: "8.19"}\n')
+    assert codes(found) & {"RT224", "RT235", "RT236"} == codes_of_limits
+    (limit,) = [one for one in found.warnings if one.code == "RT420"]
+    assert (limit.line, limit.message.startswith("input[1]: an action has")) == (3, True)
+
+
+def test_a_limit_of_a_base_is_changed_where_it_stands(tmp_path: Path) -> None:
+    text = f'{HEAD}ratelimit(name="few" interval="5" burst="1000")\n'
+    action = 'action(type="omelasticsearch" searchType="" bulkmode="on")\n'
+    changes = 'changes: {"ratelimit[few].burst": 5000}\n'
+    base = kept(tmp_path, {MAIN: text + action}, changes).profile.base
+    assert base is not None
+    assert [file for _, file in base.kept.changed.text] == [(text + action).replace("1000", "5000")]
+
+
 # What a profile says beside its base.
 BESIDE_A_BASE = ("release", "guardrails", "workload", "node", "search")
 RENDERED = [pytest.param(rule, id=rule.code) for rule in RULES]

@@ -431,7 +431,7 @@ def test_a_limit_that_has_a_name_is_turned_off_where_it_stands() -> None:
         return [one.message for one in lint(profile) if one.code == "RT224"]
 
     (message,) = advice(interval=1)
-    assert message.endswith("raise the limit, or set ratelimits.few.interval to 0 for none")
+    assert message.endswith("raise the limit, or set the interval of few to 0 for none")
     assert advice(interval=0) == []
 
 

@@ -20,11 +20,14 @@ from tests.profile.examples import at_hand
 from tests.shipped import release_at_hand
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
+from tuner.host.usage import thread_cpu
 from tuner.lab.entrances import TcpPort, UdpPort
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
+from tuner.measure.stages import is_of_input
+from tuner.modules.imtcp import ImtcpInput
 from tuner.render.artefacts import rsyslog_conf
 
 pytestmark = [
@@ -248,3 +251,23 @@ def try_it(attempt: Callable[[], None]) -> None:
         attempt()
     except OSError:
         return
+
+
+def test_every_worker_of_imtcp_is_told_as_a_thread_of_an_input(tmp_path: Path) -> None:
+    """What limits a trial is told by how busy these are."""
+    port = free_port()
+    config = (
+        'module(load="imtcp")\n'
+        f'input(type="imtcp" address="127.0.0.1" port="{port}" name="from-the-network")\n'
+        f'action(type="omfile" file="{tmp_path}/out")\n'
+    )
+    with scratch(tmp_path) as below:
+        rsyslogd = Rsyslogd(config, subfolder(below, "rsyslogd"), [TcpPort(port)])
+        try:
+            threads = thread_cpu(rsyslogd.pid)
+        finally:
+            rsyslogd.stop()
+    inputs = sum(len(times) for name, times in threads.items() if is_of_input(name))
+    assert inputs == 1 + ImtcpInput.threads_of(
+        [ImtcpInput(type="imtcp", port=port)], release_at_hand()
+    )

@@ -140,6 +140,23 @@ def test_an_engine_elsewhere_uses_none_of_our_cores() -> None:
     assert stages.others_cpu == pytest.approx(0.9 - 0.02 - 0.3)
 
 
+@pytest.mark.parametrize(
+    ("thread", "is_input"),
+    [
+        ("w1/from-the-net", True), ("w12/imtcp", True), ("tcpsrv/w0", True), ("imudp(w0)", True),
+        ("imudp", False), ("rs:w0/logs", False), ("ld-linux-x86-64", False),
+    ],
+)  # fmt: skip
+def test_threads_that_take_events_in_are_told_by_their_names(thread: str, is_input: bool) -> None:
+    """Seen on 8.2610: imtcp's workers are called by the name of their input."""
+    threads_after = {**AFTER.threads, thread: threads((9.0, 0.0))}
+    window = replace(SEEN, after=replace(AFTER, threads=threads_after))
+    window = replace(
+        window, before=replace(BEFORE, threads={**BEFORE.threads, thread: threads((0.0, 0.0))})
+    )
+    assert stages_of(window, small(), HERE).input_cpu == pytest.approx(0.9 if is_input else 0.4)
+
+
 def test_the_kernel_cuts_thread_names() -> None:
     assert worker_thread("main Q") == "rs:main Q:Reg"
     assert worker_thread("logs queue") == "rs:logs queue:R"

@@ -127,6 +127,22 @@ def test_rsyslogd_takes_them_all_at_once(tmp_path: Path) -> None:
     assert (said.accepted, said.complaints) == (True, ())
 
 
+@pytest.mark.live
+@pytest.mark.each_rsyslogd("parameters")
+@pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed")
+def test_a_watch_of_nothing_is_no_rejection() -> None:
+    """rsyslogd says it and ends with 0; RT237 says it of a profile."""
+    if int(rsyslog_version().partition(".")[2]) < NEWEST:
+        pytest.skip(f"not possible: they are all known since 8.{NEWEST}")
+    said = check(
+        'ratelimit(name="few" interval="5" policyWatch="on")\n'
+        'action(type="omfile" file="/dev/null")\n'
+    )
+    assert (said.accepted, len(said.runs)) == (True, 1)
+    wrong = check('ratelimit(name="few" perSource="on")\naction(type="omfile" file="/dev/null")\n')
+    assert not wrong.accepted
+
+
 def test_lint_refuses_each_for_a_release_that_does_not_know_it() -> None:
     codes = {"RT421", "RT422", "RT423", "RT424", "RT425"}
     pushed = edit(text_with("/etc/paced.yaml", 2504), {"impstats": COUNTED | PUSHED})

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from posixpath import normpath
 
-from tuner.lab.confined import HOST_MODULES, TLS, TOWARDS_ENGINE, confined, without_host
+from tuner.lab.confined import TLS, TOWARDS_ENGINE, confined, is_of_host, without_host
 from tuner.lab.entrances import ReadFile, TcpPort, UdpPort, UnixSocket
 from tuner.lab.numbered import OWN
 from tuner.lab.ports import free_port
@@ -213,7 +213,7 @@ class CaseScript:
             case "omfile":
                 parameters = (p for p in written.parameters if p.key in {"load", "template"})
                 yield replace(written, parameters=tuple(parameters))
-            case name if name in HOST_MODULES or (name.startswith("om") and name != _INDEXES):
+            case name if is_of_host(name) or (name.startswith("om") and name != _INDEXES):
                 return
             case _:
                 yield written.without(_UNORDERED).without_beginning(TLS)

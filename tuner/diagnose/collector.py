@@ -26,6 +26,7 @@ class _DropCounter(NamedTuple):
 
 _DROPS = (
     _DropCounter("imuxsock", "ratelimit.discarded"),
+    _DropCounter("imkubernetes", "ratelimit.discarded", is_submitted=False),
     _DropCounter("imjournal", "discarded", is_submitted=False),
     _DropCounter("ratelimit", "per_source_dropped", "source"),
     _DropCounter("core.action", "ratelimit.dropped", "action"),

@@ -16,7 +16,8 @@ _INPUT = "im"
 # imfile has an object for each file, in 8.2606 and later; it counts empty lines, of which it makes
 # no events (enqLine() of imfile.c).
 _LINES = "lines.processed"
-_EVENTS = ("submitted", _LINES)
+# imbeats has a name of its own for what it submits.
+_EVENTS = ("submitted", "events.submitted", _LINES)
 # Each worker of an input holds up to 1024 events back before it hands them over
 # (CONF_NUM_MULTISUB); imptcp has 3 and imtcp 5 (wrkrMax, and the one that accepts).
 _HELD_BACK, _HELD_SHARE = 5 * 1024, 0.02

@@ -27,6 +27,7 @@ _RUNS = (
     "imfile: no working or state file directory set",
     "maxMessageSize tried to set to",
     LOADED_TWICE,
+    "using HUP-only reload",
 )
 # A user, file, limit or name of the machine.  A configuration that is to be included is no such
 # file: what it says is not known.
@@ -124,7 +125,7 @@ def packages_to_install(complaints: Sequence[str]) -> tuple[str, ...]:
     ways = {module: to_install(package) for module, package in every_package().items()}
     for module, release in packaged_since().items():
         ways[module] += f", which Debian has since rsyslog 8.{release}"
-    ways[UNPACKAGED] = "Debian has no package of it, rsyslog's repositories have"
+    ways |= dict.fromkeys(UNPACKAGED, "Debian has no package of it: see rsyslog's repositories")
     return tuple(
         f"{module} is not installed: {way}"
         for module, way in ways.items()

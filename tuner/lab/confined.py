@@ -31,12 +31,13 @@ _OUTSIDE = frozenset(
     {"fmhttp", "mmexternal", "mmdarwin", "mmaitag", "mmkubernetes", "omprog", "ompipe", "omshell",
      "improg"}
 )  # fmt: skip
-HOST_MODULES = _OUTSIDE | {
-    "imuxsock", "imklog", "imkmsg", "imjournal", "immark", "impstats", "imdocker", "imkafka",
-    "imhttp", "omkafka", "ommysql", "ompgsql", "omlibdbi", "ommail", "omsnmp", "omhiredis",
-    "ommongodb", "omamqp1", "omhttp",
+_OF_THE_HOST = _OUTSIDE | {
+    "omkafka", "ommysql", "ompgsql", "omlibdbi", "ommail", "omsnmp", "omhiredis", "ommongodb",
+    "omamqp1", "omhttp",
 }  # fmt: skip
-"""Modules that take events of the host itself, run programs, or send elsewhere."""
+# Input modules of which a lab has inputs: others may take events as soon as they are loaded, as
+# imklog and imkubernetes do.
+_ENTERED = frozenset({"imtcp", "imptcp", "imudp", "imrelp", "imfile"})
 TOWARDS_ENGINE = frozenset(
     {
         "server", "serverport", "usehttps", "uid", "pwd", "apikey", "allowunsignedcerts",
@@ -80,6 +81,11 @@ def confined(block: Block, folder: str, path: str = "") -> Confined:
     of_files = frozenset(_key(name) for name in names if name)
     confining = _Confining(folder, path, templates, of_files)
     return Confined((work, *rewritten(block, confining.statement)), tuple(confining.left_out))
+
+
+def is_of_host(module: str) -> bool:
+    """Whether a module takes events of the host itself, runs programs, or sends elsewhere."""
+    return module in _OF_THE_HOST or (module.startswith("im") and module not in _ENTERED)
 
 
 def without_host(section: ScriptObject) -> Iterator[ScriptObject]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from tuner.engines.given_template import GivenTemplate
 from tuner.errors import Refused
-from tuner.lab.confined import HOST_MODULES, TLS, TOWARDS_ENGINE, confined, without_host
+from tuner.lab.confined import TLS, TOWARDS_ENGINE, confined, is_of_host, without_host
 from tuner.lab.numbered import (
     LINE_DIGITS,
     OF_HEAD,
@@ -43,6 +43,7 @@ from tuner.script.script import (
 )
 from tuner.script.secrets import is_secret_name
 from tuner.script.template import never_json
+from tuner.script.view import TAKES_APART
 
 # Where an action forwards to, and from which address or device.
 _TOWARDS_RECEIVER = frozenset(
@@ -61,8 +62,6 @@ _OWNERS = frozenset(
     f"{kind}{whom}{number}" for kind in ("file", "dir") for whom in ("owner", "group")
     for number in ("", "num")
 )  # fmt: skip
-# What reads a whole line.
-_TAKES_APART = frozenset({"mmjsonparse", "mmnormalize", "mmfields"})
 FILES = "files"
 """The folder in that of a lab for files that rsyslogd writes, each below it as on its host."""
 ENGINE_ERRORS = "engine-errors-{}.json"
@@ -144,7 +143,7 @@ class _Fitting:
     def other(self, statement: ScriptObject) -> Iterator[ScriptObject]:
         """An object that is no action."""
         match statement.kind:
-            case "module" if module_name(statement) in HOST_MODULES:
+            case "module" if is_of_host(module_name(statement)):
                 self.note(statement.origin, f"module {module_name(statement)}")
             case "module" if module_name(statement) in self.text.idle:
                 pass
@@ -222,12 +221,12 @@ class _Fitting:
                 yield from self.into_file(action)
             case "omfwd" | "omrelp":
                 yield from self.to_receiver(action, kind)
-            case _ if kind in _TAKES_APART and self.text.headless:
+            case _ if kind in TAKES_APART and self.text.headless:
                 raise Refused(
                     f"{action.origin}: {kind} would take apart lines of a file, and the lab must "
                     "write a number before each: let an input that takes syslog stand before it"
                 )
-            case _ if kind.startswith("mm") and kind not in HOST_MODULES:
+            case _ if kind.startswith("mm") and not is_of_host(kind):
                 yield self.spooled(action)
             case _:
                 yield self.without(action, f"action {kind}")

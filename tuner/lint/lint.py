@@ -92,8 +92,9 @@ BASE_RULES: tuple[BaseRule, ...] = tuple(sorted(_rules_in(base), key=lambda rule
 SINGLE_REQUESTS = base.single_requests.code
 
 
-# About what a base says in ways that its view does not have: limits by name, a property behind the
-# name of a template, streams that go to other actions than those into an engine; and its files.
+# About what a base says in ways that its view does not have: limits that the file which includes a
+# drop-in may define, a property behind the name of a template, streams that go to other actions
+# than those into an engine; and its files.
 _OF_PROFILES = frozenset({"RT235", "RT246", "RT263", "RT285"})
 
 

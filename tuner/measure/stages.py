@@ -7,6 +7,7 @@ workers, engine.  A Direct action queue does not count: the main queue's workers
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -52,7 +53,12 @@ def counted_queues(profile: Profile) -> tuple[CountedQueue, ...]:
     )
 
 
-_INPUT_THREADS = tuple(name for module in INPUTS for name in module.thread_names)
+_INPUT_THREADS = re.compile("|".join(name for module in INPUTS for name in module.thread_names))
+
+
+def is_of_input(thread: str) -> bool:
+    """Whether a thread of that name takes events in."""
+    return _INPUT_THREADS.match(thread) is not None
 
 
 @dataclass(frozen=True)
@@ -175,7 +181,7 @@ def stages_of(window: Window, profile: Profile, machines: CoreCounts) -> Stages:
     window_s, loads = growth.passed_s, growth.loads
     low = backlog_marks(profile).low
     core_s = window_s * machines.cores
-    inputs = [load for name, load in loads.items() if name.startswith(_INPUT_THREADS)]
+    inputs = [load for name, load in loads.items() if is_of_input(name)]
     first, *later = counted_queues(profile)
     bulk = window.bulk
     return Stages(

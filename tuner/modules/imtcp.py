@@ -181,7 +181,8 @@ class ImtcpInput(Tcp):
         """Whether senders must speak TLS."""
         return self.stream_driver_mode == 1
 
-    thread_names: ClassVar[tuple[str, ...]] = ("in:imtcp", "tcpsrv/w")
+    # Since 8.2504 a worker has its number and the name of its input.
+    thread_names: ClassVar[tuple[str, ...]] = ("in:imtcp", "tcpsrv/w", r"w\d+/")
     tls_attributes: ClassVar[tuple[str, ...]] = (
         "stream_driver_ca_file",
         "stream_driver_cert_file",

@@ -57,7 +57,7 @@ class ImudpInput(Listener):
     allowed_sender: AllowedSenders = None
     default_tz: DefaultZone = None
 
-    thread_names: ClassVar[tuple[str, ...]] = ("in:imudp", "imudp(w")
+    thread_names: ClassVar[tuple[str, ...]] = ("in:imudp", r"imudp\(w")
     transport: ClassVar[TransportKind] = "udp"
 
     @classmethod

@@ -129,7 +129,7 @@ class Input(RsyslogSection):
     package: ClassVar[str] = "rsyslog"
     """Debian's package that ships the module."""
     thread_names: ClassVar[tuple[str, ...]]
-    """How the names of its threads begin."""
+    """How the names of its threads begin, as expressions."""
     own_burst: ClassVar[int] = BURST
     """The burst of a rate limit that has none."""
 

@@ -58,8 +58,8 @@ OUTPUTS: tuple[type[Output], ...] = get_args(get_args(AnyOutput)[0])
 MODULES: tuple[type[Input | Output | StreamStep], ...] = (*INPUTS, MmanonStep, *OUTPUTS)
 # What a configuration or a snippet of the user's own may load besides.
 _NOT_IN_PROFILES = {"imkafka": "rsyslog-kafka", "mmkubernetes": "rsyslog-kubernetes"}
-UNPACKAGED = "mmdblookup"
-"""The module that no package of Debian ships."""
+UNPACKAGED = ("mmdblookup", "mmjsontransform", "imbeats", "imkubernetes")
+"""The modules that no package of Debian ships, of 8.2610 neither."""
 
 
 def packages() -> dict[str, str]:

@@ -39,7 +39,7 @@ from tuner.script.tokens import SURROGATES
 
 MAIN_QUEUE, GLOBAL = "main_queue", "global"
 _ALONE = (MAIN_QUEUE, GLOBAL)
-_KINDS = ("input", "ruleset", "action")
+_KINDS = ("input", "ruleset", "action", "ratelimit")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from tuner.modules.global_object import Global
 from tuner.modules.input import EVERY_ADDRESS, LOOPBACK, Input, Listener
 from tuner.modules.omelasticsearch import BULK_TIMEOUT, FILTER_PATH, OmelasticsearchOutput
 from tuner.modules.queue import Queue
+from tuner.modules.ratelimit import LIMIT_NAME, RateLimitPolicy
 from tuner.modules.registry import name_of
 from tuner.schema.scalars import as_name
 from tuner.schema.section import of_module
@@ -38,7 +39,8 @@ _ENGINE = "omelasticsearch"
 # What takes events in a lab where no input of a configuration can, the first that is not loaded.
 _STAND_INS = ("imtcp", "imptcp")
 _STAND_IN_PORT = 10514
-_TAKES_APART = frozenset({"mmjsonparse", "mmnormalize", "mmfields"})
+TAKES_APART = frozenset({"mmjsonparse", "mmnormalize", "mmfields", "mmleefparse"})
+"""Modules that read a whole line."""
 _SERVER = re.compile(r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?")
 _LONGEST, _SIZE = "maxMessageSize", re.compile(r"[1-9][0-9]*[kmg]?")
 _QUEUE_FILES = {"queue.filename": "filename", "queue.spooldirectory": "spoolDirectory"}
@@ -202,6 +204,7 @@ class _ViewBuilder:
         data["outputs"] = self._outputs()
         if shared := dict(self._global()):
             data["global"] = shared
+        data["ratelimits"] = dict(self._limits())
         modules = frozenset(address for address, _ in self.base.of_kind("module"))
         return View(data, self.sections, modules, tuple(self.reached), stand_in)
 
@@ -219,11 +222,18 @@ class _ViewBuilder:
             # The file that includes a drop-in, and loads its modules, says it.
             yield _FOLDER, _stand_in_path(HERE, True)
 
+    def _limits(self) -> Iterator[tuple[str, dict[str, object]]]:
+        for address, limit in self.base.of_kind("ratelimit"):
+            data = readable(RateLimitPolicy, limit.parameters)
+            if re.fullmatch(LIMIT_NAME, limit.name) and misfit(RateLimitPolicy, data) is None:
+                self.sections["ratelimits", limit.name] = address
+                yield limit.name, data
+
     def _inputs(self) -> tuple[list[dict[str, object]], ScriptObject | None]:
         """The inputs, noting what each reaches; where none of them can be flooded one more, which a
         lab adds.  Lines of files cannot be where they are taken apart: each has a number of the
         lab's before it."""
-        apart = any(action.type in _TAKES_APART for _, action in self.base.of_kind("action"))
+        apart = any(action.type in TAKES_APART for _, action in self.base.of_kind("action"))
         inputs: list[dict[str, object]] = []
         is_flooded = False
         for address, item in self.base.of_kind("input"):

@@ -1,5 +1,5 @@
-"""Rules about a base: what applies to nothing, what stops others, and what is sent to the engine:
-requests, names of indices, documents, their ids."""
+"""Rules about a base: what applies to nothing, what stops others, inputs that lose what they take,
+and what is sent to the engine: requests, names of indices, documents, their ids."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tuner.engines.refusals import name_refusal
-from tuner.lint.sections import CheckedBase, Remark, engine_actions, for_each, objects_of
+from tuner.lint.sections import (
+    CheckedBase,
+    Placed,
+    Remark,
+    engine_actions,
+    for_each,
+    objects_of,
+)
 from tuner.modules.omelasticsearch import DEFAULT_INDEX, refuses_type, sends_type
-from tuner.rule import advice, all_lost, loss
-from tuner.script.script import OFF, ScriptObject, ScriptPosition
+from tuner.rule import Complaint, advice, all_lost, loss
+from tuner.script.configuration import not_loaded
+from tuner.script.script import OFF, ScriptObject, ScriptPosition, module_name, objects_in
 from tuner.script.template import (
     TemplatePiece,
     TemplateProperty,
@@ -288,3 +296,48 @@ def unused_template(base: CheckedBase) -> Iterator[Remark]:
             f"the index template is for {patterns}, and none of the indices ({indices}) matches: "
             "its mappings and settings apply to nothing, so none of them is searched",
         )
+
+
+_LIMIT, _OF_OUTPUTS = "ratelimit.name", "action.ratelimit.name"
+
+
+def _sources(base: CheckedBase) -> Iterator[Placed[ScriptObject]]:
+    """Inputs, and modules that are inputs themselves."""
+    objects = base.kept.changed.objects.items()
+    return (((name,), item) for name, item in objects if item.kind in {"input", "module"})
+
+
+@loss("RT420")
+@for_each(_sources)
+def closed_input(source: ScriptObject, base: CheckedBase) -> Iterator[Complaint]:
+    """Inputs whose limit is not defined, or is one of outputs; the file that includes a drop-in may
+    define it."""
+    changed = base.kept.changed
+    names = {limit.text("name") for _, limit in changed.of_kind("ratelimit")}
+    of_outputs = {action.text(_OF_OUTPUTS) for _, action in changed.of_kind("action")}
+    for parameter in source.parameters:
+        name = parameter.text
+        if not parameter.key.endswith(_LIMIT) or name is None or None in names:
+            continue
+        fault = f"an action has the limit {name} too" if name in of_outputs else None
+        if name not in names and not not_loaded(changed.block):
+            fault = f"no ratelimit() is called {name}"
+        if fault is not None:
+            yield Complaint(
+                (parameter.name,),
+                f"{fault}, so that rsyslogd starts without this input, and -N1 does not say so: "
+                "all its events are lost; name a ratelimit() of inputs, with its capitals",
+            )
+
+
+@loss("RT426")
+def no_places(base: CheckedBase) -> Iterator[Remark]:
+    """imkubernetes, which forgets how far it has read."""
+    for module in objects_in(base.kept.changed.block, "module"):
+        if module_name(module) == "imkubernetes":
+            yield Remark(
+                module.origin,
+                "imkubernetes keeps nowhere how far it has read: after a restart it sends all "
+                'lines again, or with freshStartTail="on" loses those written meanwhile; read the '
+                "files with imfile, and enrich events with mmkubernetes",
+            )

@@ -186,7 +186,7 @@ def _rate_limits(source: Input, profile: Profile) -> Iterator[Complaint]:
         policy = profile.ratelimits.get(name)
         if policy is not None:
             limit = rate_limit(policy.interval, policy.burst, BURST, named)
-            limits, off = () if limit is None else (limit,), f"ratelimits.{name}.interval"
+            limits, off = () if limit is None else (limit,), f"the interval of {name}"
     for limit in limits:
         size = profile.workload.message_bytes.mean if limit.is_of_bytes else 1
         if rate == "max" or rate * size * limit.interval_s > limit.burst:

@@ -50,11 +50,24 @@ def _limited_outputs(output: Output, profile: Profile) -> Iterator[Complaint]:
         policy = profile.ratelimits.get(name)
         if policy is None or not (policy.interval or policy.policy):
             return
-        unless = f", unless {policy.policy} says mode: pace" if policy.policy else ""
+        paced = f"{policy.policy} says mode: pace" if policy.policy else ""
+        if output.is_direct and paced:
+            paced += ", which rsyslogd refuses for an output without a queue"
         yield Complaint(
             (key,),
-            f"what exceeds the limit {name} is dropped{unless}: remove it, or raise the limit",
+            f"what exceeds the limit {name} is dropped{paced and f', unless {paced}'}: remove it, "
+            "or raise the limit",
         )
+
+
+@advice("RT237")
+def _nothing_to_watch(profile: Profile) -> Iterator[Complaint]:
+    for name, limit in profile.ratelimits.items():
+        if limit.policy_watch and not limit.files:
+            yield Complaint(
+                ("ratelimits", name, "policyWatch"),
+                f"the limit {name} has no file that could change: name policy, or remove it",
+            )
 
 
 # Inputs hand over up to this many messages in one call (CONF_NUM_MULTISUB, compile time).
