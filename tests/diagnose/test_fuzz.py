@@ -19,7 +19,6 @@ from tuner.report.diagnosis import (
     diagnosis_blocks,
     diagnosis_json,
     diagnosis_report,
-    headline,
 )
 
 CASES = int(os.environ.get("FUZZ_CASES", "5000"))
@@ -64,7 +63,7 @@ def judged(number: int) -> None:
     made = FilesDiagnosis((name,), hosts, (), ())
     list(diagnosis_blocks(made))
     json.dumps(diagnosis_json(made), allow_nan=False)
-    assert all(headline(one) for one in made.findings)
+    assert all(one.headline for one in made.findings)
     if hosts:
         diagnosis_report(made)
     took_s = time.process_time() - started

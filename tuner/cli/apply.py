@@ -31,7 +31,7 @@ from tuner.deploy.plan import (
     saved,
     unfit,
 )
-from tuner.deploy.queues import figures_note
+from tuner.deploy.queues import figures_note, figures_text
 from tuner.deploy.target import RemoteHost
 from tuner.deploy.verify import engine_drift, host_drift
 from tuner.engine.access import client_for
@@ -307,7 +307,10 @@ def verify(options: usage.VerifyArguments) -> None:
     with working(f"asking {names}"):
         hosts = [(RemoteHost(wanted.machine, wanted.files), wanted) for wanted in profiles]
         drifts = [drift for host, wanted in hosts for drift in host_drift(host, wanted)]
-        notes = [figures_note(host, wanted.profile) for host, wanted in hosts]
+        notes = [
+            figures_note(host, wanted.profile, figures_text(host, wanted.profile))
+            for host, wanted in hosts
+        ]
         if url is not None:
             with contextlib.closing(client_for(url, loaded.profile)) as client:
                 drifts += engine_drift(loaded.profile, client, site)

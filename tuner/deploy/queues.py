@@ -10,12 +10,13 @@ from posixpath import join
 from tuner.deploy.host_files import HostFiles
 from tuner.deploy.plan import release_number
 from tuner.deploy.target import RemoteHost
+from tuner.diagnose.course import courses
+from tuner.diagnose.diagnosis import diagnose
+from tuner.diagnose.settings import of_profile
 from tuner.host.process import wait_until
-from tuner.modules.pstats import Snapshot, last_figures
 from tuner.modules.queue import SEGMENTED_SINCE
+from tuner.modules.stats_rounds import rounds
 from tuner.profile.model import Profile
-from tuner.profile.placement import real_queues
-from tuner.render.rulesets import counter_names
 from tuner.script.parser import parse
 from tuner.script.script import Block, ScriptObject, objects_in
 
@@ -35,78 +36,37 @@ def figures_text(host: RemoteHost, profile: Profile) -> str | None:
     return answer.out.decode(errors="replace") if answer.code == 0 else None
 
 
-def figures_note(host: RemoteHost, profile: Profile) -> str:
-    """A sentence on the last figures of a host."""
+def figures_note(host: RemoteHost, profile: Profile, text: str | None) -> str:
+    """A sentence on what the last whole round of the counters in a text says."""
     name, impstats = host.machine.name, profile.impstats
     if impstats is None or impstats.log_file is None:
         return f"{name}: no figures of its queues: the profile has no impstats with log.file"
-    figures = last_figures(figures_text(host, profile) or "")
-    if figures is None:
+    diagnosed = diagnose(courses(rounds(text or "")[-1:]), of_profile(profile))
+    if not diagnosed:
         return f"{name}: no figures of its queues in {impstats.log_file}"
-    return f"{name}: {'; '.join(_standing(profile, figures))}"
+    wrong = "".join(f" {finding.headline}." for finding in diagnosed[-1].findings)
+    more = f" See diagnose --host {name}." if wrong else ""
+    return f"{name}: {diagnosed[-1].verdict}{wrong}{more}"
 
 
 def movement_note(host: RemoteHost, profile: Profile, before: str | None) -> str:
-    """Whether a queue moves, by figures that come after the text `before`: waits for them."""
-    name, impstats = host.machine.name, profile.impstats
+    """The same by figures that come after the text `before`: waits for them."""
+    impstats, text = profile.impstats, ""
     if impstats is None or impstats.log_file is None:
-        return figures_note(host, profile)
+        return figures_note(host, profile, None)
     if impstats.interval > _LONGEST_S:
-        return f"{name}: its queues are counted every {impstats.interval} s: verify reads that"
-    names = _limits(profile).keys()
+        every = f"its queues are counted every {impstats.interval} s"
+        return f"{host.machine.name}: {every}: verify reads that"
     _, _, last_line = (before or "").rstrip().rpartition("\n")
-    figures: Snapshot | None = None
 
-    def are_all_counted() -> bool:
-        nonlocal figures
+    def are_counted() -> bool:
+        nonlocal text
         text = figures_text(host, profile) or ""
-        figures = last_figures(text.rpartition(last_line)[2] if last_line else text)
-        return figures is not None and names <= figures.queues.keys()
+        text = text.rpartition(last_line)[2] if last_line else text
+        return bool(rounds(text))
 
-    wait_until(are_all_counted, impstats.interval + _SLACK_S, 1.0)
-    if figures is None:
-        return f"{name}: no new figures of its queues in {impstats.log_file}"
-    counted = ((queue, figures.queues[queue]) for queue in names if queue in figures.queues)
-    moved = [f"{queue} took {counts.enqueued:,}" for queue, counts in counted if counts.enqueued]
-    if not moved:
-        return f"{name}: no queue moves yet: nothing came in"
-    return f"{name}: queues move: {'; '.join((*moved, *_standing(profile, figures)))}"
-
-
-def _limits(profile: Profile) -> dict[str, int]:
-    """How many messages each queue holds, by what counters call it."""
-    return {
-        name: queue.size for queue in real_queues(profile) for name in counter_names(profile, queue)
-    }
-
-
-def _standing(profile: Profile, figures: Snapshot) -> list[str]:
-    """How full the queues are and what was lost; of an older configuration there may be others."""
-    limits = _limits(profile)
-    sizes = {name: figures.queues[name] for name in limits if name in figures.queues}
-    outputs = {output.name for output in profile.outputs}
-    actions = {name: counts for name, counts in figures.actions.items() if name in outputs}
-    failed = [f"{counts.failed:,} in {name}" for name, counts in actions.items() if counts.failed]
-    limited = [f"{counts.rate_dropped:,} in {name}" for name, counts in actions.items()
-               if counts.rate_dropped]  # fmt: skip
-    return [
-        *(
-            f"{name} holds {counts.size:,} of {limits[name]:,}{_on_disk(name, figures)}"
-            for name, counts in sizes.items()
-        ),
-        f"discarded.full {sum(counts.discarded_full for counts in sizes.values()):,}",
-        f"failed {', '.join(failed) or 0}",
-        *([f"ratelimit.dropped {', '.join(limited)}"] if limited else ()),
-    ]
-
-
-def _on_disk(name: str, figures: Snapshot) -> str:
-    """What the part on disk of a disk-assisted queue holds, where there is something."""
-    part = figures.queues.get(f"{name}[DA]")
-    if part is None or not part.size:
-        return ""
-    size = "" if part.disk_bytes is None else f" ({part.disk_bytes / 1024**2:,.1f} MiB)"
-    return f" and {part.size:,} on disk{size}"
+    wait_until(are_counted, impstats.interval + _SLACK_S, 1.0)
+    return figures_note(host, profile, text)
 
 
 def block_of(profile: Profile | None, text: str) -> Block:

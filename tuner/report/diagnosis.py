@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tuner.diagnose.course import CounterCourse
 from tuner.diagnose.diagnosis import Diagnosed, ProductionTraffic, traffic_of
-from tuner.diagnose.finding import EventEffect, Events, ProductionFinding
+from tuner.diagnose.finding import ProductionFinding
 from tuner.diagnose.queues import QueueCourse
 from tuner.diagnose.settings import ENGINE_OUTPUT
 from tuner.modules.stats_rounds import Unreadable
@@ -30,7 +30,7 @@ from tuner.report.sections import (
     Table,
     bullets,
 )
-from tuner.schema.numerals import counted, eps, mebibytes, seconds, share, times
+from tuner.schema.numerals import counted, eps, mebibytes, seconds, times
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,7 +75,7 @@ def diagnosis_blocks(made: FilesDiagnosis) -> Iterator[PlainBlock | Caution]:
     read."""
     for host in made.hosts:
         yield Paragraph(heading(host))
-        yield Paragraph(verdict(host), is_lead=True)
+        yield Paragraph(host.verdict, is_lead=True)
         for title, lines in _findings(host):
             yield from (Paragraph(""), Paragraph(title, is_lead=True), Bullets(lines))
         header = ("since it began", "events", "peak/s", "held", "lost", "chart")
@@ -98,7 +98,7 @@ def diagnosis_report(made: FilesDiagnosis) -> Report:
     first = FirstScreen(
         title="What production's counters say",
         name="rsyslog-tune diagnose",
-        verdict=" ".join(map(verdict, made.hosts)),
+        verdict=" ".join(host.verdict for host in made.hosts),
         remarks=tuple(traffic_text(traffic_of(host)) for host in made.hosts),
         is_improvement=not made.findings,
         cautions=tuple(_of_files(made)),
@@ -115,7 +115,7 @@ def _sections(number: int, host: Diagnosed) -> Iterator[ReportSection]:
     findings: list[Block] = []
     for title, lines in _findings(host):
         findings += [Subheading(title), Bullets(lines)]
-    findings = findings or [Paragraph(verdict(host))]
+    findings = findings or [Paragraph(host.verdict)]
     yield ReportSection(f"findings-{number}", f"Findings{of_host}", tuple(findings), "findings")
     plots = Columns(tuple((plot,) for plot in _plots(number, host)))
     course: tuple[Block, ...] = (plots, *_outputs(host.course))
@@ -128,7 +128,7 @@ def _sections(number: int, host: Diagnosed) -> Iterator[ReportSection]:
 def _findings(host: Diagnosed) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Each finding, by its number: its headline and its lines."""
     for number, finding in enumerate(host.findings, 1):
-        yield f"{number}. {headline(finding)}", tuple(finding_lines(finding))
+        yield f"{number}. {finding.headline}", tuple(finding_lines(finding))
 
 
 def _of_files(made: FilesDiagnosis) -> Iterator[Caution]:
@@ -185,54 +185,6 @@ def _of_counters(host: Diagnosed) -> str:
         + began.format(*map(local_time, course.starts[:1]))
         + clock.format(*map(local_time, course.clock_sets[:1]))
     )
-
-
-def verdict(host: Diagnosed) -> str:
-    """What was found and carried, in a sentence; only what is among the counters."""
-    if not host.findings:
-        only = " in this one round" if host.course.is_single else ""
-        fullest = f", {_fullest(host)}, nothing discarded" if host.queues else ""
-        return f"Nothing wrong{only}: {_carried(host)}{fullest}."
-    effects = ", ".join(
-        f"{sum(finding.effect is effect for finding in host.findings)} {effect.value}"
-        for effect in EventEffect
-        if any(finding.effect is effect for finding in host.findings)
-    )
-    return f"{counted(len(host.findings), 'finding')} ({effects}); {_carried(host)}."
-
-
-def _carried(host: Diagnosed) -> str:
-    if not host.counts_arrivals:
-        return "no counters of an input or of the main queue are in it"
-    if not host.course.is_single:
-        return f"carried {eps(host.peak)} events per second at the peak"
-    count = counted(host.came_in_all, "event")
-    return f"the inputs counted {count}" if host.inputs else f"{count} came into the queues"
-
-
-def _fullest(host: Diagnosed) -> str:
-    shares = [queue.highest / queue.room for queue in host.queues if queue.settings and queue.room]
-    if shares:
-        return f"no queue above {share(max(shares))}"
-    held = max((queue.highest for queue in host.queues), default=0)
-    return f"no queue held more than {counted(held, 'event')}"
-
-
-def headline(finding: ProductionFinding) -> str:
-    """What is wrong and where, what it does to how many events, and how sure that is."""
-    how_many = events_text(finding.events)
-    effect = f"{how_many} {finding.effect.value}" if how_many else finding.effect.value
-    return f"{finding.cause.value}: {finding.where} ({effect}; {finding.certainty.value})"
-
-
-def events_text(events: Events) -> str:
-    """`6,165 events`, `at least 40 events`, `6 to 348 events`; empty where it is not known."""
-    least, most = events.least or 0, events.most
-    if most is None:
-        return f"at least {counted(least, 'event')}" if least else ""
-    if least == most:
-        return counted(most, "event")
-    return f"{least:,} to {most:,} events" if least else f"up to {counted(most, 'event')}"
 
 
 def finding_lines(finding: ProductionFinding) -> Iterator[str]:
