@@ -10,9 +10,17 @@ import pytest
 from tests.deploy.fleet import AFTER, BEFORE, CONF, NEW, OLD, TEMPLATE, Fleet, Holding, plan_of
 from tests.profile.examples import SMALL, small
 from tuner.deploy.apply import Apply, ApplyOptions, HostOutcome, HostState, entrance_of
-from tuner.deploy.intents import Beginning, Intents, Put, Touched, left_intents, new_intents
 from tuner.deploy.inventory import InventoryHost
-from tuner.deploy.recover import confirm, recover
+from tuner.deploy.journal import (
+    Beginning,
+    Intents,
+    Touched,
+    confirm,
+    left_intents,
+    new_intents,
+    recover,
+)
+from tuner.deploy.objects import Put
 from tuner.engine.client import JSON
 from tuner.errors import GuardrailBreached, JobFailed, TuneError, Unreachable
 from tuner.host.lock import state_folder
@@ -25,7 +33,7 @@ SURE = ApplyOptions(event_within_s=0.01)
 def fleet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fleet:
     fleet = Fleet()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    for module in ("apply", "recover"):
+    for module in ("apply", "journal"):
         monkeypatch.setattr(f"tuner.deploy.{module}.RemoteHost", fleet.connect)
     return fleet
 
@@ -39,7 +47,7 @@ def objects() -> dict[str, JSON]:
 def engine(fleet: Fleet, objects: dict[str, JSON], monkeypatch: pytest.MonkeyPatch) -> Holding:
     engine = Holding(fleet, objects)
     clients = {"http://engine.invalid": engine}
-    monkeypatch.setattr("tuner.deploy.recover.client_for", lambda url, _: clients[url])
+    monkeypatch.setattr("tuner.deploy.journal.client_for", lambda url, _: clients[url])
     return engine
 
 

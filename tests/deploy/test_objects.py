@@ -7,8 +7,8 @@ import pytest
 from tests.deploy.fleet import AFTER, BEFORE, TEMPLATE, Fleet, Holding
 from tests.measure.test_watch import Script
 from tests.profile.examples import small
-from tuner.deploy.intents import Put
-from tuner.deploy.objects import awaited, bring_back, findable
+from tuner.deploy.apply import awaited, findable
+from tuner.deploy.objects import Put, bring_back
 from tuner.engine.client import JSON, EngineRefused
 
 FIRST = "/logs-000001"
@@ -161,7 +161,7 @@ def test_an_event_is_searched_for_again_and_again_until_the_time_is_up(
     patience_s: float, found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the fields that hold it, once what came is searchable."""
-    monkeypatch.setattr("tuner.deploy.objects.time", Script())
+    monkeypatch.setattr("tuner.deploy.apply.time", Script())
     engine = Late(4)
     assert awaited(engine, small(), "mark7", patience_s) is found
     refreshed, searched = engine.asked[:2]

@@ -8,14 +8,14 @@ import pytest
 
 from tests.profile.examples import small
 from tuner.deploy.inventory import InventoryHost
-from tuner.deploy.queues import (
+from tuner.deploy.target import RemoteHost
+from tuner.deploy.verify import (
     block_of,
     figures_note,
     figures_text,
     movement_note,
     stranded_files,
 )
-from tuner.deploy.target import RemoteHost
 from tuner.profile.model import Profile
 
 HERE = RemoteHost(InventoryHost("here", "local://"))

@@ -14,8 +14,8 @@ from typer.testing import CliRunner, Result
 from tests.deploy.fleet import AFTER, BEFORE, TEMPLATE, Fleet, Holding
 from tests.profile.examples import SMALL
 from tuner.cli.commands import app
-from tuner.deploy.intents import Put
-from tuner.deploy.recover import objects_before
+from tuner.deploy.objects import Put
+from tuner.deploy.plan import objects_before
 from tuner.errors import JobFailed, Locked, Refused
 from tuner.profile.edit import edit
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.profile.examples import small
-from tuner.deploy.intents import Put
-from tuner.deploy.objects import bring_back, findable, put
+from tuner.deploy.apply import findable
+from tuner.deploy.objects import Put, bring_back, put
 from tuner.deploy.plan import EngineChange, engine_changes
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.engines.release import Release

@@ -15,25 +15,27 @@ from tuner.cli.hosts import engine_url, machines_of
 from tuner.cli.options import duration_s
 from tuner.cli.profiles import form_of, load, templates_of
 from tuner.cli.usage import hosts as usage
-from tuner.deploy import recover as undo
+from tuner.deploy import journal
 from tuner.deploy.apply import Apply, ApplyOptions, HostOutcome, HostState, entrance_of
 from tuner.deploy.host_profile import HostProfile, host_profile
-from tuner.deploy.intents import Beginning, Put, last_finished, left_intents, new_intents
 from tuner.deploy.inventory import InventoryHost
+from tuner.deploy.journal import Beginning, last_finished, left_intents, new_intents
+from tuner.deploy.objects import Put
 from tuner.deploy.plan import (
     DeployPlan,
     EngineChange,
     HostChange,
     engine_changes,
     host_change,
+    hosts_before,
+    objects_before,
     read_plan,
     require_same_engine,
     saved,
     unfit,
 )
-from tuner.deploy.queues import figures_note, figures_text
 from tuner.deploy.target import RemoteHost
-from tuner.deploy.verify import engine_drift, host_drift
+from tuner.deploy.verify import engine_drift, figures_note, figures_text, host_drift
 from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.errors import BadUsage, DifferencesFound, JobFailed, Locked, Refused, TuneError
@@ -240,7 +242,7 @@ def _report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputF
 def confirm(options: usage.ConfirmArguments) -> None:
     """Carry out `rsyslog-tune confirm`."""
     with left_intents() as left:
-        ended = undo.confirm(left)
+        ended = journal.confirm(left)
     if not ended.applies:
         raise JobFailed("nothing waits to be confirmed")
     print_result(options.output, "confirm", {"confirmed": ended.applies}, "\n".join(ended.lines))
@@ -258,7 +260,7 @@ def recover(options: usage.RecoverArguments) -> None:
     if options.yes or options.confirm_within is not None or options.serial != 1:
         raise BadUsage("--yes, --serial and --confirm-within need --previous")
     with left_intents() as left:
-        ended = undo.recover(left, machines, say)
+        ended = journal.recover(left, machines, say)
     nothing = "no unfinished apply was started from this machine"
     text = "\n".join(ended.lines) or (f"undone: {ended.applies}" if ended.applies else nothing)
     fields = {"undone": ended.applies, "hosts": dict(ended.hosts.values())}
@@ -277,11 +279,11 @@ def _undo_finished(machines: tuple[InventoryHost, ...], options: usage.RecoverAr
             )
         run, began, puts = finished.run, finished.beginning, finished.puts
         machines = tuple(touched.machine for touched in finished.touched)
-        client = undo.engine_of(began) if began is not None and puts else None
+        client = journal.engine_of(began) if began is not None and puts else None
     with contextlib.closing(client) if client is not None else contextlib.nullcontext():
         with working(f"asking {', '.join(host.name for host in machines) or 'the engine'}"):
-            changes = tuple(undo.hosts_before(machines, run, say))
-            objects = () if client is None else undo.objects_before(puts, client, say)
+            changes = tuple(hosts_before(machines, run, say))
+            objects = () if client is None else objects_before(puts, client, say)
         url = None if client is None else client.url
         plan = DeployPlan("what was there before", "", (), None, changes, url, objects, undoes=True)
         if began is not None:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from enum import Enum
 
 from tuner.deploy.host_profile import for_host
-from tuner.deploy.intents import Intents, Put, Touched, Waiting
-from tuner.deploy.objects import awaited, bring_all_back, findable, put
+from tuner.deploy.journal import Intents, Touched, Waiting
+from tuner.deploy.objects import Put, bring_all_back, put
 from tuner.deploy.plan import DeployPlan, HostChange, require_unchanged
-from tuner.deploy.queues import block_of, figures_text, movement_note, stranded_files
 from tuner.deploy.target import RemoteHost, Tell, Undone
-from tuner.engine.client import EngineClient
+from tuner.deploy.verify import block_of, figures_text, movement_note, stranded_files
+from tuner.engine.client import EngineClient, EngineRefused, number_at
+from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached, TuneError
+from tuner.modules.field import DocumentField, Use
 from tuner.modules.input import EVERY_ADDRESS, LOOPBACK, Listener
+from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile
 
+_POLL_S = 0.5
 _ANY_ADDRESS = {"0.0.0.0", "::", EVERY_ADDRESS}  # noqa: S104
 
 
@@ -251,3 +256,52 @@ def entrance_of(profile: Profile) -> Listener | None:
         and source.stream == profile.measured_stream
     )
     return next(plain, None)
+
+
+def findable(profile: Profile) -> tuple[str, ...]:
+    """The fields in which a search finds a word that is both the program and the message; what a
+    base writes may be any."""
+    if profile.base is not None:
+        return ("*",)
+    return tuple(
+        field.name
+        for output in profile.indexed
+        for field in fields_of(output)
+        if output.index.mapping is not MappingStyle.NONE
+        and (output.index.mapping is MappingStyle.DYNAMIC or _finds(field))
+    )
+
+
+def _finds(field: DocumentField) -> bool:
+    """A keyword holds all of a value: with the message comes a blank, with the tag a colon."""
+    if field.property == "programname" and Use.TERM in field.uses:
+        return True
+    is_text = bool({Use.FULL_TEXT, Use.PHRASE} & set(field.uses))
+    return is_text and field.property in {"programname", "syslogtag", "msg", "rawmsg"}
+
+
+def awaited(client: EngineClient, profile: Profile, mark: str, patience_s: float) -> bool:
+    """Whether the event marked so is found in an index of the profile's within so many seconds."""
+    deadline = time.monotonic() + patience_s
+    while time.monotonic() < deadline:
+        if _found(client, profile, mark):
+            return True
+        time.sleep(_POLL_S)
+    return _found(client, profile, mark)
+
+
+def _found(client: EngineClient, profile: Profile, mark: str) -> bool:
+    query = {"multi_match": {"query": mark, "fields": findable(profile), "lenient": True}}
+    pattern = ",".join(output.index.pattern for output in profile.indexed)
+    options = "ignore_unavailable=true&allow_no_indices=true"
+    try:
+        client.request("POST", f"/{pattern}/_refresh?{options}")
+        answer = client.request(
+            "POST", f"/{pattern}/_search?{options}", {"query": query, "size": 1}
+        )
+    except EngineRefused as refused:
+        # An index that is being made answers 503.
+        if refused.status not in {404, 503}:
+            raise
+        return False
+    return number_at(answer, "hits", "total", "value") > 0

@@ -4,35 +4,36 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from pydantic import TypeAdapter, ValidationError
 
-from tuner.deploy.difference import ClusterObject, compare
 from tuner.deploy.host_profile import HostProfile
 from tuner.deploy.inventory import InventoryHost
-from tuner.deploy.target import Candidate, Facts, file_diff
+from tuner.deploy.objects import (
+    ClusterObject,
+    Put,
+    compare,
+    form_of,
+    means_same,
+    object_there,
+    unified_json,
+)
+from tuner.deploy.target import Candidate, Facts, RemoteHost, ReplacedFile, Tell, file_diff
 from tuner.engine import normal
 from tuner.engine.client import JSON, EngineClient, at
-from tuner.engine.installed import (
-    alias_writes,
-    component_template,
-    installed_templates,
-    lifecycle_policy,
-    old_templates,
-    open_indices,
-)
 from tuner.engine.owned import MANAGER
-from tuner.engines.release import Engine
-from tuner.errors import BadUsage, Refused
+from tuner.errors import BadUsage, Locked, Refused
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
 from tuner.reading import json_of
 from tuner.render.artefacts import RSYSLOG, mark_of
 from tuner.render.templates import Templates
+from tuner.script.secrets import hidden
+from tuner.script.tokens import SURROGATES
 from tuner.writing import raw_of
 
 KIND = "apply-plan"
@@ -175,24 +176,6 @@ def require_same_engine(plan: DeployPlan, client: EngineClient) -> None:
             raise Refused(f"the engine changed since the plan: {change.name}: make a new one")
 
 
-def object_there(client: EngineClient, path: str, body: JSON) -> JSON | None:
-    """What is at `path` now, in the form of `EngineChange.before`; of settings those in `body`."""
-    place, _, name = path.rpartition("/")
-    if name == "_settings":
-        given = [normal.settings(item.settings) for item in open_indices(client, place[1:])]
-        return {key: given[0].get(key) for key in normal.settings(body)} if given else None
-    if place in {"/_index_template", "/_template"}:
-        templates = old_templates(client) if place == "/_template" else installed_templates(client)
-        return {item.name: item.body for item in templates}.get(name)
-    if place == "/_component_template":
-        return component_template(client, name)
-    if place:
-        is_ism = place.startswith("/_plugins/")
-        return lifecycle_policy(client, Engine.OPENSEARCH if is_ism else Engine.ELASTICSEARCH, name)
-    # The first index of an alias that rolls over.
-    return None if alias_writes(client, name.removesuffix("-000001")) is None else {}
-
-
 def unfit(host: HostProfile, facts: Facts, take_over: bool) -> Iterator[str]:
     """Why the host is not one for this profile, and which files are not ours to replace."""
     name, profile = host.machine.name, host.profile
@@ -281,3 +264,63 @@ def _why_not_ours(differing: ClusterObject, take_over: bool) -> str | None:
         f"{differing.name} was not made by rsyslog-tune (no _meta.managed_by): use --take-over to "
         "replace it"
     )
+
+
+def hosts_before(
+    machines: Iterable[InventoryHost], run: str | None, tell: Tell
+) -> Iterator[HostChange]:
+    """What each host had before the change that it kept last, or before that by `run`; `tell` takes
+    a sentence on a host without one.  Raises Refused where somebody changed a file since, and
+    Locked where a change is under way."""
+    for machine in machines:
+        previous = RemoteHost(machine).previous()
+        if previous is None:
+            tell(f"{machine.name}: left alone: it keeps nothing from before an apply")
+        elif run not in (None, previous.run):
+            tell(f"{machine.name}: left alone: the last apply that it kept is another one")
+        else:
+            yield _before(machine, previous.files)
+
+
+def _before(machine: InventoryHost, files: Sequence[ReplacedFile]) -> HostChange:
+    name = machine.name
+    facts = RemoteHost(machine, [file.path for file in files]).facts(())
+    if facts.pending is not None:
+        raise Locked(
+            f"{name} has an unfinished change by {facts.pending}: rsyslog-tune confirm or recover "
+            "ends it"
+        )
+    live = {file.path: facts.live.get(file.path) for file in files}
+    changed = [file.path for file in files if digest_of(live[file.path]) != file.put]
+    if changed:
+        raise Refused(
+            f"{name}: {', '.join(changed)} changed since that apply: what was there before it is "
+            f"in {machine.paths.state}/deploy/previous; put back by hand what you need of it"
+        )
+    texts = [
+        (file.path, None if file.content is None else file.content.decode("utf-8", SURROGATES))
+        for file in files
+    ]
+    diffs = (file_diff(machine, file.path, live[file.path], file.content) for file in files)
+    is_private = any(text and hidden(text) != text for _, text in texts)
+    candidate = Candidate(tuple(texts), "600" if is_private else "644", ())
+    return HostChange(machine, candidate, tuple(file.put for file in files), "".join(diffs))
+
+
+def objects_before(
+    puts: Sequence[Put], client: EngineClient, tell: Tell
+) -> tuple[EngineChange, ...]:
+    """What the engine had before; `tell` takes a sentence on what was new, and stays.  Raises
+    Refused where somebody changed an object since."""
+    changes = []
+    for put in reversed(puts):
+        name, live = put.path[1:], object_there(client, put.path, put.body)
+        if put.before is None:
+            tell(f"engine: {name} was new, and stays: delete it when no index needs it")
+        elif live is None or not means_same(put.path, live, put.body):
+            raise Refused(f"the engine's {name} changed since that apply: put it back by hand")
+        else:
+            form, body = form_of(put.path), normal.puttable(put.before)
+            diff = unified_json(name, form(live), form(body), "before")
+            changes.append(EngineChange(name, put.path, body, live, diff))
+    return tuple(changes)

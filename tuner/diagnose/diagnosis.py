@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tuner.diagnose.backlog import late_findings, lost_findings
 from tuner.diagnose.collector import collector_findings, dropped_events
 from tuner.diagnose.course import CounterCourse
 from tuner.diagnose.finding import EventEffect, ProductionFinding
@@ -19,8 +20,6 @@ from tuner.diagnose.inputs import (
     kernel_findings,
     open_sessions,
 )
-from tuner.diagnose.late import late_findings
-from tuner.diagnose.lost import lost_findings
 from tuner.diagnose.outputs import is_away, output_findings
 from tuner.diagnose.queues import QueueCourse, queues_of
 from tuner.diagnose.settings import ENGINE_OUTPUT, Settings

@@ -1,7 +1,7 @@
 """The journal of an apply, on this machine: what it is about to do, written before it does it.
 
 A file for each apply, locked while that runs, gone when nothing is left to undo; the last one that
-was finished stays.
+was finished stays.  With it what did not end is undone, or what waits is confirmed.
 """
 
 from __future__ import annotations
@@ -10,17 +10,21 @@ import contextlib
 import os
 import secrets
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal, TextIO
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from tuner.deploy.inventory import InventoryHost
-from tuner.engine.client import JSON
-from tuner.errors import JobFailed, Locked
+from tuner.deploy.objects import Put, bring_all_back
+from tuner.deploy.target import RemoteHost, Tell, Undone
+from tuner.engine.access import client_for
+from tuner.engine.client import EngineClient
+from tuner.errors import JobFailed, Locked, TuneError
 from tuner.host.lock import locked, state_folder
+from tuner.lint.load import parse_profile
 
 
 @dataclass(frozen=True)
@@ -44,16 +48,6 @@ class Touched:
     machine: InventoryHost
     paths: tuple[str, ...]
     kind: Literal["host"] = "host"
-
-
-@dataclass(frozen=True)
-class Put:
-    """An object of the engine, what is there now, and what is about to be put."""
-
-    path: str
-    before: JSON | None
-    body: JSON
-    kind: Literal["put"] = "put"
 
 
 @dataclass(frozen=True)
@@ -168,3 +162,121 @@ def last_finished() -> ApplyJournal | None:
 
 def _folder() -> Path:
     return state_folder() / "applies"
+
+
+# What holds of a host that is asked about several changes comes first.
+_WORDS = {
+    Undone.RESTORED: "restored: it has the configuration from before the change",
+    Undone.OTHERS: "it has the new configuration of another apply, which is not confirmed: "
+    "recover --inventory undoes that",
+    Undone.KEPT: "it has the new configuration, which was confirmed and stays: recover --previous "
+    "undoes that",
+    Undone.NONE: "nothing is under way there: it stays as it is",
+}
+_BY_RANK = tuple(_WORDS.values())
+
+
+@dataclass
+class EndedApplies:
+    """How many applies were ended, by the address of each host its name and what is on it now, and
+    what went wrong."""
+
+    applies: int = 0
+    hosts: dict[str, tuple[str, str]] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def lines(self) -> list[str]:
+        """A sentence on each host."""
+        return [f"{name}: {state}" for name, state in self.hosts.values()]
+
+    def note(self, machine: InventoryHost, undone: Undone) -> None:
+        """What a host answered about one change."""
+        name, state = self.hosts.get(machine.address, (machine.name, _BY_RANK[-1]))
+        self.hosts[machine.address] = name, min(state, _WORDS[undone], key=_BY_RANK.index)
+
+    def require_whole(self, state: str) -> None:
+        """Raise JobFailed where something went wrong."""
+        if self.failures:
+            raise JobFailed(f"not everything is {state}: {'; '.join(self.failures)}")
+
+
+def recover(
+    unended: Sequence[Intents], machines: Sequence[InventoryHost], tell: Tell
+) -> EndedApplies:
+    """Undo each apply that did not end, the newest first, and whatever change is under way on these
+    hosts, whoever began it; done twice it changes nothing."""
+    ended = EndedApplies(len(unended))
+    for intents in unended:
+        failures, any_kept = _hosts_restored(intents, ended, tell)
+        if not any_kept:
+            failures += _objects_restored(intents, tell)
+        ended.failures += failures
+        if not failures and any_kept:
+            intents.finish()
+        elif not failures:
+            intents.remove()
+    for machine in machines:
+        try:
+            ended.note(machine, RemoteHost(machine).restore(tell))
+        except TuneError as error:
+            ended.failures.append(str(error))
+    return ended
+
+
+def confirm(unended: Sequence[Intents]) -> EndedApplies:
+    """End each apply that waits to be confirmed: what it applied stays."""
+    waiting = [intents for intents in unended if intents.waits]
+    ended = EndedApplies(len(waiting))
+    for intents in waiting:
+        failures = []
+        for touched in intents.touched:
+            machine = touched.machine
+            try:
+                RemoteHost(machine, touched.paths).keep(intents.run)
+            except TuneError as bad:
+                failures.append(str(bad))
+            else:
+                ended.hosts[machine.address] = machine.name, "confirmed"
+        ended.failures += failures
+        if not failures:
+            intents.finish()
+    return ended
+
+
+def _hosts_restored(
+    journal: ApplyJournal, ended: EndedApplies, tell: Tell
+) -> tuple[list[str], bool]:
+    """What went wrong, and whether a host was finished: that one stays, and so does the engine."""
+    failures, any_kept = [], False
+    for touched in journal.touched:
+        try:
+            undone = RemoteHost(touched.machine, touched.paths).restore(tell, journal.run)
+        except TuneError as bad:
+            failures.append(str(bad))
+            continue
+        any_kept |= undone is Undone.KEPT
+        ended.note(touched.machine, undone)
+    return failures, any_kept
+
+
+def _objects_restored(journal: ApplyJournal, tell: Tell) -> list[str]:
+    """What went wrong."""
+    if not journal.puts or journal.beginning is None:
+        return []
+    try:
+        client = engine_of(journal.beginning)
+        if client is None:
+            return []
+        with contextlib.closing(client):
+            return bring_all_back(client, journal.puts, tell)
+    except TuneError as bad:
+        return [str(bad)]
+
+
+def engine_of(beginning: Beginning) -> EngineClient | None:
+    """A client for the engine of an apply; None where it had none."""
+    if beginning.url is None:
+        return None
+    texts = (beginning.text, beginning.profile, beginning.layers, beginning.beside)
+    return client_for(beginning.url, parse_profile(*texts).profile)
