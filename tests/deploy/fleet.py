@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from tests.profile.examples import SMALL
+from tuner.deploy.host_profile import PlannedProfile
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.plan import DeployPlan, EngineChange, HostChange, digest_of
 from tuner.deploy.target import Candidate, Facts, Tell, Undone
@@ -164,4 +165,4 @@ def plan_of(*names: str) -> DeployPlan:
         )
         for name in names
     )  # fmt: skip
-    return DeployPlan("small.yaml", SMALL, (), None, tuple(hosts), None, changes)
+    return DeployPlan(PlannedProfile("small.yaml", SMALL), tuple(hosts), None, changes)

@@ -10,6 +10,7 @@ import pytest
 from tests.deploy.fleet import AFTER, BEFORE, CONF, NEW, OLD, TEMPLATE, Fleet, Holding, plan_of
 from tests.profile.examples import SMALL, small
 from tuner.deploy.apply import Apply, ApplyOptions, HostOutcome, HostState, entrance_of
+from tuner.deploy.host_profile import PlannedProfile
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.journal import (
     Beginning,
@@ -78,7 +79,7 @@ def confirmed(said: list[str] | None = None) -> int:
 def test_what_an_apply_is_about_is_for_its_owner_alone(fleet: Fleet) -> None:
     """The profile is in it, with the files of its base and what the engine had."""
     with new_intents() as intents:
-        intents.note(Beginning("it", "small.yaml", SMALL, (), None))
+        intents.note(Beginning(PlannedProfile("small.yaml", SMALL), None))
         modes = [path.stat().st_mode & 0o777 for path in (intents.path, intents.path.parent)]
     assert modes == [0o600, 0o700]
     assert fleet.steps == []
@@ -88,7 +89,7 @@ def applied(
     engine: Holding | None, *hosts: str, manner: ApplyOptions = PLAIN
 ) -> dict[str, HostOutcome]:
     with new_intents() as intents:
-        intents.note(Beginning("it", "small.yaml", SMALL, (), "http://engine.invalid"))
+        intents.note(Beginning(PlannedProfile("small.yaml", SMALL), "http://engine.invalid"))
         plan = plan_of(*hosts)
         outcomes = Apply(plan, engine, intents, manner, lambda _: None).run()
     return {one.name: one for one in outcomes}
@@ -241,7 +242,7 @@ def test_the_event_goes_in_where_those_of_others_do(
 ) -> None:
     listening = SMALL.replace("port: 10514", f'port: 10514, address: "{given}"')
     with new_intents() as intents:
-        plan = replace(plan_of("a"), text=listening)
+        plan = replace(plan_of("a"), profile=PlannedProfile("small.yaml", listening))
         Apply(plan, engine, intents, SURE, lambda _: None).run()
     assert fleet.events == [(address, 10514, "tcp")]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -17,7 +16,7 @@ from tuner.cli.profiles import form_of, load, templates_of
 from tuner.cli.usage import hosts as usage
 from tuner.deploy import journal
 from tuner.deploy.apply import Apply, ApplyOptions, HostOutcome, HostState, entrance_of
-from tuner.deploy.host_profile import HostProfile, host_profile
+from tuner.deploy.host_profile import HostProfile, PlannedProfile, host_profile
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.journal import Beginning, last_finished, left_intents, new_intents
 from tuner.deploy.objects import Put
@@ -69,7 +68,7 @@ def apply(options: usage.ApplyArguments) -> None:
                 "a saved plan already says where and what: leave out --host, --inventory, "
                 "--fragment, --templates, --elasticsearch, --skip-engine and --plan-out"
             )
-        client = None if plan.url is None else client_for(plan.url, plan.loaded.profile)
+        client = None if plan.url is None else client_for(plan.url, plan.profile.loaded.profile)
         if client is not None:
             require_same_engine(plan, client)
     with contextlib.closing(client) if client is not None else contextlib.nullcontext():
@@ -125,20 +124,14 @@ def _planned(
                 refused += map(Refused, foreign)
             except Refused as bad:
                 refused.append(bad)
-    return DeployPlan(
-        str(loaded.path), loaded.text, loaded.layers, loaded.beside, changes,
-        None if client is None else client.url, objects,
-    )  # fmt: skip
+    profile = PlannedProfile(str(loaded.path), loaded.text, loaded.layers, loaded.beside)
+    return DeployPlan(profile, changes, None if client is None else client.url, objects)
 
 
 def _host_change(wanted: HostProfile, take_over: bool, refused: list[TuneError]) -> HostChange:
     machine = wanted.machine
     facts = RemoteHost(machine, wanted.files).facts(sockets_of(wanted.profile))
-    if facts.pending is not None:
-        raise Locked(
-            f"{machine.name} has an unfinished change by {facts.pending}: rsyslog-tune confirm "
-            "or recover ends it"
-        )
+    facts.require_finished(machine.name)
     refused += map(Refused, unfit(wanted, facts, take_over))
     return host_change(wanted, facts)
 
@@ -202,7 +195,7 @@ def _done(
     """Do it, with a journal, and say what became of each host.  Raises Locked where an apply
     before did not end."""
     is_event_sent = client is not None and options.event_within_s > 0
-    if is_event_sent and entrance_of(plan.loaded.profile) is None:
+    if is_event_sent and entrance_of(plan.profile.loaded.profile) is None:
         say("no event is sent: that needs an input of plain TCP or UDP, and a field to find it by")
     with left_intents() as left:
         if left:
@@ -211,14 +204,13 @@ def _done(
                 "rsyslog-tune confirm where it waits for that"
             )
     with new_intents() as intents:
-        title = f"{plan.profile} to {', '.join(plan.host_names)}"
-        intents.note(Beginning(title, plan.profile, plan.text, plan.layers, plan.url, plan.beside))
+        intents.note(Beginning(plan.profile, plan.url))
         return Apply(plan, client, intents, options, say).run()
 
 
 def _report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputFormat) -> None:
     """What became of each host, and what is left to do by hand."""
-    node = () if plan.url is None or plan.undoes else node_files(plan.loaded.profile)
+    node = () if plan.url is None or plan.undoes else node_files(plan.profile.loaded.profile)
     hosts = [
         {"name": host.name, "state": host.state.value, "reason": host.error and str(host.error)}
         for host in outcomes
@@ -285,12 +277,8 @@ def _undo_finished(machines: tuple[InventoryHost, ...], options: usage.RecoverAr
             changes = tuple(hosts_before(machines, run, say))
             objects = () if client is None else objects_before(puts, client, say)
         url = None if client is None else client.url
-        plan = DeployPlan("what was there before", "", (), None, changes, url, objects, undoes=True)
-        if began is not None:
-            plan = replace(
-                plan, profile=began.profile, text=began.text, layers=began.layers,
-                beside=began.beside,
-            )  # fmt: skip
+        profile = PlannedProfile("", "") if began is None else began.profile
+        plan = DeployPlan(profile, changes, url, objects, undoes=True)
         if not plan.diff:
             raise JobFailed("nothing can be put back")
         if began is None:

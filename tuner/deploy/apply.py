@@ -119,7 +119,7 @@ class Apply:
         target = RemoteHost(change.machine, change.paths)
         profile = None
         if not self.plan.undoes:
-            profile = for_host(self.plan.loaded, change.machine).profile
+            profile = for_host(self.plan.profile.loaded, change.machine).profile
         try:
             facts = target.facts(())
             require_unchanged(change, facts)

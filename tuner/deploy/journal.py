@@ -17,6 +17,7 @@ from typing import Annotated, Literal, TextIO
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from tuner.deploy.host_profile import PlannedProfile
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.objects import Put, bring_all_back
 from tuner.deploy.target import RemoteHost, Tell, Undone
@@ -24,20 +25,14 @@ from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.errors import JobFailed, Locked, TuneError
 from tuner.host.lock import locked, state_folder
-from tuner.lint.load import parse_profile
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """What an apply is about: the profile, for its logins, with the files beside it, and the
-    engine."""
+    """What an apply is about: the profile, for its logins, and the engine."""
 
-    what: str
-    profile: str
-    text: str
-    layers: tuple[tuple[str, str], ...]
+    profile: PlannedProfile
     url: str | None
-    beside: tuple[tuple[str, str], ...] | None = None
     kind: Literal["beginning"] = "beginning"
 
 
@@ -278,5 +273,4 @@ def engine_of(beginning: Beginning) -> EngineClient | None:
     """A client for the engine of an apply; None where it had none."""
     if beginning.url is None:
         return None
-    texts = (beginning.text, beginning.profile, beginning.layers, beginning.beside)
-    return client_for(beginning.url, parse_profile(*texts).profile)
+    return client_for(beginning.url, beginning.profile.loaded.profile)

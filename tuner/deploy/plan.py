@@ -6,11 +6,10 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from pydantic import TypeAdapter, ValidationError
 
-from tuner.deploy.host_profile import HostProfile
+from tuner.deploy.host_profile import HostProfile, PlannedProfile
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.objects import (
     ClusterObject,
@@ -25,8 +24,7 @@ from tuner.deploy.target import Candidate, Facts, RemoteHost, ReplacedFile, Tell
 from tuner.engine import normal
 from tuner.engine.client import JSON, EngineClient, at
 from tuner.engine.owned import MANAGER
-from tuner.errors import BadUsage, Locked, Refused
-from tuner.lint.load import LoadedProfile, parse_profile
+from tuner.errors import BadUsage, Refused
 from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
 from tuner.reading import json_of
@@ -70,24 +68,16 @@ class EngineChange:
 
 @dataclass(frozen=True)
 class DeployPlan:
-    """All that one apply does; `text`, `layers` and `beside` are the profile's, `url` is the
-    engine's.  It may be one that `undoes` a run: of that the profile was."""
+    """All that one apply does; `url` is the engine's.  It may be one that `undoes` a run: of that
+    the profile was."""
 
-    profile: str
-    text: str
-    layers: tuple[tuple[str, str], ...]
-    beside: tuple[tuple[str, str], ...] | None
+    profile: PlannedProfile
     hosts: tuple[HostChange, ...]
     url: str | None = None
     objects: tuple[EngineChange, ...] = ()
     undoes: bool = False
-    schema: int = 2
+    schema: int = 3
     kind: str = KIND
-
-    @cached_property
-    def loaded(self) -> LoadedProfile:
-        """The profile as it was planned."""
-        return parse_profile(self.text, self.profile, self.layers, self.beside)
 
     @property
     def host_names(self) -> list[str]:
@@ -285,11 +275,7 @@ def hosts_before(
 def _before(machine: InventoryHost, files: Sequence[ReplacedFile]) -> HostChange:
     name = machine.name
     facts = RemoteHost(machine, [file.path for file in files]).facts(())
-    if facts.pending is not None:
-        raise Locked(
-            f"{name} has an unfinished change by {facts.pending}: rsyslog-tune confirm or recover "
-            "ends it"
-        )
+    facts.require_finished(name)
     live = {file.path: facts.live.get(file.path) for file in files}
     changed = [file.path for file in files if digest_of(live[file.path]) != file.put]
     if changed:

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from statistics import median_low
 
 from tuner.diagnose.daemons import DISK_PART, OF_PROCESS, told_apart
 from tuner.modules.stats_rounds import LEVELS, StatsObject, StatsRound
@@ -366,12 +367,7 @@ class _CourseRecorder:
 
     def _interval(self) -> int:
         """The usual seconds between two rounds: the median."""
-        half, seen = sum(self._gaps.values()) / 2, 0
-        for seconds, number in sorted(self._gaps.items()):
-            seen += number
-            if seen >= half:
-                return seconds
-        return 0
+        return median_low(self._gaps.elements()) if self._gaps else 0
 
     def course(self, host: str, daemon: int) -> CounterCourse:
         """What was taken, of this host and the rsyslogd with this number."""
