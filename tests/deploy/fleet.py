@@ -10,7 +10,8 @@ from typing import Any
 from tests.profile.examples import SMALL
 from tuner.deploy.host_profile import PlannedProfile
 from tuner.deploy.inventory import InventoryHost
-from tuner.deploy.plan import DeployPlan, EngineChange, HostChange, digest_of
+from tuner.deploy.objects import EngineChange
+from tuner.deploy.plan import DeployPlan, HostChange, digest_of
 from tuner.deploy.target import Candidate, Facts, Tell, Undone
 from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.errors import JobFailed
@@ -155,8 +156,8 @@ class Holding(EngineClient):
 def plan_of(*names: str) -> DeployPlan:
     """New files for these hosts, and a template that was there before and another that was not."""
     changes = (
-        EngineChange("template syslog", TEMPLATE, AFTER, BEFORE, "-1\n+2\n"),
-        EngineChange("template logs", "/_index_template/logs", AFTER, None, "+2\n"),
+        EngineChange(TEMPLATE, BEFORE, AFTER, "template syslog", "-1\n+2\n"),
+        EngineChange("/_index_template/logs", None, AFTER, "template logs", "+2\n"),
     )
     hosts = (
         HostChange(

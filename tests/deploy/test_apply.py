@@ -21,7 +21,6 @@ from tuner.deploy.journal import (
     new_intents,
     recover,
 )
-from tuner.deploy.objects import Put
 from tuner.engine.client import JSON
 from tuner.errors import GuardrailBreached, JobFailed, TuneError, Unreachable
 from tuner.host.lock import state_folder
@@ -350,7 +349,7 @@ def test_before_anything_is_touched_the_journal_says_so(fleet: Fleet, engine: Ho
     applied(engine, "a")
     for host, step, written in seen:
         if step == f"PUT {TEMPLATE}":
-            assert Put(TEMPLATE, BEFORE, AFTER) in written
+            assert plan_of("a").objects[0] in written
         if (host, step) == ("a", "apply"):
             assert written[-1] == Touched(plan_of("a").hosts[0].machine, (CONF,))
 

@@ -8,7 +8,7 @@ from tests.deploy.fleet import AFTER, BEFORE, TEMPLATE, Fleet, Holding
 from tests.measure.test_watch import Script
 from tests.profile.examples import small
 from tuner.deploy.apply import awaited, findable
-from tuner.deploy.objects import Put, bring_back
+from tuner.deploy.objects import EngineChange, bring_back
 from tuner.engine.client import JSON, EngineRefused
 
 FIRST = "/logs-000001"
@@ -21,8 +21,8 @@ def brought_back(
     """What was done twice, and what was said."""
     fleet = Fleet()
     engine = Holding(fleet, objects)
-    said = bring_back(engine, Put(path, before, put))
-    assert bring_back(engine, Put(path, before, put)) == said
+    said = bring_back(engine, EngineChange(path, before, put))
+    assert bring_back(engine, EngineChange(path, before, put)) == said
     return fleet, said or ""
 
 
@@ -93,7 +93,9 @@ class Unrefreshed(Holding):
 def test_an_index_with_events_that_were_not_refreshed_yet_stays() -> None:
     objects: dict[str, JSON] = {FIRST: OURS, f"{FIRST}/_count": {"count": 0}}
     engine = Unrefreshed(Fleet(), objects)
-    assert bring_back(engine, Put(FIRST, None, {})) == "logs-000001 holds 1 events and stays"
+    assert (
+        bring_back(engine, EngineChange(FIRST, None, {})) == "logs-000001 holds 1 events and stays"
+    )
     assert FIRST in objects
 
 

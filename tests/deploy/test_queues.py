@@ -12,7 +12,7 @@ from tuner.deploy.target import RemoteHost
 from tuner.deploy.verify import (
     block_of,
     figures_note,
-    figures_text,
+    last_round,
     movement_note,
     stranded_files,
 )
@@ -45,8 +45,7 @@ def profile_of(log: Path) -> Profile:
 
 
 def said_of(log: Path) -> str:
-    profile = profile_of(log)
-    return figures_note(HERE, profile, figures_text(HERE, profile))
+    return figures_note(HERE, profile_of(log))
 
 
 def test_only_the_last_round_counts(tmp_path: Path) -> None:
@@ -108,7 +107,7 @@ def test_what_the_process_before_counted_is_no_movement(tmp_path: Path) -> None:
     log = tmp_path / "figures"
     profile = profile_of(log)
     log.write_text(written("all", 0, 12, 0, 0), encoding="utf-8")
-    before = figures_text(HERE, profile)
+    before = last_round(HERE, profile)
     assert movement_note(HERE, profile, before) == f"here: no figures of its queues in {log}"
     with log.open("a", encoding="utf-8") as file:
         file.write(written("all", 1, 1234, 0, 0, at_s=5))

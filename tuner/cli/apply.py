@@ -19,10 +19,9 @@ from tuner.deploy.apply import Apply, ApplyOptions, HostOutcome, HostState, entr
 from tuner.deploy.host_profile import HostProfile, PlannedProfile, host_profile
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.journal import Beginning, last_finished, left_intents, new_intents
-from tuner.deploy.objects import Put
+from tuner.deploy.objects import EngineChange
 from tuner.deploy.plan import (
     DeployPlan,
-    EngineChange,
     HostChange,
     engine_changes,
     host_change,
@@ -34,7 +33,7 @@ from tuner.deploy.plan import (
     unfit,
 )
 from tuner.deploy.target import RemoteHost
-from tuner.deploy.verify import engine_drift, figures_note, figures_text, host_drift
+from tuner.deploy.verify import engine_drift, figures_note, host_drift
 from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.errors import BadUsage, DifferencesFound, JobFailed, Locked, Refused, TuneError
@@ -262,7 +261,7 @@ def recover(options: usage.RecoverArguments) -> None:
 
 def _undo_finished(machines: tuple[InventoryHost, ...], options: usage.RecoverArguments) -> None:
     """Apply what was there before the last apply that was finished."""
-    began, client, puts, run = None, None, tuple[Put, ...](), None
+    began, client, puts, run = None, None, tuple[EngineChange, ...](), None
     if not machines:
         finished = last_finished()
         if finished is None:
@@ -297,10 +296,7 @@ def verify(options: usage.VerifyArguments) -> None:
     with working(f"asking {names}"):
         hosts = [(RemoteHost(wanted.machine, wanted.files), wanted) for wanted in profiles]
         drifts = [drift for host, wanted in hosts for drift in host_drift(host, wanted)]
-        notes = [
-            figures_note(host, wanted.profile, figures_text(host, wanted.profile))
-            for host, wanted in hosts
-        ]
+        notes = [figures_note(host, wanted.profile) for host, wanted in hosts]
         if url is not None:
             with contextlib.closing(client_for(url, loaded.profile)) as client:
                 drifts += engine_drift(loaded.profile, client, site)

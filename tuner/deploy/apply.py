@@ -11,10 +11,10 @@ from enum import Enum
 
 from tuner.deploy.host_profile import for_host
 from tuner.deploy.journal import Intents, Touched, Waiting
-from tuner.deploy.objects import Put, bring_all_back, put
+from tuner.deploy.objects import bring_all_back, put
 from tuner.deploy.plan import DeployPlan, HostChange, require_unchanged
 from tuner.deploy.target import RemoteHost, Tell, Undone
-from tuner.deploy.verify import block_of, figures_text, movement_note, stranded_files
+from tuner.deploy.verify import block_of, last_round, movement_note, stranded_files
 from tuner.engine.client import EngineClient, EngineRefused, number_at
 from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached, TuneError
@@ -102,7 +102,7 @@ class Apply:
         if self.client is None:
             return
         for change in self.plan.objects:
-            self.intents.note(Put(change.path, change.before, change.body))
+            self.intents.note(change)
             put(self.client, change.path, change.body)
             self.tell(f"engine: {change.name}")
 
@@ -130,7 +130,7 @@ class Apply:
         # Until more is known: an interrupt may come while it is restored, too.
         self._note(name, HostState.UNKNOWN)
         try:
-            figures = None if profile is None else figures_text(target, profile)
+            figures = () if profile is None else last_round(target, profile)
             target.apply(change.candidate, self.intents.run, self.options.confirm_within_s)
             version = "new" if profile is not None else "previous"
             self.tell(f"{name}: rsyslogd runs the {version} configuration")

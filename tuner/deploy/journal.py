@@ -19,7 +19,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from tuner.deploy.host_profile import PlannedProfile
 from tuner.deploy.inventory import InventoryHost
-from tuner.deploy.objects import Put, bring_all_back
+from tuner.deploy.objects import EngineChange, bring_all_back
 from tuner.deploy.target import RemoteHost, Tell, Undone
 from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
@@ -52,7 +52,7 @@ class Waiting:
     kind: Literal["waiting"] = "waiting"
 
 
-Intent = Beginning | Touched | Put | Waiting
+Intent = Beginning | Touched | EngineChange | Waiting
 _FINISHED = ".finished"
 _LINE: TypeAdapter[Intent] = TypeAdapter(Annotated[Intent, Field(discriminator="kind")])
 
@@ -87,9 +87,9 @@ class ApplyJournal:
         return tuple(entry for entry in self.entries if isinstance(entry, Touched))
 
     @property
-    def puts(self) -> tuple[Put, ...]:
+    def puts(self) -> tuple[EngineChange, ...]:
         """The objects of the engine that it put."""
-        return tuple(entry for entry in self.entries if isinstance(entry, Put))
+        return tuple(entry for entry in self.entries if isinstance(entry, EngineChange))
 
     @property
     def waits(self) -> bool:

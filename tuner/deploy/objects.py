@@ -264,12 +264,15 @@ def object_there(client: EngineClient, path: str, body: JSON) -> JSON | None:
 
 
 @dataclass(frozen=True)
-class Put:
-    """An object of the engine, what is there now, and what is about to be put."""
+class EngineChange:
+    """An object of the engine: what is at `path`, None for nothing, what is put there, and how
+    these differ."""
 
     path: str
     before: JSON | None
     body: JSON
+    name: str = ""
+    diff: str = ""
     kind: Literal["put"] = "put"
 
 
@@ -283,7 +286,7 @@ def put(client: EngineClient, path: str, body: JSON) -> None:
 
 
 def bring_all_back(
-    client: EngineClient, puts: Sequence[Put], tell: Callable[[str], None]
+    client: EngineClient, puts: Sequence[EngineChange], tell: Callable[[str], None]
 ) -> list[str]:
     """Bring back what was there before these objects were put, the last one first; gives what went
     wrong."""
@@ -298,7 +301,7 @@ def bring_all_back(
     return failures
 
 
-def bring_back(client: EngineClient, was_put: Put) -> str | None:
+def bring_back(client: EngineClient, was_put: EngineChange) -> str | None:
     """What was there before an object was put, or nothing; done twice it changes nothing.  What
     others changed meanwhile stays, and a first index that holds events, which is said."""
     path, before = was_put.path, was_put.before

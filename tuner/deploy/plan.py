@@ -13,7 +13,7 @@ from tuner.deploy.host_profile import HostProfile, PlannedProfile
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.objects import (
     ClusterObject,
-    Put,
+    EngineChange,
     compare,
     form_of,
     means_same,
@@ -22,7 +22,7 @@ from tuner.deploy.objects import (
 )
 from tuner.deploy.target import Candidate, Facts, RemoteHost, ReplacedFile, Tell, file_diff
 from tuner.engine import normal
-from tuner.engine.client import JSON, EngineClient, at
+from tuner.engine.client import EngineClient, at
 from tuner.engine.owned import MANAGER
 from tuner.errors import BadUsage, Refused
 from tuner.profile.model import Profile
@@ -53,17 +53,6 @@ class HostChange:
     def paths(self) -> tuple[str, ...]:
         """The files that are replaced."""
         return tuple(path for path, _ in self.candidate.files)
-
-
-@dataclass(frozen=True)
-class EngineChange:
-    """An object of the engine: what is put at `path`, and what was there, None for nothing."""
-
-    name: str
-    path: str
-    body: JSON
-    before: JSON | None
-    diff: str
 
 
 @dataclass(frozen=True)
@@ -122,15 +111,20 @@ def read_plan(text: str, name: str) -> DeployPlan | None:
 
 def host_change(host: HostProfile, facts: Facts) -> HostChange:
     """What a rendered configuration changes on a host."""
-    live = {path: facts.live.get(path) for path in host.files}
-    new = {path: text for path, text in host.files.items() if live[path] != raw_of(text)}
-    diffs = (file_diff(host.machine, path, live[path], raw_of(text)) for path, text in new.items())
-    return HostChange(
-        machine=host.machine,
-        candidate=Candidate(tuple(new.items()), host.mode, sockets_of(host.profile)),
-        before=tuple(digest_of(live[path]) for path in new),
-        diff="".join(diffs),
+    live = facts.live
+    new = [(path, text) for path, text in host.files.items() if live.get(path) != raw_of(text)]
+    candidate = Candidate(tuple(new), host.mode, sockets_of(host.profile))
+    return _change(host.machine, candidate, facts)
+
+
+def _change(machine: InventoryHost, candidate: Candidate, facts: Facts) -> HostChange:
+    live = [(path, text, facts.live.get(path)) for path, text in candidate.files]
+    diffs = (
+        file_diff(machine, path, there, None if text is None else raw_of(text))
+        for path, text, there in live
     )
+    before = tuple(digest_of(there) for _, _, there in live)
+    return HostChange(machine, candidate, before, "".join(diffs))
 
 
 def engine_changes(
@@ -142,7 +136,7 @@ def engine_changes(
         return (), ()
     differing = [change for change in compare(profile, client, site) if change.differs]
     changes = (
-        EngineChange(change.name, change.path, change.body, change.before, change.unified())
+        EngineChange(change.path, change.before, change.body, change.name, change.unified())
         for change in differing
     )
     foreign = (_why_not_ours(change, take_over) for change in differing)
@@ -276,8 +270,7 @@ def _before(machine: InventoryHost, files: Sequence[ReplacedFile]) -> HostChange
     name = machine.name
     facts = RemoteHost(machine, [file.path for file in files]).facts(())
     facts.require_finished(name)
-    live = {file.path: facts.live.get(file.path) for file in files}
-    changed = [file.path for file in files if digest_of(live[file.path]) != file.put]
+    changed = [file.path for file in files if digest_of(facts.live.get(file.path)) != file.put]
     if changed:
         raise Refused(
             f"{name}: {', '.join(changed)} changed since that apply: what was there before it is "
@@ -287,14 +280,12 @@ def _before(machine: InventoryHost, files: Sequence[ReplacedFile]) -> HostChange
         (file.path, None if file.content is None else file.content.decode("utf-8", SURROGATES))
         for file in files
     ]
-    diffs = (file_diff(machine, file.path, live[file.path], file.content) for file in files)
     is_private = any(text and hidden(text) != text for _, text in texts)
-    candidate = Candidate(tuple(texts), "600" if is_private else "644", ())
-    return HostChange(machine, candidate, tuple(file.put for file in files), "".join(diffs))
+    return _change(machine, Candidate(tuple(texts), "600" if is_private else "644", ()), facts)
 
 
 def objects_before(
-    puts: Sequence[Put], client: EngineClient, tell: Tell
+    puts: Sequence[EngineChange], client: EngineClient, tell: Tell
 ) -> tuple[EngineChange, ...]:
     """What the engine had before; `tell` takes a sentence on what was new, and stays.  Raises
     Refused where somebody changed an object since."""
@@ -308,5 +299,5 @@ def objects_before(
         else:
             form, body = form_of(put.path), normal.puttable(put.before)
             diff = unified_json(name, form(live), form(body), "before")
-            changes.append(EngineChange(name, put.path, body, live, diff))
+            changes.append(EngineChange(put.path, live, body, name, diff))
     return tuple(changes)

@@ -22,7 +22,7 @@ from tuner.host.process import wait_until
 from tuner.modules.imudp import ImudpInput
 from tuner.modules.input import TRANSPORTS
 from tuner.modules.queue import SEGMENTED_SINCE
-from tuner.modules.stats_rounds import rounds
+from tuner.modules.stats_rounds import StatsRound, rounds
 from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
 from tuner.render.modules import packages_of
@@ -144,21 +144,25 @@ _SLACK_S = 5
 _LONGEST_S = 30
 
 
-def figures_text(host: RemoteHost, profile: Profile) -> str | None:
-    """The end of the file of counters; None where the profile has none, or the host not yet."""
+def last_round(host: RemoteHost, profile: Profile) -> tuple[StatsRound, ...]:
+    """The last whole round in the file of counters; none where the profile has no such file, or
+    the host not yet."""
     path = None if profile.impstats is None else profile.impstats.log_file
     if path is None:
-        return None
+        return ()
     answer = host.host.run(["tail", "-c", str(_TAIL_BYTES), "--", str(path)])
-    return answer.out.decode(errors="replace") if answer.code == 0 else None
+    return rounds(answer.out.decode(errors="replace"))[-1:]
 
 
-def figures_note(host: RemoteHost, profile: Profile, text: str | None) -> str:
-    """A sentence on what the last whole round of the counters in a text says."""
+def figures_note(
+    host: RemoteHost, profile: Profile, last: tuple[StatsRound, ...] | None = None
+) -> str:
+    """A sentence on what the last round of its counters says, else this one."""
     name, impstats = host.machine.name, profile.impstats
     if impstats is None or impstats.log_file is None:
         return f"{name}: no figures of its queues: the profile has no impstats with log.file"
-    diagnosed = diagnose(courses(rounds(text or "")[-1:]), of_profile(profile))
+    last = last_round(host, profile) if last is None else last
+    diagnosed = diagnose(courses(last), of_profile(profile))
     if not diagnosed:
         return f"{name}: no figures of its queues in {impstats.log_file}"
     wrong = "".join(f" {finding.headline}." for finding in diagnosed[-1].findings)
@@ -166,24 +170,22 @@ def figures_note(host: RemoteHost, profile: Profile, text: str | None) -> str:
     return f"{name}: {diagnosed[-1].verdict}{wrong}{more}"
 
 
-def movement_note(host: RemoteHost, profile: Profile, before: str | None) -> str:
-    """The same by figures that come after the text `before`: waits for them."""
-    impstats, text = profile.impstats, ""
+def movement_note(host: RemoteHost, profile: Profile, before: tuple[StatsRound, ...]) -> str:
+    """The same by a round that comes after the one `before`: waits for it."""
+    impstats, last = profile.impstats, before
     if impstats is None or impstats.log_file is None:
-        return figures_note(host, profile, None)
+        return figures_note(host, profile, ())
     if impstats.interval > _LONGEST_S:
         every = f"its queues are counted every {impstats.interval} s"
         return f"{host.machine.name}: {every}: verify reads that"
-    _, _, last_line = (before or "").rstrip().rpartition("\n")
 
-    def are_counted() -> bool:
-        nonlocal text
-        text = figures_text(host, profile) or ""
-        text = text.rpartition(last_line)[2] if last_line else text
-        return bool(rounds(text))
+    def is_new() -> bool:
+        nonlocal last
+        last = last_round(host, profile)
+        return last != before
 
-    wait_until(are_counted, impstats.interval + _SLACK_S, 1.0)
-    return figures_note(host, profile, text)
+    wait_until(is_new, impstats.interval + _SLACK_S, 1.0)
+    return figures_note(host, profile, last if last != before else ())
 
 
 def block_of(profile: Profile | None, text: str) -> Block:

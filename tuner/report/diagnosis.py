@@ -81,7 +81,7 @@ def diagnosis_blocks(made: FilesDiagnosis) -> Iterator[PlainBlock | Caution]:
         header = ("since it began", "events", "peak/s", "held", "lost", "chart")
         yield Table("Course", header, tuple(_rows(host)))
         yield from _outputs(host.course)
-        used = tuple(_used(host))
+        used = tuple((name, most, chart(values)) for name, _, most, values in _used(host))
         if used:
             yield Table("Process", ("rsyslogd", "most", "chart"), used)
         if host.counts_arrivals and not host.course.is_single:
@@ -269,22 +269,21 @@ def output_rows(course: CounterCourse) -> Iterator[tuple[str, ...]]:
 _OF_REQUESTS = ("requests.count", "requests.time_ms")
 
 
-def _used(host: Diagnosed) -> Iterator[tuple[str, ...]]:
-    """What the process used, step by step."""
+def _used(host: Diagnosed) -> Iterator[tuple[str, str, str, Sequence[float]]]:
+    """What the process used: of what, in which unit, the most, and step by step."""
     course, kernel = host.course, host.kernel
     usage = course.usage
     if usage is None or course.cpu_s is None:
         return
-    cpu = course.rates(course.cpu_s)
-    yield "CPU", f"{max(cpu):.0%} of a core", chart(cpu)
-    for name, label in (("maxrss", "memory, peak"), ("openfiles", "open files")):
-        if name in usage.level:
-            most = usage.highest(name)
-            limit = (
-                "" if kernel is None or kernel.file_limit is None else f" of {kernel.file_limit:,}"
-            )
-            shown = mebibytes(most * 1024) if name == "maxrss" else f"{most:,}{limit}"
-            yield label, shown, chart(usage.peak[name])
+    cpu = [100 * share for share in course.rates(course.cpu_s)]
+    yield "CPU", "percent of a core", f"{max(cpu):.0f}% of a core", cpu
+    if "maxrss" in usage.level:
+        most = mebibytes(usage.highest("maxrss") * 1024)
+        yield "Memory", "most so far, in MiB", most, [kib / 1024 for kib in usage.peak["maxrss"]]
+    if "openfiles" in usage.level:
+        limit = None if kernel is None else kernel.file_limit
+        most = f"{usage.highest('openfiles'):,}" + ("" if limit is None else f" of {limit:,}")
+        yield "Open files", "with sockets", most, usage.peak["openfiles"]
 
 
 def chart(values: Sequence[float], width: int = _CHART) -> str:
@@ -314,12 +313,8 @@ def _plots(number: int, host: Diagnosed) -> Iterator[Plot]:
             says += f" in memory, {queue.part.highest('size'):,} on disk"
         name = f"queue-{number}-{place}"
         yield _plot(name, queue.name, says, times, queue.size, spans)
-    if course.cpu_s is not None:
-        used = [100 * share for share in course.rates(course.cpu_s)]
-        yield _plot(f"cpu-{number}", "CPU of rsyslogd", "percent of a core", times, used)
-    if (usage := course.usage) is not None and "maxrss" in usage.peak:
-        most = [kib / 1024 for kib in usage.peak["maxrss"]]
-        yield _plot(f"memory-{number}", "Memory of rsyslogd", "most so far, in MiB", times, most)
+    for name, unit, _, values in _used(host):
+        yield _plot(f"{name.split()[0]}-{number}", f"{name} of rsyslogd", unit, times, values)
 
 
 def _weight(queue: QueueCourse) -> tuple[bool, float]:
