@@ -8,6 +8,7 @@ import random
 import time
 
 import pytest
+from pydantic_core import to_jsonable_python
 
 from tests.diagnose.logged import NAMES, settings_of, text_of
 from tests.diagnose.public import PUBLIC
@@ -62,7 +63,7 @@ def judged(number: int) -> None:
     hosts = diagnose(courses(rounds), settings)
     made = FilesDiagnosis((name,), hosts, (), ())
     list(diagnosis_blocks(made))
-    json.dumps(diagnosis_json(made), allow_nan=False)
+    json.dumps(to_jsonable_python(diagnosis_json(made)), allow_nan=False)
     assert all(one.headline for one in made.findings)
     if hosts:
         diagnosis_report(made)

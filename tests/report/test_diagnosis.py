@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from pydantic_core import to_jsonable_python
 
 from tests.diagnose.logged import diagnosed, settings_of, text_of
 from tuner.diagnose.course import StepValues, courses
@@ -94,7 +95,7 @@ def test_the_limit_of_open_files_is_shown_where_it_is_known() -> None:
 
 def test_json_is_json_whatever_was_found() -> None:
     for name in ("frozen-engine", "restarts", "in-band"):
-        text = json.dumps(diagnosis_json(made(name)), allow_nan=False)
+        text = json.dumps(to_jsonable_python(diagnosis_json(made(name))), allow_nan=False)
         assert json.loads(text)["hosts"][0]["findings"]
 
 

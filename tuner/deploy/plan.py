@@ -224,10 +224,8 @@ def release_number(text: str) -> tuple[int, ...]:
 
 def _rank(path: str) -> int:
     """Policies, components, templates, then indices, the settings of open ones last."""
-    for number, start in enumerate(_ORDER):
-        if path.startswith(start):
-            return number
-    return len(_ORDER) + path.endswith("/_settings")
+    ranks = (number for number, start in enumerate(_ORDER) if path.startswith(start))
+    return next(ranks, len(_ORDER) + path.endswith("/_settings"))
 
 
 def _why_not_ours(differing: ClusterObject, take_over: bool) -> str | None:

@@ -226,9 +226,8 @@ def _rows(host: Diagnosed) -> Iterator[tuple[str, ...]]:
             f"{queue.lost:,}",
             chart(queue.size),
         )
-    more = [len(inputs) - _MOST_ROWS, len(host.queues) - _MOST_ROWS]
-    if max(more) > 0:
-        left_out = sum(count for count in more if count > 0)
+    left_out = sum(max(0, len(rows) - _MOST_ROWS) for rows in (inputs, host.queues))
+    if left_out:
         yield f"{left_out:,} more, which had less to do", "", "", "", "", ""
 
 
@@ -288,12 +287,10 @@ def _used(host: Diagnosed) -> Iterator[tuple[str, str, str, Sequence[float]]]:
 
 def chart(values: Sequence[float], width: int = _CHART) -> str:
     """A line of bars, each the highest of its part of the time; a space where there was nothing."""
-    if not values:
-        return ""
-    tops = [max(part) for part in _parts(values, width)]
-    most = max(tops)
+    most = max(values, default=0.0)
     if most <= 0:
         return ""
+    tops = [max(part) for part in _parts(values, width)]
     return "".join(
         " " if top <= 0 else _BARS[min(len(_BARS) - 1, int(top / most * len(_BARS)))]
         for top in tops
@@ -419,20 +416,10 @@ def _host_json(host: Diagnosed) -> Mapping[str, object]:
 
 
 def _finding_json(finding: ProductionFinding) -> Mapping[str, object]:
-    return {
-        "cause": finding.cause.name.lower(),
-        "title": finding.cause.value,
-        "where": finding.where,
-        "effect": finding.effect.value,
-        "events": asdict(finding.events),
-        "begin": finding.span[0],
-        "end": finding.span[1],
-        "evidence": finding.evidence,
-        "why": finding.why,
-        "meaning": finding.meaning,
-        "way_out": asdict(finding.way_out),
-        "certainty": finding.certainty.value,
-    }
+    cause, (begin, end) = finding.cause, finding.span
+    named = {"cause": cause.name.lower(), "title": cause.value, "begin": begin, "end": end}
+    fields = asdict(finding) | named
+    return {name: value for name, value in fields.items() if name not in {"span", "host"}}
 
 
 def _queue_json(queue: QueueCourse) -> Mapping[str, object]:
