@@ -163,7 +163,7 @@ def test_an_event_is_searched_for_again_and_again_until_the_time_is_up(
     patience_s: float, found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the fields that hold it, once what came is searchable."""
-    monkeypatch.setattr("tuner.deploy.apply.time", Script())
+    monkeypatch.setattr("tuner.host.process.time", Script())
     engine = Late(4)
     assert awaited(engine, small(), "mark7", patience_s) is found
     refreshed, searched = engine.asked[:2]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from tuner.deploy.verify import block_of, last_round, movement_note, stranded_fi
 from tuner.engine.client import EngineClient, EngineRefused, number_at
 from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached, TuneError
+from tuner.host.process import wait_until
 from tuner.modules.field import DocumentField, Use
 from tuner.modules.input import EVERY_ADDRESS, LOOPBACK, Listener
 from tuner.profile.documents import fields_of
@@ -282,12 +282,7 @@ def _finds(field: DocumentField) -> bool:
 
 def awaited(client: EngineClient, profile: Profile, mark: str, patience_s: float) -> bool:
     """Whether the event marked so is found in an index of the profile's within so many seconds."""
-    deadline = time.monotonic() + patience_s
-    while time.monotonic() < deadline:
-        if _found(client, profile, mark):
-            return True
-        time.sleep(_POLL_S)
-    return _found(client, profile, mark)
+    return wait_until(lambda: _found(client, profile, mark), patience_s, _POLL_S)
 
 
 def _found(client: EngineClient, profile: Profile, mark: str) -> bool:
