@@ -110,18 +110,13 @@ def compare(
     )
 
 
-def _compared(
-    name: str, path: str, body: JSON, before: JSON | None, form: Callable[[JSON], JSON]
-) -> ClusterObject:
-    """An object by its name; `form` brings bodies to their normal form."""
-    wanted = form(body)
-    if before is None:
-        return ClusterObject(name, None, wanted, path, body, None)
-    found = form(before)
+def _compared(name: str, path: str, body: JSON, before: JSON | None) -> ClusterObject:
+    """An object by its name, its bodies brought to their normal form."""
+    form = form_of(path)
+    wanted, found = form(body), None if before is None else form(before)
     aligned = normal.respelled(found, wanted)
-    return ClusterObject(
-        name, aligned if isinstance(aligned, dict) else found, wanted, path, body, before
-    )
+    found = aligned if isinstance(aligned, dict) else found
+    return ClusterObject(name, found, wanted, path, body, before)
 
 
 def comparable_template(kept: KeptBase) -> GivenTemplate:
@@ -155,7 +150,7 @@ def _given_template(profile: str, kept: KeptBase, client: EngineClient) -> Clust
     path = f"/{place_of(given, profile if ours is None else ours.name)}"
     (body, _), before = marked(given), None if ours is None else ours.body
     name = f"{kind} {path.rpartition('/')[2]}"
-    template = _compared(name, path, body, before, normal.template)
+    template = _compared(name, path, body, before)
     return replace(template, is_basis=_is_basis(template, kept.changed_settings))
 
 
@@ -181,19 +176,17 @@ def _objects(
     index, engine, target = output.index, profile.release.engine, output.index.target
     body, components = rendered_templates(profile, output, site)
     for part, component in components.items():
-        name = f"{target}-{part}"
-        before, path = component_template(client, name), f"/_component_template/{name}"
-        yield _compared(f"component template {name}", path, component, before, normal.template)
+        name, path = f"component template {target}-{part}", f"/_component_template/{target}-{part}"
+        yield _compared(name, path, component, object_there(client, path, component))
     ours = same_template(installed, target, index_patterns(index))
     name, before = (target, None) if ours is None else (ours.name, ours.body)
     path = f"/_index_template/{name}"
-    yield _compared(f"index template {name}", path, body, before, normal.template)
+    yield _compared(f"index template {name}", path, body, before)
     lifecycle = policy(engine, index, site)
     if lifecycle is not None:
         folder = "_plugins/_ism/policies" if engine is Engine.OPENSEARCH else "_ilm/policy"
-        before = lifecycle_policy(client, engine, target)
         name, path = f"lifecycle policy {target}", f"/{folder}/{target}"
-        yield _compared(name, path, lifecycle, before, normal.policy)
+        yield _compared(name, path, lifecycle, object_there(client, path, lifecycle))
     if index.rotate is Rotate.ROLLOVER:
         writes = alias_writes(client, target)
         found: JSON | None = None if writes is None else {"is_write_index": writes}
