@@ -13,7 +13,7 @@ from tuner.deploy.inventory import InventoryHost
 from tuner.errors import BadProfile, BadUsage, Refused
 from tuner.lint.candidate import with_edits
 from tuner.lint.load import LoadedProfile, parse_profile
-from tuner.profile.model import BaseFiles, Profile
+from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import (
     Artefact,
@@ -36,11 +36,6 @@ class HostProfile:
     profile: Profile
     artefacts: Mapping[str, Artefact]
     places: Mapping[str, str]
-
-    @property
-    def base(self) -> BaseFiles | None:
-        """What the profile is on top of."""
-        return self.profile.base
 
     @property
     def files(self) -> dict[str, str]:

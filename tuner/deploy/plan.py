@@ -180,7 +180,7 @@ def _unknown(host: HostProfile, facts: Facts) -> Iterator[str]:
     """Which files of the host are neither rendered by us nor, with a base, what the profile stands
     on, but for parameters that it changes."""
     name = host.machine.name
-    if host.base is None:
+    if host.profile.base is None:
         for path in host.files:
             live = facts.live.get(path)
             if live is not None and _MARK not in live:
@@ -189,7 +189,7 @@ def _unknown(host: HostProfile, facts: Facts) -> Iterator[str]:
                     "the host's own logs) would end: use --fragment, or --take-over to replace it"
                 )
         return
-    base = host.base.kept
+    base = host.profile.base.kept
     contents = {file: facts.live.get(path) for file, path in host.places.items()}
     missing = [host.places[file] for file, content in contents.items() if content is None]
     if missing:
