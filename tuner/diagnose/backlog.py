@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from tuner.diagnose.course import CounterCourse, StatsSeries
 from tuner.diagnose.finding import Cause, Certainty, Events, ProductionFinding, exactly, finding
 from tuner.diagnose.queues import STEPS, WAITS_S, QueueCourse, lasting, standing_steps
-from tuner.diagnose.settings import ENGINE_OUTPUT, Settings
+from tuner.diagnose.settings import Settings
 from tuner.modules.queue import QueueType
 from tuner.schema.numerals import counted, listed
 from tuner.script.counted import queue_of_action
@@ -177,7 +177,7 @@ def _left_in_files(queue: QueueCourse) -> Iterator[ProductionFinding]:
 def _from_files(queue: QueueCourse, step: int) -> float:
     """How many events more than came to a queue its output had in a step and the next, where
     omelasticsearch counts them."""
-    engine = queue.course.objects.get((ENGINE_OUTPUT, ENGINE_OUTPUT))
+    engine = queue.course.engine
     if engine is None:
         return 0.0
     after = slice(step, step + 2)

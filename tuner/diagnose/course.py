@@ -21,8 +21,7 @@ _MOST_TIMES = 1000
 _LEFT_OUT = frozenset({"dynstats", "dynstats.bucket", "percentile", "percentile.bucket", "sender"})
 # impstats sets neither to 0 (queue.c and action.c construct them without CTR_FLAG_RESETTABLE).
 _OF_LIFE = {"core.queue": "maxqsize", "core.action": "suspended.duration"}
-_NEVER_RESET = frozenset({"utime", "stime", "minflt", "majflt", "inblock", "oublock", "nvcsw",
-                          "nivcsw", "suspended.duration"})  # fmt: skip
+_NEVER_RESET = frozenset(OF_PROCESS) - {"maxrss"} | {"suspended.duration"}
 _WIDTHS = (2**31, 2**32, 2**63, 2**64)
 
 ObjectKey = tuple[str, str]
@@ -148,6 +147,11 @@ class CounterCourse:
     def usage(self) -> StatsSeries | None:
         """What the process used; None where it does not say."""
         return self.objects.get(("impstats", "resource-usage"))
+
+    @cached_property
+    def engine(self) -> StatsSeries | None:
+        """What omelasticsearch counts of its engine; None where it does not."""
+        return self.objects.get(("omelasticsearch", "omelasticsearch"))
 
     @cached_property
     def cpu_s(self) -> tuple[float, ...] | None:

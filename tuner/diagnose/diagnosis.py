@@ -22,7 +22,7 @@ from tuner.diagnose.inputs import (
 )
 from tuner.diagnose.outputs import is_away, output_findings
 from tuner.diagnose.queues import QueueCourse, queues_of
-from tuner.diagnose.settings import ENGINE_OUTPUT, Settings
+from tuner.diagnose.settings import Settings
 from tuner.schema.numerals import counted, eps, share
 
 
@@ -151,7 +151,7 @@ def worst(diagnosed: Iterable[Diagnosed]) -> EventEffect | None:
 
 def _untold(course: CounterCourse, settings: Settings, has_kernel: bool) -> Iterator[str]:
     """What the counters there are do not say."""
-    engine = course.objects.get((ENGINE_OUTPUT, ENGINE_OUTPUT))
+    engine = course.engine
     actions = course.objects_of("core.action")
     untold = {
         "what is late, and whether queues grow or drain: that takes a second round": (
